@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1beta2
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+// MonitoringSpec says which metrics the pods expose.
+type MonitoringSpec struct {
+	// ExposeDriverMetrics turns metrics of the driver on.
+	// +required
+	ExposeDriverMetrics bool `json:"exposeDriverMetrics"`
+	// ExposeExecutorMetrics turns metrics of the executors on.
+	// +required
+	ExposeExecutorMetrics bool `json:"exposeExecutorMetrics"`
+	// MetricsProperties is the content of Spark's metrics.properties.
+	// +optional
+	MetricsProperties *string `json:"metricsProperties,omitempty"`
+	// MetricsPropertiesFile is the path of a metrics.properties file inside the image.
+	// +optional
+	MetricsPropertiesFile *string `json:"metricsPropertiesFile,omitempty"`
+	// Prometheus configures the JMX exporter.
+	// +optional
+	Prometheus *PrometheusSpec `json:"prometheus,omitempty"`
+}
+
+// PrometheusSpec configures the Prometheus JMX exporter.
+type PrometheusSpec struct {
+	// JmxExporterJar is the path of the exporter's jar inside the image.
+	// +required
+	JmxExporterJar string `json:"jmxExporterJar"`
+	// Port of the exporter.
+	// +kubebuilder:validation:Minimum=1024
+	// +kubebuilder:validation:Maximum=49151
+	// +optional
+	Port *int32 `json:"port,omitempty"`
+	// PortName is the name of the exporter's container port.
+	// +optional
+	PortName *string `json:"portName,omitempty"`
+	// ConfigFile is the path of an exporter configuration inside the image; it replaces configuration.
+	// +optional
+	ConfigFile *string `json:"configFile,omitempty"`
+	// Configuration is the content of the exporter's configuration.
+	// +optional
+	Configuration *string `json:"configuration,omitempty"`
+}
+
+// SparkUIConfiguration describes the Service and the Ingress of the Spark UI.
+type SparkUIConfiguration struct {
+	// ServicePort is the port of the Service.
+	// +optional
+	ServicePort *int32 `json:"servicePort,omitempty"`
+	// ServicePortName is the name of the Service's port.
+	// +optional
+	ServicePortName *string `json:"servicePortName,omitempty"`
+	// ServiceType is the type of the Service, such as ClusterIP.
+	// +optional
+	ServiceType *corev1.ServiceType `json:"serviceType,omitempty"`
+	// ServiceAnnotations of the Service.
+	// +optional
+	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
+	// ServiceLabels of the Service.
+	// +optional
+	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
+	// IngressAnnotations of the Ingress.
+	// +optional
+	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
+	// IngressTLS of the Ingress.
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +optional
+	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`
+}
+
+// DriverIngressConfiguration describes one more Service and Ingress of the driver.
+type DriverIngressConfiguration struct {
+	// ServicePort is the port of the Service and of the driver.
+	// +required
+	ServicePort *int32 `json:"servicePort"`
+	// ServicePortName is the name of the Service's port.
+	// +required
+	ServicePortName *string `json:"servicePortName"`
+	// ServiceType is the type of the Service, such as ClusterIP.
+	// +optional
+	ServiceType *corev1.ServiceType `json:"serviceType,omitempty"`
+	// ServiceAnnotations of the Service.
+	// +optional
+	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
+	// ServiceLabels of the Service.
+	// +optional
+	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
+	// IngressURLFormat is the URL of the Ingress, with {{$appName}} and {{$appNamespace}}.
+	// +optional
+	IngressURLFormat string `json:"ingressURLFormat,omitempty"`
+	// IngressAnnotations of the Ingress.
+	// +optional
+	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
+	// IngressTLS of the Ingress.
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +optional
+	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`
+}

@@ -1,0 +1,266 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1beta2
+
+import corev1 "k8s.io/api/core/v1"
+
+// SecretType says how a mounted Secret is announced to the Spark containers.
+type SecretType string
+
+// Secret types with a meaning. The schema accepts any other text, which is treated as Generic.
+const (
+	// SecretTypeGCPServiceAccount sets GOOGLE_APPLICATION_CREDENTIALS.
+	SecretTypeGCPServiceAccount SecretType = "GCPServiceAccount"
+	// SecretTypeHadoopDelegationToken sets HADOOP_TOKEN_FILE_LOCATION.
+	SecretTypeHadoopDelegationToken SecretType = "HadoopDelegationToken"
+	// SecretTypeGeneric is only mounted.
+	SecretTypeGeneric SecretType = "Generic"
+)
+
+// SparkPodSpec is what driver and executors have in common.
+type SparkPodSpec struct {
+	// Template is the pod template; the other fields are laid over it. It needs Spark 3.0 or later.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
+	// Cores is the number of task slots, and of requested CPUs unless coreRequest is set.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	Cores *int32 `json:"cores,omitempty"`
+	// CoreLimit is the CPU limit, as Kubernetes quantity.
+	// +optional
+	CoreLimit *string `json:"coreLimit,omitempty"`
+	// Memory of the JVM heap in Java units, such as 512m or 4g.
+	// +optional
+	Memory *string `json:"memory,omitempty"`
+	// MemoryLimit is the memory limit of the container, in Java units or as Kubernetes quantity.
+	// +optional
+	MemoryLimit *string `json:"memoryLimit,omitempty"`
+	// MemoryOverhead is the memory beside the heap in Java units, such as 512m.
+	// +optional
+	MemoryOverhead *string `json:"memoryOverhead,omitempty"`
+	// GPU asks for GPUs.
+	// +optional
+	GPU *GPUSpec `json:"gpu,omitempty"`
+	// Image of this role.
+	// +optional
+	Image *string `json:"image,omitempty"`
+	// ConfigMaps to mount.
+	// +optional
+	ConfigMaps []NamePath `json:"configMaps,omitempty"`
+	// Secrets to mount.
+	// +optional
+	Secrets []SecretInfo `json:"secrets,omitempty"`
+	// Env are environment variables of the Spark container.
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +optional
+	Env []corev1.EnvVar `json:"env,omitempty"`
+	// EnvVars are environment variables of the Spark container. Deprecated: use env.
+	// +optional
+	EnvVars map[string]string `json:"envVars,omitempty"`
+	// EnvFrom are sources of environment variables of the Spark container.
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +optional
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+	// EnvSecretKeyRefs are environment variables with values from Secrets. Deprecated: use env.
+	// +optional
+	EnvSecretKeyRefs map[string]NameKey `json:"envSecretKeyRefs,omitempty"`
+	// Labels of the pods.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+	// Annotations of the pods.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// VolumeMounts of the Spark container; each names one of spec.volumes.
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +optional
+	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
+	// Affinity of the pods.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+	// Tolerations of the pods.
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +optional
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// PodSecurityContext of the pods.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
+	// SecurityContext of the Spark container.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
+	// SchedulerName of the pods, unless spec.batchScheduler is set.
+	// +optional
+	SchedulerName *string `json:"schedulerName,omitempty"`
+	// Sidecars are further containers of the pods.
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +optional
+	Sidecars []corev1.Container `json:"sidecars,omitempty"`
+	// InitContainers of the pods.
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +optional
+	InitContainers []corev1.Container `json:"initContainers,omitempty"`
+	// HostNetwork runs the pods in the network of the node.
+	// +optional
+	HostNetwork *bool `json:"hostNetwork,omitempty"`
+	// NodeSelector of the pods; not together with spec.nodeSelector.
+	// +optional
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// DNSConfig of the pods.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	DNSConfig *corev1.PodDNSConfig `json:"dnsConfig,omitempty"`
+	// TerminationGracePeriodSeconds is the time that the pods get to end, in seconds.
+	// +optional
+	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
+	// ServiceAccount is the name of the ServiceAccount of the pods.
+	// +optional
+	ServiceAccount *string `json:"serviceAccount,omitempty"`
+	// HostAliases are further entries of the pods' hosts file.
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +optional
+	HostAliases []corev1.HostAlias `json:"hostAliases,omitempty"`
+	// ShareProcessNamespace lets the containers of a pod see each other's processes.
+	// +optional
+	ShareProcessNamespace *bool `json:"shareProcessNamespace,omitempty"`
+}
+
+// DriverSpec describes the driver pod.
+type DriverSpec struct {
+	SparkPodSpec `json:",inline"`
+
+	// PodName is the name of the driver pod; <application>-driver by default.
+	//
+	// The pattern is unanchored: existing manifests were never held to more than one such character.
+	// +kubebuilder:validation:Pattern=`[a-z0-9]`
+	// +optional
+	PodName *string `json:"podName,omitempty"`
+	// CoreRequest is the CPU request, as Kubernetes quantity.
+	// +optional
+	CoreRequest *string `json:"coreRequest,omitempty"`
+	// JavaOptions are further options of the driver's JVM.
+	// +optional
+	JavaOptions *string `json:"javaOptions,omitempty"`
+	// Lifecycle hooks of the Spark container.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	Lifecycle *corev1.Lifecycle `json:"lifecycle,omitempty"`
+	// KubernetesMaster is the URL by which the driver reaches the API server.
+	// +optional
+	KubernetesMaster *string `json:"kubernetesMaster,omitempty"`
+	// ServiceAnnotations of the driver's headless Service.
+	// +optional
+	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
+	// ServiceLabels of the driver's headless Service.
+	// +optional
+	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
+	// Ports are further ports of the Spark container.
+	// +optional
+	Ports []Port `json:"ports,omitempty"`
+	// PriorityClassName of the pod.
+	// +optional
+	PriorityClassName *string `json:"priorityClassName,omitempty"`
+}
+
+// ExecutorSpec describes the executor pods.
+type ExecutorSpec struct {
+	SparkPodSpec `json:",inline"`
+
+	// Instances is the number of executors.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	Instances *int32 `json:"instances,omitempty"`
+	// CoreRequest is the CPU request, as Kubernetes quantity.
+	// +optional
+	CoreRequest *string `json:"coreRequest,omitempty"`
+	// JavaOptions are further options of the executors' JVM.
+	// +optional
+	JavaOptions *string `json:"javaOptions,omitempty"`
+	// Lifecycle hooks of the Spark container.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	Lifecycle *corev1.Lifecycle `json:"lifecycle,omitempty"`
+	// DeleteOnTermination lets Spark delete executor pods that have ended.
+	// +optional
+	DeleteOnTermination *bool `json:"deleteOnTermination,omitempty"`
+	// Ports are further ports of the Spark container.
+	// +optional
+	Ports []Port `json:"ports,omitempty"`
+	// PriorityClassName of the pods.
+	// +optional
+	PriorityClassName *string `json:"priorityClassName,omitempty"`
+}
+
+// NamePath is a named object and where to mount it.
+type NamePath struct {
+	// Name of the object.
+	// +required
+	Name string `json:"name"`
+	// Path to mount it at.
+	// +required
+	Path string `json:"path"`
+}
+
+// SecretInfo is a Secret and where to mount it.
+type SecretInfo struct {
+	// Name of the Secret.
+	// +required
+	Name string `json:"name"`
+	// Path to mount it at.
+	// +required
+	Path string `json:"path"`
+	// SecretType is GCPServiceAccount, HadoopDelegationToken or Generic.
+	// +required
+	SecretType SecretType `json:"secretType"`
+}
+
+// NameKey is a key of a Secret.
+type NameKey struct {
+	// Name of the Secret.
+	// +required
+	Name string `json:"name"`
+	// Key in the Secret.
+	// +required
+	Key string `json:"key"`
+}
+
+// Port is a port of the Spark container.
+type Port struct {
+	// Name of the port.
+	// +required
+	Name string `json:"name"`
+	// Protocol of the port, such as TCP.
+	// +required
+	Protocol string `json:"protocol"`
+	// ContainerPort is the port's number.
+	// +required
+	ContainerPort int32 `json:"containerPort"`
+}
+
+// GPUSpec asks for GPUs.
+type GPUSpec struct {
+	// Name of the resource, such as nvidia.com/gpu.
+	// +required
+	Name string `json:"name"`
+	// Quantity is the number of GPUs per pod.
+	// +required
+	Quantity int64 `json:"quantity"`
+}

@@ -1,0 +1,283 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1beta2
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ApplicationType is the language of an application.
+//
+// +kubebuilder:validation:Enum=Java;Python;Scala;R
+type ApplicationType string
+
+// Application types.
+const (
+	ApplicationTypeJava   ApplicationType = "Java"
+	ApplicationTypeScala  ApplicationType = "Scala"
+	ApplicationTypePython ApplicationType = "Python"
+	ApplicationTypeR      ApplicationType = "R"
+)
+
+// DeployMode says where the driver runs.
+//
+// +kubebuilder:validation:Enum=cluster;client
+type DeployMode string
+
+// Deploy modes that the schema accepts.
+const (
+	DeployModeCluster DeployMode = "cluster"
+	DeployModeClient  DeployMode = "client"
+)
+
+// RestartPolicyType says after which outcome an application runs again.
+//
+// +kubebuilder:validation:Enum=Never;Always;OnFailure
+type RestartPolicyType string
+
+// Restart policies.
+const (
+	RestartPolicyNever     RestartPolicyType = "Never"
+	RestartPolicyAlways    RestartPolicyType = "Always"
+	RestartPolicyOnFailure RestartPolicyType = "OnFailure"
+)
+
+// SparkApplication is a Spark job: a driver and its executors.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=sparkapp,singular=sparkapplication
+// +kubebuilder:metadata:annotations="api-approved.kubernetes.io=https://github.com/kubeflow/spark-operator/pull/1298"
+// +kubebuilder:printcolumn:JSONPath=.spec.suspend,name=Suspend,type=boolean
+// +kubebuilder:printcolumn:JSONPath=.status.applicationState.state,name=Status,type=string
+// +kubebuilder:printcolumn:JSONPath=.status.executionAttempts,name=Attempts,type=string
+// +kubebuilder:printcolumn:JSONPath=.status.lastSubmissionAttemptTime,name=Start,type=string
+// +kubebuilder:printcolumn:JSONPath=.status.terminationTime,name=Finish,type=string
+// +kubebuilder:printcolumn:JSONPath=.metadata.creationTimestamp,name=Age,type=date
+type SparkApplication struct {
+	metav1.TypeMeta `json:",inline"`
+	// +required
+	metav1.ObjectMeta `json:"metadata"`
+
+	// Spec is what the user wants to run.
+	// +required
+	Spec SparkApplicationSpec `json:"spec"`
+	// Status is what the operator knows about it.
+	// +optional
+	Status SparkApplicationStatus `json:"status,omitzero"`
+
+	// MalformedSpec says why the stored spec could not be decoded; Spec is empty then.
+	MalformedSpec string `json:"-"`
+}
+
+// SparkApplicationList is a list of SparkApplications.
+//
+// +kubebuilder:object:root=true
+type SparkApplicationList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []SparkApplication `json:"items"`
+}
+
+// SparkApplicationSpec is what the user wants to run.
+type SparkApplicationSpec struct {
+	// Suspend stops a running application and holds back a new one until it is false again.
+	// +optional
+	Suspend *bool `json:"suspend,omitempty"`
+	// Type is the language of the application.
+	// +required
+	Type ApplicationType `json:"type"`
+	// SparkVersion is the Spark version in the image, such as 4.1.4.
+	// +required
+	SparkVersion string `json:"sparkVersion"`
+	// Mode says where the driver runs; cluster by default.
+	// +optional
+	Mode DeployMode `json:"mode,omitempty"`
+	// ProxyUser is the user that Spark impersonates.
+	// +optional
+	ProxyUser *string `json:"proxyUser,omitempty"`
+	// Image of driver and executors, unless a role names its own.
+	// +optional
+	Image *string `json:"image,omitempty"`
+	// ImagePullPolicy of the Spark containers: Always, IfNotPresent or Never.
+	// +optional
+	ImagePullPolicy *string `json:"imagePullPolicy,omitempty"`
+	// ImagePullSecrets are names of Secrets for pulling the images.
+	// +optional
+	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
+	// MainClass is the class with the main method of a Java or Scala application.
+	// +optional
+	MainClass *string `json:"mainClass,omitempty"`
+	// MainApplicationFile is the jar, .py or .R file to run, as path or URL (local:// for a file in the image).
+	// +required
+	MainApplicationFile *string `json:"mainApplicationFile"`
+	// Arguments of the application.
+	// +optional
+	Arguments []string `json:"arguments,omitempty"`
+	// SparkConf holds Spark properties.
+	// +optional
+	SparkConf map[string]string `json:"sparkConf,omitempty"`
+	// HadoopConf holds Hadoop properties, without the prefix spark.hadoop.
+	// +optional
+	HadoopConf map[string]string `json:"hadoopConf,omitempty"`
+	// SparkConfigMap names a ConfigMap that is mounted as SPARK_CONF_DIR.
+	// +optional
+	SparkConfigMap *string `json:"sparkConfigMap,omitempty"`
+	// HadoopConfigMap names a ConfigMap that is mounted as HADOOP_CONF_DIR.
+	// +optional
+	HadoopConfigMap *string `json:"hadoopConfigMap,omitempty"`
+	// Volumes that the roles may mount; the prefix spark-local-dir- marks Spark scratch space.
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +optional
+	Volumes []corev1.Volume `json:"volumes,omitempty"`
+	// Driver describes the driver pod.
+	// +required
+	Driver DriverSpec `json:"driver"`
+	// Executor describes the executor pods.
+	// +required
+	Executor ExecutorSpec `json:"executor"`
+	// Deps are files and packages that the application needs.
+	// +optional
+	Deps Dependencies `json:"deps,omitzero"`
+	// RestartPolicy says when the application runs again; never by default.
+	// +optional
+	RestartPolicy RestartPolicy `json:"restartPolicy,omitzero"`
+	// NodeSelector of driver and executors; not together with the nodeSelector of a role.
+	// +optional
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// FailureRetries is accepted and has no effect; use restartPolicy.onFailureRetries.
+	// +optional
+	FailureRetries *int32 `json:"failureRetries,omitempty"`
+	// RetryInterval is accepted and has no effect; use restartPolicy.onFailureRetryInterval.
+	// +optional
+	RetryInterval *int64 `json:"retryInterval,omitempty"`
+	// PythonVersion is the major Python version of a Python application.
+	// +kubebuilder:validation:Enum={"2","3"}
+	// +optional
+	PythonVersion *string `json:"pythonVersion,omitempty"`
+	// MemoryOverheadFactor is the part of the memory that is added for non-JVM use, such as 0.1.
+	// +optional
+	MemoryOverheadFactor *string `json:"memoryOverheadFactor,omitempty"`
+	// Monitoring says which metrics the pods expose.
+	// +optional
+	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`
+	// BatchScheduler names the batch scheduler of the pods.
+	// +optional
+	BatchScheduler *string `json:"batchScheduler,omitempty"`
+	// BatchSchedulerOptions are passed to the batch scheduler.
+	// +optional
+	BatchSchedulerOptions *BatchSchedulerConfiguration `json:"batchSchedulerOptions,omitempty"`
+	// TimeToLiveSeconds is how long a finished application is kept, in seconds.
+	// +optional
+	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
+	// SparkUIOptions describe the Service and Ingress of the Spark UI.
+	// +optional
+	SparkUIOptions *SparkUIConfiguration `json:"sparkUIOptions,omitempty"`
+	// DriverIngressOptions describe further Services and Ingresses of the driver.
+	// +optional
+	DriverIngressOptions []DriverIngressConfiguration `json:"driverIngressOptions,omitempty"`
+	// DynamicAllocation lets Spark change the number of executors.
+	// +optional
+	DynamicAllocation *DynamicAllocation `json:"dynamicAllocation,omitempty"`
+	// DriverPodDisruptionBudget protects the driver pod from voluntary evictions.
+	// +optional
+	DriverPodDisruptionBudget *bool `json:"driverPodDisruptionBudget,omitempty"`
+}
+
+// Dependencies are files and packages that an application needs.
+type Dependencies struct {
+	// Jars are paths or URLs of jars for driver and executors.
+	// +optional
+	Jars []string `json:"jars,omitempty"`
+	// Files are paths or URLs of files for the working directory of driver and executors.
+	// +optional
+	Files []string `json:"files,omitempty"`
+	// PyFiles are paths or URLs of .py, .zip or .egg files for the Python path.
+	// +optional
+	PyFiles []string `json:"pyFiles,omitempty"`
+	// Packages are Maven coordinates, group:artifact:version.
+	// +optional
+	Packages []string `json:"packages,omitempty"`
+	// ExcludePackages are group:artifact pairs that packages must not bring in.
+	// +optional
+	ExcludePackages []string `json:"excludePackages,omitempty"`
+	// Repositories are URLs of further Maven repositories.
+	// +optional
+	Repositories []string `json:"repositories,omitempty"`
+	// Archives are paths or URLs of archives that are unpacked in the executors' working directory.
+	// +optional
+	Archives []string `json:"archives,omitempty"`
+}
+
+// RestartPolicy says when an application runs again. The number of attempts is the number of retries plus one.
+type RestartPolicy struct {
+	// Type is the outcome after which the application runs again.
+	// +optional
+	Type RestartPolicyType `json:"type,omitempty"`
+	// OnSubmissionFailureRetries is how often a failed submission is tried again.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	OnSubmissionFailureRetries *int32 `json:"onSubmissionFailureRetries,omitempty"`
+	// OnFailureRetries is how often a failed application runs again.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	OnFailureRetries *int32 `json:"onFailureRetries,omitempty"`
+	// OnSubmissionFailureRetryInterval is the wait before submitting again, in seconds.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	OnSubmissionFailureRetryInterval *int64 `json:"onSubmissionFailureRetryInterval,omitempty"`
+	// OnFailureRetryInterval is the wait before running again, in seconds.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	OnFailureRetryInterval *int64 `json:"onFailureRetryInterval,omitempty"`
+}
+
+// DynamicAllocation lets Spark change the number of executors while it runs.
+type DynamicAllocation struct {
+	// Enabled turns dynamic allocation on.
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+	// InitialExecutors is the number of executors at the start.
+	// +optional
+	InitialExecutors *int32 `json:"initialExecutors,omitempty"`
+	// MinExecutors is the lowest number of executors.
+	// +optional
+	MinExecutors *int32 `json:"minExecutors,omitempty"`
+	// MaxExecutors is the highest number of executors.
+	// +optional
+	MaxExecutors *int32 `json:"maxExecutors,omitempty"`
+	// ShuffleTrackingEnabled keeps executors with shuffle data, so that no shuffle service is needed.
+	// +optional
+	ShuffleTrackingEnabled *bool `json:"shuffleTrackingEnabled,omitempty"`
+	// ShuffleTrackingTimeout is how long an executor with shuffle data is kept, in milliseconds.
+	// +optional
+	ShuffleTrackingTimeout *int64 `json:"shuffleTrackingTimeout,omitempty"`
+}
+
+// BatchSchedulerConfiguration is passed to the batch scheduler.
+type BatchSchedulerConfiguration struct {
+	// Queue of the application.
+	// +optional
+	Queue *string `json:"queue,omitempty"`
+	// PriorityClassName of the pod group.
+	// +optional
+	PriorityClassName *string `json:"priorityClassName,omitempty"`
+	// Resources that the pod group needs at least, instead of the computed sum.
+	// +optional
+	Resources corev1.ResourceList `json:"resources,omitempty"`
+}

@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1beta2
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+)
+
+func everyField(t *testing.T) (manifest []byte, app SparkApplication) {
+	t.Helper()
+	manifest, err := os.ReadFile("testdata/every-field.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type strict SparkApplication // without UnmarshalJSON, which is lenient
+	var decoded strict
+	if err := yaml.UnmarshalStrict(manifest, &decoded); err != nil {
+		t.Fatalf("the manifest names an unknown field or a wrong type: %v", err)
+	}
+	return manifest, SparkApplication(decoded)
+}
+
+func TestEveryFieldSurvivesTheGoTypes(t *testing.T) {
+	manifest, app := everyField(t)
+	encoded, err := json.Marshal(app.DeepCopy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got map[string]any
+	if err := yaml.Unmarshal(manifest, &want); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(encoded, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("manifest (-) and its way through the Go types (+) differ:\n%s", diff)
+	}
+}
+
+// The round trip says something about a field only if the manifest sets it.
+func TestEveryFieldIsInTheManifest(t *testing.T) {
+	_, app := everyField(t)
+	var unset []string
+	walkOwnFields(reflect.ValueOf(app.Spec), "spec", &unset)
+	walkOwnFields(reflect.ValueOf(app.Status), "status", &unset)
+	if len(unset) > 0 {
+		t.Errorf("fields that testdata/every-field.yaml leaves unset: %s", strings.Join(unset, ", "))
+	}
+}
+
+// walkOwnFields collects the paths of zero fields of this package's structs.
+func walkOwnFields(value reflect.Value, path string, unset *[]string) {
+	switch value.Kind() {
+	case reflect.Pointer:
+		walkOwnFields(value.Elem(), path, unset)
+	case reflect.Slice:
+		for i := range value.Len() {
+			walkOwnFields(value.Index(i), path+"[]", unset)
+		}
+	case reflect.Struct:
+		if value.Type().PkgPath() != reflect.TypeFor[SparkApplication]().PkgPath() {
+			return
+		}
+		for field, child := range value.Fields() {
+			childPath := path + "." + field.Name
+			if child.IsZero() {
+				*unset = append(*unset, childPath)
+				continue
+			}
+			walkOwnFields(child, childPath, unset)
+		}
+	default:
+	}
+}
+
+func TestMalformedSpecHidesNothingElse(t *testing.T) {
+	list := `{"items": [
+		{"metadata": {"name": "good", "uid": "1"}, "spec": {"type": "Scala", "driver": {"cores": 2}}},
+		{"metadata": {"name": "bad", "uid": "2"}, "spec": {"driver": {"template": {"spec": {"containers": "x"}}}}, "status": {"executionAttempts": 3}}
+	]}`
+	var apps SparkApplicationList
+	if err := json.Unmarshal([]byte(list), &apps); err != nil {
+		t.Fatalf("one malformed application hides all: %v", err)
+	}
+	good, bad := apps.Items[0], apps.Items[1]
+	if good.MalformedSpec != "" || good.Spec.Driver.Cores == nil || *good.Spec.Driver.Cores != 2 {
+		t.Errorf("the good application was not decoded: %+v", good)
+	}
+	if !strings.Contains(bad.MalformedSpec, "containers") {
+		t.Errorf("MalformedSpec = %q, want it to name the field", bad.MalformedSpec)
+	}
+	if bad.Name != "bad" || bad.UID != "2" || bad.Status.ExecutionAttempts != 3 {
+		t.Errorf("what can be decoded of the malformed application was lost: %+v", bad)
+	}
+	if encoded, err := json.Marshal(bad); err != nil || strings.Contains(string(encoded), "MalformedSpec") {
+		t.Errorf("json = %s, %v: MalformedSpec is no field of the API", encoded, err)
+	}
+}
+
+func TestEmptyStatusIsLeftOutOfTheJSON(t *testing.T) {
+	var app SparkApplication
+	if got := keys(t, app); got["status"] != nil {
+		t.Errorf("status of a new application = %v, want it absent", got["status"])
+	}
+	app.Status.ExecutionAttempts = 1
+	status, _ := keys(t, app)["status"].(map[string]any)
+	if _, ok := status["driverInfo"]; !ok {
+		t.Errorf("status = %v, want the required driverInfo in it", status)
+	}
+	if _, ok := status["terminationTime"]; ok {
+		t.Errorf("status = %v, want no time before it is known", status)
+	}
+}
+
+func keys(t *testing.T, app SparkApplication) map[string]any {
+	t.Helper()
+	got, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestAddToSchemeRegistersTheKinds(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"SparkApplication", "SparkApplicationList"} {
+		if !scheme.Recognizes(GroupVersion.WithKind(kind)) {
+			t.Errorf("%s %s is not registered", GroupVersion, kind)
+		}
+	}
+}

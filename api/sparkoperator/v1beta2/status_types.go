@@ -1,0 +1,137 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1beta2
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ApplicationStateType is the state of an application.
+type ApplicationStateType string
+
+// Application states.
+const (
+	ApplicationStateNew              ApplicationStateType = ""
+	ApplicationStateSubmitted        ApplicationStateType = "SUBMITTED"
+	ApplicationStateRunning          ApplicationStateType = "RUNNING"
+	ApplicationStateCompleted        ApplicationStateType = "COMPLETED"
+	ApplicationStateFailed           ApplicationStateType = "FAILED"
+	ApplicationStateSubmissionFailed ApplicationStateType = "SUBMISSION_FAILED"
+	ApplicationStatePendingRerun     ApplicationStateType = "PENDING_RERUN"
+	ApplicationStateInvalidating     ApplicationStateType = "INVALIDATING"
+	ApplicationStateSucceeding       ApplicationStateType = "SUCCEEDING"
+	ApplicationStateFailing          ApplicationStateType = "FAILING"
+	ApplicationStateSuspending       ApplicationStateType = "SUSPENDING"
+	ApplicationStateSuspended        ApplicationStateType = "SUSPENDED"
+	ApplicationStateResuming         ApplicationStateType = "RESUMING"
+	ApplicationStateUnknown          ApplicationStateType = "UNKNOWN"
+)
+
+// DriverState is the state of a driver pod.
+type DriverState string
+
+// Driver states.
+const (
+	DriverStatePending   DriverState = "PENDING"
+	DriverStateRunning   DriverState = "RUNNING"
+	DriverStateCompleted DriverState = "COMPLETED"
+	DriverStateFailed    DriverState = "FAILED"
+	DriverStateUnknown   DriverState = "UNKNOWN"
+)
+
+// ExecutorState is the state of an executor pod.
+type ExecutorState string
+
+// Executor states.
+const (
+	ExecutorStatePending   ExecutorState = "PENDING"
+	ExecutorStateRunning   ExecutorState = "RUNNING"
+	ExecutorStateCompleted ExecutorState = "COMPLETED"
+	ExecutorStateFailed    ExecutorState = "FAILED"
+	ExecutorStateUnknown   ExecutorState = "UNKNOWN"
+)
+
+// SparkApplicationStatus is what the operator knows about an application.
+type SparkApplicationStatus struct {
+	// SparkApplicationID is Spark's id of the current attempt.
+	// +optional
+	SparkApplicationID string `json:"sparkApplicationId,omitempty"`
+	// SubmissionID is the UUID of the current attempt; its pods carry it as a label.
+	// +optional
+	SubmissionID string `json:"submissionID,omitempty"`
+	// LastSubmissionAttemptTime is when the current attempt was submitted.
+	// +nullable
+	// +optional
+	LastSubmissionAttemptTime metav1.Time `json:"lastSubmissionAttemptTime,omitzero"`
+	// TerminationTime is when the last attempt ended.
+	// +nullable
+	// +optional
+	TerminationTime metav1.Time `json:"terminationTime,omitzero"`
+	// DriverInfo is about the driver pod.
+	// +required
+	DriverInfo DriverInfo `json:"driverInfo"`
+	// AppState is the state of the application.
+	// +optional
+	AppState ApplicationState `json:"applicationState,omitempty"`
+	// ExecutorState holds the state of executors by pod name.
+	// +optional
+	ExecutorState map[string]ExecutorState `json:"executorState,omitempty"`
+	// ExecutionAttempts is how often the application was submitted with success.
+	// +optional
+	ExecutionAttempts int32 `json:"executionAttempts,omitempty"`
+	// SubmissionAttempts is how often the application was submitted.
+	// +optional
+	SubmissionAttempts int32 `json:"submissionAttempts,omitempty"`
+	// ObservedGeneration is the generation of the spec that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Conditions explain the state.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// ApplicationState is the state of an application and, after a failure, its reason.
+type ApplicationState struct {
+	// State of the application; empty while it is new.
+	// +required
+	State ApplicationStateType `json:"state"`
+	// ErrorMessage says why the application failed.
+	// +optional
+	ErrorMessage string `json:"errorMessage,omitempty"`
+}
+
+// DriverInfo is about the driver pod.
+type DriverInfo struct {
+	// PodName is the name of the driver pod.
+	// +optional
+	PodName string `json:"podName,omitempty"`
+	// WebUIServiceName is the name of the Service of the Spark UI.
+	// +optional
+	WebUIServiceName string `json:"webUIServiceName,omitempty"`
+	// WebUIAddress is the cluster IP and port of that Service.
+	// +optional
+	WebUIAddress string `json:"webUIAddress,omitempty"`
+	// WebUIPort is the port of that Service.
+	// +optional
+	WebUIPort int32 `json:"webUIPort,omitempty"`
+	// WebUIIngressName is the name of the Ingress of the Spark UI.
+	// +optional
+	WebUIIngressName string `json:"webUIIngressName,omitempty"`
+	// WebUIIngressAddress is the URL of that Ingress.
+	// +optional
+	WebUIIngressAddress string `json:"webUIIngressAddress,omitempty"`
+}

@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command crd makes the generated CustomResourceDefinitions small.
+//
+//	go run ./hack/crd FILE...
+//
+// Core Kubernetes types inside a CRD (containers, volumes, affinity ...) would take most of its size. Where the Go
+// types mark such a field with x-kubernetes-preserve-unknown-fields, its schema keeps the types of the first level
+// only: enough to refuse a number where text belongs (the usual slip in env), and nothing in a manifest is pruned.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+)
+
+const preserve = "x-kubernetes-preserve-unknown-fields"
+
+// kept are the keys that say how a value is decoded. Rules such as required or enum are left to the validation of pods.
+var kept = []string{"type", "format", "items", "additionalProperties", "anyOf", "pattern", "x-kubernetes-int-or-string"}
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: crd FILE...")
+		os.Exit(2)
+	}
+	var errs []error
+	for _, path := range os.Args[1:] {
+		if err := rewrite(path); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", path, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func rewrite(path string) error {
+	in, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	out, err := shrink(in)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, out, 0o644)
+}
+
+// shrink returns the CRD with its marked schemas trimmed. Its own result it returns as it is.
+func shrink(crd []byte) ([]byte, error) {
+	var doc map[string]any
+	if err := yaml.Unmarshal(crd, &doc); err != nil {
+		return nil, fmt.Errorf("read yaml: %w", err)
+	}
+	walk(doc)
+	out, err := yaml.Marshal(doc)
+	if err != nil {
+		return nil, fmt.Errorf("write yaml: %w", err)
+	}
+	return append([]byte("---\n"), out...), nil
+}
+
+// walk trims the marked schemas anywhere below node.
+func walk(node any) {
+	switch node := node.(type) {
+	case map[string]any:
+		if node[preserve] == true {
+			trim(node)
+			return
+		}
+		for _, child := range node {
+			walk(child)
+		}
+		if items, ok := node["items"].(map[string]any); ok && items[preserve] == true {
+			delete(items, "description") // the core type's, while the list has our own
+		}
+	case []any:
+		for _, child := range node {
+			walk(child)
+		}
+	}
+}
+
+// trim reduces a marked schema to the types of its properties. Nested objects are left out, as the mark preserves them.
+func trim(schema map[string]any) {
+	delete(schema, "required")
+	delete(schema, "x-kubernetes-map-type")
+	properties, ok := schema["properties"].(map[string]any)
+	if !ok {
+		return
+	}
+	maps.DeleteFunc(properties, func(_ string, property any) bool { return nested(property) })
+	for _, property := range properties {
+		bare(property)
+	}
+	if len(properties) == 0 {
+		delete(schema, "properties")
+	}
+}
+
+// nested tells whether a schema is, or holds, objects with properties.
+func nested(node any) bool {
+	schema, ok := node.(map[string]any)
+	if !ok {
+		return false
+	}
+	_, object := schema["properties"]
+	return object || nested(schema["items"]) || nested(schema["additionalProperties"])
+}
+
+// bare removes everything but types from a schema without nested objects.
+func bare(node any) {
+	schema, ok := node.(map[string]any)
+	if !ok {
+		return
+	}
+	maps.DeleteFunc(schema, func(key string, _ any) bool { return !slices.Contains(kept, key) })
+	bare(schema["items"])
+	bare(schema["additionalProperties"])
+}

@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+func TestShrink(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{
+			name: "our own schema keeps its rules",
+			in:   `{required: [a], properties: {a: {description: ours, type: string, enum: [x], default: x}}}`,
+			want: `{required: [a], properties: {a: {description: ours, type: string, enum: [x], default: x}}}`,
+		},
+		{
+			name: "a marked object keeps our description and the types of its first level",
+			in: `{description: ours, type: object, x-kubernetes-preserve-unknown-fields: true, required: [n], properties: {
+				n: {description: theirs, type: integer, format: int64, minimum: 1, default: 2},
+				list: {type: array, items: {type: string, maxLength: 3}, x-kubernetes-list-type: atomic},
+				deep: {type: object, properties: {x: {type: string}}},
+				deeper: {type: array, items: {type: object, properties: {x: {type: string}}}},
+				map: {type: object, additionalProperties: {type: object, properties: {x: {type: string}}}}}}`,
+			want: `{description: ours, type: object, x-kubernetes-preserve-unknown-fields: true, properties: {
+				n: {type: integer, format: int64},
+				list: {type: array, items: {type: string}}}}`,
+		},
+		{
+			name: "a quantity keeps what it may look like",
+			in: `{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {
+				q: {anyOf: [{type: integer}, {type: string}], pattern: "^1$", x-kubernetes-int-or-string: true,
+					description: theirs}}}`,
+			want: `{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {
+				q: {anyOf: [{type: integer}, {type: string}], pattern: "^1$", x-kubernetes-int-or-string: true}}}`,
+		},
+		{
+			name: "marked items lose the core type's description",
+			in: `{description: ours, type: array, items: {
+				description: theirs, type: object, x-kubernetes-preserve-unknown-fields: true,
+				properties: {deep: {properties: {}}}}}`,
+			want: `{description: ours, type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}`,
+		},
+		{
+			name: "a template without properties stays",
+			in:   `{type: object, x-kubernetes-preserve-unknown-fields: true}`,
+			want: `{type: object, x-kubernetes-preserve-unknown-fields: true}`,
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			once, err := shrink([]byte("schema: " + test.in))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want map[string]any
+			if err := yaml.Unmarshal(once, &got); err != nil {
+				t.Fatal(err)
+			}
+			if err := yaml.Unmarshal([]byte("schema: "+test.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("want (-), got (+):\n%s", diff)
+			}
+			twice, err := shrink(once)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(once), string(twice)); diff != "" {
+				t.Errorf("a second run changed the result:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestShrinkRefusesWhatIsNoYAML(t *testing.T) {
+	if _, err := shrink([]byte("a: [")); err == nil {
+		t.Error("no error")
+	}
+}
+
+// Client-side apply stores the manifest in an annotation, and API servers read every CRD at start.
+func TestCommittedCRDsAreSmall(t *testing.T) {
+	const limit = 100 << 10 // bytes
+	paths, err := filepath.Glob("../../config/crd/bases/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no CRDs found: %v", err)
+	}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(content) > limit {
+			t.Errorf("%s has %d bytes, want at most %d", path, len(content), limit)
+		}
+		shrunk, err := shrink(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(content), string(shrunk)); diff != "" {
+			t.Errorf("%s was not shrunk after it was generated:\n%s", path, diff)
+		}
+	}
+}
