@@ -1,0 +1,61 @@
+package lifecycle
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Class says what an answer of the API server means for the application. It is decided here and nowhere else.
+type Class string
+
+const (
+	// ClassDone : the write happened, or had happened before.
+	ClassDone Class = "Done"
+	// ClassNameTaken : an object that is not ours has the name.
+	ClassNameTaken Class = "NameTaken"
+	// ClassQuota : a ResourceQuota has no room; it may have later.
+	ClassQuota Class = "Quota"
+	// ClassTerminating : the namespace is being deleted.
+	ClassTerminating Class = "Terminating"
+	// ClassOperatorForbidden : the operator may not make the call; an admin can change that.
+	ClassOperatorForbidden Class = "OperatorForbidden"
+	// ClassRefused : the object is not acceptable, now or later.
+	ClassRefused Class = "Refused"
+	// ClassTransient : the same call may well succeed in a moment.
+	ClassTransient Class = "Transient"
+)
+
+// Classify judges the error of a create or a delete. nil is Done, and so is the NotFound or the failed UID precondition
+// of a delete, which say that the object meant is gone.
+func Classify(kind ActionKind, err error) Class {
+	switch {
+	case err == nil:
+		return ClassDone
+	case kind == DeleteDriver && (apierrors.IsNotFound(err) || apierrors.IsConflict(err)):
+		return ClassDone
+	case apierrors.IsAlreadyExists(err):
+		return ClassNameTaken
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return ClassTerminating
+	case apierrors.IsForbidden(err):
+		return classifyForbidden(err.Error())
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err),
+		apierrors.IsRequestEntityTooLargeError(err), apierrors.IsMethodNotSupported(err):
+		return ClassRefused
+	}
+	return ClassTransient
+}
+
+// classifyForbidden tells the three kinds of 403 apart by the texts of the API server's quota plugin and of its RBAC
+// authorizer, which carry no machine-readable cause. Everything else is an admission plugin's or a policy's refusal.
+func classifyForbidden(text string) Class {
+	switch {
+	case strings.Contains(text, "exceeded quota"), strings.Contains(text, "failed quota"):
+		return ClassQuota
+	case strings.Contains(text, "cannot ") && strings.Contains(text, " resource "):
+		return ClassOperatorForbidden
+	}
+	return ClassRefused
+}

@@ -1,0 +1,28 @@
+package lifecycle
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Labels of the pods that this operator is responsible for.
+const (
+	// LabelApp holds the application's name.
+	LabelApp = "sparkoperator.k8s.io/app-name"
+	// LabelLaunchedBy is "true" on every pod of every application; the pod cache is restricted to it.
+	LabelLaunchedBy = "sparkoperator.k8s.io/launched-by-spark-operator"
+	// LabelSubmission holds the attempt's submission id (spark.Identity.SubmissionID).
+	LabelSubmission = "sparkoperator.k8s.io/submission-id"
+)
+
+// OwnerOf says whose object it is: the controller's UID tells the application, the submission label the attempt.
+func OwnerOf(o metav1.Object, app types.UID, submissionID string) Ownership {
+	owner := metav1.GetControllerOfNoCopy(o)
+	switch {
+	case owner == nil || owner.UID != app:
+		return Foreign
+	case o.GetLabels()[LabelSubmission] == submissionID:
+		return Current
+	}
+	return Former
+}
