@@ -11,8 +11,18 @@ name=${1:?usage: build.sh NAME (one of: $(cd "$here" && ls -d */ | tr -d / | xar
 module=$here/$name
 [ -f "$module/go.mod" ] || { echo "build.sh: no tool module $name in $here" >&2; exit 2; }
 
+ldflags='-s -w'
+hint=
+if [ "$name" = kubernetes ]; then # without a version the binaries say v0.0.0, and clients that look at it misbehave
+  version=$(awk '$1=="k8s.io/kubernetes"{print $2; exit}' "$module/go.mod")
+  minor=${version#v1.}; minor=${minor%%.*}
+  v=k8s.io/component-base/version
+  ldflags+=" -X $v.gitVersion=$version -X $v.gitMajor=1 -X $v.gitMinor=$minor"
+  hint=' (about 5 minutes on 2 cores, once per version)'
+fi
+
 cache=${FIRESTEEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/firesteel}
-key=$(cat "$module/go.mod" "$module/go.sum" "$here/build.sh" | sha256sum | cut -c1-12)
+key=$( (cat "$module/go.mod" "$module/go.sum"; echo "$ldflags") | sha256sum | cut -c1-12)
 out=$cache/tools/$name-$key
 if [ -e "$out/.complete" ]; then echo "$out"; exit 0; fi
 
@@ -21,14 +31,7 @@ exec 9>"$cache/tools/$name.lock"
 flock -w 1800 9 || { echo "build.sh: another build of $name has not finished within 30 minutes" >&2; exit 1; }
 if [ -e "$out/.complete" ]; then echo "$out"; exit 0; fi
 
-ldflags='-s -w'
-if [ "$name" = kubernetes ]; then # without a version the binaries say v0.0.0, and clients that look at it misbehave
-  version=$(awk '$1=="k8s.io/kubernetes"{print $2; exit}' "$module/go.mod")
-  minor=${version#v1.}; minor=${minor%%.*}
-  v=k8s.io/component-base/version
-  ldflags+=" -X $v.gitVersion=$version -X $v.gitMajor=1 -X $v.gitMinor=$minor"
-fi
-echo "building $name (once per version; Kubernetes takes about 5 minutes on 2 cores) ..." >&2
+echo "building $name$hint ..." >&2
 start=$SECONDS
 rm -rf "$out"; mkdir -p "$out"
 GOFLAGS='' GOWORK=off CGO_ENABLED=0 go build -C "$module" -trimpath -buildvcs=false -ldflags "$ldflags" -o "$out/" tool >&2

@@ -1,0 +1,86 @@
+# Firesteel: make help lists the targets. Everything that is built is cached outside the tree, by version.
+SHELL := /usr/bin/env bash -euo pipefail
+.DEFAULT_GOAL := help
+
+VERSION ?= dev
+TOOLS := hack/tools/build.sh
+
+##@ Start here
+
+.PHONY: demo
+demo: ## From nothing to a finished SparkPi: cluster, images, operator, two jobs
+	hack/demo.sh
+
+.PHONY: test
+test: ## Everything below that this machine can run; with CI=true nothing may be left out
+	hack/test.sh
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Build
+
+.PHONY: build
+build: ## The operator's binary, for this machine, into dist/
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/firesteel-dev/firesteel/internal/version.version=$(VERSION)" -o dist/spark-operator ./cmd/spark-operator
+
+.PHONY: image
+image: ## The operator's image as an OCI archive for amd64 and arm64: dist/spark-operator.tar
+	VERSION=$(VERSION) hack/image/operator.sh
+
+.PHONY: spark-image
+spark-image: ## A Spark image from the pyspark package, as the demo and the tests use it
+	hack/image/spark.sh
+
+##@ Local cluster
+
+.PHONY: cluster-up cluster-down cluster-status
+cluster-up: ## Start a real one-node Kubernetes in its own network namespace
+	hack/cluster/cluster.sh up
+cluster-down: ## Stop it and remove every trace
+	hack/cluster/cluster.sh down
+cluster-status: ## Show its processes, node and pods
+	hack/cluster/cluster.sh status
+
+##@ Tests
+
+.PHONY: test-unit
+test-unit: ## Pure packages: tables, goldens, enumeration. Seconds
+	go test ./api/... ./cmd/... ./hack/... ./internal/...
+
+.PHONY: test-integration
+test-integration: ## A real kube-apiserver and etcd
+	hack/test.sh integration
+
+.PHONY: test-e2e
+test-e2e: ## Real kubelet, containerd and Spark (Linux, root)
+	hack/test.sh e2e
+
+.PHONY: bench
+bench: ## Time and allocations of the native submission
+	go test -run '^$$' -bench . -benchmem ./internal/...
+
+##@ Upkeep
+
+.PHONY: generate
+generate: ## DeepCopy methods
+	"$$($(TOOLS) controller-gen)/controller-gen" object:headerFile=hack/boilerplate.go.txt,year=2026 paths=./api/...
+
+.PHONY: manifests
+manifests: ## CRDs and RBAC
+	"$$($(TOOLS) controller-gen)/controller-gen" crd:maxDescLen=160 paths=./api/... output:crd:dir=config/crd/bases
+	go run ./hack/crd config/crd/bases/*.yaml
+	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=controller paths=./internal/controller/... output:rbac:dir=config/rbac
+
+.PHONY: fmt
+fmt: ## gofmt and import order
+	"$$($(TOOLS) golangci-lint)/golangci-lint" fmt
+
+.PHONY: lint
+lint: ## The import law, the budgets and the usual suspects
+	"$$($(TOOLS) golangci-lint)/golangci-lint" run
+
+.PHONY: verify
+verify: ## Regenerate everything; fails if the tree changes, a file is misformatted, or lint finds something
+	hack/verify.sh

@@ -1,0 +1,78 @@
+// Command spark-operator runs the operator: it reads its configuration, wires the parts and runs until it is told to
+// stop.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+	"github.com/firesteel-dev/firesteel/internal/version"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "spark-operator:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	path := flag.String("config", "/etc/spark-operator/config.yaml", "path of the operator's configuration file")
+	showVersion := flag.Bool("version", false, "print the version and exit")
+	logging := zap.Options{}
+	logging.BindFlags(flag.CommandLine)
+	flag.Parse()
+	if *showVersion {
+		fmt.Println(version.String())
+		return nil
+	}
+	logger := zap.New(zap.UseFlagOptions(&logging))
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+
+	text, err := os.ReadFile(*path)
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	c, err := config.Parse(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", *path, err)
+	}
+	registry, err := schedulers(c)
+	if err != nil {
+		return fmt.Errorf("%s: %w", *path, err)
+	}
+	kubeconfig, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the API server: %w", err)
+	}
+	ctx := ctrl.SetupSignalHandler()
+	mgr, err := controller.NewManager(kubeconfig, c)
+	if err != nil {
+		return err
+	}
+	if err := controller.Setup(ctx, mgr, c, registry); err != nil {
+		return err
+	}
+	logger.Info("starting", "version", version.String(), "schedulers", registry.Names())
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run manager: %w", err)
+	}
+	return nil
+}
+
+// schedulers is the list of plugins. A build with another scheduler adds its line here.
+func schedulers(c config.OperatorConfiguration) (*scheduler.Registry, error) {
+	return scheduler.NewRegistry(c.BatchScheduler.Default,
+		kube.Plugin{},
+	)
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs the tests that this machine can run, and says at the end what it left out and why.
+#
+#   hack/test.sh                everything
+#   hack/test.sh integration    only what needs a kube-apiserver and etcd
+#   hack/test.sh e2e            only what needs a real node
+#
+# With CI=true nothing may be left out. The node of the e2e tests is a cluster of its own, which ends with the run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+what=${1:-all}
+export FIRESTEEL_CLUSTER=firesteel-e2e
+left_out=()
+packages=()
+
+say() { printf '== %s\n' "$*"; }
+
+# assets gathers the programs of envtest in one folder: it wants them side by side.
+assets() {
+  local kubernetes etcd dir
+  kubernetes=$(hack/tools/build.sh kubernetes)
+  etcd=$(hack/tools/build.sh etcd)
+  dir=$(dirname "$kubernetes")/envtest-$(basename "$kubernetes")
+  mkdir -p "$dir"
+  ln -sf "$kubernetes"/kube-apiserver "$kubernetes"/kubectl "$etcd"/etcd "$dir"/
+  echo "$dir"
+}
+
+# node_missing says why this machine cannot have a real node, or nothing if it can.
+node_missing() {
+  if [ "$(uname -s)" != Linux ]; then echo "a real node needs Linux"
+  elif [ "$(id -u)" != 0 ]; then echo "a real node needs root"
+  fi
+}
+
+start_node() {
+  trap 'hack/cluster/cluster.sh down' EXIT
+  hack/cluster/cluster.sh up
+  hack/cluster/cluster.sh load-image "$(hack/image/build.sh spark)"
+  hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator)"
+  FIRESTEEL_E2E_KUBECONFIG=$(hack/cluster/cluster.sh kubeconfig)
+  export FIRESTEEL_E2E_KUBECONFIG FIRESTEEL_E2E_NETNS=/run/netns/$FIRESTEEL_CLUSTER
+  packages+=(./test/e2e/...)
+}
+
+runner=$(hack/tools/build.sh gotestsum)/gotestsum
+if [ "$what" = all ]; then
+  packages+=(./api/... ./cmd/... ./hack/... ./internal/...)
+fi
+if [ "$what" = all ] || [ "$what" = integration ]; then
+  KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(assets)}
+  export KUBEBUILDER_ASSETS
+  packages+=(./test/integration/...)
+fi
+if [ "$what" = all ] || [ "$what" = e2e ]; then
+  reason=$(node_missing)
+  if [ -z "$reason" ]; then
+    start_node
+  else
+    left_out+=("test/e2e, real Spark jobs: $reason")
+  fi
+fi
+
+for reason in "${left_out[@]}"; do say "left out: $reason"; done
+if [ ${#left_out[@]} -gt 0 ] && [ -n "${CI:-}" ]; then
+  say "with CI set nothing may be left out"
+  exit 1
+fi
+[ ${#packages[@]} -gt 0 ] || { say "nothing to run"; exit 1; }
+"$runner" --format pkgname --format-hide-empty-pkg -- -count=1 -timeout 30m "${packages[@]}"

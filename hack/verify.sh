@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Regenerates everything that is generated and fails if that changes the tree: what is committed is what the sources say.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+state() { git status --porcelain --untracked-files=all; git diff HEAD 2>/dev/null | sha256sum; }
+
+before=$(state)
+make --no-print-directory generate manifests
+go mod tidy
+after=$(state)
+if [ "$before" != "$after" ]; then
+  echo "verify: generated files were out of date; they are regenerated now, commit them:" >&2
+  git status --short >&2
+  exit 1
+fi
+if [ -n "${CI:-}" ] && [ -n "$(git status --porcelain)" ]; then
+  echo "verify: the tree is not clean:" >&2
+  git status --short >&2
+  exit 1
+fi
+go vet ./...
+make --no-print-directory lint
+for crd in config/crd/bases/*.yaml; do
+  size=$(stat -c %s "$crd")
+  [ "$size" -lt 100000 ] || { echo "verify: $crd has $size bytes, the budget is 100000" >&2; exit 1; }
+done
+kubectl=$(hack/tools/build.sh kubernetes)/kubectl
+for tree in config/default config/samples; do
+  "$kubectl" kustomize "$tree" >/dev/null || { echo "verify: $tree does not render" >&2; exit 1; }
+done
+echo "verify: clean"

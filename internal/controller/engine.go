@@ -1,0 +1,177 @@
+// Package controller runs applications: one generic engine for all kinds, and a thin adapter for each.
+//
+// A reconcile is one read, one decision, its actions, and one status write; events are the difference between the old
+// and the new status, sent after the write succeeded.
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Adapter connects one kind of application with the engine. Its methods are pure.
+type Adapter[T client.Object] interface {
+	// New returns an empty object.
+	New() T
+	// Kind returns the API version and kind for owner references.
+	Kind() (apiVersion, kind string)
+	// Normalise returns the model and the fields whose value means nothing.
+	Normalise(T) (spark.Application, []*spark.ConfError)
+	// Record reads back what Project stored.
+	Record(T) lifecycle.Record
+	// Project returns a copy of the object with the status for the outcome.
+	Project(o T, outcome lifecycle.Outcome, submissionID string, now time.Time) T
+}
+
+// Engine reconciles the applications of one kind.
+type Engine[T client.Object] struct {
+	Adapter  Adapter[T]
+	Cache    client.Reader
+	Reader   observe.Reader
+	Writer   actuate.Writer
+	Registry *scheduler.Registry
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+
+	written written
+}
+
+// Reconcile brings one application one step further.
+func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
+	obj := e.Adapter.New()
+	if err := e.Cache.Get(ctx, req.NamespacedName, obj); err != nil {
+		e.written.forget(req.NamespacedName)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if e.written.newer(obj) {
+		return ctrl.Result{RequeueAfter: staleRetry}, nil
+	}
+	s := e.scope(obj)
+	if s.record.State.Final() && s.record.Generation == s.app.Generation {
+		e.written.forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	observed, err := e.Reader.Observe(ctx, s.target(), s.record)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	var p prepared
+	if lifecycle.Gated(s.wish(), s.record, observed.Driver) {
+		if p, err = e.prepare(ctx, s); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	plan := lifecycle.Decide(s.wish(), s.record, observed, p.gate, s.env)
+	outcome := lifecycle.Settle(plan, e.act(ctx, s, plan, p.submission), s.env)
+	return e.store(ctx, s, outcome)
+}
+
+// scope is what one reconcile is about.
+type scope[T client.Object] struct {
+	obj      T
+	app      spark.Application
+	problems []*spark.ConfError
+	record   lifecycle.Record
+	identity spark.Identity
+	env      lifecycle.Env
+}
+
+func (e *Engine[T]) scope(obj T) scope[T] {
+	s := scope[T]{obj: obj, record: e.Adapter.Record(obj), env: lifecycle.Env{Now: e.Clock.Now()}}
+	s.app, s.problems = e.Adapter.Normalise(obj)
+	s.identity = spark.NewIdentity(s.app.UID, max(1, s.record.Attempt), s.env.Now)
+	return s
+}
+
+func (s scope[T]) wish() lifecycle.Application {
+	return lifecycle.Application{
+		Generation: s.app.Generation, Suspend: s.app.Suspend, SparkAppID: s.identity.AppID,
+		Deleting: !s.obj.GetDeletionTimestamp().IsZero(),
+	}
+}
+
+// driverName is the name that the driver has if there is one, else the one that it will get.
+func (s scope[T]) driverName() string {
+	if !s.record.NeverRan() && s.record.DriverName != "" {
+		return s.record.DriverName
+	}
+	return s.app.OperatorConf[spark.ConfDriverPodName]
+}
+
+func (s scope[T]) target() observe.Target {
+	return observe.Target{
+		Namespace: s.app.Namespace, App: s.app.Name, UID: s.app.UID,
+		DriverName: s.driverName(), SubmissionID: s.identity.SubmissionID,
+	}
+}
+
+// act carries out a plan. The first action that is not done ends it.
+func (e *Engine[T]) act(ctx context.Context, s scope[T], plan lifecycle.Plan, submission spark.Submission) []lifecycle.Result {
+	results := make([]lifecycle.Result, 0, len(plan.Actions))
+	for _, action := range plan.Actions {
+		var r lifecycle.Result
+		switch action.Kind {
+		case lifecycle.Submit:
+			apiVersion, kind := e.Adapter.Kind()
+			owner := actuate.Owner{Reference: actuate.OwnerReference(s.obj, apiVersion, kind), SubmissionID: s.identity.SubmissionID}
+			r = e.Writer.Submit(ctx, owner, submission)
+		case lifecycle.DeleteDriver:
+			r = e.Writer.DeleteDriver(ctx, s.app.Namespace, s.driverName(), action.UID)
+		}
+		results = append(results, r)
+		if r.Class != lifecycle.ClassDone {
+			break
+		}
+	}
+	return results
+}
+
+// store writes the status if it changed, then tells what happened.
+func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) (ctrl.Result, error) {
+	result := ctrl.Result{RequeueAfter: o.Requeue}
+	next := e.Adapter.Project(s.obj, o, s.identity.SubmissionID, s.env.Now)
+	if s.wish().Deleting || equality.Semantic.DeepEqual(client.Object(s.obj), client.Object(next)) {
+		return result, o.Err
+	}
+	key := client.ObjectKeyFromObject(s.obj)
+	if wait := e.written.hold(key, s.record, o.Record, s.env.Now); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, o.Err
+	}
+	err := e.Writer.PatchStatus(ctx, s.obj, next)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		// The object changed since it was read. Its own event brings it back here; the timer is for a lost one.
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("patch status of %s: %w", key, err)
+	}
+	e.written.add(next, s.env.Now)
+	e.tell(next, s.record, o.Record)
+	return result, o.Err
+}
+
+func (e *Engine[T]) tell(obj T, from, to lifecycle.Record) {
+	for _, ev := range lifecycle.Events(obj.GetName(), from, to) {
+		kind := corev1.EventTypeNormal
+		if ev.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		e.Recorder.Eventf(obj, nil, kind, ev.Reason, ev.Action, "%s", ev.Message)
+	}
+}

@@ -1,0 +1,134 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=configmaps;services;persistentvolumeclaims,verbs=get;create;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;delete
+// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+const (
+	fieldOwner      = "spark-operator"
+	leaderLease     = "spark-operator-controller-lock"
+	shutdownTimeout = 10 * time.Second
+)
+
+// Scheme returns the types that the operator reads and writes.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(v1beta2.AddToScheme(s))
+	return s
+}
+
+// NewManager returns a manager whose cache holds our own pods only, without what nobody looks at. The client is not
+// rate-limited: the API server's priority and fairness does that with a view of the whole cluster.
+func NewManager(cfg *rest.Config, c config.OperatorConfiguration) (ctrl.Manager, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1
+	options := ctrl.Options{
+		Scheme:                        Scheme(),
+		Metrics:                       metricsserver.Options{BindAddress: c.Metrics.BindAddress},
+		HealthProbeBindAddress:        c.Health.BindAddress,
+		LeaderElection:                c.LeaderElection.Enabled,
+		LeaderElectionID:              leaderLease,
+		LeaderElectionNamespace:       c.LeaderElection.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       ptr.To(shutdownTimeout),
+		Cache:                         cacheOptions(c),
+	}
+	mgr, err := ctrl.NewManager(cfg, options)
+	if err != nil {
+		return nil, fmt.Errorf("create manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add readiness check: %w", err)
+	}
+	return mgr, nil
+}
+
+func cacheOptions(c config.OperatorConfiguration) cache.Options {
+	ours := labels.SelectorFromSet(labels.Set{lifecycle.LabelLaunchedBy: "true"})
+	options := cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}: {Label: ours, Transform: observe.StripPod},
+		},
+	}
+	for _, ns := range c.Namespaces {
+		if options.DefaultNamespaces == nil {
+			options.DefaultNamespaces = map[string]cache.Config{}
+		}
+		options.DefaultNamespaces[ns] = cache.Config{}
+	}
+	return options
+}
+
+// Setup adds the controllers to the manager.
+func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, observe.IndexApp, observe.AppOf); err != nil {
+		return fmt.Errorf("index pods: %w", err)
+	}
+	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader()}
+	engine := &Engine[*v1beta2.SparkApplication]{
+		Adapter:  kubeflowApplication{},
+		Cache:    mgr.GetClient(),
+		Reader:   reader,
+		Writer:   actuate.Writer{Client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), Existing: reader.Existing},
+		Registry: registry,
+		Recorder: mgr.GetEventRecorder(fieldOwner),
+		Clock:    clock.RealClock{},
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("sparkapplication").
+		For(&v1beta2.SparkApplication{}).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(appOfPod)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: c.Workers}).
+		Complete(engine)
+	if err != nil {
+		return fmt.Errorf("set up SparkApplication controller: %w", err)
+	}
+	return nil
+}
+
+// appOfPod maps a pod to its application. Executors are the driver's, not ours, but carry the label too.
+func appOfPod(_ context.Context, pod client.Object) []reconcile.Request {
+	app := pod.GetLabels()[lifecycle.LabelApp]
+	if app == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: app}}}
+}

@@ -1,0 +1,182 @@
+// Package kubeflow translates between the sparkoperator.k8s.io API family and the model: Normalise on the way in,
+// RecordOf and Project on the way back. It is pure.
+package kubeflow
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// master is what the driver finds in its properties. It reaches the API server by spark.kubernetes.driver.master.
+const master = "k8s://https://kubernetes.default.svc:443"
+
+// kueuePrefix marks labels of Kueue on the application, which would make Kueue manage its pods a second time.
+const kueuePrefix = "kueue.x-k8s.io/"
+
+// Normalise returns the model of an application, complete with defaults. Problems are fields whose value means nothing;
+// the model leaves them out.
+func Normalise(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
+	app := spark.Application{
+		Namespace:    o.Namespace,
+		Name:         o.Name,
+		UID:          o.UID,
+		Generation:   o.Generation,
+		Labels:       maps.Clone(o.Labels),
+		SparkVersion: o.Spec.SparkVersion,
+		MainFile:     ptr.Deref(o.Spec.MainApplicationFile, ""),
+		MainClass:    ptr.Deref(o.Spec.MainClass, ""),
+		Arguments:    o.Spec.Arguments,
+		ProxyUser:    ptr.Deref(o.Spec.ProxyUser, ""),
+		Deps: spark.Dependencies{
+			Jars: o.Spec.Deps.Jars, Files: o.Spec.Deps.Files, PyFiles: o.Spec.Deps.PyFiles, Archives: o.Spec.Deps.Archives,
+			Packages: o.Spec.Deps.Packages, ExcludePackages: o.Spec.Deps.ExcludePackages, Repositories: o.Spec.Deps.Repositories,
+		},
+		Submitter:  spark.Submitter{User: sparkUser},
+		Suspend:    ptr.Deref(o.Spec.Suspend, false),
+		Scheduling: scheduling(&o.Spec),
+	}
+	c := confOf(o)
+	app.Conf, app.Origins, app.OperatorConf = c.user, c.origins, c.operator
+	maps.Copy(app.Origins, fieldNames)
+	var problems []*spark.ConfError
+	if o.MalformedSpec != "" {
+		return app, []*spark.ConfError{{Field: "spec", Problem: "cannot be decoded: " + o.MalformedSpec}}
+	}
+	if o.Spec.Mode == v1beta2.DeployModeClient {
+		problems = append(problems, &spark.ConfError{
+			Field: "spec.mode", Value: string(o.Spec.Mode),
+			Problem: `the operator runs drivers in pods only; use "cluster"`,
+		})
+	}
+	driver, p := driverRole(&o.Spec)
+	problems = append(problems, p...)
+	executor, p := executorRole(&o.Spec)
+	app.Driver, app.Executor = driver, executor
+	return app, append(problems, p...)
+}
+
+// fieldNames says where the fields of the model that are no Spark property come from.
+var fieldNames = map[string]string{
+	"SparkVersion": "spec.sparkVersion",
+	"MainFile":     "spec.mainApplicationFile",
+	"MainClass":    "spec.mainClass",
+	"ProxyUser":    "spec.proxyUser",
+	"Template":     "spec.driver.template",
+	"DriverName":   "spec.driver.podName",
+}
+
+// sparkUser is the user that runs Spark in the official images (uid 185).
+const sparkUser = "spark"
+
+// DriverName is the driver pod's name on every attempt: tools look for <name>-driver.
+func DriverName(o *v1beta2.SparkApplication) string {
+	if name := ptr.Deref(o.Spec.Driver.PodName, ""); name != "" {
+		return name
+	}
+	if name := o.Spec.SparkConf[spark.ConfDriverPodName]; name != "" {
+		return name
+	}
+	return o.Name + "-driver"
+}
+
+func scheduling(s *v1beta2.SparkApplicationSpec) spark.Scheduling {
+	out := spark.Scheduling{Scheduler: ptr.Deref(s.BatchScheduler, "")}
+	if opts := s.BatchSchedulerOptions; opts != nil {
+		out.Queue = ptr.Deref(opts.Queue, "")
+		out.PriorityClassName = ptr.Deref(opts.PriorityClassName, "")
+		out.Resources = opts.Resources
+	}
+	return out
+}
+
+// conf collects Spark properties in two layers, and where the user's came from.
+type conf struct {
+	user     map[string]string
+	operator map[string]string
+	origins  map[string]string
+}
+
+// set takes a value of the user's from a typed field; it overrides sparkConf.
+func (c conf) set(key, value, origin string) {
+	c.user[key] = value
+	c.origins[key] = origin
+}
+
+func (c conf) setString(key string, value *string, origin string) {
+	if v := ptr.Deref(value, ""); v != "" {
+		c.set(key, v, origin)
+	}
+}
+
+func (c conf) setInt(key string, value *int32, origin string) {
+	if value != nil {
+		c.set(key, strconv.FormatInt(int64(*value), 10), origin)
+	}
+}
+
+func (c conf) setAll(prefix string, values map[string]string, origin string) {
+	for k, v := range values {
+		c.set(prefix+k, v, origin+"["+strconv.Quote(k)+"]")
+	}
+}
+
+// confOf lays the typed fields over sparkConf, and what the operator owns over both.
+func confOf(o *v1beta2.SparkApplication) conf {
+	s := &o.Spec
+	c := conf{user: map[string]string{}, operator: map[string]string{}, origins: map[string]string{}}
+	maps.Copy(c.user, s.SparkConf)
+	c.setAll("spark.hadoop.", s.HadoopConf, "spec.hadoopConf")
+	c.setString(spark.ConfImage, s.Image, "spec.image")
+	c.setString("spark.kubernetes.container.image.pullPolicy", s.ImagePullPolicy, "spec.imagePullPolicy")
+	if len(s.ImagePullSecrets) > 0 {
+		c.set("spark.kubernetes.container.image.pullSecrets", strings.Join(s.ImagePullSecrets, ","), "spec.imagePullSecrets")
+	}
+	c.setString("spark.kubernetes.pyspark.pythonVersion", s.PythonVersion, "spec.pythonVersion")
+	c.setString("spark.kubernetes.memoryOverheadFactor", s.MemoryOverheadFactor, "spec.memoryOverheadFactor")
+	c.setAll("spark.kubernetes.node.selector.", s.NodeSelector, "spec.nodeSelector")
+	driverConf(c, o)
+	executorConf(c, o)
+	dynamicAllocation(c, s)
+	localDirs(c, s)
+	operatorConf(c, o)
+	return c
+}
+
+func dynamicAllocation(c conf, s *v1beta2.SparkApplicationSpec) {
+	d := s.DynamicAllocation
+	if d == nil || !d.Enabled {
+		return
+	}
+	const p, field = "spark.dynamicAllocation.", "spec.dynamicAllocation."
+	c.set(p+"enabled", "true", field+"enabled")
+	c.setInt(p+"initialExecutors", d.InitialExecutors, field+"initialExecutors")
+	c.setInt(p+"minExecutors", d.MinExecutors, field+"minExecutors")
+	c.setInt(p+"maxExecutors", d.MaxExecutors, field+"maxExecutors")
+	c.set(p+"shuffleTracking.enabled", strconv.FormatBool(ptr.Deref(d.ShuffleTrackingEnabled, true)), field+"shuffleTrackingEnabled")
+	if d.ShuffleTrackingTimeout != nil {
+		c.set(p+"shuffleTracking.timeout", strconv.FormatInt(*d.ShuffleTrackingTimeout, 10), field+"shuffleTrackingTimeout")
+	}
+}
+
+// operatorConf sets what a user must not redirect.
+func operatorConf(c conf, o *v1beta2.SparkApplication) {
+	maps.Copy(c.operator, map[string]string{
+		spark.ConfMaster:                                master,
+		spark.ConfDeployMode:                            "cluster",
+		spark.ConfAppName:                               o.Name,
+		spark.ConfNamespace:                             o.Namespace,
+		spark.ConfDriverPodName:                         DriverName(o),
+		"spark.kubernetes.submission.waitAppCompletion": "false",
+	})
+	for k, v := range map[string]string{lifecycle.LabelApp: o.Name, lifecycle.LabelLaunchedBy: "true"} {
+		c.operator[spark.ConfDriverLabelPrefix+k] = v
+		c.operator[spark.ConfExecutorLabelPrefix+k] = v
+	}
+}

@@ -1,0 +1,92 @@
+package kubeflow
+
+import (
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+func driverRole(s *v1beta2.SparkApplicationSpec) (spark.Role, []*spark.ConfError) {
+	d := &s.Driver
+	overlay, problems := overlayOf(s, &d.SparkPodSpec, "spec.driver")
+	overlay.Lifecycle = d.Lifecycle
+	overlay.Ports = ports(d.Ports)
+	overlay.PriorityClassName = ptr.Deref(d.PriorityClassName, "")
+	return spark.Role{Template: d.Template, Overlay: overlay}, problems
+}
+
+func executorRole(s *v1beta2.SparkApplicationSpec) (spark.Role, []*spark.ConfError) {
+	e := &s.Executor
+	overlay, problems := overlayOf(s, &e.SparkPodSpec, "spec.executor")
+	overlay.Lifecycle = e.Lifecycle
+	overlay.Ports = ports(e.Ports)
+	overlay.PriorityClassName = ptr.Deref(e.PriorityClassName, "")
+	return spark.Role{Template: e.Template, Overlay: overlay}, problems
+}
+
+// overlayOf gathers what a role asks for and no Spark property can say.
+func overlayOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, field string) (spark.PodOverlay, []*spark.ConfError) {
+	m := mountsOf(s, p)
+	limit, problems := memoryLimit(p.MemoryLimit, field+".memoryLimit")
+	return spark.PodOverlay{
+		Env:                           append(m.env, p.Env...),
+		EnvFrom:                       p.EnvFrom,
+		VolumeMounts:                  m.mounts,
+		MemoryLimit:                   limit,
+		Limits:                        gpuLimits(p.GPU),
+		SecurityContext:               p.SecurityContext,
+		Volumes:                       m.volumes,
+		InitContainers:                p.InitContainers,
+		Sidecars:                      p.Sidecars,
+		NodeSelector:                  p.NodeSelector,
+		Affinity:                      p.Affinity,
+		Tolerations:                   p.Tolerations,
+		HostAliases:                   p.HostAliases,
+		HostNetwork:                   ptr.Deref(p.HostNetwork, false),
+		DNSConfig:                     p.DNSConfig,
+		PodSecurityContext:            p.PodSecurityContext,
+		SchedulerName:                 ptr.Deref(p.SchedulerName, ""),
+		TerminationGracePeriodSeconds: p.TerminationGracePeriodSeconds,
+		ShareProcessNamespace:         ptr.Deref(p.ShareProcessNamespace, false),
+	}, problems
+}
+
+func ports(in []v1beta2.Port) []corev1.ContainerPort {
+	var out []corev1.ContainerPort
+	for _, p := range in {
+		out = append(out, corev1.ContainerPort{Name: p.Name, Protocol: corev1.Protocol(p.Protocol), ContainerPort: p.ContainerPort})
+	}
+	return out
+}
+
+func gpuLimits(gpu *v1beta2.GPUSpec) corev1.ResourceList {
+	if gpu == nil || gpu.Name == "" || gpu.Quantity <= 0 {
+		return nil
+	}
+	return corev1.ResourceList{corev1.ResourceName(gpu.Name): *resource.NewQuantity(gpu.Quantity, resource.DecimalSI)}
+}
+
+// javaMemory is a size in Java's units: 512m, 2g, 1024kb.
+var javaMemory = regexp.MustCompile(`^([0-9]+)([kmgtp])b?$`)
+
+// memoryLimit reads a size in Java's units or a Kubernetes quantity: "2g" and "2Gi" are the same.
+func memoryLimit(text *string, field string) (*resource.Quantity, []*spark.ConfError) {
+	value := ptr.Deref(text, "")
+	if value == "" {
+		return nil, nil
+	}
+	if m := javaMemory.FindStringSubmatch(strings.ToLower(value)); m != nil {
+		value = m[1] + strings.ToUpper(m[2]) + "i"
+	}
+	q, err := resource.ParseQuantity(value)
+	if err != nil {
+		return nil, []*spark.ConfError{{Field: field, Value: *text, Problem: `not a size; write Java units such as "2g" or a Kubernetes quantity such as "2Gi"`}}
+	}
+	return &q, nil
+}

@@ -1,0 +1,127 @@
+package kubeflow
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// roleKeys are the Spark properties of one role.
+type roleKeys struct {
+	field                                                                   string
+	cores, memory, overhead, request, limit, image, serviceAccount, options string
+	label, annotation, env, secret, secretKeyRef, volume                    string
+}
+
+var driverKeys = roleKeys{
+	field: "spec.driver", cores: spark.ConfDriverCores, memory: spark.ConfDriverMemory, overhead: spark.ConfDriverMemoryOverhead,
+	request: spark.ConfDriverRequestCores, limit: spark.ConfDriverLimitCores, image: spark.ConfDriverImage,
+	serviceAccount: spark.ConfDriverServiceAccount, options: "spark.driver.extraJavaOptions",
+	label: spark.ConfDriverLabelPrefix, annotation: "spark.kubernetes.driver.annotation.", env: "spark.kubernetes.driverEnv.",
+	secret: "spark.kubernetes.driver.secrets.", secretKeyRef: "spark.kubernetes.driver.secretKeyRef.", volume: "spark.kubernetes.driver.volumes.",
+}
+
+var executorKeys = roleKeys{
+	field: "spec.executor", cores: spark.ConfExecutorCores, memory: spark.ConfExecutorMemory, overhead: spark.ConfExecutorMemoryOverhead,
+	request: spark.ConfExecutorRequestCores, limit: spark.ConfExecutorLimitCores, image: spark.ConfExecutorImage,
+	serviceAccount: spark.ConfExecutorServiceAccount, options: "spark.executor.extraJavaOptions",
+	label: spark.ConfExecutorLabelPrefix, annotation: "spark.kubernetes.executor.annotation.", env: "spark.executorEnv.",
+	secret: "spark.kubernetes.executor.secrets.", secretKeyRef: "spark.kubernetes.executor.secretKeyRef.", volume: "spark.kubernetes.executor.volumes.",
+}
+
+func driverConf(c conf, o *v1beta2.SparkApplication) {
+	d := &o.Spec.Driver
+	roleConf(c, driverKeys, o, &d.SparkPodSpec)
+	c.setString(driverKeys.request, d.CoreRequest, "spec.driver.coreRequest")
+	c.setString(driverKeys.options, d.JavaOptions, "spec.driver.javaOptions")
+	c.setString("spark.kubernetes.driver.master", d.KubernetesMaster, "spec.driver.kubernetesMaster")
+	c.setAll("spark.kubernetes.driver.service.annotation.", d.ServiceAnnotations, "spec.driver.serviceAnnotations")
+	c.setAll("spark.kubernetes.driver.service.label.", d.ServiceLabels, "spec.driver.serviceLabels")
+}
+
+func executorConf(c conf, o *v1beta2.SparkApplication) {
+	e := &o.Spec.Executor
+	roleConf(c, executorKeys, o, &e.SparkPodSpec)
+	c.setString(executorKeys.request, e.CoreRequest, "spec.executor.coreRequest")
+	c.setString(executorKeys.options, e.JavaOptions, "spec.executor.javaOptions")
+	c.setInt(spark.ConfExecutorInstances, e.Instances, "spec.executor.instances")
+	if _, set := c.user[spark.ConfExecutorInstances]; !set && !dynamic(c, &o.Spec) {
+		// Spark's own default is 2; users of this API rely on 1.
+		c.set(spark.ConfExecutorInstances, "1", "spec.executor.instances")
+	}
+	if e.DeleteOnTermination != nil {
+		c.set("spark.kubernetes.executor.deleteOnTermination", strconv.FormatBool(*e.DeleteOnTermination), "spec.executor.deleteOnTermination")
+	}
+}
+
+func dynamic(c conf, s *v1beta2.SparkApplicationSpec) bool {
+	if d := s.DynamicAllocation; d != nil && d.Enabled {
+		return true
+	}
+	return strings.EqualFold(c.user[spark.ConfDynamicAllocation], "true")
+}
+
+// roleConf sets what both roles have in common. The application's own labels reach the pods too, below the role's.
+func roleConf(c conf, k roleKeys, o *v1beta2.SparkApplication, p *v1beta2.SparkPodSpec) {
+	c.setInt(k.cores, p.Cores, k.field+".cores")
+	c.setString(k.limit, p.CoreLimit, k.field+".coreLimit")
+	c.setString(k.memory, p.Memory, k.field+".memory")
+	c.setString(k.overhead, p.MemoryOverhead, k.field+".memoryOverhead")
+	c.setString(k.image, p.Image, k.field+".image")
+	c.setString(k.serviceAccount, p.ServiceAccount, k.field+".serviceAccount")
+	c.setAll(k.label, propagated(o.Labels), "metadata.labels")
+	c.setAll(k.label, p.Labels, k.field+".labels")
+	c.setAll(k.annotation, p.Annotations, k.field+".annotations")
+	c.setAll(k.env, p.EnvVars, k.field+".envVars")
+	for name, ref := range p.EnvSecretKeyRefs {
+		c.set(k.secretKeyRef+name, ref.Name+":"+ref.Key, k.field+".envSecretKeyRefs["+strconv.Quote(name)+"]")
+	}
+	for _, secret := range p.Secrets {
+		c.set(k.secret+secret.Name, secret.Path, k.field+".secrets")
+		if name, file := secretEnv(secret.SecretType); name != "" {
+			c.set(k.env+name, strings.TrimSuffix(secret.Path, "/")+"/"+file, k.field+".secrets")
+		}
+	}
+}
+
+// secretEnv is the variable by which a Secret of a known type is found, and the file that it names.
+func secretEnv(t v1beta2.SecretType) (name, file string) {
+	switch t {
+	case v1beta2.SecretTypeGCPServiceAccount:
+		return "GOOGLE_APPLICATION_CREDENTIALS", "key.json"
+	case v1beta2.SecretTypeHadoopDelegationToken:
+		return "HADOOP_TOKEN_FILE_LOCATION", "hadoop.token"
+	case v1beta2.SecretTypeGeneric:
+	}
+	return "", ""
+}
+
+func propagated(labels map[string]string) map[string]string {
+	out := maps.Clone(labels)
+	maps.DeleteFunc(out, func(k, _ string) bool { return strings.HasPrefix(k, kueuePrefix) })
+	return out
+}
+
+// localDirPrefix marks volumes that are Spark's scratch space; they become Spark properties, which alone make Spark
+// use them.
+const localDirPrefix = "spark-local-dir-"
+
+func localDirs(c conf, s *v1beta2.SparkApplicationSpec) {
+	for _, role := range []struct {
+		keys roleKeys
+		pod  *v1beta2.SparkPodSpec
+	}{{driverKeys, &s.Driver.SparkPodSpec}, {executorKeys, &s.Executor.SparkPodSpec}} {
+		for _, mount := range role.pod.VolumeMounts {
+			for i := range s.Volumes {
+				if v := &s.Volumes[i]; v.Name == mount.Name && strings.HasPrefix(v.Name, localDirPrefix) {
+					localDir(c, role.keys, v, ptr.To(mount))
+				}
+			}
+		}
+	}
+}

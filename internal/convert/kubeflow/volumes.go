@@ -1,0 +1,122 @@
+package kubeflow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// localDir writes a scratch volume as the properties spark.kubernetes.<role>.volumes.<type>.<name>.*. Volumes of a type
+// that Spark does not know there stay what they are: overlayVolumes mounts them.
+func localDir(c conf, k roleKeys, v *corev1.Volume, m *corev1.VolumeMount) {
+	kind, options := localDirOptions(v)
+	if kind == "" {
+		return
+	}
+	prefix := k.volume + kind + "." + v.Name + "."
+	origin := k.field + ".volumeMounts"
+	c.set(prefix+"mount.path", m.MountPath, origin)
+	if m.SubPath != "" {
+		c.set(prefix+"mount.subPath", m.SubPath, origin)
+	}
+	if m.ReadOnly {
+		c.set(prefix+"mount.readOnly", "true", origin)
+	}
+	for name, value := range options {
+		if value != "" {
+			c.set(prefix+"options."+name, value, "spec.volumes")
+		}
+	}
+}
+
+func localDirOptions(v *corev1.Volume) (kind string, options map[string]string) {
+	switch {
+	case v.EmptyDir != nil:
+		options = map[string]string{"medium": string(v.EmptyDir.Medium)}
+		if v.EmptyDir.SizeLimit != nil {
+			options["sizeLimit"] = v.EmptyDir.SizeLimit.String()
+		}
+		return "emptyDir", options
+	case v.HostPath != nil:
+		return "hostPath", map[string]string{"path": v.HostPath.Path, "type": string(ptr.Deref(v.HostPath.Type, ""))}
+	case v.NFS != nil:
+		return "nfs", map[string]string{"path": v.NFS.Path, "server": v.NFS.Server}
+	case v.PersistentVolumeClaim != nil:
+		return "persistentVolumeClaim", map[string]string{"claimName": v.PersistentVolumeClaim.ClaimName}
+	}
+	return "", nil
+}
+
+// isLocalDir reports whether the volume travels as Spark properties.
+func isLocalDir(v *corev1.Volume) bool {
+	kind, _ := localDirOptions(v)
+	return kind != "" && strings.HasPrefix(v.Name, localDirPrefix)
+}
+
+// mounts collects what a role mounts beside Spark's own volumes.
+type mounts struct {
+	volumes []corev1.Volume
+	mounts  []corev1.VolumeMount
+	env     []corev1.EnvVar
+}
+
+// configMap mounts a ConfigMap; env, if not "", is set to the path.
+func (m *mounts) configMap(volume, name, path, env string) {
+	m.volumes = append(m.volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
+	}})
+	m.mounts = append(m.mounts, corev1.VolumeMount{Name: volume, MountPath: path, ReadOnly: true})
+	if env != "" {
+		m.env = append(m.env, corev1.EnvVar{Name: env, Value: path})
+	}
+}
+
+// mountsOf gathers ConfigMaps and volumes of a role.
+func mountsOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec) mounts {
+	var m mounts
+	if name := ptr.Deref(s.HadoopConfigMap, ""); name != "" {
+		m.configMap("hadoop-configmap-volume", name, "/etc/hadoop/conf", "HADOOP_CONF_DIR")
+	}
+	if name := ptr.Deref(s.SparkConfigMap, ""); name != "" {
+		m.configMap("spark-configmap-volume", name, "/etc/spark/conf", "SPARK_CONF_DIR")
+	}
+	for _, cm := range p.ConfigMaps {
+		m.configMap(configMapVolume(cm.Name), cm.Name, cm.Path, "")
+	}
+	added := map[string]bool{}
+	for _, mount := range p.VolumeMounts {
+		for i := range s.Volumes {
+			v := &s.Volumes[i]
+			if v.Name != mount.Name || isLocalDir(v) {
+				continue
+			}
+			m.mounts = append(m.mounts, mount)
+			if !added[v.Name] {
+				m.volumes = append(m.volumes, *v)
+				added[v.Name] = true
+			}
+		}
+	}
+	return m
+}
+
+// configMapVolume is the volume's name for a mounted ConfigMap: "<name>-vol", or a shortened form with a hash where that
+// is no valid name of at most 63 characters.
+func configMapVolume(name string) string {
+	const suffix, limit = "-vol", 63
+	if len(name)+len(suffix) <= limit && !strings.Contains(name, ".") {
+		return name + suffix
+	}
+	sum := sha256.Sum256([]byte(name))
+	hash := "-" + hex.EncodeToString(sum[:4])
+	short := strings.ReplaceAll(name, ".", "-")
+	if room := limit - len(hash) - len(suffix); len(short) > room {
+		short = short[:room]
+	}
+	return short + hash + suffix
+}

@@ -1,0 +1,159 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+var _ = Describe("A Spark job", func() {
+	ctx := context.Background()
+
+	It("computes pi in Scala", func() {
+		app := sparkPi(newNamespace(ctx, "scala"), "spark-pi", "10")
+		states := watchStates(ctx, app)
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		Expect(driverLog(ctx, app)).To(ContainSubstring("Pi is roughly 3.1"))
+		Expect(states.String()).To(Equal(" SUBMITTED RUNNING SUCCEEDING COMPLETED"))
+		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1))
+		Expect(s.ExecutorState).To(HaveLen(1))
+		Expect(s.ExecutorState).To(HaveEach(v1beta2.ExecutorStateCompleted))
+
+		By("looking at it as a user does")
+		Expect(kubectl("get", "sparkapp", "-n", app.Namespace)).To(MatchRegexp(`NAME +SUSPEND +STATUS +ATTEMPTS +START +FINISH +AGE\nspark-pi +COMPLETED +1 +\S+Z +\S+Z +`))
+		described := kubectl("describe", "sparkapp", "-n", app.Namespace, app.Name)
+		for _, word := range []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkApplicationCompleted", "the driver ended with exit code 0"} {
+			Expect(described).To(ContainSubstring(word))
+		}
+	})
+
+	It("computes pi in Python, with two executors and arguments", func() {
+		app := sparkPi(newNamespace(ctx, "python"), "pyspark-pi", "4")
+		app.Spec.Type, app.Spec.MainClass = v1beta2.ApplicationTypePython, nil
+		app.Spec.MainApplicationFile = ptr.To("local:///opt/spark/examples/src/main/python/pi.py")
+		app.Spec.Executor.Instances = ptr.To[int32](2)
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		Expect(driverLog(ctx, app)).To(ContainSubstring("Pi is roughly 3.1"))
+		Expect(s.ExecutorState).To(HaveLen(2))
+	})
+
+	It("hands settings to its executors without a webhook", func() {
+		app := sparkPi(newNamespace(ctx, "executors"), "spark-pi", "2000")
+		app.Spec.Executor.Env = []corev1.EnvVar{{Name: "TEAM", Value: "data"}}
+		app.Spec.Executor.Tolerations = []corev1.Toleration{{Key: "spot", Operator: corev1.TolerationOpExists}}
+		app.Spec.Executor.Labels = map[string]string{"team": "data"}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		Eventually(func(g Gomega) {
+			var executors corev1.PodList
+			g.Expect(admin.List(ctx, &executors, client.InNamespace(app.Namespace), client.MatchingLabels{"spark-role": "executor", "team": "data"})).To(Succeed())
+			g.Expect(executors.Items).NotTo(BeEmpty())
+			pod := executors.Items[0]
+			g.Expect(pod.Spec.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "TEAM", Value: "data"}))
+			g.Expect(pod.Spec.Tolerations).To(ContainElement(HaveField("Key", "spot")))
+			g.Expect(pod.Labels).To(HaveKeyWithValue(v1beta2.LabelSubmissionID, statusOf(ctx, app).SubmissionID))
+		}, jobWait, poll).Should(Succeed(), func() string { return evidence(app) })
+	})
+
+	It("fails with the driver's exit code when its main class does not exist", func() {
+		app := sparkPi(newNamespace(ctx, "noclass"), "no-class")
+		app.Spec.MainClass = ptr.To("org.example.Missing")
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
+		Expect(s.AppState.ErrorMessage).To(MatchRegexp(`^driver container failed with ExitCode: 101, Reason: Error`))
+		c := meta.FindStatusCondition(s.Conditions, "Succeeded")
+		Expect(c).NotTo(BeNil())
+		Expect(c.Reason).To(Equal("DriverFailed"))
+		Expect(driverLog(ctx, app)).To(ContainSubstring("org.example.Missing"))
+	})
+
+	It("is SUBMISSION_FAILED with the API server's words when its service account does not exist", func() {
+		app := sparkPi(newNamespace(ctx, "noaccount"), "no-account")
+		app.Spec.Driver.ServiceAccount = ptr.To("nobody")
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateSubmissionFailed)
+		Expect(s.AppState.ErrorMessage).To(ContainSubstring(`serviceaccount "nobody" not found`))
+		Expect(podsOf(ctx, app)).To(BeEmpty())
+		var services corev1.ServiceList
+		Expect(admin.List(ctx, &services, client.InNamespace(app.Namespace))).To(Succeed())
+		Expect(services.Items).To(BeEmpty(), "nothing is half-created")
+	})
+
+	It("takes all its pods with it when it is deleted while it runs", func() {
+		app := sparkPi(newNamespace(ctx, "deleted"), "endless", "100000")
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
+		Eventually(func() int { return len(podsOf(ctx, app)) }, jobWait, poll).Should(Equal(2), "a driver and an executor")
+		Expect(admin.Delete(ctx, app)).To(Succeed())
+		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty())
+	})
+
+	It("has exactly one driver when the operator is killed right after it created it", func() {
+		app := sparkPi(newNamespace(ctx, "killed"), "spark-pi", "10")
+		w, err := admin.Watch(ctx, &corev1.PodList{}, client.InNamespace(app.Namespace))
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(w.Stop)
+		operator := operatorPID()
+		Expect(admin.Create(ctx, app)).To(Succeed())
+
+		var driver corev1.Pod
+		Eventually(w.ResultChan(), jobWait).Should(Receive(And(
+			HaveField("Type", watch.Added),
+			WithTransform(func(e watch.Event) string { driver = *e.Object.(*corev1.Pod); return driver.Name }, Equal("spark-pi-driver")),
+		)))
+		Expect(syscall.Kill(operator, syscall.SIGKILL)).To(Succeed())
+		GinkgoWriter.Println("killed the operator; the status it left:", statusOf(ctx, app).AppState.State)
+
+		eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		Expect(statusOf(ctx, app).ExecutionAttempts).To(BeEquivalentTo(1))
+		drivers := 0
+		for _, pod := range podsOf(ctx, app) {
+			if pod.Labels["spark-role"] == "driver" {
+				drivers++
+				Expect(pod.UID).To(Equal(driver.UID))
+			}
+		}
+		Expect(drivers).To(Equal(1))
+		Expect(operatorPID()).NotTo(Equal(operator), "the operator was restarted")
+	})
+})
+
+// operatorPID finds the operator's process on this machine.
+func operatorPID() int {
+	GinkgoHelper()
+	var pid int
+	Eventually(func() int {
+		pid = 0
+		commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		Expect(err).NotTo(HaveOccurred())
+		for _, file := range commands {
+			text, err := os.ReadFile(file)
+			if err == nil && strings.HasPrefix(string(text), "/spark-operator\x00") && inCluster(filepath.Dir(file)) {
+				pid, err = strconv.Atoi(filepath.Base(filepath.Dir(file)))
+				Expect(err).NotTo(HaveOccurred())
+			}
+		}
+		return pid
+	}, installWait, poll).ShouldNot(BeZero())
+	return pid
+}
+
+// inCluster reports whether the process belongs to the cluster under test and not to another one on this machine.
+func inCluster(proc string) bool {
+	groups, err := os.ReadFile(filepath.Join(proc, "cgroup"))
+	return err == nil && strings.Contains(string(groups), "/"+os.Getenv("FIRESTEEL_CLUSTER")+"/")
+}

@@ -1,0 +1,111 @@
+// Package e2e runs real Spark jobs on a real kubelet, with the operator installed as a Deployment.
+package e2e
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"golang.org/x/sys/unix"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/controller"
+)
+
+const (
+	installWait = 2 * time.Minute
+	jobWait     = 4 * time.Minute
+	poll        = 200 * time.Millisecond
+
+	operatorNamespace = "spark-operator"
+	operatorName      = "spark-operator-controller"
+	sparkImage        = "firesteel.local/spark:4.1.4"
+)
+
+var (
+	admin      client.WithWatch
+	clientset  *kubernetes.Clientset
+	clusterCmd = filepath.Join("..", "..", "hack", "cluster", "cluster.sh")
+)
+
+func TestE2E(t *testing.T) {
+	if os.Getenv("FIRESTEEL_E2E_KUBECONFIG") == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("FIRESTEEL_E2E_KUBECONFIG is not set: run make test")
+		}
+		t.Skip("no real node: FIRESTEEL_E2E_KUBECONFIG is not set; run make test-e2e on Linux as root")
+	}
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "E2E")
+}
+
+var _ = BeforeSuite(func() {
+	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("FIRESTEEL_E2E_KUBECONFIG"))
+	Expect(err).NotTo(HaveOccurred())
+	if ns := os.Getenv("FIRESTEEL_E2E_NETNS"); ns != "" {
+		cfg.Dial = dialIn(ns)
+	}
+	cfg.WarningHandler = rest.NoWarnings{}
+	admin, err = client.NewWithWatch(cfg, client.Options{Scheme: controller.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	clientset, err = kubernetes.NewForConfig(cfg)
+	Expect(err).NotTo(HaveOccurred())
+
+	By("installing the operator")
+	kubectl("apply", "--server-side", "-k", filepath.Join("..", "..", "config", "default"))
+	Eventually(func() (int32, error) {
+		var d appsv1.Deployment
+		err := admin.Get(context.Background(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, &d)
+		return d.Status.ReadyReplicas, err
+	}, installWait, poll).Should(BeEquivalentTo(1), "the operator's Deployment becomes ready")
+})
+
+// dialIn connects from inside a network namespace: the cluster's addresses exist only there. The calling goroutine
+// keeps its thread for the moment of the connection; the socket stays in the namespace that it was made in.
+func dialIn(path string) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		runtime.LockOSThread()
+		outside, err := os.Open("/proc/thread-self/ns/net")
+		if err != nil {
+			return nil, err
+		}
+		defer outside.Close()
+		inside, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer inside.Close()
+		if err := unix.Setns(int(inside.Fd()), unix.CLONE_NEWNET); err != nil {
+			return nil, os.NewSyscallError("setns", err)
+		}
+		conn, dialErr := (&net.Dialer{Timeout: 10 * time.Second, FallbackDelay: -1}).DialContext(ctx, network, address)
+		if err := unix.Setns(int(outside.Fd()), unix.CLONE_NEWNET); err != nil {
+			return nil, os.NewSyscallError("setns", err) // the thread stays locked and ends with the goroutine
+		}
+		runtime.UnlockOSThread()
+		return conn, dialErr
+	}
+}
+
+// kubectl runs kubectl in the cluster and returns what it prints.
+func kubectl(args ...string) string {
+	GinkgoHelper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, clusterCmd, append([]string{"exec", "kubectl"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "kubectl %s: %s", strings.Join(args, " "), out)
+	return string(out)
+}

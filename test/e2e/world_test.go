@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// newNamespace makes a namespace in which Spark jobs may run: with the rights that the samples give their drivers.
+func newNamespace(ctx context.Context, name string) string {
+	GinkgoHelper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
+	Expect(admin.Create(ctx, ns)).To(Succeed())
+	DeferCleanup(func() { Expect(client.IgnoreNotFound(admin.Delete(context.Background(), ns))).To(Succeed()) })
+	Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "spark"}})).To(Succeed())
+
+	var role rbacv1.Role
+	text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "spark-driver", "role.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(yaml.UnmarshalStrict(text, &role)).To(Succeed())
+	role.Namespace = ns.Name
+	Expect(admin.Create(ctx, &role)).To(Succeed())
+	Expect(admin.Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "spark"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns.Name, Name: "spark"}},
+	})).To(Succeed())
+	return ns.Name
+}
+
+func sparkPi(namespace, name string, arguments ...string) *v1beta2.SparkApplication {
+	role := v1beta2.SparkPodSpec{Cores: ptr.To[int32](1), Memory: ptr.To("512m")}
+	driver, executor := role, role
+	driver.ServiceAccount = ptr.To("spark")
+	return &v1beta2.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: v1beta2.SparkApplicationSpec{
+			Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: ptr.To(sparkImage),
+			MainClass:           ptr.To("org.apache.spark.examples.SparkPi"),
+			MainApplicationFile: ptr.To("local:///opt/spark/examples/jars/spark-examples.jar"),
+			Arguments:           arguments,
+			Driver:              v1beta2.DriverSpec{SparkPodSpec: driver, CoreRequest: ptr.To("100m")},
+			Executor:            v1beta2.ExecutorSpec{SparkPodSpec: executor, CoreRequest: ptr.To("100m"), Instances: ptr.To[int32](1)},
+		},
+	}
+}
+
+func statusOf(ctx context.Context, app *v1beta2.SparkApplication) v1beta2.SparkApplicationStatus {
+	GinkgoHelper()
+	var a v1beta2.SparkApplication
+	Expect(admin.Get(ctx, client.ObjectKeyFromObject(app), &a)).To(Succeed())
+	return a.Status
+}
+
+// eventuallyState waits for a state and gives up early on a final one that is not it.
+func eventuallyState(ctx context.Context, app *v1beta2.SparkApplication, want v1beta2.ApplicationStateType) v1beta2.SparkApplicationStatus {
+	GinkgoHelper()
+	var last v1beta2.SparkApplicationStatus
+	Eventually(func(g Gomega) {
+		last = statusOf(ctx, app)
+		got := last.AppState.State
+		if got != want && isFinal(got) {
+			StopTrying(fmt.Sprintf("%s is %s: %s\n%s", app.Name, got, last.AppState.ErrorMessage, evidence(app))).Now()
+		}
+		g.Expect(got).To(Equal(want))
+	}, jobWait, poll).Should(Succeed(), func() string { return evidence(app) })
+	return last
+}
+
+func isFinal(s v1beta2.ApplicationStateType) bool {
+	return s == v1beta2.ApplicationStateCompleted || s == v1beta2.ApplicationStateFailed || s == v1beta2.ApplicationStateSubmissionFailed
+}
+
+// evidence is what a person would look at.
+func evidence(app *v1beta2.SparkApplication) string {
+	text := kubectl("describe", "sparkapp", "-n", app.Namespace, app.Name) + kubectl("get", "pods", "-n", app.Namespace, "-o", "wide") +
+		kubectl("logs", "-n", operatorNamespace, "deploy/"+operatorName, "--tail=30")
+	for _, pod := range podsOf(context.Background(), app) {
+		if pod.Status.Phase != corev1.PodPending {
+			text += pod.Name + ":\n" + kubectl("logs", "-n", app.Namespace, pod.Name, "--all-containers", "--tail=60")
+		}
+	}
+	return text
+}
+
+func driverLog(ctx context.Context, app *v1beta2.SparkApplication) string {
+	GinkgoHelper()
+	stream, err := clientset.CoreV1().Pods(app.Namespace).GetLogs(app.Name+"-driver", &corev1.PodLogOptions{}).Stream(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	defer stream.Close()
+	text, err := io.ReadAll(stream)
+	Expect(err).NotTo(HaveOccurred())
+	return string(text)
+}
+
+func podsOf(ctx context.Context, app *v1beta2.SparkApplication) []corev1.Pod {
+	GinkgoHelper()
+	var pods corev1.PodList
+	Expect(admin.List(ctx, &pods, client.InNamespace(app.Namespace), client.MatchingLabels{v1beta2.LabelAppName: app.Name})).To(Succeed())
+	return pods.Items
+}
+
+// history records every state that an application shows, through a watch.
+type history struct {
+	mu     sync.Mutex
+	states []v1beta2.ApplicationStateType
+}
+
+func watchStates(ctx context.Context, app *v1beta2.SparkApplication) *history {
+	GinkgoHelper()
+	w, err := admin.Watch(ctx, &v1beta2.SparkApplicationList{}, client.InNamespace(app.Namespace))
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(w.Stop)
+	h := &history{}
+	go func() {
+		for e := range w.ResultChan() {
+			a, ok := e.Object.(*v1beta2.SparkApplication)
+			if !ok || a.Name != app.Name || e.Type == watch.Deleted {
+				continue
+			}
+			h.mu.Lock()
+			if s := a.Status.AppState.State; len(h.states) == 0 || h.states[len(h.states)-1] != s {
+				h.states = append(h.states, s)
+			}
+			h.mu.Unlock()
+		}
+	}()
+	return h
+}
+
+func (h *history) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	words := make([]string, 0, len(h.states))
+	for _, s := range h.states {
+		words = append(words, string(s))
+	}
+	return strings.Join(words, " ")
+}

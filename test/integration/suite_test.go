@@ -1,0 +1,87 @@
+// Package integration runs the operator against a real kube-apiserver and etcd. There is no kubelet: the tests write
+// the pods' statuses themselves.
+package integration
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+)
+
+const (
+	wait = 20 * time.Second
+	poll = 50 * time.Millisecond
+)
+
+var (
+	server *envtest.Environment
+	admin  client.Client
+	writes = &writeCounter{}
+	stop   context.CancelFunc
+	ended  chan error
+)
+
+func TestIntegration(t *testing.T) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
+		}
+		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-integration")
+	}
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Integration")
+}
+
+var _ = BeforeSuite(func() {
+	logf.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
+	server = &envtest.Environment{
+		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases")},
+		ErrorIfCRDPathMissing: true,
+	}
+	cfg, err := server.Start()
+	Expect(err).NotTo(HaveOccurred())
+	admin, err = client.New(cfg, client.Options{Scheme: controller.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	startOperator(cfg)
+})
+
+var _ = AfterSuite(func() {
+	if stop != nil {
+		stop()
+		Eventually(ended, wait).Should(Receive(BeNil()), "the operator stops gracefully")
+	}
+	Expect(server.Stop()).To(Succeed())
+})
+
+// startOperator runs the operator as its main function would, but for the counting of its writes.
+func startOperator(cfg *rest.Config) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { writes.next = next; return writes })
+	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nmetrics: {bindAddress: \"0\"}\nhealth: {bindAddress: \"0\"}\n"))
+	Expect(err).NotTo(HaveOccurred())
+	registry, err := scheduler.NewRegistry(c.BatchScheduler.Default, kube.Plugin{})
+	Expect(err).NotTo(HaveOccurred())
+	mgr, err := controller.NewManager(cfg, c)
+	Expect(err).NotTo(HaveOccurred())
+	var ctx context.Context
+	ctx, stop = context.WithCancel(context.Background())
+	Expect(controller.Setup(ctx, mgr, c, registry)).To(Succeed())
+	ended = make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+}
