@@ -68,6 +68,7 @@ func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
 		o.Record.Submissions = max(o.Record.Submissions, o.Record.Attempt)
 		o.Record.SubmittedAt, o.Record.TerminatedAt = env.Now, env.Now
 		o.Requeue = 0
+	case ClassTransient: // Settle has made it an error: nothing is known to have changed
 	}
 	return o
 }

@@ -63,8 +63,8 @@ func (r Reader) driver(ctx context.Context, t Target, live bool) (lifecycle.Driv
 		return lifecycle.Driver{Presence: lifecycle.Absent, Name: t.DriverName}, nil
 	case ctx.Err() != nil:
 		return lifecycle.Driver{}, fmt.Errorf("get driver pod %s: %w", key, ctx.Err())
-	case err != nil: // an API server in trouble proves nothing about the pod
-		return lifecycle.Driver{Presence: lifecycle.Unknown, Name: t.DriverName}, nil
+	case err != nil:
+		return lifecycle.Driver{Presence: lifecycle.Unknown, Name: t.DriverName}, nil //nolint:nilerr // an API server in trouble proves nothing about the pod
 	}
 	d := driverOf(&pod)
 	d.Ownership = lifecycle.OwnerOf(&pod, t.UID, t.SubmissionID)

@@ -1,0 +1,156 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Ports of the driver when nothing else is set.
+const (
+	defaultDriverPort       = 7078
+	defaultBlockManagerPort = 7079
+	defaultConnectPort      = 15002
+)
+
+// basic makes the Spark container and the pod around it: BasicDriverFeatureStep.
+func (b *builder) basic() {
+	b.image()
+	b.ports()
+	b.environment()
+	b.sizeDriver()
+	if b.profile.PrivilegeEscalation {
+		if b.container.SecurityContext == nil {
+			b.container.SecurityContext = &corev1.SecurityContext{}
+		}
+		b.container.SecurityContext.AllowPrivilegeEscalation = new(b.conf.flag(confDriverPrivilege, false))
+	}
+	b.driverPod()
+	b.properties[ConfDriverPodName] = b.pod.Name
+	b.properties[ConfAppID] = b.id.AppID
+	b.properties[confSubmitInDriver] = "true"
+	// Executors have no other way to learn that they belong to a Python or R application.
+	b.properties[ConfMemoryOverheadFactor] = formatDouble(overheadFactor(b.conf, b.kind))
+}
+
+func (b *builder) image() {
+	image, _ := b.conf.text(ConfDriverImage)
+	if image == "" {
+		b.conf.fail(ConfImage, "", "the application has no image; write the image of Spark that it runs in")
+	}
+	if b.profile.ImagePlaceholder {
+		image = strings.ReplaceAll(image, "{{SPARK_VERSION}}", releaseOf(b.app.SparkVersion))
+	}
+	policy, _ := b.conf.text(ConfImagePullPolicy)
+	switch corev1.PullPolicy(policy) {
+	case corev1.PullAlways, corev1.PullNever, corev1.PullIfNotPresent:
+	default:
+		b.conf.fail(ConfImagePullPolicy, policy, `must be "Always", "Never" or "IfNotPresent"`)
+	}
+	if b.container.Name == "" {
+		b.container.Name = DriverContainerName
+	}
+	b.container.Image = image
+	b.container.ImagePullPolicy = corev1.PullPolicy(policy)
+}
+
+func (b *builder) ports() {
+	// Both are read, so that a mistake in the one that is not used does not go unnoticed.
+	blockManager := b.conf.port(ConfBlockManagerPort, defaultBlockManagerPort)
+	b.addPort(PortDriverRPC, b.conf.port(ConfDriverPort, defaultDriverPort))
+	b.addPort(PortBlockManager, b.conf.port(ConfDriverBlockPort, blockManager))
+	b.addPort(PortUI, int32(b.conf.number(ConfUIPort)))
+	if b.profile.ConnectPort {
+		b.addPort(PortConnect, b.conf.port(ConfConnectPort, defaultConnectPort))
+	}
+}
+
+func (b *builder) addPort(name string, port int32) {
+	b.container.Ports = append(b.container.Ports,
+		corev1.ContainerPort{Name: name, ContainerPort: port, Protocol: corev1.ProtocolTCP})
+}
+
+func (b *builder) environment() {
+	b.addEnv("SPARK_USER", b.sparkUser())
+	b.addEnv("SPARK_APPLICATION_ID", b.id.AppID)
+	for _, key := range b.conf.under(ConfDriverEnvPrefix) {
+		b.addEnv(key[len(ConfDriverEnvPrefix):], b.conf.values[key])
+	}
+	b.container.Env = append(b.container.Env, corev1.EnvVar{
+		Name: "SPARK_DRIVER_BIND_ADDRESS",
+		ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"},
+		},
+	})
+}
+
+// sparkUser is the user that the application runs for: SPARK_USER of the submitter's environment, the proxy user, or
+// whoever submits.
+func (b *builder) sparkUser() string {
+	variable, set := b.app.Submitter.Env["SPARK_USER"]
+	switch {
+	case b.app.ProxyUser != "" && (b.profile.ProxyUserWins || !set):
+		return b.app.ProxyUser
+	case set:
+		return variable
+	}
+	return b.app.Submitter.User
+}
+
+func (b *builder) driverPod() {
+	pod := b.pod
+	pod.Name, _ = b.conf.text(ConfDriverPodName)
+	if !b.conf.has(ConfDriverPodName) {
+		pod.Name = b.prefix + "-driver"
+	}
+	if pod.Labels == nil {
+		pod.Labels = make(map[string]string, len(b.driverLabels))
+	}
+	maps.Copy(pod.Labels, b.driverLabels)
+	for _, key := range b.conf.under(ConfDriverAnnotationPrefix) {
+		setIn(&pod.Annotations, key[len(ConfDriverAnnotationPrefix):], b.placeholders(b.conf.values[key]))
+	}
+	for _, prefix := range []string{ConfNodeSelectorPrefix, ConfDriverNodeSelectorPrefix} {
+		for _, key := range b.conf.under(prefix) {
+			setIn(&pod.Spec.NodeSelector, key[len(prefix):], b.conf.values[key])
+		}
+	}
+	for _, name := range b.conf.list(ConfImagePullSecrets) {
+		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
+	}
+	if name, ok := b.conf.text(ConfDriverSchedulerName); ok {
+		pod.Spec.SchedulerName = name
+	}
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+}
+
+// setIn sets an entry of a map that may not exist yet.
+func setIn(target *map[string]string, key, value string) {
+	if *target == nil {
+		*target = map[string]string{}
+	}
+	(*target)[key] = value
+}
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

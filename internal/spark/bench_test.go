@@ -1,0 +1,55 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import "testing"
+
+// BenchmarkBuildSparkPi measures one submission of the smallest usual application.
+func BenchmarkBuildSparkPi(b *testing.B) {
+	app, id, profile := sparkPi(), testIdentity(), profileOf(b, "4.1.0")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Build(app, id, profile); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkBuildWithTemplates measures a submission with a template text and overlays for both roles.
+func BenchmarkBuildWithTemplates(b *testing.B) {
+	app, id, profile := sparkPi(), testIdentity(), profileOf(b, "4.1.0")
+	app.Driver.Overlay, app.Executor.Overlay = fullOverlay(), fullOverlay()
+	app.Driver.TemplateText = "spec: {containers: [{name: main, env: [{name: A, value: b}]}]}"
+	app.Executor.TemplateText = app.Driver.TemplateText
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Build(app, id, profile); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPodShapes measures what is computed before a submission, for schedulers and quotas.
+func BenchmarkPodShapes(b *testing.B) {
+	app, profile := sparkPi(), profileOf(b, "4.1.0")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := PodShapes(app, profile); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// builder holds what the steps of one submission share. It owns everything that it points to; the application is only
+// read.
+type builder struct {
+	app     *Application
+	id      Identity
+	profile Profile
+	conf    *conf
+	kind    kind
+
+	namespace string
+	// prefix begins the names of most objects.
+	prefix string
+	// driverLabels are those of the driver pod that its service selects by.
+	driverLabels map[string]string
+	volumes      []volume
+
+	pod       *corev1.Pod
+	container corev1.Container
+	resources []Object
+	// properties are the configuration as the driver gets it: everything that was set, and what the steps add.
+	properties map[string]string
+}
+
+// step is one of the feature steps of Spark's Kubernetes client.
+type step struct {
+	// class is the name by which spark.kubernetes.driver.pod.excludedFeatureSteps excludes the step.
+	class string
+	run   func(*builder)
+}
+
+const featurePackage = "org.apache.spark.deploy.k8s.features."
+
+// steps are in Spark's order, which decides the order of ports, variables, mounts, volumes and objects.
+var steps = []step{
+	{"BasicDriverFeatureStep", (*builder).basic},
+	{"DriverKubernetesCredentialsFeatureStep", (*builder).credentials},
+	{"DriverServiceFeatureStep", (*builder).service},
+	{"NetworkPolicyFeatureStep", (*builder).networkPolicy},
+	{"MountSecretsFeatureStep", (*builder).mountSecrets},
+	{"EnvSecretsFeatureStep", (*builder).envSecrets},
+	{"MountVolumesFeatureStep", (*builder).mountVolumes},
+	{"DriverCommandFeatureStep", (*builder).command},
+	{"HadoopConfDriverFeatureStep", (*builder).hadoop},
+	{"KerberosConfDriverFeatureStep", (*builder).kerberos},
+	{"PodTemplateConfigMapStep", (*builder).executorTemplate},
+	{"LocalDirsFeatureStep", (*builder).localDirs},
+}
+
+// Build returns the objects that spark-submit of the profile's release creates for one attempt of an application. It
+// changes neither app nor anything that app refers to.
+//
+// The configuration is merged in this order, later ones winning: app.Conf, app.Deps, app.OperatorConf, and what Spark
+// itself sets. Every refusal that the application's author can lift is a *ConfError.
+func Build(app Application, id Identity, profile Profile) (Submission, error) {
+	conf, err := submitConf(&app, id, profile)
+	if err != nil {
+		return Submission{}, err
+	}
+	b := &builder{app: &app, id: id, profile: profile, conf: conf, kind: kindOf(app.MainFile)}
+	for _, run := range []func(*builder){
+		(*builder).prepare, (*builder).startPod, (*builder).check, (*builder).runSteps, (*builder).finish,
+	} {
+		if run(b); conf.err != nil {
+			return Submission{}, conf.err
+		}
+	}
+	return Submission{Resources: b.resources, Driver: b.pod, Properties: b.properties}, nil
+}
+
+// prepare derives what all steps need to know.
+func (b *builder) prepare() {
+	b.namespace, _ = b.conf.text(ConfNamespace)
+	if b.app.Namespace != "" && b.namespace != b.app.Namespace {
+		// The operator names the namespace in OperatorConf. An application must not reach beyond its own one.
+		b.conf.fail(ConfNamespace, b.namespace, "the application lives in the namespace "+b.app.Namespace)
+	}
+	appName, _ := b.conf.raw(ConfAppName)
+	b.prefix = resourcePrefix(appName, b.id.NameID)
+	b.properties = make(map[string]string, len(b.conf.values)+16)
+	maps.Copy(b.properties, b.conf.values)
+	b.driverLabels = b.labels(appName)
+	b.volumes = parseVolumes(b.conf, ConfDriverVolumesPrefix, b.profile)
+	// Spark reads the executors' volumes only to find mistakes before anything runs.
+	parseVolumes(b.conf, ConfExecutorVolumesPrefix, b.profile)
+}
+
+// labels are the four that Spark sets on the driver, and the user's.
+func (b *builder) labels(appName string) map[string]string {
+	keys := b.conf.under(ConfDriverLabelPrefix)
+	labels := make(map[string]string, len(keys)+len(reservedLabels))
+	for _, key := range keys {
+		label := key[len(ConfDriverLabelPrefix):]
+		value := b.conf.values[key]
+		if reservedLabels[label] {
+			b.conf.fail(key, value, "the label "+label+" is reserved for Spark")
+		}
+		if b.profile.LabelPlaceholders {
+			value = b.placeholders(value)
+		}
+		labels[label] = value
+	}
+	labels[LabelVersion] = releaseOf(b.app.SparkVersion)
+	labels[LabelAppSelector] = b.id.AppID
+	labels[LabelAppName] = appNameLabel(appName)
+	labels[LabelRole] = RoleDriver
+	return labels
+}
+
+// placeholders fills in the ids; a driver has no executor id.
+func (b *builder) placeholders(text string) string {
+	text = strings.ReplaceAll(text, "{{APP_ID}}", b.id.AppID)
+	return strings.ReplaceAll(text, "{{EXECUTOR_ID}}", "")
+}
+
+// check refuses combinations that the steps rule out before any of them runs, and even when they are excluded.
+func (b *builder) check() {
+	if value, ok := b.conf.raw(confBindAddress); ok {
+		b.conf.fail(confBindAddress, value, "must not be set: the driver listens on the address of its pod")
+	}
+	b.checkHadoop()
+	b.checkKerberos()
+	for _, class := range b.conf.list(confFeatureSteps) {
+		if class != volcanoStep || !b.profile.VolcanoFeatureStep {
+			b.conf.fail(confFeatureSteps, class, "unknown step; steps of your own would need Spark's JVM to run here")
+		}
+	}
+}
+
+// runSteps runs the feature steps that are not excluded, until the first refusal.
+func (b *builder) runSteps() {
+	excluded := b.excluded()
+	for _, step := range steps {
+		if slices.Contains(excluded, featurePackage+step.class) {
+			continue
+		}
+		if step.run(b); b.conf.err != nil {
+			return
+		}
+	}
+	if slices.Contains(b.conf.list(confFeatureSteps), volcanoStep) {
+		b.volcano()
+	}
+}
+
+func (b *builder) excluded() []string {
+	if !b.profile.ExcludedFeatureSteps {
+		return nil
+	}
+	excluded := b.conf.list(confExcludedSteps)
+	if basic := featurePackage + steps[0].class; slices.Contains(excluded, basic) {
+		b.conf.fail(confExcludedSteps, basic, "without this step the driver pod has no name, and cannot be created")
+	}
+	return excluded
+}
+
+// finish adds what Spark's client adds after all steps, and the user's overlay.
+func (b *builder) finish() {
+	b.mountDriverConf()
+	b.pod.Spec.Containers = append(b.pod.Spec.Containers, b.container)
+	applyOverlay(b.pod, len(b.pod.Spec.Containers)-1, &b.app.Driver.Overlay)
+}
+
+// meta returns the metadata of an object of this submission.
+func (b *builder) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, Namespace: b.namespace}
+}
+
+func (b *builder) addResource(object Object) {
+	b.resources = append(b.resources, object)
+}
+
+func (b *builder) addEnv(name, value string) {
+	b.container.Env = append(b.container.Env, corev1.EnvVar{Name: name, Value: value})
+}
+
+// mount adds a volume to the pod and mounts it into the Spark container.
+func (b *builder) mount(name, path string, source corev1.VolumeSource) {
+	b.pod.Spec.Volumes = append(b.pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+	b.container.VolumeMounts = append(b.container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
+}
+
+// secretSource and mapSource are volumes from a Secret and from a ConfigMap, whole or some keys of it.
+func secretSource(name string) corev1.VolumeSource {
+	return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}
+}
+
+func mapSource(name string, items ...corev1.KeyToPath) corev1.VolumeSource {
+	return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: name},
+		Items:                items,
+	}}
+}
+
+// configMap returns a ConfigMap that cannot be changed, as all of Spark's are.
+func (b *builder) configMap(name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: b.meta(name),
+		Immutable:  new(true),
+		Data:       data,
+	}
+}
+
+func (b *builder) secret(name string, data map[string][]byte) *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: b.meta(name),
+		Immutable:  new(true),
+		Data:       data,
+	}
+}

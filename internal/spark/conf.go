@@ -1,0 +1,292 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// conf is the effective Spark configuration with Spark's ways of reading it.
+//
+// The readers record the first refusal in err and go on with a zero value, so that a step can read all of its
+// properties before anyone looks; Build asks for err after each step.
+type conf struct {
+	values map[string]string
+	// keys are the sorted keys of values, for prefix families.
+	keys []string
+	// env are the submitter's variables, for references such as ${env:HOME}.
+	env map[string]string
+	err error
+}
+
+// newConf takes over values, which must not change afterwards.
+func newConf(values, env map[string]string) *conf {
+	return &conf{values: values, keys: slices.Sorted(maps.Keys(values)), env: env}
+}
+
+// alternatives are older names that Spark still honours when the key itself is unset.
+var alternatives = map[string]string{
+	ConfDriverMemoryOverhead:   "spark.yarn.driver.memoryOverhead",
+	ConfExecutorMemoryOverhead: "spark.yarn.executor.memoryOverhead",
+	confKeytab:                 "spark.yarn.keytab",
+	confPrincipal:              "spark.yarn.principal",
+}
+
+// fallbacks are the keys that stand in for an unset key.
+var fallbacks = map[string]string{
+	ConfDriverImage:         ConfImage,
+	ConfExecutorImage:       ConfImage,
+	ConfDriverSchedulerName: ConfSchedulerName,
+	confDriverPrivilege:     confPrivilege,
+	ConfInitialExecutors:    ConfMinExecutors,
+}
+
+// defaults are Spark's own. They are the same in every release; what differs is in the Profile.
+var defaults = map[string]string{
+	ConfNamespace:                 "default",
+	ConfImagePullPolicy:           "IfNotPresent",
+	ConfDriverCores:               "1",
+	ConfDriverMemory:              "1g",
+	ConfDriverMinMemoryOverhead:   "384m",
+	ConfExecutorCores:             "1",
+	ConfExecutorMemory:            "1g",
+	ConfExecutorMinMemoryOverhead: "384m",
+	ConfMemoryOverheadFactor:      "0.1",
+	ConfUIPort:                    "4040",
+	ConfMinExecutors:              "0",
+	ConfMaxExecutors:              strconv.Itoa(math.MaxInt32),
+	ConfOffHeapSize:               "0",
+	confDriverMaster:              "https://kubernetes.default.svc",
+	confIPFamilyPolicy:            "SingleStack",
+	confIPFamilies:                "IPv4",
+	confMapMaxSize:                "1048576",
+}
+
+// fail records a refusal because of the property key, unless there was one before.
+func (c *conf) fail(key, value, problem string) {
+	if c.err == nil {
+		c.err = &ConfError{Key: key, Value: value, Problem: problem}
+	}
+}
+
+// raw returns what was set, without expanding references.
+func (c *conf) raw(key string) (string, bool) {
+	value, ok := c.values[key]
+	if !ok {
+		if older, has := alternatives[key]; has {
+			value, ok = c.values[older]
+		}
+	}
+	return value, ok
+}
+
+// has is whether the key itself was set, be it to the empty text.
+func (c *conf) has(key string) bool {
+	_, ok := c.raw(key)
+	return ok
+}
+
+// text returns the value of a typed entry with its references expanded: what was set, or what its fallback says, or
+// its default.
+func (c *conf) text(key string) (string, bool) {
+	if value, ok := c.raw(key); ok {
+		return c.expand(key, value), true
+	}
+	if fallback, ok := fallbacks[key]; ok {
+		return c.text(fallback)
+	}
+	value, ok := defaults[key]
+	return value, ok
+}
+
+// under returns the sorted keys that begin with prefix.
+func (c *conf) under(prefix string) []string {
+	from, _ := slices.BinarySearch(c.keys, prefix)
+	to := from
+	for to < len(c.keys) && strings.HasPrefix(c.keys[to], prefix) {
+		to++
+	}
+	return c.keys[from:to]
+}
+
+// family returns the values of a prefix family by the rest of their keys, as they were set; nil if there are none.
+func (c *conf) family(prefix string) map[string]string {
+	keys := c.under(prefix)
+	if len(keys) == 0 {
+		return nil
+	}
+	family := make(map[string]string, len(keys))
+	for _, key := range keys {
+		family[key[len(prefix):]] = c.values[key]
+	}
+	return family
+}
+
+// list returns the elements of a comma-separated property.
+func (c *conf) list(key string) []string {
+	value, _ := c.text(key)
+	return splitList(value)
+}
+
+// flag returns a boolean property, or preset if it is unset.
+func (c *conf) flag(key string, preset bool) bool {
+	value, ok := c.text(key)
+	if !ok {
+		return preset
+	}
+	switch strings.ToLower(trimJava(value)) {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	c.fail(key, value, `not a boolean; write "true" or "false"`)
+	return preset
+}
+
+// number returns a typed whole number.
+func (c *conf) number(key string) int64 {
+	value, _ := c.text(key)
+	number, err := strconv.ParseInt(trimJava(value), 10, 32)
+	if err != nil {
+		c.fail(key, value, "not a whole number")
+	}
+	return number
+}
+
+// port returns a port that Spark reads without trimming, or preset if it is unset.
+func (c *conf) port(key string, preset int32) int32 {
+	value, ok := c.raw(key)
+	if !ok {
+		return preset
+	}
+	number, err := strconv.ParseInt(value, 10, 32)
+	if err != nil {
+		c.fail(key, value, `not a port; write a number such as "`+strconv.Itoa(int(preset))+`"`)
+	}
+	return int32(number)
+}
+
+// double returns a floating point number that must lie at or above min, or strictly above it.
+func (c *conf) double(key string, min float64, strict bool) float64 {
+	value, _ := c.text(key)
+	number, ok := parseDouble(value)
+	switch {
+	case !ok:
+		c.fail(key, value, `not a number; write e.g. "0.1"`)
+	case strict && !(number > min):
+		c.fail(key, value, `must be greater than 0; write e.g. "0.1"`)
+	case !strict && !(number >= min):
+		c.fail(key, value, `must not be negative; write e.g. "0.1"`)
+	}
+	return number
+}
+
+// mebibytes returns a size in MiB, rounded down. A number without suffix counts in MiB.
+func (c *conf) mebibytes(key string) int64 {
+	return c.size(key, mebibyte)
+}
+
+// size returns a size in units of unit bytes, which is also what a number without suffix counts in.
+func (c *conf) size(key string, unit int64) int64 {
+	value, _ := c.text(key)
+	// Typed sizes may be negative, which spark-submit does not rule out for overheads.
+	magnitude, negative := strings.CutPrefix(value, "-")
+	size, ok := sizeIn(magnitude, unit)
+	if !ok {
+		c.fail(key, value, `not a size: a whole number with one of the suffixes k, m, g, t and p; write e.g. "2g"`)
+	}
+	if negative {
+		return -size
+	}
+	return size
+}
+
+// reference matches ${key} and ${prefix:name}.
+var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?(\S+?)\}`)
+
+// maxExpansions bounds the work of one property: references may refer to references, each of them many times.
+const maxExpansions = 1000
+
+var errTooManyReferences = errors.New("refers to too many other properties")
+
+// expand replaces the references in the value of key. What cannot be resolved stays as it is.
+func (c *conf) expand(key, value string) string {
+	if !strings.Contains(value, "${") {
+		return value
+	}
+	budget := maxExpansions
+	text, err := c.substitute(value, map[string]bool{}, &budget)
+	if err != nil {
+		c.fail(key, value, err.Error())
+	}
+	return text
+}
+
+func (c *conf) substitute(text string, used map[string]bool, budget *int) (string, error) {
+	var failure error
+	result := reference.ReplaceAllStringFunc(text, func(match string) string {
+		if failure != nil {
+			return match
+		}
+		groups := reference.FindStringSubmatch(match)
+		name := groups[1] + ":" + groups[2]
+		if used[name] {
+			failure = errors.New("refers to itself through ${" + strings.TrimPrefix(name, ":") + "}")
+			return match
+		}
+		if *budget--; *budget < 0 {
+			failure = errTooManyReferences
+			return match
+		}
+		value, ok := c.resolve(groups[1], groups[2])
+		if !ok {
+			return match
+		}
+		used[name] = true
+		defer delete(used, name)
+		value, failure = c.substitute(value, used, budget)
+		return value
+	})
+	return result, failure
+}
+
+// resolve looks one reference up. ${system:...} would be a property of spark-submit's JVM, which does not exist here;
+// it stays unresolved like any unknown prefix.
+func (c *conf) resolve(prefix, name string) (string, bool) {
+	switch {
+	case prefix == "env":
+		value, ok := c.env[name]
+		return value, ok
+	case prefix != "" || !strings.HasPrefix(name, "spark."):
+		return "", false
+	}
+	if value, ok := c.raw(name); ok {
+		return value, true
+	}
+	if fallback, ok := fallbacks[name]; ok {
+		return c.resolve("", fallback)
+	}
+	value, ok := defaults[name]
+	return value, ok
+}

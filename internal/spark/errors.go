@@ -1,0 +1,79 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ConfError is a refusal that only the author of the application can lift.
+type ConfError struct {
+	// Key is the Spark property at fault, "" when the fault is in a field of Application.
+	Key string
+	// Value is what was given, "" when something is missing.
+	Value string
+	// Problem says what is wrong and what to write instead, in a lower-case phrase.
+	Problem string
+	// Field is the name of the field of Application at fault (MainFile, MainClass ...) when Key is "".
+	Field string
+}
+
+// Error renders the property or field, the value if there is one, and the problem.
+func (e *ConfError) Error() string {
+	subject := e.Key
+	if subject == "" {
+		subject = e.Field
+	}
+	if e.Value == "" {
+		return subject + ": " + e.Problem
+	}
+	return subject + ": " + strconv.Quote(shorten(e.Value)) + ": " + e.Problem
+}
+
+// maxValueShown bounds the length of a value in a message, because messages end up in statuses and events.
+const maxValueShown = 120
+
+func shorten(value string) string {
+	if len(value) <= maxValueShown {
+		return value
+	}
+	return strings.ToValidUTF8(value[:maxValueShown], "") + "..."
+}
+
+// UnsupportedVersionError is the answer to a Spark version that has no Profile.
+type UnsupportedVersionError struct {
+	Version string
+	// Supported are the minors that have a Profile, in order.
+	Supported []string
+}
+
+// Error names the version and the minors that are supported.
+func (e *UnsupportedVersionError) Error() string {
+	return fmt.Sprintf("spark version %q is not supported; write one of %s, with or without a patch number",
+		e.Version, strings.Join(e.Supported, ", "))
+}
+
+// Field returns where the user set the Spark property key: the typed field that it came from, or its entry of
+// sparkConf.
+func (a Application) Field(key string) string {
+	if origin, ok := a.Origins[key]; ok {
+		return origin
+	}
+	return "spec.sparkConf[" + strconv.Quote(key) + "]"
+}

@@ -1,0 +1,106 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"errors"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+var errNoSpec = errors.New("the template is not a pod: it has no spec")
+
+const templateKeyInMap = "podspec-configmap-key"
+
+// executorTemplate ships the template that the driver makes its executors from: PodTemplateConfigMapStep.
+func (b *builder) executorTemplate() {
+	text, container, ok := b.executorTemplateText()
+	if !ok {
+		return
+	}
+	name := b.prefix + "-driver-podspec-conf-map"
+	b.mount("pod-template-volume", templateDirInPod,
+		mapSource(name, corev1.KeyToPath{Key: templateKeyInMap, Path: templateFileInPod}))
+	b.addResource(b.configMap(name, map[string]string{templateKeyInMap: text}))
+	b.properties[ConfExecTemplateFile] = templateDirInPod + "/" + templateFileInPod
+	if container != "" {
+		b.properties[ConfExecTemplateContainer] = container
+	}
+}
+
+// executorTemplateText returns the template's text, and the name of Spark's container in it if we wrote the text
+// ourselves. A text of the user's is not touched unless there is an overlay to lay over it.
+func (b *builder) executorTemplateText() (text, container string, ok bool) {
+	role := &b.app.Executor
+	plain := role.Overlay.isZero()
+	if plain && role.TemplateText != "" {
+		return role.TemplateText, "", true
+	}
+	path, named := b.conf.text(ConfExecTemplateFile)
+	if plain && role.Template == nil {
+		if !named {
+			return "", "", false
+		}
+		return string(b.file(ConfExecTemplateFile, path)), "", true
+	}
+	template, i := b.executorPod()
+	if b.conf.err != nil {
+		return "", "", false
+	}
+	written, err := yaml.Marshal(struct {
+		APIVersion string            `json:"apiVersion"`
+		Kind       string            `json:"kind"`
+		Metadata   metav1.ObjectMeta `json:"metadata"`
+		Spec       corev1.PodSpec    `json:"spec"`
+	}{"v1", "Pod", template.ObjectMeta, template.Spec})
+	if err != nil {
+		b.conf.fail(ConfExecTemplateFile, "", "the executors' template cannot be written: "+err.Error())
+	}
+	return string(written), template.Spec.Containers[i].Name, true
+}
+
+// executorPod returns the pod that executors start from, overlay included, and the index of Spark's container.
+func (b *builder) executorPod() (*corev1.Pod, int) {
+	pod := &corev1.Pod{}
+	template := b.app.Executor.Template
+	if text := b.app.Executor.TemplateText; template == nil || text != "" {
+		template = b.templateFile(ConfExecTemplateFile, text)
+	}
+	if template != nil {
+		template = template.DeepCopy()
+		pod.ObjectMeta, pod.Spec = template.ObjectMeta, template.Spec
+	}
+	name, _ := b.conf.text(ConfExecTemplateContainer)
+	i := sparkContainer(pod.Spec.Containers, name)
+	if i < 0 {
+		i = 0
+		pod.Spec.Containers = []corev1.Container{{Name: name}}
+	}
+	if pod.Spec.Containers[i].Name == "" {
+		pod.Spec.Containers[i].Name = ExecutorContainerName
+	}
+	applyOverlay(pod, i, &b.app.Executor.Overlay)
+	return pod, i
+}
+
+// isZero is whether the overlay changes nothing.
+func (o *PodOverlay) isZero() bool {
+	return reflect.ValueOf(o).Elem().IsZero()
+}

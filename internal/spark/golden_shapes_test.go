@@ -1,0 +1,87 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"encoding/json"
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestGoldenShapes compares PodShapes with the pods that spark-submit and the driver created.
+func TestGoldenShapes(t *testing.T) {
+	corpus := openCorpus(t)
+	pods := 0
+	for _, recorded := range corpus.cases(t) {
+		machine := corpus.machine(t, recorded)
+		for _, version := range recorded.Versions {
+			driver, ok := corpus.recordedPod(t, recorded.dir, version, "pod.json")
+			if !ok {
+				continue
+			}
+			t.Run(recorded.dir+"/"+version, func(t *testing.T) {
+				app, _, err := application(recorded.Argv, machine, version, "4.1.0")
+				if err != nil {
+					t.Skip(err)
+				}
+				profile, err := ProfileFor(strings.TrimSuffix(version, "-jdk25"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				shapes, err := PodShapes(app, profile)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(shapeOf(&driver), shapes.Driver); diff != "" {
+					t.Errorf("driver (-recorded +computed):\n%s", diff)
+				}
+				for _, name := range []string{"pod-exec-1.json", "statefulset.json", "deployment.json"} {
+					if executor, ok := corpus.recordedPod(t, recorded.dir, version, "driver", name); ok {
+						pods++
+						if diff := cmp.Diff(shapeOf(&executor), shapes.Executor); diff != "" {
+							t.Errorf("executor (-recorded +computed):\n%s", diff)
+						}
+					}
+				}
+			})
+		}
+	}
+	t.Logf("%d recorded executors compared", pods)
+}
+
+// recordedPod returns the spec of a recorded pod or of a template of pods, if it was recorded and is a valid one.
+func (c corpus) recordedPod(t *testing.T, elem ...string) (corev1.PodSpec, bool) {
+	t.Helper()
+	content, err := fs.ReadFile(c.fs, path.Join(elem...))
+	if err != nil {
+		return corev1.PodSpec{}, false
+	}
+	if strings.HasPrefix(elem[len(elem)-1], "pod") {
+		var pod corev1.Pod
+		err = json.Unmarshal(content, &pod)
+		return pod.Spec, err == nil && pod.Name != ""
+	}
+	var set appsv1.StatefulSet
+	err = json.Unmarshal(content, &set)
+	return set.Spec.Template.Spec, err == nil
+}

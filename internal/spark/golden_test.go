@@ -1,0 +1,179 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// notApplicable are recorded cases that an operator cannot repeat. Everything else must match in every recorded release,
+// but for what outOfScope recognises by itself.
+var notApplicable = map[string]string{
+	"master-https/3.3": "the recorder's certificate was not accepted",
+}
+
+// TestGolden compares Build with recordings of the real spark-submit.
+func TestGolden(t *testing.T) {
+	corpus := openCorpus(t)
+	report := newTally()
+	for _, recorded := range corpus.cases(t) {
+		machine := corpus.machine(t, recorded)
+		t.Run(recorded.dir, func(t *testing.T) {
+			for _, version := range recorded.Versions {
+				t.Run(version, func(t *testing.T) {
+					difference, outOfScope := compareCase(t, corpus, recorded, machine, version)
+					if reason, ok := notApplicable[recorded.dir+"/"+version]; ok {
+						outOfScope = reason
+					}
+					switch {
+					case outOfScope != "":
+						report.notApplicable[version]++
+						report.remark(recorded.dir, version, "not applicable: "+outOfScope)
+					case difference == "":
+						report.matched[version]++
+					default:
+						report.differing[version]++
+						report.remark(recorded.dir, version, difference)
+						t.Error(difference)
+					}
+				})
+			}
+		})
+	}
+	t.Log(report)
+}
+
+// compareCase returns what is different from the recording, "" if nothing is, or why there is nothing to compare.
+func compareCase(
+	t *testing.T, c corpus, recorded recordedCase, m machine, version string,
+) (difference, outOfScope string) {
+	t.Helper()
+	var result recordedResult
+	c.read(t, &result, recorded.dir, version, "result.json")
+	profile, err := ProfileFor(strings.TrimSuffix(version, "-jdk25"))
+	if err != nil {
+		return err.Error(), ""
+	}
+	app, id, err := application(recorded.Argv, m, version, result.SparkVersion)
+	if errors.Is(err, errClientSide) {
+		return "", err.Error()
+	}
+	var submission Submission
+	if err == nil {
+		submission, err = Build(app, id, profile)
+	}
+	requests := c.requests(t, recorded.dir, version)
+	switch {
+	case result.ExitCode != 0 && len(requests) == 0 && err != nil:
+		return refusal(err), ""
+	case result.ExitCode != 0 && len(requests) == 0:
+		reason := strings.Join(result.Errors, "; ")
+		return "spark-submit refused: " + reason, clientFailure(reason)
+	case err != nil && refusedByServer(t, c, recorded, version, requests):
+		return refusal(err), ""
+	case err != nil:
+		return "spark-submit accepted, Build refused: " + err.Error(), needsUpload(err)
+	}
+	// A submission that failed half way wrote only some of its objects.
+	return compareSubmission(t, c, recorded.dir, version, submission, app, result.ExitCode == 0, requests), ""
+}
+
+// clientFailure recognises failures of the recording machine, which had neither stores nor repositories.
+func clientFailure(reason string) string {
+	for _, text := range []string{"Class org.apache.hadoop.fs.", "unresolved dependency"} {
+		if strings.Contains(reason, text) {
+			return "the recording machine could not reach what the driver can"
+		}
+	}
+	return ""
+}
+
+// needsUpload recognises applications with files on the disk of the client.
+func needsUpload(err error) string {
+	if conf, ok := errors.AsType[*ConfError](err); ok && conf.Problem == notUploaded {
+		return "uploads files of the client's disk"
+	}
+	return ""
+}
+
+// refusedByServer is whether an API server refuses what spark-submit sends, so that it may be refused earlier: it does
+// not even decode, or the recording server objected to the pod.
+func refusedByServer(
+	t *testing.T, c corpus, recorded recordedCase, version string, requests []recordedRequest,
+) bool {
+	t.Helper()
+	if len(recorded.Server.Fail)+len(recorded.Server.Exists) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(requests, func(request recordedRequest) bool {
+		_, undecodable := decodeRecorded(t, c, recorded.dir, version, request)["undecodable"]
+		return undecodable || request.Status >= 400
+	})
+}
+
+// refusal checks that a refusal tells the user what to change.
+func refusal(err error) string {
+	conf, ok := errors.AsType[*ConfError](err)
+	if ok && (conf.Key == "" && conf.Field == "" || conf.Problem == "") {
+		return fmt.Sprintf("the refusal %#v names no property or no problem", conf)
+	}
+	return ""
+}
+
+func compareSubmission(
+	t *testing.T, c corpus, dir, version string, s Submission, app Application, complete bool, requests []recordedRequest,
+) string {
+	t.Helper()
+	var want, got []string
+	var wanted []map[string]any
+	for _, request := range requests {
+		object := decodeRecorded(t, c, dir, version, request)
+		wanted = append(wanted, object)
+		want = append(want, kindOfObject(object))
+	}
+	ours := ourObjects(t, s, want)
+	for _, object := range ours {
+		got = append(got, kindOfObject(object))
+	}
+	if !complete {
+		got = got[:min(len(got), len(want))]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		return "kinds of objects (-recorded +built):\n" + diff
+	}
+	groups := groupsOf(app)
+	ours = groups.normalise(ours, version)
+	for _, object := range groups.normalise(wanted, version) {
+		key := kindOfObject(object) + " " + asText(child(object, "metadata")["name"])
+		i := slices.IndexFunc(ours, func(our map[string]any) bool {
+			return key == kindOfObject(our)+" "+asText(child(our, "metadata")["name"])
+		})
+		if i < 0 {
+			return "missing: " + key
+		}
+		if diff := cmp.Diff(object, ours[i]); diff != "" {
+			return key + " (-recorded +built):\n" + diff
+		}
+	}
+	return compareProperties(t, c, dir, version, s)
+}

@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"errors"
+	"maps"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// sparkPi is the application of Spark's own examples, as the operator would describe it.
+func sparkPi() Application {
+	return Application{
+		Namespace:    "jobs",
+		Name:         "spark-pi",
+		UID:          "7b0f0a52-0000-4000-8000-000000000001",
+		SparkVersion: "4.1.0",
+		MainFile:     "local:///opt/spark/examples/jars/spark-examples.jar",
+		MainClass:    "org.apache.spark.examples.SparkPi",
+		Arguments:    []string{"1000"},
+		Conf: map[string]string{
+			"spark.kubernetes.container.image": "apache/spark:4.1.0",
+			"spark.driver.memory":              "2g",
+			"spark.executor.instances":         "3",
+			"spark.eventLog.enabled":           "true",
+		},
+		OperatorConf: map[string]string{
+			"spark.master":                     "k8s://https://kubernetes.default.svc",
+			"spark.submit.deployMode":          "cluster",
+			"spark.app.name":                   "spark-pi",
+			"spark.kubernetes.namespace":       "jobs",
+			"spark.kubernetes.driver.pod.name": "spark-pi-driver",
+		},
+		Submitter: Submitter{User: "spark"},
+	}
+}
+
+// with returns sparkPi with further properties.
+func with(properties map[string]string) Application {
+	app := sparkPi()
+	maps.Copy(app.Conf, properties)
+	return app
+}
+
+func testIdentity() Identity {
+	return NewIdentity("7b0f0a52-0000-4000-8000-000000000001", 1, time.Unix(1700000000, 0))
+}
+
+func profileOf(t testing.TB, version string) Profile {
+	t.Helper()
+	profile, err := ProfileFor(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return profile
+}
+
+func mustBuild(t testing.TB, app Application, version string) Submission {
+	t.Helper()
+	submission, err := Build(app, testIdentity(), profileOf(t, version))
+	if err != nil {
+		t.Fatalf("Build: %v", err)
+	}
+	return submission
+}
+
+// refused returns the ConfError of an attempt to build app.
+func refused(t testing.TB, app Application, version string) *ConfError {
+	t.Helper()
+	_, err := Build(app, testIdentity(), profileOf(t, version))
+	conf, ok := errors.AsType[*ConfError](err)
+	if !ok {
+		t.Fatalf("Build returned %v, want a *ConfError", err)
+	}
+	return conf
+}
+
+// sparkContainerOf returns the driver's Spark container.
+func sparkContainerOf(t testing.TB, pod *corev1.Pod, name string) *corev1.Container {
+	t.Helper()
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == name {
+			return &pod.Spec.Containers[i]
+		}
+	}
+	t.Fatalf("no container %q", name)
+	return nil
+}
+
+// resourceOf returns the first object of type T whose name ends with suffix.
+func resourceOf[T Object](t testing.TB, s Submission, suffix string) T {
+	t.Helper()
+	for _, object := range s.Resources {
+		name := object.GetName()
+		if typed, ok := object.(T); ok && len(name) >= len(suffix) && name[len(name)-len(suffix):] == suffix {
+			return typed
+		}
+	}
+	t.Fatalf("no %T with a name that ends with %q", *new(T), suffix)
+	return *new(T)
+}

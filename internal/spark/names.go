@@ -1,0 +1,184 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+// Names of the containers that Spark makes when a template does not name them.
+const (
+	DriverContainerName   = "spark-kubernetes-driver"
+	ExecutorContainerName = "spark-kubernetes-executor"
+)
+
+// Labels that Spark puts on its pods, and the two values of the role.
+const (
+	LabelAppSelector = "spark-app-selector"
+	LabelAppName     = "spark-app-name"
+	LabelRole        = "spark-role"
+	LabelVersion     = "spark-version"
+	LabelExecID      = "spark-exec-id"
+
+	RoleDriver   = "driver"
+	RoleExecutor = "executor"
+)
+
+// NoResource is the primary resource of an application without one: its classes are in the image already.
+const NoResource = "spark-internal"
+
+// Names of the ports of the driver pod and of its service.
+const (
+	PortDriverRPC    = "driver-rpc-port"
+	PortBlockManager = "blockmanager"
+	PortUI           = "spark-ui"
+	PortConnect      = "spark-connect"
+)
+
+// Configuration keys that are used outside of this package too.
+const (
+	ConfMaster            = "spark.master"
+	ConfDeployMode        = "spark.submit.deployMode"
+	ConfAppName           = "spark.app.name"
+	ConfAppID             = "spark.app.id"
+	ConfSubmitTime        = "spark.app.submitTime"
+	ConfJars              = "spark.jars"
+	ConfFiles             = "spark.files"
+	ConfArchives          = "spark.archives"
+	ConfPyFiles           = "spark.submit.pyFiles"
+	ConfPackages          = "spark.jars.packages"
+	ConfExcludePackages   = "spark.jars.excludes"
+	ConfRepositories      = "spark.jars.repositories"
+	ConfDriverHost        = "spark.driver.host"
+	ConfDriverPort        = "spark.driver.port"
+	ConfDriverBlockPort   = "spark.driver.blockManager.port"
+	ConfBlockManagerPort  = "spark.blockManager.port"
+	ConfUIPort            = "spark.ui.port"
+	ConfConnectPort       = "spark.connect.grpc.binding.port"
+	ConfDriverMemory      = "spark.driver.memory"
+	ConfDriverCores       = "spark.driver.cores"
+	ConfExecutorMemory    = "spark.executor.memory"
+	ConfExecutorCores     = "spark.executor.cores"
+	ConfExecutorInstances = "spark.executor.instances"
+
+	ConfDriverMemoryOverhead         = "spark.driver.memoryOverhead"
+	ConfDriverMemoryOverheadFactor   = "spark.driver.memoryOverheadFactor"
+	ConfDriverMinMemoryOverhead      = "spark.driver.minMemoryOverhead"
+	ConfExecutorMemoryOverhead       = "spark.executor.memoryOverhead"
+	ConfExecutorMemoryOverheadFactor = "spark.executor.memoryOverheadFactor"
+	ConfExecutorMinMemoryOverhead    = "spark.executor.minMemoryOverhead"
+	ConfExecutorPySparkMemory        = "spark.executor.pyspark.memory"
+	ConfOffHeapEnabled               = "spark.memory.offHeap.enabled"
+	ConfOffHeapSize                  = "spark.memory.offHeap.size"
+
+	ConfDynamicAllocation = "spark.dynamicAllocation.enabled"
+	ConfMinExecutors      = "spark.dynamicAllocation.minExecutors"
+	ConfInitialExecutors  = "spark.dynamicAllocation.initialExecutors"
+	ConfMaxExecutors      = "spark.dynamicAllocation.maxExecutors"
+
+	ConfNamespace               = "spark.kubernetes.namespace"
+	ConfImage                   = "spark.kubernetes.container.image"
+	ConfDriverImage             = "spark.kubernetes.driver.container.image"
+	ConfExecutorImage           = "spark.kubernetes.executor.container.image"
+	ConfImagePullPolicy         = "spark.kubernetes.container.image.pullPolicy"
+	ConfImagePullSecrets        = "spark.kubernetes.container.image.pullSecrets"
+	ConfDriverPodName           = "spark.kubernetes.driver.pod.name"
+	ConfExecutorPodNamePrefix   = "spark.kubernetes.executor.podNamePrefix"
+	ConfDriverRequestCores      = "spark.kubernetes.driver.request.cores"
+	ConfDriverLimitCores        = "spark.kubernetes.driver.limit.cores"
+	ConfExecutorRequestCores    = "spark.kubernetes.executor.request.cores"
+	ConfExecutorLimitCores      = "spark.kubernetes.executor.limit.cores"
+	ConfMemoryOverheadFactor    = "spark.kubernetes.memoryOverheadFactor"
+	ConfDriverServiceAccount    = "spark.kubernetes.authenticate.driver.serviceAccountName"
+	ConfExecutorServiceAccount  = "spark.kubernetes.authenticate.executor.serviceAccountName"
+	ConfSchedulerName           = "spark.kubernetes.scheduler.name"
+	ConfDriverSchedulerName     = "spark.kubernetes.driver.scheduler.name"
+	ConfExecutorSchedulerName   = "spark.kubernetes.executor.scheduler.name"
+	ConfDriverTemplateFile      = "spark.kubernetes.driver.podTemplateFile"
+	ConfDriverTemplateContainer = "spark.kubernetes.driver.podTemplateContainerName"
+	ConfExecTemplateFile        = "spark.kubernetes.executor.podTemplateFile"
+	ConfExecTemplateContainer   = "spark.kubernetes.executor.podTemplateContainerName"
+	ConfUploadPath              = "spark.kubernetes.file.upload.path"
+
+	ConfDriverLabelPrefix        = "spark.kubernetes.driver.label."
+	ConfDriverAnnotationPrefix   = "spark.kubernetes.driver.annotation."
+	ConfExecutorLabelPrefix      = "spark.kubernetes.executor.label."
+	ConfExecutorAnnotationPrefix = "spark.kubernetes.executor.annotation."
+	ConfServiceLabelPrefix       = "spark.kubernetes.driver.service.label."
+	ConfServiceAnnotationPrefix  = "spark.kubernetes.driver.service.annotation."
+	ConfDriverEnvPrefix          = "spark.kubernetes.driverEnv."
+	ConfExecutorEnvPrefix        = "spark.executorEnv."
+	ConfNodeSelectorPrefix       = "spark.kubernetes.node.selector."
+	ConfDriverNodeSelectorPrefix = "spark.kubernetes.driver.node.selector."
+	ConfDriverSecretsPrefix      = "spark.kubernetes.driver.secrets."
+	ConfDriverSecretKeyRefPrefix = "spark.kubernetes.driver.secretKeyRef."
+	ConfDriverVolumesPrefix      = "spark.kubernetes.driver.volumes."
+	ConfExecutorVolumesPrefix    = "spark.kubernetes.executor.volumes."
+	ConfDriverResourcePrefix     = "spark.driver.resource."
+	ConfExecutorResourcePrefix   = "spark.executor.resource."
+)
+
+// Keys that only this package reads or writes.
+const (
+	confBindAddress        = "spark.driver.bindAddress"
+	confResourceType       = "spark.kubernetes.resource.type"
+	confSubmitInDriver     = "spark.kubernetes.submitInDriver"
+	confDriverMaster       = "spark.kubernetes.driver.master"
+	confExcludedSteps      = "spark.kubernetes.driver.pod.excludedFeatureSteps"
+	confFeatureSteps       = "spark.kubernetes.driver.pod.featureSteps"
+	confIPFamilyPolicy     = "spark.kubernetes.driver.service.ipFamilyPolicy"
+	confIPFamilies         = "spark.kubernetes.driver.service.ipFamilies"
+	confPublishNotReady    = "spark.kubernetes.driver.service.publishNotReadyAddresses"
+	confPrivilege          = "spark.kubernetes.securityContext.allowPrivilegeEscalation"
+	confDriverPrivilege    = "spark.kubernetes.driver.securityContext.allowPrivilegeEscalation"
+	confReadWriteOnce      = "spark.kubernetes.legacy.useReadWriteOnceAccessMode"
+	confHadoopMap          = "spark.kubernetes.hadoop.configMapName"
+	confExecutorHadoopMap  = "spark.kubernetes.executor.hadoopConfigMapName"
+	confKrb5Path           = "spark.kubernetes.kerberos.krb5.path"
+	confKrb5Map            = "spark.kubernetes.kerberos.krb5.configMapName"
+	confKeytab             = "spark.kerberos.keytab"
+	confPrincipal          = "spark.kerberos.principal"
+	confTokenSecretName    = "spark.kubernetes.kerberos.tokenSecret.name"
+	confTokenSecretItemKey = "spark.kubernetes.kerberos.tokenSecret.itemKey"
+	confTmpfs              = "spark.kubernetes.local.dirs.tmpfs"
+	confLocalDir           = "spark.local.dir"
+	confMapMaxSize         = "spark.kubernetes.configMap.maxSize"
+	confPython             = "spark.pyspark.python"
+	confDriverPython       = "spark.pyspark.driver.python"
+	confPythonVersion      = "spark.kubernetes.pyspark.pythonVersion"
+	confDriverCredentials  = "spark.kubernetes.authenticate.driver."
+	confMountedCredentials = "spark.kubernetes.authenticate.driver.mounted."
+	confJavaOptions        = "spark.driver.extraJavaOptions"
+	confDefaultJavaOptions = "spark.driver.defaultJavaOptions"
+	confPodGroupFile       = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
+	confPodGroupJSON       = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
+)
+
+// Paths inside of the pods.
+const (
+	confDirInPod         = "/opt/spark/conf"
+	propertiesFile       = "spark.properties"
+	propertiesPathInPod  = confDirInPod + "/" + propertiesFile
+	hadoopConfDirInPod   = "/opt/hadoop/conf"
+	credentialsDirInPod  = "/mnt/secrets/spark-kubernetes-credentials"
+	keytabDirInPod       = "/mnt/secrets/kerberos-keytab"
+	tokenDirInPod        = "/mnt/secrets/hadoop-credentials"
+	templateDirInPod     = "/opt/spark/pod-template"
+	templateFileInPod    = "pod-spec-template.yml"
+	localDirVolumePrefix = "spark-local-dir-"
+)
+
+// reservedLabels may not be set by spark.kubernetes.driver.label.*: Spark finds its pods by them.
+var reservedLabels = map[string]bool{
+	LabelVersion: true, LabelAppSelector: true, LabelAppName: true, LabelRole: true,
+}

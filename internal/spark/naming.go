@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import "strings"
+
+// The longest name of a Kubernetes Service and the longest label value, both from RFC 1123.
+const (
+	serviceNameMaxLength = 63
+	labelValueMaxLength  = 63
+)
+
+// resourcePrefix returns the text that the names of most objects of an attempt start with: the application's name and
+// the attempt's id, in characters that Kubernetes accepts. It has no limit on its length, as in Spark.
+func resourcePrefix(appName, nameID string) string {
+	prefix := strings.TrimPrefix(sanitise(appName+"-"+nameID), "-")
+	if prefix != "" && prefix[0] >= '0' && prefix[0] <= '9' {
+		// Services may not start with a digit. Spark replaces this one digit only.
+		return "x" + prefix[1:]
+	}
+	return prefix
+}
+
+// appNameLabel returns the value of the label spark-app-name, which may be empty.
+func appNameLabel(appName string) string {
+	label := sanitise(appName)
+	if len(label) > labelValueMaxLength {
+		label = label[:labelValueMaxLength]
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(label, "-"), "-")
+}
+
+// driverServiceName returns the name of the driver's headless service. A prefix that leaves no room for the suffix is
+// replaced as a whole, and only here.
+func driverServiceName(prefix, serviceID string) string {
+	const suffix = "-driver-svc"
+	if len(prefix)+len(suffix) <= serviceNameMaxLength {
+		return prefix + suffix
+	}
+	return "spark-" + serviceID + suffix
+}
+
+// sanitise lower-cases text and turns each run of characters other than a-z, 0-9 and - into a single -.
+func sanitise(text string) string {
+	text = trimJava(text)
+	var b strings.Builder
+	b.Grow(len(text))
+	dash := false
+	for _, r := range text {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			r += 'a' - 'A'
+		case r == '\u212A': // the Kelvin sign is the only other letter whose lower case is plain ASCII
+			r = 'k'
+		case r == '\u0130': // İ becomes i and a combining dot, which in turn becomes a dash
+			b.WriteByte('i')
+			r = '-'
+			dash = false
+		}
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			b.WriteRune(r)
+			dash = false
+		} else if !dash {
+			b.WriteByte('-')
+			dash = true
+		}
+	}
+	return b.String()
+}
+
+// trimJava cuts what Java's String.trim cuts: control characters and blanks, but no other Unicode space.
+func trimJava(s string) string {
+	return strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
+}

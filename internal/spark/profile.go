@@ -1,0 +1,156 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Profile is what one minor release of Spark does differently from others when it submits an application. Each field
+// is one difference, recorded from real runs of spark-submit; the builders ask for the difference, never for the
+// version.
+type Profile struct {
+	// Minor is the release, such as "4.1".
+	Minor string
+
+	// TemplateNamespaceMustMatch refuses a driver template of another namespace instead of replacing it.
+	TemplateNamespaceMustMatch bool
+	// ServiceLabels honours spark.kubernetes.driver.service.label.*.
+	ServiceLabels bool
+	// ServiceIPFamilies writes ipFamilyPolicy and ipFamilies to the driver service.
+	ServiceIPFamilies bool
+	// RefuseConnectServer refuses the Spark Connect server as main class.
+	RefuseConnectServer bool
+	// KeepSubmitTime leaves a spark.app.submitTime of the user alone.
+	KeepSubmitTime bool
+	// HadoopConfigMapProperty tells the executors about the Hadoop ConfigMap.
+	HadoopConfigMapProperty bool
+	// ReadWriteOnceConf is whether spark.kubernetes.legacy.useReadWriteOnceAccessMode is read.
+	ReadWriteOnceConf bool
+	// ReadWriteOnce is the default of that property: ReadWriteOnce if true, ReadWriteOncePod if false.
+	ReadWriteOnce bool
+	// PythonVersionConf reads spark.kubernetes.pyspark.pythonVersion, which may only be 3.
+	PythonVersionConf bool
+	// MinOverheadConf makes the minimum of the memory overhead configurable (384 MiB otherwise).
+	MinOverheadConf bool
+	// LabelPlaceholders expands {{APP_ID}} and {{EXECUTOR_ID}} in labels, as in annotations.
+	LabelPlaceholders bool
+	// VolumeExtras are hostPath types, subPathExpr, labels and annotations of claims, and the check of sizes.
+	VolumeExtras bool
+	// ImagePlaceholder expands {{SPARK_VERSION}} in the image.
+	ImagePlaceholder bool
+	// ConnectPort adds the port of Spark Connect to the driver pod and its service.
+	ConnectPort bool
+	// ExcludedFeatureSteps honours spark.kubernetes.driver.pod.excludedFeatureSteps.
+	ExcludedFeatureSteps bool
+	// StrictHadoopText refuses files of HADOOP_CONF_DIR that are not UTF-8 instead of replacing bytes.
+	StrictHadoopText bool
+	// GRPCAppProtocol marks the Spark Connect port of the service as gRPC.
+	GRPCAppProtocol bool
+	// NetworkPolicy isolates the executors from everything but their own application.
+	NetworkPolicy bool
+	// VolcanoFeatureStep is whether the release contains the step that makes a Volcano PodGroup.
+	VolcanoFeatureStep bool
+	// PodGroupJSON reads spark.kubernetes.scheduler.volcano.podGroupTemplateJson.
+	PodGroupJSON bool
+	// PrivilegeEscalation writes allowPrivilegeEscalation to the containers.
+	PrivilegeEscalation bool
+	// PublishNotReadyAddresses is written to the driver service.
+	PublishNotReadyAddresses bool
+	// ProxyUserWins makes the proxy user SPARK_USER even if the submitter has one of its own.
+	ProxyUserWins bool
+}
+
+// profiles holds one row for each supported minor. A new minor starts as a copy of the one before it.
+var profiles = func() map[string]Profile {
+	v33 := Profile{Minor: "3.3", TemplateNamespaceMustMatch: true, ReadWriteOnce: true, PythonVersionConf: true}
+
+	v34 := v33
+	v34.Minor = "3.4"
+	v34.TemplateNamespaceMustMatch = false
+	v34.ServiceLabels = true
+	v34.ServiceIPFamilies = true
+	v34.RefuseConnectServer = true
+	v34.ReadWriteOnceConf = true
+
+	v35 := v34
+	v35.Minor = "3.5"
+	v35.KeepSubmitTime = true
+	v35.HadoopConfigMapProperty = true
+
+	v40 := v35
+	v40.Minor = "4.0"
+	v40.ReadWriteOnce = false
+	v40.MinOverheadConf = true
+	v40.LabelPlaceholders = true
+	v40.VolumeExtras = true
+
+	v41 := v40
+	v41.Minor = "4.1"
+	v41.PythonVersionConf = false
+	v41.ImagePlaceholder = true
+	v41.ConnectPort = true
+	v41.ExcludedFeatureSteps = true
+	v41.StrictHadoopText = true
+
+	v42 := v41
+	v42.Minor = "4.2"
+	v42.GRPCAppProtocol = true
+	v42.NetworkPolicy = true
+	v42.VolcanoFeatureStep = true
+	v42.PodGroupJSON = true
+
+	v43 := v42
+	v43.Minor = "4.3"
+	v43.PrivilegeEscalation = true
+	v43.PublishNotReadyAddresses = true
+	v43.ProxyUserWins = true
+
+	table := map[string]Profile{}
+	for _, p := range []Profile{v33, v34, v35, v40, v41, v42, v43} {
+		table[p.Minor] = p
+	}
+	return table
+}()
+
+// versionPattern takes "3.5", "3.5.9", "v3.5.1", "4.1.0-preview1" and vendors' fourth numbers. The version becomes a
+// label value, which is why nothing else is let through.
+var versionPattern = regexp.MustCompile(`^v?([0-9]+\.[0-9]+)(?:\.[0-9]+)?(?:[-._][0-9A-Za-z._-]{0,30}[0-9A-Za-z])?$`)
+
+// ProfileFor returns the profile of the minor release that sparkVersion belongs to. The patch number is optional and
+// not looked at. The error is an *UnsupportedVersionError that lists the supported minors.
+func ProfileFor(sparkVersion string) (Profile, error) {
+	if match := versionPattern.FindStringSubmatch(sparkVersion); match != nil {
+		if profile, ok := profiles[match[1]]; ok {
+			return profile, nil
+		}
+	}
+	return Profile{}, &UnsupportedVersionError{Version: sparkVersion, Supported: SupportedVersions()}
+}
+
+// SupportedVersions returns the minors that have a profile, oldest first.
+func SupportedVersions() []string {
+	return slices.Sorted(maps.Keys(profiles))
+}
+
+// releaseOf is the version as Spark itself would spell it in labels and image names.
+func releaseOf(sparkVersion string) string {
+	return strings.TrimPrefix(sparkVersion, "v")
+}

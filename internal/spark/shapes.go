@@ -1,0 +1,147 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import corev1 "k8s.io/api/core/v1"
+
+// defaultInstances is how many executors Spark starts when nobody says.
+const defaultInstances = 2
+
+// PodShapes returns what the pods of an application ask for, exactly as they will be created (CPU in cores, memory in
+// bytes), and how many executors there are at the start, at least and at most. It makes no other checks than those of
+// the properties that it reads; its refusals are *ConfErrors.
+func PodShapes(app Application, profile Profile) (Shapes, error) {
+	conf := newConf(mergeConf(&app), app.Submitter.Env)
+	b := &builder{app: &app, profile: profile, conf: conf, kind: kindOf(app.MainFile)}
+	b.namespace, _ = conf.text(ConfNamespace)
+	b.startPod()
+	if conf.err != nil {
+		return Shapes{}, conf.err
+	}
+	b.sizeDriver()
+	b.pod.Spec.Containers = append(b.pod.Spec.Containers, b.container)
+	applyOverlay(b.pod, len(b.pod.Spec.Containers)-1, &app.Driver.Overlay)
+	executor, i := b.executorPod()
+	if conf.err != nil {
+		return Shapes{}, conf.err
+	}
+	b.sizeExecutor(&executor.Spec.Containers[i])
+	shapes := Shapes{Driver: shapeOf(&b.pod.Spec), Executor: shapeOf(&executor.Spec)}
+	shapes.Initial, shapes.Min, shapes.Max = executors(conf)
+	return shapes, conf.err
+}
+
+// sizeExecutor sets the resources of an executor's container, as the driver will do it.
+func (b *builder) sizeExecutor(container *corev1.Container) {
+	total := executorMemory.total(b.conf, b.kind, b.profile)
+	if b.conf.flag(ConfOffHeapEnabled, false) {
+		total += b.conf.size(ConfOffHeapSize, 1) / mebibyte
+	}
+	if b.kind == kindPython && b.conf.has(ConfExecutorPySparkMemory) {
+		total += b.conf.mebibytes(ConfExecutorPySparkMemory)
+	}
+	request := ConfExecutorCores
+	if b.conf.has(ConfExecutorRequestCores) {
+		request = ConfExecutorRequestCores
+	} else {
+		b.conf.number(ConfExecutorCores)
+	}
+	memory := b.conf.quantityOfMiB(ConfExecutorMemory, total)
+	setResources(&container.Resources, b.conf.quantity(request), memory)
+	if b.conf.has(ConfExecutorLimitCores) {
+		container.Resources.Limits[corev1.ResourceCPU] = b.conf.quantity(ConfExecutorLimitCores)
+	}
+	b.conf.customResources(ConfExecutorResourcePrefix, container.Resources.Limits)
+}
+
+// executors counts executors. Properties: spark.executor.instances and spark.dynamicAllocation.*.
+func executors(c *conf) (initial, minimum, maximum int32) {
+	instances := int32(0)
+	if c.has(ConfExecutorInstances) {
+		if instances = int32(c.number(ConfExecutorInstances)); instances < 0 {
+			value, _ := c.text(ConfExecutorInstances)
+			c.fail(ConfExecutorInstances, value, "must not be negative")
+		}
+	}
+	if !c.flag(ConfDynamicAllocation, false) {
+		if !c.has(ConfExecutorInstances) {
+			instances = defaultInstances
+		}
+		return instances, instances, instances
+	}
+	minimum, maximum = int32(c.number(ConfMinExecutors)), int32(c.number(ConfMaxExecutors))
+	initial = max(minimum, int32(c.number(ConfInitialExecutors)), instances)
+	if minimum < 0 || maximum < initial {
+		value, _ := c.text(ConfMaxExecutors)
+		c.fail(ConfMaxExecutors, value, "smaller than the number of executors at the start")
+	}
+	return initial, minimum, maximum
+}
+
+// shapeOf adds up a pod as the kube-scheduler does: all containers and the init containers that keep running, or the
+// largest of the other init containers if that is more.
+func shapeOf(spec *corev1.PodSpec) Shape {
+	running := Shape{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+	for i := range spec.Containers {
+		running.add(&spec.Containers[i])
+	}
+	largest := Shape{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+	sidecars := Shape{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+	for i := range spec.InitContainers {
+		c := &spec.InitContainers[i]
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			running.add(c)
+			sidecars.add(c)
+			continue
+		}
+		alone := Shape{Requests: sidecars.Requests.DeepCopy(), Limits: sidecars.Limits.DeepCopy()}
+		alone.add(c)
+		raise(largest.Requests, alone.Requests)
+		raise(largest.Limits, alone.Limits)
+	}
+	raise(running.Requests, largest.Requests)
+	raise(running.Limits, largest.Limits)
+	sum(running.Requests, spec.Overhead)
+	return running
+}
+
+// add adds a container. What it limits without requesting it is requested, too: the API server fills that in.
+func (s *Shape) add(c *corev1.Container) {
+	sum(s.Limits, c.Resources.Limits)
+	sum(s.Requests, c.Resources.Requests)
+	for name, quantity := range c.Resources.Limits {
+		if _, ok := c.Resources.Requests[name]; !ok {
+			sum(s.Requests, corev1.ResourceList{name: quantity})
+		}
+	}
+}
+
+func sum(target, addend corev1.ResourceList) {
+	for name, quantity := range addend {
+		total := target[name].DeepCopy()
+		total.Add(quantity)
+		target[name] = total
+	}
+}
+
+func raise(target, other corev1.ResourceList) {
+	for name, quantity := range other {
+		if current, ok := target[name]; !ok || current.Cmp(quantity) < 0 {
+			target[name] = quantity.DeepCopy()
+		}
+	}
+}

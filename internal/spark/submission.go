@@ -1,0 +1,78 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Identity holds the ids of one attempt. spark-submit draws them at random; here they are a function of the
+// application's UID and the attempt (see NewIdentity), so that a repeated submission meets its own objects.
+type Identity struct {
+	// AppID is Spark's application id: "spark-" and 32 hexadecimal digits.
+	AppID string
+	// SubmissionID is a UUID that marks the attempt's pods (label sparkoperator.k8s.io/submission-id).
+	SubmissionID string
+	// NameID is the 16-digit id inside the names of the pod, the service and most other objects.
+	NameID string
+	// ConfigMapID is the 16-digit id inside the driver ConfigMap's name.
+	ConfigMapID string
+	// ServiceID is the 16-digit id inside the service's name when the application's name is too long for it.
+	ServiceID string
+	// LocalDirID is the UUID inside the path of the default scratch directory.
+	LocalDirID string
+	// SubmitTime becomes spark.app.submitTime, in milliseconds since 1970.
+	SubmitTime time.Time
+}
+
+// Object is a Kubernetes object of k8s.io/api.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Submission holds the objects of one attempt, exactly as spark-submit would create them but for owner references,
+// which the writer adds.
+type Submission struct {
+	// Resources are created before the driver pod, in Spark's order: PodGroup (as *unstructured.Unstructured, only if the
+	// user names Spark's Volcano step), credentials Secret, Service, NetworkPolicy, PVCs, ConfigMaps and the Secret of the
+	// keytab, and last the driver's ConfigMap.
+	Resources []Object
+	Driver    *corev1.Pod
+	// Properties is the final Spark configuration, as written to spark.properties.
+	Properties map[string]string
+}
+
+// Shape is what one pod of a role asks for: the sum over its Spark container and its sidecars, or what its init
+// containers need if that is more. Requests include what is only limited, as the API server fills it in.
+type Shape struct {
+	Requests corev1.ResourceList
+	Limits   corev1.ResourceList
+}
+
+// Shapes are the exact sizes of an application's pods and how many executors it starts with.
+type Shapes struct {
+	Driver   Shape
+	Executor Shape
+	// Initial, Min and Max count executors; all three are equal without dynamic allocation. Max is the largest int32 if
+	// dynamic allocation has no limit.
+	Initial, Min, Max int32
+}

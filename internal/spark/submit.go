@@ -1,0 +1,249 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// kind is how Spark runs the primary resource. Its value is what spark.kubernetes.resource.type says.
+type kind string
+
+const (
+	kindJava   kind = "java"
+	kindPython kind = "python"
+	kindR      kind = "r"
+)
+
+// kindOf decides by the suffix of the primary resource, as Spark does.
+func kindOf(mainFile string) kind {
+	switch {
+	case strings.HasSuffix(mainFile, ".py"):
+		return kindPython
+	case strings.HasSuffix(mainFile, ".R"), strings.HasSuffix(mainFile, ".r"):
+		return kindR
+	}
+	return kindJava
+}
+
+// mergeConf lays the sources of the configuration over each other: the user's properties, the lists that have flags of
+// their own, and the operator's properties, which nothing of the user's can override.
+func mergeConf(app *Application) map[string]string {
+	values := make(map[string]string, len(app.Conf)+len(app.OperatorConf)+16)
+	for key, value := range app.Conf {
+		// spark-submit ignores everything else, too.
+		if strings.HasPrefix(key, "spark.") {
+			values[key] = value
+		}
+	}
+	for key, list := range map[string][]string{
+		ConfJars: app.Deps.Jars, ConfFiles: app.Deps.Files, ConfPyFiles: app.Deps.PyFiles,
+		ConfArchives: app.Deps.Archives, ConfPackages: app.Deps.Packages,
+		ConfExcludePackages: app.Deps.ExcludePackages, ConfRepositories: app.Deps.Repositories,
+	} {
+		if len(list) > 0 {
+			values[key] = strings.Join(list, ",")
+		}
+	}
+	maps.Copy(values, app.OperatorConf)
+	for key, variable := range map[string]string{
+		ConfDriverMemory: "SPARK_DRIVER_MEMORY", ConfExecutorMemory: "SPARK_EXECUTOR_MEMORY",
+		ConfExecutorCores: "SPARK_EXECUTOR_CORES",
+	} {
+		if value, set := app.Submitter.Env[variable]; set {
+			setDefault(values, key, value)
+		}
+	}
+	return values
+}
+
+func setDefault(values map[string]string, key, value string) {
+	if _, ok := values[key]; !ok {
+		values[key] = value
+	}
+}
+
+// submitConf returns the configuration that spark-submit hands to its Kubernetes client, after all of its own checks.
+func submitConf(app *Application, id Identity, profile Profile) (*conf, error) {
+	values := mergeConf(app)
+	// In cluster mode the driver's address is Spark's business.
+	delete(values, ConfDriverHost)
+	setDefault(values, ConfDeployMode, "cluster")
+	setDefault(values, ConfAppName, defaultAppName(app))
+	if _, ok := values[ConfSubmitTime]; !ok || !profile.KeepSubmitTime {
+		values[ConfSubmitTime] = strconv.FormatInt(id.SubmitTime.UnixMilli(), 10)
+	}
+	for _, check := range []func(*Application, map[string]string, Profile) error{
+		checkMaster, checkMain, checkSizes, checkJavaOptions, resolveLists,
+	} {
+		if err := check(app, values, profile); err != nil {
+			return nil, err
+		}
+	}
+	return newConf(values, app.Submitter.Env), nil
+}
+
+// defaultAppName is what spark-submit calls an application without a name.
+func defaultAppName(app *Application) string {
+	if app.MainClass != "" {
+		return app.MainClass
+	}
+	return app.MainFile[strings.LastIndexByte(app.MainFile, '/')+1:]
+}
+
+// checkMaster allows nothing but Kubernetes in cluster mode, and completes the address of the API server.
+func checkMaster(_ *Application, values map[string]string, _ Profile) error {
+	master := values[ConfMaster]
+	address, ok := strings.CutPrefix(master, "k8s://")
+	if !ok {
+		return &ConfError{Key: ConfMaster, Value: master, Problem: `must start with "k8s://"`}
+	}
+	if name, _, found := strings.Cut(address, "://"); !found {
+		values[ConfMaster] = "k8s://https://" + address
+	} else if !strings.EqualFold(name, "https") && !strings.EqualFold(name, "http") {
+		return &ConfError{Key: ConfMaster, Value: master, Problem: "the API server is reached by http or https only"}
+	}
+	if mode := values[ConfDeployMode]; mode != "cluster" {
+		return &ConfError{Key: ConfDeployMode, Value: mode, Problem: `must be "cluster"`}
+	}
+	return nil
+}
+
+// interactive are the main classes that only make sense where someone sits in front of them.
+var interactive = map[string]string{
+	"org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver": "the Spark SQL shell",
+	"org.apache.spark.sql.hive.thriftserver.HiveThriftServer2": "the Spark Thrift server",
+	"org.apache.spark.sql.connect.service.SparkConnectServer":  connectServer,
+}
+
+const connectServer = "the Spark Connect server"
+
+var shells = []string{"spark-shell", "pyspark-shell", "sparkr-shell", "connect-shell"}
+
+// checkMain refuses primary resources, main classes and users that cannot run in cluster mode.
+func checkMain(app *Application, values map[string]string, profile Profile) error {
+	switch {
+	case app.MainFile == "":
+		return &ConfError{Field: "MainFile", Problem: `the application has no main file; write its URI, or "` +
+			NoResource + `" if its classes are in the image`}
+	case slices.Contains(shells, app.MainFile):
+		return &ConfError{Field: "MainFile", Value: app.MainFile, Problem: "a shell cannot run in cluster mode"}
+	case kindOf(app.MainFile) == kindJava && app.MainClass == "":
+		return &ConfError{Field: "MainClass", Problem: "a Java or Scala application needs its main class"}
+	}
+	if principal, ok := values[confPrincipal]; ok && app.ProxyUser != "" {
+		return &ConfError{Key: confPrincipal, Value: principal, Problem: "cannot be combined with a proxy user"}
+	}
+	if what, ok := interactive[app.MainClass]; ok && (what != connectServer || profile.RefuseConnectServer) {
+		return &ConfError{Field: "MainClass", Value: app.MainClass, Problem: what + " cannot run in cluster mode"}
+	}
+	return nil
+}
+
+// checkSizes makes spark-submit's checks of the values that have flags. They look at the text as it stands, so a
+// reference such as ${spark.x} does not pass.
+func checkSizes(_ *Application, values map[string]string, _ Profile) error {
+	for _, key := range []string{ConfDriverMemory, ConfExecutorMemory} {
+		if value, ok := values[key]; ok {
+			if size, valid := sizeIn(value, 1); !valid || size <= 0 {
+				return &ConfError{Key: key, Value: value, Problem: "not a size: a positive whole number with one of " +
+					`the suffixes k, m, g, t and p; write e.g. "2g"`}
+			}
+		}
+	}
+	counts := []string{ConfDriverCores, ConfExecutorCores}
+	if !strings.EqualFold(values[ConfDynamicAllocation], "true") {
+		counts = append(counts, ConfExecutorInstances)
+	}
+	for _, key := range counts {
+		if value, ok := values[key]; ok {
+			if count, err := strconv.ParseInt(value, 10, 32); err != nil || count <= 0 {
+				return &ConfError{Key: key, Value: value, Problem: `not a positive whole number; write e.g. "2"`}
+			}
+		}
+	}
+	return nil
+}
+
+// checkJavaOptions refuses heap sizes among the JVM options: Spark sets the heap by spark.driver.memory, and the size
+// of the pod follows from that.
+func checkJavaOptions(_ *Application, values map[string]string, _ Profile) error {
+	for _, key := range []string{confDefaultJavaOptions, confJavaOptions} {
+		// The value is not shown: options are a usual place for passwords.
+		if strings.Contains(values[key], "Xmx") {
+			return &ConfError{Key: key, Problem: "the heap is set by " + ConfDriverMemory + ", not by -Xmx"}
+		}
+	}
+	return nil
+}
+
+// resolveLists rewrites the lists of files: empty elements vanish, and the primary resource of a Java application
+// joins the jars.
+func resolveLists(app *Application, values map[string]string, _ Profile) error {
+	setDefault(values, ConfPyFiles, "")
+	if kindOf(app.MainFile) == kindJava {
+		setDefault(values, ConfJars, "")
+	}
+	for _, key := range []string{ConfJars, ConfFiles, ConfArchives, ConfPyFiles} {
+		value, ok := values[key]
+		if !ok {
+			continue
+		}
+		elements, err := resolve(key, value)
+		if err != nil {
+			return err
+		}
+		if key == ConfJars && kindOf(app.MainFile) == kindJava && app.MainFile != NoResource {
+			elements = append(elements, app.MainFile)
+		}
+		values[key] = strings.Join(elements, ",")
+	}
+	if app.MainFile != NoResource && kindOf(app.MainFile) != kindR && onSubmitter(app.MainFile) {
+		return &ConfError{Field: "MainFile", Value: app.MainFile, Problem: notUploaded}
+	}
+	return nil
+}
+
+// resolve returns the elements of a list of URIs that can be used without touching a file system.
+func resolve(key, value string) ([]string, error) {
+	var elements []string
+	for element := range strings.SplitSeq(value, ",") {
+		if trimJava(element) == "" {
+			continue
+		}
+		name, _ := scheme(element)
+		switch {
+		case onSubmitter(element):
+			return nil, &ConfError{Key: key, Value: element, Problem: notUploaded}
+		case !untouched[name] && strings.ContainsAny(element, "*?[]"):
+			return nil, &ConfError{Key: key, Value: element,
+				Problem: "patterns are not expanded, because this would need access to the file system; list the files"}
+		}
+		elements = append(elements, element)
+	}
+	return elements, nil
+}
+
+// untouched are the schemes in which Spark does not look for patterns.
+var untouched = map[string]bool{"local": true, "http": true, "https": true, "ftp": true}
+
+// notUploaded is what is wrong with a file that spark-submit would copy from its own disk.
+const notUploaded = "a file of the submitting machine cannot be uploaded; write the URI of a store that the pods can " +
+	"read, or local:// and the path for a file in the image"

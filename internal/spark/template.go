@@ -1,0 +1,129 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"fmt"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// startPod makes the pod that the steps work on: the user's template without the Spark container, which is set apart
+// until the end, or an empty pod.
+func (b *builder) startPod() {
+	b.pod = &corev1.Pod{}
+	template := b.app.Driver.Template
+	if template == nil {
+		template = b.templateFile(ConfDriverTemplateFile, b.app.Driver.TemplateText)
+	}
+	if template != nil {
+		template = template.DeepCopy()
+		b.pod.ObjectMeta, b.pod.Spec = template.ObjectMeta, template.Spec
+	}
+	b.pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	if b.profile.TemplateNamespaceMustMatch && b.pod.Namespace != "" && b.pod.Namespace != b.namespace {
+		b.conf.fail(ConfNamespace, b.namespace, "the driver's template is for the namespace "+b.pod.Namespace)
+	}
+	b.pod.Namespace = b.namespace
+	name, _ := b.conf.text(ConfDriverTemplateContainer)
+	if i := sparkContainer(b.pod.Spec.Containers, name); i >= 0 {
+		b.container = b.pod.Spec.Containers[i]
+		b.pod.Spec.Containers = append(b.pod.Spec.Containers[:i], b.pod.Spec.Containers[i+1:]...)
+	}
+}
+
+// sparkContainer returns the index of the template's container that becomes Spark's: the one of that name if there is
+// exactly one, else the first; -1 without containers.
+func sparkContainer(containers []corev1.Container, name string) int {
+	if len(containers) == 0 {
+		return -1
+	}
+	chosen := 0
+	matches := 0
+	for i := range containers {
+		if name != "" && containers[i].Name == name {
+			chosen = i
+			matches++
+		}
+	}
+	if matches != 1 {
+		return 0
+	}
+	return chosen
+}
+
+// templateFile returns the pod template that text holds, or else the file named by the property key; nil if neither is
+// given.
+func (b *builder) templateFile(key, text string) *corev1.PodTemplateSpec {
+	path, ok := b.conf.text(key)
+	if text == "" {
+		if !ok {
+			return nil
+		}
+		text = string(b.file(key, path))
+		if b.conf.err != nil {
+			return nil
+		}
+	}
+	template, err := parseTemplate(text)
+	if err != nil {
+		b.conf.fail(key, path, err.Error())
+	}
+	return template
+}
+
+// parseTemplate reads a pod template from YAML or JSON. Unknown fields are dropped, as the API server would do.
+func parseTemplate(text string) (*corev1.PodTemplateSpec, error) {
+	var pod struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     *corev1.PodSpec   `json:"spec"`
+	}
+	modern, err := quoteOldBooleans(text)
+	if err == nil {
+		err = yaml.Unmarshal(modern, &pod)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the template is not a pod: %w", err)
+	}
+	if pod.Spec == nil {
+		return nil, errNoSpec
+	}
+	return &corev1.PodTemplateSpec{ObjectMeta: pod.Metadata, Spec: *pod.Spec}, nil
+}
+
+// quoteOldBooleans quotes every plain text. Spark's YAML parser takes y, no, on and the like for texts; the one that
+// Kubernetes uses in Go follows YAML 1.1 and would take them for booleans.
+func quoteOldBooleans(text string) ([]byte, error) {
+	var document yamlv3.Node
+	if err := yamlv3.Unmarshal([]byte(text), &document); err != nil {
+		return nil, err
+	}
+	quoteTexts(&document)
+	return yamlv3.Marshal(&document)
+}
+
+func quoteTexts(node *yamlv3.Node) {
+	if node.Kind == yamlv3.ScalarNode && node.Style == 0 && node.Tag == "!!str" {
+		node.Style = yamlv3.DoubleQuotedStyle
+	}
+	for _, child := range node.Content {
+		quoteTexts(child)
+	}
+}

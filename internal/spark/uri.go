@@ -1,0 +1,63 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import "strings"
+
+// scheme returns the scheme of a URI, "" if it has none. It reports false for what java.net.URI would refuse.
+func scheme(uri string) (string, bool) {
+	if !legalURI(uri) {
+		return "", false
+	}
+	name, rest, found := strings.Cut(uri, ":")
+	if !found || strings.ContainsAny(name, "/?#") {
+		return "", true
+	}
+	if rest == "" || name == "" {
+		return "", false
+	}
+	for i, r := range name {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789+-.", r)) {
+			return "", false
+		}
+	}
+	return name, true
+}
+
+// legalURI is whether all characters of a URI are allowed somewhere in one.
+func legalURI(uri string) bool {
+	for i := 0; i < len(uri); i++ {
+		switch b := uri[i]; {
+		case b <= ' ' || b == 0x7f || strings.IndexByte("\"<>\\^`{|}", b) >= 0:
+			return false
+		case b == '%' && (i+2 >= len(uri) || !isHex(uri[i+1]) || !isHex(uri[i+2])):
+			return false
+		}
+	}
+	return true
+}
+
+func isHex(b byte) bool {
+	return b >= '0' && b <= '9' || b >= 'a' && b <= 'f' || b >= 'A' && b <= 'F'
+}
+
+// onSubmitter is whether a URI names a file on the machine that submits, which Spark would upload.
+func onSubmitter(uri string) bool {
+	name, ok := scheme(uri)
+	return !ok || name == "" || name == "file"
+}

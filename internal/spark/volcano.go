@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"errors"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	volcanoStep        = featurePackage + "VolcanoFeatureStep"
+	podGroupAnnotation = "scheduling.k8s.io/group-name"
+	podGroupAPIVersion = "scheduling.volcano.sh/v1beta1"
+	podGroupKind       = "PodGroup"
+	podGroupNameSuffix = "-podgroup"
+	podGroupSpec       = "spec"
+)
+
+// volcano makes the application's PodGroup, when the user names the step: VolcanoFeatureStep. Spark creates it before
+// everything else.
+func (b *builder) volcano() {
+	group := b.podGroup()
+	group.SetAPIVersion(podGroupAPIVersion)
+	group.SetKind(podGroupKind)
+	group.SetName(b.id.AppID + podGroupNameSuffix)
+	group.SetNamespace(b.namespace)
+	b.resources = slices.Insert(b.resources, 0, Object(group))
+	metav1.SetMetaDataAnnotation(&b.pod.ObjectMeta, podGroupAnnotation, group.GetName())
+}
+
+// podGroup returns the user's template. A file wins over a text.
+func (b *builder) podGroup() *unstructured.Unstructured {
+	group := &unstructured.Unstructured{Object: map[string]any{podGroupSpec: map[string]any{}}}
+	key := confPodGroupFile
+	text, ok := b.conf.text(key)
+	if ok {
+		text = string(b.file(key, text))
+	} else if b.profile.PodGroupJSON {
+		key = confPodGroupJSON
+		text, ok = b.conf.text(key)
+	}
+	if !ok || b.conf.err != nil {
+		return group
+	}
+	content, err := parsePodGroup(text)
+	if err != nil {
+		b.conf.fail(key, "", "the template is not a PodGroup: "+err.Error())
+		return group
+	}
+	group.Object = content
+	return group
+}
+
+// parsePodGroup reads YAML or JSON whose metadata, if there are any, can be completed.
+func parsePodGroup(text string) (map[string]any, error) {
+	converted, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	content := map[string]any{}
+	if err := json.Unmarshal(converted, &content); err != nil {
+		return nil, err
+	}
+	if metadata, ok := content["metadata"]; ok {
+		if _, ok := metadata.(map[string]any); !ok {
+			return nil, errors.New("its metadata are not an object")
+		}
+	}
+	return content, nil
+}

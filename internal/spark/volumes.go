@@ -1,0 +1,216 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The types of volumes that Spark knows.
+const (
+	volumeHostPath = "hostPath"
+	volumeClaim    = "persistentVolumeClaim"
+	volumeEmptyDir = "emptyDir"
+	volumeNFS      = "nfs"
+)
+
+// onDemand in the name of a claim stands for a name that Spark makes up.
+const onDemand = "OnDemand"
+
+// volume is one of spark.kubernetes.<role>.volumes.<type>.<name>.*.
+type volume struct {
+	kind, name string
+	mountPath  string
+	subPath    string
+	subPathExp string
+	readOnly   bool
+
+	// key is the prefix of its options, for error messages.
+	key     string
+	options map[string]string
+	labels  map[string]string
+	notes   map[string]string
+	size    *resource.Quantity
+}
+
+// parseVolumes reads the volumes of one role, sorted by type and name.
+func parseVolumes(c *conf, prefix string, profile Profile) []volume {
+	var volumes []volume
+	for _, key := range c.under(prefix) {
+		kind, rest, found := strings.Cut(key[len(prefix):], ".")
+		if !found {
+			continue
+		}
+		name, option, _ := strings.Cut(rest, ".")
+		i := slices.IndexFunc(volumes, func(v volume) bool { return v.kind == kind && v.name == name })
+		if i < 0 {
+			i = len(volumes)
+			volumes = append(volumes, volume{
+				kind: kind, name: name, key: prefix + kind + "." + name + ".", options: map[string]string{},
+			})
+		}
+		volumes[i].set(option, c.values[key], profile)
+	}
+	for i := range volumes {
+		volumes[i].validate(c, profile)
+	}
+	return volumes
+}
+
+// set records one option.
+func (v *volume) set(option, value string, profile Profile) {
+	if label, ok := strings.CutPrefix(option, "label."); ok && profile.VolumeExtras {
+		setIn(&v.labels, label, value)
+	} else if note, ok := strings.CutPrefix(option, "annotation."); ok && profile.VolumeExtras {
+		setIn(&v.notes, note, value)
+	} else {
+		v.options[option] = value
+	}
+}
+
+// requiredOptions are those without which a volume of a type makes no sense.
+var requiredOptions = map[string][]string{
+	volumeHostPath: {"options.path"},
+	volumeClaim:    {"options.claimName"},
+	volumeEmptyDir: {},
+	volumeNFS:      {"options.path", "options.server"},
+}
+
+func (v *volume) validate(c *conf, profile Profile) {
+	required, known := requiredOptions[v.kind]
+	if !known {
+		c.fail(v.key+"mount.path", v.options["mount.path"],
+			`the type `+v.kind+` is not supported; write "hostPath", "persistentVolumeClaim", "emptyDir" or "nfs"`)
+		return
+	}
+	for _, option := range append([]string{"mount.path"}, required...) {
+		if _, ok := v.options[option]; !ok {
+			c.fail(v.key+option, "", "missing; a volume of the type "+v.kind+" needs it")
+		}
+	}
+	v.mountPath = v.options["mount.path"]
+	v.subPath = v.options["mount.subPath"]
+	if text, ok := v.options["mount.readOnly"]; ok {
+		v.readOnly = strings.EqualFold(text, "true")
+		if !v.readOnly && !strings.EqualFold(text, "false") {
+			c.fail(v.key+"mount.readOnly", text, `not a boolean; write "true" or "false"`)
+		}
+	}
+	if profile.VolumeExtras {
+		v.validateExtras(c)
+	}
+	if text, ok := v.options["options.sizeLimit"]; ok && (v.kind == volumeEmptyDir || v.kind == volumeClaim) {
+		size, err := resource.ParseQuantity(text)
+		if err != nil {
+			c.fail(v.key+"options.sizeLimit", text, `not a quantity of Kubernetes; write e.g. "10Gi"`)
+		}
+		v.size = &size
+	}
+}
+
+// validateExtras checks what Spark checks since 4.0.
+func (v *volume) validateExtras(c *conf) {
+	expression, hasExpression := v.options["mount.subPathExpr"]
+	if _, hasPath := v.options["mount.subPath"]; hasPath && hasExpression {
+		c.fail(v.key+"mount.subPathExpr", expression, "cannot be combined with mount.subPath; write one of them")
+	}
+	v.subPathExp = expression
+	size := v.options["options.sizeLimit"]
+	if bytes, err := strconv.ParseUint(size, 10, 64); err == nil && bytes < 1024 && size[0] != '+' {
+		c.fail(v.key+"options.sizeLimit", size, `smaller than 1Ki: the unit is missing; write e.g. "10Gi"`)
+	}
+}
+
+// mountVolumes adds the driver's volumes and makes the claims that they ask for: MountVolumesFeatureStep.
+func (b *builder) mountVolumes() {
+	paths := map[string]bool{}
+	for i := range b.volumes {
+		v := &b.volumes[i]
+		if paths[v.mountPath] {
+			b.conf.fail(v.key+"mount.path", v.mountPath, "another volume is mounted there already")
+		}
+		paths[v.mountPath] = true
+		b.pod.Spec.Volumes = append(b.pod.Spec.Volumes, corev1.Volume{Name: v.name, VolumeSource: b.source(v, i)})
+		b.container.VolumeMounts = append(b.container.VolumeMounts, corev1.VolumeMount{
+			Name: v.name, MountPath: v.mountPath, ReadOnly: v.readOnly, SubPath: v.subPath, SubPathExpr: v.subPathExp,
+		})
+	}
+}
+
+// source returns what volume number i consists of.
+func (b *builder) source(v *volume, i int) corev1.VolumeSource {
+	switch v.kind {
+	case volumeHostPath:
+		// The empty type is written out, as Spark does it. Only newer releases read the option.
+		pathType := corev1.HostPathUnset
+		if b.profile.VolumeExtras {
+			pathType = corev1.HostPathType(v.options["options.type"])
+		}
+		return corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{
+			Path: v.options["options.path"], Type: &pathType,
+		}}
+	case volumeNFS:
+		return corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{
+			Server: v.options["options.server"], Path: v.options["options.path"],
+		}}
+	case volumeEmptyDir:
+		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+			Medium: corev1.StorageMedium(v.options["options.medium"]), SizeLimit: v.size,
+		}}
+	}
+	generated := b.prefix + "-driver-pvc-" + strconv.Itoa(i)
+	claim := strings.ReplaceAll(v.options["options.claimName"], onDemand, generated)
+	if class, ok := v.options["options.storageClass"]; ok && v.size != nil {
+		b.addClaim(v, claim, class)
+	}
+	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+		ClaimName: claim, ReadOnly: v.readOnly,
+	}}
+}
+
+// addClaim makes a claim. Spark does so whenever it knows class and size, also under a name that it did not make up.
+func (b *builder) addClaim(v *volume, name, class string) {
+	mode := corev1.ReadWriteOncePod
+	readWriteOnce := b.profile.ReadWriteOnce
+	if b.profile.ReadWriteOnceConf {
+		readWriteOnce = b.conf.flag(confReadWriteOnce, readWriteOnce)
+	}
+	if readWriteOnce {
+		mode = corev1.ReadWriteOnce
+	}
+	meta := b.meta(name)
+	meta.Labels, meta.Annotations = maps.Clone(v.labels), maps.Clone(v.notes)
+	setIn(&meta.Labels, LabelAppSelector, b.id.AppID)
+	b.addResource(&corev1.PersistentVolumeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: meta,
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: &class,
+			AccessModes:      []corev1.PersistentVolumeAccessMode{mode},
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: *v.size},
+			},
+		},
+	})
+}
