@@ -27,11 +27,11 @@ build: ## The operator's binary, for this machine, into dist/
 
 .PHONY: image
 image: ## The operator's image as an OCI archive for amd64 and arm64: dist/spark-operator.tar
-	VERSION=$(VERSION) hack/image/operator.sh
+	FIRESTEEL_VERSION=$(VERSION) hack/image/build.sh operator
 
 .PHONY: spark-image
 spark-image: ## A Spark image from the pyspark package, as the demo and the tests use it
-	hack/image/spark.sh
+	hack/image/build.sh spark
 
 ##@ Local cluster
 

@@ -28,13 +28,6 @@ assets() {
   echo "$dir"
 }
 
-# node_missing says why this machine cannot have a real node, or nothing if it can.
-node_missing() {
-  if [ "$(uname -s)" != Linux ]; then echo "a real node needs Linux"
-  elif [ "$(id -u)" != 0 ]; then echo "a real node needs root"
-  fi
-}
-
 start_node() {
   trap 'hack/cluster/cluster.sh down' EXIT
   hack/cluster/cluster.sh up
@@ -55,11 +48,10 @@ if [ "$what" = all ] || [ "$what" = integration ]; then
   packages+=(./test/integration/...)
 fi
 if [ "$what" = all ] || [ "$what" = e2e ]; then
-  reason=$(node_missing)
-  if [ -z "$reason" ]; then
+  if reason=$(hack/cluster/cluster.sh check 2>&1); then
     start_node
   else
-    left_out+=("test/e2e, real Spark jobs: $reason")
+    left_out+=("test/e2e, real Spark jobs: ${reason#*ERROR: }")
   fi
 fi
 

@@ -161,11 +161,11 @@ func TestBuildIsDeterministic(t *testing.T) {
 	}
 }
 
-func encode(t testing.TB, submission Submission) string {
-	t.Helper()
+func encode(tb testing.TB, submission Submission) string {
+	tb.Helper()
 	content, err := json.Marshal(submission)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(content)
 }

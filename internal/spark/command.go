@@ -36,6 +36,7 @@ func (b *builder) command() {
 	case kindR:
 		class = rRunner
 		resource = b.rResource()
+	case kindJava: // the user's class and file, as they are
 	}
 	args := append(b.container.Args, "driver")
 	if b.app.ProxyUser != "" {

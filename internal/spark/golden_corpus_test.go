@@ -42,7 +42,7 @@ func openCorpus(t *testing.T) corpus {
 	if name == "" {
 		name = "testdata/golden.zip"
 	}
-	var root fs.FS = os.DirFS(name)
+	root := os.DirFS(name)
 	if strings.HasSuffix(name, ".zip") {
 		archive, err := zip.OpenReader(name)
 		if err != nil {
@@ -107,14 +107,14 @@ type recordedRequest struct {
 	Status int    `json:"status"`
 }
 
-func (c corpus) read(t testing.TB, into any, elem ...string) {
-	t.Helper()
+func (c corpus) read(tb testing.TB, into any, elem ...string) {
+	tb.Helper()
 	content, err := fs.ReadFile(c.fs, path.Join(elem...))
 	if err == nil {
 		err = json.Unmarshal(content, into)
 	}
 	if err != nil {
-		t.Fatalf("%s: %v", path.Join(elem...), err)
+		tb.Fatalf("%s: %v", path.Join(elem...), err)
 	}
 }
 
@@ -157,7 +157,7 @@ func (c corpus) machine(t *testing.T, recorded recordedCase) machine {
 	root := path.Join(recorded.dir, "files")
 	_ = fs.WalkDir(c.fs, root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return nil // a case without files
+			return nil //nolint:nilerr // a case without files
 		}
 		content, err := fs.ReadFile(c.fs, name)
 		if err != nil {

@@ -111,8 +111,8 @@ func kindOfObject(object map[string]any) string {
 }
 
 // child returns a nested object, empty if it is missing.
-func child(object map[string]any, path ...string) map[string]any {
-	for _, name := range path {
+func child(object map[string]any, keys ...string) map[string]any {
+	for _, name := range keys {
 		next, ok := object[name].(map[string]any)
 		if !ok {
 			return map[string]any{}

@@ -63,20 +63,20 @@ func testIdentity() Identity {
 	return NewIdentity("7b0f0a52-0000-4000-8000-000000000001", 1, time.Unix(1700000000, 0))
 }
 
-func profileOf(t testing.TB, version string) Profile {
-	t.Helper()
+func profileOf(tb testing.TB, version string) Profile {
+	tb.Helper()
 	profile, err := ProfileFor(version)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return profile
 }
 
-func mustBuild(t testing.TB, app Application, version string) Submission {
-	t.Helper()
-	submission, err := Build(app, testIdentity(), profileOf(t, version))
+func mustBuild(tb testing.TB, app Application, version string) Submission {
+	tb.Helper()
+	submission, err := Build(app, testIdentity(), profileOf(tb, version))
 	if err != nil {
-		t.Fatalf("Build: %v", err)
+		tb.Fatalf("Build: %v", err)
 	}
 	return submission
 }

@@ -81,12 +81,12 @@ func dialIn(path string) func(context.Context, string, string) (net.Conn, error)
 		if err != nil {
 			return nil, err
 		}
-		defer outside.Close()
+		defer func() { _ = outside.Close() }()
 		inside, err := os.Open(path)
 		if err != nil {
 			return nil, err
 		}
-		defer inside.Close()
+		defer func() { _ = inside.Close() }()
 		if err := unix.Setns(int(inside.Fd()), unix.CLONE_NEWNET); err != nil {
 			return nil, os.NewSyscallError("setns", err)
 		}

@@ -103,7 +103,7 @@ func driverLog(ctx context.Context, app *v1beta2.SparkApplication) string {
 	GinkgoHelper()
 	stream, err := clientset.CoreV1().Pods(app.Namespace).GetLogs(app.Name+"-driver", &corev1.PodLogOptions{}).Stream(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	defer stream.Close()
+	defer func() { _ = stream.Close() }()
 	text, err := io.ReadAll(stream)
 	Expect(err).NotTo(HaveOccurred())
 	return string(text)

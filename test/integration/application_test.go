@@ -158,7 +158,7 @@ var _ = Describe("An application", func() {
 		Expect(driverPod(ctx, ns, "pi-driver").UID).To(Equal(foreign.UID))
 
 		Expect(admin.Delete(ctx, foreign, client.GracePeriodSeconds(0))).To(Succeed())
-		Eventually(func() string { return string(app(ctx, ns, "pi").Status.SubmissionID) }, wait, poll).ShouldNot(BeEmpty())
+		Eventually(func() string { return app(ctx, ns, "pi").Status.SubmissionID }, wait, poll).ShouldNot(BeEmpty())
 		Expect(driverPod(ctx, ns, "pi-driver").UID).NotTo(Equal(foreign.UID))
 	})
 

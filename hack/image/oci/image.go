@@ -1,0 +1,102 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// buildIndex makes one image per platform and an index of them all.
+func buildIndex(groups []platformLayers, config v1.Config, compress bool) (v1.ImageIndex, error) {
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, group := range groups {
+		image, err := buildImage(group, config, compress)
+		if err != nil {
+			return nil, err
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add:        image,
+			Descriptor: v1.Descriptor{Platform: &group.platform},
+		})
+	}
+	return index, nil
+}
+
+func buildImage(group platformLayers, config v1.Config, compress bool) (v1.Image, error) {
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	for _, file := range group.files {
+		layer, err := openLayer(file, compress)
+		if err != nil {
+			return nil, fmt.Errorf("layer %s: %w", file, err)
+		}
+		image, err = mutate.Append(image, mutate.Addendum{Layer: layer})
+		if err != nil {
+			return nil, fmt.Errorf("layer %s: %w", file, err)
+		}
+	}
+	base, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	full := base.DeepCopy()
+	full.OS, full.Architecture, full.Variant = group.platform.OS, group.platform.Architecture, group.platform.Variant
+	full.Config = config
+	return mutate.ConfigFile(image, full)
+}
+
+func openLayer(file string, compress bool) (v1.Layer, error) {
+	if compress {
+		return tarball.LayerFromFile(file, tarball.WithMediaType(types.OCILayer))
+	}
+	return newPlainLayer(file)
+}
+
+// plainLayer is an uncompressed layer. go-containerregistry always compresses what it reads from files; an image that
+// never leaves the machine is imported sooner without that.
+type plainLayer struct {
+	file   string
+	digest v1.Hash
+	size   int64
+}
+
+func newPlainLayer(file string) (*plainLayer, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	digest, size, err := v1.SHA256(f)
+	if err != nil {
+		return nil, err
+	}
+	return &plainLayer{file: file, digest: digest, size: size}, nil
+}
+
+func (l *plainLayer) Digest() (v1.Hash, error)             { return l.digest, nil }
+func (l *plainLayer) DiffID() (v1.Hash, error)             { return l.digest, nil }
+func (l *plainLayer) Size() (int64, error)                 { return l.size, nil }
+func (l *plainLayer) MediaType() (types.MediaType, error)  { return types.OCIUncompressedLayer, nil }
+func (l *plainLayer) Compressed() (io.ReadCloser, error)   { return os.Open(l.file) }
+func (l *plainLayer) Uncompressed() (io.ReadCloser, error) { return os.Open(l.file) }
