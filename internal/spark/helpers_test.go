@@ -82,25 +82,25 @@ func mustBuild(tb testing.TB, app Application, version string) Submission {
 }
 
 // refused returns the ConfError of an attempt to build app.
-func refused(t testing.TB, app Application, version string) *ConfError {
-	t.Helper()
-	_, err := Build(app, testIdentity(), profileOf(t, version))
+func refused(tb testing.TB, app Application, version string) *ConfError {
+	tb.Helper()
+	_, err := Build(app, testIdentity(), profileOf(tb, version))
 	conf, ok := errors.AsType[*ConfError](err)
 	if !ok {
-		t.Fatalf("Build returned %v, want a *ConfError", err)
+		tb.Fatalf("Build returned %v, want a *ConfError", err)
 	}
 	return conf
 }
 
 // sparkContainerOf returns the driver's Spark container.
-func sparkContainerOf(t testing.TB, pod *corev1.Pod, name string) *corev1.Container {
-	t.Helper()
+func sparkContainerOf(tb testing.TB, pod *corev1.Pod, name string) *corev1.Container {
+	tb.Helper()
 	for i := range pod.Spec.Containers {
 		if pod.Spec.Containers[i].Name == name {
 			return &pod.Spec.Containers[i]
 		}
 	}
-	t.Fatalf("no container %q", name)
+	tb.Fatalf("no container %q", name)
 	return nil
 }
 
