@@ -68,10 +68,13 @@ generate: ## DeepCopy methods
 	"$$($(TOOLS) controller-gen)/controller-gen" object:headerFile=hack/boilerplate.go.txt,year=2026 paths=./api/...
 
 .PHONY: manifests
-manifests: ## CRDs and RBAC
+manifests: ## CRDs and RBAC, also in the chart
 	"$$($(TOOLS) controller-gen)/controller-gen" crd:maxDescLen=160 paths=./api/... output:crd:dir=config/crd/bases
 	go run ./hack/crd config/crd/bases/*.yaml
 	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=controller paths=./internal/controller/... output:rbac:dir=config/rbac
+	cp config/crd/bases/*.yaml charts/spark-operator/crds/
+	cp config/rbac/role.yaml config/rbac/leader_election_role.yaml charts/spark-operator/files/
+	cp config/rbac/spark-driver/role.yaml charts/spark-operator/files/spark_driver_role.yaml
 
 .PHONY: fmt
 fmt: ## gofmt and import order

@@ -30,4 +30,9 @@ kubectl=$(hack/tools/build.sh kubernetes)/kubectl
 for tree in config/default config/samples; do
   "$kubectl" kustomize "$tree" >/dev/null || { echo "verify: $tree does not render" >&2; exit 1; }
 done
+helm=$(hack/tools/build.sh helm)/helm
+"$helm" lint --strict charts/spark-operator
+for values in '' 'spark.jobNamespaces={}' 'controller.replicas=2,prometheus.metrics.enable=false,fullnameOverride=other'; do
+  "$helm" template spark-operator charts/spark-operator -n spark-operator ${values:+--set "$values"} >/dev/null
+done
 echo "verify: clean"
