@@ -1,0 +1,234 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package actuate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+var podsResource = schema.GroupResource{Resource: "pods"}
+
+func TestSubmit(t *testing.T) {
+	s := newServer()
+	want := submission("a=b")
+	got := s.writer().Submit(t.Context(), owner, want)
+	if got.Class != lifecycle.ClassDone || got.Kind != lifecycle.Submit {
+		t.Fatalf("result %+v, want Done", got)
+	}
+	if diff := cmp.Diff([]string{"create service pi-svc", "create ConfigMap pi-conf", "create pod pi-driver"}, s.log); diff != "" {
+		t.Errorf("the driver comes last, so that it never waits for what it needs (-want +got):\n%s", diff)
+	}
+	for _, obj := range []client.Object{&corev1.Service{ObjectMeta: meta("pi-svc")}, &corev1.ConfigMap{ObjectMeta: meta("pi-conf")}, &corev1.Pod{ObjectMeta: meta("pi-driver")}} {
+		if err := s.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+			t.Fatal(err)
+		}
+		ref := metav1.GetControllerOf(obj)
+		if ref == nil || ref.UID != "app" || ref.Kind != "SparkApplication" || ref.BlockOwnerDeletion == nil || !*ref.BlockOwnerDeletion {
+			t.Errorf("%s: garbage collection needs the application as controller, got %+v", nameOf(obj), ref)
+		}
+	}
+	if diff := cmp.Diff(submission("a=b"), want); diff != "" {
+		t.Errorf("the submission given was changed (-want +got):\n%s", diff)
+	}
+}
+
+// The operator dies after each write in turn, and a new one repeats the submission: there is one driver, and one of
+// everything that it needs.
+func TestSubmitSurvivesACrashAnywhere(t *testing.T) {
+	const writes = 3
+	for n := 1; n <= writes; n++ {
+		t.Run(fmt.Sprintf("after write %d", n), func(t *testing.T) {
+			s := newServer()
+			s.diesAfter = n
+			first := s.writer().Submit(t.Context(), owner, submission("a=b"))
+			if n < writes && first.Class != lifecycle.ClassTransient {
+				t.Fatalf("the crash was taken for %+v", first)
+			}
+			s.diesAfter = 0
+			if got := s.writer().Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassDone {
+				t.Fatalf("the repetition ends with %+v, want Done", got)
+			}
+			if diff := cmp.Diff(whole, s.inventory(t)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			drivers := 0
+			for _, entry := range s.log {
+				if entry == "create pod pi-driver" {
+					drivers++
+				}
+			}
+			if drivers != 1 {
+				t.Errorf("%d drivers were created: %v", drivers, s.log)
+			}
+		})
+	}
+}
+
+// The repetition may crash as well, while it replaces what the first one left.
+func TestSubmitSurvivesTwoCrashes(t *testing.T) {
+	for first := 1; first <= 3; first++ {
+		for second := first + 1; second <= first+5; second++ {
+			s := newServer()
+			s.diesAfter = first
+			s.writer().Submit(t.Context(), owner, submission("a=b"))
+			s.diesAfter = second
+			s.writer().Submit(t.Context(), owner, submission("a=b"))
+			s.diesAfter = 0
+			if got := s.writer().Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassDone {
+				t.Fatalf("crashes after %d and %d writes: the third try ends with %+v", first, second, got)
+			}
+			if diff := cmp.Diff(whole, s.inventory(t)); diff != "" {
+				t.Errorf("crashes after %d and %d writes (-want +got):\n%s", first, second, diff)
+			}
+		}
+	}
+}
+
+// Repeating what was done is done, and writes nothing: the driver's ConfigMap and Service are in use.
+func TestSubmitAgainTouchesNothing(t *testing.T) {
+	s := newServer()
+	s.writer().Submit(t.Context(), owner, submission("a=b"))
+	before := len(s.log)
+	if got := s.writer().Submit(t.Context(), owner, submission("a=c")); got.Class != lifecycle.ClassDone {
+		t.Fatalf("result %+v, want Done", got)
+	}
+	if len(s.log) != before {
+		t.Errorf("the repetition wrote %v", s.log[before:])
+	}
+	if got := s.content(t); got != "a=b" {
+		t.Errorf("the driver's configuration was replaced under it: %q", got)
+	}
+}
+
+// Without a driver the spec may have been edited since: what is left of the earlier try is out of date.
+func TestSubmitReplacesALeftover(t *testing.T) {
+	s := newServer()
+	s.diesAfter = 2
+	s.writer().Submit(t.Context(), owner, submission("old"))
+	s.diesAfter = 0
+	if got := s.writer().Submit(t.Context(), owner, submission("new")); got.Class != lifecycle.ClassDone {
+		t.Fatalf("result %+v, want Done", got)
+	}
+	if got := s.content(t); got != "new" {
+		t.Errorf("the driver starts with the configuration %q of the earlier try", got)
+	}
+	if diff := cmp.Diff(whole, s.inventory(t)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A submission that does not get its driver leaves nothing behind, unless the API server is merely in trouble.
+func TestSubmitRefused(t *testing.T) {
+	refusals := map[string]struct {
+		reason string
+		err    error
+		class  lifecycle.Class
+		left   []string
+	}{
+		"Quota":     {reason: "a waiting application holds nothing", err: apierrors.NewForbidden(podsResource, "pi-driver", errors.New("exceeded quota: team")), class: lifecycle.ClassQuota},
+		"Security":  {reason: "a failed application holds nothing", err: apierrors.NewForbidden(podsResource, "pi-driver", errors.New("violates PodSecurity")), class: lifecycle.ClassRefused},
+		"Invalid":   {reason: "a failed application holds nothing", err: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi-driver", nil), class: lifecycle.ClassRefused},
+		"Rights":    {reason: "a waiting application holds nothing", err: apierrors.NewForbidden(podsResource, "pi-driver", errors.New(`User "x" cannot create resource "pods"`)), class: lifecycle.ClassOperatorForbidden},
+		"Timeout":   {reason: "the driver may have been created: what it needs stays", err: apierrors.NewTimeoutError("slow", 1), class: lifecycle.ClassTransient, left: []string{"ConfigMap pi-conf", "service pi-svc"}},
+		"NoNetwork": {reason: "the next try will need it", err: errors.New("connection refused"), class: lifecycle.ClassTransient, left: []string{"ConfigMap pi-conf", "service pi-svc"}},
+	}
+	for name, tc := range refusals {
+		t.Run(name, func(t *testing.T) {
+			s := newServer()
+			s.refuse = refusing(tc.err)
+			got := s.writer().Submit(t.Context(), owner, submission("a=b"))
+			if got.Class != tc.class || got.Kind != lifecycle.Submit {
+				t.Errorf("%s: result %+v, want %s", tc.reason, got, tc.class)
+			}
+			if !strings.Contains(got.Message, tc.err.Error()) {
+				t.Errorf("%s: the API server's words are lost: %q", tc.reason, got.Message)
+			}
+			if diff := cmp.Diff(tc.left, s.inventory(t)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			s.refuse = nil
+			if got := s.writer().Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassDone {
+				t.Errorf("%s: later it ends with %+v, want Done", tc.reason, got)
+			}
+		})
+	}
+}
+
+// The same of a resource before the driver.
+func TestSubmitResourceRefused(t *testing.T) {
+	s := newServer()
+	s.refuse = func(obj client.Object) error {
+		if _, isMap := obj.(*corev1.ConfigMap); isMap {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "pi-conf", errors.New("exceeded quota: team"))
+		}
+		return nil
+	}
+	if got := s.writer().Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassQuota {
+		t.Errorf("result %+v, want Quota", got)
+	}
+	if left := s.inventory(t); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// If the taking back fails, the submission is repeated: nothing is forgotten.
+func TestSubmitRefusedAndCannotCleanUp(t *testing.T) {
+	s := newServer()
+	s.refuse = refusing(apierrors.NewForbidden(podsResource, "pi-driver", errors.New("exceeded quota: team")))
+	s.diesAfter = 3 // both creates and the first delete happen
+	if got := s.writer().Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassTransient {
+		t.Errorf("result %+v, want a repetition", got)
+	}
+	s.diesAfter = 0
+	if got := s.writer().Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassQuota {
+		t.Errorf("result %+v, want Quota", got)
+	}
+	if left := s.inventory(t); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// Every delete means one very object.
+func TestDeletesCarryTheUID(t *testing.T) {
+	s := newServer()
+	s.refuse = refusing(apierrors.NewForbidden(podsResource, "pi-driver", errors.New("exceeded quota: team")))
+	s.writer().Submit(t.Context(), owner, submission("a=b"))
+	s.writer().DeleteDriver(t.Context(), "jobs", "pi-driver", "uid-9")
+	if len(s.deletes) != 3 {
+		t.Fatalf("%d deletes, want those of Service, ConfigMap and driver", len(s.deletes))
+	}
+	for i, o := range s.deletes {
+		if o.Preconditions == nil || o.Preconditions.UID == nil || *o.Preconditions.UID == "" {
+			t.Errorf("delete %d has no UID precondition: %+v", i, o)
+		}
+		if o.PropagationPolicy == nil || *o.PropagationPolicy != metav1.DeletePropagationBackground {
+			t.Errorf("delete %d: propagation %v, want background", i, o.PropagationPolicy)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const head = "apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\n"
+
+// defaults are what an empty configuration means.
+func defaults() OperatorConfiguration {
+	return OperatorConfiguration{
+		APIVersion: APIVersion, Kind: Kind, Workers: 10,
+		Metrics: Endpoint{BindAddress: ":8080"}, Health: Endpoint{BindAddress: ":8081"}, BatchScheduler: BatchScheduler{Default: "kube"},
+	}
+}
+
+func TestParse(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   func(*OperatorConfiguration)
+	}{
+		"Defaults":   {reason: "everything has a default", text: head, want: func(*OperatorConfiguration) {}},
+		"Workers":    {reason: "a number", text: head + "workers: 3", want: func(c *OperatorConfiguration) { c.Workers = 3 }},
+		"Namespaces": {reason: "a list", text: head + "namespaces: [a, b]", want: func(c *OperatorConfiguration) { c.Namespaces = []string{"a", "b"} }},
+		"Empty":      {reason: "an empty list is all", text: head + "namespaces: []", want: func(c *OperatorConfiguration) { c.Namespaces = []string{} }},
+		"Metrics":    {reason: "0 turns it off", text: head + `metrics: {bindAddress: "0"}`, want: func(c *OperatorConfiguration) { c.Metrics.BindAddress = "0" }},
+		"Part":       {reason: "a section that says nothing keeps its default", text: head + "health: {}\nbatchScheduler: {}", want: func(*OperatorConfiguration) {}},
+		"Leader":     {reason: "a section", text: head + "leaderElection: {enabled: true, namespace: ops}", want: func(c *OperatorConfiguration) { c.LeaderElection = LeaderElection{Enabled: true, Namespace: "ops"} }},
+		"Scheduler":  {reason: "another default", text: head + "batchScheduler: {default: volcano}", want: func(c *OperatorConfiguration) { c.BatchScheduler.Default = "volcano" }},
+		"JSON":       {reason: "JSON is YAML", text: `{"apiVersion":"config.firesteel.dev/v1alpha1","kind":"OperatorConfiguration","workers":2}`, want: func(c *OperatorConfiguration) { c.Workers = 2 }},
+		"Comments":   {reason: "people explain themselves", text: "# ours\n" + head + "workers: 10 # the default", want: func(*OperatorConfiguration) {}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Parse([]byte(tc.text))
+			if err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			want := defaults()
+			tc.want(&want)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		says   []string
+	}{
+		"Unknown":       {reason: "a field that does not exist", text: head + "worker: 3", says: []string{"decode configuration", "worker"}},
+		"UnknownNested": {reason: "a field that does not exist", text: head + "batchScheduler: {name: x}", says: []string{"name"}},
+		"Twice":         {reason: "one of two values would be lost", text: head + "workers: 3\nworkers: 4", says: []string{"workers"}},
+		"Type":          {reason: "a word is no number", text: head + "workers: many", says: []string{"decode configuration", "workers"}},
+		"NotYAML":       {reason: "no document", text: "\t{", says: []string{"decode configuration"}},
+		"Nothing":       {reason: "the version is required", text: "", says: []string{"apiVersion and kind", APIVersion, Kind}},
+		"OtherVersion":  {reason: "fields may mean something else there", text: "apiVersion: config.firesteel.dev/v2\nkind: OperatorConfiguration", says: []string{"config.firesteel.dev/v2", APIVersion}},
+		"OtherKind":     {reason: "another document", text: "apiVersion: " + APIVersion + "\nkind: ConfigMap", says: []string{"ConfigMap", Kind}},
+		"NoWorkers":     {reason: "nobody would work", text: head + "workers: 0", says: []string{"workers: 0", "at least 1"}},
+		"Negative":      {reason: "nobody would work", text: head + "workers: -1", says: []string{"workers: -1", "at least 1"}},
+		"NoNamespace":   {reason: "an empty name would mean all", text: head + `namespaces: [a, ""]`, says: []string{"namespaces", "leave the list empty"}},
+		"Everything":    {reason: "all mistakes at once", text: "kind: X\nworkers: 0\nnamespaces: [\"\"]", says: []string{"apiVersion and kind", "workers", "namespaces"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse([]byte(tc.text))
+			if err == nil {
+				t.Fatalf("%s: accepted", tc.reason)
+			}
+			for _, text := range tc.says {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("%s: the error does not say %q: %v", tc.reason, text, err)
+				}
+			}
+		})
+	}
+}

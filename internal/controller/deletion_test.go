@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// held is an application that a finalizer of somebody keeps when it is deleted.
+func held() *v1beta2.SparkApplication {
+	o := pi()
+	o.Finalizers = []string{"foregroundDeletion"}
+	return o
+}
+
+func (w *world) deleteApp() {
+	w.t.Helper()
+	o := w.app()
+	if err := w.c.Delete(w.t.Context(), o); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestDeletionStopsTheDriver(t *testing.T) {
+	w := newWorld(t, held())
+	w.reconcile()
+	w.kubelet(corev1.PodRunning, running())
+	w.reconcile()
+	w.told()
+	w.deleteApp()
+	before := w.app().Status
+	for range 3 {
+		w.reconcile()
+	}
+	if len(w.drivers()) != 0 || w.writes["delete *v1.Pod"] != 1 {
+		t.Errorf("%d drivers after %d deletes", len(w.drivers()), w.writes["delete *v1.Pod"])
+	}
+	if !equality.Semantic.DeepEqual(before, w.app().Status) {
+		t.Errorf("the status of what goes away was written: %+v", w.app().Status)
+	}
+	if told := w.told(); len(told) != 0 {
+		t.Errorf("told %q", told)
+	}
+}
+
+func TestDeletionCreatesNothing(t *testing.T) {
+	w := newWorld(t, held())
+	w.deleteApp()
+	clear(w.writes)
+	for range 2 {
+		w.reconcile()
+	}
+	if len(w.writes) != 0 {
+		t.Errorf("writes for an application that goes away: %v", w.writes)
+	}
+}
+
+func TestDeletionTouchesNothingForeign(t *testing.T) {
+	foreign := &corev1.Pod{}
+	foreign.Namespace, foreign.Name, foreign.UID = "jobs", "pi-driver", "theirs"
+	w := newWorld(t, held(), foreign)
+	w.reconcile()
+	w.deleteApp()
+	w.reconcile()
+	if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.UID != "theirs" {
+		t.Errorf("the foreign pod: %v", err)
+	}
+}

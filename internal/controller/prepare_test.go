@@ -1,0 +1,186 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// frozen is a cache that shows an old version of the application.
+type frozen struct {
+	client.Reader
+	app *v1beta2.SparkApplication
+}
+
+func (f frozen) Get(ctx context.Context, k client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if o, ok := obj.(*v1beta2.SparkApplication); ok {
+		f.app.DeepCopyInto(o)
+		return nil
+	}
+	return f.Reader.Get(ctx, k, obj, opts...)
+}
+
+func TestGateOf(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		verdict scheduler.Verdict
+		want    lifecycle.Verdict
+	}{
+		"Go":       {reason: "it may start", verdict: scheduler.Go, want: lifecycle.Admitted},
+		"Wait":     {reason: "later", verdict: scheduler.Wait, want: lifecycle.Waiting},
+		"NotReady": {reason: "the scheduler may be installed", verdict: scheduler.NotReady, want: lifecycle.Waiting},
+		"Never":    {reason: "not with this spec", verdict: scheduler.Never, want: lifecycle.Rejected},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := gateOf(scheduler.Admission{Verdict: tc.verdict, Reason: "R", Message: "words", RetryAfter: time.Minute})
+			want := lifecycle.Gate{Verdict: tc.want, Cause: lifecycle.Cause{Reason: "R", Message: "words"}, RetryAfter: time.Minute}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestAttemptOf(t *testing.T) {
+	o := pi()
+	o.Labels = map[string]string{"team": "a"}
+	o.Spec.Executor.Instances = new(int32(3))
+	o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: new("root.a"), PriorityClassName: new("high")}
+	app, _ := kubeflow.Normalise(o)
+	profile, err := spark.ProfileFor(app.SparkVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	for attempt := int32(1); attempt <= 3; attempt++ {
+		a, err := attemptOf(app, lifecycle.Record{Attempt: attempt}, spark.NewIdentity(app.UID, attempt, start), profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Number != attempt || a.Queue != "root.a" || a.PriorityClass != "high" || a.Shapes.Initial != 3 {
+			t.Errorf("attempt %d is described as %+v", attempt, a)
+		}
+		want := scheduler.App{Namespace: "jobs", Name: "pi", UID: o.UID, Labels: o.Labels}
+		if diff := cmp.Diff(want, a.App); diff != "" {
+			t.Errorf("attempt %d (-want +got):\n%s", attempt, diff)
+		}
+		if ids[a.ID] || len(a.ID) > 63 || strings.ToLower(a.ID) != a.ID {
+			t.Errorf("attempt %d has the id %q: want a label that no other attempt has", attempt, a.ID)
+		}
+		ids[a.ID] = true
+	}
+	first, err := attemptOf(app, lifecycle.Record{}, spark.NewIdentity(app.UID, 1, start), profile)
+	if err != nil || first.Number != 1 {
+		t.Errorf("attempt %d, %v: the first one is implied", first.Number, err)
+	}
+}
+
+// The marks of an attempt are the operator's, and the model that was normalised stays as it is.
+func TestLabelled(t *testing.T) {
+	o := pi()
+	o.Spec.Driver.Labels = map[string]string{lifecycle.LabelSubmission: "hijacked"}
+	app, _ := kubeflow.Normalise(o)
+	before := len(app.OperatorConf)
+	id := spark.NewIdentity(app.UID, 1, start)
+	got := labelled(app, id)
+	for _, prefix := range []string{spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix} {
+		if got.OperatorConf[prefix+lifecycle.LabelSubmission] != id.SubmissionID {
+			t.Errorf("%s: submission label %q", prefix, got.OperatorConf[prefix+lifecycle.LabelSubmission])
+		}
+	}
+	if len(app.OperatorConf) != before {
+		t.Error("the application given was changed")
+	}
+	w := newWorld(t, o)
+	w.reconcile()
+	if got := w.drivers()[0].Labels[lifecycle.LabelSubmission]; got != id.SubmissionID {
+		t.Errorf("the driver carries the submission id %q, want %q", got, id.SubmissionID)
+	}
+}
+
+// All that is wrong is said at once, but an incomplete model is not blamed for what it left out.
+func TestProblemsAreSaidAtOnce(t *testing.T) {
+	o := pi()
+	o.Spec.SparkVersion = "1.6"
+	o.Spec.Driver.Memory = new("2gb")
+	w := newWorld(t, o)
+	w.reconcile()
+	message := w.app().Status.AppState.ErrorMessage
+	for _, text := range []string{`spec.sparkVersion: "1.6"`, `spec.driver.memory: "2gb"`, "; "} {
+		if !strings.Contains(message, text) {
+			t.Errorf("the message does not say %q: %s", text, message)
+		}
+	}
+	o = pi()
+	o.MalformedSpec = "json: cannot unmarshal"
+	o.Spec = v1beta2.SparkApplicationSpec{}
+	got, err := newWorld(t).engine.prepare(t.Context(), newWorld(t).engine.scope(o))
+	if err != nil || got.gate.Verdict != lifecycle.Rejected || strings.Contains(got.gate.Cause.Message, "sparkVersion") {
+		t.Errorf("gate %+v, %v: the spec is malformed, nothing is missing from it", got.gate, err)
+	}
+}
+
+func TestAppOfPod(t *testing.T) {
+	p := &corev1.Pod{}
+	p.Namespace, p.Name = "jobs", "pi-exec-1"
+	if got := appOfPod(t.Context(), p); got != nil {
+		t.Errorf("a pod of nobody wakes %v", got)
+	}
+	p.Labels = map[string]string{lifecycle.LabelApp: "pi"}
+	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "jobs", Name: "pi"}}}
+	if diff := cmp.Diff(want, appOfPod(t.Context(), p)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCacheOptions(t *testing.T) {
+	all := cacheOptions(config.OperatorConfiguration{})
+	if all.DefaultNamespaces != nil {
+		t.Errorf("no list means all namespaces, got %v", all.DefaultNamespaces)
+	}
+	some := cacheOptions(config.OperatorConfiguration{Namespaces: []string{"a", "b"}})
+	if len(some.DefaultNamespaces) != 2 {
+		t.Errorf("namespaces %v, want a and b", some.DefaultNamespaces)
+	}
+	for obj, options := range all.ByObject {
+		if _, isPod := obj.(*corev1.Pod); !isPod {
+			t.Errorf("a rule for %T", obj)
+		}
+		ours := labels.Set{lifecycle.LabelLaunchedBy: "true"}
+		if options.Label == nil || !options.Label.Matches(ours) || options.Label.Matches(labels.Set{}) || options.Transform == nil {
+			t.Error("the pod cache holds our own pods only, stripped")
+		}
+	}
+}

@@ -1,0 +1,233 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+var (
+	start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	key   = types.NamespacedName{Namespace: "jobs", Name: "pi"}
+)
+
+// pi is the smallest application that runs.
+func pi() *v1beta2.SparkApplication {
+	return &v1beta2.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", UID: "7b0f0a52-0000-4000-8000-000000000001", Generation: 1},
+		Spec: v1beta2.SparkApplicationSpec{
+			Type:                v1beta2.ApplicationTypeScala,
+			SparkVersion:        "4.1.0",
+			MainClass:           new("org.apache.spark.examples.SparkPi"),
+			MainApplicationFile: new("local:///opt/spark/examples/jars/spark-examples.jar"),
+			Image:               new("apache/spark:4.1.0"),
+		},
+	}
+}
+
+// plain is a scheduler plugin that answers what it is told to. The core knows no real one.
+type plain struct{ admission scheduler.Admission }
+
+func (plain) Describe() scheduler.Descriptor                                   { return scheduler.Descriptor{Name: "plain"} }
+func (plain) Validate(scheduler.Attempt) []scheduler.Finding                   { return nil }
+func (plain) Reads(scheduler.Attempt) []scheduler.Read                         { return nil }
+func (plain) Decorate(scheduler.Attempt, *scheduler.Decoration)                {}
+func (p plain) Plan(scheduler.Attempt, scheduler.Snapshot) scheduler.Admission { return p.admission }
+
+var goAhead = scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: "nothing holds the application back"}
+
+// world is a cluster with an operator in it.
+type world struct {
+	t        *testing.T
+	c        client.WithWatch
+	clock    *clocktesting.FakePassiveClock
+	recorder *events.FakeRecorder
+	engine   *Engine[*v1beta2.SparkApplication]
+	plugin   plain
+	// writes counts calls by verb and kind; patchFails answers the next status patches.
+	writes     map[string]int
+	patchFails error
+	// beforePatch happens between the read and the status write of a reconcile.
+	beforePatch func()
+	uids        int
+}
+
+func newWorld(t *testing.T, objects ...client.Object) *world {
+	t.Helper()
+	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(start), recorder: events.NewFakeRecorder(100), writes: map[string]int{}, plugin: plain{goAhead}}
+	w.c = fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(objects...).
+		WithStatusSubresource(&v1beta2.SparkApplication{}, &corev1.Pod{}).
+		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.AppOf).
+		WithInterceptorFuncs(interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+				w.uids++
+				obj.SetUID(types.UID(fmt.Sprintf("uid-%d", w.uids)))
+				obj.SetCreationTimestamp(metav1.NewTime(w.clock.Now()))
+				w.writes["create "+fmt.Sprintf("%T", obj)]++
+				return c.Create(ctx, obj, opts...)
+			},
+			Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+				w.writes["delete "+fmt.Sprintf("%T", obj)]++
+				return c.Delete(ctx, obj, opts...)
+			},
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+				if w.beforePatch != nil {
+					w.beforePatch()
+				}
+				if w.patchFails != nil {
+					return w.patchFails
+				}
+				w.writes["status"]++
+				return c.SubResource(sub).Patch(ctx, obj, patch, opts...)
+			},
+		}).Build()
+	w.restart()
+	return w
+}
+
+// restart is a new operator process in the same cluster.
+func (w *world) restart() {
+	w.t.Helper()
+	registry, err := scheduler.NewRegistry("plain", w.plugin)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	reader := observe.Reader{Cache: w.c, Live: w.c}
+	w.engine = &Engine[*v1beta2.SparkApplication]{
+		Adapter: kubeflowApplication{}, Cache: w.c, Reader: reader,
+		Writer:   actuate.Writer{Client: w.c, Existing: reader.Existing},
+		Registry: registry, Recorder: w.recorder, Clock: w.clock,
+	}
+}
+
+// reconcile runs once and expects no error.
+func (w *world) reconcile() ctrl.Result {
+	w.t.Helper()
+	r, err := w.engine.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: key})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func (w *world) pass(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }
+
+func (w *world) app() *v1beta2.SparkApplication {
+	w.t.Helper()
+	var o v1beta2.SparkApplication
+	if err := w.c.Get(w.t.Context(), key, &o); err != nil {
+		w.t.Fatal(err)
+	}
+	return &o
+}
+
+// edit changes the spec as a user does.
+func (w *world) edit(change func(*v1beta2.SparkApplication)) {
+	w.t.Helper()
+	o := w.app()
+	change(o)
+	o.Generation++
+	if err := w.c.Update(w.t.Context(), o); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) drivers() []corev1.Pod {
+	w.t.Helper()
+	var list corev1.PodList
+	if err := w.c.List(w.t.Context(), &list, client.InNamespace("jobs"), client.MatchingLabels{"spark-role": "driver"}); err != nil {
+		w.t.Fatal(err)
+	}
+	return list.Items
+}
+
+// kubelet reports a phase and the Spark container's state of the driver.
+func (w *world) kubelet(phase corev1.PodPhase, state corev1.ContainerState) {
+	w.t.Helper()
+	all := w.drivers()
+	if len(all) != 1 {
+		w.t.Fatalf("%d drivers, want one", len(all))
+	}
+	p := &all[0]
+	p.Status.Phase = phase
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "spark-kubernetes-driver", State: state}}
+	if err := w.c.Status().Update(w.t.Context(), p); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func running() corev1.ContainerState {
+	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+}
+
+func exited(code int32, reason string) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason}}
+}
+
+// executor sets the phase of an executor, which is created when it is not there.
+func (w *world) executor(name string, phase corev1.PodPhase) {
+	w.t.Helper()
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: name, Labels: map[string]string{
+		lifecycle.LabelApp: "pi", lifecycle.LabelLaunchedBy: "true", "spark-role": "executor",
+		lifecycle.LabelSubmission: w.drivers()[0].Labels[lifecycle.LabelSubmission],
+	}}}
+	if err := client.IgnoreAlreadyExists(w.c.Create(w.t.Context(), p)); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(p), p); err != nil {
+		w.t.Fatal(err)
+	}
+	p.Status.Phase = phase
+	if err := w.c.Status().Update(w.t.Context(), p); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// told returns the events since it was called last.
+func (w *world) told() []string {
+	var out []string
+	for {
+		select {
+		case e := <-w.recorder.Events:
+			out = append(out, e)
+		default:
+			return out
+		}
+	}
+}
+
+func (w *world) state() string { return string(w.app().Status.AppState.State) }

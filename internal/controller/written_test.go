@@ -1,0 +1,150 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+func version(v string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", ResourceVersion: v}}
+}
+
+func TestNewer(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		wrote  string
+		cached string
+		want   bool
+	}{
+		"Nothing":  {reason: "nothing was written", cached: "5"},
+		"Behind":   {reason: "the cache has not seen our write", wrote: "7", cached: "5", want: true},
+		"Caught":   {reason: "the cache has seen it", wrote: "7", cached: "7"},
+		"Ahead":    {reason: "somebody wrote after us", wrote: "7", cached: "9"},
+		"Numbers":  {reason: "versions are compared as numbers", wrote: "10", cached: "9", want: true},
+		"Numbers2": {reason: "versions are compared as numbers", wrote: "9", cached: "10"},
+		"Opaque":   {reason: "a version that cannot be compared holds nothing up", wrote: "abc", cached: "5"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var w written
+			if tc.wrote != "" {
+				w.add(version(tc.wrote), start)
+			}
+			if got := w.newer(version(tc.cached)); got != tc.want {
+				t.Errorf("%s: newer = %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestForget(t *testing.T) {
+	var w written
+	w.forget(key) // nothing is there
+	w.add(version("7"), start)
+	w.forget(types.NamespacedName{Namespace: "jobs", Name: "other"})
+	if !w.newer(version("5")) {
+		t.Error("another application's memory was dropped")
+	}
+	w.forget(key)
+	if w.newer(version("5")) {
+		t.Error("an object made anew under the name would be held up")
+	}
+	if len(w.last) != 0 {
+		t.Errorf("%d applications remembered for ever", len(w.last))
+	}
+}
+
+func TestHold(t *testing.T) {
+	rec := func(s lifecycle.State, executors map[string]lifecycle.ExecutorState) lifecycle.Record {
+		return lifecycle.Record{State: s, Attempt: 1, Executions: 1, Executors: executors}
+	}
+	one := map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorPending}
+	two := map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorRunning}
+	cases := map[string]struct {
+		reason   string
+		wrote    bool
+		from, to lifecycle.Record
+		after    time.Duration
+		want     time.Duration
+	}{
+		"Churn":        {reason: "nothing but executors waits for the rest of the window", wrote: true, from: rec(lifecycle.Running, one), to: rec(lifecycle.Running, two), after: 3 * time.Second, want: 7 * time.Second},
+		"FirstSeen":    {reason: "new executors are executors, too", wrote: true, from: rec(lifecycle.Running, nil), to: rec(lifecycle.Running, two), after: time.Second, want: 9 * time.Second},
+		"Over":         {reason: "the window is over", wrote: true, from: rec(lifecycle.Running, one), to: rec(lifecycle.Running, two), after: churnWindow},
+		"State":        {reason: "a transition never waits", wrote: true, from: rec(lifecycle.Running, one), to: rec(lifecycle.Succeeding, two), after: time.Second},
+		"NoExecutors":  {reason: "a change of a sentence never waits", wrote: true, from: rec(lifecycle.Running, one), to: rec(lifecycle.Running, one), after: time.Second},
+		"EmptyAndNone": {reason: "no executors are no executors", wrote: true, from: rec(lifecycle.Running, nil), to: rec(lifecycle.Running, map[string]lifecycle.ExecutorState{}), after: time.Second},
+		"Restarted":    {reason: "after a restart nothing is remembered, and nothing waits", from: rec(lifecycle.Running, one), to: rec(lifecycle.Running, two)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var w written
+			if tc.wrote {
+				w.add(version("7"), start)
+			}
+			got := w.hold(key, tc.from, tc.to, start.Add(tc.after))
+			if max(got, 0) != tc.want {
+				t.Errorf("%s: waits %s, want %s", tc.reason, got, tc.want)
+			}
+			if tc.to.Executors == nil && tc.from.Executors != nil {
+				t.Error("the records given were changed")
+			}
+		})
+	}
+}
+
+// A cache behind our own write must not be decided on: the driver would be looked for as if it had not been created.
+func TestStaleCacheIsNotDecidedOn(t *testing.T) {
+	w := newWorld(t, pi())
+	stale := w.app()
+	w.reconcile()
+	fresh := w.engine.Cache
+	w.engine.Cache = frozen{Reader: fresh, app: stale}
+	before := w.writes["create *v1.Pod"]
+	if r := w.reconcile(); r.RequeueAfter != staleRetry {
+		t.Errorf("looked at again after %s, want %s: the event may be lost", r.RequeueAfter, staleRetry)
+	}
+	if w.writes["create *v1.Pod"] != before || w.writes["status"] != 1 {
+		t.Errorf("decided on a version that we have replaced: %v", w.writes)
+	}
+	w.engine.Cache = fresh
+	w.kubelet(corev1.PodRunning, running())
+	w.reconcile()
+	if w.state() != "RUNNING" {
+		t.Errorf("state %q when the cache has caught up", w.state())
+	}
+}
+
+// Nothing is remembered of an application that has ended or gone.
+func TestEngineForgets(t *testing.T) {
+	w := newWorld(t, pi())
+	w.reconcile()
+	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
+	for range 3 {
+		w.reconcile()
+	}
+	if n := len(w.engine.written.last); n != 0 {
+		t.Errorf("%d finished applications remembered", n)
+	}
+}

@@ -1,0 +1,109 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kubeflow
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// FuzzNormalise feeds everything that the API server can store. Normalise never panics, never changes its input, is
+// deterministic, and what it returns shares no map with the input that a later step could write to.
+func FuzzNormalise(f *testing.F) {
+	for _, tc := range fieldCases() {
+		o := pi()
+		tc.set(&o.Spec)
+		text, err := json.Marshal(o)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	for _, text := range []string{
+		`{}`, `{"spec":null}`, `{"metadata":{"labels":{"":""}},"spec":{"mode":"client"}}`,
+		`{"spec":{"driver":{"memoryLimit":"99999999999999999999p","gpu":{"name":"","quantity":-1}}}}`,
+		`{"spec":{"driver":{"template":{"spec":{"containers":"none"}}}}}`,
+		`{"spec":{"volumes":[{"name":"spark-local-dir-"},{"name":"spark-local-dir-","emptyDir":{}}],"driver":{"volumeMounts":[{"name":"spark-local-dir-"}]}}}`,
+		`{"spec":{"sparkConf":{"":"","spark.dynamicAllocation.enabled":"maybe"},"executor":{"configMaps":[{"name":"","path":""}]}}}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var o v1beta2.SparkApplication
+		if json.Unmarshal(text, &o) != nil {
+			t.Skip("the API server would not have stored it")
+		}
+		before := o.DeepCopy()
+		app, problems := Normalise(&o)
+		if diff := cmp.Diff(before, &o); diff != "" {
+			t.Fatalf("the input was changed (-before +after):\n%s", diff)
+		}
+		again, _ := Normalise(&o)
+		if diff := cmp.Diff(app, again); diff != "" {
+			t.Fatalf("not deterministic:\n%s", diff)
+		}
+		for _, p := range problems {
+			if p.Problem == "" || p.Field == "" && p.Key == "" {
+				t.Errorf("a problem names its field and what is wrong: %+v", p)
+			}
+		}
+		for _, m := range []map[string]string{app.Conf, app.OperatorConf, app.Origins, app.Labels} {
+			if m != nil {
+				m["written.by.a.later.step"] = "x"
+			}
+		}
+		if diff := cmp.Diff(before, &o); diff != "" {
+			t.Fatalf("the model shares a map with the input (-before +after):\n%s", diff)
+		}
+	})
+}
+
+// FuzzSubmission goes one step further: whatever can be stored is built, or refused with a sentence.
+func FuzzSubmission(f *testing.F) {
+	text, err := json.Marshal(pi())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"spec":{"sparkVersion":"4.1","mainApplicationFile":"x.py","executor":{"instances":-1}}}`))
+	profile, err := spark.ProfileFor("4.1")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var o v1beta2.SparkApplication
+		if json.Unmarshal(text, &o) != nil {
+			t.Skip("the API server would not have stored it")
+		}
+		before := o.DeepCopy()
+		app, _ := Normalise(&o)
+		_, err := spark.Build(app, spark.NewIdentity(app.UID, 1, now), profile)
+		var refusal *spark.ConfError
+		if err != nil && !errors.As(err, &refusal) {
+			t.Errorf("a refusal that the author can lift names what to change: %v", err)
+		}
+		if diff := cmp.Diff(before, &o); diff != "" {
+			t.Fatalf("building changed the stored object (-before +after):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,74 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kubeflow
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+// pi is the smallest application that runs.
+func pi() *v1beta2.SparkApplication {
+	return &v1beta2.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", UID: "7b0f0a52-0000-4000-8000-000000000001", Generation: 1},
+		Spec: v1beta2.SparkApplicationSpec{
+			Type:                v1beta2.ApplicationTypeScala,
+			SparkVersion:        "4.1.0",
+			MainClass:           new("org.apache.spark.examples.SparkPi"),
+			MainApplicationFile: new("local:///opt/spark/examples/jars/spark-examples.jar"),
+			Image:               new("apache/spark:4.1.0"),
+		},
+	}
+}
+
+// normalise is Normalise of an application without problems.
+func normalise(t *testing.T, o *v1beta2.SparkApplication) spark.Application {
+	t.Helper()
+	app, problems := Normalise(o)
+	for _, p := range problems {
+		t.Fatalf("unexpected problem: %v", p)
+	}
+	return app
+}
+
+// build is the submission of a normalised application.
+func build(t *testing.T, o *v1beta2.SparkApplication) spark.Submission {
+	t.Helper()
+	app := normalise(t, o)
+	profile, err := spark.ProfileFor(app.SparkVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := spark.Build(app, spark.NewIdentity(app.UID, 1, now), profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// volume is a volume of the given source.
+func volume(name string, source corev1.VolumeSource) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: source}
+}

@@ -1,0 +1,248 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kubeflow
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Every typed field that becomes a property wins over the same property in sparkConf.
+func TestTypedFieldsWinOverSparkConf(t *testing.T) {
+	for path, tc := range fieldCases() {
+		if path == "sparkConf" {
+			continue
+		}
+		for key, want := range tc.conf {
+			o := pi()
+			o.Spec.SparkConf = props{key: "from-sparkConf"}
+			tc.set(&o.Spec)
+			if got := normalise(t, o).Conf[key]; got != want {
+				t.Errorf("%s: sparkConf overrides the typed field %s: %q, want %q", key, path, got, want)
+			}
+		}
+	}
+}
+
+// A property that no typed field sets is the user's.
+func TestSparkConfIsKept(t *testing.T) {
+	o := pi()
+	o.Spec.SparkConf = props{"spark.driver.memory": "5g", "spark.executor.instances": "4", "spark.executor.cores": "2", "spark.sql.shuffle.partitions": "8"}
+	app := normalise(t, o)
+	for key, want := range o.Spec.SparkConf {
+		if app.Conf[key] != want {
+			t.Errorf("%s is %q, want the user's %q", key, app.Conf[key], want)
+		}
+	}
+}
+
+// hijack tries to set a property in every way that an author of an application has.
+func hijack(o *v1beta2.SparkApplication, key, value string) {
+	o.Spec.SparkConf = props{key: value}
+	for prefix, labels := range map[string]*map[string]string{
+		spark.ConfDriverLabelPrefix:   &o.Spec.Driver.Labels,
+		spark.ConfExecutorLabelPrefix: &o.Spec.Executor.Labels,
+	} {
+		if len(key) > len(prefix) && key[:len(prefix)] == prefix {
+			*labels = map[string]string{key[len(prefix):]: value}
+			o.Labels = map[string]string{key[len(prefix):]: value}
+		}
+	}
+}
+
+func TestOperatorOwnedKeysCannotBeOverridden(t *testing.T) {
+	owned := map[string]struct {
+		reason string
+		key    string
+		want   string
+	}{
+		"Master":            {reason: "the driver would talk to another cluster", key: "spark.master", want: master},
+		"DeployMode":        {reason: "client mode would run in the operator", key: "spark.submit.deployMode", want: "cluster"},
+		"AppName":           {reason: "names are functions of the application", key: "spark.app.name", want: "pi"},
+		"Namespace":         {reason: "an application stays in its namespace", key: "spark.kubernetes.namespace", want: "jobs"},
+		"Wait":              {reason: "nobody waits for the driver", key: "spark.kubernetes.submission.waitAppCompletion", want: "false"},
+		"DriverApp":         {reason: "pods are found by the label", key: spark.ConfDriverLabelPrefix + lifecycle.LabelApp, want: "pi"},
+		"ExecutorApp":       {reason: "pods are found by the label", key: spark.ConfExecutorLabelPrefix + lifecycle.LabelApp, want: "pi"},
+		"DriverLaunchedBy":  {reason: "the cache is restricted to the label", key: spark.ConfDriverLabelPrefix + lifecycle.LabelLaunchedBy, want: "true"},
+		"ExecutorLaunchedB": {reason: "the cache is restricted to the label", key: spark.ConfExecutorLabelPrefix + lifecycle.LabelLaunchedBy, want: "true"},
+		"DriverPodName":     {reason: "the typed name wins, and without it the user may choose", key: spark.ConfDriverPodName, want: "chosen"},
+	}
+	tested := map[string]bool{}
+	for name, tc := range owned {
+		tested[tc.key] = true
+		t.Run(name, func(t *testing.T) {
+			o := pi()
+			o.Spec.Driver.PodName = new("chosen")
+			hijack(o, tc.key, "hijacked")
+			s := build(t, o)
+			if got := s.Properties[tc.key]; got != tc.want && tc.key != spark.ConfMaster {
+				t.Errorf("%s: the driver would get %s=%q, want %q", tc.reason, tc.key, got, tc.want)
+			}
+			if got := normalise(t, o).OperatorConf[tc.key]; got != tc.want {
+				t.Errorf("%s: %s=%q, want %q", tc.reason, tc.key, got, tc.want)
+			}
+			for key, value := range s.Properties {
+				if value == "hijacked" {
+					t.Errorf("%s: %s=hijacked reached the driver", tc.reason, key)
+				}
+			}
+			if s.Driver.Namespace != "jobs" || s.Driver.Name != "chosen" || s.Driver.Labels[lifecycle.LabelApp] != "pi" || s.Driver.Labels[lifecycle.LabelLaunchedBy] != "true" {
+				t.Errorf("%s: the driver pod is %s/%s with labels %v", tc.reason, s.Driver.Namespace, s.Driver.Name, s.Driver.Labels)
+			}
+		})
+	}
+	for key := range normalise(t, pi()).OperatorConf {
+		if !tested[key] {
+			t.Errorf("the operator owns %s, and no case tries to override it", key)
+		}
+	}
+}
+
+// Labels in the user's pod template come first, so the operator's are laid over them.
+func TestTemplateLabelsDoNotHideThePod(t *testing.T) {
+	o := pi()
+	o.Spec.Driver.Template = &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{
+		Name: "other", Namespace: "kube-system",
+		Labels: map[string]string{lifecycle.LabelLaunchedBy: "false", lifecycle.LabelApp: "other", "team": "a"},
+	}}
+	got := build(t, o).Driver
+	want := map[string]string{lifecycle.LabelLaunchedBy: "true", lifecycle.LabelApp: "pi", "team": "a"}
+	for label, value := range want {
+		if got.Labels[label] != value {
+			t.Errorf("label %s is %q, want %q", label, got.Labels[label], value)
+		}
+	}
+	if got.Namespace != "jobs" || got.Name != "pi-driver" {
+		t.Errorf("the template moved the driver to %s/%s", got.Namespace, got.Name)
+	}
+}
+
+func TestLabelsOfTheApplication(t *testing.T) {
+	o := pi()
+	o.Labels = map[string]string{"team": "a", "tier": "b", "kueue.x-k8s.io/queue-name": "q", "kueue.x-k8s.io/priority-class": "p"}
+	o.Spec.Driver.Labels = map[string]string{"tier": "own"}
+	app := normalise(t, o)
+	cases := map[string]struct{ reason, key, want string }{
+		"Propagated":         {reason: "labels of the application reach the driver", key: spark.ConfDriverLabelPrefix + "team", want: "a"},
+		"PropagatedExecutor": {reason: "labels of the application reach the executors", key: spark.ConfExecutorLabelPrefix + "team", want: "a"},
+		"RoleWins":           {reason: "the role's own label is closer", key: spark.ConfDriverLabelPrefix + "tier", want: "own"},
+		"OtherRole":          {reason: "the other role keeps the application's", key: spark.ConfExecutorLabelPrefix + "tier", want: "b"},
+		"KueueDriver":        {reason: "Kueue would manage the pod a second time", key: spark.ConfDriverLabelPrefix + "kueue.x-k8s.io/queue-name"},
+		"KueueExecutor":      {reason: "Kueue would manage the pods a second time", key: spark.ConfExecutorLabelPrefix + "kueue.x-k8s.io/priority-class"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := app.Conf[tc.key]; got != tc.want {
+				t.Errorf("%s: %s=%q, want %q", tc.reason, tc.key, got, tc.want)
+			}
+		})
+	}
+	if diff := cmp.Diff(o.Labels, app.Labels); diff != "" {
+		t.Errorf("schedulers get all labels (-want +got):\n%s", diff)
+	}
+	if app.Field(spark.ConfDriverLabelPrefix+"team") != "metadata.labels[\"team\"]" {
+		t.Errorf("the label is said to come from %s", app.Field(spark.ConfDriverLabelPrefix+"team"))
+	}
+}
+
+func TestDriverName(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		set    func(*spec)
+		want   string
+	}{
+		"Default":   {reason: "tools look for it", set: func(*spec) {}, want: "pi-driver"},
+		"Typed":     {reason: "the user's choice", set: func(s *spec) { s.Driver.PodName = new("a") }, want: "a"},
+		"SparkConf": {reason: "the user's choice, said in Spark's words", set: func(s *spec) { s.SparkConf = props{spark.ConfDriverPodName: "b"} }, want: "b"},
+		"Both":      {reason: "typed fields win", set: func(s *spec) { s.Driver.PodName = new("a"); s.SparkConf = props{spark.ConfDriverPodName: "b"} }, want: "a"},
+		"Empty":     {reason: "an empty name is none", set: func(s *spec) { s.Driver.PodName = new(""); s.SparkConf = props{spark.ConfDriverPodName: ""} }, want: "pi-driver"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := pi()
+			tc.set(&o.Spec)
+			if got := DriverName(o); got != tc.want {
+				t.Errorf("%s: DriverName = %q, want %q", tc.reason, got, tc.want)
+			}
+			if got := build(t, o).Driver.Name; got != tc.want {
+				t.Errorf("%s: the pod is called %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestExecutorInstances(t *testing.T) {
+	const key = spark.ConfExecutorInstances
+	dynamicOn := &v1beta2.DynamicAllocation{Enabled: true}
+	cases := map[string]struct {
+		reason string
+		set    func(*spec)
+		want   string
+	}{
+		"Default":     {reason: "users of this API rely on 1, Spark's own default is 2", set: func(*spec) {}, want: "1"},
+		"Typed":       {reason: "the typed number", set: func(s *spec) { s.Executor.Instances = new(int32(5)) }, want: "5"},
+		"SparkConf":   {reason: "the user said it in Spark's words", set: func(s *spec) { s.SparkConf = props{key: "3"} }, want: "3"},
+		"Dynamic":     {reason: "a number would be a minimum", set: func(s *spec) { s.DynamicAllocation = dynamicOn }},
+		"DynamicConf": {reason: "dynamic allocation in Spark's words", set: func(s *spec) { s.SparkConf = props{spark.ConfDynamicAllocation: "TRUE"} }},
+		"DynamicOff":  {reason: "false is not dynamic", set: func(s *spec) { s.DynamicAllocation = &v1beta2.DynamicAllocation{MinExecutors: new(int32(2))} }, want: "1"},
+		"Both":        {reason: "a number the user gave is kept", set: func(s *spec) { s.DynamicAllocation = dynamicOn; s.Executor.Instances = new(int32(2)) }, want: "2"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := pi()
+			tc.set(&o.Spec)
+			if got := normalise(t, o).Conf[key]; got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestDynamicAllocationOffSaysNothing(t *testing.T) {
+	o := pi()
+	o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{MinExecutors: new(int32(2)), MaxExecutors: new(int32(9))}
+	if diff := cmp.Diff(normalise(t, pi()), normalise(t, o)); diff != "" {
+		t.Errorf("numbers without enabled mean nothing (-want +got):\n%s", diff)
+	}
+}
+
+func TestShuffleTrackingDefaultsToOn(t *testing.T) {
+	o := pi()
+	o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true}
+	if got := normalise(t, o).Conf["spark.dynamicAllocation.shuffleTracking.enabled"]; got != "true" {
+		t.Errorf("shuffle tracking is %q: without it Spark refuses dynamic allocation on Kubernetes", got)
+	}
+}
+
+// Absent and empty typed fields leave sparkConf alone.
+func TestEmptyFieldsSetNothing(t *testing.T) {
+	o := pi()
+	bare := maps.Clone(normalise(t, o).Conf)
+	o.Spec.Driver.Memory, o.Spec.Driver.CoreLimit, o.Spec.Executor.JavaOptions = new(""), new(""), new("")
+	o.Spec.ImagePullSecrets, o.Spec.HadoopConf = []string{}, props{}
+	if diff := cmp.Diff(bare, normalise(t, o).Conf); diff != "" {
+		t.Errorf("empty fields became properties (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,138 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kubeflow
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+func TestNormaliseProblems(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		set    func(*v1beta2.SparkApplication)
+		field  string
+		value  string
+		says   string
+	}{
+		"Client":    {reason: "a driver outside of pods", set: func(o *v1beta2.SparkApplication) { o.Spec.Mode = v1beta2.DeployModeClient }, field: "spec.mode", value: "client", says: `"cluster"`},
+		"Malformed": {reason: "a spec that cannot be decoded", set: func(o *v1beta2.SparkApplication) { o.MalformedSpec = "json: cannot unmarshal string" }, field: "spec", says: "json: cannot unmarshal string"},
+		"Limit":     {reason: "a limit that is no size", set: func(o *v1beta2.SparkApplication) { o.Spec.Driver.MemoryLimit = new("much") }, field: "spec.driver.memoryLimit", value: "much", says: `"2g"`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := pi()
+			tc.set(o)
+			_, problems := Normalise(o)
+			if len(problems) != 1 {
+				t.Fatalf("%s: %d problems, want one: %v", tc.reason, len(problems), problems)
+			}
+			p := problems[0]
+			if p.Field != tc.field || p.Value != tc.value || !strings.Contains(p.Problem, tc.says) {
+				t.Errorf("%s: got field %q, value %q, problem %q; want %q, %q and a problem with %q", tc.reason, p.Field, p.Value, p.Problem, tc.field, tc.value, tc.says)
+			}
+		})
+	}
+}
+
+func TestClusterModeIsFine(t *testing.T) {
+	o := pi()
+	o.Spec.Mode = v1beta2.DeployModeCluster
+	normalise(t, o)
+}
+
+func TestAllProblemsAreReported(t *testing.T) {
+	o := pi()
+	o.Spec.Mode = v1beta2.DeployModeClient
+	o.Spec.Driver.MemoryLimit, o.Spec.Executor.MemoryLimit = new("a"), new("b")
+	if _, problems := Normalise(o); len(problems) != 3 {
+		t.Errorf("%d problems, want all 3 at once: %v", len(problems), problems)
+	}
+}
+
+// An application whose spec cannot be decoded still has its identity, so that it can be told about.
+func TestMalformedSpecKeepsIdentity(t *testing.T) {
+	text := `{"metadata":{"namespace":"jobs","name":"pi","uid":"u","generation":3},"spec":{"driver":{"template":{"spec":{"containers":"none"}}}}}`
+	var o v1beta2.SparkApplication
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		t.Fatal(err)
+	}
+	app, problems := Normalise(&o)
+	if len(problems) != 1 {
+		t.Fatalf("%d problems, want one", len(problems))
+	}
+	if app.Namespace != "jobs" || app.Name != "pi" || app.UID != "u" || app.Generation != 3 || app.OperatorConf[spark.ConfDriverPodName] != "pi-driver" {
+		t.Errorf("identity is lost: %+v", app)
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	app := normalise(t, pi())
+	want := spark.Application{Namespace: "jobs", Name: "pi", UID: "7b0f0a52-0000-4000-8000-000000000001", Generation: 1}
+	got := spark.Application{Namespace: app.Namespace, Name: app.Name, UID: app.UID, Generation: app.Generation}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if app.Submitter.User != "spark" {
+		t.Errorf("submitter %q: the user of the official images is spark", app.Submitter.User)
+	}
+}
+
+// Messages name fields of the user's object, also for what is no property.
+func TestOriginsOfModelFields(t *testing.T) {
+	app := normalise(t, pi())
+	want := map[string]string{
+		"SparkVersion": "spec.sparkVersion", "MainFile": "spec.mainApplicationFile", "MainClass": "spec.mainClass",
+		"ProxyUser": "spec.proxyUser", "Template": "spec.driver.template", "DriverName": "spec.driver.podName",
+	}
+	for field, origin := range want {
+		if app.Origins[field] != origin {
+			t.Errorf("%s is said to come from %q, want %q", field, app.Origins[field], origin)
+		}
+	}
+}
+
+// Package lifecycle knows no API family, but its labels are this family's.
+func TestLabelsAgreeWithTheAPI(t *testing.T) {
+	pairs := map[string][2]string{
+		"app":              {lifecycle.LabelApp, v1beta2.LabelAppName},
+		"launched by":      {lifecycle.LabelLaunchedBy, v1beta2.LabelLaunchedBy},
+		"submission":       {lifecycle.LabelSubmission, v1beta2.LabelSubmissionID},
+		"role":             {spark.LabelRole, v1beta2.LabelSparkRole},
+		"driver role":      {spark.RoleDriver, v1beta2.SparkRoleDriver},
+		"executor role":    {spark.RoleExecutor, v1beta2.SparkRoleExecutor},
+		"app id":           {spark.LabelAppSelector, v1beta2.LabelSparkAppID},
+		"executor id":      {spark.LabelExecID, v1beta2.LabelSparkExecutorID},
+		"version":          {spark.LabelVersion, v1beta2.LabelSparkVersion},
+		"driver container": {spark.DriverContainerName, v1beta2.DriverContainerName},
+		"executor cont.":   {spark.ExecutorContainerName, v1beta2.ExecutorContainerName},
+		"Kueue":            {kueuePrefix, v1beta2.KueueLabelPrefix},
+		"local dirs":       {localDirPrefix, v1beta2.SparkLocalDirVolumePrefix},
+	}
+	for name, pair := range pairs {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: %q here, %q in the API", name, pair[0], pair[1])
+		}
+	}
+}

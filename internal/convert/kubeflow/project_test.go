@@ -1,0 +1,192 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kubeflow
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// stored is a status as it comes back from the API server.
+func stored(t *testing.T, s v1beta2.SparkApplicationStatus) v1beta2.SparkApplicationStatus {
+	t.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back v1beta2.SparkApplicationStatus
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+func TestProjectStates(t *testing.T) {
+	refused := lifecycle.Cause{Reason: lifecycle.ReasonSubmissionRefused, Message: "service account not found"}
+	failed := lifecycle.Cause{Reason: lifecycle.ReasonDriverFailed, Message: "exit code 1"}
+	quota := lifecycle.Cause{Reason: lifecycle.ReasonQuotaExceeded, Message: "no room"}
+	cases := map[string]struct {
+		reason  string
+		state   lifecycle.State
+		cause   lifecycle.Cause
+		want    v1beta2.ApplicationStateType
+		message string
+	}{
+		"New":              {reason: "nothing is known", state: lifecycle.New, want: ""},
+		"Queued":           {reason: "tools poll for SUBMITTED as 'no driver yet'; waiting is no error", state: lifecycle.Queued, cause: quota, want: "SUBMITTED"},
+		"Submitted":        {reason: "as the incumbent", state: lifecycle.Submitted, want: "SUBMITTED"},
+		"Running":          {reason: "as the incumbent", state: lifecycle.Running, want: "RUNNING"},
+		"Succeeding":       {reason: "as the incumbent", state: lifecycle.Succeeding, want: "SUCCEEDING"},
+		"Failing":          {reason: "tools read the error message", state: lifecycle.Failing, cause: failed, want: "FAILING", message: "exit code 1"},
+		"Succeeded":        {reason: "as the incumbent", state: lifecycle.Succeeded, want: "COMPLETED"},
+		"Failed":           {reason: "tools read the error message", state: lifecycle.Failed, cause: failed, want: "FAILED", message: "exit code 1"},
+		"SubmissionFailed": {reason: "with the incumbent's prefix", state: lifecycle.SubmissionFailed, cause: refused, want: "SUBMISSION_FAILED", message: "failed to submit spark application: service account not found"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Project(&v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: lifecycle.Record{State: tc.state, Cause: tc.cause}}, "s", now).AppState
+			if want := (v1beta2.ApplicationState{State: tc.want, ErrorMessage: tc.message}); got != want {
+				t.Errorf("%s: %+v, want %+v", tc.reason, got, want)
+			}
+		})
+	}
+	if len(cases) != len(lifecycle.States()) {
+		t.Errorf("%d states tested of %d", len(cases), len(lifecycle.States()))
+	}
+}
+
+func TestProjectFields(t *testing.T) {
+	r := lifecycle.Record{
+		State: lifecycle.Running, Generation: 4, Attempt: 1, Submissions: 2, Executions: 1,
+		SubmittedAt: now.Add(123 * time.Millisecond), TerminatedAt: now.Add(time.Minute), SparkAppID: "spark-1", DriverName: "pi-driver",
+		Executors: map[string]lifecycle.ExecutorState{
+			"e-1": lifecycle.ExecutorPending, "e-2": lifecycle.ExecutorRunning, "e-3": lifecycle.ExecutorSucceeded, "e-4": lifecycle.ExecutorFailed, "e-5": lifecycle.ExecutorLost,
+		},
+	}
+	old := v1beta2.SparkApplicationStatus{DriverInfo: v1beta2.DriverInfo{WebUIServiceName: "pi-ui-svc"}}
+	got := Project(&old, lifecycle.Outcome{Record: r}, "uuid", now)
+	want := v1beta2.SparkApplicationStatus{
+		AppState: v1beta2.ApplicationState{State: "RUNNING"}, ObservedGeneration: 4, SubmissionAttempts: 2, ExecutionAttempts: 1,
+		LastSubmissionAttemptTime: metav1.NewTime(now), TerminationTime: metav1.NewTime(now.Add(time.Minute)),
+		SparkApplicationID: "spark-1", SubmissionID: "uuid",
+		DriverInfo:    v1beta2.DriverInfo{PodName: "pi-driver", WebUIServiceName: "pi-ui-svc"},
+		ExecutorState: map[string]v1beta2.ExecutorState{"e-1": "PENDING", "e-2": "RUNNING", "e-3": "COMPLETED", "e-4": "FAILED", "e-5": "UNKNOWN"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Before a driver was asked for there is no submission that an id could mean.
+func TestNoSubmissionIDBeforeTheFirstSubmission(t *testing.T) {
+	old := v1beta2.SparkApplicationStatus{SubmissionID: "stale"}
+	if got := Project(&old, lifecycle.Outcome{Record: lifecycle.Record{State: lifecycle.Queued}}, "uuid", now).SubmissionID; got != "" {
+		t.Errorf("submission id %q without a submission", got)
+	}
+}
+
+func TestProjectDoesNotChangeTheOldStatus(t *testing.T) {
+	old := Project(&v1beta2.SparkApplicationStatus{}, settled(lifecycle.Record{State: lifecycle.Running, Executions: 1, Executors: map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorRunning}}), "s", now)
+	before := *old.DeepCopy()
+	Project(&old, settled(lifecycle.Record{State: lifecycle.Succeeded, Executions: 1, Executors: map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorSucceeded}}), "s", now.Add(time.Hour))
+	if diff := cmp.Diff(before, old); diff != "" {
+		t.Errorf("the old status was changed (-before +after):\n%s", diff)
+	}
+}
+
+// settled is the outcome of a reconcile that did nothing.
+func settled(r lifecycle.Record) lifecycle.Outcome {
+	return lifecycle.Settle(lifecycle.Plan{Record: r}, nil, lifecycle.Env{Now: now})
+}
+
+// Whoever measures how long an application was running reads lastTransitionTime.
+func TestTransitionTimesMoveWithTheirCondition(t *testing.T) {
+	at := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
+	var status v1beta2.SparkApplicationStatus
+	steps := []struct {
+		state lifecycle.State
+		// moved are the conditions that change their status in this step.
+		moved []string
+	}{
+		{state: lifecycle.Submitted, moved: []string{"Admitted", "DriverReady", "Submitted", "Succeeded"}},
+		{state: lifecycle.Submitted},
+		{state: lifecycle.Running, moved: []string{"DriverReady"}},
+		{state: lifecycle.Running},
+		{state: lifecycle.Succeeding, moved: []string{"DriverReady", "Succeeded"}},
+		{state: lifecycle.Succeeded},
+	}
+	for i, step := range steps {
+		before := status
+		status = stored(t, Project(&before, settled(lifecycle.Record{State: step.state, Submissions: 1, Executions: 1, Generation: int64(i)}), "s", at(i)))
+		var moved []string
+		for _, c := range status.Conditions {
+			old := meta.FindStatusCondition(before.Conditions, c.Type)
+			if old == nil || !old.LastTransitionTime.Equal(&c.LastTransitionTime) {
+				moved = append(moved, c.Type)
+				if !c.LastTransitionTime.Time.Equal(at(i)) {
+					t.Errorf("step %d: %s moved at %s, want the time of the change", i, c.Type, c.LastTransitionTime)
+				}
+			}
+			if c.ObservedGeneration != int64(i) {
+				t.Errorf("step %d: %s is about generation %d", i, c.Type, c.ObservedGeneration)
+			}
+		}
+		slices.Sort(moved)
+		if diff := cmp.Diff(step.moved, moved); diff != "" {
+			t.Errorf("step %d (%s): conditions that moved (-want +got):\n%s", i, step.state, diff)
+		}
+	}
+}
+
+// A sentence that changes is no transition.
+func TestNewSentenceKeepsTransitionTime(t *testing.T) {
+	waiting := func(message string) lifecycle.Outcome {
+		return settled(lifecycle.Record{State: lifecycle.Queued, Cause: lifecycle.Cause{Reason: "Wait", Message: message}})
+	}
+	first := Project(&v1beta2.SparkApplicationStatus{}, waiting("3 ahead"), "s", now)
+	second := Project(&first, waiting("2 ahead"), "s", now.Add(time.Hour))
+	for _, c := range second.Conditions {
+		if !c.LastTransitionTime.Time.Equal(now) {
+			t.Errorf("%s moved with its sentence", c.Type)
+		}
+	}
+	c := meta.FindStatusCondition(second.Conditions, "Succeeded")
+	if c == nil || c.Message != "waiting: 2 ahead" {
+		t.Errorf("the sentence is not the latest: %+v", c)
+	}
+}
+
+// Two reconciles that see the same write the same, whatever the time: otherwise each would wake the next.
+func TestProjectIsStable(t *testing.T) {
+	for _, r := range producedRecords() {
+		o := settled(r)
+		once := stored(t, Project(&v1beta2.SparkApplicationStatus{}, o, "s", now.Add(999*time.Millisecond)))
+		again := Project(&once, o, "s", now.Add(time.Hour))
+		if diff := cmp.Diff(once, stored(t, again)); diff != "" {
+			t.Fatalf("%s: a second projection differs (-first +second):\n%s", r.State, diff)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package observe
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+var target = Target{Namespace: "jobs", App: "pi", UID: "app", DriverName: "pi-driver", SubmissionID: "s-1"}
+
+// ours gives a pod the marks of the application's attempt.
+func ours(p *corev1.Pod, name, role, submission string) *corev1.Pod {
+	p.Name = name
+	p.Labels = map[string]string{lifecycle.LabelApp: "pi", lifecycle.LabelSubmission: submission, "spark-role": role}
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "X", Name: "pi", UID: "app", Controller: new(true)}}
+	return p
+}
+
+func driverPod() *corev1.Pod {
+	return ours(pod(corev1.PodRunning, runs(driverContainer)), "pi-driver", "driver", "s-1")
+}
+
+// cluster is a client over some objects; gets counts reads of single objects, and fail answers them.
+func cluster(gets *int, fail error, objects ...client.Object) client.Reader {
+	return fake.NewClientBuilder().WithObjects(objects...).WithIndex(&corev1.Pod{}, IndexApp, AppOf).
+		WithInterceptorFuncs(interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+				if gets != nil {
+					*gets++
+				}
+				if fail != nil {
+					return fail
+				}
+				return c.Get(ctx, key, obj, opts...)
+			},
+		}).Build()
+}
+
+func TestObserveDriver(t *testing.T) {
+	trouble := apierrors.NewServiceUnavailable("etcd leader changed")
+	former := ours(pod(corev1.PodSucceeded, exits(driverContainer, 0, "", "")), "pi-driver", "driver", "s-0")
+	foreign := pod(corev1.PodRunning)
+	cases := map[string]struct {
+		reason    string
+		state     lifecycle.State
+		cached    []client.Object
+		live      []client.Object
+		liveFails error
+		presence  lifecycle.Presence
+		ownership lifecycle.Ownership
+		liveReads int
+	}{
+		"NewAbsent":      {reason: "creating it will tell: no live read", state: lifecycle.New, presence: lifecycle.Absent},
+		"NewStale":       {reason: "the cache may be behind, and the create will meet it", state: lifecycle.New, live: []client.Object{driverPod()}, presence: lifecycle.Absent},
+		"NewPresent":     {reason: "created before a crash", state: lifecycle.New, cached: []client.Object{driverPod()}, presence: lifecycle.Present, ownership: lifecycle.Current},
+		"RunningCached":  {reason: "what the cache has needs no live read", state: lifecycle.Running, cached: []client.Object{driverPod()}, presence: lifecycle.Present, ownership: lifecycle.Current},
+		"RunningStale":   {reason: "a stale cache is not the end of a driver", state: lifecycle.Running, live: []client.Object{driverPod()}, presence: lifecycle.Present, ownership: lifecycle.Current, liveReads: 1},
+		"RunningGone":    {reason: "only a live read proves absence", state: lifecycle.Running, presence: lifecycle.Absent, liveReads: 1},
+		"RunningDoubt":   {reason: "an API server in trouble proves nothing", state: lifecycle.Running, liveFails: trouble, presence: lifecycle.Unknown, liveReads: 1},
+		"Forbidden":      {reason: "no right to look proves nothing", state: lifecycle.Running, liveFails: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "pi-driver", errors.New("no")), presence: lifecycle.Unknown, liveReads: 1},
+		"Submitted":      {reason: "the same before it runs", state: lifecycle.Submitted, liveFails: trouble, presence: lifecycle.Unknown, liveReads: 1},
+		"QueuedForeign":  {reason: "foreign pods are not in the cache", state: lifecycle.Queued, live: []client.Object{foreign}, presence: lifecycle.Present, ownership: lifecycle.Foreign, liveReads: 1},
+		"QueuedFormer":   {reason: "the pod of an earlier attempt still has the name", state: lifecycle.Queued, cached: []client.Object{former}, presence: lifecycle.Present, ownership: lifecycle.Former},
+		"OtherNamespace": {reason: "a pod of the name elsewhere is another pod", state: lifecycle.Running, live: []client.Object{elsewhere(driverPod())}, presence: lifecycle.Absent, liveReads: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			reads := 0
+			r := Reader{Cache: cluster(nil, nil, tc.cached...), Live: cluster(&reads, tc.liveFails, tc.live...)}
+			got, err := r.Observe(t.Context(), target, lifecycle.Record{State: tc.state})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Driver.Presence != tc.presence || got.Driver.Ownership != tc.ownership || got.Driver.Name != "pi-driver" {
+				t.Errorf("%s: %+v, want %s %s", tc.reason, got.Driver, tc.presence, tc.ownership)
+			}
+			if reads != tc.liveReads {
+				t.Errorf("%s: %d live reads, want %d", tc.reason, reads, tc.liveReads)
+			}
+		})
+	}
+}
+
+func elsewhere(p *corev1.Pod) *corev1.Pod {
+	p.Namespace = "other"
+	return p
+}
+
+// Whoever stops the operator must not make it believe that drivers are gone, nor that they are in doubt.
+func TestObserveCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := Reader{Cache: cluster(nil, nil), Live: cluster(nil, context.Canceled)}
+	if _, err := r.Observe(ctx, target, lifecycle.Record{State: lifecycle.Running}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want the cancellation", err)
+	}
+}
+
+func TestObserveCacheTrouble(t *testing.T) {
+	r := Reader{Cache: cluster(nil, errors.New("cache not started")), Live: cluster(nil, nil)}
+	got, err := r.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
+	if err != nil || got.Driver.Presence != lifecycle.Unknown {
+		t.Errorf("%+v, %v: a cache that cannot be read is doubt", got.Driver, err)
+	}
+}
+
+func TestObserveExecutors(t *testing.T) {
+	exec := func(name, submission string, phase corev1.PodPhase) *corev1.Pod {
+		return ours(pod(phase), name, "executor", submission)
+	}
+	strange := exec("strange", "s-1", corev1.PodRunning)
+	strange.Labels[lifecycle.LabelApp] = "other"
+	r := Reader{Live: cluster(nil, nil), Cache: cluster(nil, nil,
+		driverPod(), exec("e-1", "s-1", corev1.PodRunning), exec("e-2", "s-1", corev1.PodFailed),
+		exec("old", "s-0", corev1.PodRunning), strange, elsewhere(exec("far", "s-1", corev1.PodRunning)))}
+	got, err := r.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorRunning, "e-2": lifecycle.ExecutorFailed}
+	if diff := cmp.Diff(want, got.Executors); diff != "" {
+		t.Errorf("executors of this attempt, this application and this namespace only (-want +got):\n%s", diff)
+	}
+}
+
+func TestObserveExecutorsError(t *testing.T) {
+	broken := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errors.New("no index")
+		},
+	}).Build()
+	_, err := Reader{Cache: broken, Live: broken}.Observe(t.Context(), target, lifecycle.Record{})
+	if err == nil || !strings.Contains(err.Error(), "jobs/pi") {
+		t.Errorf("error %v, want one that names the application", err)
+	}
+}
+
+func TestExisting(t *testing.T) {
+	stored := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "cm", UID: "u"}, Data: map[string]string{"a": "b"}}
+	r := Reader{Live: cluster(nil, nil, stored)}
+	asked := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "cm"}, Data: map[string]string{"a": "c"}}
+	got, err := r.Existing(t.Context(), asked)
+	if err != nil || got == nil || got.GetUID() != "u" {
+		t.Fatalf("got %v, %v; want the stored object", got, err)
+	}
+	if asked.UID != "" || asked.Data["a"] != "c" {
+		t.Errorf("the object asked for was overwritten: %+v", asked)
+	}
+	// A pod of the same name is another kind.
+	if got, err := r.Existing(t.Context(), &corev1.Pod{ObjectMeta: asked.ObjectMeta}); err != nil || got != nil {
+		t.Errorf("got %v, %v; there is no such pod", got, err)
+	}
+	if _, err := (Reader{Live: cluster(nil, errors.New("boom"))}).Existing(t.Context(), asked); err == nil || !strings.Contains(err.Error(), "jobs/cm") {
+		t.Errorf("error %v, want one that names the object: trouble is no absence", err)
+	}
+}
+
+func TestSnapshot(t *testing.T) {
+	class := func(name string) scheduler.Read {
+		return scheduler.Read{GroupVersionKind: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), Name: name}
+	}
+	stored := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 7}
+	got, err := Reader{Live: cluster(nil, nil, stored)}.Snapshot(t.Context(), []scheduler.Read{class("high"), class("low")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if high := got[class("high")]; high == nil || high.GetName() != "high" {
+		t.Errorf("the object that exists is %v", high)
+	}
+	if low, looked := got[class("low")]; !looked || low != nil {
+		t.Errorf("an object that does not exist is %v, looked up: %v; want nil, true", low, looked)
+	}
+	if _, err := (Reader{Live: cluster(nil, errors.New("boom"))}).Snapshot(t.Context(), []scheduler.Read{class("high")}); err == nil {
+		t.Error("trouble is no absence: want an error")
+	}
+	if s, err := (Reader{Live: cluster(nil, errors.New("boom"))}).Snapshot(t.Context(), nil); err != nil || len(s) != 0 {
+		t.Errorf("got %v, %v; who asks for nothing needs no API server", s, err)
+	}
+}

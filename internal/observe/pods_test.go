@@ -1,0 +1,277 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package observe
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+const (
+	driverContainer   = "spark-kubernetes-driver"
+	executorContainer = "spark-kubernetes-executor"
+)
+
+var created = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+// pod is a pod in a phase with the statuses of its containers.
+func pod(phase corev1.PodPhase, statuses ...corev1.ContainerStatus) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "pi-driver", Namespace: "jobs", UID: "uid-1", CreationTimestamp: metav1.NewTime(created)},
+		Status:     corev1.PodStatus{Phase: phase, ContainerStatuses: statuses},
+	}
+}
+
+func runs(name string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+}
+
+func waits(name, reason, message string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}
+}
+
+func exits(name string, code int32, reason, message string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message}}}
+}
+
+func because(p *corev1.Pod, reason, message string) *corev1.Pod {
+	p.Status.Reason, p.Status.Message = reason, message
+	return p
+}
+
+func unscheduled(reason, message string) *corev1.Pod {
+	p := pod(corev1.PodPending)
+	p.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "NotReady"},
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message},
+	}
+	return p
+}
+
+func withInit(p *corev1.Pod, statuses ...corev1.ContainerStatus) *corev1.Pod {
+	p.Status.InitContainerStatuses = statuses
+	return p
+}
+
+func TestDriverOf(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		pod     *corev1.Pod
+		phase   lifecycle.DriverPhase
+		exit    lifecycle.Exit
+		waiting lifecycle.Cause
+	}{
+		"New":            {reason: "no kubelet has seen it", pod: pod(""), phase: lifecycle.DriverPending},
+		"Scheduled":      {reason: "the stages that every pod goes through are no reason", pod: pod(corev1.PodPending, waits(driverContainer, "ContainerCreating", "")), phase: lifecycle.DriverPending},
+		"Initialising":   {reason: "the stages that every pod goes through are no reason", pod: withInit(pod(corev1.PodPending, waits(driverContainer, "PodInitializing", "")), runs("fetch")), phase: lifecycle.DriverPending},
+		"Unschedulable":  {reason: "the scheduler's words", pod: unscheduled("Unschedulable", "0/3 nodes are available"), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes are available"}},
+		"Gated":          {reason: "a scheduling gate holds it", pod: unscheduled("SchedulingGated", "Scheduling is blocked"), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "SchedulingGated", Message: "Scheduling is blocked"}},
+		"ImagePull":      {reason: "the kubelet's words, and which container", pod: pod(corev1.PodPending, waits(driverContainer, "ImagePullBackOff", `Back-off pulling image "x"`)), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "ImagePullBackOff", Message: `container spark-kubernetes-driver: Back-off pulling image "x"`}},
+		"SidecarImage":   {reason: "a sidecar can hold the pod back, too", pod: pod(corev1.PodPending, waits(driverContainer, "ContainerCreating", ""), waits("log", "ErrImagePull", "denied")), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "ErrImagePull", Message: "container log: denied"}},
+		"InitImage":      {reason: "init containers come first", pod: withInit(pod(corev1.PodPending, waits(driverContainer, "PodInitializing", "")), waits("fetch", "CrashLoopBackOff", "back-off 10s")), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "CrashLoopBackOff", Message: "container fetch: back-off 10s"}},
+		"ConfigError":    {reason: "a missing Secret", pod: pod(corev1.PodPending, waits(driverContainer, "CreateContainerConfigError", `secret "s" not found`)), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "CreateContainerConfigError", Message: `container spark-kubernetes-driver: secret "s" not found`}},
+		"Running":        {reason: "the Spark container runs", pod: pod(corev1.PodRunning, runs(driverContainer)), phase: lifecycle.DriverRunning},
+		"RunningEarly":   {reason: "the phase lags behind the container", pod: pod(corev1.PodPending, runs(driverContainer)), phase: lifecycle.DriverRunning},
+		"SidecarFirst":   {reason: "the pod runs, the Spark container does not yet", pod: pod(corev1.PodRunning, waits(driverContainer, "ContainerCreating", ""), runs("log")), phase: lifecycle.DriverPending},
+		"NoStatus":       {reason: "the phase is all there is", pod: pod(corev1.PodRunning), phase: lifecycle.DriverRunning},
+		"Renamed":        {reason: "a template may name the only container", pod: pod(corev1.PodRunning, exits("mine", 3, "Error", "")), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: 3, Reason: "Error"}},
+		"RenamedBeside":  {reason: "of two unknown containers neither is the driver", pod: pod(corev1.PodRunning, exits("mine", 3, "Error", ""), runs("log")), phase: lifecycle.DriverRunning},
+		"Succeeded":      {reason: "exit code 0", pod: pod(corev1.PodSucceeded, exits(driverContainer, 0, "Completed", "")), phase: lifecycle.DriverSucceeded},
+		"SidecarStill":   {reason: "a sidecar that still runs does not hide the end", pod: pod(corev1.PodRunning, exits(driverContainer, 0, "Completed", ""), runs("log")), phase: lifecycle.DriverSucceeded},
+		"SidecarFailed":  {reason: "a sidecar that fails does not undo the driver's success", pod: pod(corev1.PodFailed, exits(driverContainer, 0, "Completed", ""), exits("log", 1, "Error", "")), phase: lifecycle.DriverSucceeded},
+		"FailedBeside":   {reason: "a sidecar that still runs does not hide a failure", pod: pod(corev1.PodRunning, runs("log"), exits(driverContainer, 1, "Error", "boom")), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: 1, Reason: "Error", Message: "boom"}},
+		"NoContainers":   {reason: "a phase without statuses", pod: pod(corev1.PodSucceeded), phase: lifecycle.DriverSucceeded},
+		"OOM":            {reason: "the kernel's verdict", pod: pod(corev1.PodFailed, exits(driverContainer, 137, "OOMKilled", "")), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: 137, Reason: "OOMKilled"}},
+		"Evicted":        {reason: "no container status: the pod's own words", pod: because(pod(corev1.PodFailed), "Evicted", "The node was low on resource: memory."), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1, Reason: "Evicted", Message: "The node was low on resource: memory."}},
+		"EvictedLate":    {reason: "the container never got an end", pod: because(pod(corev1.PodFailed, waits(driverContainer, "ContainerCreating", "")), "Evicted", "DiskPressure"), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1, Reason: "Evicted", Message: "DiskPressure"}},
+		"NodeShutdown":   {reason: "the kubelet ended it with the node", pod: because(pod(corev1.PodFailed, exits(driverContainer, 143, "Error", "")), "Terminated", "Pod was terminated in response to imminent node shutdown."), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: 143, Reason: "Error"}},
+		"StatusUnknown":  {reason: "the container could not be found any more", pod: pod(corev1.PodFailed, exits(driverContainer, 137, "ContainerStatusUnknown", "could not be located")), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: 137, Reason: "ContainerStatusUnknown", Message: "could not be located"}},
+		"InitFailed":     {reason: "the driver never started", pod: withInit(pod(corev1.PodFailed, waits(driverContainer, "PodInitializing", "")), exits("fetch", 1, "Error", "")), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1}},
+		"CannotRun":      {reason: "no such entry point", pod: pod(corev1.PodFailed, exits(driverContainer, 128, "StartError", "no such file")), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: 128, Reason: "StartError", Message: "no such file"}},
+		"Deadline":       {reason: "activeDeadlineSeconds", pod: because(pod(corev1.PodFailed), "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1, Reason: "DeadlineExceeded", Message: "Pod was active on the node longer than the specified deadline"}},
+		"AdmissionError": {reason: "the kubelet does not take the pod", pod: because(pod(corev1.PodFailed), "OutOfcpu", "Node didn't have enough resource"), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1, Reason: "OutOfcpu", Message: "Node didn't have enough resource"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			want := lifecycle.Driver{
+				Presence: lifecycle.Present, Name: "pi-driver", UID: "uid-1", CreatedAt: created, Phase: tc.phase, Exit: tc.exit, Waiting: tc.waiting,
+			}
+			if diff := cmp.Diff(want, driverOf(tc.pod)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDriverOfDeleting(t *testing.T) {
+	p := pod(corev1.PodRunning, runs(driverContainer))
+	p.DeletionTimestamp = &metav1.Time{Time: created}
+	if d := driverOf(p); !d.Deleting || d.Phase != lifecycle.DriverRunning {
+		t.Errorf("a pod on its way out still runs: %+v", d)
+	}
+}
+
+func TestExecutorOf(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		pod    *corev1.Pod
+		want   lifecycle.ExecutorState
+	}{
+		"New":          {reason: "not seen by a kubelet", pod: pod(""), want: lifecycle.ExecutorPending},
+		"Pending":      {reason: "waits for a node", pod: pod(corev1.PodPending), want: lifecycle.ExecutorPending},
+		"Running":      {reason: "runs", pod: pod(corev1.PodRunning, runs(executorContainer)), want: lifecycle.ExecutorRunning},
+		"Succeeded":    {reason: "ended well", pod: pod(corev1.PodSucceeded), want: lifecycle.ExecutorSucceeded},
+		"Failed":       {reason: "evicted", pod: pod(corev1.PodFailed), want: lifecycle.ExecutorFailed},
+		"SidecarStill": {reason: "a sidecar does not hide the end", pod: pod(corev1.PodRunning, exits(executorContainer, 0, "Completed", ""), runs("log")), want: lifecycle.ExecutorSucceeded},
+		"OOM":          {reason: "a sidecar does not hide a failure", pod: pod(corev1.PodRunning, exits(executorContainer, 137, "OOMKilled", ""), runs("log")), want: lifecycle.ExecutorFailed},
+		"NodeLost":     {reason: "doubt is no end", pod: pod(corev1.PodUnknown), want: lifecycle.ExecutorPending},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := executorOf(tc.pod); got != tc.want {
+				t.Errorf("%s: %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// manyPods are all combinations of phases and of two containers' states, with and without init containers and
+// conditions, full of what nobody looks at.
+func manyPods() []*corev1.Pod {
+	states := []func(string) corev1.ContainerStatus{
+		runs,
+		func(n string) corev1.ContainerStatus { return waits(n, "ContainerCreating", "") },
+		func(n string) corev1.ContainerStatus { return waits(n, "ImagePullBackOff", "no image") },
+		func(n string) corev1.ContainerStatus { return exits(n, 0, "Completed", "") },
+		func(n string) corev1.ContainerStatus { return exits(n, 137, "OOMKilled", "killed") },
+	}
+	var all []*corev1.Pod
+	for _, phase := range []corev1.PodPhase{"", corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown} {
+		for _, name := range []string{driverContainer, executorContainer, "mine"} {
+			for _, first := range states {
+				for second := range len(states) + 1 {
+					statuses := []corev1.ContainerStatus{first(name)}
+					if second < len(states) {
+						statuses = append([]corev1.ContainerStatus{states[second]("log")}, statuses...)
+					}
+					p := because(pod(phase, statuses...), "Evicted", "low on memory")
+					all = append(all, p, withInit(unscheduledLike(p), waits("fetch", "ErrImagePull", "denied")),
+						withInit(p.DeepCopy(), waits("fetch", "CrashLoopBackOff", "back-off 10s")), bare(p))
+				}
+			}
+		}
+	}
+	for i, p := range all {
+		p.Annotations = map[string]string{"note": fmt.Sprint(i)}
+		p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
+		p.Spec.Containers = []corev1.Container{{Name: "x", Env: []corev1.EnvVar{{Name: "A", Value: "B"}}}}
+		p.Labels = map[string]string{lifecycle.LabelApp: "pi", lifecycle.LabelSubmission: "s"}
+		p.OwnerReferences = []metav1.OwnerReference{{UID: "app", Controller: new(true)}}
+		if i%2 == 0 {
+			p.DeletionTimestamp = &metav1.Time{Time: created}
+		}
+	}
+	return all
+}
+
+func unscheduledLike(p *corev1.Pod) *corev1.Pod {
+	out := p.DeepCopy()
+	out.Status.Conditions = unscheduled("Unschedulable", "no room").Status.Conditions
+	return out
+}
+
+// bare is the pod without container statuses, as an eviction leaves it.
+func bare(p *corev1.Pod) *corev1.Pod {
+	out := p.DeepCopy()
+	out.Status.ContainerStatuses = nil
+	return out
+}
+
+func strip(t *testing.T, p *corev1.Pod) *corev1.Pod {
+	t.Helper()
+	o, err := StripPod(p.DeepCopy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stripped, ok := o.(*corev1.Pod)
+	if !ok {
+		t.Fatalf("StripPod made a %T of a pod", o)
+	}
+	return stripped
+}
+
+// What the cache drops must not be missed: judging the stripped pod is judging the pod.
+func TestStripPodKeepsWhatIsJudged(t *testing.T) {
+	judgements := map[string]bool{}
+	for i, p := range manyPods() {
+		s := strip(t, p)
+		if diff := cmp.Diff(driverOf(p), driverOf(s)); diff != "" {
+			t.Fatalf("pod %d: as a driver (-whole +stripped):\n%s", i, diff)
+		}
+		if whole, stripped := executorOf(p), executorOf(s); whole != stripped {
+			t.Fatalf("pod %d: as an executor %s, stripped %s", i, whole, stripped)
+		}
+		if whole, stripped := lifecycle.OwnerOf(p, "app", "s"), lifecycle.OwnerOf(s, "app", "s"); whole != stripped {
+			t.Fatalf("pod %d: owner %s, stripped %s", i, whole, stripped)
+		}
+		if diff := cmp.Diff(AppOf(p), AppOf(s)); diff != "" {
+			t.Fatalf("pod %d: index (-whole +stripped):\n%s", i, diff)
+		}
+		judgements[string(driverOf(p).Phase)+string(driverOf(p).Waiting.Reason)] = true
+	}
+	if len(judgements) < 6 {
+		t.Errorf("the pods are too much alike to prove anything: %v", judgements)
+	}
+}
+
+func TestStripPodDropsTheRest(t *testing.T) {
+	s := strip(t, manyPods()[0])
+	if len(s.Annotations) != 0 || len(s.ManagedFields) != 0 || len(s.Spec.Containers) != 0 {
+		t.Errorf("kept what nobody looks at: %+v", s)
+	}
+	again := strip(t, s)
+	if diff := cmp.Diff(s, again); diff != "" {
+		t.Errorf("stripping twice differs from once (-once +twice):\n%s", diff)
+	}
+}
+
+func TestStripPodLetsTombstonesThrough(t *testing.T) {
+	tombstone := cache.DeletedFinalStateUnknown{Key: "jobs/pi-driver"}
+	got, err := StripPod(tombstone)
+	if err != nil || got != any(tombstone) {
+		t.Errorf("got %v, %v; a tombstone is no pod", got, err)
+	}
+}
+
+func TestAppOf(t *testing.T) {
+	p := pod(corev1.PodRunning)
+	if got := AppOf(p); got != nil {
+		t.Errorf("a pod without the label is indexed as %v", got)
+	}
+	p.Labels = map[string]string{lifecycle.LabelApp: "pi"}
+	if diff := cmp.Diff([]string{"pi"}, AppOf(p)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

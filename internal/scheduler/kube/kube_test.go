@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kube
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+var highRead = scheduler.Read{
+	GroupVersionKind: schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"},
+	Name:             "high",
+}
+
+func TestDescribe(t *testing.T) {
+	if diff := cmp.Diff(scheduler.Descriptor{Name: "kube"}, Plugin{}.Describe()); diff != "" {
+		t.Errorf("plain Kubernetes leaves schedulerName alone (-want +got):\n%s", diff)
+	}
+}
+
+func TestReads(t *testing.T) {
+	if got := (Plugin{}).Reads(scheduler.Attempt{Queue: "q"}); len(got) != 0 {
+		t.Errorf("nothing to look at, yet it reads %v", got)
+	}
+	if diff := cmp.Diff([]scheduler.Read{highRead}, Plugin{}.Reads(scheduler.Attempt{PriorityClass: "high"})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPlan(t *testing.T) {
+	class := &unstructured.Unstructured{}
+	cases := map[string]struct {
+		reason   string
+		attempt  scheduler.Attempt
+		snapshot scheduler.Snapshot
+		verdict  scheduler.Verdict
+		code     scheduler.Reason
+		says     string
+	}{
+		"Plain":       {reason: "nothing holds it back", verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: "nothing holds the application back"},
+		"Class":       {reason: "the class exists", attempt: scheduler.Attempt{PriorityClass: "high"}, snapshot: scheduler.Snapshot{highRead: class}, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: "nothing holds"},
+		"Missing":     {reason: "looked up and not there", attempt: scheduler.Attempt{PriorityClass: "high"}, snapshot: scheduler.Snapshot{highRead: nil}, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `spec.batchSchedulerOptions.priorityClassName: PriorityClass "high" does not exist`},
+		"NotLookedUp": {reason: "what was not seen is not there", attempt: scheduler.Attempt{PriorityClass: "high"}, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
+		"Queue":       {reason: "manifests with a queue have always run, but are told", attempt: scheduler.Attempt{Queue: "root.a"}, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: `queue "root.a" is ignored`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := scheduler.Admit(Plugin{}, tc.attempt, tc.snapshot)
+			if got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
+				t.Errorf("%s: %+v, want %s, %s and %q", tc.reason, got, tc.verdict, tc.code, tc.says)
+			}
+			if (got.RetryAfter > 0) != (tc.verdict == scheduler.Wait) {
+				t.Errorf("%s: retry after %s: a wait has a timer, since classes are not watched", tc.reason, got.RetryAfter)
+			}
+		})
+	}
+}
+
+func TestDecorate(t *testing.T) {
+	app := spark.Application{Executor: spark.Role{Overlay: spark.PodOverlay{PriorityClassName: "low"}}}
+	got := scheduler.Decorate(Plugin{}, scheduler.Attempt{PriorityClass: "high"}, app)
+	if got.Driver.Overlay.PriorityClassName != "high" || got.Executor.Overlay.PriorityClassName != "low" {
+		t.Errorf("classes %q and %q; want the application's on the driver and the role's own on the executors",
+			got.Driver.Overlay.PriorityClassName, got.Executor.Overlay.PriorityClassName)
+	}
+	if app.Driver.Overlay.PriorityClassName != "" {
+		t.Error("the application given was changed")
+	}
+	if diff := cmp.Diff(app, scheduler.Decorate(Plugin{}, scheduler.Attempt{Queue: "q"}, app)); diff != "" {
+		t.Errorf("an attempt without a class changes nothing (-want +got):\n%s", diff)
+	}
+}

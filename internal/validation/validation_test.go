@@ -1,0 +1,216 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package validation
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// pi is an application that nothing is wrong with.
+func pi() spark.Application {
+	return spark.Application{
+		Namespace: "jobs", Name: "pi", SparkVersion: "4.1.0", MainFile: "local:///pi.jar", MainClass: "Pi",
+		Conf:         map[string]string{},
+		OperatorConf: map[string]string{spark.ConfDriverPodName: "pi-driver", spark.ConfNamespace: "jobs", spark.ConfMaster: "k8s://https://x"},
+		Origins:      map[string]string{"SparkVersion": "spec.sparkVersion", "DriverName": "spec.driver.podName"},
+	}
+}
+
+// said are the sentences of all findings.
+func said(app spark.Application) []string {
+	var out []string
+	for _, p := range Check(app) {
+		out = append(out, Explain(app, p))
+	}
+	return out
+}
+
+type change func(*spark.Application)
+
+func conf(key, value string) change {
+	return func(a *spark.Application) { a.Conf[key] = value }
+}
+
+// typed is a property that a field of the user's object became.
+func typed(key, value, origin string) change {
+	return func(a *spark.Application) { a.Conf[key], a.Origins[key] = value, origin }
+}
+
+func TestCheckAccepts(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change change
+	}{
+		"Nothing":        {reason: "defaults are fine", change: func(*spark.Application) {}},
+		"Minor":          {reason: "the patch number is optional", change: func(a *spark.Application) { a.SparkVersion = "3.5" }},
+		"Vee":            {reason: "people write a v", change: func(a *spark.Application) { a.SparkVersion = "v3.5.1" }},
+		"TypedImage":     {reason: "a denied key is fine when a typed field says it", change: typed(spark.ConfImage, "spark", "spec.image")},
+		"TypedAccount":   {reason: "a denied key is fine when a typed field says it", change: typed(spark.ConfDriverServiceAccount, "spark", "spec.driver.serviceAccount")},
+		"TypedMaster":    {reason: "a denied key is fine when a typed field says it", change: typed("spark.kubernetes.driver.master", "https://x", "spec.driver.kubernetesMaster")},
+		"OwnNamespace":   {reason: "its own namespace takes it nowhere", change: conf(spark.ConfNamespace, "jobs")},
+		"CACert":         {reason: "a certificate of the API server is no credential", change: conf("spark.kubernetes.authenticate.caCertFile", "/ca.crt")},
+		"OtherToken":     {reason: "somebody else's token", change: conf("spark.hadoop.oauthToken", "x")},
+		"HeapM":          {reason: "what a JVM takes", change: conf(spark.ConfDriverMemory, "512m")},
+		"HeapG":          {reason: "case does not matter to a JVM", change: conf(spark.ConfDriverMemory, "2G")},
+		"ExecutorGB":     {reason: "executors' heaps are written by Spark, which reads more", change: conf(spark.ConfExecutorMemory, "2gb")},
+		"MilliCores":     {reason: "a quantity", change: conf(spark.ConfDriverRequestCores, "500m")},
+		"FractionCores":  {reason: "a quantity", change: conf(spark.ConfExecutorLimitCores, "1.5")},
+		"DottedName":     {reason: "pod names may have dots", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = "a.b-driver" }},
+		"LongDriverName": {reason: "253 characters are a name", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = strings.Repeat("a", 253) }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			app := pi()
+			tc.change(&app)
+			if got := said(app); len(got) != 0 {
+				t.Errorf("%s: refused: %q", tc.reason, got)
+			}
+		})
+	}
+}
+
+func TestCheckRefuses(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change change
+		// says is the whole sentence: field, value where there is one, and what would be right.
+		says string
+	}{
+		"Version": {
+			reason: "no profile", change: func(a *spark.Application) { a.SparkVersion = "2.4.8" },
+			says: `spec.sparkVersion: "2.4.8": not a supported Spark version; supported: ` + strings.Join(spark.SupportedVersions(), ", "),
+		},
+		"NoVersion": {
+			reason: "nothing given", change: func(a *spark.Application) { a.SparkVersion = "" },
+			says: `spec.sparkVersion: not a supported Spark version; supported: ` + strings.Join(spark.SupportedVersions(), ", "),
+		},
+		"VersionText": {
+			reason: "the version becomes a label", change: func(a *spark.Application) { a.SparkVersion = "4.1.0 x" },
+			says: `spec.sparkVersion: "4.1.0 x": not a supported Spark version; supported: ` + strings.Join(spark.SupportedVersions(), ", "),
+		},
+		"Master":          {reason: "another cluster", change: conf("spark.master", "local"), says: denied("spark.master", "the operator sets it")},
+		"DriverMaster":    {reason: "use the field", change: conf("spark.kubernetes.driver.master", "x"), says: denied("spark.kubernetes.driver.master", "use spec.driver.kubernetesMaster")},
+		"Image":           {reason: "use the field", change: conf("spark.kubernetes.container.image", "x"), says: denied("spark.kubernetes.container.image", "use spec.image")},
+		"DriverImage":     {reason: "use the field", change: conf("spark.kubernetes.driver.container.image", "x"), says: denied("spark.kubernetes.driver.container.image", "use spec.driver.image")},
+		"ExecutorImage":   {reason: "use the field", change: conf("spark.kubernetes.executor.container.image", "x"), says: denied("spark.kubernetes.executor.container.image", "use spec.executor.image")},
+		"DriverAccount":   {reason: "other rights", change: conf("spark.kubernetes.authenticate.driver.serviceAccountName", "x"), says: denied("spark.kubernetes.authenticate.driver.serviceAccountName", "use spec.driver.serviceAccount")},
+		"ExecutorAccount": {reason: "other rights", change: conf("spark.kubernetes.authenticate.executor.serviceAccountName", "x"), says: denied("spark.kubernetes.authenticate.executor.serviceAccountName", "use spec.executor.serviceAccount")},
+		"Namespace":       {reason: "another namespace", change: conf("spark.kubernetes.namespace", "kube-system"), says: denied("spark.kubernetes.namespace", "an application runs in its own namespace")},
+		"NoNamespace":     {reason: "an empty namespace is not its own", change: conf("spark.kubernetes.namespace", ""), says: denied("spark.kubernetes.namespace", "an application runs in its own namespace")},
+		"Token":           {reason: "a credential", change: conf("spark.kubernetes.authenticate.oauthToken", "x"), says: denied("spark.kubernetes.authenticate.oauthToken", "a pod uses its service account")},
+		"TokenFile":       {reason: "a credential", change: conf("spark.kubernetes.authenticate.oauthTokenFile", "x"), says: denied("spark.kubernetes.authenticate.oauthTokenFile", "a pod uses its service account")},
+		"DriverToken":     {reason: "a credential", change: conf("spark.kubernetes.authenticate.driver.oauthToken", "x"), says: denied("spark.kubernetes.authenticate.driver.oauthToken", "a pod uses its service account")},
+		"DriverTokenFile": {reason: "a credential", change: conf("spark.kubernetes.authenticate.driver.oauthTokenFile", "x"), says: denied("spark.kubernetes.authenticate.driver.oauthTokenFile", "a pod uses its service account")},
+		"ExecutorToken":   {reason: "a credential", change: conf("spark.kubernetes.authenticate.executor.oauthToken", "x"), says: denied("spark.kubernetes.authenticate.executor.oauthToken", "a pod uses its service account")},
+		"ExecTokenFile":   {reason: "a credential", change: conf("spark.kubernetes.authenticate.executor.oauthTokenFile", "x"), says: denied("spark.kubernetes.authenticate.executor.oauthTokenFile", "a pod uses its service account")},
+		"SubmitToken":     {reason: "a credential", change: conf("spark.kubernetes.authenticate.submission.oauthToken", "x"), says: denied("spark.kubernetes.authenticate.submission.oauthToken", "a pod uses its service account")},
+		"HeapGB":          {reason: "Spark reads it, a JVM does not", change: typed(spark.ConfDriverMemory, "2gb", "spec.driver.memory"), says: `spec.driver.memory: "2gb": ` + heapSays},
+		"HeapNumber":      {reason: "a JVM would take bytes", change: conf(spark.ConfDriverMemory, "2048"), says: `spec.sparkConf["spark.driver.memory"]: "2048": ` + heapSays},
+		"HeapGi":          {reason: "no Kubernetes quantity", change: typed(spark.ConfDriverMemory, "2Gi", "spec.driver.memory"), says: `spec.driver.memory: "2Gi": ` + heapSays},
+		"HeapFraction":    {reason: "whole numbers", change: typed(spark.ConfDriverMemory, "1.5g", "spec.driver.memory"), says: `spec.driver.memory: "1.5g": ` + heapSays},
+		"HeapBlank":       {reason: "a blank splits the option", change: typed(spark.ConfDriverMemory, "2g ", "spec.driver.memory"), says: `spec.driver.memory: "2g ": ` + heapSays},
+		"HeapLine":        {reason: "the end of a line is no end", change: typed(spark.ConfDriverMemory, "2g\n", "spec.driver.memory"), says: `spec.driver.memory: "2g\n": ` + heapSays},
+		"HeapEmpty":       {reason: "an empty value is a value", change: conf(spark.ConfDriverMemory, ""), says: `spec.sparkConf["spark.driver.memory"]: ` + heapSays},
+		"DriverRequest":   {reason: "no quantity", change: typed(spark.ConfDriverRequestCores, "one", "spec.driver.coreRequest"), says: `spec.driver.coreRequest: "one": ` + coresSays},
+		"DriverLimit":     {reason: "nothing is no limit", change: typed(spark.ConfDriverLimitCores, "0", "spec.driver.coreLimit"), says: `spec.driver.coreLimit: "0": ` + coresSays},
+		"ExecutorRequest": {reason: "less than nothing", change: conf(spark.ConfExecutorRequestCores, "-1"), says: `spec.sparkConf["spark.kubernetes.executor.request.cores"]: "-1": ` + coresSays},
+		"ExecutorLimit":   {reason: "no quantity", change: typed(spark.ConfExecutorLimitCores, "2 cores", "spec.executor.coreLimit"), says: `spec.executor.coreLimit: "2 cores": ` + coresSays},
+		"DriverName":      {reason: "no pod can be called so", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = "Pi_Driver" }, says: `spec.driver.podName: "Pi_Driver": ` + nameSays},
+		"LongName":        {reason: "254 characters are too many", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = strings.Repeat("a", 254) }, says: `spec.driver.podName: "` + strings.Repeat("a", 254) + `": ` + nameSays},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			app := pi()
+			tc.change(&app)
+			if diff := cmp.Diff([]string{tc.says}, said(app)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+const (
+	heapSays  = `not a heap size that a JVM takes; write a whole number and one of k, m, g, t, such as "512m" or "2g"`
+	coresSays = `not a number of cores; write a positive Kubernetes quantity such as "500m" or "2"`
+	nameSays  = `not a pod name; write lower-case letters, digits, '-' and '.', such as "my-job-driver"`
+)
+
+func denied(key, instead string) string {
+	return fmt.Sprintf("spec.sparkConf[%q]: sparkConf key %q is not allowed: %s", key, key, instead)
+}
+
+// Whoever has made five mistakes reads all five at once, in an order that does not change.
+func TestCheckReportsEverything(t *testing.T) {
+	app := pi()
+	app.SparkVersion = "1.6"
+	app.OperatorConf[spark.ConfDriverPodName] = "_"
+	for key, value := range map[string]string{
+		"spark.master": "x", "spark.kubernetes.container.image": "x", spark.ConfDriverMemory: "x", spark.ConfDriverLimitCores: "x", spark.ConfExecutorLimitCores: "x",
+	} {
+		app.Conf[key] = value
+	}
+	first := said(app)
+	if len(first) != 7 {
+		t.Errorf("%d findings, want 7: %q", len(first), first)
+	}
+	for range 20 {
+		if diff := cmp.Diff(first, said(app)); diff != "" {
+			t.Fatalf("the order depends on the run (-first +again):\n%s", diff)
+		}
+	}
+}
+
+func TestCheckDoesNotChangeTheApplication(t *testing.T) {
+	app, want := pi(), pi()
+	app.Conf["spark.master"], want.Conf["spark.master"] = "x", "x"
+	Check(app)
+	if diff := cmp.Diff(want, app); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	app := pi()
+	app.Origins["spark.driver.memory"] = "spec.driver.memory"
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   string
+	}{
+		"Typed":     {reason: "the field that the user wrote", err: &spark.ConfError{Key: "spark.driver.memory", Value: "x", Problem: "not a size"}, want: `spec.driver.memory: "x": not a size`},
+		"SparkConf": {reason: "the entry that the user wrote", err: &spark.ConfError{Key: "spark.foo", Value: "x", Problem: "not a size"}, want: `spec.sparkConf["spark.foo"]: "x": not a size`},
+		"Model":     {reason: "a field of the model has one of the user's", err: &spark.ConfError{Field: "SparkVersion", Value: "x", Problem: "unknown"}, want: `spec.sparkVersion: "x": unknown`},
+		"Path":      {reason: "a path is one already", err: &spark.ConfError{Field: "spec.mode", Value: "client", Problem: "no"}, want: `spec.mode: "client": no`},
+		"Missing":   {reason: "nothing given, nothing quoted", err: &spark.ConfError{Field: "MainFile", Problem: "is required"}, want: `MainFile: is required`},
+		"Wrapped":   {reason: "errors are looked through", err: fmt.Errorf("build: %w", &spark.ConfError{Key: "spark.driver.memory", Value: "x", Problem: "not a size"}), want: `spec.driver.memory: "x": not a size`},
+		"Other":     {reason: "other errors keep their words", err: errors.New("boom"), want: "boom"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Explain(app, tc.err); got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
