@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 // Package actuate is the only writer of the cluster. Every write can be repeated after a crash at any point: names are
 // functions of the application and its attempt, creates recognise what is already ours, deletes carry the UID of the
 // very object that they mean, and status patches the resourceVersion that they were decided from.
@@ -23,6 +39,8 @@ type Writer struct {
 	Client client.Client
 	// Existing returns the live object of the same kind, namespace and name, or nil. It is package observe's.
 	Existing func(context.Context, client.Object) (client.Object, error)
+	// Drivers returns the live driver pods of an attempt, whatever their names. It is package observe's.
+	Drivers func(ctx context.Context, namespace, submissionID string) ([]client.Object, error)
 }
 
 // Owner is the application that an object is created for.
@@ -42,90 +60,108 @@ func OwnerReference(app client.Object, apiVersion, kind string) metav1.OwnerRefe
 // Submit creates the resources of a submission and then its driver pod. Unless the API server is merely in trouble,
 // a submission that does not get its driver leaves nothing behind.
 func (w Writer) Submit(ctx context.Context, owner Owner, s spark.Submission) lifecycle.Result {
-	var made []client.Object
 	for _, resource := range s.Resources {
-		obj, result := w.createResource(ctx, owner, resource, s.Driver)
-		if obj != nil {
-			made = append(made, obj)
-		}
-		if result != nil {
-			return w.giveUp(ctx, made, *result)
+		if r := w.createResource(ctx, owner, resource, s.Driver); r.Class != lifecycle.ClassDone {
+			return w.giveUp(ctx, owner, s, r)
+		} else if r.Message == driverExists {
+			return done()
 		}
 	}
-	pod := owned(s.Driver, owner)
-	err := w.Client.Create(ctx, pod)
-	switch {
-	case err == nil:
-		return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassDone}
-	case apierrors.IsAlreadyExists(err):
-		return w.giveUp(ctx, made, w.recognise(ctx, owner, pod))
+	err := w.Client.Create(ctx, owned(s.Driver, owner))
+	if apierrors.IsAlreadyExists(err) {
+		if r, found := w.recognise(ctx, owner, s.Driver); found {
+			return w.giveUp(ctx, owner, s, r)
+		}
+		return transient(fmt.Sprintf("pod %s was there and is gone", s.Driver.Name))
 	}
-	return w.giveUp(ctx, made, resultOf(lifecycle.Submit, err))
+	return w.giveUp(ctx, owner, s, resultOf(lifecycle.Submit, err))
 }
 
-// createResource returns the object that was created, or a result that ends the submission. A resource that an earlier
-// try of this application left behind is replaced, since the spec may have changed; but not under a driver that lives.
-func (w Writer) createResource(ctx context.Context, owner Owner, resource client.Object, driver *corev1.Pod) (client.Object, *lifecycle.Result) {
-	obj := owned(resource, owner)
-	err := w.Client.Create(ctx, obj)
-	if err == nil {
-		return obj, nil
-	}
+// driverExists is the message of a resource that need not be created, because the driver has it already.
+const driverExists = "the driver exists"
+
+func done() lifecycle.Result {
+	return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassDone}
+}
+
+// createResource creates one resource. One that an earlier try of this application left behind is replaced, since the
+// spec may have changed; but only when it is certain that no driver uses it.
+func (w Writer) createResource(ctx context.Context, owner Owner, resource client.Object, driver *corev1.Pod) lifecycle.Result {
+	err := w.Client.Create(ctx, owned(resource, owner))
 	if !apierrors.IsAlreadyExists(err) {
-		r := resultOf(lifecycle.Submit, err)
-		return nil, &r
+		return resultOf(lifecycle.Submit, err)
 	}
-	if r := w.recognise(ctx, owner, owned(driver, owner)); r.Class != lifecycle.ClassTransient {
-		return nil, &r // the driver exists: it is ours, or its name is taken
+	if r, found := w.recognise(ctx, owner, driver); found {
+		if r.Class == lifecycle.ClassDone {
+			r.Message = driverExists
+		}
+		return r
 	}
-	left, err := w.Existing(ctx, obj)
-	if err != nil || left == nil {
-		r := transient(fmt.Sprintf("%s %s was there and is gone", kindOf(obj), obj.GetName()))
-		return nil, &r
-	}
-	if lifecycle.OwnerOf(left, owner.Reference.UID, owner.SubmissionID) == lifecycle.Foreign {
-		r := nameTaken(obj)
-		return nil, &r
-	}
-	if err := w.delete(ctx, left); err != nil {
-		r := resultOf(lifecycle.Submit, err)
-		return nil, &r
-	}
-	obj = owned(resource, owner)
-	if err := w.Client.Create(ctx, obj); err != nil {
-		r := transient(err.Error())
-		return nil, &r
-	}
-	return obj, nil
-}
-
-// recognise tells whether the driver pod that has our name is ours: Done if so.
-func (w Writer) recognise(ctx context.Context, owner Owner, pod client.Object) lifecycle.Result {
-	existing, err := w.Existing(ctx, pod)
+	left, err := w.Existing(ctx, resource)
 	switch {
 	case err != nil:
 		return transient(err.Error())
-	case existing == nil:
-		return transient(fmt.Sprintf("pod %s was there and is gone", pod.GetName()))
+	case left == nil:
+		return transient(fmt.Sprintf("%s %s was there and is gone", kindOf(resource), resource.GetName()))
+	case lifecycle.OwnerOf(left, owner.Reference.UID, owner.SubmissionID) == lifecycle.Foreign:
+		return nameTaken(resource)
 	}
-	switch lifecycle.OwnerOf(existing, owner.Reference.UID, owner.SubmissionID) {
-	case lifecycle.Current:
-		return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassDone}
-	case lifecycle.Former:
-		return transient(fmt.Sprintf("pod %s of an earlier attempt is not gone yet", pod.GetName()))
-	case lifecycle.Foreign:
+	if err := w.delete(ctx, left); err != nil {
+		return resultOf(lifecycle.Submit, err)
 	}
-	return nameTaken(pod)
+	if err := w.Client.Create(ctx, owned(resource, owner)); err != nil {
+		return transient(err.Error())
+	}
+	return done()
 }
 
-// giveUp ends a submission. Only when it was refused are the resources taken back: with a driver of ours they are in
-// use, and after a passing trouble they will be.
-func (w Writer) giveUp(ctx context.Context, made []client.Object, r lifecycle.Result) lifecycle.Result {
+// recognise looks for the driver of this attempt, by its label under any name and by its name under any owner. found is
+// false only when it is certain that there is neither; a look that failed is transient trouble.
+func (w Writer) recognise(ctx context.Context, owner Owner, driver *corev1.Pod) (r lifecycle.Result, found bool) {
+	pods, err := w.Drivers(ctx, driver.Namespace, owner.SubmissionID)
+	if err != nil {
+		return transient(err.Error()), true
+	}
+	existing, err := w.Existing(ctx, driver)
+	if err != nil {
+		return transient(err.Error()), true
+	}
+	if existing != nil {
+		pods = append(pods, existing)
+	}
+	for _, pod := range pods {
+		switch lifecycle.OwnerOf(pod, owner.Reference.UID, owner.SubmissionID) {
+		case lifecycle.Current:
+			return done(), true
+		case lifecycle.Former:
+			return transient(fmt.Sprintf("pod %s of an earlier attempt is not gone yet", pod.GetName())), true
+		case lifecycle.Foreign:
+		}
+	}
+	if existing != nil {
+		return nameTaken(driver), true
+	}
+	return lifecycle.Result{}, false
+}
+
+// giveUp ends a submission. Only when it was refused, and it is certain that no driver of ours lives on them, are the
+// resources taken back, those of an earlier try too.
+func (w Writer) giveUp(ctx context.Context, owner Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	if r.Class == lifecycle.ClassDone || r.Class == lifecycle.ClassTransient {
 		return r
 	}
-	for _, obj := range made {
-		if err := w.delete(ctx, obj); err != nil {
+	if seen, found := w.recognise(ctx, owner, s.Driver); found && seen.Class != lifecycle.ClassNameTaken {
+		return seen
+	}
+	for _, resource := range s.Resources {
+		left, err := w.Existing(ctx, resource)
+		if err != nil {
+			return transient(err.Error())
+		}
+		if left == nil || lifecycle.OwnerOf(left, owner.Reference.UID, owner.SubmissionID) == lifecycle.Foreign {
+			continue
+		}
+		if err := w.delete(ctx, left); err != nil {
 			return transient(err.Error())
 		}
 	}

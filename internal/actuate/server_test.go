@@ -127,6 +127,14 @@ func (s *server) writer() Writer {
 			return nil, nil
 		}
 		return found, err
+	}, Drivers: func(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
+		var list corev1.PodList
+		err := s.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{lifecycle.LabelSubmission: submissionID})
+		pods := make([]client.Object, 0, len(list.Items))
+		for i := range list.Items {
+			pods = append(pods, &list.Items[i])
+		}
+		return pods, err
 	}}
 }
 

@@ -1,12 +1,32 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 // Package config is the operator's configuration file: one versioned document, strictly decoded, with its defaults in
 // code. The Helm chart and the kustomize tree render it; there are no flags for what it says.
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"slices"
+	"net"
 
+	yamlv3 "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -48,8 +68,8 @@ type BatchScheduler struct {
 	Default string `json:"default,omitempty"`
 }
 
-// Parse decodes a configuration file and fills in the defaults. A field that does not exist, a wrong version and a
-// value out of range are errors that name the field.
+// Parse decodes a configuration file and fills in the defaults. A field that does not exist, a second document, a wrong
+// version and a value out of range are errors that name the field.
 func Parse(text []byte) (OperatorConfiguration, error) {
 	c := OperatorConfiguration{
 		Workers:        10,
@@ -57,7 +77,17 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 		Health:         Endpoint{BindAddress: ":8081"},
 		BatchScheduler: BatchScheduler{Default: "kube"},
 	}
-	if err := yaml.UnmarshalStrict(text, &c); err != nil {
+	var document, second yamlv3.Node
+	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
+	if decoder.Decode(&document) == nil && decoder.Decode(&second) == nil {
+		return OperatorConfiguration{}, fmt.Errorf("decode configuration: line %d begins a second document; there must be one", second.Line)
+	}
+	encoded, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return OperatorConfiguration{}, fmt.Errorf("decode configuration: %w", err)
+	}
+	unknown, err := json.UnmarshalStrict(encoded, &c) // unlike encoding/json, it minds the case of names
+	if err := errors.Join(append(unknown, err)...); err != nil {
 		return OperatorConfiguration{}, fmt.Errorf("decode configuration: %w", err)
 	}
 	return c, c.validate()
@@ -71,8 +101,21 @@ func (c OperatorConfiguration) validate() error {
 	if c.Workers < 1 {
 		errs = append(errs, fmt.Errorf("workers: %d: must be at least 1", c.Workers))
 	}
-	if slices.Contains(c.Namespaces, "") {
-		errs = append(errs, errors.New(`namespaces: "" is not a namespace; leave the list empty for all namespaces`))
+	for i, ns := range c.Namespaces {
+		if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
+			errs = append(errs, fmt.Errorf("namespaces[%d]: %q is not a namespace; leave the list empty for all namespaces", i, ns))
+		}
 	}
+	if c.BatchScheduler.Default == "" {
+		errs = append(errs, errors.New(`batchScheduler.default: "": name a scheduler plugin, or leave the field out`))
+	}
+	errs = append(errs, c.Metrics.validate("metrics"), c.Health.validate("health"))
 	return errors.Join(errs...)
+}
+
+func (e Endpoint) validate(field string) error {
+	if _, _, err := net.SplitHostPort(e.BindAddress); err != nil && e.BindAddress != "0" {
+		return fmt.Errorf("%s.bindAddress: %q: write host:port, :port, or \"0\" to turn it off", field, e.BindAddress)
+	}
+	return nil
 }

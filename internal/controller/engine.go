@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 // Package controller runs applications: one generic engine for all kinds, and a thin adapter for each.
 //
 // A reconcile is one read, one decision, its actions, and one status write; events are the difference between the old
@@ -36,7 +52,7 @@ type Adapter[T client.Object] interface {
 	// Record reads back what Project stored.
 	Record(T) lifecycle.Record
 	// Project returns a copy of the object with the status for the outcome.
-	Project(o T, outcome lifecycle.Outcome, submissionID string, now time.Time) T
+	Project(o T, outcome lifecycle.Outcome, now time.Time) T
 }
 
 // Engine reconciles the applications of one kind.
@@ -67,6 +83,9 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 		e.written.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
+	if wait := e.written.paused(obj, s.env.Now); wait > 0 && s.record.State == lifecycle.Queued {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
 	observed, err := e.Reader.Observe(ctx, s.target(), s.record)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -96,12 +115,15 @@ func (e *Engine[T]) scope(obj T) scope[T] {
 	s := scope[T]{obj: obj, record: e.Adapter.Record(obj), env: lifecycle.Env{Now: e.Clock.Now()}}
 	s.app, s.problems = e.Adapter.Normalise(obj)
 	s.identity = spark.NewIdentity(s.app.UID, max(1, s.record.Attempt), s.env.Now)
+	if s.record.SubmissionID != "" {
+		s.identity.SubmissionID = s.record.SubmissionID
+	}
 	return s
 }
 
 func (s scope[T]) wish() lifecycle.Application {
 	return lifecycle.Application{
-		Generation: s.app.Generation, Suspend: s.app.Suspend, SparkAppID: s.identity.AppID,
+		Generation: s.app.Generation, Suspend: s.app.Suspend, SparkAppID: s.identity.AppID, SubmissionID: s.identity.SubmissionID,
 		Deleting: !s.obj.GetDeletionTimestamp().IsZero(),
 	}
 }
@@ -145,7 +167,10 @@ func (e *Engine[T]) act(ctx context.Context, s scope[T], plan lifecycle.Plan, su
 // store writes the status if it changed, then tells what happened.
 func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) (ctrl.Result, error) {
 	result := ctrl.Result{RequeueAfter: o.Requeue}
-	next := e.Adapter.Project(s.obj, o, s.identity.SubmissionID, s.env.Now)
+	if o.Refused {
+		e.written.pause(s.obj, s.env.Now.Add(o.Requeue))
+	}
+	next := e.Adapter.Project(s.obj, o, s.env.Now)
 	if s.wish().Deleting || equality.Semantic.DeepEqual(client.Object(s.obj), client.Object(next)) {
 		return result, o.Err
 	}

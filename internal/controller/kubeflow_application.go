@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 package controller
 
 import (
@@ -32,8 +48,8 @@ func (kubeflowApplication) Record(o *v1beta2.SparkApplication) lifecycle.Record 
 	return kubeflow.RecordOf(&o.Status)
 }
 
-func (kubeflowApplication) Project(o *v1beta2.SparkApplication, outcome lifecycle.Outcome, submissionID string, now time.Time) *v1beta2.SparkApplication {
+func (kubeflowApplication) Project(o *v1beta2.SparkApplication, outcome lifecycle.Outcome, now time.Time) *v1beta2.SparkApplication {
 	next := o.DeepCopy()
-	next.Status = kubeflow.Project(&o.Status, outcome, submissionID, now)
+	next.Status = kubeflow.Project(&o.Status, outcome, now)
 	return next
 }

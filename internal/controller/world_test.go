@@ -129,7 +129,7 @@ func (w *world) restart() {
 	reader := observe.Reader{Cache: w.c, Live: w.c}
 	w.engine = &Engine[*v1beta2.SparkApplication]{
 		Adapter: kubeflowApplication{}, Cache: w.c, Reader: reader,
-		Writer:   actuate.Writer{Client: w.c, Existing: reader.Existing},
+		Writer:   actuate.Writer{Client: w.c, Existing: reader.Existing, Drivers: reader.Drivers},
 		Registry: registry, Recorder: w.recorder, Clock: w.clock,
 	}
 }

@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 package controller
 
 import (
@@ -31,6 +47,9 @@ type written struct {
 type write struct {
 	at              time.Time
 	resourceVersion string
+	// pausedUntil is when a refused driver of this generation is worth another try.
+	pausedUntil time.Time
+	generation  int64
 }
 
 // newer reports whether we have written a later version of the object than the cache holds: a decision about this one
@@ -40,6 +59,9 @@ func (w *written) newer(o client.Object) bool {
 	last, ok := w.last[client.ObjectKeyFromObject(o)]
 	w.mu.Unlock()
 	if !ok {
+		return false
+	}
+	if last.resourceVersion == "" {
 		return false
 	}
 	order, err := resourceversion.CompareResourceVersion(last.resourceVersion, o.GetResourceVersion())
@@ -61,12 +83,35 @@ func (w *written) hold(key types.NamespacedName, from, to lifecycle.Record, now 
 }
 
 func (w *written) add(o client.Object, now time.Time) {
+	w.change(o, func(last *write) { last.at, last.resourceVersion = now, o.GetResourceVersion() })
+}
+
+// pause keeps the next try of a refused driver from following at once on the event of our own status write.
+func (w *written) pause(o client.Object, until time.Time) {
+	w.change(o, func(last *write) { last.pausedUntil, last.generation = until, o.GetGeneration() })
+}
+
+// paused returns how long a refused driver still has to wait; 0 when it has not, or the spec has changed.
+func (w *written) paused(o client.Object, now time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.last[client.ObjectKeyFromObject(o)]
+	if last.generation != o.GetGeneration() {
+		return 0
+	}
+	return max(0, last.pausedUntil.Sub(now))
+}
+
+func (w *written) change(o client.Object, f func(*write)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last == nil {
 		w.last = map[types.NamespacedName]write{}
 	}
-	w.last[client.ObjectKeyFromObject(o)] = write{at: now, resourceVersion: o.GetResourceVersion()}
+	key := client.ObjectKeyFromObject(o)
+	last := w.last[key]
+	f(&last)
+	w.last[key] = last
 }
 
 func (w *written) forget(key types.NamespacedName) {

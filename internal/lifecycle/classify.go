@@ -1,6 +1,23 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 package lifecycle
 
 import (
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,13 +65,16 @@ func Classify(kind ActionKind, err error) Class {
 	return ClassTransient
 }
 
+// authorizer matches the API server's own refusals of a verb and of an owner reference. An admission webhook may say "cannot" too.
+var authorizer = regexp.MustCompile(` is forbidden: (User "[^"]*" cannot [a-z]+ resource "|cannot set blockOwnerDeletion )`)
+
 // classifyForbidden tells the three kinds of 403 apart by the texts of the API server's quota plugin and of its RBAC
 // authorizer, which carry no machine-readable cause. Everything else is an admission plugin's or a policy's refusal.
 func classifyForbidden(text string) Class {
 	switch {
 	case strings.Contains(text, "exceeded quota"), strings.Contains(text, "failed quota"):
 		return ClassQuota
-	case strings.Contains(text, "cannot ") && strings.Contains(text, " resource "):
+	case authorizer.MatchString(text):
 		return ClassOperatorForbidden
 	}
 	return ClassRefused

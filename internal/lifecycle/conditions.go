@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 package lifecycle
 
 import "fmt"
@@ -45,7 +61,7 @@ func conditions(r Record, p Plan) []Condition {
 func admitted(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionAdmitted}
 	switch {
-	case !r.NeverRan():
+	case r.Started() && !r.NeverRan():
 		c.Status, c.Reason, c.Message = True, "Admitted", "the application was let start"
 	case p.Gate.Verdict == Admitted:
 		c.Status, c.Reason, c.Message = True, p.Gate.Cause.Reason, p.Gate.Cause.Message
@@ -62,7 +78,7 @@ func admitted(r Record, p Plan) Condition {
 func submission(r Record) Condition {
 	c := Condition{Type: ConditionSubmitted, Status: False, Reason: ReasonNotSubmitted, Message: "the driver pod is not created yet"}
 	switch {
-	case !r.NeverRan():
+	case r.Started() && !r.NeverRan():
 		c.Status, c.Reason, c.Message = True, ReasonDriverCreated, fmt.Sprintf("driver pod %s was created", r.DriverName)
 	case r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
@@ -84,7 +100,7 @@ func driverReady(r Record, p Plan) Condition {
 		c.Reason, c.Message = ReasonDriverSucceeded, "the driver ended with exit code 0"
 	case Failing, Failed, SubmissionFailed, New, Queued:
 		c.Reason, c.Message = ReasonNotSubmitted, "there is no driver pod"
-		if !r.NeverRan() {
+		if r.Started() && !r.NeverRan() {
 			c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
 		}
 	}

@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 package lifecycle
 
 import (
@@ -11,6 +27,8 @@ type Application struct {
 	Suspend    bool
 	// SparkAppID is Spark's own id of the current attempt: it is known before there is a driver.
 	SparkAppID string
+	// SubmissionID marks the pods of the current attempt.
+	SubmissionID string
 	// Deleting is set when the application object has a deletion timestamp.
 	Deleting bool
 }
@@ -94,22 +112,26 @@ func Gated(app Application, rec Record, driver Driver) bool {
 	if app.Deleting || app.Suspend {
 		return false
 	}
-	waiting := rec.State == New || rec.State == Queued || reopens(app, rec)
+	waiting := !rec.Started() || reopens(app, rec)
 	return waiting && !driver.Is(Current)
 }
 
 // reopens reports whether a changed spec makes a finished application start over. An application that has run keeps
-// its outcome.
+// its outcome, and so does one whose spec was not recorded with it: nothing says that it changed.
 func reopens(app Application, rec Record) bool {
-	return rec.State.Final() && rec.NeverRan() && rec.Generation != app.Generation
+	return rec.State.Final() && rec.NeverRan() && rec.Generation != 0 && rec.Generation != app.Generation
 }
 
 // decideDeletion stops the driver of an application that is being deleted while somebody's finalizer still holds it.
 // Everything else is left to the garbage collector; nothing new is created.
 func decideDeletion(p Plan, obs Observation) Plan {
-	p.Requeue = 0
 	d := obs.Driver
-	if d.Presence == Present && d.Ownership != Foreign && !d.Deleting {
+	switch {
+	case d.Presence == Unknown:
+		p.Requeue = doubtRetry
+	case d.Presence == Absent, d.Ownership == Foreign:
+		p.Requeue = 0
+	case !d.Deleting:
 		p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
 	}
 	return p
@@ -176,7 +198,7 @@ func ended(r Record, s State, c Cause, env Env) Record {
 
 func submitted(r Record, app Application, at time.Time) Record {
 	r.State, r.Cause = Submitted, Cause{}
-	r.SubmittedAt, r.SparkAppID = at, app.SparkAppID
+	r.SubmittedAt, r.SparkAppID, r.SubmissionID = at, app.SparkAppID, app.SubmissionID
 	// Both counters are the attempt's number: counting from it, not upwards, makes a repeated reconcile harmless.
 	r.Submissions, r.Executions = max(r.Submissions, r.Attempt), max(r.Executions, r.Attempt)
 	return r

@@ -1,6 +1,25 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 package lifecycle
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Event is something that happened to an application, told once, after it has been stored.
 type Event struct {
@@ -12,29 +31,42 @@ type Event struct {
 	Message string
 }
 
-// Events is the difference between two stored records: at most one event, since a reconcile makes one transition.
-// The name is the application's.
+// maxNote is the API's limit for the text of an event, in bytes (events.k8s.io); a longer one is refused.
+const maxNote = 1024
+
+// Events is the difference between two stored records. The name is the application's.
 func Events(name string, from, to Record) []Event {
-	if from.State == to.State && (to.State != Queued || from.Cause.Reason == to.Cause.Reason) {
-		return nil
+	var all []Event
+	if to.Executions > from.Executions {
+		all = append(all, Event{Reason: "SparkApplicationSubmitted", Action: "Submit", Message: fmt.Sprintf("SparkApplication %s was submitted: driver pod %s was created", name, to.DriverName)})
 	}
+	if from.State != to.State || (to.State == Queued && from.Cause.Reason != to.Cause.Reason) {
+		if e, ok := entered(name, to); ok {
+			all = append(all, e)
+		}
+	}
+	for i := range all {
+		if len(all[i].Message) > maxNote {
+			all[i].Message = strings.ToValidUTF8(all[i].Message[:maxNote-3], "") + "..."
+		}
+	}
+	return all
+}
+
+// entered is the event of a state, if it has one.
+func entered(name string, to Record) (Event, bool) {
 	switch to.State {
 	case Queued:
-		return []Event{{Warning: to.Cause.Reason != ReasonSuspended, Reason: "SparkApplicationWaiting", Action: "Submit", Message: to.Cause.Message}}
-	case Submitted:
-		if from.State == Running { // a pod that fell back to pending is no second submission
-			return nil
-		}
-		return []Event{{Reason: "SparkApplicationSubmitted", Action: "Submit", Message: fmt.Sprintf("SparkApplication %s was submitted: driver pod %s was created", name, to.DriverName)}}
+		return Event{Warning: to.Cause.Reason != ReasonSuspended, Reason: "SparkApplicationWaiting", Action: "Submit", Message: to.Cause.Message}, true
 	case Running:
-		return []Event{{Reason: "SparkDriverRunning", Action: "Observe", Message: fmt.Sprintf("Driver %s is running", to.DriverName)}}
+		return Event{Reason: "SparkDriverRunning", Action: "Observe", Message: fmt.Sprintf("Driver %s is running", to.DriverName)}, true
 	case Succeeded:
-		return []Event{{Reason: "SparkApplicationCompleted", Action: "Complete", Message: fmt.Sprintf("SparkApplication %s completed", name)}}
+		return Event{Reason: "SparkApplicationCompleted", Action: "Complete", Message: fmt.Sprintf("SparkApplication %s completed", name)}, true
 	case Failed:
-		return []Event{{Warning: true, Reason: "SparkApplicationFailed", Action: "Complete", Message: fmt.Sprintf("SparkApplication %s failed: %s", name, to.Cause.Message)}}
+		return Event{Warning: true, Reason: "SparkApplicationFailed", Action: "Complete", Message: fmt.Sprintf("SparkApplication %s failed: %s", name, to.Cause.Message)}, true
 	case SubmissionFailed:
-		return []Event{{Warning: true, Reason: "SparkApplicationSubmissionFailed", Action: "Submit", Message: fmt.Sprintf("failed to submit SparkApplication %s: %s", name, to.Cause.Message)}}
-	case New, Succeeding, Failing:
+		return Event{Warning: true, Reason: "SparkApplicationSubmissionFailed", Action: "Submit", Message: fmt.Sprintf("failed to submit SparkApplication %s: %s", name, to.Cause.Message)}, true
+	case New, Submitted, Succeeding, Failing:
 	}
-	return nil
+	return Event{}, false
 }

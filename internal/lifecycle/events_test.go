@@ -25,7 +25,11 @@ import (
 
 func TestEvents(t *testing.T) {
 	at := func(s State, c Cause) Record {
-		return Record{State: s, Attempt: 1, DriverName: "pi-driver", Cause: c}
+		r := Record{State: s, Attempt: 1, DriverName: "pi-driver", Cause: c}
+		if r.Started() && c != reject.Cause && c.Reason != ReasonSubmissionRefused {
+			r.Executions = 1
+		}
+		return r
 	}
 	quota := Cause{ReasonQuotaExceeded, "exceeded quota: team"}
 	failure := Cause{ReasonDriverFailed, "driver container failed with ExitCode: 1, Reason: Error"}
@@ -60,8 +64,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Over every decision of the small world: a reconcile tells at most one thing, with all its words, and nothing at all
-// when the record stays as it was.
+// Over every decision of the small world: a reconcile tells at most one thing (a driver that is recognised late was
+// submitted and does something already), with all its words, and nothing at all when the record stays as it was.
 func TestEventsOverTheDomain(t *testing.T) {
 	told := 0
 	domain(func(name string, app Application, rec Record, obs Observation, gate Gate) {
@@ -73,7 +77,7 @@ func TestEventsOverTheDomain(t *testing.T) {
 		to := Settle(p, results, Env{Now: later}).Record
 		all := Events("pi", rec, to)
 		told += len(all)
-		if len(all) > 1 {
+		if len(all) > 1 && !(len(all) == 2 && all[0].Reason == "SparkApplicationSubmitted") {
 			t.Errorf("%s: %d events for one reconcile", name, len(all))
 		}
 		for _, e := range all {

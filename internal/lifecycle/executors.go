@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 package lifecycle
 
 import (
@@ -40,19 +56,25 @@ func concluded(recorded, observed map[string]ExecutorState, implied ExecutorStat
 	return all
 }
 
-// bounded keeps the executors that have not ended, and of the ended ones the newest.
+// rank orders executors by how much they matter to somebody who looks: live ones, lost ones, ended ones.
+func rank(s ExecutorState) int {
+	switch s {
+	case ExecutorPending, ExecutorRunning:
+		return 0
+	case ExecutorLost:
+		return 1
+	case ExecutorSucceeded, ExecutorFailed:
+	}
+	return 2
+}
+
+// bounded keeps the live executors first, and of the others the newest.
 func bounded(all map[string]ExecutorState) map[string]ExecutorState {
 	if len(all) <= maxExecutors {
 		return all
 	}
 	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
-		if ea, eb := all[a].Ended(), all[b].Ended(); ea != eb {
-			if ea {
-				return 1
-			}
-			return -1
-		}
-		return cmp.Or(cmp.Compare(executorNumber(b), executorNumber(a)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(rank(all[a]), rank(all[b])), cmp.Compare(executorNumber(b), executorNumber(a)), strings.Compare(a, b))
 	})
 	kept := make(map[string]ExecutorState, maxExecutors)
 	for _, name := range names[:maxExecutors] {

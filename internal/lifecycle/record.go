@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 // Package lifecycle is the state machine of an application: pure functions from what is recorded and observed to what
 // shall be done (Decide), and from what was done to what is true then (Settle).
 //
@@ -73,13 +89,18 @@ type Record struct {
 	TerminatedAt time.Time
 	// Cause explains a failure, or what a Queued application waits for.
 	Cause Cause
-	// SparkAppID is Spark's own id of the current attempt.
-	SparkAppID string
+	// SparkAppID is Spark's own id of the current attempt, SubmissionID the mark of its pods. The latter is recorded
+	// because an operator before this one may have chosen it.
+	SparkAppID   string
+	SubmissionID string
 	// DriverName is the name of the driver pod.
 	DriverName string
 	// Executors are the executors seen in this attempt, by pod name.
 	Executors map[string]ExecutorState
 }
+
+// Started reports whether a driver of the current attempt was created, or the attempt was given up.
+func (r Record) Started() bool { return r.State != New && r.State != Queued }
 
 // NeverRan reports whether no driver of the application was ever created.
 func (r Record) NeverRan() bool { return r.Executions == 0 }

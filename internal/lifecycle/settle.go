@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 package lifecycle
 
 import "time"
@@ -16,6 +32,9 @@ type Outcome struct {
 	Conditions []Condition
 	// Requeue is when to look again if nothing changes before; 0 for never.
 	Requeue time.Duration
+	// Refused says that the API server has just refused the driver for a reason that may pass: before Requeue is over,
+	// only a changed spec makes another try worth its writes.
+	Refused bool
 	// Err is trouble that is not the application's: the reconcile is to be repeated with back-off.
 	Err error
 }
@@ -32,11 +51,10 @@ const (
 func Settle(p Plan, results []Result, env Env) Outcome {
 	o := Outcome{Record: p.Record, Requeue: p.Requeue}
 	for _, r := range results {
-		if r.Class == ClassTransient {
-			o.Err = &TransientError{Action: r.Kind, Message: r.Message}
-			continue
-		}
-		if r.Kind == Submit {
+		switch {
+		case r.Class == ClassTransient, r.Kind == DeleteDriver && r.Class != ClassDone:
+			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
+		case r.Kind == Submit:
 			o = settleSubmit(o, p, r, env)
 		}
 	}
@@ -49,14 +67,13 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 
 func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
 	queue := func(reason Reason, message string, retry time.Duration) {
-		o.Record.State, o.Record.Cause, o.Requeue = Queued, Cause{reason, message}, retry
+		o.Record.State, o.Record.Cause, o.Requeue, o.Refused = Queued, Cause{reason, message}, retry, true
 	}
 	switch r.Class {
 	case ClassDone:
 		o.Record = submitted(o.Record, p.App, env.Now)
 	case ClassNameTaken:
-		c := nameConflict(p.Driver.Name)
-		queue(c.Reason, c.Message, conflictRetry)
+		queue(ReasonNameConflict, r.Message, conflictRetry)
 	case ClassQuota:
 		queue(ReasonQuotaExceeded, r.Message, quotaRetry)
 	case ClassTerminating:
@@ -67,17 +84,18 @@ func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
 		o.Record.State, o.Record.Cause = SubmissionFailed, Cause{ReasonSubmissionRefused, r.Message}
 		o.Record.Submissions = max(o.Record.Submissions, o.Record.Attempt)
 		o.Record.SubmittedAt, o.Record.TerminatedAt = env.Now, env.Now
+		o.Record.SubmissionID = p.App.SubmissionID
 		o.Requeue = 0
 	case ClassTransient: // Settle has made it an error: nothing is known to have changed
 	}
 	return o
 }
 
-// TransientError says that the API server could not do an action at present.
-type TransientError struct {
+// ActionError says that an action was not done and is to be repeated.
+type ActionError struct {
 	Action  ActionKind
 	Message string
 }
 
 // Error names the action and the API server's words.
-func (e *TransientError) Error() string { return string(e.Action) + ": " + e.Message }
+func (e *ActionError) Error() string { return string(e.Action) + ": " + e.Message }

@@ -135,7 +135,7 @@ func TestSettleDeletion(t *testing.T) {
 		t.Errorf("a deletion is no outcome: state %s, error %v", done.Record.State, done.Err)
 	}
 	trouble := Settle(p, []Result{{Kind: DeleteDriver, Class: ClassTransient, Message: "etcd leader changed"}}, Env{Now: later})
-	var transient *TransientError
+	var transient *ActionError
 	if !errors.As(trouble.Err, &transient) || transient.Action != DeleteDriver {
 		t.Fatalf("a deletion that met trouble is repeated: error %v", trouble.Err)
 	}
@@ -152,5 +152,23 @@ func TestSettleDriverName(t *testing.T) {
 	}
 	if got := Settle(Plan{Record: rec}, nil, Env{Now: now}).Record.DriverName; got != "old-driver" {
 		t.Errorf("driver name %q, want that of the record", got)
+	}
+}
+
+// The end is when it was seen, once: concluding later does not move it. A driver that was recognised after a crash was
+// submitted when it was created.
+func TestTimesOfARun(t *testing.T) {
+	at := func(minutes int) Env { return Env{Now: now.Add(time.Duration(minutes) * time.Minute)} }
+	app := Application{Generation: 1, SparkAppID: "spark-1"}
+	rec := Settle(Decide(app, Record{}, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, at(1)), nil, at(1)).Record
+	if !rec.SubmittedAt.Equal(now) || !rec.TerminatedAt.IsZero() || rec.SparkAppID != "spark-1" {
+		t.Errorf("recognised: %+v, want it submitted when the pod was created", rec)
+	}
+	for name, d := range map[string]Driver{"success": driver(Current, DriverSucceeded), "failure": failedDriver(1), "loss": absent} {
+		ending := Decide(app, rec, Observation{Driver: d}, Gate{}, at(2)).Record
+		concluded := Decide(app, ending, Observation{Driver: d}, Gate{}, at(3)).Record
+		if !ending.TerminatedAt.Equal(at(2).Now) || !concluded.TerminatedAt.Equal(at(2).Now) || !concluded.State.Final() {
+			t.Errorf("%s: ended at %s, concluded as %s with %s", name, ending.TerminatedAt, concluded.State, concluded.TerminatedAt)
+		}
 	}
 }

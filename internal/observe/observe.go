@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 // Package observe is the only reader of the cluster. It turns pods and other objects into the values that the pure
 // packages decide on. What it cannot see for certain it calls unknown, never absent.
 package observe
@@ -40,18 +56,25 @@ type Target struct {
 // Observe returns what is to be known of the application's pods. Final states need no look at all. A driver that the
 // cache does not have is asked for live, except before the first submission: creating it will tell.
 func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Observation, error) {
-	driver, err := r.driver(ctx, t, rec.State != lifecycle.New)
+	pods, err := r.pods(ctx, t)
 	if err != nil {
 		return lifecycle.Observation{}, err
 	}
-	executors, err := r.executors(ctx, t)
-	if err != nil {
-		return lifecycle.Observation{}, err
+	o := lifecycle.Observation{Executors: executorsOf(pods)}
+	for _, pod := range pods {
+		// By its label first: the spec may name the driver otherwise by now.
+		if pod.Labels[spark.LabelRole] == spark.RoleDriver && lifecycle.OwnerOf(pod, t.UID, t.SubmissionID) == lifecycle.Current {
+			o.Driver = driverOf(pod)
+			o.Driver.Ownership = lifecycle.Current
+			return o, nil
+		}
 	}
-	return lifecycle.Observation{Driver: driver, Executors: executors}, nil
+	o.Driver, err = r.named(ctx, t, rec.State != lifecycle.New)
+	return o, err
 }
 
-func (r Reader) driver(ctx context.Context, t Target, live bool) (lifecycle.Driver, error) {
+// named returns the pod that has the driver's name, whoever owns it.
+func (r Reader) named(ctx context.Context, t Target, live bool) (lifecycle.Driver, error) {
 	key := client.ObjectKey{Namespace: t.Namespace, Name: t.DriverName}
 	var pod corev1.Pod
 	err := r.Cache.Get(ctx, key, &pod)
@@ -71,19 +94,43 @@ func (r Reader) driver(ctx context.Context, t Target, live bool) (lifecycle.Driv
 	return d, nil
 }
 
-func (r Reader) executors(ctx context.Context, t Target) (map[string]lifecycle.ExecutorState, error) {
-	var pods corev1.PodList
-	if err := r.Cache.List(ctx, &pods, client.InNamespace(t.Namespace), client.MatchingFields{IndexApp: t.App}, client.UnsafeDisableDeepCopy); err != nil {
+// pods lists the cached pods of the attempt. They are the cache's own and must not be changed.
+func (r Reader) pods(ctx context.Context, t Target) ([]*corev1.Pod, error) {
+	var list corev1.PodList
+	if err := r.Cache.List(ctx, &list, client.InNamespace(t.Namespace), client.MatchingFields{IndexApp: t.App}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.App, err)
 	}
+	var pods []*corev1.Pod
+	for i := range list.Items {
+		if list.Items[i].Labels[lifecycle.LabelSubmission] == t.SubmissionID {
+			pods = append(pods, &list.Items[i])
+		}
+	}
+	return pods, nil
+}
+
+func executorsOf(pods []*corev1.Pod) map[string]lifecycle.ExecutorState {
 	states := map[string]lifecycle.ExecutorState{}
-	for i := range pods.Items {
-		pod := &pods.Items[i]
-		if pod.Labels[lifecycle.LabelSubmission] == t.SubmissionID && pod.Labels[spark.LabelRole] == spark.RoleExecutor {
+	for _, pod := range pods {
+		if pod.Labels[spark.LabelRole] == spark.RoleExecutor {
 			states[pod.Name] = executorOf(pod)
 		}
 	}
-	return states, nil
+	return states
+}
+
+// Drivers returns the live driver pods of an attempt, whatever their names.
+func (r Reader) Drivers(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
+	var list corev1.PodList
+	ours := client.MatchingLabels{lifecycle.LabelSubmission: submissionID, spark.LabelRole: spark.RoleDriver}
+	if err := r.Live.List(ctx, &list, client.InNamespace(namespace), ours); err != nil {
+		return nil, fmt.Errorf("list driver pods in %s: %w", namespace, err)
+	}
+	pods := make([]client.Object, 0, len(list.Items))
+	for i := range list.Items {
+		pods = append(pods, &list.Items[i])
+	}
+	return pods, nil
 }
 
 // Existing returns the live object that has obj's kind, namespace and name, or nil if there is none.

@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 package scheduler
 
 import (
@@ -78,7 +94,7 @@ func Admit(p Plugin, a Attempt, s Snapshot) Admission {
 // Decorate returns the application with the plugin's decoration laid over both roles. The application given is not
 // changed.
 func Decorate(p Plugin, a Attempt, app spark.Application) spark.Application {
-	d := Decoration{Driver: app.Driver.Overlay, Executor: app.Executor.Overlay}
+	d := Decoration{Driver: *app.Driver.Overlay.DeepCopy(), Executor: *app.Executor.Overlay.DeepCopy()}
 	if name := p.Describe().SchedulerName; name != "" {
 		d.Driver.SchedulerName, d.Executor.SchedulerName = name, name
 	}

@@ -40,6 +40,11 @@ func (e *ConfError) Error() string {
 	if subject == "" {
 		subject = e.Field
 	}
+	return e.About(subject)
+}
+
+// About renders the error under another name for what is at fault: the field that the user wrote.
+func (e *ConfError) About(subject string) string {
 	if e.Value == "" {
 		return subject + ": " + e.Problem
 	}

@@ -16,12 +16,16 @@ limitations under the License.
 
 package spark
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // applyOverlay lays an overlay over a pod whose Spark container has the index i. Lists are appended to, maps are merged
 // with the overlay winning, and single values are replaced.
 func applyOverlay(pod *corev1.Pod, i int, overlay *PodOverlay) {
-	o := overlay.deepCopy()
+	o := overlay.DeepCopy()
 	for label, value := range o.Labels {
 		// Spark finds its pods by these, and so does the operator.
 		if !reservedLabels[label] {
@@ -130,8 +134,8 @@ func addMountedVolumes(spec *corev1.PodSpec, volumes []corev1.Volume) {
 	}
 }
 
-// deepCopy returns an overlay that shares nothing with o.
-func (o *PodOverlay) deepCopy() *PodOverlay {
+// DeepCopy returns an overlay that shares nothing with o.
+func (o *PodOverlay) DeepCopy() *PodOverlay {
 	// Everything fits into a pod, which knows how to copy itself.
 	pod := (&corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		Containers: append([]corev1.Container{{
@@ -147,7 +151,11 @@ func (o *PodOverlay) deepCopy() *PodOverlay {
 	out := *o
 	out.Env, out.EnvFrom, out.VolumeMounts, out.Ports = c.Env, c.EnvFrom, c.VolumeMounts, c.Ports
 	out.Limits, out.SecurityContext, out.Lifecycle = c.Resources.Limits, c.SecurityContext, c.Lifecycle
-	out.Sidecars, out.InitContainers, out.Volumes = spec.Containers[1:], spec.InitContainers, spec.Volumes
+	out.InitContainers, out.Volumes = spec.InitContainers, spec.Volumes
+	if len(o.Sidecars) > 0 {
+		out.Sidecars = spec.Containers[1:]
+	}
+	out.Labels, out.Annotations, out.NodeSelector = maps.Clone(o.Labels), maps.Clone(o.Annotations), maps.Clone(o.NodeSelector)
 	out.Tolerations, out.HostAliases, out.Affinity = spec.Tolerations, spec.HostAliases, spec.Affinity
 	out.DNSConfig, out.PodSecurityContext = spec.DNSConfig, spec.SecurityContext
 	out.TerminationGracePeriodSeconds = spec.TerminationGracePeriodSeconds

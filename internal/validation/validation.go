@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 // Package validation holds what can be said about an application without looking at the cluster: one list of pure
 // checks. Each answer names the field, the value and what would be right.
 package validation
@@ -8,7 +24,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -47,10 +62,7 @@ func Explain(app spark.Application, err error) string {
 	} else if origin, ok := app.Origins[c.Field]; ok {
 		field = origin
 	}
-	if c.Value == "" {
-		return field + ": " + c.Problem
-	}
-	return field + ": " + strconv.Quote(c.Value) + ": " + c.Problem
+	return c.About(field)
 }
 
 func checkVersion(app spark.Application) []*spark.ConfError {

@@ -137,7 +137,7 @@ func TestCheckRefuses(t *testing.T) {
 		"ExecutorRequest": {reason: "less than nothing", change: conf(spark.ConfExecutorRequestCores, "-1"), says: `spec.sparkConf["spark.kubernetes.executor.request.cores"]: "-1": ` + coresSays},
 		"ExecutorLimit":   {reason: "no quantity", change: typed(spark.ConfExecutorLimitCores, "2 cores", "spec.executor.coreLimit"), says: `spec.executor.coreLimit: "2 cores": ` + coresSays},
 		"DriverName":      {reason: "no pod can be called so", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = "Pi_Driver" }, says: `spec.driver.podName: "Pi_Driver": ` + nameSays},
-		"LongName":        {reason: "254 characters are too many", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = strings.Repeat("a", 254) }, says: `spec.driver.podName: "` + strings.Repeat("a", 254) + `": ` + nameSays},
+		"LongName":        {reason: "254 characters are too many", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = strings.Repeat("a", 254) }, says: `spec.driver.podName: "` + strings.Repeat("a", 120) + `...": ` + nameSays},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

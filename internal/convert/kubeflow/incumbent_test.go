@@ -52,17 +52,18 @@ func TestIncumbentStates(t *testing.T) {
 		state  string
 		runs   int
 		want   lifecycle.State
+		cause  lifecycle.Reason
 	}{
 		"New":              {reason: "nobody has looked at it", state: "", want: lifecycle.New},
 		"Submitted":        {reason: "there is a driver", state: "SUBMITTED", runs: 1, want: lifecycle.Submitted},
 		"Running":          {reason: "there is a running driver", state: "RUNNING", runs: 1, want: lifecycle.Running},
 		"Completed":        {reason: "an outcome is kept", state: "COMPLETED", runs: 1, want: lifecycle.Succeeded},
-		"Failed":           {reason: "an outcome is kept", state: "FAILED", runs: 1, want: lifecycle.Failed},
-		"SubmissionFailed": {reason: "no driver was created", state: "SUBMISSION_FAILED", want: lifecycle.SubmissionFailed},
+		"Failed":           {reason: "an outcome is kept", state: "FAILED", runs: 1, want: lifecycle.Failed, cause: lifecycle.ReasonDriverFailed},
+		"SubmissionFailed": {reason: "no driver was created", state: "SUBMISSION_FAILED", want: lifecycle.SubmissionFailed, cause: lifecycle.ReasonSubmissionRefused},
 		"PendingRerun":     {reason: "the next driver is to be created", state: "PENDING_RERUN", runs: 1, want: lifecycle.New},
 		"Invalidating":     {reason: "the next driver is to be created", state: "INVALIDATING", runs: 1, want: lifecycle.New},
 		"Succeeding":       {reason: "the driver ended well", state: "SUCCEEDING", runs: 1, want: lifecycle.Succeeding},
-		"Failing":          {reason: "the driver failed", state: "FAILING", runs: 1, want: lifecycle.Failing},
+		"Failing":          {reason: "the driver failed", state: "FAILING", runs: 1, want: lifecycle.Failing, cause: lifecycle.ReasonDriverFailed},
 		"Suspending":       {reason: "nothing is to run until it is resumed", state: "SUSPENDING", runs: 1, want: lifecycle.New},
 		"Suspended":        {reason: "nothing is to run until it is resumed", state: "SUSPENDED", runs: 1, want: lifecycle.New},
 		"Resuming":         {reason: "the next driver is to be created", state: "RESUMING", runs: 1, want: lifecycle.New},
@@ -80,6 +81,10 @@ func TestIncumbentStates(t *testing.T) {
 					"pi-exec-1": lifecycle.ExecutorRunning, "pi-exec-2": lifecycle.ExecutorFailed, "pi-exec-3": lifecycle.ExecutorLost,
 				},
 			}
+			if want.Started() {
+				want.SubmissionID = s.SubmissionID
+			}
+			want.Cause.Reason = tc.cause
 			if diff := cmp.Diff(want, got, same); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -97,7 +102,7 @@ func TestIncumbentStatusSurvivesTheFirstWrite(t *testing.T) {
 		if state == "FAILED" || state == "FAILING" {
 			s.AppState.ErrorMessage = "driver container failed with ExitCode: 1, Reason: Error"
 		}
-		got := Project(&s, settled(RecordOf(&s)), s.SubmissionID, now)
+		got := Project(&s, settled(RecordOf(&s)), now)
 		want := s
 		want.Conditions, got.Conditions = nil, nil
 		if diff := cmp.Diff(want, got, same); diff != "" {

@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 package kubeflow
 
 import (
@@ -50,6 +66,9 @@ func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 		DriverName:   s.DriverInfo.PodName,
 		Cause:        causeOf(s),
 	}
+	if r.Started() { // the next attempt gets a mark of its own
+		r.SubmissionID = s.SubmissionID
+	}
 	for name, state := range s.ExecutorState {
 		if r.Executors == nil {
 			r.Executors = make(map[string]lifecycle.ExecutorState, len(s.ExecutorState))
@@ -63,7 +82,8 @@ func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 func stateOf(s *v1beta2.SparkApplicationStatus) lifecycle.State {
 	switch s.AppState.State {
 	case v1beta2.ApplicationStateSubmitted:
-		if s.ExecutionAttempts == 0 {
+		c := meta.FindStatusCondition(s.Conditions, string(lifecycle.ConditionSubmitted))
+		if s.ExecutionAttempts == 0 || c != nil && c.Status == metav1.ConditionFalse {
 			return lifecycle.Queued
 		}
 		return lifecycle.Submitted
@@ -96,6 +116,9 @@ func executorStateOf(s v1beta2.ExecutorState) lifecycle.ExecutorState {
 
 // causeOf reads the cause back: the reason from the outcome's condition, the sentence from the error message.
 func causeOf(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
+	if len(s.Conditions) == 0 {
+		return foreignCause(s)
+	}
 	c := meta.FindStatusCondition(s.Conditions, string(lifecycle.ConditionSucceeded))
 	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == string(lifecycle.ReasonInProgress) {
 		return lifecycle.Cause{Message: s.AppState.ErrorMessage}
@@ -107,9 +130,27 @@ func causeOf(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
 	return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: message}
 }
 
+// foreignCause makes a cause for a failure that an operator without conditions has recorded.
+func foreignCause(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
+	c := lifecycle.Cause{Message: s.AppState.ErrorMessage}
+	switch {
+	case s.AppState.State != v1beta2.ApplicationStateFailed && s.AppState.State != v1beta2.ApplicationStateFailing &&
+		s.AppState.State != v1beta2.ApplicationStateSubmissionFailed:
+		return c
+	case s.AppState.State == v1beta2.ApplicationStateSubmissionFailed || s.ExecutionAttempts == 0:
+		c.Reason, c.Message = lifecycle.ReasonSubmissionRefused, strings.TrimPrefix(c.Message, submissionPrefix)
+	default:
+		c.Reason = lifecycle.ReasonDriverFailed
+	}
+	if c.Message == "" {
+		c.Message = "no reason was recorded"
+	}
+	return c
+}
+
 // Project returns the status for an outcome. Conditions keep the time of their last transition; now is that of those
 // that change.
-func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, submissionID string, now time.Time) v1beta2.SparkApplicationStatus {
+func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.Time) v1beta2.SparkApplicationStatus {
 	s := *old.DeepCopy()
 	r := o.Record
 	s.AppState = v1beta2.ApplicationState{State: states[r.State], ErrorMessage: errorMessage(r)}
@@ -118,10 +159,7 @@ func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, submissio
 	s.LastSubmissionAttemptTime, s.TerminationTime = seconds(r.SubmittedAt), seconds(r.TerminatedAt)
 	s.SparkApplicationID = r.SparkAppID
 	s.DriverInfo.PodName = r.DriverName
-	s.SubmissionID = ""
-	if r.Submissions > 0 {
-		s.SubmissionID = submissionID
-	}
+	s.SubmissionID = r.SubmissionID
 	s.ExecutorState = nil
 	for name, state := range r.Executors {
 		if s.ExecutorState == nil {

@@ -67,7 +67,7 @@ func TestProjectStates(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Project(&v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: lifecycle.Record{State: tc.state, Cause: tc.cause}}, "s", now).AppState
+			got := Project(&v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: lifecycle.Record{State: tc.state, Cause: tc.cause}}, now).AppState
 			if want := (v1beta2.ApplicationState{State: tc.want, ErrorMessage: tc.message}); got != want {
 				t.Errorf("%s: %+v, want %+v", tc.reason, got, want)
 			}
@@ -81,13 +81,13 @@ func TestProjectStates(t *testing.T) {
 func TestProjectFields(t *testing.T) {
 	r := lifecycle.Record{
 		State: lifecycle.Running, Generation: 4, Attempt: 1, Submissions: 2, Executions: 1,
-		SubmittedAt: now.Add(123 * time.Millisecond), TerminatedAt: now.Add(time.Minute), SparkAppID: "spark-1", DriverName: "pi-driver",
+		SubmittedAt: now.Add(123 * time.Millisecond), TerminatedAt: now.Add(time.Minute), SparkAppID: "spark-1", SubmissionID: "uuid", DriverName: "pi-driver",
 		Executors: map[string]lifecycle.ExecutorState{
 			"e-1": lifecycle.ExecutorPending, "e-2": lifecycle.ExecutorRunning, "e-3": lifecycle.ExecutorSucceeded, "e-4": lifecycle.ExecutorFailed, "e-5": lifecycle.ExecutorLost,
 		},
 	}
 	old := v1beta2.SparkApplicationStatus{DriverInfo: v1beta2.DriverInfo{WebUIServiceName: "pi-ui-svc"}}
-	got := Project(&old, lifecycle.Outcome{Record: r}, "uuid", now)
+	got := Project(&old, lifecycle.Outcome{Record: r}, now)
 	want := v1beta2.SparkApplicationStatus{
 		AppState: v1beta2.ApplicationState{State: "RUNNING"}, ObservedGeneration: 4, SubmissionAttempts: 2, ExecutionAttempts: 1,
 		LastSubmissionAttemptTime: metav1.NewTime(now), TerminationTime: metav1.NewTime(now.Add(time.Minute)),
@@ -103,15 +103,15 @@ func TestProjectFields(t *testing.T) {
 // Before a driver was asked for there is no submission that an id could mean.
 func TestNoSubmissionIDBeforeTheFirstSubmission(t *testing.T) {
 	old := v1beta2.SparkApplicationStatus{SubmissionID: "stale"}
-	if got := Project(&old, lifecycle.Outcome{Record: lifecycle.Record{State: lifecycle.Queued}}, "uuid", now).SubmissionID; got != "" {
+	if got := Project(&old, lifecycle.Outcome{Record: lifecycle.Record{State: lifecycle.Queued}}, now).SubmissionID; got != "" {
 		t.Errorf("submission id %q without a submission", got)
 	}
 }
 
 func TestProjectDoesNotChangeTheOldStatus(t *testing.T) {
-	old := Project(&v1beta2.SparkApplicationStatus{}, settled(lifecycle.Record{State: lifecycle.Running, Executions: 1, Executors: map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorRunning}}), "s", now)
+	old := Project(&v1beta2.SparkApplicationStatus{}, settled(lifecycle.Record{State: lifecycle.Running, Executions: 1, Executors: map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorRunning}}), now)
 	before := *old.DeepCopy()
-	Project(&old, settled(lifecycle.Record{State: lifecycle.Succeeded, Executions: 1, Executors: map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorSucceeded}}), "s", now.Add(time.Hour))
+	Project(&old, settled(lifecycle.Record{State: lifecycle.Succeeded, Executions: 1, Executors: map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorSucceeded}}), now.Add(time.Hour))
 	if diff := cmp.Diff(before, old); diff != "" {
 		t.Errorf("the old status was changed (-before +after):\n%s", diff)
 	}
@@ -140,7 +140,7 @@ func TestTransitionTimesMoveWithTheirCondition(t *testing.T) {
 	}
 	for i, step := range steps {
 		before := status
-		status = stored(t, Project(&before, settled(lifecycle.Record{State: step.state, Submissions: 1, Executions: 1, Generation: int64(i)}), "s", at(i)))
+		status = stored(t, Project(&before, settled(lifecycle.Record{State: step.state, Submissions: 1, Executions: 1, Generation: int64(i)}), at(i)))
 		var moved []string
 		for _, c := range status.Conditions {
 			old := meta.FindStatusCondition(before.Conditions, c.Type)
@@ -166,8 +166,8 @@ func TestNewSentenceKeepsTransitionTime(t *testing.T) {
 	waiting := func(message string) lifecycle.Outcome {
 		return settled(lifecycle.Record{State: lifecycle.Queued, Cause: lifecycle.Cause{Reason: "Wait", Message: message}})
 	}
-	first := Project(&v1beta2.SparkApplicationStatus{}, waiting("3 ahead"), "s", now)
-	second := Project(&first, waiting("2 ahead"), "s", now.Add(time.Hour))
+	first := Project(&v1beta2.SparkApplicationStatus{}, waiting("3 ahead"), now)
+	second := Project(&first, waiting("2 ahead"), now.Add(time.Hour))
 	for _, c := range second.Conditions {
 		if !c.LastTransitionTime.Time.Equal(now) {
 			t.Errorf("%s moved with its sentence", c.Type)
@@ -183,10 +183,20 @@ func TestNewSentenceKeepsTransitionTime(t *testing.T) {
 func TestProjectIsStable(t *testing.T) {
 	for _, r := range producedRecords() {
 		o := settled(r)
-		once := stored(t, Project(&v1beta2.SparkApplicationStatus{}, o, "s", now.Add(999*time.Millisecond)))
-		again := Project(&once, o, "s", now.Add(time.Hour))
+		once := stored(t, Project(&v1beta2.SparkApplicationStatus{}, o, now.Add(999*time.Millisecond)))
+		again := Project(&once, o, now.Add(time.Hour))
 		if diff := cmp.Diff(once, stored(t, again)); diff != "" {
 			t.Fatalf("%s: a second projection differs (-first +second):\n%s", r.State, diff)
 		}
+	}
+}
+
+// An executor that is in the record no more (the sample is bounded) is in the status no more.
+func TestProjectDropsExecutors(t *testing.T) {
+	old := v1beta2.SparkApplicationStatus{ExecutorState: map[string]v1beta2.ExecutorState{"e-1": "COMPLETED", "e-2": "RUNNING"}}
+	record := lifecycle.Record{State: lifecycle.Running, Executors: map[string]lifecycle.ExecutorState{"e-2": lifecycle.ExecutorFailed}}
+	got := Project(&old, lifecycle.Outcome{Record: record}, now).ExecutorState
+	if diff := cmp.Diff(map[string]v1beta2.ExecutorState{"e-2": "FAILED"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

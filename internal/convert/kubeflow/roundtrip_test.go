@@ -119,9 +119,9 @@ func TestRecordRoundTrip(t *testing.T) {
 	states := map[lifecycle.State]int{}
 	explore(func(from lifecycle.Record, o lifecycle.Outcome) {
 		states[o.Record.State]++
-		before := stored(t, Project(&v1beta2.SparkApplicationStatus{}, settled(from), "s", now))
+		before := stored(t, Project(&v1beta2.SparkApplicationStatus{}, settled(from), now))
 		for name, old := range map[string]v1beta2.SparkApplicationStatus{"over nothing": {}, "over the status before": before} {
-			status := stored(t, Project(&old, o, "s", now))
+			status := stored(t, Project(&old, o, now))
 			if diff := cmp.Diff(o.Record, RecordOf(&status), same); diff != "" {
 				t.Fatalf("%s -> %s, %s: written (-) and read (+) differ:\n%s", from.State, o.Record.State, name, diff)
 			}
@@ -166,7 +166,7 @@ func TestRecordRoundTripByState(t *testing.T) {
 			r := ran
 			set(&r)
 			r.State = state
-			status := stored(t, Project(&v1beta2.SparkApplicationStatus{}, settled(r), "s", now))
+			status := stored(t, Project(&v1beta2.SparkApplicationStatus{}, settled(r), now))
 			if diff := cmp.Diff(r, RecordOf(&status), same); diff != "" {
 				t.Errorf("written (-) and read (+) differ:\n%s", diff)
 			}

@@ -1,0 +1,78 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package actuate
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// createResource takes "could not look" for "there is no driver": Service and ConfigMap are replaced under a live one.
+func TestDoubtAboutTheDriverReplacesItsResources(t *testing.T) {
+	s := newServer()
+	if got := s.writer().Submit(t.Context(), owner, submission("running")); got.Class != lifecycle.ClassDone {
+		t.Fatal(got)
+	}
+	before := len(s.log)
+	w := s.writer()
+	look := w.Existing
+	w.Existing = func(ctx context.Context, obj client.Object) (client.Object, error) {
+		if _, isPod := obj.(*corev1.Pod); isPod {
+			return nil, apierrors.NewTimeoutError("slow", 1)
+		}
+		return look(ctx, obj)
+	}
+	got := w.Submit(t.Context(), owner, submission("edited"))
+	if len(s.log) != before || s.content(t) != "running" {
+		t.Errorf("result %+v, but a live driver lost its resources: %v", got, s.log[before:])
+	}
+}
+
+// The same with a driver of an earlier attempt that is still going: everything is deleted and created on each try.
+func TestFormerDriverCausesWritesForNothing(t *testing.T) {
+	s := newServer(belongsTo(&corev1.Pod{ObjectMeta: meta("pi-driver")}, "app", "s-0"))
+	s.writer().Submit(t.Context(), owner, submission("a=b"))
+	before := len(s.log)
+	s.writer().Submit(t.Context(), owner, submission("a=b"))
+	if n := len(s.log) - before; n != 0 {
+		t.Errorf("%d writes that change nothing: %v", n, s.log[before:])
+	}
+}
+
+// A quota is checked before the name: what an earlier try left is not seen and stays.
+func TestLeftoverStaysWhenALaterTryIsRefused(t *testing.T) {
+	s := newServer()
+	s.refuse = refusing(errors.New("connection refused"))
+	s.writer().Submit(t.Context(), owner, submission("a=b"))
+	s.refuse = func(client.Object) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "x", errors.New("exceeded quota: team"))
+	}
+	if got := s.writer().Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassQuota {
+		t.Fatal(got)
+	}
+	if left := s.inventory(t); len(left) != 0 {
+		t.Errorf("a submission that does not get its driver leaves nothing behind, but there is %v", left)
+	}
+}

@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+const incumbentsID = "6e2e3f1c-0000-4000-8000-000000000001"
+
+// takenOver is an application with the status that the Kubeflow operator left.
+func takenOver(state v1beta2.ApplicationStateType, runs int32) *v1beta2.SparkApplication {
+	o := pi()
+	o.Status = v1beta2.SparkApplicationStatus{
+		AppState: v1beta2.ApplicationState{State: state}, SubmissionID: incumbentsID, SparkApplicationID: "spark-abc",
+		SubmissionAttempts: 1, ExecutionAttempts: runs, LastSubmissionAttemptTime: metav1.NewTime(start.Add(-time.Hour)),
+		DriverInfo: v1beta2.DriverInfo{PodName: "pi-driver"},
+	}
+	return o
+}
+
+// incumbentsDriver is a healthy driver of the Kubeflow operator: its owner is the application, its submission id a random
+// UUID that stands in status.submissionID.
+func incumbentsDriver() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "jobs", Name: "pi-driver", UID: "theirs",
+			Labels:          map[string]string{lifecycle.LabelApp: "pi", lifecycle.LabelLaunchedBy: "true", lifecycle.LabelSubmission: incumbentsID, "spark-role": "driver"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: pi().UID, Controller: new(true)}},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "spark-kubernetes-driver", State: running()}}},
+	}
+}
+
+// A running application of the incumbent keeps running when Firesteel takes over.
+func TestTakeOverOfARunningApplication(t *testing.T) {
+	for _, state := range []v1beta2.ApplicationStateType{"SUBMITTED", "RUNNING", "UNKNOWN"} {
+		w := newWorld(t, takenOver(state, 1), incumbentsDriver())
+		for range 3 {
+			w.reconcile()
+		}
+		if got := w.app().Status; got.AppState.State != "RUNNING" {
+			t.Errorf("%s: a healthy driver is declared lost: %+v", state, got.AppState)
+		}
+		if got := w.app().Status.SubmissionID; got != incumbentsID {
+			t.Errorf("%s: status.submissionID became %s; its pods carry %s", state, got, incumbentsID)
+		}
+	}
+}
+
+// A suspended application of the incumbent stays suspended.
+func TestTakeOverOfASuspendedApplication(t *testing.T) {
+	for _, state := range []v1beta2.ApplicationStateType{"SUSPENDED", "SUSPENDING", "PENDING_RERUN", "INVALIDATING", "RESUMING"} {
+		o := takenOver(state, 1)
+		o.Spec.Suspend = new(true)
+		w := newWorld(t, o)
+		for range 4 {
+			w.reconcile()
+		}
+		if got := w.app().Status.AppState; got.State == "FAILED" || got.State == "FAILING" {
+			t.Errorf("%s with spec.suspend became %+v", state, got)
+		}
+	}
+}
+
+// An application that had failed for good before Firesteel was installed is not run now.
+func TestTakeOverDoesNotResurrectFailures(t *testing.T) {
+	o := takenOver("FAILED", 0)
+	o.Status.AppState.ErrorMessage = "failed to submit spark application: timeout"
+	w := newWorld(t, o)
+	for range 3 {
+		w.reconcile()
+	}
+	if n := len(w.drivers()); n != 0 || w.state() != "FAILED" {
+		t.Errorf("state %q with %d drivers: nobody edited the spec", w.state(), n)
+	}
+}
+
+// The CRD demands a reason in every condition (minLength 1), so the API server refuses this status for ever.
+func TestTakeOverConditionsHaveReasons(t *testing.T) {
+	for _, state := range []v1beta2.ApplicationStateType{"FAILED", "FAILING", "COMPLETED", "SUCCEEDING"} {
+		w := newWorld(t, takenOver(state, 1))
+		for range 2 {
+			w.reconcile()
+		}
+		for _, c := range w.app().Status.Conditions {
+			if c.Reason == "" {
+				t.Errorf("%s: condition %s=%s has no reason", state, c.Type, c.Status)
+			}
+		}
+	}
+}
+
+// Two live drivers: the first was created just before a crash, then the user renamed the driver.
+func TestRenamedDriverAfterACrash(t *testing.T) {
+	w := newWorld(t, pi())
+	w.patchFails = errCrash{}
+	_, _ = w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+	w.patchFails = nil
+	w.restart()
+	w.kubelet(corev1.PodRunning, running())
+	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Driver.PodName = new("renamed") })
+	w.reconcile()
+	var names []string
+	for _, d := range w.drivers() {
+		names = append(names, d.Name)
+	}
+	if len(names) != 1 {
+		t.Errorf("live drivers of one application: %s", strings.Join(names, ", "))
+	}
+	if w.writes["delete *v1.ConfigMap"] != 0 || w.writes["delete *v1.Service"] != 0 {
+		t.Errorf("Service and ConfigMap of a live driver were deleted: %v", w.writes)
+	}
+}
+
+type errCrash struct{}
+
+func (errCrash) Error() string { return "the operator is dead" }

@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+)
+
+// A foreign ConfigMap or Service has the name: the sentence blames a pod that does not exist.
+func TestNameTakenSentenceNamesTheObject(t *testing.T) {
+	p := Plan{Record: Record{Attempt: 1}, Driver: absent, Gate: admit, Actions: []Action{{Kind: Submit}}}
+	said := "ConfigMap spark-drv-1-conf-map exists already and does not belong to this application; delete or rename it"
+	o := Settle(p, []Result{{Kind: Submit, Class: ClassNameTaken, Message: said}}, Env{Now: later})
+	if got := o.Record.Cause.Message; !strings.Contains(got, "ConfigMap spark-drv-1-conf-map") {
+		t.Errorf("the sentence tells people to delete what does not exist: %q", got)
+	}
+}
+
+// A driver deletion that is refused is neither repeated nor reported.
+func TestRefusedDeletionIsRepeated(t *testing.T) {
+	rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1}
+	p := Decide(Application{Generation: 1, Deleting: true}, rec, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
+	for _, class := range []Class{ClassOperatorForbidden, ClassRefused, ClassTerminating} {
+		o := Settle(p, []Result{{Kind: DeleteDriver, Class: class, Message: "no"}}, Env{Now: later})
+		if o.Err == nil && o.Requeue == 0 {
+			t.Errorf("%s: the driver lives on, and nothing will try again or say so", class)
+		}
+	}
+}
+
+func TestDeletionInDoubtHasATimer(t *testing.T) {
+	rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1}
+	p := Decide(Application{Generation: 1, Deleting: true}, rec, Observation{Driver: Driver{Presence: Unknown, Name: "pi-driver"}}, Gate{}, Env{Now: later})
+	if p.Requeue == 0 {
+		t.Error("the driver was not seen because the API server is in trouble, and nobody will look again")
+	}
+}
+
+// Lost executors are not "ended", so hundreds of them push those that run out of the sample.
+func TestLostExecutorsPushOutRunningOnes(t *testing.T) {
+	running := numbered(1, 10, ExecutorRunning)
+	rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1, Executors: numbered(11, 400, ExecutorRunning)}
+	p := Decide(Application{Generation: 1}, rec, Observation{Driver: driver(Current, DriverRunning), Executors: running}, Gate{}, Env{Now: later})
+	for name := range running {
+		if p.Record.Executors[name] != ExecutorRunning {
+			t.Fatalf("executor %s runs, but the status does not show it: of %d recorded executors all are lost ones", name, len(p.Record.Executors))
+		}
+	}
+}
+
+// events.k8s.io allows 1024 bytes of note; client-go does not cut, the API server refuses the event.
+func TestEventsFitTheAPI(t *testing.T) {
+	long := strings.Repeat("x", 4096) // a termination message may be that long
+	from := Record{State: Failing, DriverName: "pi-driver", Cause: Cause{ReasonDriverFailed, long}}
+	to := from
+	to.State = Failed
+	for _, e := range Events("pi", from, to) {
+		if len(e.Message) > 1024 {
+			t.Errorf("%s has a message of %d bytes: the API server takes 1024", e.Reason, len(e.Message))
+		}
+	}
+}
+
+// A driver that is recognised after a crash while it already runs was submitted, too.
+func TestRecognisedDriverTellsItsSubmission(t *testing.T) {
+	p := Decide(Application{Generation: 1}, Record{}, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
+	to := Settle(p, nil, Env{Now: later}).Record
+	var told []string
+	for _, e := range Events("pi", Record{}, to) {
+		told = append(told, e.Reason)
+	}
+	if !strings.Contains(strings.Join(told, " "), "SparkApplicationSubmitted") {
+		t.Errorf("told %v: whoever waits for SparkApplicationSubmitted waits for ever", told)
+	}
+}
+
+// A policy's refusal that happens to use two words of RBAC's sentence is taken for missing rights of the operator.
+func TestWebhookRefusalIsNotRBAC(t *testing.T) {
+	err := forbidden(`admission webhook "policy.example" denied the request: containers cannot use the resource nvidia.com/gpu here`)
+	err2 := forbidden(`admission webhook "policy.example" denied the request: pods cannot ask for the resource type gpu`)
+	for _, e := range []error{err, err2} {
+		if got := Classify(Submit, e); got != ClassRefused {
+			t.Errorf("%v: %s, want Refused", e, got)
+		}
+	}
+}
