@@ -29,7 +29,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// createResource takes "could not look" for "there is no driver": Service and ConfigMap are replaced under a live one.
+// "Could not look" is not "there is no driver": Service and ConfigMap are not replaced under a live one.
 func TestDoubtAboutTheDriverReplacesItsResources(t *testing.T) {
 	s := newServer()
 	if got := s.writer().Submit(t.Context(), owner, submission("running")); got.Class != lifecycle.ClassDone {
@@ -50,7 +50,7 @@ func TestDoubtAboutTheDriverReplacesItsResources(t *testing.T) {
 	}
 }
 
-// The same with a driver of an earlier attempt that is still going: everything is deleted and created on each try.
+// While a driver of an earlier attempt is still going, another try writes nothing.
 func TestFormerDriverCausesWritesForNothing(t *testing.T) {
 	s := newServer(belongsTo(&corev1.Pod{ObjectMeta: meta("pi-driver")}, "app", "s-0"))
 	s.writer().Submit(t.Context(), owner, submission("a=b"))
@@ -61,7 +61,7 @@ func TestFormerDriverCausesWritesForNothing(t *testing.T) {
 	}
 }
 
-// A quota is checked before the name: what an earlier try left is not seen and stays.
+// A quota is checked before the name, so what an earlier try left does not meet AlreadyExists; it goes all the same.
 func TestLeftoverStaysWhenALaterTryIsRefused(t *testing.T) {
 	s := newServer()
 	s.refuse = refusing(errors.New("connection refused"))

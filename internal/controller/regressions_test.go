@@ -99,7 +99,7 @@ func TestTakeOverDoesNotResurrectFailures(t *testing.T) {
 	}
 }
 
-// The CRD demands a reason in every condition (minLength 1), so the API server refuses this status for ever.
+// The CRD demands a reason in every condition (minLength 1): a status without one would be refused for ever.
 func TestTakeOverConditionsHaveReasons(t *testing.T) {
 	for _, state := range []v1beta2.ApplicationStateType{"FAILED", "FAILING", "COMPLETED", "SUCCEEDING"} {
 		w := newWorld(t, takenOver(state, 1))
@@ -114,7 +114,7 @@ func TestTakeOverConditionsHaveReasons(t *testing.T) {
 	}
 }
 
-// Two live drivers: the first was created just before a crash, then the user renamed the driver.
+// Never two live drivers: the first was created just before a crash, then the user renamed the driver.
 func TestRenamedDriverAfterACrash(t *testing.T) {
 	w := newWorld(t, pi())
 	w.patchFails = errCrash{}

@@ -21,7 +21,7 @@ import (
 	"testing"
 )
 
-// A foreign ConfigMap or Service has the name: the sentence blames a pod that does not exist.
+// When a foreign ConfigMap or Service has the name, the sentence names that, not a pod.
 func TestNameTakenSentenceNamesTheObject(t *testing.T) {
 	p := Plan{Record: Record{Attempt: 1}, Driver: absent, Gate: admit, Actions: []Action{{Kind: Submit}}}
 	said := "ConfigMap spark-drv-1-conf-map exists already and does not belong to this application; delete or rename it"
@@ -31,7 +31,7 @@ func TestNameTakenSentenceNamesTheObject(t *testing.T) {
 	}
 }
 
-// A driver deletion that is refused is neither repeated nor reported.
+// A driver deletion that is refused is reported and repeated.
 func TestRefusedDeletionIsRepeated(t *testing.T) {
 	rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1}
 	p := Decide(Application{Generation: 1, Deleting: true}, rec, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
@@ -51,7 +51,7 @@ func TestDeletionInDoubtHasATimer(t *testing.T) {
 	}
 }
 
-// Lost executors are not "ended", so hundreds of them push those that run out of the sample.
+// Hundreds of lost executors do not push those that run out of the sample.
 func TestLostExecutorsPushOutRunningOnes(t *testing.T) {
 	running := numbered(1, 10, ExecutorRunning)
 	rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1, Executors: numbered(11, 400, ExecutorRunning)}
@@ -89,7 +89,7 @@ func TestRecognisedDriverTellsItsSubmission(t *testing.T) {
 	}
 }
 
-// A policy's refusal that happens to use two words of RBAC's sentence is taken for missing rights of the operator.
+// A policy's refusal that happens to use two words of RBAC's sentence is not taken for missing rights of the operator.
 func TestWebhookRefusalIsNotRBAC(t *testing.T) {
 	err := forbidden(`admission webhook "policy.example" denied the request: containers cannot use the resource nvidia.com/gpu here`)
 	err2 := forbidden(`admission webhook "policy.example" denied the request: pods cannot ask for the resource type gpu`)

@@ -25,7 +25,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// "The application given is not changed" - but the decoration shares its maps and slices.
+// The application given is not changed: the decoration shares none of its maps and slices.
 func TestDecorateSharesMaps(t *testing.T) {
 	fresh := func() spark.Application {
 		return spark.Application{Driver: spark.Role{Overlay: spark.PodOverlay{

@@ -23,7 +23,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// The status' conditions take 32768 characters; spark.ConfError.Error shortens values, Explain does not.
+// The status' conditions take 32768 characters, so values are shortened.
 func TestExplainShortensValues(t *testing.T) {
 	app := pi()
 	app.Conf[spark.ConfDriverMemory] = strings.Repeat("9", 40000)
