@@ -29,7 +29,8 @@ assets() {
 }
 
 start_node() {
-  trap 'hack/cluster/cluster.sh down' EXIT
+  # silent when all is well: the last words belong to the test runner
+  trap 'text=$(hack/cluster/cluster.sh down 2>&1) || { echo "$text" >&2; exit 1; }' EXIT
   hack/cluster/cluster.sh up
   hack/cluster/cluster.sh load-image "$(hack/image/build.sh spark)"
   hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator)"
