@@ -77,7 +77,7 @@ func TestEventsOverTheDomain(t *testing.T) {
 		to := Settle(p, results, Env{Now: later}).Record
 		all := Events("pi", rec, to)
 		told += len(all)
-		if len(all) > 1 && !(len(all) == 2 && all[0].Reason == "SparkApplicationSubmitted") {
+		if len(all) > 2 || len(all) == 2 && all[0].Reason != "SparkApplicationSubmitted" {
 			t.Errorf("%s: %d events for one reconcile", name, len(all))
 		}
 		for _, e := range all {
