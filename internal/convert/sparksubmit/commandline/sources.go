@@ -83,7 +83,7 @@ func (c Command) Configuration(m Machine, major int) (map[string]string, error) 
 			merged[key] = value
 		}
 	}
-	for _, file := range c.propertiesFiles(m, major) {
+	for _, file := range c.PropertiesFiles(m, major) {
 		content, ok := m.File(file)
 		if !ok && file == c.PropertiesFile {
 			return nil, fmt.Errorf("--properties-file: %s: no such file", file)
@@ -99,8 +99,8 @@ func (c Command) Configuration(m Machine, major int) (map[string]string, error) 
 	return merged, nil
 }
 
-// propertiesFiles are the files to read, in order.
-func (c Command) propertiesFiles(m Machine, major int) []string {
+// PropertiesFiles are the files to read, in order.
+func (c Command) PropertiesFiles(m Machine, major int) []string {
 	var files []string
 	if c.PropertiesFile == "" || c.LoadDefaults && major >= 4 {
 		if dir := m.ConfDir(); dir != "" {
