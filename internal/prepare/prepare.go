@@ -56,12 +56,8 @@ type Candidate struct {
 // Examine checks a request. Without a candidate the answer is final: the specification cannot run, or its scheduler is
 // not known.
 func Examine(r Request, registry *scheduler.Registry) (*Candidate, Prepared) {
-	problems := r.Problems
-	if len(problems) == 0 { // a model that is incomplete would be blamed for what it left out
-		problems = validation.Check(r.App)
-	}
-	if message := explain(r.App, problems); message != "" {
-		return nil, rejected(message)
+	if sentences := Objections(r); len(sentences) > 0 {
+		return nil, rejected(strings.Join(sentences, "; "))
 	}
 	profile, err := spark.ProfileFor(r.App.SparkVersion)
 	if err != nil {
@@ -95,12 +91,17 @@ func (c *Candidate) Prepare(snapshot scheduler.Snapshot) Prepared {
 	return Prepared{Gate: gate, Submission: submission}
 }
 
-func explain(app spark.Application, problems []*spark.ConfError) string {
+// Objections are what the checks say against a request, a sentence each.
+func Objections(r Request) []string {
+	problems := r.Problems
+	if len(problems) == 0 { // a model that is incomplete would be blamed for what it left out
+		problems = validation.Check(r.App)
+	}
 	sentences := make([]string, 0, len(problems))
 	for _, p := range problems {
-		sentences = append(sentences, validation.Explain(app, p))
+		sentences = append(sentences, validation.Explain(r.App, p))
 	}
-	return strings.Join(sentences, "; ")
+	return sentences
 }
 
 func rejected(message string) Prepared {

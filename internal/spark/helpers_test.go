@@ -105,14 +105,14 @@ func sparkContainerOf(tb testing.TB, pod *corev1.Pod, name string) *corev1.Conta
 }
 
 // resourceOf returns the first object of type T whose name ends with suffix.
-func resourceOf[T Object](t testing.TB, s Submission, suffix string) T {
-	t.Helper()
+func resourceOf[T Object](tb testing.TB, s Submission, suffix string) T {
+	tb.Helper()
 	for _, object := range s.Resources {
 		name := object.GetName()
 		if typed, ok := object.(T); ok && len(name) >= len(suffix) && name[len(name)-len(suffix):] == suffix {
 			return typed
 		}
 	}
-	t.Fatalf("no %T with a name that ends with %q", *new(T), suffix)
+	tb.Fatalf("no %T with a name that ends with %q", *new(T), suffix)
 	return *new(T)
 }
