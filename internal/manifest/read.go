@@ -23,6 +23,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -146,7 +147,8 @@ func (d *Document) decode(text []byte) error {
 		err = json.Unmarshal(content, &typed{})
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		d.add(wrong.Field, fmt.Sprintf("%s: a %s cannot stand here; it must be of the type %s", wrong.Field, wrong.Value, wrong.Type))
+		field := embedded.ReplaceAllString(wrong.Field, "")
+		d.add(field, fmt.Sprintf("%s: a %s cannot stand here; write %s", field, wrong.Value, inWords(wrong.Type.Kind())))
 	} else if err != nil {
 		d.add("", err.Error())
 	}
@@ -156,6 +158,25 @@ func (d *Document) decode(text []byte) error {
 	// The operator's own decoder contains what is malformed.
 	d.Application = &v1beta2.SparkApplication{}
 	return json.Unmarshal(content, d.Application)
+}
+
+// embedded are the names of Go's embedded structs, which have no name in a manifest.
+var embedded = regexp.MustCompile(`\.[A-Z][A-Za-z]*`)
+
+// inWords says what a value of a Go type looks like in a manifest.
+func inWords(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "a map"
+	default:
+		return "a text, in quotes if it looks like a number"
+	}
 }
 
 // unknownField is how the decoder names a field that the type does not have.

@@ -73,7 +73,8 @@ func validate(d *manifest.Document, c Cluster, registry *scheduler.Registry) []F
 		findings = append(findings, Finding{problem.Line, Error, problem.Message})
 	}
 	if d.Name == "" {
-		findings = append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; an application needs a name"})
+		// Everything that the operator creates is called after the application.
+		return append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; an application needs a name"})
 	}
 	if d.Application.MalformedSpec != "" && len(findings) > 0 {
 		return findings // the operator would say the same in other words

@@ -71,7 +71,7 @@ func Convert(in Input) (v1beta2.SparkApplication, []Finding, error) {
 	c := &converter{machine: in.Machine, app: &v1beta2.SparkApplication{}}
 	steps := []func() error{
 		func() error { return c.read(in) },
-		c.checkTarget, c.resolveVariables, c.metadata, c.hadoopConfDir, c.files, c.templates,
+		c.resolveVariables, c.metadata, c.hadoopConfDir, c.files, c.templates,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -149,6 +149,9 @@ func (c *converter) read(in Input) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkTarget(conf); err != nil {
+		return err
+	}
 	version := in.SparkVersion
 	for _, key := range []string{spark.ConfDriverImage, spark.ConfImage} {
 		if match := tagVersion.FindStringSubmatch(conf[key]); match != nil && version == "" {
@@ -171,6 +174,8 @@ func (c *converter) read(in Input) error {
 	if c.conf, err = command.Configuration(in.Machine, major); err != nil {
 		return err
 	}
+	delete(c.conf, spark.ConfMaster)
+	delete(c.conf, spark.ConfDeployMode)
 	for _, flag := range command.Ignored {
 		c.note(flag, "without effect on Kubernetes, with spark-submit as well")
 	}
@@ -183,9 +188,9 @@ func (c *converter) read(in Input) error {
 	return nil
 }
 
-// checkTarget takes what says where spark-submit submits to.
-func (c *converter) checkTarget() error {
-	master, _ := c.take(spark.ConfMaster)
+// checkTarget looks at where spark-submit would submit to. The manifest does not say it: it goes where it is applied.
+func (c *converter) checkTarget(conf map[string]string) error {
+	master := conf[spark.ConfMaster]
 	address, ok := strings.CutPrefix(master, "k8s://")
 	if !ok {
 		return fmt.Errorf("--master: %q: not Kubernetes; it must start with \"k8s://\"", master)
@@ -193,7 +198,7 @@ func (c *converter) checkTarget() error {
 	if scheme, _, found := strings.Cut(address, "://"); found && !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
 		return fmt.Errorf("--master: %q: the API server is reached by https or http only", master)
 	}
-	switch mode, _ := c.take(spark.ConfDeployMode); mode {
+	switch mode := conf[spark.ConfDeployMode]; mode {
 	case "cluster":
 	case "client", "":
 		c.note("--deploy-mode", "the driver ran on the submitting machine; the operator runs it in a pod (cluster)")

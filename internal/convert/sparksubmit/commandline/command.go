@@ -60,16 +60,6 @@ var flagProperties = map[string]string{
 // withoutEffect are the flags that mean nothing on Kubernetes, and whether they have a value.
 var withoutEffect = map[string]bool{"--total-executor-cores": true, "--queue": true, "--supervise": false}
 
-// FlagOf returns the flag that sets a property, "" if there is none.
-func FlagOf(property string) string {
-	for flag, key := range flagProperties {
-		if key == property {
-			return flag
-		}
-	}
-	return ""
-}
-
 // Parse reads the arguments as spark-submit's launcher and its argument parser do together. The first text that is no
 // flag is the main file, and everything after it belongs to the application.
 func Parse(argv []string) (Command, error) {
