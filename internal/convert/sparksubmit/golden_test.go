@@ -18,6 +18,7 @@ package sparksubmit_test
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -266,4 +267,25 @@ func (r *run) difference(t *testing.T) string {
 		}
 	}
 	return ""
+}
+
+// Users read why objects differ; the list must be the one that the comparison uses.
+func TestRulesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/from-spark-submit.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, rule := range rules {
+		if row := "| `" + rule.id + "` | " + rule.reason + " |\n"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/from-spark-submit.md lacks the row\n%s", row)
+		}
+		if seen[rule.id] {
+			t.Errorf("two rules are called %s", rule.id)
+		}
+		seen[rule.id] = true
+	}
+	if rows := strings.Count(string(page), "\n| `"); rows != len(rules) {
+		t.Errorf("docs/from-spark-submit.md has %d rules, the comparison %d", rows, len(rules))
+	}
 }

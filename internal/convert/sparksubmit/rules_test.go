@@ -79,7 +79,7 @@ var everywhere = map[string]bool{
 
 var rules = []rule{
 	{"operator-labels", "the operator finds its pods by three labels, which the driver hands on to its executors", operatorLabels},
-	{"driver-name", "tools look for <application>-driver, on every attempt", driverName},
+	{"driver-name", "tools look for the application's name with -driver, on every attempt", driverName},
 	{"master", "spark-submit ran outside of the cluster; the operator does not", func(r *run) bool {
 		return r.swap(spark.ConfMaster, r.wanted(spark.ConfMaster), "k8s://https://kubernetes.default.svc:443")
 	}},

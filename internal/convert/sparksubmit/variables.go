@@ -26,8 +26,8 @@ import (
 // reference matches ${key} and ${prefix:name}.
 var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?(\S+?)\}`)
 
-// maxDepth ends references that refer to themselves.
-const maxDepth = 20
+// References that refer to themselves end at this depth, and at this length.
+const maxDepth, maxLength = 20, 4096
 
 // expand resolves the references of a text to variables and other properties. What is unknown stays as it is.
 func expand(text string, conf, env map[string]string) string {
@@ -46,7 +46,7 @@ func expand(text string, conf, env map[string]string) string {
 			}
 			return value
 		})
-		if next == text {
+		if next == text || len(next) > maxLength {
 			break
 		}
 		text = next
