@@ -17,6 +17,7 @@ limitations under the License.
 package offline
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -137,7 +138,7 @@ func TestRenderRefuses(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := Render(pi(t, tc.more), Cluster{}, registry(t))
-			refusal, ok := err.(*Refusal)
+			refusal, ok := errors.AsType[*Refusal](err)
 			if !ok || !strings.Contains(err.Error(), tc.want.Message) || refusal.Waits != tc.want.Waits {
 				t.Errorf("%s: %#v, want %+v", tc.reason, err, tc.want)
 			}

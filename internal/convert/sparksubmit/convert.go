@@ -226,14 +226,24 @@ func (c *converter) metadata() error {
 			appName = c.command.Resource[strings.LastIndexByte(c.command.Resource, '/')+1:]
 		}
 	}
-	c.app.Name = spark.AppNameLabel(appName)
-	if c.app.Name == "" {
-		c.app.Name = "spark"
-	}
+	c.app.Name = objectName(appName)
 	if given && c.app.Name != appName {
 		c.note(spark.ConfAppName, "%q becomes %q: the application is called as its object", appName, c.app.Name)
 	}
 	return nil
+}
+
+// objectName is the name of an application as a DNS label, as Spark spells it in the names of its own objects: a digit at
+// the start becomes an x.
+func objectName(appName string) string {
+	name := spark.AppNameLabel(appName)
+	switch {
+	case name == "":
+		return "spark"
+	case name[0] >= '0' && name[0] <= '9':
+		return "x" + name[1:]
+	}
+	return name
 }
 
 // take returns a property and removes it from what is left.

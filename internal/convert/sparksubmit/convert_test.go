@@ -169,6 +169,7 @@ func TestConvertNames(t *testing.T) {
 	}{
 		"default":   {reason: "the main class", name: "main", namespace: "default"},
 		"given":     {reason: "in the characters of Kubernetes", flags: []string{"--name", "My_App!"}, name: "my-app", namespace: "default"},
+		"digit":     {reason: "a name starts with a letter", flags: []string{"--name", "2024 run"}, name: "x024-run", namespace: "default"},
 		"nothing":   {reason: "no letter and no digit", flags: []string{"--name", "日本"}, name: "spark", namespace: "default"},
 		"long":      {reason: "it is a label, too", flags: []string{"--name", strings.Repeat("a", 70)}, name: strings.Repeat("a", 63), namespace: "default"},
 		"namespace": {reason: "with references", flags: confs("spark.kubernetes.namespace=${spark.x}-${env:Y}-${env:N}", "spark.x=a"), name: "main", namespace: "a-b-${env:N}"},

@@ -21,8 +21,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
 	"github.com/firesteel-dev/firesteel/internal/golden"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -54,13 +52,13 @@ var refusals = []struct {
 	reason string
 	is     func(t *testing.T, r *run, err error) bool
 }{
-	{"the API server would refuse the driver's name", func(_ *testing.T, r *run, err error) bool {
-		name := r.conf[spark.ConfDriverPodName]
-		return strings.HasPrefix(err.Error(), "spec.driver.podName: ") && len(validation.IsDNS1123Subdomain(name)) > 0
-	}},
 	{"the API server would not even decode the driver", func(t *testing.T, r *run, err error) bool {
 		t.Helper()
 		return manifest.FieldOf(err.Error()) != "" && r.undecodable(t)
+	}},
+	{"the API server would refuse the driver or its executors", func(t *testing.T, r *run, err error) bool {
+		t.Helper()
+		return manifest.FieldOf(err.Error()) != "" && r.invalid(t)
 	}},
 }
 
@@ -94,6 +92,7 @@ var rules = []rule{
 		return r.swap(spark.ConfExecutorInstances, nil, "2")
 	}},
 	{"app-name", "the application is called as its object, whose name has the characters that Kubernetes allows", appName},
+	{"digit-name", "an object's name starts with a letter; Spark replaces a digit in the names of its own objects, too", digitName},
 	{"long-name", "an object's name is a label of its pods, so it ends after 63 characters", longName},
 	{"no-name", "an object needs a name, so an application whose name has no letter or digit is called spark", noName},
 	{"references", "variables of the submitting machine are resolved when the manifest is made", references},

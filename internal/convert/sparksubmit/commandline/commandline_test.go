@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 		"no equals":      {reason: "neither key nor value", argv: []string{"--conf", "spark.x"}, err: `--conf: "spark.x": the value is missing`},
 		"no value":       {reason: "the end of the line", argv: []string{"--name"}, err: "--name: the value is missing"},
 		"empty joined":   {reason: "the launcher wants something after =", argv: []string{"--name=", "a"}, err: "--name=: spark-submit has no such flag"},
-		"unknown":        {reason: "a typo", argv: []string{"--nmae", "a"}, err: "--nmae: spark-submit has no such flag"},
+		"unknown":        {reason: "a typo", argv: []string{"--nom", "a"}, err: "--nom: spark-submit has no such flag"},
 		"not submission": {reason: "nothing to convert", argv: []string{"--kill", "a"}, err: ErrNotSubmission.Error()},
 	}
 	for name, tc := range cases {
