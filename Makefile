@@ -4,6 +4,7 @@ SHELL := /usr/bin/env bash -euo pipefail
 
 VERSION ?= dev
 TOOLS := hack/tools/build.sh
+LDFLAGS := -s -w -X github.com/firesteel-dev/firesteel/internal/version.version=$(VERSION)
 
 ##@ Start here
 
@@ -22,8 +23,8 @@ help: ## Show this list
 ##@ Build
 
 .PHONY: build
-build: ## The operator's binary, for this machine, into dist/
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/firesteel-dev/firesteel/internal/version.version=$(VERSION)" -o dist/spark-operator ./cmd/spark-operator
+build: ## The operator and the kubectl plugin, for this machine, into dist/
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o dist/ ./cmd/spark-operator ./cmd/kubectl-spark
 
 .PHONY: image
 image: ## The operator's image as an OCI archive for amd64 and arm64: dist/spark-operator.tar

@@ -27,7 +27,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -47,14 +46,6 @@ type Writer struct {
 type Owner struct {
 	Reference    metav1.OwnerReference
 	SubmissionID string
-}
-
-// OwnerReference makes the application the controller of what is created for it.
-func OwnerReference(app client.Object, apiVersion, kind string) metav1.OwnerReference {
-	return metav1.OwnerReference{
-		APIVersion: apiVersion, Kind: kind, Name: app.GetName(), UID: app.GetUID(),
-		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
-	}
 }
 
 // Submit creates the resources of a submission and then its driver pod. Unless the API server is merely in trouble,
@@ -191,7 +182,7 @@ func (w Writer) delete(ctx context.Context, obj client.Object) error {
 
 func owned(obj client.Object, owner Owner) client.Object {
 	mine := obj.DeepCopyObject().(client.Object)
-	mine.SetOwnerReferences([]metav1.OwnerReference{owner.Reference})
+	lifecycle.Own(mine, owner.Reference)
 	return mine
 }
 

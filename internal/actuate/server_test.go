@@ -170,7 +170,7 @@ var whole = []string{"ConfigMap pi-conf", "pod pi-driver", "service pi-svc"}
 func meta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "jobs", Name: name} }
 
 var owner = Owner{
-	Reference:    OwnerReference(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "app"}}, "sparkoperator.k8s.io/v1beta2", "SparkApplication"),
+	Reference:    lifecycle.OwnerReference(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "app"}}, "sparkoperator.k8s.io/v1beta2", "SparkApplication"),
 	SubmissionID: "s-1",
 }
 

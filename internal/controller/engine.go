@@ -37,6 +37,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/prepare"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -90,14 +91,14 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	var p prepared
+	var p prepare.Prepared
 	if lifecycle.Gated(s.wish(), s.record, observed.Driver) {
 		if p, err = e.prepare(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
-	plan := lifecycle.Decide(s.wish(), s.record, observed, p.gate, s.env)
-	outcome := lifecycle.Settle(plan, e.act(ctx, s, plan, p.submission), s.env)
+	plan := lifecycle.Decide(s.wish(), s.record, observed, p.Gate, s.env)
+	outcome := lifecycle.Settle(plan, e.act(ctx, s, plan, p.Submission), s.env)
 	return e.store(ctx, s, outcome)
 }
 
@@ -151,7 +152,7 @@ func (e *Engine[T]) act(ctx context.Context, s scope[T], plan lifecycle.Plan, su
 		switch action.Kind {
 		case lifecycle.Submit:
 			apiVersion, kind := e.Adapter.Kind()
-			owner := actuate.Owner{Reference: actuate.OwnerReference(s.obj, apiVersion, kind), SubmissionID: s.identity.SubmissionID}
+			owner := actuate.Owner{Reference: lifecycle.OwnerReference(s.obj, apiVersion, kind), SubmissionID: s.identity.SubmissionID}
 			r = e.Writer.Submit(ctx, owner, submission)
 		case lifecycle.DeleteDriver:
 			r = e.Writer.DeleteDriver(ctx, s.app.Namespace, s.driverName(), action.UID)

@@ -20,7 +20,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -31,9 +30,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -51,78 +48,11 @@ func (f frozen) Get(ctx context.Context, k client.ObjectKey, obj client.Object, 
 	return f.Reader.Get(ctx, k, obj, opts...)
 }
 
-func TestGateOf(t *testing.T) {
-	cases := map[string]struct {
-		reason  string
-		verdict scheduler.Verdict
-		want    lifecycle.Verdict
-	}{
-		"Go":       {reason: "it may start", verdict: scheduler.Go, want: lifecycle.Admitted},
-		"Wait":     {reason: "later", verdict: scheduler.Wait, want: lifecycle.Waiting},
-		"NotReady": {reason: "the scheduler may be installed", verdict: scheduler.NotReady, want: lifecycle.Waiting},
-		"Never":    {reason: "not with this spec", verdict: scheduler.Never, want: lifecycle.Rejected},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := gateOf(scheduler.Admission{Verdict: tc.verdict, Reason: "R", Message: "words", RetryAfter: time.Minute})
-			want := lifecycle.Gate{Verdict: tc.want, Cause: lifecycle.Cause{Reason: "R", Message: "words"}, RetryAfter: time.Minute}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestAttemptOf(t *testing.T) {
-	o := pi()
-	o.Labels = map[string]string{"team": "a"}
-	o.Spec.Executor.Instances = new(int32(3))
-	o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: new("root.a"), PriorityClassName: new("high")}
-	app, _ := kubeflow.Normalise(o)
-	profile, err := spark.ProfileFor(app.SparkVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := map[string]bool{}
-	for attempt := int32(1); attempt <= 3; attempt++ {
-		a, err := attemptOf(app, lifecycle.Record{Attempt: attempt}, spark.NewIdentity(app.UID, attempt, start), profile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if a.Number != attempt || a.Queue != "root.a" || a.PriorityClass != "high" || a.Shapes.Initial != 3 {
-			t.Errorf("attempt %d is described as %+v", attempt, a)
-		}
-		want := scheduler.App{Namespace: "jobs", Name: "pi", UID: o.UID, Labels: o.Labels}
-		if diff := cmp.Diff(want, a.App); diff != "" {
-			t.Errorf("attempt %d (-want +got):\n%s", attempt, diff)
-		}
-		if ids[a.ID] || len(a.ID) > 63 || strings.ToLower(a.ID) != a.ID {
-			t.Errorf("attempt %d has the id %q: want a label that no other attempt has", attempt, a.ID)
-		}
-		ids[a.ID] = true
-	}
-	first, err := attemptOf(app, lifecycle.Record{}, spark.NewIdentity(app.UID, 1, start), profile)
-	if err != nil || first.Number != 1 {
-		t.Errorf("attempt %d, %v: the first one is implied", first.Number, err)
-	}
-}
-
-// The marks of an attempt are the operator's, and the model that was normalised stays as it is.
-func TestLabelled(t *testing.T) {
+// The marks of an attempt are the operator's.
+func TestSubmissionLabel(t *testing.T) {
 	o := pi()
 	o.Spec.Driver.Labels = map[string]string{lifecycle.LabelSubmission: "hijacked"}
-	app, _ := kubeflow.Normalise(o)
-	before := len(app.OperatorConf)
-	id := spark.NewIdentity(app.UID, 1, start)
-	got := labelled(app, id)
-	for _, prefix := range []string{spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix} {
-		if got.OperatorConf[prefix+lifecycle.LabelSubmission] != id.SubmissionID {
-			t.Errorf("%s: submission label %q", prefix, got.OperatorConf[prefix+lifecycle.LabelSubmission])
-		}
-	}
-	if len(app.OperatorConf) != before {
-		t.Error("the application given was changed")
-	}
+	id := spark.NewIdentity(o.UID, 1, start)
 	w := newWorld(t, o)
 	w.reconcile()
 	if got := w.drivers()[0].Labels[lifecycle.LabelSubmission]; got != id.SubmissionID {
@@ -147,8 +77,8 @@ func TestProblemsAreSaidAtOnce(t *testing.T) {
 	o.MalformedSpec = "json: cannot unmarshal"
 	o.Spec = v1beta2.SparkApplicationSpec{}
 	got, err := newWorld(t).engine.prepare(t.Context(), newWorld(t).engine.scope(o))
-	if err != nil || got.gate.Verdict != lifecycle.Rejected || strings.Contains(got.gate.Cause.Message, "sparkVersion") {
-		t.Errorf("gate %+v, %v: the spec is malformed, nothing is missing from it", got.gate, err)
+	if err != nil || got.Gate.Verdict != lifecycle.Rejected || strings.Contains(got.Gate.Cause.Message, "sparkVersion") {
+		t.Errorf("gate %+v, %v: the spec is malformed, nothing is missing from it", got.Gate, err)
 	}
 }
 

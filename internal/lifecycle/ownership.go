@@ -42,3 +42,16 @@ func OwnerOf(o metav1.Object, app types.UID, submissionID string) Ownership {
 	}
 	return Former
 }
+
+// OwnerReference makes an application the controller of what is created for it.
+func OwnerReference(app metav1.Object, apiVersion, kind string) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: apiVersion, Kind: kind, Name: app.GetName(), UID: app.GetUID(),
+		Controller: new(true), BlockOwnerDeletion: new(true),
+	}
+}
+
+// Own sets the one owner of an object that the operator creates.
+func Own(object metav1.Object, owner metav1.OwnerReference) {
+	object.SetOwnerReferences([]metav1.OwnerReference{owner})
+}

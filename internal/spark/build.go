@@ -128,7 +128,7 @@ func (b *builder) labels(appName string) map[string]string {
 	}
 	labels[LabelVersion] = releaseOf(b.app.SparkVersion)
 	labels[LabelAppSelector] = b.id.AppID
-	labels[LabelAppName] = appNameLabel(appName)
+	labels[LabelAppName] = AppNameLabel(appName)
 	labels[LabelRole] = RoleDriver
 	return labels
 }

@@ -39,6 +39,11 @@ const (
 // which reaches the driver as spark.properties.
 var notShipped = regexp.MustCompile(`^(?:.*\.(?:gz|zip|jar|tar)|.*\.template|spark.*(?:conf|properties))$`)
 
+// ShipsConfFile is whether a file of SPARK_CONF_DIR travels to the driver, if there is room for it.
+func ShipsConfFile(name string) bool {
+	return !strings.Contains(name, "/") && !notShipped.MatchString(name)
+}
+
 // mountDriverConf makes the ConfigMap that becomes the driver's SPARK_CONF_DIR. It is the last thing that Spark's client
 // does, when all properties are known.
 func (b *builder) mountDriverConf() {
@@ -66,7 +71,7 @@ func (b *builder) confDirFiles() map[string]string {
 	files := b.app.Submitter.ConfDir
 	sizeOf := func(name string) int { return len(files[name]) + utf16Length(name) }
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(files)), func(name string) bool {
-		return strings.Contains(name, "/") || int64(sizeOf(name)) > maxSize || notShipped.MatchString(name)
+		return int64(sizeOf(name)) > maxSize || !ShipsConfFile(name)
 	})
 	slices.SortFunc(names, func(x, y string) int {
 		return cmp.Or(cmp.Compare(sizeOf(x), sizeOf(y)), strings.Compare(x, y))

@@ -18,29 +18,29 @@ package spark
 
 import (
 	"encoding/json"
-	"io/fs"
-	"path"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/golden"
 )
 
 // TestGoldenShapes compares PodShapes with the pods that spark-submit and the driver created.
 func TestGoldenShapes(t *testing.T) {
-	corpus := openCorpus(t)
+	corpus := golden.Open(t, "testdata/golden.zip")
 	pods := 0
-	for _, recorded := range corpus.cases(t) {
-		machine := corpus.machine(t, recorded)
+	for _, recorded := range corpus.Cases(t) {
+		machine := corpus.Machine(t, recorded)
 		for _, version := range recorded.Versions {
-			driver, ok := corpus.recordedPod(t, recorded.dir, version, "pod.json")
+			driver, ok := recordedPod(t, corpus, recorded.Dir, version, "pod.json")
 			if !ok {
 				continue
 			}
-			t.Run(recorded.dir+"/"+version, func(t *testing.T) {
-				app, _, err := application(recorded.Argv, machine, version, "4.1.0")
+			t.Run(recorded.Dir+"/"+version, func(t *testing.T) {
+				app, _, err := application(recorded.Argv, machine, version+".0")
 				if err != nil {
 					t.Skip(err)
 				}
@@ -56,7 +56,7 @@ func TestGoldenShapes(t *testing.T) {
 					t.Errorf("driver (-recorded +computed):\n%s", diff)
 				}
 				for _, name := range []string{"pod-exec-1.json", "statefulset.json", "deployment.json"} {
-					if executor, ok := corpus.recordedPod(t, recorded.dir, version, "driver", name); ok {
+					if executor, ok := recordedPod(t, corpus, recorded.Dir, version, "driver", name); ok {
 						pods++
 						if diff := cmp.Diff(shapeOf(&executor), shapes.Executor); diff != "" {
 							t.Errorf("executor (-recorded +computed):\n%s", diff)
@@ -70,9 +70,9 @@ func TestGoldenShapes(t *testing.T) {
 }
 
 // recordedPod returns the spec of a recorded pod or of a template of pods, if it was recorded and is a valid one.
-func (c corpus) recordedPod(t *testing.T, elem ...string) (corev1.PodSpec, bool) {
+func recordedPod(t *testing.T, c golden.Corpus, elem ...string) (corev1.PodSpec, bool) {
 	t.Helper()
-	content, err := fs.ReadFile(c.fs, path.Join(elem...))
+	content, err := c.ReadFile(elem...)
 	if err != nil {
 		return corev1.PodSpec{}, false
 	}

@@ -24,6 +24,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
+	"github.com/firesteel-dev/firesteel/internal/golden"
 )
 
 // notApplicable are recorded cases that an operator cannot repeat. Everything else must match in every recorded release,
@@ -34,26 +38,26 @@ var notApplicable = map[string]string{
 
 // TestGolden compares Build with recordings of the real spark-submit.
 func TestGolden(t *testing.T) {
-	corpus := openCorpus(t)
-	report := newTally()
-	for _, recorded := range corpus.cases(t) {
-		machine := corpus.machine(t, recorded)
-		t.Run(recorded.dir, func(t *testing.T) {
+	corpus := golden.Open(t, "testdata/golden.zip")
+	report := golden.NewTally()
+	for _, recorded := range corpus.Cases(t) {
+		machine := corpus.Machine(t, recorded)
+		t.Run(recorded.Dir, func(t *testing.T) {
 			for _, version := range recorded.Versions {
 				t.Run(version, func(t *testing.T) {
 					difference, outOfScope := compareCase(t, corpus, recorded, machine, version)
-					if reason, ok := notApplicable[recorded.dir+"/"+version]; ok {
+					if reason, ok := notApplicable[recorded.Dir+"/"+version]; ok {
 						outOfScope = reason
 					}
 					switch {
 					case outOfScope != "":
-						report.notApplicable[version]++
-						report.remark(recorded.dir, version, "not applicable: "+outOfScope)
+						report.Add(version, golden.NotApplicable)
+						report.Remark(recorded.Dir, version, "not applicable: "+outOfScope)
 					case difference == "":
-						report.matched[version]++
+						report.Add(version, golden.Matched)
 					default:
-						report.differing[version]++
-						report.remark(recorded.dir, version, difference)
+						report.Add(version, golden.Failed)
+						report.Remark(recorded.Dir, version, difference)
 						t.Error(difference)
 					}
 				})
@@ -65,24 +69,24 @@ func TestGolden(t *testing.T) {
 
 // compareCase returns what is different from the recording, "" if nothing is, or why there is nothing to compare.
 func compareCase(
-	t *testing.T, c corpus, recorded recordedCase, m machine, version string,
+	t *testing.T, c golden.Corpus, recorded golden.Case, m commandline.Machine, version string,
 ) (difference, outOfScope string) {
 	t.Helper()
-	var result recordedResult
-	c.read(t, &result, recorded.dir, version, "result.json")
+	var result golden.Result
+	c.Read(t, &result, recorded.Dir, version, "result.json")
 	profile, err := ProfileFor(strings.TrimSuffix(version, "-jdk25"))
 	if err != nil {
 		return err.Error(), ""
 	}
-	app, id, err := application(recorded.Argv, m, version, result.SparkVersion)
-	if errors.Is(err, errClientSide) {
+	app, id, err := application(recorded.Argv, m, result.SparkVersion)
+	if errors.Is(err, commandline.ErrNotSubmission) {
 		return "", err.Error()
 	}
 	var submission Submission
 	if err == nil {
 		submission, err = Build(app, id, profile)
 	}
-	requests := c.requests(t, recorded.dir, version)
+	requests := c.Requests(t, recorded.Dir, version)
 	switch {
 	case result.ExitCode != 0 && len(requests) == 0 && err != nil:
 		return refusal(err), ""
@@ -95,7 +99,7 @@ func compareCase(
 		return "spark-submit accepted, Build refused: " + err.Error(), needsUpload(err)
 	}
 	// A submission that failed half way wrote only some of its objects.
-	return compareSubmission(t, c, recorded.dir, version, submission, app, result.ExitCode == 0, requests), ""
+	return compareSubmission(t, c, recorded.Dir, version, submission, app, result.ExitCode == 0, requests), ""
 }
 
 // clientFailure recognises failures of the recording machine, which had neither stores nor repositories.
@@ -119,14 +123,14 @@ func needsUpload(err error) string {
 // refusedByServer is whether an API server refuses what spark-submit sends, so that it may be refused earlier: it does
 // not even decode, or the recording server objected to the pod.
 func refusedByServer(
-	t *testing.T, c corpus, recorded recordedCase, version string, requests []recordedRequest,
+	t *testing.T, c golden.Corpus, recorded golden.Case, version string, requests []golden.Request,
 ) bool {
 	t.Helper()
 	if len(recorded.Server.Fail)+len(recorded.Server.Exists) > 0 {
 		return false
 	}
-	return slices.ContainsFunc(requests, func(request recordedRequest) bool {
-		_, undecodable := decodeRecorded(t, c, recorded.dir, version, request)["undecodable"]
+	return slices.ContainsFunc(requests, func(request golden.Request) bool {
+		_, undecodable := c.Object(t, recorded.Dir, version, request)["undecodable"]
 		return undecodable || request.Status >= 400
 	})
 }
@@ -141,19 +145,22 @@ func refusal(err error) string {
 }
 
 func compareSubmission(
-	t *testing.T, c corpus, dir, version string, s Submission, app Application, complete bool, requests []recordedRequest,
+	t *testing.T, c golden.Corpus, dir, version string, s Submission, app Application, complete bool, requests []golden.Request,
 ) string {
 	t.Helper()
 	var want, got []string
-	var wanted []map[string]any
+	var wanted, resources []golden.Object
 	for _, request := range requests {
-		object := decodeRecorded(t, c, dir, version, request)
+		object := c.Object(t, dir, version, request)
 		wanted = append(wanted, object)
-		want = append(want, kindOfObject(object))
+		want = append(want, golden.KindOf(object))
 	}
-	ours := ourObjects(t, s, want)
+	for _, object := range s.Resources {
+		resources = append(resources, golden.Stored(t, object))
+	}
+	ours := golden.Ordered(resources, golden.Stored(t, s.Driver), wanted)
 	for _, object := range ours {
-		got = append(got, kindOfObject(object))
+		got = append(got, golden.KindOf(object))
 	}
 	if !complete {
 		got = got[:min(len(got), len(want))]
@@ -161,13 +168,11 @@ func compareSubmission(
 	if diff := cmp.Diff(want, got); diff != "" {
 		return "kinds of objects (-recorded +built):\n" + diff
 	}
-	groups := groupsOf(app)
-	ours = groups.normalise(ours, version)
-	for _, object := range groups.normalise(wanted, version) {
-		key := kindOfObject(object) + " " + asText(child(object, "metadata")["name"])
-		i := slices.IndexFunc(ours, func(our map[string]any) bool {
-			return key == kindOfObject(our)+" "+asText(child(our, "metadata")["name"])
-		})
+	groups := golden.GroupsOf(app.Conf)
+	ours = groups.Normalise(ours, version)
+	for _, object := range groups.Normalise(wanted, version) {
+		key := golden.NameOf(object)
+		i := slices.IndexFunc(ours, func(our golden.Object) bool { return key == golden.NameOf(our) })
 		if i < 0 {
 			return "missing: " + key
 		}
@@ -176,4 +181,30 @@ func compareSubmission(
 		}
 	}
 	return compareProperties(t, c, dir, version, s)
+}
+
+// compareProperties compares the text of spark.properties: its comments, its lines as a set, and what they say.
+func compareProperties(t *testing.T, c golden.Corpus, dir, version string, s Submission) string {
+	t.Helper()
+	recorded, ok := c.Properties(t, dir, version)
+	if !ok {
+		return "" // the submission failed before
+	}
+	driverMap, ok := s.Resources[len(s.Resources)-1].(*corev1.ConfigMap)
+	if !ok {
+		return "the last object is not the driver's ConfigMap"
+	}
+	lines := strings.Split(strings.TrimSuffix(driverMap.Data[propertiesFile], "\n"), "\n")
+	recorded.Comments[1] = "#Tue Nov 14 22:13:20 UTC 2023"
+	if diff := cmp.Diff(recorded.Comments, lines[:2]); diff != "" {
+		return "comments of spark.properties (-recorded +built):\n" + diff
+	}
+	ours := slices.Sorted(slices.Values(lines[2:]))
+	if diff := cmp.Diff(recorded.Lines, ours); diff != "" {
+		return "lines of spark.properties (-recorded +built):\n" + diff
+	}
+	if diff := cmp.Diff(recorded.Entries, s.Properties); diff != "" {
+		return "properties (-recorded +built):\n" + diff
+	}
+	return ""
 }

@@ -35,8 +35,8 @@ func resourcePrefix(appName, nameID string) string {
 	return prefix
 }
 
-// appNameLabel returns the value of the label spark-app-name, which may be empty.
-func appNameLabel(appName string) string {
+// AppNameLabel returns the value of the label spark-app-name, which may be empty.
+func AppNameLabel(appName string) string {
 	label := sanitise(appName)
 	if len(label) > labelValueMaxLength {
 		label = label[:labelValueMaxLength]

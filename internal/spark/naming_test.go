@@ -56,8 +56,8 @@ func TestAppNameLabel(t *testing.T) {
 		{"2024 run", "2024-run", "values may begin with a digit"},
 	}
 	for _, test := range tests {
-		if got := appNameLabel(test.appName); got != test.want {
-			t.Errorf("appNameLabel(%q) = %q, want %q: %s", test.appName, got, test.want, test.reason)
+		if got := AppNameLabel(test.appName); got != test.want {
+			t.Errorf("AppNameLabel(%q) = %q, want %q: %s", test.appName, got, test.want, test.reason)
 		}
 	}
 }

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
 )
 
 func TestPropertiesText(t *testing.T) {
@@ -45,7 +47,11 @@ func TestPropertiesText(t *testing.T) {
 		}
 		want := map[string]string{test.key: test.value}
 		if trimmed := strings.TrimSpace(test.value); trimmed == test.value && !strings.Contains(test.value, "\x00") {
-			if diff := cmp.Diff(want, parseProperties(text)); diff != "" {
+			got, err := commandline.Properties(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("read back, %s (-want +got):\n%s", test.reason, diff)
 			}
 		}

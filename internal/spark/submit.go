@@ -215,7 +215,7 @@ func resolveLists(app *Application, values map[string]string, _ Profile) error {
 		}
 		values[key] = strings.Join(elements, ",")
 	}
-	if app.MainFile != NoResource && kindOf(app.MainFile) != kindR && onSubmitter(app.MainFile) {
+	if app.MainFile != NoResource && kindOf(app.MainFile) != kindR && OnSubmitter(app.MainFile) {
 		return &ConfError{Field: "MainFile", Value: app.MainFile, Problem: notUploaded}
 	}
 	return nil
@@ -230,7 +230,7 @@ func resolve(key, value string) ([]string, error) {
 		}
 		name, _ := scheme(element)
 		switch {
-		case onSubmitter(element):
+		case OnSubmitter(element):
 			return nil, &ConfError{Key: key, Value: element, Problem: notUploaded}
 		case !untouched[name] && strings.ContainsAny(element, "*?[]"):
 			return nil, &ConfError{Key: key, Value: element,

@@ -82,15 +82,15 @@ func (b *builder) templateFile(key, text string) *corev1.PodTemplateSpec {
 			return nil
 		}
 	}
-	template, err := parseTemplate(text)
+	template, err := ParseTemplate(text)
 	if err != nil {
 		b.conf.fail(key, path, err.Error())
 	}
 	return template
 }
 
-// parseTemplate reads a pod template from YAML or JSON. Unknown fields are dropped, as the API server would do.
-func parseTemplate(text string) (*corev1.PodTemplateSpec, error) {
+// ParseTemplate reads a pod template from YAML or JSON. Unknown fields are dropped, as the API server would do.
+func ParseTemplate(text string) (*corev1.PodTemplateSpec, error) {
 	var pod struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 		Spec     *corev1.PodSpec   `json:"spec"`

@@ -53,7 +53,7 @@ func TestSparkContainer(t *testing.T) {
 
 // Words that YAML 1.1 takes for booleans are texts to Spark's parser.
 func TestParseTemplate(t *testing.T) {
-	template, err := parseTemplate(`
+	template, err := ParseTemplate(`
 metadata: {labels: {a: y, b: no, "on": off}}   # comment
 spec:
   hostNetwork: true
@@ -90,7 +90,7 @@ spec:
 		`{"spec": {}}`:             "",
 		"a: &a [*a]\nspec: *a":     "an alias of itself",
 	} {
-		if _, err := parseTemplate(text); (err == nil) != (reason == "") {
+		if _, err := ParseTemplate(text); (err == nil) != (reason == "") {
 			t.Errorf("%q: error %v, want one because of: %q", text, err, reason)
 		}
 	}
@@ -168,7 +168,7 @@ func TestExecutorTemplateWritten(t *testing.T) {
 			app := with(test.conf)
 			app.Executor = test.role
 			text, container := executorTemplateOf(t, app)
-			written, err := parseTemplate(text)
+			written, err := ParseTemplate(text)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -56,8 +56,8 @@ func isHex(b byte) bool {
 	return b >= '0' && b <= '9' || b >= 'a' && b <= 'f' || b >= 'A' && b <= 'F'
 }
 
-// onSubmitter is whether a URI names a file on the machine that submits, which Spark would upload.
-func onSubmitter(uri string) bool {
+// OnSubmitter is whether a URI names a file on the machine that submits, which Spark would upload.
+func OnSubmitter(uri string) bool {
 	name, ok := scheme(uri)
 	return !ok || name == "" || name == "file"
 }

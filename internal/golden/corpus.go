@@ -14,33 +14,34 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package spark
+// Package golden reads recordings of the real spark-submit and brings recorded and built objects into a form in which they
+// can be compared. It is for tests only.
+package golden
 
 import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
 )
 
-// corpus is a folder of recorded runs, in a directory or in a zip file.
-type corpus struct {
+// Corpus is a folder of recorded runs, in a directory or in a zip file.
+type Corpus struct {
 	fs fs.FS
 }
 
-// openCorpus opens what the variable GOLDEN names, or our own copy.
-func openCorpus(t *testing.T) corpus {
+// Open opens what the variable GOLDEN names, or our own copy.
+func Open(t *testing.T, own string) Corpus {
 	t.Helper()
 	name := os.Getenv("GOLDEN")
 	if name == "" {
-		name = "testdata/golden.zip"
+		name = own
 	}
 	root := os.DirFS(name)
 	if strings.HasSuffix(name, ".zip") {
@@ -54,7 +55,7 @@ func openCorpus(t *testing.T) corpus {
 	if _, err := fs.Stat(root, "cases"); err == nil {
 		root, _ = fs.Sub(root, "cases")
 	}
-	return corpus{root}
+	return Corpus{root}
 }
 
 // unwrap opens the only zip file inside of a zip file: many small files compress better that way.
@@ -74,8 +75,8 @@ func unwrap(t *testing.T, archive *zip.Reader) *zip.Reader {
 	return inner
 }
 
-// recordedCase is case.json.
-type recordedCase struct {
+// Case is case.json.
+type Case struct {
 	ID       string             `json:"id"`
 	Argv     []string           `json:"argv"`
 	Env      map[string]*string `json:"env"`
@@ -88,26 +89,28 @@ type recordedCase struct {
 		Fail   []any `json:"fail"`
 		Exists []any `json:"exists"`
 	} `json:"server"`
-	dir string
+	// Dir is the folder of the case.
+	Dir string `json:"-"`
 }
 
-// recordedResult is result.json.
-type recordedResult struct {
-	ExitCode     int    `json:"exitCode"`
-	RequestCount int    `json:"requestCount"`
-	SparkVersion string `json:"sparkVersion"`
-	Errors       []string
+// Result is result.json.
+type Result struct {
+	ExitCode     int      `json:"exitCode"`
+	RequestCount int      `json:"requestCount"`
+	SparkVersion string   `json:"sparkVersion"`
+	Errors       []string `json:"errors"`
 }
 
-// recordedRequest is an entry of requests.json.
-type recordedRequest struct {
+// Request is an entry of requests.json.
+type Request struct {
 	Body   string `json:"body"`
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	Status int    `json:"status"`
 }
 
-func (c corpus) read(tb testing.TB, into any, elem ...string) {
+// Read decodes a JSON file.
+func (c Corpus) Read(tb testing.TB, into any, elem ...string) {
 	tb.Helper()
 	content, err := fs.ReadFile(c.fs, path.Join(elem...))
 	if err == nil {
@@ -118,20 +121,20 @@ func (c corpus) read(tb testing.TB, into any, elem ...string) {
 	}
 }
 
-// cases returns all recorded cases in order.
-func (c corpus) cases(t *testing.T) []recordedCase {
+// Cases returns all recorded cases in order.
+func (c Corpus) Cases(t *testing.T) []Case {
 	t.Helper()
 	entries, err := fs.ReadDir(c.fs, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases []recordedCase
+	var cases []Case
 	for _, entry := range entries {
 		if _, err := fs.Stat(c.fs, path.Join(entry.Name(), "case.json")); err != nil {
 			continue
 		}
-		recorded := recordedCase{dir: entry.Name()}
-		c.read(t, &recorded, entry.Name(), "case.json")
+		recorded := Case{Dir: entry.Name()}
+		c.Read(t, &recorded, entry.Name(), "case.json")
 		cases = append(cases, recorded)
 	}
 	if len(cases) == 0 {
@@ -140,21 +143,25 @@ func (c corpus) cases(t *testing.T) []recordedCase {
 	return cases
 }
 
-// machine returns the environment and the files that a case ran with.
-func (c corpus) machine(t *testing.T, recorded recordedCase) machine {
+// Machine returns the environment and the files that a case ran with.
+func (c Corpus) Machine(t *testing.T, recorded Case) commandline.Machine {
 	t.Helper()
-	m := machine{env: map[string]string{"SPARK_USER": "alice", "LANG": "C.UTF-8", "TZ": "UTC"}, files: map[string][]byte{}}
+	m := commandline.Machine{
+		Env:   map[string]string{"SPARK_USER": "alice", "LANG": "C.UTF-8", "TZ": "UTC"},
+		Files: map[string][]byte{},
+		Dir:   "/case",
+	}
 	for name, value := range recorded.Env {
 		if value == nil {
-			delete(m.env, name)
+			delete(m.Env, name)
 		} else {
-			m.env[name] = *value
+			m.Env[name] = *value
 		}
 	}
 	for name, generate := range recorded.Generate {
-		m.files[path.Join("/case", name)] = []byte(strings.Repeat(generate.Text, generate.Times))
+		m.Files[path.Join("/case", name)] = []byte(strings.Repeat(generate.Text, generate.Times))
 	}
-	root := path.Join(recorded.dir, "files")
+	root := path.Join(recorded.Dir, "files")
 	_ = fs.WalkDir(c.fs, root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return nil //nolint:nilerr // a case without files
@@ -163,21 +170,17 @@ func (c corpus) machine(t *testing.T, recorded recordedCase) machine {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.files[path.Join("/case", strings.TrimPrefix(name, root))] = content
+		m.Files[path.Join("/case", strings.TrimPrefix(name, root))] = content
 		return nil
 	})
-	// spark-submit ran in /case, so relative paths lead there, too.
-	for name, content := range maps.Clone(m.files) {
-		m.files[strings.TrimPrefix(name, "/case/")] = content
-	}
 	return m
 }
 
-// requests returns the first write of each object, in order.
-func (c corpus) requests(t *testing.T, dir, version string) []recordedRequest {
+// Requests returns the first write of each object, in order.
+func (c Corpus) Requests(t *testing.T, dir, version string) []Request {
 	t.Helper()
-	var all, writes []recordedRequest
-	c.read(t, &all, dir, version, "requests.json")
+	var all, writes []Request
+	c.Read(t, &all, dir, version, "requests.json")
 	seen := map[string]bool{}
 	for _, request := range all {
 		if request.Body == "" || seen[request.Body] || strings.HasSuffix(request.Body, "-2.json") {
@@ -189,37 +192,7 @@ func (c corpus) requests(t *testing.T, dir, version string) []recordedRequest {
 	return writes
 }
 
-// tally counts outcomes for the report at the end.
-type tally struct {
-	matched, differing, notApplicable map[string]int
-	// remarks are reasons with the releases that they hold for.
-	remarks map[string][]string
-}
-
-func newTally() *tally {
-	return &tally{map[string]int{}, map[string]int{}, map[string]int{}, map[string][]string{}}
-}
-
-func (t *tally) remark(dir, version, text string) {
-	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	key := fmt.Sprintf("%-24s %s", dir, first)
-	t.remarks[key] = append(t.remarks[key], version)
-}
-
-func (t *tally) String() string {
-	var b strings.Builder
-	versions := map[string]bool{}
-	for _, counts := range []map[string]int{t.matched, t.differing, t.notApplicable} {
-		for version := range counts {
-			versions[version] = true
-		}
-	}
-	fmt.Fprintf(&b, "\n%-12s %8s %8s %15s\n", "release", "match", "differ", "not applicable")
-	for _, version := range slices.Sorted(maps.Keys(versions)) {
-		fmt.Fprintf(&b, "%-12s %8d %8d %15d\n", version, t.matched[version], t.differing[version], t.notApplicable[version])
-	}
-	for _, remark := range slices.Sorted(maps.Keys(t.remarks)) {
-		fmt.Fprintf(&b, "%s (%s)\n", remark, strings.Join(t.remarks[remark], " "))
-	}
-	return b.String()
+// ReadFile returns the content of a file.
+func (c Corpus) ReadFile(elem ...string) ([]byte, error) {
+	return fs.ReadFile(c.fs, path.Join(elem...))
 }

@@ -14,19 +14,16 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package spark
+package golden
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 )
@@ -41,8 +38,11 @@ var apiTypes = map[string]func() any{
 	"NetworkPolicy":         func() any { return &networkingv1.NetworkPolicy{} },
 }
 
-// stored encodes an object, decodes it into its API type and encodes it again.
-func stored(t *testing.T, object any) map[string]any {
+// Object is a Kubernetes object as JSON has it.
+type Object = map[string]any
+
+// Stored encodes an object, decodes it into its API type and encodes it again, as the API server would.
+func Stored(t *testing.T, object any) Object {
 	t.Helper()
 	content, err := json.Marshal(object)
 	if err != nil {
@@ -53,16 +53,16 @@ func stored(t *testing.T, object any) map[string]any {
 	if typed, ok := apiTypes[kind.Kind]; ok {
 		into := typed()
 		if err := json.Unmarshal(content, into); err != nil {
-			return map[string]any{"kind": kind.Kind, "undecodable": err.Error()}
+			return Object{"kind": kind.Kind, "undecodable": err.Error()}
 		}
 		content, _ = json.Marshal(into)
 	}
-	var generic map[string]any
+	var generic Object
 	if err := json.Unmarshal(content, &generic); err != nil {
 		t.Fatal(err)
 	}
 	delete(generic, "status")
-	metadata := child(generic, "metadata")
+	metadata := Child(generic, "metadata")
 	delete(metadata, "creationTimestamp")
 	if kind.Kind != "Pod" {
 		delete(metadata, "ownerReferences")
@@ -77,62 +77,66 @@ const (
 	plainID = "bbbbbbbbbbbbbbbb"
 )
 
-// decodeRecorded reads a recorded body and adds the namespace that it was sent to.
-func decodeRecorded(t *testing.T, c corpus, dir, version string, request recordedRequest) map[string]any {
+// Object reads a recorded body and adds the namespace that it was sent to.
+func (c Corpus) Object(t *testing.T, dir, version string, request Request) Object {
 	t.Helper()
-	content, err := fs.ReadFile(c.fs, path.Join(dir, version, request.Body))
+	content, err := c.ReadFile(dir, version, request.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	object := stored(t, json.RawMessage(bytes.ReplaceAll(content, []byte(xID), []byte(plainID))))
+	object := Stored(t, json.RawMessage(bytes.ReplaceAll(content, []byte(xID), []byte(plainID))))
 	_, rest, _ := strings.Cut(request.Path, "/namespaces/")
 	namespace, _, _ := strings.Cut(rest, "/")
-	child(object, "metadata")["namespace"] = namespace
+	Child(object, "metadata")["namespace"] = namespace
 	return object
 }
 
-// ourObjects returns what Build made in the order in which Spark sends it: the pod where the recording has it.
-func ourObjects(t *testing.T, s Submission, recorded []string) []map[string]any {
-	t.Helper()
-	var objects []map[string]any
-	for _, object := range s.Resources {
-		objects = append(objects, stored(t, object))
-	}
-	at := slices.Index(recorded, "Pod")
+// Ordered returns what was built in the order in which Spark sends it: the pod where the recording has it.
+func Ordered(resources []Object, driver Object, recorded []Object) []Object {
+	at := slices.IndexFunc(recorded, func(o Object) bool { return KindOf(o) == "Pod" })
 	if at < 0 {
 		at = len(recorded)
 	}
-	return slices.Insert(objects, min(at, len(objects)), stored(t, s.Driver))
+	return slices.Insert(slices.Clone(resources), min(at, len(resources)), driver)
 }
 
-func kindOfObject(object map[string]any) string {
+// KindOf returns the kind of an object.
+func KindOf(object Object) string {
 	kind, _ := object["kind"].(string)
 	return kind
 }
 
-// child returns a nested object, empty if it is missing.
-func child(object map[string]any, keys ...string) map[string]any {
+// NameOf returns the kind and the name of an object.
+func NameOf(object Object) string {
+	return KindOf(object) + " " + Text(Child(object, "metadata")["name"])
+}
+
+// Child returns a nested object, empty if it is missing.
+func Child(object Object, keys ...string) Object {
 	for _, name := range keys {
-		next, ok := object[name].(map[string]any)
+		next, ok := object[name].(Object)
 		if !ok {
-			return map[string]any{}
+			return Object{}
 		}
 		object = next
 	}
 	return object
 }
 
+// PropertiesFile is the key of Spark's configuration in the driver's ConfigMap.
+const PropertiesFile = "spark.properties"
+
 // claimNames maps the name of a claim to the volume that refers to it: the number in the name follows the order of a
 // hash map.
 type claimNames map[string]string
 
-func claimsOf(objects []map[string]any) claimNames {
+func claimsOf(objects []Object) claimNames {
 	names := claimNames{}
 	for _, object := range objects {
-		volumes, _ := child(object, "spec")["volumes"].([]any)
+		volumes, _ := Child(object, "spec")["volumes"].([]any)
 		for _, v := range volumes {
-			volume := v.(map[string]any)
-			if name, ok := child(volume, "persistentVolumeClaim")["claimName"].(string); ok &&
+			volume := v.(Object)
+			if name, ok := Child(volume, "persistentVolumeClaim")["claimName"].(string); ok &&
 				strings.Contains(name, "-driver-pvc-") {
 				before, after, _ := strings.Cut(name, "-driver-pvc-")
 				names[name] = before + "-driver-pvc-of-" + volume["name"].(string) + strings.TrimLeft(after, "0123456789")
@@ -142,21 +146,22 @@ func claimsOf(objects []map[string]any) claimNames {
 	return names
 }
 
-// groups tells which variables, volumes and mounts come from a prefix family, whose order is that of a hash map.
-type groups struct {
+// Groups tells which variables, volumes and mounts come from a prefix family, whose order is that of a hash map.
+type Groups struct {
 	env, volumes map[string]string
 }
 
-func groupsOf(app Application) groups {
-	g := groups{map[string]string{}, map[string]string{}}
-	for key := range app.Conf {
-		if name, ok := strings.CutPrefix(key, ConfDriverEnvPrefix); ok {
+// GroupsOf finds the families in a configuration.
+func GroupsOf(conf map[string]string) Groups {
+	g := Groups{map[string]string{}, map[string]string{}}
+	for key := range conf {
+		if name, ok := strings.CutPrefix(key, "spark.kubernetes.driverEnv."); ok {
 			g.env[name] = "driverEnv"
-		} else if name, ok := strings.CutPrefix(key, ConfDriverSecretKeyRefPrefix); ok {
+		} else if name, ok := strings.CutPrefix(key, "spark.kubernetes.driver.secretKeyRef."); ok {
 			g.env[name] = "secretKeyRef"
-		} else if name, ok := strings.CutPrefix(key, ConfDriverSecretsPrefix); ok {
+		} else if name, ok := strings.CutPrefix(key, "spark.kubernetes.driver.secrets."); ok {
 			g.volumes[name+"-volume"] = "secrets"
-		} else if rest, ok := strings.CutPrefix(key, ConfDriverVolumesPrefix); ok {
+		} else if rest, ok := strings.CutPrefix(key, "spark.kubernetes.driver.volumes."); ok {
 			if parts := strings.Split(rest, "."); len(parts) > 1 {
 				g.volumes[parts[1]] = "volumes"
 			}
@@ -165,44 +170,44 @@ func groupsOf(app Application) groups {
 	return g
 }
 
-// normalise brings what has no order in Spark into one, within its group.
-func (g groups) normalise(objects []map[string]any, version string) []map[string]any {
+// Normalise brings what has no order in Spark into one, within its group.
+func (g Groups) Normalise(objects []Object, version string) []Object {
 	claims := claimsOf(objects)
 	for _, object := range objects {
-		metadata := child(object, "metadata")
-		if name, ok := claims[asText(metadata["name"])]; ok {
+		metadata := Child(object, "metadata")
+		if name, ok := claims[Text(metadata["name"])]; ok {
 			metadata["name"] = name
 		}
-		data := child(object, "data")
-		if text, ok := data[propertiesFile].(string); ok && strings.HasPrefix(text, propertiesComment) {
-			data[propertiesFile] = normaliseText(text, version)
+		data := Child(object, "data")
+		if text, ok := data[PropertiesFile].(string); ok && strings.HasPrefix(text, "#Java properties built") {
+			data[PropertiesFile] = normaliseText(text, version)
 		}
 		if object["kind"] == "Pod" {
-			g.normalisePod(child(object, "spec"), claims, version)
+			g.normalisePod(Child(object, "spec"), claims, version)
 		}
 	}
 	return objects
 }
 
-func (g groups) normalisePod(spec map[string]any, claims claimNames, version string) {
+func (g Groups) normalisePod(spec Object, claims claimNames, version string) {
 	sortRuns(spec["volumes"], g.volumes)
 	volumes, _ := spec["volumes"].([]any)
 	for _, v := range volumes {
-		volume := v.(map[string]any)
-		claim := child(volume, "persistentVolumeClaim")
-		if name, ok := claims[asText(claim["claimName"])]; ok {
+		volume := v.(Object)
+		claim := Child(volume, "persistentVolumeClaim")
+		if name, ok := claims[Text(claim["claimName"])]; ok {
 			claim["claimName"] = name
 		}
-		if items, ok := child(volume, "configMap")["items"].([]any); ok && volume["name"] == "hadoop-properties" {
+		if items, ok := Child(volume, "configMap")["items"].([]any); ok && volume["name"] == "hadoop-properties" {
 			// The order is that of the directory on the recording machine.
 			slices.SortFunc(items, func(x, y any) int {
-				return cmp.Compare(asText(x.(map[string]any)["key"]), asText(y.(map[string]any)["key"]))
+				return cmp.Compare(Text(x.(Object)["key"]), Text(y.(Object)["key"]))
 			})
 		}
 	}
 	containers, _ := spec["containers"].([]any)
 	for _, c := range containers {
-		container := c.(map[string]any)
+		container := c.(Object)
 		sortRuns(container["env"], g.env)
 		sortRuns(container["volumeMounts"], g.volumes)
 		if version >= "3.4" {
@@ -222,24 +227,24 @@ func normaliseText(text, version string) string {
 }
 
 // sortScratch sorts the directories of SPARK_LOCAL_DIRS, which Spark shuffles since 3.4.
-func (g groups) sortScratch(container map[string]any) {
+func (g Groups) sortScratch(container Object) {
 	env, _ := container["env"].([]any)
 	for _, e := range env {
-		if variable := e.(map[string]any); variable["name"] == "SPARK_LOCAL_DIRS" {
-			dirs := strings.Split(asText(variable["value"]), ",")
+		if variable := e.(Object); variable["name"] == "SPARK_LOCAL_DIRS" {
+			dirs := strings.Split(Text(variable["value"]), ",")
 			slices.Sort(dirs)
 			variable["value"] = strings.Join(dirs, ",")
 		}
 	}
-	var scratch []map[string]any
+	var scratch []Object
 	var paths []string
 	mounts, _ := container["volumeMounts"].([]any)
 	for _, m := range mounts {
-		mount := m.(map[string]any)
-		name := asText(mount["name"])
-		if strings.HasPrefix(name, localDirVolumePrefix) && g.volumes[name] == "" {
+		mount := m.(Object)
+		name := Text(mount["name"])
+		if strings.HasPrefix(name, "spark-local-dir-") && g.volumes[name] == "" {
 			scratch = append(scratch, mount)
-			paths = append(paths, asText(mount["mountPath"]))
+			paths = append(paths, Text(mount["mountPath"]))
 		}
 	}
 	slices.Sort(paths)
@@ -251,58 +256,45 @@ func (g groups) sortScratch(container map[string]any) {
 // sortRuns sorts neighbours of the same group by name.
 func sortRuns(list any, groups map[string]string) {
 	items, _ := list.([]any)
-	name := func(i int) string { return asText(items[i].(map[string]any)["name"]) }
+	name := func(i int) string { return Text(items[i].(Object)["name"]) }
 	for from := 0; from < len(items); {
 		to := from + 1
 		for to < len(items) && groups[name(from)] != "" && groups[name(to)] == groups[name(from)] {
 			to++
 		}
 		slices.SortStableFunc(items[from:to], func(x, y any) int {
-			return cmp.Compare(asText(x.(map[string]any)["name"]), asText(y.(map[string]any)["name"]))
+			return cmp.Compare(Text(x.(Object)["name"]), Text(y.(Object)["name"]))
 		})
 		from = to
 	}
 }
 
-func asText(value any) string {
+// Text returns a value that should be a text, "" if it is none.
+func Text(value any) string {
 	text, _ := value.(string)
 	return text
 }
 
-// compareProperties compares the text of spark.properties: its comments, its lines as a set, and what they say.
-func compareProperties(t *testing.T, c corpus, dir, version string, s Submission) string {
+// Properties are what was recorded of spark.properties.
+type Properties struct {
+	Comments []string          `json:"comments"`
+	Entries  map[string]string `json:"entries"`
+	Lines    []string          `json:"lines"`
+}
+
+// Properties reads properties-driver.json; false if the submission failed before they were written.
+func (c Corpus) Properties(t *testing.T, dir, version string) (Properties, bool) {
 	t.Helper()
-	var recorded struct {
-		Comments []string
-		Entries  map[string]string
-		Lines    []string
+	var recorded Properties
+	if _, err := c.ReadFile(dir, version, "properties-driver.json"); err != nil {
+		return recorded, false
 	}
-	if _, err := fs.Stat(c.fs, path.Join(dir, version, "properties-driver.json")); err != nil {
-		return "" // the submission failed before
-	}
-	c.read(t, &recorded, dir, version, "properties-driver.json")
-	driverMap, ok := s.Resources[len(s.Resources)-1].(*corev1.ConfigMap)
-	if !ok {
-		return "the last object is not the driver's ConfigMap"
-	}
-	text := driverMap.Data[propertiesFile]
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	c.Read(t, &recorded, dir, version, "properties-driver.json")
 	for i, line := range recorded.Lines {
 		recorded.Lines[i] = strings.ReplaceAll(line, xID, plainID)
 	}
 	for key, value := range recorded.Entries {
 		recorded.Entries[key] = strings.ReplaceAll(value, xID, plainID)
 	}
-	recorded.Comments[1] = "#Tue Nov 14 22:13:20 UTC 2023"
-	if diff := gocmp.Diff(recorded.Comments, lines[:2]); diff != "" {
-		return "comments of spark.properties (-recorded +built):\n" + diff
-	}
-	ours := slices.Sorted(slices.Values(lines[2:]))
-	if diff := gocmp.Diff(recorded.Lines, ours); diff != "" {
-		return "lines of spark.properties (-recorded +built):\n" + diff
-	}
-	if diff := gocmp.Diff(recorded.Entries, s.Properties); diff != "" {
-		return "properties (-recorded +built):\n" + diff
-	}
-	return ""
+	return recorded, true
 }

@@ -1,0 +1,99 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/firesteel-dev/firesteel/internal/manifest"
+)
+
+// filenames are the files that a command reads; "-" is the standard input.
+type filenames []string
+
+func (f *filenames) addTo(command *cobra.Command) {
+	command.Flags().StringSliceVarP((*[]string)(f), "filename", "f", nil, "manifests to read; - is the standard input")
+	_ = command.MarkFlagRequired("filename")
+	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
+}
+
+// read hands each file's documents to use.
+func (f filenames) read(streams genericiooptions.IOStreams, use func(name string, documents []manifest.Document) error) error {
+	for _, name := range f {
+		text, err := readFile(name, streams.In)
+		if err != nil {
+			return err
+		}
+		documents, err := manifest.Read(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := use(name, documents); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readFile(name string, in io.Reader) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(in)
+	}
+	return os.ReadFile(name)
+}
+
+// output is the format that objects are printed in.
+type output struct {
+	format string
+	flags  genericclioptions.JSONYamlPrintFlags
+}
+
+func (o *output) addTo(command *cobra.Command) {
+	// Objects that were never stored have no managed fields to hide.
+	o.flags.ShowManagedFields = true
+	command.Flags().StringVarP(&o.format, "output", "o", "yaml", "format of the output: yaml or json")
+	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// print writes objects: documents in YAML, or one list in JSON if there are several.
+func (o *output) print(w io.Writer, objects ...any) error {
+	printer, err := o.flags.ToPrinter(o.format)
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	if _, isJSON := printer.(*printers.JSONPrinter); isJSON && len(objects) > 1 {
+		objects = []any{map[string]any{"apiVersion": "v1", "kind": "List", "items": objects}}
+	}
+	for _, object := range objects {
+		content, err := manifest.JSON(object)
+		if err != nil {
+			return err
+		}
+		if err := printer.PrintObj(&runtime.Unknown{Raw: content}, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files of the output")
+
+// execute runs the program and returns what it printed, both streams, and its exit code.
+func execute(t *testing.T, in string, args ...string) (out, errOut string, code int) {
+	t.Helper()
+	streams, stdin, stdout, stderr := genericiooptions.NewTestIOStreams()
+	stdin.WriteString(in)
+	code = run(args, streams)
+	return stdout.String(), stderr.String(), code
+}
+
+func TestOutput(t *testing.T) {
+	pi, err := os.ReadFile("testdata/pi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason string
+		args   []string
+		in     string
+		env    map[string]string
+		code   int
+	}{
+		"render":      {reason: "all objects, reproducibly", args: []string{"render", "-f", "testdata/pi.yaml"}},
+		"render-json": {reason: "one document", args: []string{"render", "-f", "testdata/pi.yaml", "-o", "json"}},
+		"render-attempt": {
+			reason: "as in a cluster", in: string(pi),
+			args: []string{"render", "-f", "-", "--uid", "7b0f0a52-0000-4000-8000-000000000001", "--submit-time", "2026-11-21T09:00:00Z"},
+		},
+		"render-bad":     {reason: "the operator's words", args: []string{"render", "-f", "testdata/bad.yaml"}, code: 1},
+		"render-missing": {reason: "a file that is not there", args: []string{"render", "-f", "testdata/none.yaml"}, code: 1},
+		"render-format":  {reason: "a format that is not there", args: []string{"render", "-f", "testdata/pi.yaml", "-o", "xml"}, code: 1},
+		"render-time":    {reason: "no time", args: []string{"render", "-f", "testdata/pi.yaml", "--submit-time", "now"}, code: 1},
+		"render-help":    {reason: "help with examples", args: []string{"render", "--help"}},
+		"validate":       {reason: "nothing is wrong", args: []string{"validate", "-f", "testdata/pi.yaml"}},
+		"validate-bad":   {reason: "every line that is wrong", args: []string{"validate", "-f", "testdata/bad.yaml"}, code: 1},
+		"validate-syntax": {
+			reason: "not YAML", in: "a: b\n---\nkind: Pod\n  name: x\n", args: []string{"validate", "-f", "-"}, code: 1,
+		},
+		"validate-nothing": {reason: "a file must be named", args: []string{"validate"}, code: 1},
+		"convert": {
+			reason: "files, variables and what cannot be carried over",
+			args: []string{
+				"convert", "--", "/opt/spark/bin/spark-submit", "--master", "k8s://example", "--deploy-mode", "cluster", "--name", "My Job",
+				"--properties-file", "testdata/spark-submit/p.conf", "--num-executors", "3", "--conf", "spark.ui.port=${env:UI_PORT}",
+				"--conf", "spark.kubernetes.authenticate.submission.oauthToken=secret", "--queue", "a",
+				"--py-files", "helpers.zip", "local:///app/job.py", "--name", "not ours",
+			},
+			env: map[string]string{"UI_PORT": "4050", "PYSPARK_PYTHON": "python3.11"},
+		},
+		"convert-plain": {
+			reason: "spark-submit's flags are told from ours by --", args: []string{
+				"convert", "--spark-version", "4.1.4", "-o", "json", "--master", "k8s://example",
+			}, code: 1,
+		},
+		"convert-refused": {
+			reason: "what spark-submit refuses", args: []string{"convert", "--", "spark-submit", "--master", "yarn", "a.jar"}, code: 1,
+		},
+		"convert-status": {reason: "no submission", args: []string{"convert", "--", "spark-submit", "--status", "a"}, code: 1},
+		"version":        {reason: "the releases that it knows", args: []string{"version"}},
+		"help":           {reason: "called as a plugin", args: []string{"--help"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, variable := range []string{"SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "SPARK_USER", "MASTER"} {
+				t.Setenv(variable, "")
+				if err := os.Unsetenv(variable); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for variable, value := range tc.env {
+				t.Setenv(variable, value)
+			}
+			out, errOut, code := execute(t, tc.in, tc.args...)
+			if code != tc.code {
+				t.Errorf("%s: exit code %d, want %d: %s", tc.reason, code, tc.code, errOut)
+			}
+			golden(t, filepath.Join("testdata", name+".golden"), "# stdout\n"+out+"# stderr\n"+errOut)
+		})
+	}
+}
+
+// golden compares a text with a file, or rewrites the file.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// What convert prints, render takes.
+func TestConvertedIsRendered(t *testing.T) {
+	out, errOut, code := execute(t, "", "convert", "--", "spark-submit", "--master", "k8s://example", "--deploy-mode", "cluster",
+		"--class", "Main", "--conf", "spark.kubernetes.container.image=spark:4.1.4", "--conf", "spark.odd=\f\u007f\u0085", "local:///a.jar", "a b")
+	if code != 0 {
+		t.Fatal(errOut)
+	}
+	rendered, errOut, code := execute(t, out, "render", "-f", "-")
+	if code != 0 || !strings.Contains(rendered, `spark.odd=\\f`) {
+		t.Errorf("exit code %d, %s\n%s", code, errOut, rendered)
+	}
+}
+
+func TestConvertReadsDirectories(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"spark-defaults.conf": "spark.kubernetes.container.image spark:3.5.9\n", "log4j2.properties": "x"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("SPARK_CONF_DIR", dir)
+	t.Setenv("HADOOP_CONF_DIR", filepath.Join(dir, "none"))
+	out, errOut, code := execute(t, "", "convert", "--", "--master", "k8s://example", "--deploy-mode", "cluster", "--class", "Main", "local:///a.jar")
+	if code != 0 {
+		t.Fatal(errOut)
+	}
+	for _, text := range []string{"sparkVersion: 3.5.9", "image: spark:3.5.9", "spark.kubernetes.hadoop.configMapName: main-hadoop-conf"} {
+		if !strings.Contains(out, text) {
+			t.Errorf("the manifest lacks %q:\n%s", text, out)
+		}
+	}
+	for _, text := range []string{"SPARK_CONF_DIR: ", "log4j2.properties", "kubectl create configmap main-hadoop-conf"} {
+		if !strings.Contains(errOut, text) {
+			t.Errorf("the findings lack %q:\n%s", text, errOut)
+		}
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for shell, text := range map[string]string{"bash": "__start_kubectl-spark", "zsh": "#compdef", "fish": "complete -c"} {
+		var out bytes.Buffer
+		streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}
+		if code := run([]string{"completion", shell}, streams); code != 0 || !strings.Contains(out.String(), text) {
+			t.Errorf("%s: exit code %d, no %q in %d bytes", shell, code, text, out.Len())
+		}
+	}
+	out, _, _ := execute(t, "", "__complete", "render", "-o", "")
+	if !strings.Contains(out, "yaml\njson\n") {
+		t.Errorf("formats to complete: %q", out)
+	}
+}

@@ -1,0 +1,107 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/firesteel-dev/firesteel/internal/manifest"
+	"github.com/firesteel-dev/firesteel/internal/offline"
+)
+
+// render is the command that prints what the operator would create.
+type render struct {
+	genericiooptions.IOStreams
+	files      filenames
+	output     output
+	namespace  string
+	uid        string
+	submitTime string
+}
+
+func newRender(streams genericiooptions.IOStreams) *cobra.Command {
+	r := &render{IOStreams: streams}
+	command := &cobra.Command{
+		Use:   "render -f FILE",
+		Short: "Print the objects that the operator would create",
+		Long: "Print the objects that the operator would create for the first attempt of each SparkApplication, in its order.\n\n" +
+			"Their names depend on the application's UID, which only a cluster gives. Without --uid, and without a UID in the manifest,\n" +
+			"it is " + string(offline.DefaultUID) + ". What would not run is refused with the operator's own words, and exit code 1.",
+		Example: "  # everything that spark-pi.yaml leads to\n" +
+			"  kubectl spark render -f spark-pi.yaml\n\n" +
+			"  # the size of the driver of an application in the cluster\n" +
+			"  kubectl get sparkapp pi -o yaml | kubectl spark render -f - -o json | jq '.items[] | select(.kind == \"Pod\") | .spec.containers[].resources'",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return r.run() },
+	}
+	r.files.addTo(command)
+	r.output.addTo(command)
+	command.Flags().StringVarP(&r.namespace, "namespace", "n", offline.DefaultNamespace, "namespace of manifests that name none")
+	command.Flags().StringVar(&r.uid, "uid", "", "UID of the application")
+	command.Flags().StringVar(&r.submitTime, "submit-time", offline.DefaultSubmitTime.Format(time.RFC3339), "time of the submission")
+	return command
+}
+
+func (r *render) run() error {
+	at, err := time.Parse(time.RFC3339, r.submitTime)
+	if err != nil {
+		return fmt.Errorf("--submit-time: %q: not a time; write it as 2006-01-02T15:04:05Z", r.submitTime)
+	}
+	registry, err := schedulers()
+	if err != nil {
+		return err
+	}
+	cluster := offline.Cluster{Namespace: r.namespace, UID: types.UID(r.uid), SubmitTime: at}
+	var objects []any
+	err = r.files.read(r.IOStreams, func(name string, documents []manifest.Document) error {
+		for i := range documents {
+			document := &documents[i]
+			if document.Application == nil {
+				r.say("%s:%d: %s %s is not rendered: not a SparkApplication", name, document.Line, document.Kind, document.Name)
+				continue
+			}
+			for _, problem := range document.Problems {
+				r.say("%s:%d: %s", name, problem.Line, problem.Message)
+			}
+			rendered, err := offline.Render(document.Application, cluster, registry)
+			if err != nil {
+				return fmt.Errorf("%s:%d: %w", name, document.LineOf(manifest.FieldOf(err.Error())), err)
+			}
+			for _, assumption := range rendered.Assumptions {
+				r.say("%s:%d: %s", name, document.LineOf(manifest.FieldOf(assumption)), assumption)
+			}
+			for _, object := range rendered.Objects {
+				objects = append(objects, object)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.output.print(r.Out, objects...)
+}
+
+// say writes beside the objects, so that these can be piped.
+func (r *render) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(r.ErrOut, format+"\n", args...)
+}

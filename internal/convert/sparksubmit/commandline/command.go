@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package commandline reads a command line of spark-submit: its flags, its properties files and which of them wins. It
+// is pure and knows nothing of Firesteel; the files and variables of the machine are arguments.
+package commandline
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrNotSubmission marks command lines that submit nothing: status, kill, version and help.
+var ErrNotSubmission = errors.New("does not submit an application")
+
+// Command is a command line of spark-submit.
+type Command struct {
+	// Flags are properties that were set by flags of their own, Confs those of --conf.
+	Flags, Confs map[string]string
+	// PropertiesFile is the file of --properties-file, "" for none.
+	PropertiesFile string
+	// LoadDefaults asks for spark-defaults.conf even if there is a properties file (Spark 4.0 and later).
+	LoadDefaults bool
+	MainClass    string
+	ProxyUser    string
+	// Resource is the main file, "" if there is none.
+	Resource  string
+	Arguments []string
+	// Ignored are the flags that were given and have no effect on Kubernetes.
+	Ignored []string
+}
+
+// flagProperties are the flags that set a property.
+var flagProperties = map[string]string{
+	"--master": "spark.master", "--deploy-mode": "spark.submit.deployMode", "--name": "spark.app.name",
+	"--driver-memory": "spark.driver.memory", "--driver-cores": "spark.driver.cores",
+	"--driver-class-path": "spark.driver.extraClassPath", "--driver-java-options": "spark.driver.extraJavaOptions",
+	"--driver-library-path": "spark.driver.extraLibraryPath",
+	"--executor-memory":     "spark.executor.memory", "--executor-cores": "spark.executor.cores",
+	"--num-executors": "spark.executor.instances",
+	"--principal":     "spark.kerberos.principal", "--keytab": "spark.kerberos.keytab",
+	"--jars": "spark.jars", "--files": "spark.files", "--py-files": "spark.submit.pyFiles", "--archives": "spark.archives",
+	"--packages": "spark.jars.packages", "--exclude-packages": "spark.jars.excludes", "--repositories": "spark.jars.repositories",
+}
+
+// withoutEffect are the flags that mean nothing on Kubernetes, and whether they have a value.
+var withoutEffect = map[string]bool{"--total-executor-cores": true, "--queue": true, "--supervise": false}
+
+// Parse reads the arguments as spark-submit's launcher and its argument parser do together. The first text that is no
+// flag is the main file, and everything after it belongs to the application.
+func Parse(argv []string) (Command, error) {
+	c := Command{Flags: map[string]string{}, Confs: map[string]string{}}
+	args := make([]string, len(argv))
+	for i, arg := range argv {
+		// The launcher's script loses carriage returns.
+		args[i] = strings.ReplaceAll(arg, "\r", "")
+	}
+	for i := 0; i < len(args); i++ {
+		if !strings.HasPrefix(args[i], "-") {
+			c.Resource, c.Arguments = args[i], args[i+1:]
+			return c, nil
+		}
+		flag, value, joined := strings.Cut(args[i], "=")
+		if !strings.HasPrefix(flag, "--") || value == "" {
+			flag, joined = args[i], false
+		}
+		done, err := c.alone(flag)
+		if err != nil {
+			return Command{}, err
+		}
+		if done {
+			continue
+		}
+		if !joined {
+			if i++; i == len(args) {
+				return Command{}, fmt.Errorf("%s: the value is missing", flag)
+			}
+			value = args[i]
+		}
+		if err := c.set(flag, value); err != nil {
+			return Command{}, err
+		}
+	}
+	return c, nil
+}
+
+// alone takes a flag without a value.
+func (c *Command) alone(flag string) (bool, error) {
+	switch flag {
+	case "--kill", "--status", "--version", "--help", "-h", "--usage-error":
+		return false, fmt.Errorf("%s: %w", flag, ErrNotSubmission)
+	case "--load-spark-defaults":
+		c.LoadDefaults = true
+	case "--verbose", "-v":
+	default:
+		hasValue, known := withoutEffect[flag]
+		if !known || hasValue {
+			return false, nil
+		}
+		c.Ignored = append(c.Ignored, flag)
+	}
+	return true, nil
+}
+
+func (c *Command) set(flag, value string) error {
+	if property, ok := flagProperties[flag]; ok {
+		c.Flags[property] = value
+		return nil
+	}
+	if withoutEffect[flag] {
+		c.Ignored = append(c.Ignored, flag)
+		return nil
+	}
+	switch flag {
+	case "--conf", "-c":
+		key, text, found := strings.Cut(value, "=")
+		if !found {
+			return fmt.Errorf("%s: %q: the value is missing; write key=value", flag, value)
+		}
+		c.Confs[key] = text
+	case "--class":
+		c.MainClass = value
+	case "--proxy-user":
+		c.ProxyUser = value
+	case "--properties-file":
+		c.PropertiesFile = value
+	default:
+		return fmt.Errorf("%s: spark-submit has no such flag; flags of the application come after its main file", flag)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package commandline
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// Properties reads the text of a properties file as java.util.Properties does, and trims values as Spark does: line ends
+// that were written as escapes stay.
+func Properties(text string) (map[string]string, error) {
+	properties := map[string]string{}
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
+	for i := 0; i < len(lines); i++ {
+		first := i + 1
+		line := strings.TrimLeft(lines[i], blanks)
+		if line == "" || line[0] == '#' || line[0] == '!' {
+			continue
+		}
+		for continued(line) {
+			line = line[:len(line)-1]
+			if i++; i == len(lines) {
+				break
+			}
+			line += strings.TrimLeft(lines[i], blanks)
+		}
+		rawKey, rawValue := divide(line)
+		key, err := unescape(rawKey)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", first, err)
+		}
+		value, err := unescape(rawValue)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", first, err)
+		}
+		properties[key] = strings.TrimFunc(value, func(r rune) bool { return r <= ' ' && r != '\n' && r != '\r' })
+	}
+	return properties, nil
+}
+
+// blanks are what separates words in a properties file.
+const blanks = " \t\f"
+
+// continued is whether a line goes on in the next one: it ends with a backslash that is not itself escaped.
+func continued(line string) bool {
+	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
+}
+
+// divide splits a line at the first blank, = or : that is not escaped.
+func divide(line string) (key, value string) {
+	end := 0
+	for end < len(line) && !strings.ContainsRune("=:"+blanks, rune(line[end])) {
+		if line[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	end = min(end, len(line))
+	value = strings.TrimLeft(line[end:], blanks)
+	if value != "" && (value[0] == '=' || value[0] == ':') {
+		value = strings.TrimLeft(value[1:], blanks)
+	}
+	return line[:end], value
+}
+
+var escapes = map[byte]byte{'t': '\t', 'n': '\n', 'r': '\r', 'f': '\f'}
+
+func unescape(text string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		i++
+		if text[i] != 'u' {
+			c, ok := escapes[text[i]]
+			if !ok {
+				c = text[i]
+			}
+			b.WriteByte(c)
+			continue
+		}
+		r, err := unicodeEscape(text[i+1:])
+		if err != nil {
+			return "", err
+		}
+		i += 4
+		if utf16.IsSurrogate(r) && strings.HasPrefix(text[i+1:], `\u`) {
+			// Java writes what is beyond 16 bits as two halves.
+			if low, err := unicodeEscape(text[i+3:]); err == nil {
+				r = utf16.DecodeRune(r, low)
+				i += 6
+			}
+		}
+		b.WriteRune(r)
+	}
+	return b.String(), nil
+}
+
+func unicodeEscape(text string) (rune, error) {
+	digits := text[:min(4, len(text))]
+	number, err := strconv.ParseUint(digits, 16, 16)
+	if err != nil || len(digits) < 4 {
+		return 0, fmt.Errorf(`\u%s: not a character; write \u and four hexadecimal digits`, digits)
+	}
+	return rune(number), nil
+}

@@ -1,0 +1,254 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package sparksubmit turns a command line of spark-submit into a SparkApplication and says what the manifest cannot
+// carry. It is pure: the files and variables of the machine are arguments.
+package sparksubmit
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Input is what spark-submit would find.
+type Input struct {
+	// Argv are the arguments after "spark-submit".
+	Argv []string
+	// Machine holds the variables and the files that the arguments refer to.
+	Machine commandline.Machine
+	// SparkVersion of the image; "" takes it from the image's tag.
+	SparkVersion string
+}
+
+// Finding is something that the manifest does not say as the command line did.
+type Finding struct {
+	// Subject is the flag, the property or the variable.
+	Subject string
+	// Message says what became of it, and what to do.
+	Message string
+	// Lost marks what the application would have had from spark-submit and has not from the manifest alone.
+	Lost bool
+}
+
+// String is one line for people.
+func (f Finding) String() string { return f.Subject + ": " + f.Message }
+
+// converter moves properties from conf into the application. What is left at the end becomes sparkConf.
+type converter struct {
+	command  commandline.Command
+	machine  commandline.Machine
+	profile  spark.Profile
+	conf     map[string]string
+	app      *v1beta2.SparkApplication
+	findings []Finding
+}
+
+// Convert returns the application that does what the command line does. An error is what spark-submit itself would
+// refuse before it looks at the application, or a file that is not there.
+func Convert(in Input) (v1beta2.SparkApplication, []Finding, error) {
+	c := &converter{machine: in.Machine, app: &v1beta2.SparkApplication{}}
+	steps := []func() error{
+		func() error { return c.read(in) },
+		c.resolveVariables, c.metadata, c.hadoopConfDir, c.files, c.templates,
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return v1beta2.SparkApplication{}, nil, err
+		}
+	}
+	c.confDir()
+	c.submissionOnly()
+	c.interpreters()
+	c.common()
+	c.driver()
+	c.executor()
+	c.dynamicAllocation()
+	c.uploads()
+	c.app.Spec.SparkConf = c.conf
+	return *c.app, c.findings, nil
+}
+
+// Wanted returns the paths of the files that Convert looks at, as far as they can be known from the files that Machine
+// holds already: a properties file may name more.
+func Wanted(in Input) ([]string, error) {
+	command, err := commandline.Parse(in.Argv)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []string
+	for _, file := range command.PropertiesFiles(in.Machine, newestMajor) {
+		wanted = append(wanted, in.Machine.Path(file))
+	}
+	conf, err := command.Configuration(in.Machine, newestMajor)
+	if err != nil {
+		return wanted, nil //nolint:nilerr // Convert says it, once the files are there
+	}
+	for _, key := range fileKeys {
+		if file, ok := conf[key]; ok {
+			wanted = append(wanted, in.Machine.Path(expand(file, conf, in.Machine.Env)))
+		}
+	}
+	return wanted, nil
+}
+
+// Directories returns the directories whose files Convert looks at.
+func Directories(m commandline.Machine) []string {
+	var dirs []string
+	for _, dir := range []string{m.ConfDir(), m.Env["HADOOP_CONF_DIR"]} {
+		if dir != "" {
+			dirs = append(dirs, m.Path(dir))
+		}
+	}
+	return dirs
+}
+
+func (c *converter) note(subject, format string, args ...any) {
+	c.findings = append(c.findings, Finding{Subject: subject, Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *converter) lost(subject, format string, args ...any) {
+	c.findings = append(c.findings, Finding{Subject: subject, Message: fmt.Sprintf(format, args...), Lost: true})
+}
+
+// newestMajor reads all files that any release reads.
+const newestMajor = 4
+
+// tagVersion finds the Spark version in the tag of an image.
+var tagVersion = regexp.MustCompile(`:v?([0-9]+\.[0-9]+\.[0-9]+)[^/]*$`)
+
+// read parses the command line and merges the configuration.
+func (c *converter) read(in Input) error {
+	command, err := commandline.Parse(in.Argv)
+	if err != nil {
+		return err
+	}
+	c.command = command
+	conf, err := command.Configuration(in.Machine, newestMajor)
+	if err != nil {
+		return err
+	}
+	if err := c.checkTarget(conf); err != nil {
+		return err
+	}
+	version := in.SparkVersion
+	for _, key := range []string{spark.ConfDriverImage, spark.ConfImage} {
+		if match := tagVersion.FindStringSubmatch(conf[key]); match != nil && version == "" {
+			version = match[1]
+			c.note("spec.sparkVersion", "%s, from the tag of the image %s", version, conf[key])
+		}
+	}
+	if version == "" {
+		return fmt.Errorf("--spark-version: the image's tag does not tell the Spark version; write one of %s, or better the exact release",
+			strings.Join(spark.SupportedVersions(), ", "))
+	}
+	if c.profile, err = spark.ProfileFor(version); err != nil {
+		return err
+	}
+	c.app.Spec.SparkVersion = version
+	major := newestMajor
+	if strings.HasPrefix(c.profile.Minor, "3.") {
+		major = 3
+	}
+	if c.conf, err = command.Configuration(in.Machine, major); err != nil {
+		return err
+	}
+	delete(c.conf, spark.ConfMaster)
+	delete(c.conf, spark.ConfDeployMode)
+	for _, flag := range command.Ignored {
+		c.note(flag, "without effect on Kubernetes, with spark-submit as well")
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.conf)) {
+		if !strings.HasPrefix(key, "spark.") {
+			delete(c.conf, key)
+			c.note(key, "dropped, as spark-submit does: not a Spark property, because it does not begin with \"spark.\"")
+		}
+	}
+	return nil
+}
+
+// checkTarget looks at where spark-submit would submit to. The manifest does not say it: it goes where it is applied.
+func (c *converter) checkTarget(conf map[string]string) error {
+	master := conf[spark.ConfMaster]
+	address, ok := strings.CutPrefix(master, "k8s://")
+	if !ok {
+		return fmt.Errorf("--master: %q: not Kubernetes; it must start with \"k8s://\"", master)
+	}
+	if scheme, _, found := strings.Cut(address, "://"); found && !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
+		return fmt.Errorf("--master: %q: the API server is reached by https or http only", master)
+	}
+	switch mode := conf[spark.ConfDeployMode]; mode {
+	case "cluster":
+	case "client", "":
+		c.note("--deploy-mode", "the driver ran on the submitting machine; the operator runs it in a pod (cluster)")
+	default:
+		return fmt.Errorf("--deploy-mode: %q: unknown; write \"cluster\"", mode)
+	}
+	if c.command.Resource == "" {
+		return fmt.Errorf("the main file is missing; write its URI after the flags, or %q if its classes are in the image", spark.NoResource)
+	}
+	return nil
+}
+
+// metadata names the application.
+func (c *converter) metadata() error {
+	c.app.TypeMeta = metav1.TypeMeta{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication"}
+	c.app.Namespace = "default"
+	if namespace, ok := c.conf[spark.ConfNamespace]; ok {
+		c.app.Namespace = expand(namespace, c.conf, c.machine.Env)
+		delete(c.conf, spark.ConfNamespace)
+	}
+	appName, given := c.take(spark.ConfAppName)
+	if !given {
+		appName = c.command.MainClass
+		if appName == "" {
+			appName = c.command.Resource[strings.LastIndexByte(c.command.Resource, '/')+1:]
+		}
+	}
+	c.app.Name = objectName(appName)
+	if given && c.app.Name != appName {
+		c.note(spark.ConfAppName, "%q becomes %q: the application is called as its object", appName, c.app.Name)
+	}
+	return nil
+}
+
+// objectName is the name of an application as a DNS label, as Spark spells it in the names of its own objects: a digit at
+// the start becomes an x.
+func objectName(appName string) string {
+	name := spark.AppNameLabel(appName)
+	switch {
+	case name == "":
+		return "spark"
+	case name[0] >= '0' && name[0] <= '9':
+		return "x" + name[1:]
+	}
+	return name
+}
+
+// take returns a property and removes it from what is left.
+func (c *converter) take(key string) (string, bool) {
+	value, ok := c.conf[key]
+	delete(c.conf, key)
+	return value, ok
+}

@@ -1,0 +1,113 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package sparksubmit
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// dropped are properties that a manifest must not carry. The value says why.
+var dropped = map[string]string{
+	spark.ConfAppID:                                "every attempt gets an id of its own, with spark-submit as well",
+	spark.ConfDriverHost:                           "the driver is reached by its service, with spark-submit as well",
+	"spark.kubernetes.authenticate.oauthToken":     ownConnection,
+	"spark.kubernetes.authenticate.oauthTokenFile": ownConnection,
+	"spark.kubernetes.authenticate.caCertFile":     ownConnection,
+	"spark.kubernetes.authenticate.clientKeyFile":  ownConnection,
+	"spark.kubernetes.authenticate.clientCertFile": ownConnection,
+}
+
+const ownConnection = "dropped: it is for the connection from the submitting machine to the API server"
+
+// submissionPrefix begins the properties of spark-submit's own connection.
+const submissionPrefix = "spark.kubernetes.authenticate.submission."
+
+const confWait = "spark.kubernetes.submission.waitAppCompletion"
+
+// withoutEffect are properties that only a spark-submit process reads. They stay, since the driver sees them, too.
+var withoutEffect = []string{
+	"spark.kubernetes.report.interval", "spark.kubernetes.context", "spark.kubernetes.appKillPodDeletionGracePeriod",
+	"spark.kubernetes.submission.connectionTimeout", "spark.kubernetes.submission.requestTimeout", spark.ConfUploadPath,
+	"spark.submit.proxyUser.allowCustomClasspathInClusterMode",
+}
+
+// submissionOnly takes what concerns the process of spark-submit and not the application.
+func (c *converter) submissionOnly() {
+	for _, key := range slices.Sorted(maps.Keys(c.conf)) {
+		if reason, ok := dropped[key]; ok {
+			delete(c.conf, key)
+			c.note(key, "%s", reason)
+		} else if strings.HasPrefix(key, submissionPrefix) {
+			delete(c.conf, key)
+			c.note(key, ownConnection)
+		} else if ownedLabel(key) {
+			delete(c.conf, key)
+			c.lost(key, "dropped: the label is the operator's")
+		}
+	}
+	if wait, ok := c.take(confWait); ok && strings.EqualFold(wait, "true") {
+		c.note(confWait, "nothing waits here; use kubectl wait --for=condition=Succeeded sparkapp/%s", c.app.Name)
+	}
+	for _, key := range withoutEffect {
+		if _, ok := c.conf[key]; ok {
+			c.note(key, "without effect: only a process of spark-submit reads it")
+		}
+	}
+	if user, ok := c.machine.Env["SPARK_USER"]; ok {
+		c.lost("SPARK_USER", "%q: the driver gets the operator's SPARK_USER; to run as somebody else use --proxy-user", user)
+	}
+}
+
+// ownedLabel is whether a property sets a label that the operator finds its pods by.
+func ownedLabel(key string) bool {
+	for _, prefix := range []string{spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix} {
+		switch label, ok := strings.CutPrefix(key, prefix); {
+		case !ok:
+		case label == lifecycle.LabelApp, label == lifecycle.LabelLaunchedBy, label == lifecycle.LabelSubmission:
+			return true
+		}
+	}
+	return false
+}
+
+// interpreters turns the variables that choose Python and the scratch directories into properties.
+func (c *converter) interpreters() {
+	if dirs, ok := c.machine.Env["SPARK_LOCAL_DIRS"]; ok {
+		c.conf["spark.local.dir"] = dirs
+		c.note("SPARK_LOCAL_DIRS", "becomes the property spark.local.dir")
+	}
+	if typeOf(c.command.Resource) != v1beta2.ApplicationTypePython {
+		return
+	}
+	const both, driver = "spark.pyspark.python", "spark.pyspark.driver.python"
+	_, hasBoth := c.conf[both]
+	_, hasDriver := c.conf[driver]
+	if value, ok := c.machine.Env["PYSPARK_DRIVER_PYTHON"]; ok && !hasBoth && !hasDriver {
+		c.conf[driver] = value
+		c.note("PYSPARK_DRIVER_PYTHON", "becomes the property %s", driver)
+	}
+	if value, ok := c.machine.Env["PYSPARK_PYTHON"]; ok && !hasBoth {
+		c.conf[both] = value
+		c.note("PYSPARK_PYTHON", "becomes the property %s", both)
+	}
+}

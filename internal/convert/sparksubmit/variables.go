@@ -1,0 +1,94 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package sparksubmit
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// reference matches ${key} and ${prefix:name}.
+var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?(\S+?)\}`)
+
+// References that refer to themselves end at this depth, and at this length.
+const maxDepth, maxLength = 20, 4096
+
+// expand resolves the references of a text to variables and other properties. What is unknown stays as it is.
+func expand(text string, conf, env map[string]string) string {
+	for range maxDepth {
+		next := reference.ReplaceAllStringFunc(text, func(match string) string {
+			groups := reference.FindStringSubmatch(match)
+			value, ok := "", false
+			switch groups[1] {
+			case "env":
+				value, ok = env[groups[2]]
+			case "":
+				value, ok = conf[groups[2]]
+			}
+			if !ok {
+				return match
+			}
+			return value
+		})
+		if next == text || len(next) > maxLength {
+			break
+		}
+		text = next
+	}
+	return text
+}
+
+// families are prefixes of properties that Spark takes as they stand.
+var families = []string{
+	"spark.kubernetes.driver.label.", "spark.kubernetes.driver.annotation.", "spark.kubernetes.driver.service.",
+	"spark.kubernetes.driverEnv.", "spark.kubernetes.node.selector.", "spark.kubernetes.driver.node.selector.",
+	"spark.kubernetes.driver.secrets.", "spark.kubernetes.driver.secretKeyRef.", "spark.kubernetes.driver.volumes.",
+	// Read by the driver, with its own variables.
+	"spark.kubernetes.executor.",
+}
+
+// submitterKeys are properties outside of spark.kubernetes that spark-submit itself reads with references expanded.
+var submitterKeys = map[string]bool{
+	"spark.driver.memoryOverhead": true, "spark.driver.memoryOverheadFactor": true, "spark.driver.minMemoryOverhead": true,
+	"spark.ui.port": true, "spark.kerberos.keytab": true, "spark.kerberos.principal": true,
+}
+
+// resolveVariables replaces ${env:...} where spark-submit would read its own environment: the operator's is another one.
+// References to other properties stay, because the operator expands them in the same way.
+func (c *converter) resolveVariables() error {
+	for _, key := range slices.Sorted(maps.Keys(c.conf)) {
+		inFamily := slices.ContainsFunc(families, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+		if !submitterKeys[key] && (inFamily || !strings.HasPrefix(key, "spark.kubernetes.")) {
+			continue
+		}
+		value := c.conf[key]
+		resolved := reference.ReplaceAllStringFunc(value, func(match string) string {
+			groups := reference.FindStringSubmatch(match)
+			if text, ok := c.machine.Env[groups[2]]; ok && groups[1] == "env" {
+				return text
+			}
+			return match
+		})
+		if resolved != value {
+			c.conf[key] = resolved
+			c.note(key, "%q is resolved with the variables of this machine: %q", value, resolved)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package golden
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Outcome is what became of one recorded run.
+type Outcome string
+
+// Outcomes. A run with deliberate differences matches but for those that are listed with their reasons.
+const (
+	Matched       Outcome = "matched"
+	Deliberate    Outcome = "deliberate differences"
+	Failed        Outcome = "failed"
+	NotApplicable Outcome = "not applicable"
+)
+
+var outcomes = []Outcome{Matched, Deliberate, Failed, NotApplicable}
+
+// Tally counts outcomes for the report at the end.
+type Tally struct {
+	counts map[string]map[Outcome]int
+	// remarks are reasons with the releases that they hold for.
+	remarks map[string][]string
+}
+
+// NewTally returns an empty one.
+func NewTally() *Tally {
+	return &Tally{map[string]map[Outcome]int{}, map[string][]string{}}
+}
+
+// Add counts a run of a Spark release.
+func (t *Tally) Add(version string, outcome Outcome) {
+	if t.counts[version] == nil {
+		t.counts[version] = map[Outcome]int{}
+	}
+	t.counts[version][outcome]++
+}
+
+// Remark notes the first line of a text about a case.
+func (t *Tally) Remark(dir, version, text string) {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	key := fmt.Sprintf("%-24s %s", dir, first)
+	t.remarks[key] = append(t.remarks[key], version)
+}
+
+// String is a line for each Spark release, and the remarks.
+func (t *Tally) String() string {
+	var b strings.Builder
+	b.WriteString("\n")
+	for _, version := range slices.Sorted(maps.Keys(t.counts)) {
+		fmt.Fprintf(&b, "%-10s", version)
+		for _, outcome := range outcomes {
+			fmt.Fprintf(&b, "  %s %d", outcome, t.counts[version][outcome])
+		}
+		b.WriteString("\n")
+	}
+	for _, remark := range slices.Sorted(maps.Keys(t.remarks)) {
+		fmt.Fprintf(&b, "%s (%s)\n", remark, strings.Join(t.remarks[remark], " "))
+	}
+	return b.String()
+}

@@ -1,0 +1,199 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+const head = "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: pi}\n"
+
+// documents reads a manifest that has no mistakes in its syntax.
+func documents(t *testing.T, text string) []Document {
+	t.Helper()
+	read, err := Read([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+func TestRead(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		lines  []int
+		kinds  []string
+	}{
+		"one":         {"the usual case", "kind: A\n", []int{1}, []string{"A"}},
+		"several":     {"separated by ---", "kind: A\n---\nkind: B\n--- # third\nkind: C\n", []int{1, 3, 5}, []string{"A", "B", "C"}},
+		"comments":    {"documents without content are none", "# x\n---\n\n---\n# y\nkind: A\n---\n", []int{6}, []string{"A"}},
+		"json":        {"JSON is YAML, too", "{\n\"kind\": \"A\"}", []int{1}, []string{"A"}},
+		"in a text":   {"an indented --- separates nothing", "kind: A\ntext: |\n  ---\n  x\n", []int{1}, []string{"A"}},
+		"windows":     {"line ends of another world", "kind: A\r\n---\r\nkind: B\r\n", []int{1, 3}, []string{"A", "B"}},
+		"no object":   {"something else", "- a\n- b\n", []int{1}, []string{""}},
+		"empty":       {"nothing at all", "", nil, nil},
+		"application": {"ours", head, []int{1}, []string{"SparkApplication"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var lines []int
+			var kinds []string
+			for _, document := range documents(t, tc.text) {
+				lines, kinds = append(lines, document.Line), append(kinds, document.Kind)
+				if (document.Application != nil) != (document.Kind == "SparkApplication") {
+					t.Errorf("%s: application %+v", tc.reason, document.Application)
+				}
+			}
+			if diff := cmp.Diff(tc.lines, lines) + cmp.Diff(tc.kinds, kinds); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestReadRefusesWhatIsNoYAML(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: b\n---\nkind: A\n x: y\n": "line 4",
+		"a: [\n":                      "line",
+	} {
+		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestProblems(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   []Problem
+	}{
+		"none":    {"a good one", "spec: {type: Scala}\n", nil},
+		"unknown": {"a typo", "spec:\n  typo: x\n", []Problem{{5, "spec.typo: there is no such field; the API server would drop it"}}},
+		"nested": {
+			"a typo further down", "spec:\n  driver:\n    memori: 1g\n",
+			[]Problem{{6, "spec.driver.memori: there is no such field; the API server would drop it"}},
+		},
+		"in a list": {
+			"the second of them", "spec:\n  driver:\n    secrets:\n    - {name: a, path: b, secretType: Generic}\n    - name: c\n      paht: d\n",
+			[]Problem{{9, "spec.driver.secrets[1].paht: there is no such field; the API server would drop it"}},
+		},
+		"case":   {"fields are case-sensitive", "spec:\n  sparkversion: 4.1.4\n", []Problem{{5, "spec.sparkversion: there is no such field; the API server would drop it"}}},
+		"number": {"not a number", "spec:\n  driver:\n    cores: two\n", []Problem{{6, "spec.driver.cores: a string cannot stand here; write a whole number"}}},
+		"text":   {"not a text", "spec:\n  sparkVersion: 4\n", []Problem{{5, "spec.sparkVersion: a number cannot stand here; write a text, in quotes if it looks like a number"}}},
+		"list":   {"not a list", "spec:\n  arguments: x\n", []Problem{{5, "spec.arguments: a string cannot stand here; write a list"}}},
+		"map":    {"not a map", "spec:\n  sparkConf: x\n", []Problem{{5, "spec.sparkConf: a string cannot stand here; write a map"}}},
+		"bool":   {"not a boolean", "spec:\n  suspend: 1\n", []Problem{{5, "spec.suspend: a number cannot stand here; write true or false"}}},
+		"twice":  {"the first would be lost", "spec:\n  type: A\n  type: B\n", []Problem{{6, "spec.type: written twice; the first is in line 5"}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := documents(t, head+tc.text)[0].Problems
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLineOf(t *testing.T) {
+	document := documents(t, "# a comment\n---\n"+head+`spec:
+  sparkConf:
+    spark.a: x
+    "spark.b c": y
+  driver: &role
+    memory: 1g
+    env:
+    - name: A
+    - name: B
+      value: b
+  executor: *role
+`)[0]
+	for field, want := range map[string]int{
+		"":                            3,
+		"metadata":                    5,
+		"metadata.name":               5,
+		"spec":                        6,
+		`spec.sparkConf["spark.a"]`:   8,
+		`spec.sparkConf["spark.b c"]`: 9,
+		`spec.sparkConf["spark.z"]`:   7,
+		"spec.driver.memory":          11,
+		"spec.driver.cores":           10,
+		"spec.driver.env[1].value":    15,
+		"spec.driver.env[7]":          12,
+		"spec.executor.memory":        11,
+		"status":                      3,
+		"spec.driver.memory.x[0]":     11,
+		"no path!":                    3,
+	} {
+		if got := document.LineOf(field); got != want {
+			t.Errorf("%s is in line %d, want %d", field, got, want)
+		}
+	}
+}
+
+func TestFieldOf(t *testing.T) {
+	for sentence, want := range map[string]string{
+		`spec.driver.memory: "2gb": not a size`:       "spec.driver.memory",
+		`spec.sparkConf["spark.a: \"b\""]: wrong`:     `spec.sparkConf["spark.a: \"b\""]`,
+		`spec.volumes[2].name: unknown`:               "spec.volumes[2].name",
+		`metadata.name: missing`:                      "metadata.name",
+		`something about spec.driver`:                 "",
+		`spec.driver.labels["a"].x, and more of this`: `spec.driver.labels["a"].x`,
+	} {
+		if got := FieldOf(sentence); got != want {
+			t.Errorf("%s is about %q, want %q", sentence, got, want)
+		}
+	}
+}
+
+// A manifest that was written can be read, whatever texts are in it.
+func TestYAMLCanBeReadBack(t *testing.T) {
+	for _, text := range []string{"plain", "a\nb\r\n", "\f\x01\x7f", "\u0085\u009f", "\ufeff\ufffe\uffff", "日本 é 😀", "yes", "0x1", "- a: b", `"\u007f"`} {
+		content, err := YAML(map[string]string{"text": text})
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		var got map[string]string
+		if err := yaml.Unmarshal(content, &got); err != nil || got["text"] != text {
+			t.Errorf("%q became %q, %v", text, got["text"], err)
+		}
+	}
+	if _, err := YAML(func() {}); err == nil {
+		t.Error("a function has no YAML")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(head + "spec: {driver: {cores: x}, a: b}\n---\n- x\n")
+	f.Add("a: &x [*x]\n")
+	f.Fuzz(func(_ *testing.T, text string) {
+		read, err := Read([]byte(text))
+		if err != nil {
+			return
+		}
+		for i := range read {
+			read[i].LineOf("spec.driver.env[1].value")
+		}
+	})
+}

@@ -1,0 +1,213 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package manifest reads manifests so that whatever is said about an application can point at a line, and writes objects
+// so that they can be read back. It is pure.
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// Document is one object of a manifest.
+type Document struct {
+	// Line is where the document begins in the file.
+	Line                   int
+	APIVersion, Kind, Name string
+	// Application is set if the document is a SparkApplication of a version that we know.
+	Application *v1beta2.SparkApplication
+	// Problems are what the API server, or a strict client, would say about its fields.
+	Problems []Problem
+
+	root *yamlv3.Node
+}
+
+// Problem is something wrong with a line.
+type Problem struct {
+	Line    int
+	Message string
+}
+
+// Read returns the documents of a manifest. The error is one of YAML's syntax.
+func Read(text []byte) ([]Document, error) {
+	var documents []Document
+	for _, part := range split(text) {
+		root := &yamlv3.Node{}
+		if err := yamlv3.Unmarshal(part.text, root); err != nil {
+			return nil, shifted(err, part.line)
+		}
+		if len(root.Content) == 0 {
+			continue // nothing but comments
+		}
+		shift(root, part.line-1)
+		document := Document{Line: root.Content[0].Line, root: root.Content[0]}
+		if err := document.decode(part.text); err != nil {
+			return nil, shifted(err, part.line)
+		}
+		documents = append(documents, document)
+	}
+	return documents, nil
+}
+
+// part is the text of one document and its first line.
+type part struct {
+	text []byte
+	line int
+}
+
+// split cuts a file at its lines "---".
+func split(text []byte) []part {
+	parts := []part{{line: 1}}
+	line := 0
+	for content := range bytes.Lines(text) {
+		line++
+		current := &parts[len(parts)-1]
+		if marker := strings.TrimRight(string(content), " \t\r\n"); marker == "---" || strings.HasPrefix(marker, "--- #") {
+			parts = append(parts, part{line: line + 1})
+			continue
+		}
+		current.text = append(current.text, content...)
+	}
+	return parts
+}
+
+// shift moves the lines of a node from those of its document to those of the file.
+func shift(node *yamlv3.Node, lines int) {
+	node.Line += lines
+	for _, child := range node.Content {
+		shift(child, lines)
+	}
+}
+
+// lineInError is how the YAML library spells a line.
+var lineInError = regexp.MustCompile(`line ([0-9]+)`)
+
+// shifted corrects the line in an error.
+func shifted(err error, first int) error {
+	text := lineInError.ReplaceAllStringFunc(err.Error(), func(match string) string {
+		var line int
+		_, _ = fmt.Sscanf(match, "line %d", &line)
+		return fmt.Sprintf("line %d", line+first-1)
+	})
+	return errors.New(strings.TrimPrefix(text, "yaml: "))
+}
+
+// typed has the fields of an application without its lenient decoder.
+type typed v1beta2.SparkApplication
+
+// decode reads the document as kubectl does, and collects what a lenient decoder would pass over.
+func (d *Document) decode(text []byte) error {
+	content, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return err
+	}
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}
+	// What has no such fields is not an object; it is named by what it has.
+	_ = json.Unmarshal(content, &head)
+	d.APIVersion, d.Kind, d.Name = head.APIVersion, head.Kind, head.Metadata.Name
+	if d.APIVersion != v1beta2.GroupVersion.String() || d.Kind != "SparkApplication" {
+		return nil
+	}
+	d.duplicates(d.root, "")
+	d.Application = &v1beta2.SparkApplication{}
+	strict, err := kjson.UnmarshalStrict(content, (*typed)(d.Application))
+	if err != nil {
+		// Kubernetes' decoder hides its kind of error; the standard one says where.
+		err = json.Unmarshal(content, &typed{})
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		field := embedded.ReplaceAllString(wrong.Field, "")
+		d.add(field, fmt.Sprintf("%s: a %s cannot stand here; write %s", field, wrong.Value, inWords(wrong.Type.Kind())))
+	} else if err != nil {
+		d.add("", err.Error())
+	}
+	for _, problem := range strict {
+		d.addStrict(problem.Error())
+	}
+	// The operator's own decoder contains what is malformed.
+	d.Application = &v1beta2.SparkApplication{}
+	return json.Unmarshal(content, d.Application)
+}
+
+// embedded are the names of Go's embedded structs, which have no name in a manifest.
+var embedded = regexp.MustCompile(`\.[A-Z][A-Za-z]*`)
+
+// inWords says what a value of a Go type looks like in a manifest.
+func inWords(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "a map"
+	default:
+		return "a text, in quotes if it looks like a number"
+	}
+}
+
+// unknownField is how the decoder names a field that the type does not have.
+var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
+
+func (d *Document) addStrict(text string) {
+	if match := unknownField.FindStringSubmatch(text); match != nil {
+		d.add(match[1], match[1]+": there is no such field; the API server would drop it")
+	}
+}
+
+func (d *Document) add(field, message string) {
+	d.Problems = append(d.Problems, Problem{Line: d.LineOf(field), Message: message})
+}
+
+// duplicates finds keys that stand twice in a map: the first of them is lost.
+func (d *Document) duplicates(node *yamlv3.Node, path string) {
+	seen := map[string]int{}
+	for i, child := range node.Content {
+		if node.Kind != yamlv3.MappingNode {
+			d.duplicates(child, fmt.Sprintf("%s[%d]", path, i))
+			continue
+		}
+		if i%2 == 1 {
+			d.duplicates(child, strings.TrimPrefix(path+"."+node.Content[i-1].Value, "."))
+			continue
+		}
+		if first, twice := seen[child.Value]; twice {
+			field := strings.TrimPrefix(path+"."+child.Value, ".")
+			d.Problems = append(d.Problems, Problem{Line: child.Line, Message: fmt.Sprintf("%s: written twice; the first is in line %d", field, first)})
+		}
+		seen[child.Value] = child.Line
+	}
+}

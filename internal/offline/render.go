@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package offline says without a cluster what the operator would say and create: it runs the operator's own code over a
+// manifest. It is pure.
+package offline
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// DefaultUID stands in for the UID that the API server would give the application. Names are derived from it.
+const DefaultUID types.UID = "00000000-0000-4000-8000-000000000000"
+
+// DefaultSubmitTime stands in for the time of the submission, so that the same manifest gives the same objects.
+var DefaultSubmitTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// DefaultNamespace is where an application goes whose manifest names none.
+const DefaultNamespace = "default"
+
+// Cluster is what only a cluster would know. What is left empty gets a default.
+type Cluster struct {
+	Namespace  string
+	UID        types.UID
+	SubmitTime time.Time
+}
+
+// Rendered are the objects of the first attempt of an application, in the order in which the operator creates them.
+type Rendered struct {
+	Objects []spark.Object
+	// Assumptions are what the cluster must have for the objects to be created, and what else holds them back.
+	Assumptions []string
+}
+
+// Refusal is why nothing is created, in the operator's words.
+type Refusal struct {
+	Message string
+	// Waits is whether the operator would try again.
+	Waits bool
+}
+
+// Error returns the operator's words.
+func (r *Refusal) Error() string { return r.Message }
+
+// Render returns what the operator would create. The error is a *Refusal.
+func Render(o *v1beta2.SparkApplication, c Cluster, registry *scheduler.Registry) (Rendered, error) {
+	o, request := requestOf(o, c)
+	candidate, prepared := prepare.Examine(request, registry)
+	var rendered Rendered
+	if candidate != nil {
+		snapshot := scheduler.Snapshot{}
+		for _, read := range candidate.Reads() {
+			snapshot[read] = &unstructured.Unstructured{}
+			rendered.Assumptions = append(rendered.Assumptions, fmt.Sprintf("%s %s must exist", read.Kind, read.Name))
+		}
+		prepared = candidate.Prepare(snapshot)
+	}
+	if prepared.Gate.Verdict != lifecycle.Admitted {
+		return Rendered{}, &Refusal{Message: prepared.Gate.Cause.Message, Waits: prepared.Gate.Verdict == lifecycle.Waiting}
+	}
+	if request.App.Suspend {
+		rendered.Assumptions = append(rendered.Assumptions, "spec.suspend: nothing is created while it is true")
+	}
+	owner := lifecycle.OwnerReference(o, v1beta2.GroupVersion.String(), "SparkApplication")
+	rendered.Objects = append(prepared.Submission.Resources, prepared.Submission.Driver)
+	for _, object := range rendered.Objects {
+		lifecycle.Own(object, owner)
+	}
+	return rendered, nil
+}
+
+// requestOf completes an application with what the API server would fill in.
+func requestOf(o *v1beta2.SparkApplication, c Cluster) (*v1beta2.SparkApplication, prepare.Request) {
+	o = o.DeepCopy()
+	if c.UID != "" {
+		o.UID = c.UID
+	}
+	if o.UID == "" {
+		o.UID = DefaultUID
+	}
+	if o.Namespace == "" {
+		o.Namespace = c.Namespace
+	}
+	if o.Namespace == "" {
+		o.Namespace = DefaultNamespace
+	}
+	if c.SubmitTime.IsZero() {
+		c.SubmitTime = DefaultSubmitTime
+	}
+	app, problems := kubeflow.Normalise(o)
+	const first = 1
+	return o, prepare.Request{App: app, Problems: problems, Identity: spark.NewIdentity(o.UID, first, c.SubmitTime), Attempt: first}
+}

@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package offline
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/firesteel-dev/firesteel/internal/manifest"
+	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Severity is how bad a finding is.
+type Severity string
+
+// Severities. Only an error keeps an application from running.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Note    Severity = "note"
+)
+
+// Finding is something to say about a line of a manifest.
+type Finding struct {
+	Line     int
+	Severity Severity
+	Message  string
+}
+
+// Validate returns what there is to say about the documents of a manifest, by line.
+func Validate(documents []manifest.Document, c Cluster, registry *scheduler.Registry) []Finding {
+	var findings []Finding
+	for i := range documents {
+		document := &documents[i]
+		if document.Application == nil {
+			findings = append(findings, Finding{document.Line, Note, other(document) + ": not checked"})
+			continue
+		}
+		findings = append(findings, validate(document, c, registry)...)
+	}
+	slices.SortStableFunc(findings, func(x, y Finding) int { return cmp.Compare(x.Line, y.Line) })
+	return findings
+}
+
+// other introduces a document that is no application of ours.
+func other(d *manifest.Document) string {
+	if d.Kind == "" {
+		return "not a Kubernetes object"
+	}
+	return fmt.Sprintf("%s %s (%s)", d.Kind, d.Name, d.APIVersion)
+}
+
+func validate(d *manifest.Document, c Cluster, registry *scheduler.Registry) []Finding {
+	var findings []Finding
+	for _, problem := range d.Problems {
+		findings = append(findings, Finding{problem.Line, Error, problem.Message})
+	}
+	if d.Name == "" {
+		// Everything that the operator creates is called after the application.
+		return append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; an application needs a name"})
+	}
+	if d.Application.MalformedSpec != "" && len(findings) > 0 {
+		return findings // the operator would say the same in other words
+	}
+	say := func(severity Severity, sentence string) {
+		findings = append(findings, Finding{d.LineOf(manifest.FieldOf(sentence)), severity, sentence})
+	}
+	_, request := requestOf(d.Application, c)
+	objections := prepare.Objections(request)
+	for _, sentence := range objections {
+		say(Error, sentence)
+	}
+	if len(objections) > 0 {
+		return findings
+	}
+	rendered, err := Render(d.Application, c, registry)
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		severity := Error
+		if refusal.Waits {
+			severity = Warning // another operator may have what this build does not know
+		}
+		say(severity, refusal.Message)
+	}
+	for _, assumption := range rendered.Assumptions {
+		say(Note, assumption)
+	}
+	return findings
+}
