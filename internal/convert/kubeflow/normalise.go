@@ -20,6 +20,7 @@ package kubeflow
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,11 +72,13 @@ func Normalise(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfErr
 			Problem: `the operator runs drivers in pods only; use "cluster"`,
 		})
 	}
-	driver, p := driverRole(&o.Spec)
+	driver, p := driverRole(o)
 	problems = append(problems, p...)
-	executor, p := executorRole(&o.Spec)
+	executor, p := executorRole(o)
 	app.Driver, app.Executor = driver, executor
-	return app, append(problems, p...)
+	app.ConfigMaps = metricsOf(o).configMaps()
+	app.Warnings = warnings(o)
+	return app, slices.Concat(problems, p, conflicts(o))
 }
 
 // fieldNames says where the fields of the model that are no Spark property come from.
@@ -125,6 +128,21 @@ func (c conf) set(key, value, origin string) {
 	c.origins[key] = origin
 }
 
+// setDefault takes a value that sparkConf and other fields may override.
+func (c conf) setDefault(key, value, origin string) {
+	if _, ok := c.user[key]; !ok {
+		c.set(key, value, origin)
+	}
+}
+
+// originOf returns where a property came from, or preset if it is not known.
+func (c conf) originOf(key, preset string) string {
+	if origin, ok := c.origins[key]; ok {
+		return origin
+	}
+	return preset
+}
+
 func (c conf) setString(key string, value *string, origin string) {
 	if v := ptr.Deref(value, ""); v != "" {
 		c.set(key, v, origin)
@@ -149,6 +167,11 @@ func confOf(o *v1beta2.SparkApplication) conf {
 	c := conf{user: map[string]string{}, operator: map[string]string{}, origins: map[string]string{}}
 	maps.Copy(c.user, s.SparkConf)
 	c.setAll("spark.hadoop.", s.HadoopConf, "spec.hadoopConf")
+	if ptr.Deref(s.Image, "") != "" {
+		// It is the image of both roles, whatever sparkConf says: only a role's own field is closer.
+		delete(c.user, spark.ConfDriverImage)
+		delete(c.user, spark.ConfExecutorImage)
+	}
 	c.setString(spark.ConfImage, s.Image, "spec.image")
 	c.setString("spark.kubernetes.container.image.pullPolicy", s.ImagePullPolicy, "spec.imagePullPolicy")
 	if len(s.ImagePullSecrets) > 0 {
@@ -161,6 +184,7 @@ func confOf(o *v1beta2.SparkApplication) conf {
 	executorConf(c, o)
 	dynamicAllocation(c, s)
 	localDirs(c, s)
+	metricsOf(o).conf(c, o)
 	operatorConf(c, o)
 	return c
 }
