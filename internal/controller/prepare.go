@@ -37,11 +37,7 @@ type prepared struct {
 // prepare validates the application, asks its scheduler and builds the submission. The error is the cluster's, not the
 // application's.
 func (e *Engine[T]) prepare(ctx context.Context, s scope[T]) (prepared, error) {
-	problems := s.problems
-	if len(problems) == 0 { // a model that is incomplete would be blamed for what it left out
-		problems = validation.Check(s.app)
-	}
-	if message := explain(s.app, problems); message != "" {
+	if message := explain(s.app, validation.Report(s.app, s.problems)); message != "" {
 		return rejected(message), nil
 	}
 	profile, err := spark.ProfileFor(s.app.SparkVersion)

@@ -167,11 +167,6 @@ func confOf(o *v1beta2.SparkApplication) conf {
 	c := conf{user: map[string]string{}, operator: map[string]string{}, origins: map[string]string{}}
 	maps.Copy(c.user, s.SparkConf)
 	c.setAll("spark.hadoop.", s.HadoopConf, "spec.hadoopConf")
-	if ptr.Deref(s.Image, "") != "" {
-		// It is the image of both roles, whatever sparkConf says: only a role's own field is closer.
-		delete(c.user, spark.ConfDriverImage)
-		delete(c.user, spark.ConfExecutorImage)
-	}
 	c.setString(spark.ConfImage, s.Image, "spec.image")
 	c.setString("spark.kubernetes.container.image.pullPolicy", s.ImagePullPolicy, "spec.imagePullPolicy")
 	if len(s.ImagePullSecrets) > 0 {
@@ -215,6 +210,14 @@ func operatorConf(c conf, o *v1beta2.SparkApplication) {
 		spark.ConfDriverPodName:                         DriverName(o),
 		"spark.kubernetes.submission.waitAppCompletion": "false",
 	})
+	if image := ptr.Deref(o.Spec.Image, ""); image != "" {
+		// It is the image of both roles, whatever sparkConf says: only a role's own field is closer.
+		for key, own := range map[string]*string{spark.ConfDriverImage: o.Spec.Driver.Image, spark.ConfExecutorImage: o.Spec.Executor.Image} {
+			if _, set := c.user[key]; set && ptr.Deref(own, "") == "" {
+				c.operator[key] = image
+			}
+		}
+	}
 	for k, v := range map[string]string{lifecycle.LabelApp: o.Name, lifecycle.LabelLaunchedBy: "true"} {
 		c.operator[spark.ConfDriverLabelPrefix+k] = v
 		c.operator[spark.ConfExecutorLabelPrefix+k] = v
