@@ -19,6 +19,8 @@ package validation
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -98,6 +100,11 @@ func checkObjects(s spark.Submission) []*spark.ConfError {
 					Field: "spec.sparkConf", Value: o.Name, Problem: `not the name of a claim; write lower-case letters, digits, '-' and '.', or "OnDemand"`,
 				})
 			}
+			if size := o.Spec.Resources.Requests[corev1.ResourceStorage]; size.Sign() <= 0 {
+				found = append(found, &spark.ConfError{
+					Field: "spec.sparkConf", Value: size.String(), Problem: `not the size of a claim; write a positive quantity such as "10Gi"`,
+				})
+			}
 		}
 	}
 	return found
@@ -144,6 +151,7 @@ func (p *podCheck) executor() {
 }
 
 func (p *podCheck) all() {
+	p.metadata()
 	own := map[string]bool{}
 	for i := range p.pod.Spec.Volumes {
 		name := p.pod.Spec.Volumes[i].Name
@@ -151,6 +159,9 @@ func (p *podCheck) all() {
 			p.refuse(p.field, name, "two volumes of the pod have this name; rename one of them")
 		}
 		own[name], p.volumes[name] = true, true
+		if dir := p.pod.Spec.Volumes[i].EmptyDir; dir != nil && dir.SizeLimit != nil && dir.SizeLimit.Sign() < 0 {
+			p.refuse(p.field, dir.SizeLimit.String(), "not the size of volume "+name+`; write a positive quantity such as "10Gi"`)
+		}
 		p.volumeName(name)
 	}
 	names, ports := map[string]bool{}, map[string]bool{}
@@ -164,6 +175,28 @@ func (p *podCheck) all() {
 			p.container(c)
 			p.ports(c, ports)
 		}
+	}
+}
+
+// metadata is of the template: what comes from properties is checked under their names.
+func (p *podCheck) metadata() {
+	field := p.field + ".template"
+	for _, name := range slices.Sorted(maps.Keys(p.pod.Labels)) {
+		if _, ok := p.app.Conf[spark.ConfDriverLabelPrefix+name]; !ok {
+			if problem := labelProblem(name, p.pod.Labels[name]); problem != "" {
+				p.refuse(field, p.pod.Labels[name], problem)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.pod.Spec.NodeSelector)) {
+		_, all := p.app.Conf[spark.ConfNodeSelectorPrefix+name]
+		_, own := p.app.Conf[spark.ConfDriverNodeSelectorPrefix+name]
+		if problem := labelProblem(name, p.pod.Spec.NodeSelector[name]); problem != "" && !all && !own {
+			p.refuse(p.field+".nodeSelector", p.pod.Spec.NodeSelector[name], problem)
+		}
+	}
+	if name := p.pod.Spec.ServiceAccountName; name != "" && name != p.app.Conf[spark.ConfDriverServiceAccount] && len(utilvalidation.IsDNS1123Subdomain(name)) > 0 {
+		p.refuse(field, name, notAnAccount)
 	}
 }
 

@@ -172,6 +172,7 @@ func TestBuiltIsChecked(t *testing.T) {
 			o.Env = []corev1.EnvVar{{Name: "A", Value: "b", ValueFrom: &corev1.EnvVarSource{}}}
 		}), says: `spec.driver: "A": a variable has a value or a valueFrom`, right: "remove one"},
 		"SecretKey":      {reason: "no key", change: conf(spark.ConfDriverSecretKeyRefPrefix+"A", "s:a b"), says: `spec.driver: "s:a b": the variable A`, right: "one of its keys"},
+		"ExecSecretKey":  {reason: "no key", change: typed("spark.kubernetes.executor.secretKeyRef.A", "S:k", `spec.executor.envSecretKeyRefs["A"]`), says: `spec.executor.envSecretKeyRefs["A"]: "S:k": needs the name of a Secret`, right: "':'"},
 		"PortNumber":     {reason: "no port", change: driver(ports(port("a", 70000))), says: `spec.driver.ports: "70000": the port a`, right: "65535"},
 		"PortName":       {reason: "no name", change: executor(ports(port("much-too-long-a-name", 80))), says: `spec.executor.ports: "much-too-long-a-name": not the name of a port`, right: "15"},
 		"PortNames":      {reason: "which one?", change: driver(ports(port("spark-ui", 80))), says: `spec.driver.ports: "spark-ui": two ports`, right: "rename"},

@@ -86,10 +86,14 @@ func (p *podCheck) variables(c *corev1.Container) {
 		if v.ValueFrom == nil || v.ValueFrom.SecretKeyRef == nil {
 			continue
 		}
-		if ref := v.ValueFrom.SecretKeyRef; ref.Name == "" || len(utilvalidation.IsConfigMapKey(ref.Key)) > 0 {
+		if ref := v.ValueFrom.SecretKeyRef; !secretKey(ref.Name, ref.Key) {
 			p.refuse(p.field, ref.Name+":"+ref.Key, "the variable "+v.Name+" needs the name of a Secret and one of its keys")
 		}
 	}
+}
+
+func secretKey(name, key string) bool {
+	return len(utilvalidation.IsDNS1123Subdomain(name)) == 0 && len(utilvalidation.IsConfigMapKey(key)) == 0
 }
 
 // ports checks the ports of one container; host holds those of the node that the pod takes.
@@ -129,7 +133,7 @@ var limitFields = map[corev1.ResourceName]string{corev1.ResourceMemory: ".memory
 
 func (p *podCheck) resources(c *corev1.Container) {
 	for name, limit := range c.Resources.Limits {
-		if !strings.Contains(string(name), "/") && !standard(name) {
+		if !standard(name) && (!strings.Contains(string(name), "/") || len(utilvalidation.IsQualifiedName(string(name))) > 0) {
 			p.refuse(p.field, string(name), `not the name of a resource; GPUs and the like have a domain, such as "nvidia.com/gpu"`)
 		}
 		request, requested := c.Resources.Requests[name]

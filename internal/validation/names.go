@@ -61,28 +61,40 @@ var (
 	objectNames = []string{spark.ConfDriverServiceAccount, spark.ConfExecutorServiceAccount}
 )
 
+// executorSecretKeys begins properties that make executors' variables from Secrets.
+const executorSecretKeys = "spark.kubernetes.executor.secretKeyRef."
+
 // checkNames looks at labels, annotations and names as the API server does.
 func checkNames(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
+	profile, _ := spark.ProfileFor(app.SparkVersion)
 	for _, key := range slices.Sorted(maps.Keys(app.Conf)) {
 		value := app.Conf[key]
 		if name, ok := under(key, labelFamilies); ok {
-			if problem := labelProblem(name, value); problem != "" {
+			final := value
+			if _, ofPod := under(key, labelFamilies[:2]); ofPod && profile.LabelPlaceholders {
+				final = placeholders.Replace(value)
+			}
+			if problem := labelProblem(name, final); problem != "" {
 				found = append(found, &spark.ConfError{Key: key, Value: value, Problem: problem})
 			}
 		}
 		if name, ok := under(key, annotationFamilies); ok && len(utilvalidation.IsQualifiedName(strings.ToLower(name))) > 0 {
 			found = append(found, &spark.ConfError{Key: key, Value: name, Problem: `not the name of an annotation; write e.g. "example.org/note"`})
 		}
+		if _, ok := strings.CutPrefix(key, executorSecretKeys); ok {
+			if name, item, _ := strings.Cut(value, ":"); !secretKey(name, item) {
+				found = append(found, &spark.ConfError{Key: key, Value: value, Problem: "needs the name of a Secret and one of its keys, joined by ':'"})
+			}
+		}
 		if slices.Contains(objectNames, key) && len(utilvalidation.IsDNS1123Subdomain(value)) > 0 {
-			found = append(found, &spark.ConfError{
-				Key: key, Value: value,
-				Problem: `not the name of a ServiceAccount; write lower-case letters, digits, '-' and '.', such as "spark"`,
-			})
+			found = append(found, &spark.ConfError{Key: key, Value: value, Problem: notAnAccount})
 		}
 	}
 	return found
 }
+
+const notAnAccount = `not the name of a ServiceAccount; write lower-case letters, digits, '-' and '.', such as "spark"`
 
 func under(key string, families []string) (rest string, ok bool) {
 	for _, prefix := range families {
@@ -100,7 +112,7 @@ func labelProblem(name, value string) string {
 	if len(utilvalidation.IsQualifiedName(name)) > 0 {
 		return "the name of the label " + strconv.Quote(name) + ` is not valid; write e.g. "team" or "example.org/team"`
 	}
-	if len(utilvalidation.IsValidLabelValue(placeholders.Replace(value))) > 0 {
+	if len(utilvalidation.IsValidLabelValue(value)) > 0 {
 		return `not the value of a label; write at most 63 letters, digits, '-', '_' and '.', such as "data-platform"`
 	}
 	return ""
