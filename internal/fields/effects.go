@@ -31,8 +31,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 )
 
-// anyKey is the key that maps are given.
-const anyKey = "<key>"
+// anyKey is the key that maps are given, and anyName the name of what becomes a part of a property.
+const (
+	anyKey  = "<key>"
+	anyName = "<name>"
+)
 
 // values replace those that would mean nothing.
 var values = map[string]string{
@@ -111,7 +114,7 @@ func properties(a, b map[string]string, found map[string]bool) {
 	for _, pair := range [][2]map[string]string{{a, b}, {b, a}} {
 		for key, value := range pair[0] {
 			if other, ok := pair[1][key]; !ok || other != value {
-				found["`"+key+"`"] = true
+				found["`"+strings.ReplaceAll(key, anyName+"x", anyName)+"`"] = true
 			}
 		}
 	}
@@ -157,7 +160,7 @@ func sample() *v1beta2.SparkApplication {
 		return v1beta2.SparkPodSpec{
 			GPU:              &v1beta2.GPUSpec{Name: "example.org/gpu", Quantity: 1},
 			ConfigMaps:       []v1beta2.NamePath{{Name: "settings", Path: "/settings"}},
-			Secrets:          []v1beta2.SecretInfo{{Name: "secret", Path: "/secret", SecretType: v1beta2.SecretTypeGeneric}},
+			Secrets:          []v1beta2.SecretInfo{{Name: anyName, Path: "/secret", SecretType: v1beta2.SecretTypeGeneric}},
 			EnvSecretKeyRefs: map[string]v1beta2.NameKey{anyKey: {Name: "secret", Key: "password"}},
 			VolumeMounts:     []corev1.VolumeMount{{Name: "data", MountPath: "/data"}},
 		}
