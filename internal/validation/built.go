@@ -143,7 +143,7 @@ func (p *podCheck) executor() {
 		p.volumes[strings.TrimPrefix(key, secrets)+"-volume"] = true
 		p.paths[p.app.Conf[key]] = true
 	}
-	p.volumes["spark-conf-volume-exec"], p.volumes["hadoop-properties"], p.volumes["spark-local-dir-1"] = true, true, true
+	p.volumes["spark-conf-volume-exec"], p.volumes["hadoop-properties"] = true, true
 	p.paths["/opt/spark/conf"] = true
 	for name := range p.volumes {
 		p.volumeName(name)

@@ -96,6 +96,10 @@ func TestOddButWorking(t *testing.T) {
 		"ExecutorsMount": {reason: "Spark will add the volume", change: all(
 			conf("spark.kubernetes.executor.volumes.emptyDir.spark-local-dir-1.mount.path", "/tmp/x"),
 			executor(sidecar(corev1.Container{Name: "log", Image: "log", VolumeMounts: []corev1.VolumeMount{{Name: "spark-local-dir-1", MountPath: "/a"}}})))},
+		"ScratchOfSpark": {reason: "Spark will add the volume", change: executor(sidecar(corev1.Container{Name: "log", Image: "log", VolumeMounts: []corev1.VolumeMount{{Name: "spark-local-dir-2", MountPath: "/a"}}}))},
+		"NamedContainer": {reason: "Spark gives its own container the image, wherever it stands", change: all(conf(spark.ConfExecTemplateContainer, "main"), func(a *spark.Application) {
+			a.Executor.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "log", Image: "log"}, {Name: "main"}}}}
+		})},
 		"SamePortUDP":     {reason: "another protocol", change: driver(ports(corev1.ContainerPort{Name: "a", ContainerPort: 53}, corev1.ContainerPort{Name: "b", ContainerPort: 53, Protocol: "UDP"}))},
 		"GPU":             {reason: "a resource with a domain", change: driver(func(o *spark.PodOverlay) { o.Limits = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")} })},
 		"RoomyLimit":      {reason: "a limit above the request", change: driver(func(o *spark.PodOverlay) { o.MemoryLimit = new(resource.MustParse("8Gi")) })},

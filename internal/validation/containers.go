@@ -33,7 +33,11 @@ func (p *podCheck) spark(c *corev1.Container) bool {
 	if p.field == "spec.driver" {
 		return len(c.Args) > 0 && c.Args[0] == spark.RoleDriver || c.Name == spark.DriverContainerName
 	}
-	return c.Name == spark.ExecutorContainerName || c == &p.pod.Spec.Containers[0]
+	containers := p.pod.Spec.Containers
+	named := slices.IndexFunc(containers, func(c corev1.Container) bool {
+		return c.Name == p.app.Conf[spark.ConfExecTemplateContainer]
+	})
+	return c == &containers[max(named, 0)]
 }
 
 func (p *podCheck) container(c *corev1.Container) {
@@ -61,7 +65,7 @@ func (p *podCheck) mounts(c *corev1.Container) {
 			p.refuse(p.field, path, fmt.Sprintf("two volumes are mounted at this path in container %s; give each a path of its own", c.Name))
 		}
 		paths[mount.MountPath] = true
-		if !p.volumes[mount.Name] {
+		if later := p.field == "spec.executor" && strings.HasPrefix(mount.Name, "spark-local-dir-"); !p.volumes[mount.Name] && !later {
 			p.refuse(p.field, mount.Name, fmt.Sprintf("container %s mounts a volume that the pod does not have; the volumes of spec.volumes are "+
 				"those of the roles that name them in volumeMounts", c.Name))
 		}
