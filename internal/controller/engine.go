@@ -40,6 +40,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/prepare"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // Adapter connects one kind of application with the engine. Its methods are pure.
@@ -125,6 +126,7 @@ func (e *Engine[T]) scope(obj T) scope[T] {
 func (s scope[T]) wish() lifecycle.Application {
 	return lifecycle.Application{
 		Generation: s.app.Generation, Suspend: s.app.Suspend, SparkAppID: s.identity.AppID, SubmissionID: s.identity.SubmissionID,
+		Notes:    validation.Notes(s.app),
 		Deleting: !s.obj.GetDeletionTimestamp().IsZero(),
 	}
 }

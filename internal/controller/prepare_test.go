@@ -114,3 +114,28 @@ func TestCacheOptions(t *testing.T) {
 		}
 	}
 }
+
+// Conversion and validation speak at once, and what has no effect is told without stopping anything.
+func TestProblemsAndNotes(t *testing.T) {
+	o := pi()
+	o.Spec.Mode, o.Spec.Driver.Memory = v1beta2.DeployModeClient, new("2gb")
+	w := newWorld(t, o)
+	w.reconcile()
+	for _, text := range []string{`spec.mode: "client"`, `spec.driver.memory: "2gb"`} {
+		if message := w.app().Status.AppState.ErrorMessage; !strings.Contains(message, text) {
+			t.Errorf("the message does not say %q: %s", text, message)
+		}
+	}
+	o = pi()
+	o.Spec.Executor.MemoryLimit = new("4g")
+	w = newWorld(t, o)
+	w.reconcile()
+	if len(w.drivers()) != 1 {
+		t.Fatal("a warning keeps the application from running")
+	}
+	for _, c := range w.app().Status.Conditions {
+		if c.Type == string(lifecycle.ConditionAdmitted) && !strings.Contains(c.Message, `; note: spec.executor.memoryLimit: "4g": has no effect`) {
+			t.Errorf("the condition does not tell it: %+v", c)
+		}
+	}
+}

@@ -29,6 +29,8 @@ type Application struct {
 	SparkAppID string
 	// SubmissionID marks the pods of the current attempt.
 	SubmissionID string
+	// Notes are sentences about what is accepted and not heeded, for the condition Admitted.
+	Notes string
 	// Deleting is set when the application object has a deletion timestamp.
 	Deleting bool
 }

@@ -93,10 +93,7 @@ func (c *Candidate) Prepare(snapshot scheduler.Snapshot) Prepared {
 
 // Objections are what the checks say against a request, a sentence each.
 func Objections(r Request) []string {
-	problems := r.Problems
-	if len(problems) == 0 { // a model that is incomplete would be blamed for what it left out
-		problems = validation.Check(r.App)
-	}
+	problems := validation.Report(r.App, r.Problems)
 	sentences := make([]string, 0, len(problems))
 	for _, p := range problems {
 		sentences = append(sentences, validation.Explain(r.App, p))

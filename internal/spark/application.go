@@ -60,6 +60,12 @@ type Application struct {
 	Driver   Role
 	Executor Role
 
+	// ConfigMaps are created before the driver, beside those of Spark.
+	ConfigMaps []ConfigMap
+
+	// Warnings are what the user wrote and nothing will heed; they stop nothing.
+	Warnings []*ConfError
+
 	Submitter Submitter
 
 	// Suspend asks that nothing of the application runs.
@@ -89,6 +95,13 @@ type Role struct {
 	TemplateText string
 	// Overlay is laid over the pod that Spark makes (driver), or over the template that executors start from.
 	Overlay PodOverlay
+}
+
+// ConfigMap is a ConfigMap of the application's own. Its name is the same on every attempt.
+type ConfigMap struct {
+	Name   string
+	Labels map[string]string
+	Data   map[string]string
 }
 
 // PodOverlay holds what a user can ask for beside Spark's own configuration. The zero value changes nothing.

@@ -182,6 +182,11 @@ func (b *builder) excluded() []string {
 
 // finish adds what Spark's client adds after all steps, and the user's overlay.
 func (b *builder) finish() {
+	for _, m := range b.app.ConfigMaps {
+		own := b.configMap(m.Name, maps.Clone(m.Data))
+		own.Labels, own.Immutable = maps.Clone(m.Labels), nil
+		b.addResource(own)
+	}
 	b.mountDriverConf()
 	b.pod.Spec.Containers = append(b.pod.Spec.Containers, b.container)
 	applyOverlay(b.pod, len(b.pod.Spec.Containers)-1, &b.app.Driver.Overlay)

@@ -190,7 +190,7 @@ func (c *conf) port(key string, preset int32) int32 {
 // double returns a floating point number that must lie at or above min, or strictly above it.
 func (c *conf) double(key string, min float64, strict bool) float64 {
 	value, _ := c.text(key)
-	number, ok := parseDouble(value)
+	number, ok := ParseDouble(value)
 	switch {
 	case !ok:
 		c.fail(key, value, `not a number; write e.g. "0.1"`)
@@ -212,7 +212,7 @@ func (c *conf) size(key string, unit int64) int64 {
 	value, _ := c.text(key)
 	// Typed sizes may be negative, which spark-submit does not rule out for overheads.
 	magnitude, negative := strings.CutPrefix(value, "-")
-	size, ok := sizeIn(magnitude, unit)
+	size, ok := ParseSize(magnitude, unit)
 	if !ok {
 		c.fail(key, value, `not a size: a whole number with one of the suffixes k, m, g, t and p; write e.g. "2g"`)
 	}

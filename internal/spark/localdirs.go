@@ -17,6 +17,7 @@ limitations under the License.
 package spark
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,7 @@ import (
 // as they are.
 func (b *builder) localDirs() {
 	var dirs []string
-	for _, mount := range b.container.VolumeMounts {
+	for _, mount := range slices.Concat(b.container.VolumeMounts, b.app.Driver.Overlay.VolumeMounts) {
 		if strings.HasPrefix(mount.Name, localDirVolumePrefix) {
 			dirs = append(dirs, mount.MountPath)
 		}

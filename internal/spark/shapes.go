@@ -85,11 +85,14 @@ func executors(c *conf) (initial, minimum, maximum int32) {
 	}
 	minimum, maximum = int32(c.number(ConfMinExecutors)), int32(c.number(ConfMaxExecutors))
 	initial = max(minimum, int32(c.number(ConfInitialExecutors)), instances)
-	if minimum < 0 || maximum < initial {
-		value, _ := c.text(ConfMaxExecutors)
-		c.fail(ConfMaxExecutors, value, "smaller than the number of executors at the start")
+	if value, _ := c.text(ConfMinExecutors); minimum < 0 {
+		c.fail(ConfMinExecutors, value, `must not be negative; write e.g. "0"`)
 	}
-	return initial, minimum, maximum
+	if value, _ := c.text(ConfMaxExecutors); maximum < minimum || maximum == 0 {
+		c.fail(ConfMaxExecutors, value, "must be positive and not smaller than "+ConfMinExecutors)
+	}
+	// Spark starts with more than the maximum if it is told to.
+	return initial, minimum, max(initial, maximum)
 }
 
 // shapeOf adds up a pod as the kube-scheduler does: all containers and the init containers that keep running, or the

@@ -54,7 +54,7 @@ type Object interface {
 type Submission struct {
 	// Resources are created before the driver pod, in Spark's order: PodGroup (as *unstructured.Unstructured, only if the
 	// user names Spark's Volcano step), credentials Secret, Service, NetworkPolicy, PVCs, ConfigMaps and the Secret of the
-	// keytab, and last the driver's ConfigMap.
+	// keytab, the application's own ConfigMaps, and last the driver's ConfigMap.
 	Resources []Object
 	Driver    *corev1.Pod
 	// Properties is the final Spark configuration, as written to spark.properties.

@@ -162,7 +162,7 @@ func checkMain(app *Application, values map[string]string, profile Profile) erro
 func checkSizes(_ *Application, values map[string]string, _ Profile) error {
 	for _, key := range []string{ConfDriverMemory, ConfExecutorMemory} {
 		if value, ok := values[key]; ok {
-			if size, valid := sizeIn(value, 1); !valid || size <= 0 {
+			if size, valid := ParseSize(value, 1); !valid || size <= 0 {
 				return &ConfError{Key: key, Value: value, Problem: "not a size: a positive whole number with one of " +
 					`the suffixes k, m, g, t and p; write e.g. "2g"`}
 			}

@@ -34,9 +34,9 @@ var sizeUnits = map[string]int64{
 	"p": 1 << 50, "pb": 1 << 50,
 }
 
-// sizeIn reads one of Spark's sizes ("512", "2g", "1500k") and returns it in units of unit bytes, rounded down. A
+// ParseSize reads one of Spark's sizes ("512", "2g", "1500k") and returns it in units of unit bytes, rounded down. A
 // number without suffix counts in units. It reports false for everything else, fractions included.
-func sizeIn(text string, unit int64) (int64, bool) {
+func ParseSize(text string, unit int64) (int64, bool) {
 	text = strings.ToLower(trimJava(text))
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	number, err := strconv.ParseInt(text[:digits], 10, 64)
@@ -59,9 +59,9 @@ func sizeIn(text string, unit int64) (int64, bool) {
 	return number * (factor / unit), true
 }
 
-// parseDouble reads a number as Java's Double.parseDouble does: blanks around it and a type suffix are allowed,
+// ParseDouble reads a number as Java's Double.ParseDouble does: blanks around it and a type suffix are allowed,
 // digits may be missing on one side of the point.
-func parseDouble(text string) (float64, bool) {
+func ParseDouble(text string) (float64, bool) {
 	text = trimJava(text)
 	switch strings.TrimLeft(text, "+-") {
 	case "NaN", "Infinity":

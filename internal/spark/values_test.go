@@ -54,9 +54,9 @@ func TestSizeIn(t *testing.T) {
 		{"٣g", mebibyte, 0, false, "digits of other scripts"},
 	}
 	for _, test := range tests {
-		got, ok := sizeIn(test.text, test.unit)
+		got, ok := ParseSize(test.text, test.unit)
 		if got != test.want || ok != test.ok {
-			t.Errorf("sizeIn(%q, %d) = %d, %t, want %d, %t: %s", test.text, test.unit, got, ok, test.want, test.ok, test.reason)
+			t.Errorf("ParseSize(%q, %d) = %d, %t, want %d, %t: %s", test.text, test.unit, got, ok, test.want, test.ok, test.reason)
 		}
 	}
 }
@@ -86,13 +86,13 @@ func TestParseDouble(t *testing.T) {
 		{"d", 0, false, "nothing but a suffix"},
 	}
 	for _, test := range tests {
-		got, ok := parseDouble(test.text)
+		got, ok := ParseDouble(test.text)
 		if ok != test.ok || ok && got != test.want {
-			t.Errorf("parseDouble(%q) = %v, %t, want %v, %t: %s", test.text, got, ok, test.want, test.ok, test.reason)
+			t.Errorf("ParseDouble(%q) = %v, %t, want %v, %t: %s", test.text, got, ok, test.want, test.ok, test.reason)
 		}
 	}
-	if got, ok := parseDouble("NaN"); !ok || !math.IsNaN(got) {
-		t.Errorf("parseDouble(NaN) = %v, %t", got, ok)
+	if got, ok := ParseDouble("NaN"); !ok || !math.IsNaN(got) {
+		t.Errorf("ParseDouble(NaN) = %v, %t", got, ok)
 	}
 }
 

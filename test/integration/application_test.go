@@ -197,14 +197,14 @@ var _ = Describe("An application", func() {
 
 	It("is SUBMISSION_FAILED with the API server's words when its driver is refused, and runs once it is fixed", func() {
 		a := sparkPi(ns, "pi")
-		a.Spec.Driver.Labels = map[string]string{"team": "not a label!"}
+		a.Spec.Driver.Tolerations = []corev1.Toleration{{Key: "spot", Operator: "Sometimes"}}
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmissionFailed)
-		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(And(HavePrefix("failed to submit spark application: "), ContainSubstring(`"not a label!"`)))
+		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(And(HavePrefix("failed to submit spark application: "), ContainSubstring(`"Sometimes"`)))
 		Expect(objectsOf(ctx, ns)).To(BeEmpty(), "nothing is half-created")
 
 		a = app(ctx, ns, "pi")
-		a.Spec.Driver.Labels = map[string]string{"team": "data"}
+		a.Spec.Driver.Tolerations = nil
 		Expect(admin.Update(ctx, a)).To(Succeed())
 		driverPod(ctx, ns, "pi-driver")
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmitted)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // FuzzNormalise feeds everything that the API server can store. Normalise never panics, never changes its input, is
@@ -78,7 +79,8 @@ func FuzzNormalise(f *testing.F) {
 	})
 }
 
-// FuzzSubmission goes one step further: whatever can be stored is built, or refused with a sentence.
+// FuzzSubmission goes one step further: whatever can be stored is built, or refused with a sentence; and what validation
+// accepts is built.
 func FuzzSubmission(f *testing.F) {
 	text, err := json.Marshal(pi())
 	if err != nil {
@@ -96,8 +98,21 @@ func FuzzSubmission(f *testing.F) {
 			t.Skip("the API server would not have stored it")
 		}
 		before := o.DeepCopy()
-		app, _ := Normalise(&o)
-		_, err := spark.Build(app, spark.NewIdentity(app.UID, 1, now), profile)
+		app, problems := Normalise(&o)
+		found := validation.Report(app, problems)
+		for _, f := range found {
+			if validation.Explain(app, f) == "" || f.Problem == "" {
+				t.Errorf("a finding says nothing: %+v", f)
+			}
+		}
+		release := profile
+		if own, err := spark.ProfileFor(app.SparkVersion); err == nil {
+			release = own
+		}
+		_, err := spark.Build(app, spark.NewIdentity(app.UID, 1, now), release)
+		if len(found) == 0 && err != nil {
+			t.Errorf("accepted, but refused by Build: %v", err)
+		}
 		var refusal *spark.ConfError
 		if err != nil && !errors.As(err, &refusal) {
 			t.Errorf("a refusal that the author can lift names what to change: %v", err)

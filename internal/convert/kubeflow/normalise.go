@@ -20,6 +20,7 @@ package kubeflow
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,11 +72,13 @@ func Normalise(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfErr
 			Problem: `the operator runs drivers in pods only; use "cluster"`,
 		})
 	}
-	driver, p := driverRole(&o.Spec)
+	driver, p := driverRole(o)
 	problems = append(problems, p...)
-	executor, p := executorRole(&o.Spec)
+	executor, p := executorRole(o)
 	app.Driver, app.Executor = driver, executor
-	return app, append(problems, p...)
+	app.ConfigMaps = metricsOf(o).configMaps()
+	app.Warnings = warnings(o)
+	return app, slices.Concat(problems, p, conflicts(o))
 }
 
 // fieldNames says where the fields of the model that are no Spark property come from.
@@ -125,6 +128,21 @@ func (c conf) set(key, value, origin string) {
 	c.origins[key] = origin
 }
 
+// setDefault takes a value that sparkConf and other fields may override.
+func (c conf) setDefault(key, value, origin string) {
+	if _, ok := c.user[key]; !ok {
+		c.set(key, value, origin)
+	}
+}
+
+// originOf returns where a property came from, or preset if it is not known.
+func (c conf) originOf(key, preset string) string {
+	if origin, ok := c.origins[key]; ok {
+		return origin
+	}
+	return preset
+}
+
 func (c conf) setString(key string, value *string, origin string) {
 	if v := ptr.Deref(value, ""); v != "" {
 		c.set(key, v, origin)
@@ -161,6 +179,7 @@ func confOf(o *v1beta2.SparkApplication) conf {
 	executorConf(c, o)
 	dynamicAllocation(c, s)
 	localDirs(c, s)
+	metricsOf(o).conf(c, o)
 	operatorConf(c, o)
 	return c
 }
@@ -191,6 +210,14 @@ func operatorConf(c conf, o *v1beta2.SparkApplication) {
 		spark.ConfDriverPodName:                         DriverName(o),
 		"spark.kubernetes.submission.waitAppCompletion": "false",
 	})
+	if image := ptr.Deref(o.Spec.Image, ""); image != "" {
+		// It is the image of both roles, whatever sparkConf says: only a role's own field is closer.
+		for key, own := range map[string]*string{spark.ConfDriverImage: o.Spec.Driver.Image, spark.ConfExecutorImage: o.Spec.Executor.Image} {
+			if _, set := c.user[key]; set && ptr.Deref(own, "") == "" {
+				c.operator[key] = image
+			}
+		}
+	}
 	for k, v := range map[string]string{lifecycle.LabelApp: o.Name, lifecycle.LabelLaunchedBy: "true"} {
 		c.operator[spark.ConfDriverLabelPrefix+k] = v
 		c.operator[spark.ConfExecutorLabelPrefix+k] = v

@@ -28,21 +28,28 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-func driverRole(s *v1beta2.SparkApplicationSpec) (spark.Role, []*spark.ConfError) {
-	d := &s.Driver
-	overlay, problems := overlayOf(s, &d.SparkPodSpec, "spec.driver")
+func driverRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) {
+	d := &o.Spec.Driver
+	overlay, problems := overlayOf(&o.Spec, &d.SparkPodSpec, "spec.driver")
 	overlay.Lifecycle = d.Lifecycle
 	overlay.Ports = ports(d.Ports)
 	overlay.PriorityClassName = ptr.Deref(d.PriorityClassName, "")
+	if m := metricsOf(o); m != nil && m.driver {
+		m.mount(&overlay)
+	}
 	return spark.Role{Template: d.Template, Overlay: overlay}, problems
 }
 
-func executorRole(s *v1beta2.SparkApplicationSpec) (spark.Role, []*spark.ConfError) {
-	e := &s.Executor
-	overlay, problems := overlayOf(s, &e.SparkPodSpec, "spec.executor")
+func executorRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) {
+	e := &o.Spec.Executor
+	overlay, problems := overlayOf(&o.Spec, &e.SparkPodSpec, "spec.executor")
 	overlay.Lifecycle = e.Lifecycle
 	overlay.Ports = ports(e.Ports)
 	overlay.PriorityClassName = ptr.Deref(e.PriorityClassName, "")
+	overlay.MemoryLimit = nil // the driver would overwrite it
+	if m := metricsOf(o); m != nil && m.executor {
+		m.mount(&overlay)
+	}
 	return spark.Role{Template: e.Template, Overlay: overlay}, problems
 }
 

@@ -17,10 +17,12 @@ limitations under the License.
 package kubeflow
 
 import (
+	"cmp"
 	"maps"
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -32,6 +34,7 @@ type roleKeys struct {
 	field                                                                   string
 	cores, memory, overhead, request, limit, image, serviceAccount, options string
 	label, annotation, env, secret, secretKeyRef, volume                    string
+	container, templateContainer                                            string
 }
 
 var driverKeys = roleKeys{
@@ -40,6 +43,7 @@ var driverKeys = roleKeys{
 	serviceAccount: spark.ConfDriverServiceAccount, options: "spark.driver.extraJavaOptions",
 	label: spark.ConfDriverLabelPrefix, annotation: "spark.kubernetes.driver.annotation.", env: "spark.kubernetes.driverEnv.",
 	secret: "spark.kubernetes.driver.secrets.", secretKeyRef: "spark.kubernetes.driver.secretKeyRef.", volume: "spark.kubernetes.driver.volumes.",
+	container: spark.DriverContainerName, templateContainer: spark.ConfDriverTemplateContainer,
 }
 
 var executorKeys = roleKeys{
@@ -48,6 +52,7 @@ var executorKeys = roleKeys{
 	serviceAccount: spark.ConfExecutorServiceAccount, options: "spark.executor.extraJavaOptions",
 	label: spark.ConfExecutorLabelPrefix, annotation: "spark.kubernetes.executor.annotation.", env: "spark.executorEnv.",
 	secret: "spark.kubernetes.executor.secrets.", secretKeyRef: "spark.kubernetes.executor.secretKeyRef.", volume: "spark.kubernetes.executor.volumes.",
+	container: spark.ExecutorContainerName, templateContainer: spark.ConfExecTemplateContainer,
 }
 
 func driverConf(c conf, o *v1beta2.SparkApplication) {
@@ -70,8 +75,25 @@ func executorConf(c conf, o *v1beta2.SparkApplication) {
 		// Spark's own default is 2; users of this API rely on 1.
 		c.set(spark.ConfExecutorInstances, "1", "spec.executor.instances")
 	}
+	executorOverrides(c, o)
 	if e.DeleteOnTermination != nil {
 		c.set("spark.kubernetes.executor.deleteOnTermination", strconv.FormatBool(*e.DeleteOnTermination), "spec.executor.deleteOnTermination")
+	}
+}
+
+// executorOverrides says in Spark's words what the driver overwrites in its executors' template.
+func executorOverrides(c conf, o *v1beta2.SparkApplication) {
+	e := &o.Spec.Executor
+	if seconds := e.TerminationGracePeriodSeconds; seconds != nil { // since Spark 4.1
+		c.set("spark.kubernetes.executor.terminationGracePeriodSeconds", strconv.FormatInt(*seconds, 10)+"s", "spec.executor.terminationGracePeriodSeconds")
+	}
+	if context := e.SecurityContext; context != nil { // since Spark 4.3
+		if allow := cmp.Or(context.AllowPrivilegeEscalation, context.Privileged); allow != nil {
+			c.set("spark.kubernetes.executor.securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow), "spec.executor.securityContext")
+		}
+	}
+	if ptr.Deref(o.Spec.SparkConfigMap, "") != "" {
+		c.setDefault(executorKeys.env+"SPARK_CONF_DIR", sparkConfDir, "spec.sparkConfigMap")
 	}
 }
 
@@ -89,6 +111,7 @@ func roleConf(c conf, k roleKeys, o *v1beta2.SparkApplication, p *v1beta2.SparkP
 	c.setString(k.memory, p.Memory, k.field+".memory")
 	c.setString(k.overhead, p.MemoryOverhead, k.field+".memoryOverhead")
 	c.setString(k.image, p.Image, k.field+".image")
+	templateContainer(c, k, p.Template)
 	c.setString(k.serviceAccount, p.ServiceAccount, k.field+".serviceAccount")
 	c.setAll(k.label, propagated(o.Labels), "metadata.labels")
 	c.setAll(k.label, p.Labels, k.field+".labels")
@@ -101,6 +124,18 @@ func roleConf(c conf, k roleKeys, o *v1beta2.SparkApplication, p *v1beta2.SparkP
 		c.set(k.secret+secret.Name, secret.Path, k.field+".secrets")
 		if name, file := secretEnv(secret.SecretType); name != "" {
 			c.set(k.env+name, strings.TrimSuffix(secret.Path, "/")+"/"+file, k.field+".secrets")
+		}
+	}
+}
+
+// templateContainer names Spark's container where the template has it: Spark would take the first one.
+func templateContainer(c conf, k roleKeys, template *corev1.PodTemplateSpec) {
+	if template == nil {
+		return
+	}
+	for i := range template.Spec.Containers {
+		if template.Spec.Containers[i].Name == k.container {
+			c.set(k.templateContainer, k.container, k.field+".template")
 		}
 	}
 }
@@ -133,11 +168,10 @@ func localDirs(c conf, s *v1beta2.SparkApplicationSpec) {
 		keys roleKeys
 		pod  *v1beta2.SparkPodSpec
 	}{{driverKeys, &s.Driver.SparkPodSpec}, {executorKeys, &s.Executor.SparkPodSpec}} {
-		for _, mount := range role.pod.VolumeMounts {
-			for i := range s.Volumes {
-				if v := &s.Volumes[i]; v.Name == mount.Name && strings.HasPrefix(v.Name, localDirPrefix) {
-					localDir(c, role.keys, v, ptr.To(mount))
-				}
+		for i := range role.pod.VolumeMounts {
+			mount := &role.pod.VolumeMounts[i]
+			if v := volumeNamed(s, mount.Name); v != nil && isLocalDir(v) {
+				localDir(c, role.keys, v, mount)
 			}
 		}
 	}

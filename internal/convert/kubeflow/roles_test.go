@@ -33,11 +33,13 @@ type roleUnderTest struct {
 	model func(spark.Application) spark.Role
 	// conf is the prefix spark.<role>., k8s the prefix spark.kubernetes.<role>., env that of environment variables.
 	conf, k8s, env, account string
+	// limit is what becomes of a memoryLimit of 2g.
+	limit string
 }
 
 var (
 	driverUnderTest = roleUnderTest{
-		field: "driver", conf: "spark.driver.", k8s: "spark.kubernetes.driver.", env: "spark.kubernetes.driverEnv.",
+		field: "driver", limit: "2Gi", conf: "spark.driver.", k8s: "spark.kubernetes.driver.", env: "spark.kubernetes.driverEnv.",
 		account: "spark.kubernetes.authenticate.driver.serviceAccountName",
 		pod:     func(s *spec) *v1beta2.SparkPodSpec { return &s.Driver.SparkPodSpec },
 		model:   func(a spark.Application) spark.Role { return a.Driver },
@@ -115,7 +117,9 @@ func podCases(r roleUnderTest) map[string]fieldCase {
 		reason: "where Spark starts from", set: func(s *spec) { r.pod(s).Template = template },
 		model: func(a spark.Application) any { return r.model(a).Template }, want: template,
 	}
-	overlay("memoryLimit", "Java's g is Gi", func(p *pod) { p.MemoryLimit = new("2g") }, func(o spark.PodOverlay) any { return limitText(o) }, "2Gi")
+	if r.limit != "" {
+		overlay("memoryLimit", "Java's g is Gi, and Spark overwrites it in executors", func(p *pod) { p.MemoryLimit = new("2g") }, func(o spark.PodOverlay) any { return limitText(o) }, r.limit)
+	}
 	overlay("gpu", "an extended resource has a limit only", func(p *pod) { p.GPU = &v1beta2.GPUSpec{Name: "nvidia.com/gpu", Quantity: 2} }, func(o spark.PodOverlay) any { return o.Limits }, corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")})
 	overlay("configMaps", "a volume each", func(p *pod) { p.ConfigMaps = []v1beta2.NamePath{{Name: "cm", Path: "/cm"}, {Name: "cn", Path: "/cn"}} }, mountedAt, []string{"cm-vol/cm /cm", "cn-vol/cn /cn"})
 	env := []corev1.EnvVar{{Name: "B", Value: "2"}, {Name: "A", Value: "1"}}

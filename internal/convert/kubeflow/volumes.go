@@ -74,6 +74,9 @@ func isLocalDir(v *corev1.Volume) bool {
 	return kind != "" && strings.HasPrefix(v.Name, localDirPrefix)
 }
 
+// sparkConfDir is where spec.sparkConfigMap is mounted.
+const sparkConfDir = "/etc/spark/conf"
+
 // mounts collects what a role mounts beside Spark's own volumes.
 type mounts struct {
 	volumes []corev1.Volume
@@ -99,26 +102,34 @@ func mountsOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec) mounts {
 		m.configMap("hadoop-configmap-volume", name, "/etc/hadoop/conf", "HADOOP_CONF_DIR")
 	}
 	if name := ptr.Deref(s.SparkConfigMap, ""); name != "" {
-		m.configMap("spark-configmap-volume", name, "/etc/spark/conf", "SPARK_CONF_DIR")
+		m.configMap("spark-configmap-volume", name, sparkConfDir, "SPARK_CONF_DIR")
 	}
 	for _, cm := range p.ConfigMaps {
 		m.configMap(configMapVolume(cm.Name), cm.Name, cm.Path, "")
 	}
 	added := map[string]bool{}
 	for _, mount := range p.VolumeMounts {
-		for i := range s.Volumes {
-			v := &s.Volumes[i]
-			if v.Name != mount.Name || isLocalDir(v) {
-				continue
-			}
-			m.mounts = append(m.mounts, mount)
-			if !added[v.Name] {
-				m.volumes = append(m.volumes, *v)
-				added[v.Name] = true
-			}
+		v := volumeNamed(s, mount.Name)
+		if v == nil || isLocalDir(v) {
+			continue
+		}
+		m.mounts = append(m.mounts, mount)
+		if !added[v.Name] {
+			m.volumes = append(m.volumes, *v)
+			added[v.Name] = true
 		}
 	}
 	return m
+}
+
+// volumeNamed returns the volume of that name, nil if there is none. The last one counts, as it always did.
+func volumeNamed(s *v1beta2.SparkApplicationSpec, name string) *corev1.Volume {
+	for i := len(s.Volumes) - 1; i >= 0; i-- {
+		if s.Volumes[i].Name == name {
+			return &s.Volumes[i]
+		}
+	}
+	return nil
 }
 
 // configMapVolume is the volume's name for a mounted ConfigMap: "<name>-vol", or a shortened form with a hash where that

@@ -177,22 +177,22 @@ func TestMemoryLimit(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			o := pi()
-			o.Spec.Executor.MemoryLimit = &tc.text
+			o.Spec.Driver.MemoryLimit = &tc.text
 			app, problems := Normalise(o)
 			if (len(problems) > 0) != tc.wrong {
 				t.Fatalf("%s: problems %v, want some: %v", tc.reason, problems, tc.wrong)
 			}
 			if tc.wrong {
 				p := problems[0]
-				if p.Field != "spec.executor.memoryLimit" || p.Value != tc.text || !strings.Contains(p.Problem, `"2g"`) {
+				if p.Field != "spec.driver.memoryLimit" || p.Value != tc.text || !strings.Contains(p.Problem, `"2g"`) {
 					t.Errorf("%s: names field, value and what would be right: %v", tc.reason, p)
 				}
 			}
-			if got := limitText(app.Executor.Overlay); got != tc.want {
+			if got := limitText(app.Driver.Overlay); got != tc.want {
 				t.Errorf("%s: limit %q, want %q", tc.reason, got, tc.want)
 			}
-			if app.Driver.Overlay.MemoryLimit != nil {
-				t.Errorf("%s: the driver has the executors' limit", tc.reason)
+			if app.Executor.Overlay.MemoryLimit != nil {
+				t.Errorf("%s: the executors have the driver's limit", tc.reason)
 			}
 		})
 	}

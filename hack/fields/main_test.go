@@ -1,0 +1,62 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/firesteel-dev/firesteel/internal/fields"
+)
+
+// The page that is committed is what the types say.
+func TestPageIsUpToDate(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "fields.md")
+	if err := run("../../api/sparkoperator/v1beta2", file); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("../../docs/fields.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != string(want) {
+		t.Errorf("docs/fields.md is not what the types say (%v): run make generate", err)
+	}
+}
+
+func TestPageNamesAFieldWithoutComment(t *testing.T) {
+	if _, err := page([]fields.Field{{Owner: "A", Name: "B"}}, nil); err == nil || !strings.Contains(err.Error(), "A.B") {
+		t.Errorf("%v: want the field that has no comment", err)
+	}
+}
+
+func TestSentence(t *testing.T) {
+	cases := map[string]struct{ reason, comment, want string }{
+		"Markers":    {reason: "they are for generators", comment: "Of the pod.\n+optional\n", want: "Of the pod."},
+		"Lines":      {reason: "a cell is one line", comment: "One\ntwo.\n", want: "One two."},
+		"Paragraphs": {reason: "the rest is for developers", comment: "First.\n\nSecond.\n", want: "First."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := sentence(tc.comment); got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

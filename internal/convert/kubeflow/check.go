@@ -1,0 +1,205 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kubeflow
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// conflicts are refusals that the model cannot show: it has no room for what contradicts itself.
+func conflicts(o *v1beta2.SparkApplication) []*spark.ConfError {
+	var found []*spark.ConfError
+	if problems := utilvalidation.IsDNS1035Label(o.Name); len(problems) > 0 {
+		found = append(found, &spark.ConfError{
+			Field: "metadata.name", Problem: fmt.Sprintf("invalid SparkApplication name %q: %s", o.Name, strings.Join(problems, ", ")),
+		})
+	}
+	s := &o.Spec
+	if len(s.NodeSelector) > 0 && len(s.Driver.NodeSelector)+len(s.Executor.NodeSelector) > 0 {
+		found = append(found, &spark.ConfError{
+			Field:   "spec.nodeSelector",
+			Problem: "node selector cannot be defined at both SparkApplication and Driver/Executor; keep one of them",
+		})
+	}
+	for _, r := range roles(s) {
+		for _, mount := range r.pod.VolumeMounts {
+			if !strings.HasPrefix(mount.Name, localDirPrefix) {
+				continue
+			}
+			if v := volumeNamed(s, mount.Name); v == nil {
+				found = append(found, &spark.ConfError{
+					Field: r.field + ".volumeMounts", Value: mount.Name,
+					Problem: "volume not found; add it to spec.volumes, or take the mount away",
+				})
+			}
+		}
+	}
+	return append(found, ingresses(s.DriverIngressOptions)...)
+}
+
+// ingresses checks what would collide once the driver is exposed.
+func ingresses(options []v1beta2.DriverIngressConfiguration) []*spark.ConfError {
+	var found []*spark.ConfError
+	refuse := func(i int, field, value, problem string) {
+		found = append(found, &spark.ConfError{
+			Field: fmt.Sprintf("spec.driverIngressOptions[%d].%s", i, field), Value: value,
+			Problem: "DriverIngressOptions has " + problem,
+		})
+	}
+	ports, urls := map[int32]bool{}, map[string]bool{}
+	for i, option := range options {
+		switch port := option.ServicePort; {
+		case port == nil:
+			refuse(i, "servicePort", "", "no servicePort; write the port that the driver listens on")
+		case ports[*port]:
+			refuse(i, "servicePort", strconv.Itoa(int(*port)), "a duplicate servicePort; each port is exposed once")
+		default:
+			ports[*port] = true
+		}
+		switch url := option.IngressURLFormat; {
+		case url == "":
+			refuse(i, "ingressURLFormat", "", `an empty ingressURLFormat; write e.g. "{{$appName}}.example.org"`)
+		case urls[url]:
+			refuse(i, "ingressURLFormat", url, "a duplicate ingressURLFormat; each URL leads to one port")
+		default:
+			urls[url] = true
+		}
+	}
+	return found
+}
+
+// role is one of the two, by its field.
+type role struct {
+	field string
+	pod   *v1beta2.SparkPodSpec
+}
+
+func roles(s *v1beta2.SparkApplicationSpec) []role {
+	return []role{{"spec.driver", &s.Driver.SparkPodSpec}, {"spec.executor", &s.Executor.SparkPodSpec}}
+}
+
+// warner collects what will not be heeded.
+type warner struct{ found []*spark.ConfError }
+
+func (w *warner) warn(field, value, problem string) {
+	w.found = append(w.found, &spark.ConfError{Field: field, Value: value, Problem: problem})
+}
+
+// warnings are for what is accepted, as it always was, and has no effect or another one than it seems.
+func warnings(o *v1beta2.SparkApplication) []*spark.ConfError {
+	s, w := &o.Spec, &warner{}
+	w.language(s)
+	seen := map[string]bool{}
+	for i := range s.Volumes {
+		name := s.Volumes[i].Name
+		if seen[name] {
+			w.warn("spec.volumes", name, "there are several volumes of this name; the last one counts")
+		}
+		seen[name] = true
+	}
+	for _, r := range roles(s) {
+		w.role(s, r)
+	}
+	w.executor(&s.Executor)
+	if s.FailureRetries != nil {
+		w.warn("spec.failureRetries", "", "has no effect; use spec.restartPolicy.onFailureRetries")
+	}
+	if s.RetryInterval != nil {
+		w.warn("spec.retryInterval", "", "has no effect; use spec.restartPolicy.onFailureRetryInterval")
+	}
+	if m := metricsOf(o); m != nil && m.agent == "" && strings.EqualFold(s.SparkConf["spark.ui.enabled"], "false") {
+		w.warn(monitoringField, "", "without prometheus the metrics are shown by Spark's UI, which spark.ui.enabled turns off")
+	}
+	return w.found
+}
+
+// language compares the declared type with the suffix, by which alone Spark decides.
+func (w *warner) language(s *v1beta2.SparkApplicationSpec) {
+	file := ptr.Deref(s.MainApplicationFile, "")
+	runs := []v1beta2.ApplicationType{v1beta2.ApplicationTypeScala, v1beta2.ApplicationTypeJava}
+	switch {
+	case strings.HasSuffix(file, ".py"):
+		runs = []v1beta2.ApplicationType{v1beta2.ApplicationTypePython}
+	case strings.HasSuffix(file, ".R"), strings.HasSuffix(file, ".r"):
+		runs = []v1beta2.ApplicationType{v1beta2.ApplicationTypeR}
+	}
+	for _, t := range runs {
+		if s.Type == t || s.Type == "" {
+			return
+		}
+	}
+	w.warn("spec.type", string(s.Type), fmt.Sprintf("by its suffix %q runs as %s; write that type", file, runs[0]))
+}
+
+func (w *warner) role(s *v1beta2.SparkApplicationSpec, r role) {
+	for _, mount := range r.pod.VolumeMounts {
+		if volumeNamed(s, mount.Name) == nil && !strings.HasPrefix(mount.Name, localDirPrefix) {
+			w.warn(r.field+".volumeMounts", mount.Name, "no volume of spec.volumes has this name; nothing is mounted")
+		}
+	}
+	for _, secret := range r.pod.Secrets {
+		switch secret.SecretType {
+		case v1beta2.SecretTypeGCPServiceAccount, v1beta2.SecretTypeHadoopDelegationToken, v1beta2.SecretTypeGeneric:
+		default:
+			w.warn(r.field+".secrets", string(secret.SecretType),
+				"not a known secretType and taken for Generic; write GCPServiceAccount, HadoopDelegationToken or Generic")
+		}
+	}
+	if gpu := r.pod.GPU; gpu != nil && (gpu.Name == "" || gpu.Quantity <= 0) {
+		w.warn(r.field+".gpu", gpu.Name, "no GPU is asked for; write a name and a positive quantity")
+	}
+	if t := r.pod.Template; t != nil && len(t.Spec.Containers) > 0 {
+		want := driverKeys.container
+		if r.field == executorKeys.field {
+			want = executorKeys.container
+		}
+		for i := range t.Spec.Containers {
+			if t.Spec.Containers[i].Name == want {
+				return
+			}
+		}
+		w.warn(r.field+".template", t.Spec.Containers[0].Name, "no container is called "+want+"; the first one becomes Spark's")
+	}
+}
+
+// sparkVariables are set by Spark in its executors, after those of the template.
+var sparkVariables = map[string]bool{
+	"SPARK_USER": true, "SPARK_DRIVER_URL": true, "SPARK_EXECUTOR_CORES": true, "SPARK_EXECUTOR_MEMORY": true,
+	"SPARK_APPLICATION_ID": true, "SPARK_CONF_DIR": true, "SPARK_EXECUTOR_ID": true, "SPARK_RESOURCE_PROFILE_ID": true,
+	"SPARK_EXECUTOR_POD_IP": true, "SPARK_EXECUTOR_POD_NAME": true, "SPARK_LOCAL_DIRS": true,
+}
+
+// executor warns of what the driver overwrites in the template that it makes executors from.
+func (w *warner) executor(e *v1beta2.ExecutorSpec) {
+	if limit := ptr.Deref(e.MemoryLimit, ""); limit != "" {
+		w.warn("spec.executor.memoryLimit", limit,
+			"has no effect: Spark limits each executor to its memory and memoryOverhead; raise spec.executor.memoryOverhead instead")
+	}
+	for _, v := range e.Env {
+		if sparkVariables[v.Name] {
+			w.warn("spec.executor.env", v.Name, "has no effect: Spark sets this variable itself, after those of spec.executor.env; use spec.executor.envVars")
+		}
+	}
+}

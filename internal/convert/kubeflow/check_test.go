@@ -1,0 +1,185 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kubeflow
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+func texts(findings []*spark.ConfError) []string {
+	var out []string
+	for _, f := range findings {
+		out = append(out, f.Error())
+	}
+	return out
+}
+
+func TestConflicts(t *testing.T) {
+	port := func(n int32, url string) v1beta2.DriverIngressConfiguration {
+		return v1beta2.DriverIngressConfiguration{ServicePort: &n, ServicePortName: new("p"), IngressURLFormat: url}
+	}
+	cases := map[string]struct {
+		reason string
+		set    func(*v1beta2.SparkApplication)
+		want   []string // what the sentences begin with
+	}{
+		"Fine": {reason: "one selector, two ports", set: func(o *v1beta2.SparkApplication) {
+			o.Spec.NodeSelector = props{"a": "b"}
+			o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{port(1, "a"), port(2, "b")}
+		}},
+		"Name":     {reason: "the incumbent's rule", set: func(o *v1beta2.SparkApplication) { o.Name = "1st.job" }, want: []string{`metadata.name: invalid SparkApplication name "1st.job": a DNS-1035 label`}},
+		"LongName": {reason: "63 characters", set: func(o *v1beta2.SparkApplication) { o.Name = strings.Repeat("a", 64) }, want: []string{"metadata.name: invalid SparkApplication name"}},
+		"Selectors": {reason: "the incumbent's rule", set: func(o *v1beta2.SparkApplication) {
+			o.Spec.NodeSelector, o.Spec.Executor.NodeSelector = props{"a": "b"}, props{"c": "d"}
+		}, want: []string{"spec.nodeSelector: node selector cannot be defined at both SparkApplication and Driver/Executor"}},
+		"NoPort": {reason: "the incumbent's rule", set: func(o *v1beta2.SparkApplication) {
+			o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{IngressURLFormat: "a"}}
+		}, want: []string{"spec.driverIngressOptions[0].servicePort: DriverIngressOptions has no servicePort"}},
+		"SamePort": {reason: "the incumbent's rule", set: func(o *v1beta2.SparkApplication) {
+			o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{port(1, "a"), port(1, "b")}
+		}, want: []string{`spec.driverIngressOptions[1].servicePort: "1": DriverIngressOptions has a duplicate servicePort`}},
+		"NoURL": {reason: "the incumbent's rule", set: func(o *v1beta2.SparkApplication) {
+			o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{port(1, "")}
+		}, want: []string{"spec.driverIngressOptions[0].ingressURLFormat: DriverIngressOptions has an empty ingressURLFormat"}},
+		"SameURL": {reason: "the incumbent's rule", set: func(o *v1beta2.SparkApplication) {
+			o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{port(1, "a"), port(2, "a")}
+		}, want: []string{`spec.driverIngressOptions[1].ingressURLFormat: "a": DriverIngressOptions has a duplicate`}},
+		"LocalDir": {reason: "the incumbent's submission fails, too", set: func(o *v1beta2.SparkApplication) {
+			o.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "spark-local-dir-1", MountPath: "/x"}}
+		}, want: []string{`spec.driver.volumeMounts: "spark-local-dir-1": volume not found`}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := pi()
+			tc.set(o)
+			_, problems := Normalise(o)
+			got := texts(problems)
+			if len(got) != len(tc.want) {
+				t.Fatalf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+			for i := range got {
+				if !strings.HasPrefix(got[i], tc.want[i]) {
+					t.Errorf("%s: %q, want %q", tc.reason, got[i], tc.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	containers := func(names ...string) *corev1.PodTemplateSpec {
+		t := &corev1.PodTemplateSpec{}
+		for _, n := range names {
+			t.Spec.Containers = append(t.Spec.Containers, corev1.Container{Name: n})
+		}
+		return t
+	}
+	cases := map[string]struct {
+		reason string
+		set    func(*spec)
+		want   []string
+	}{
+		"None":       {reason: "nothing odd", set: func(*spec) {}},
+		"Type":       {reason: "the suffix decides", set: func(s *spec) { s.MainApplicationFile = new("local:///a.py") }, want: []string{`spec.type: "Scala": by its suffix "local:///a.py" runs as Python; write that type`}},
+		"Java":       {reason: "Java and Scala run alike", set: func(s *spec) { s.Type = v1beta2.ApplicationTypeJava }},
+		"R":          {reason: "the suffix decides", set: func(s *spec) { s.Type, s.MainApplicationFile = v1beta2.ApplicationTypePython, new("local:///a.R") }, want: []string{`spec.type: "Python": by its suffix "local:///a.R" runs as R; write that type`}},
+		"Mount":      {reason: "the incumbent mounts nothing either", set: func(s *spec) { s.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "nope", MountPath: "/x"}} }, want: []string{`spec.executor.volumeMounts: "nope": no volume of spec.volumes has this name; nothing is mounted`}},
+		"Volumes":    {reason: "the last one counts", set: func(s *spec) { s.Volumes = []corev1.Volume{{Name: "a"}, {Name: "a"}} }, want: []string{`spec.volumes: "a": there are several volumes of this name; the last one counts`}},
+		"SecretType": {reason: "the schema lets it through", set: func(s *spec) { s.Driver.Secrets = []v1beta2.SecretInfo{{Name: "a", Path: "/a", SecretType: "generic"}} }, want: []string{`spec.driver.secrets: "generic": not a known secretType and taken for Generic; write GCPServiceAccount, HadoopDelegationToken or Generic`}},
+		"GPU":        {reason: "ignored, as ever", set: func(s *spec) { s.Driver.GPU = &v1beta2.GPUSpec{Name: "nvidia.com/gpu"} }, want: []string{`spec.driver.gpu: "nvidia.com/gpu": no GPU is asked for; write a name and a positive quantity`}},
+		"Template":   {reason: "somebody's container is replaced", set: func(s *spec) { s.Driver.Template = containers("log", "job") }, want: []string{`spec.driver.template: "log": no container is called spark-kubernetes-driver; the first one becomes Spark's`}},
+		"Named":      {reason: "Spark's container is found", set: func(s *spec) { s.Executor.Template = containers("log", "spark-kubernetes-executor") }},
+		"Limit":      {reason: "Spark overwrites it", set: func(s *spec) { s.Executor.MemoryLimit = new("2g") }, want: []string{`spec.executor.memoryLimit: "2g": has no effect: Spark limits each executor to its memory and memoryOverhead; raise spec.executor.memoryOverhead instead`}},
+		"Env":        {reason: "Spark's own comes last", set: func(s *spec) { s.Executor.Env = []corev1.EnvVar{{Name: "SPARK_LOCAL_DIRS"}, {Name: "MINE"}} }, want: []string{`spec.executor.env: "SPARK_LOCAL_DIRS": has no effect: Spark sets this variable itself, after those of spec.executor.env; use spec.executor.envVars`}},
+		"Retries":    {reason: "nobody reads them", set: func(s *spec) { s.FailureRetries, s.RetryInterval = new(int32(1)), new(int64(1)) }, want: []string{"spec.failureRetries: has no effect; use spec.restartPolicy.onFailureRetries", "spec.retryInterval: has no effect; use spec.restartPolicy.onFailureRetryInterval"}},
+		"NoUI": {reason: "nobody serves the metrics", set: func(s *spec) {
+			s.Monitoring = &v1beta2.MonitoringSpec{ExposeDriverMetrics: true}
+			s.SparkConf = props{"spark.ui.enabled": "false"}
+		}, want: []string{"spec.monitoring: without prometheus the metrics are shown by Spark's UI, which spark.ui.enabled turns off"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := pi()
+			tc.set(&o.Spec)
+			if diff := cmp.Diff(tc.want, texts(normalise(t, o).Warnings)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// What the driver overwrites in its executors' template travels as properties.
+func TestExecutorOverrides(t *testing.T) {
+	o := pi()
+	o.Spec.SparkConfigMap = new("sc")
+	o.Spec.Executor.TerminationGracePeriodSeconds = new(int64(90))
+	o.Spec.Executor.SecurityContext = &corev1.SecurityContext{AllowPrivilegeEscalation: new(true)}
+	conf := normalise(t, o).Conf
+	want := props{
+		"spark.kubernetes.executor.terminationGracePeriodSeconds":            "90s",
+		"spark.kubernetes.executor.securityContext.allowPrivilegeEscalation": "true",
+		"spark.executorEnv.SPARK_CONF_DIR":                                   "/etc/spark/conf",
+	}
+	for key, value := range want {
+		if conf[key] != value {
+			t.Errorf("%s=%q, want %q", key, conf[key], value)
+		}
+	}
+}
+
+// Spark takes the first container of a template unless it is told a name.
+func TestTemplateContainerIsFoundByName(t *testing.T) {
+	o := pi()
+	o.Spec.Driver.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{
+		{Name: "log", Image: "log"}, {Name: "spark-kubernetes-driver", Env: []corev1.EnvVar{{Name: "MINE", Value: "1"}}},
+	}}}
+	for _, c := range build(t, o).Driver.Spec.Containers {
+		if isSpark := len(c.Args) > 0; isSpark != (c.Name == "spark-kubernetes-driver") || c.Name == "log" && c.Image != "log" {
+			t.Errorf("container %s, image %s, arguments %v", c.Name, c.Image, c.Args)
+		}
+	}
+}
+
+// A scratch volume that is no property is used by the driver all the same, and does not collide with Spark's own.
+func TestEphemeralScratchVolume(t *testing.T) {
+	o := pi()
+	o.Spec.Volumes = []corev1.Volume{volume("spark-local-dir-1", corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}})}
+	o.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "spark-local-dir-1", MountPath: "/scratch"}}
+	pod := build(t, o).Driver.Spec
+	count := 0
+	for _, v := range pod.Volumes {
+		if strings.HasPrefix(v.Name, "spark-local-dir-") {
+			count++
+		}
+	}
+	dirs := ""
+	for _, e := range pod.Containers[0].Env {
+		if e.Name == "SPARK_LOCAL_DIRS" {
+			dirs = e.Value
+		}
+	}
+	if count != 1 || dirs != "/scratch" {
+		t.Errorf("%d scratch volumes, SPARK_LOCAL_DIRS=%s", count, dirs)
+	}
+}

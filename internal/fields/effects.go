@@ -1,0 +1,188 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package fields
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+)
+
+// anyKey is the key that maps are given, and anyName the name of what becomes a part of a property.
+const (
+	anyKey  = "<key>"
+	anyName = "<name>"
+)
+
+// values replace those that would mean nothing.
+var values = map[string]string{
+	"type": "Python", "mode": "client", "mainApplicationFile": "local:///other.py", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
+	"driver.secrets[].secretType": "GCPServiceAccount", "executor.secrets[].secretType": "GCPServiceAccount",
+}
+
+// inModel says what the fields of the model mean that are no properties.
+var inModel = map[string]string{
+	"SparkVersion": "selects what spark-submit of that release would do; label `spark-version`",
+	"MainFile":     "arguments of the driver; `spark.jars` for a jar",
+	"MainClass":    "arguments of the driver",
+	"Arguments":    "arguments of the driver",
+	"ProxyUser":    "arguments of the driver; `SPARK_USER`",
+	"Jars":         "`spark.jars`", "Files": "`spark.files`", "PyFiles": "`spark.submit.pyFiles`", "Archives": "`spark.archives`",
+	"Packages": "`spark.jars.packages`", "ExcludePackages": "`spark.jars.excludes`", "Repositories": "`spark.jars.repositories`",
+	"ConfigMaps": "ConfigMap `<application>-prom-conf`",
+	"Suspend":    "nothing is submitted while it is true",
+	"Template":   "what the pod is made from, below everything else",
+	// Of the scheduler.
+	"Scheduler": "the scheduler plugin", "Queue": "for the scheduler plugin",
+	"PriorityClassName": "pod: `spec.priorityClassName`", "Resources": "for the scheduler plugin",
+	// Of the overlay.
+	"Env": "container: `env`", "EnvFrom": "container: `envFrom`", "VolumeMounts": "container: `volumeMounts`", "Ports": "container: `ports`",
+	"MemoryLimit": "container: `resources.limits.memory`", "Limits": "container: `resources.limits`",
+	"SecurityContext": "container: `securityContext`", "Lifecycle": "container: `lifecycle`",
+	"Volumes": "pod: `spec.volumes`", "InitContainers": "pod: `spec.initContainers`", "Sidecars": "pod: `spec.containers`, after Spark's",
+	"NodeSelector": "pod: `spec.nodeSelector`", "Affinity": "pod: `spec.affinity`", "Tolerations": "pod: `spec.tolerations`",
+	"HostAliases": "pod: `spec.hostAliases`", "HostNetwork": "pod: `spec.hostNetwork`, `spec.dnsPolicy`", "DNSConfig": "pod: `spec.dnsConfig`",
+	"PodSecurityContext": "pod: `spec.securityContext`", "SchedulerName": "pod: `spec.schedulerName`",
+	"TerminationGracePeriodSeconds": "pod: `spec.terminationGracePeriodSeconds`", "ShareProcessNamespace": "pod: `spec.shareProcessNamespace`",
+}
+
+// notMeant are parts of the model that only speak about the others.
+var notMeant = map[string]bool{"Origins": true, "Warnings": true}
+
+// effects changes the field in an application that uses every part of the API, and says what else changes.
+func effects(path string) []string {
+	changed := sample()
+	visit(reflect.ValueOf(changed).Elem().FieldByName("Spec"), "", func(f Field, v reflect.Value) {
+		if f.Path == path {
+			change(v, path)
+		}
+	})
+	before, _ := kubeflow.Normalise(sample())
+	after, problems := kubeflow.Normalise(changed)
+	found := map[string]bool{}
+	for _, p := range problems {
+		found["refused: "+p.Problem] = true
+	}
+	compare(reflect.ValueOf(before), reflect.ValueOf(after), found)
+	return slices.Sorted(maps.Keys(found))
+}
+
+// compare notes the differences between two models.
+func compare(a, b reflect.Value, found map[string]bool) {
+	for i := range a.NumField() {
+		name, x, y := a.Type().Field(i).Name, a.Field(i), b.Field(i)
+		switch {
+		case notMeant[name] || equality.Semantic.DeepEqual(x.Interface(), y.Interface()):
+		case name == "Conf" || name == "OperatorConf":
+			properties(x.Interface().(map[string]string), y.Interface().(map[string]string), found)
+		case x.Kind() == reflect.Struct && strings.HasSuffix(x.Type().PkgPath(), "internal/spark"):
+			compare(x, y, found)
+		default:
+			words, ok := inModel[name]
+			if !ok {
+				words = "model: `" + name + "`"
+			}
+			found[words] = true
+		}
+	}
+}
+
+func properties(a, b map[string]string, found map[string]bool) {
+	for _, pair := range [][2]map[string]string{{a, b}, {b, a}} {
+		for key, value := range pair[0] {
+			if other, ok := pair[1][key]; !ok || other != value {
+				found["`"+strings.ReplaceAll(key, anyName+"x", anyName)+"`"] = true
+			}
+		}
+	}
+}
+
+// change gives a field another value.
+func change(v reflect.Value, path string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		next := reflect.New(v.Type().Elem())
+		if !v.IsNil() {
+			next.Elem().Set(v.Elem())
+		}
+		if next.Elem().Kind() != reflect.Struct {
+			change(next.Elem(), path)
+		}
+		v.Set(next)
+	case reflect.Slice:
+		if v.Len() > 0 {
+			v.SetZero()
+			return
+		}
+		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf(anyKey).Convert(v.Type().Key()), reflect.Zero(v.Type().Elem()))
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
+	case reflect.Int32, reflect.Int64:
+		v.SetInt(v.Int() + 1)
+	default:
+		if text, ok := values[path]; ok {
+			v.SetString(text)
+		} else {
+			v.SetString(v.String() + "x")
+		}
+	}
+}
+
+// sample is an application in which every struct of the API is there, so that each of its fields can be changed.
+func sample() *v1beta2.SparkApplication {
+	pod := func() v1beta2.SparkPodSpec {
+		return v1beta2.SparkPodSpec{
+			GPU:              &v1beta2.GPUSpec{Name: "example.org/gpu", Quantity: 1},
+			ConfigMaps:       []v1beta2.NamePath{{Name: "settings", Path: "/settings"}},
+			Secrets:          []v1beta2.SecretInfo{{Name: anyName, Path: "/secret", SecretType: v1beta2.SecretTypeGeneric}},
+			EnvSecretKeyRefs: map[string]v1beta2.NameKey{anyKey: {Name: "secret", Key: "password"}},
+			VolumeMounts:     []corev1.VolumeMount{{Name: "data", MountPath: "/data"}},
+		}
+	}
+	ports := func() []v1beta2.Port { return []v1beta2.Port{{Name: "http", Protocol: "TCP", ContainerPort: 9000}} }
+	return &v1beta2.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "app", UID: "7b0f0a52-0000-4000-8000-000000000001"},
+		Spec: v1beta2.SparkApplicationSpec{
+			Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.0", Mode: v1beta2.DeployModeCluster,
+			MainClass: ptr.To("Main"), MainApplicationFile: ptr.To("local:///app.jar"), Image: ptr.To("spark"),
+			Volumes:           []corev1.Volume{{Name: "data"}},
+			Driver:            v1beta2.DriverSpec{SparkPodSpec: pod(), Ports: ports()},
+			Executor:          v1beta2.ExecutorSpec{SparkPodSpec: pod(), Ports: ports()},
+			DynamicAllocation: &v1beta2.DynamicAllocation{Enabled: true, ShuffleTrackingEnabled: ptr.To(true)},
+			Monitoring: &v1beta2.MonitoringSpec{
+				ExposeDriverMetrics: true, ExposeExecutorMetrics: true, Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: "/jmx.jar"},
+			},
+			BatchSchedulerOptions: &v1beta2.BatchSchedulerConfiguration{},
+			SparkUIOptions:        &v1beta2.SparkUIConfiguration{},
+			DriverIngressOptions: []v1beta2.DriverIngressConfiguration{{
+				ServicePort: ptr.To[int32](9000), ServicePortName: ptr.To("http"), IngressURLFormat: "app.example.org",
+			}},
+		},
+	}
+}

@@ -1,0 +1,120 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package fields finds out what becomes of each field of the API: it changes the field and looks at what the conversion
+// makes of it. The field reference is generated from that, and a test lets no field through that changes nothing.
+package fields
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+)
+
+// Field is one field of the spec.
+type Field struct {
+	// Path is the field's place in the spec, such as "driver.cores". "[]" is any element, ".<name>" any key.
+	Path string
+	// Type is how a manifest spells its value.
+	Type string
+	// Owner and Name are the Go type and field, for looking up the comment.
+	Owner, Name string
+	// Effects are what changes when the field does: Spark properties and parts of pods.
+	Effects []string
+	// Ignored is why nothing does; "" if something does.
+	Ignored string
+}
+
+// All returns the fields of the spec in the order of the Go types.
+func All() []Field {
+	var all []Field
+	visit(reflect.ValueOf(sample()).Elem().FieldByName("Spec"), "", func(f Field, _ reflect.Value) { all = append(all, f) })
+	for i := range all {
+		all[i].Effects = effects(all[i].Path)
+		all[i].Ignored = ignored(all[i].Path)
+	}
+	return all
+}
+
+// ignored returns the reason of the path or of what it is part of.
+func ignored(path string) string {
+	for prefix, reason := range kubeflow.Ignored() {
+		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			return reason
+		}
+	}
+	return ""
+}
+
+var api = reflect.TypeFor[v1beta2.SparkApplicationSpec]().PkgPath()
+
+// ours is whether a type is a struct of the API itself, whose fields are looked at one by one.
+func ours(t reflect.Type) bool { return t.Kind() == reflect.Struct && t.PkgPath() == api }
+
+// visit calls leaf for every field below a struct of ours. What it does to the value given stays done.
+func visit(v reflect.Value, prefix string, leaf func(Field, reflect.Value)) {
+	for i := range v.NumField() {
+		field, value := v.Type().Field(i), v.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous {
+			visit(value, prefix, leaf)
+			continue
+		}
+		path := prefix + name
+		switch t := field.Type; {
+		case ours(t):
+			visit(value, path+".", leaf)
+		case t.Kind() == reflect.Pointer && ours(t.Elem()):
+			visit(value.Elem(), path+".", leaf)
+		case t.Kind() == reflect.Slice && ours(t.Elem()):
+			visit(value.Index(0), path+"[].", leaf)
+		case t.Kind() == reflect.Map && ours(t.Elem()):
+			for _, key := range value.MapKeys() {
+				element := reflect.New(t.Elem()).Elem()
+				element.Set(value.MapIndex(key))
+				visit(element, path+".<name>.", leaf)
+				value.SetMapIndex(key, element)
+			}
+		default:
+			leaf(Field{Path: path, Type: typeName(t), Owner: v.Type().Name(), Name: field.Name}, value)
+		}
+	}
+}
+
+// typeName is how the CRD calls a type; types of Kubernetes keep their name.
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeName(t.Elem())
+	case reflect.Slice:
+		return "list of " + typeName(t.Elem())
+	case reflect.Map:
+		if strings.HasPrefix(t.PkgPath(), "k8s.io/") {
+			return t.Name()
+		}
+		return "map of " + typeName(t.Elem())
+	case reflect.Struct:
+		return t.Name()
+	case reflect.Int32, reflect.Int64:
+		return "integer"
+	case reflect.Bool:
+		return "boolean"
+	default:
+		return "string"
+	}
+}

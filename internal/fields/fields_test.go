@@ -1,0 +1,129 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package fields
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Whoever adds a field to the API has to give it a meaning, or say why it has none.
+func TestEveryFieldActsOrIsIgnored(t *testing.T) {
+	used := map[string]bool{}
+	for _, f := range All() {
+		for path := range kubeflow.Ignored() {
+			if f.Path == path || strings.HasPrefix(f.Path, path+".") || strings.HasPrefix(f.Path, path+"[]") {
+				used[path] = true
+			}
+		}
+		switch acts := len(f.Effects) > 0; {
+		case !acts && f.Ignored == "":
+			t.Errorf("spec.%s: changing it changes nothing, and no reason is given in kubeflow.Ignored", f.Path)
+		case acts && f.Ignored != "" && !onlyProblems(f.Effects):
+			t.Errorf("spec.%s is said to be ignored, because %q; but it changes %v", f.Path, f.Ignored, f.Effects)
+		}
+		for _, effect := range f.Effects {
+			if strings.HasPrefix(effect, "model: ") {
+				t.Errorf("spec.%s: say in inModel what %s means", f.Path, effect)
+			}
+		}
+	}
+	for path := range kubeflow.Ignored() {
+		if !used[path] {
+			t.Errorf("kubeflow.Ignored speaks of spec.%s, which does not exist", path)
+		}
+	}
+}
+
+func onlyProblems(effects []string) bool {
+	for _, e := range effects {
+		if !strings.HasPrefix(e, "refused: ") {
+			return false
+		}
+	}
+	return true
+}
+
+// A walk that loses its way would make the test above pass.
+func TestTheWalkReachesEverything(t *testing.T) {
+	paths := map[string]bool{}
+	for _, f := range All() {
+		if paths[f.Path] {
+			t.Errorf("%s is there twice", f.Path)
+		}
+		paths[f.Path] = true
+	}
+	for _, path := range []string{
+		"sparkVersion", "driver.cores", "executor.cores", "driver.template", "executor.instances", "deps.jars", "dynamicAllocation.enabled",
+		"driver.secrets[].secretType", "executor.envSecretKeyRefs.<name>.key", "driver.ports[].containerPort", "monitoring.prometheus.configFile",
+		"restartPolicy.onFailureRetries", "driverIngressOptions[].ingressTLS", "batchSchedulerOptions.resources", "driver.gpu.quantity",
+	} {
+		if !paths[path] {
+			t.Errorf("spec.%s is not reached", path)
+		}
+	}
+	if want := reflect.TypeFor[v1beta2.SparkApplicationSpec]().NumField(); len(paths) < 3*want {
+		t.Errorf("%d fields found, the spec alone has %d", len(paths), want)
+	}
+}
+
+func TestEffectsAreTold(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		path   string
+		want   string
+	}{
+		"Property":  {reason: "a field that is a property", path: "driver.memory", want: "`spark.driver.memory`"},
+		"Map":       {reason: "a map that is a family of properties", path: "hadoopConf", want: "`spark.hadoop.<key>`"},
+		"Pod":       {reason: "a field that is a pod's", path: "executor.tolerations", want: "pod: `spec.tolerations`"},
+		"Both":      {reason: "what the driver would overwrite goes both ways", path: "executor.terminationGracePeriodSeconds", want: "`spark.kubernetes.executor.terminationGracePeriodSeconds`"},
+		"ConfigMap": {reason: "an object of its own", path: "monitoring.prometheus.configuration", want: "ConfigMap `<application>-prom-conf`"},
+		"Refused":   {reason: "a value that is refused", path: "mode", want: `refused: the operator runs drivers in pods only; use "cluster"`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, e := range effects(tc.path) {
+				if e == tc.want {
+					return
+				}
+			}
+			t.Errorf("%s: %s has the effects %q, want %q", tc.reason, tc.path, effects(tc.path), tc.want)
+		})
+	}
+}
+
+func TestWordsAreOfTheModel(t *testing.T) {
+	names := map[string]bool{}
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[spark.Application](), reflect.TypeFor[spark.Dependencies](), reflect.TypeFor[spark.Role](),
+		reflect.TypeFor[spark.PodOverlay](), reflect.TypeFor[spark.Scheduling](),
+	} {
+		for f := range typ.Fields() {
+			names[f.Name] = true
+		}
+	}
+	for name := range inModel {
+		if !names[name] {
+			t.Errorf("inModel speaks of %s, which the model does not have", name)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package validation
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// checkBuilt builds the submission and looks at what would be created: the builders refuse what they cannot make, and
+// what contradicts itself in a pod shows only there.
+func checkBuilt(app spark.Application) []*spark.ConfError {
+	profile, err := spark.ProfileFor(app.SparkVersion)
+	if err != nil {
+		return nil // checkVersion says it
+	}
+	submission, err := spark.Build(app, spark.NewIdentity(app.UID, 1, time.Unix(0, 0)), profile)
+	if err != nil {
+		return refusal(err)
+	}
+	if _, err := spark.PodShapes(app, profile); err != nil {
+		return refusal(err)
+	}
+	executor, err := spark.ExecutorPod(app, profile)
+	if err != nil {
+		return refusal(err)
+	}
+	driver := newPodCheck(app, "spec.driver", submission.Driver)
+	driver.all()
+	pod := newPodCheck(app, "spec.executor", executor)
+	pod.executor()
+	pod.all()
+	return append(append(driver.found, pod.found...), checkObjects(submission)...)
+}
+
+func refusal(err error) []*spark.ConfError {
+	var refused *spark.ConfError
+	if errors.As(err, &refused) {
+		return []*spark.ConfError{refused}
+	}
+	return []*spark.ConfError{{Field: "spec", Problem: err.Error()}}
+}
+
+// maxConfigMap is what a ConfigMap may hold, with room for its names.
+const maxConfigMap = 1<<20 - 1<<12
+
+// checkObjects looks at what is created beside the pods.
+func checkObjects(s spark.Submission) []*spark.ConfError {
+	var found []*spark.ConfError
+	for _, object := range s.Resources {
+		switch o := object.(type) {
+		case *corev1.ConfigMap:
+			size := 0
+			for name, text := range o.Data {
+				size += len(name) + len(text)
+			}
+			if size > maxConfigMap {
+				found = append(found, &spark.ConfError{
+					Field: "spec", Problem: fmt.Sprintf("the ConfigMap %s would have %d bytes, more than the 1 MiB of a ConfigMap; shorten what it is made from", o.Name, size),
+				})
+			}
+		case *corev1.Service:
+			ports := map[int32]string{}
+			for _, p := range o.Spec.Ports {
+				if other, taken := ports[p.Port]; taken {
+					found = append(found, &spark.ConfError{
+						Field: "spec.sparkConf", Value: strconv.Itoa(int(p.Port)),
+						Problem: fmt.Sprintf("both %s and %s of the driver have this port; give them different ones", other, p.Name),
+					})
+				}
+				ports[p.Port] = p.Name
+			}
+		case *corev1.PersistentVolumeClaim:
+			if len(utilvalidation.IsDNS1123Subdomain(o.Name)) > 0 {
+				found = append(found, &spark.ConfError{
+					Field: "spec.sparkConf", Value: o.Name, Problem: `not the name of a claim; write lower-case letters, digits, '-' and '.', or "OnDemand"`,
+				})
+			}
+			if size := o.Spec.Resources.Requests[corev1.ResourceStorage]; size.Sign() <= 0 {
+				found = append(found, &spark.ConfError{
+					Field: "spec.sparkConf", Value: size.String(), Problem: `not the size of a claim; write a positive quantity such as "10Gi"`,
+				})
+			}
+		}
+	}
+	return found
+}
+
+// podCheck looks at a pod as the API server does, as far as users have a hand in it.
+type podCheck struct {
+	app   spark.Application
+	field string
+	pod   *corev1.Pod
+	// volumes are those that the pod has, and paths what is mounted into Spark's container by Spark itself later.
+	volumes map[string]bool
+	paths   map[string]bool
+	found   []*spark.ConfError
+}
+
+func newPodCheck(app spark.Application, field string, pod *corev1.Pod) *podCheck {
+	return &podCheck{app: app, field: field, pod: pod, volumes: map[string]bool{}, paths: map[string]bool{}}
+}
+
+func (p *podCheck) refuse(field, value, problem string) {
+	p.found = append(p.found, &spark.ConfError{Field: field, Value: value, Problem: problem})
+}
+
+// executor knows what the driver will add to its executors.
+func (p *podCheck) executor() {
+	for _, key := range keysUnder(p.app, spark.ConfExecutorVolumesPrefix) {
+		parts := strings.SplitN(strings.TrimPrefix(key, spark.ConfExecutorVolumesPrefix), ".", 3)
+		if len(parts) == 3 && parts[2] == "mount.path" {
+			p.volumes[parts[1]] = true
+			p.paths[p.app.Conf[key]] = true
+		}
+	}
+	const secrets = "spark.kubernetes.executor.secrets."
+	for _, key := range keysUnder(p.app, secrets) {
+		p.volumes[strings.TrimPrefix(key, secrets)+"-volume"] = true
+		p.paths[p.app.Conf[key]] = true
+	}
+	p.volumes["spark-conf-volume-exec"], p.volumes["hadoop-properties"] = true, true
+	p.paths["/opt/spark/conf"] = true
+	for name := range p.volumes {
+		p.volumeName(name)
+	}
+}
+
+func (p *podCheck) all() {
+	p.metadata()
+	own := map[string]bool{}
+	for i := range p.pod.Spec.Volumes {
+		name := p.pod.Spec.Volumes[i].Name
+		if own[name] {
+			p.refuse(p.field, name, "two volumes of the pod have this name; rename one of them")
+		}
+		own[name], p.volumes[name] = true, true
+		if dir := p.pod.Spec.Volumes[i].EmptyDir; dir != nil && dir.SizeLimit != nil && dir.SizeLimit.Sign() < 0 {
+			p.refuse(p.field, dir.SizeLimit.String(), "not the size of volume "+name+`; write a positive quantity such as "10Gi"`)
+		}
+		p.volumeName(name)
+	}
+	names, ports := map[string]bool{}, map[string]bool{}
+	for _, list := range [][]corev1.Container{p.pod.Spec.InitContainers, p.pod.Spec.Containers} {
+		for i := range list {
+			c := &list[i]
+			if names[c.Name] {
+				p.refuse(p.field, c.Name, "two containers of the pod have this name; rename one of them")
+			}
+			names[c.Name] = true
+			p.container(c)
+			p.ports(c, ports)
+		}
+	}
+}
+
+// metadata is of the template: what comes from properties is checked under their names.
+func (p *podCheck) metadata() {
+	field := p.field + ".template"
+	for _, name := range slices.Sorted(maps.Keys(p.pod.Labels)) {
+		if _, ok := p.app.Conf[spark.ConfDriverLabelPrefix+name]; !ok {
+			if problem := labelProblem(name, p.pod.Labels[name]); problem != "" {
+				p.refuse(field, p.pod.Labels[name], problem)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.pod.Spec.NodeSelector)) {
+		_, all := p.app.Conf[spark.ConfNodeSelectorPrefix+name]
+		_, own := p.app.Conf[spark.ConfDriverNodeSelectorPrefix+name]
+		if problem := labelProblem(name, p.pod.Spec.NodeSelector[name]); problem != "" && !all && !own {
+			p.refuse(p.field+".nodeSelector", p.pod.Spec.NodeSelector[name], problem)
+		}
+	}
+	if name := p.pod.Spec.ServiceAccountName; name != "" && name != p.app.Conf[spark.ConfDriverServiceAccount] && len(utilvalidation.IsDNS1123Subdomain(name)) > 0 {
+		p.refuse(field, name, notAnAccount)
+	}
+}
+
+func (p *podCheck) volumeName(name string) {
+	if len(utilvalidation.IsDNS1123Label(name)) > 0 {
+		p.refuse(p.field, name, "not the name of a volume; write at most 63 lower-case letters, digits and '-' (the volume of a Secret has its name and \"-volume\")")
+	}
+}

@@ -1,0 +1,253 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package validation
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+func driver(set func(*spark.PodOverlay)) change {
+	return func(a *spark.Application) { set(&a.Driver.Overlay) }
+}
+
+func executor(set func(*spark.PodOverlay)) change {
+	return func(a *spark.Application) { set(&a.Executor.Overlay) }
+}
+
+func all(changes ...change) change {
+	return func(a *spark.Application) {
+		for _, c := range changes {
+			c(a)
+		}
+	}
+}
+
+func emptyDir(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+}
+
+func mounted(volume, path string) func(*spark.PodOverlay) {
+	return func(o *spark.PodOverlay) {
+		o.Volumes = append(o.Volumes, emptyDir(volume))
+		o.VolumeMounts = append(o.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: path})
+	}
+}
+
+func ports(list ...corev1.ContainerPort) func(*spark.PodOverlay) {
+	return func(o *spark.PodOverlay) { o.Ports = append(o.Ports, list...) }
+}
+
+func sidecar(c corev1.Container) func(*spark.PodOverlay) {
+	return func(o *spark.PodOverlay) { o.Sidecars = append(o.Sidecars, c) }
+}
+
+const dynamicKey = "spark.dynamicAllocation."
+
+func scaling(minimum, initial, maximum string) change {
+	return all(conf(dynamicKey+"enabled", "true"), conf(dynamicKey+"minExecutors", minimum),
+		conf(dynamicKey+"initialExecutors", initial), conf(dynamicKey+"maxExecutors", maximum))
+}
+
+// What works must not be refused, however odd it looks.
+func TestOddButWorking(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change change
+	}{
+		"ExecutorSizes":     {reason: "Spark reads units with a b, blanks and none", change: all(conf(spark.ConfExecutorMemory, "2048"), conf(spark.ConfExecutorMemoryOverhead, " 1GB "))},
+		"NegativeOverhead":  {reason: "Spark computes with it", change: conf(spark.ConfDriverMemoryOverhead, "-1m")},
+		"Reference":         {reason: "it is resolved later", change: all(conf("spark.mine", "1g"), conf(spark.ConfExecutorMemoryOverhead, "${spark.mine}"))},
+		"NoFactor":          {reason: "0 adds the minimum", change: conf(spark.ConfMemoryOverheadFactor, "0")},
+		"InitialOutOfRange": {reason: "Spark corrects it", change: scaling("2", "1", "3")},
+		"InitialAboveMax":   {reason: "Spark falls back", change: scaling("1", "9", "3")},
+		"BoundsWhenOff":     {reason: "nobody reads them", change: all(conf(dynamicKey+"minExecutors", "9"), conf(dynamicKey+"maxExecutors", "1"))},
+		"Placeholder":       {reason: "Spark fills it in", change: conf(spark.ConfDriverLabelPrefix+"app", "{{APP_ID}}")},
+		"EmptyLabel":        {reason: "a label may be empty", change: conf(spark.ConfDriverLabelPrefix+"a", "")},
+		"AnnotationCase":    {reason: "names of annotations may have capitals", change: conf(spark.ConfDriverAnnotationPrefix+"Example.org/Note", "x y z")},
+		"MountTwice": {reason: "a volume at two paths", change: driver(func(o *spark.PodOverlay) {
+			mounted("data", "/a")(o)
+			o.VolumeMounts = append(o.VolumeMounts, corev1.VolumeMount{Name: "data", MountPath: "/b"})
+		})},
+		"SidecarsMount": {reason: "the role mounts it, too", change: driver(func(o *spark.PodOverlay) {
+			mounted("data", "/a")(o)
+			sidecar(corev1.Container{Name: "log", Image: "log", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/a"}}})(o)
+		})},
+		"ExecutorsMount": {reason: "Spark will add the volume", change: all(
+			conf("spark.kubernetes.executor.volumes.emptyDir.spark-local-dir-1.mount.path", "/tmp/x"),
+			executor(sidecar(corev1.Container{Name: "log", Image: "log", VolumeMounts: []corev1.VolumeMount{{Name: "spark-local-dir-1", MountPath: "/a"}}})))},
+		"ScratchOfSpark": {reason: "Spark will add the volume", change: executor(sidecar(corev1.Container{Name: "log", Image: "log", VolumeMounts: []corev1.VolumeMount{{Name: "spark-local-dir-2", MountPath: "/a"}}}))},
+		"NamedContainer": {reason: "Spark gives its own container the image, wherever it stands", change: all(conf(spark.ConfExecTemplateContainer, "main"), func(a *spark.Application) {
+			a.Executor.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "log", Image: "log"}, {Name: "main"}}}}
+		})},
+		"SamePortUDP":     {reason: "another protocol", change: driver(ports(corev1.ContainerPort{Name: "a", ContainerPort: 53}, corev1.ContainerPort{Name: "b", ContainerPort: 53, Protocol: "UDP"}))},
+		"GPU":             {reason: "a resource with a domain", change: driver(func(o *spark.PodOverlay) { o.Limits = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")} })},
+		"RoomyLimit":      {reason: "a limit above the request", change: driver(func(o *spark.PodOverlay) { o.MemoryLimit = new(resource.MustParse("8Gi")) })},
+		"PythonByAnyType": {reason: "the suffix decides", change: func(a *spark.Application) { a.MainFile, a.MainClass = "local:///a.py", "" }},
+		"RemoteFile":      {reason: "the pods read it", change: func(a *spark.Application) { a.MainFile = "s3a://bucket/a.jar" }},
+		"OwnImageName": {reason: "an image by digest", change: func(a *spark.Application) {
+			a.OperatorConf[spark.ConfImage] = "r.example:5000/a/b@sha256:" + strings.Repeat("0", 64)
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			app := pi()
+			tc.change(&app)
+			if got := said(app); len(got) != 0 {
+				t.Errorf("%s: refused: %q", tc.reason, got)
+			}
+		})
+	}
+}
+
+func TestBuiltIsChecked(t *testing.T) {
+	long := strings.Repeat("n", 60)
+	port := func(name string, number int32) corev1.ContainerPort {
+		return corev1.ContainerPort{Name: name, ContainerPort: number, Protocol: corev1.ProtocolTCP}
+	}
+	cases := map[string]struct {
+		reason string
+		change change
+		// says begins the sentence and names the value; right is what would be right.
+		says, right string
+	}{
+		"ExecutorMemory":   {reason: "no size", change: typed(spark.ConfExecutorMemory, "lots", "spec.executor.memory"), says: `spec.executor.memory: "lots": not a size`, right: `"2g"`},
+		"KubernetesMemory": {reason: "the other syntax", change: typed(spark.ConfExecutorMemory, "2Gi", "spec.executor.memory"), says: `spec.executor.memory: "2Gi": a quantity of Kubernetes`, right: `"2g"`},
+		"Overhead":         {reason: "no size", change: typed(spark.ConfDriverMemoryOverhead, "10%", "spec.driver.memoryOverhead"), says: `spec.driver.memoryOverhead: "10%": not a size`, right: `"512m"`},
+		"ExecOverhead":     {reason: "the other syntax", change: typed(spark.ConfExecutorMemoryOverhead, "512Mi", "spec.executor.memoryOverhead"), says: `spec.executor.memoryOverhead: "512Mi": a quantity`, right: `"512m"`},
+		"PySpark":          {reason: "no size", change: conf(spark.ConfExecutorPySparkMemory, "x"), says: `spec.sparkConf["spark.executor.pyspark.memory"]: "x": not a size`, right: `"2g"`},
+		"Factor":           {reason: "no number", change: typed(spark.ConfMemoryOverheadFactor, "ten", "spec.memoryOverheadFactor"), says: `spec.memoryOverheadFactor: "ten": not a factor`, right: `"0.1"`},
+		"NegativeFactor":   {reason: "less than nothing", change: typed(spark.ConfMemoryOverheadFactor, "-0.1", "spec.memoryOverheadFactor"), says: `spec.memoryOverheadFactor: "-0.1": not a factor`, right: `"0.1"`},
+		"Cores":            {reason: "nothing", change: typed(spark.ConfDriverCores, "0", "spec.driver.cores"), says: `spec.driver.cores: "0": not a number of cores`, right: `"1"`},
+		"CoresText":        {reason: "no number", change: conf(spark.ConfExecutorCores, "two"), says: `spec.sparkConf["spark.executor.cores"]: "two": not a whole number`, right: `"2"`},
+		"Instances":        {reason: "nobody works", change: conf(spark.ConfExecutorInstances, "0"), says: `spec.sparkConf["spark.executor.instances"]: "0": not a number of executors`, right: `"2"`},
+		"MinAboveMax":      {reason: "Spark refuses it", change: scaling("5", "5", "2"), says: `spec.sparkConf["spark.dynamicAllocation.maxExecutors"]: "2": smaller than the minimum of 5`, right: "lower the minimum"},
+		"NegativeMin":      {reason: "Spark refuses it", change: scaling("-1", "0", "2"), says: `spec.sparkConf["spark.dynamicAllocation.minExecutors"]: "-1": must not be negative`, right: `"0"`},
+		"NoMax":            {reason: "Spark refuses it", change: scaling("0", "0", "0"), says: `spec.sparkConf["spark.dynamicAllocation.maxExecutors"]: "0": must be positive`, right: `"10"`},
+		"Label":            {reason: "no label", change: typed(spark.ConfDriverLabelPrefix+"team", "not a label!", `spec.driver.labels["team"]`), says: `spec.driver.labels["team"]: "not a label!": not the value of a label`, right: "63"},
+		"LabelName":        {reason: "no name", change: conf(spark.ConfExecutorLabelPrefix+"a b", "x"), says: `spec.sparkConf["spark.kubernetes.executor.label.a b"]: "x": the name of the label "a b"`, right: `"team"`},
+		"Annotation":       {reason: "no name", change: conf(spark.ConfDriverAnnotationPrefix+"a b", "x"), says: `spec.sparkConf["spark.kubernetes.driver.annotation.a b"]: "a b": not the name of an annotation`, right: "example.org/note"},
+		"NodeSelector":     {reason: "a selector is of labels", change: typed(spark.ConfNodeSelectorPrefix+"pool", "a b", `spec.nodeSelector["pool"]`), says: `spec.nodeSelector["pool"]: "a b": not the value of a label`, right: "63"},
+		"Account":          {reason: "no name", change: typed(spark.ConfDriverServiceAccount, "A_B", "spec.driver.serviceAccount"), says: `spec.driver.serviceAccount: "A_B": not the name of a ServiceAccount`, right: `"spark"`},
+		"NoImage":          {reason: "the field to write", change: func(a *spark.Application) { delete(a.OperatorConf, spark.ConfImage) }, says: `spec.image: the application has no image`, right: "write the image"},
+		"PullPolicy":       {reason: "not one of three", change: typed(spark.ConfImagePullPolicy, "Sometimes", "spec.imagePullPolicy"), says: `spec.imagePullPolicy: "Sometimes"`, right: `"Always", "Never" or "IfNotPresent"`},
+		"LocalFile": {reason: "it would be uploaded", change: func(a *spark.Application) {
+			a.MainFile = "/home/me/a.jar"
+			a.Origins["MainFile"] = "spec.mainApplicationFile"
+		}, says: `spec.mainApplicationFile: "/home/me/a.jar": a file of the submitting machine`, right: "local://"},
+		"LocalJar":        {reason: "it would be uploaded", change: func(a *spark.Application) { a.Deps.Jars = []string{"file:///a.jar"} }, says: `spec.sparkConf["spark.jars"]: "file:///a.jar": a file of the submitting machine`, right: "local://"},
+		"DuplicateVolume": {reason: "no pod has two", change: driver(func(o *spark.PodOverlay) { mounted("data", "/a")(o); mounted("data", "/b")(o) }), says: `spec.driver: "data": two volumes`, right: "rename"},
+		"DuplicatePath":   {reason: "one hides the other", change: executor(func(o *spark.PodOverlay) { mounted("a", "/data")(o); mounted("b", "/data")(o) }), says: `spec.executor: "/data": two volumes are mounted`, right: "a path of its own"},
+		"PathOfSpark":     {reason: "Spark's own ConfigMap is there", change: executor(mounted("a", "/opt/spark/conf")), says: `spec.executor: "/opt/spark/conf": two volumes`, right: "a path of its own"},
+		"MissingVolume":   {reason: "nothing to mount", change: driver(sidecar(corev1.Container{Name: "log", Image: "log", VolumeMounts: []corev1.VolumeMount{{Name: "nope", MountPath: "/x"}}})), says: `spec.driver: "nope": container log mounts a volume that the pod does not have`, right: "volumeMounts"},
+		"Colon":           {reason: "no path", change: driver(mounted("a", "/a:b")), says: `spec.driver: "/a:b": container`, right: "without ':'"},
+		"SubPath":         {reason: "out of the volume", change: driver(func(o *spark.PodOverlay) { mounted("a", "/a")(o); o.VolumeMounts[0].SubPath = "../b" }), says: `spec.driver: "../b": not a path inside`, right: `".."`},
+		"VolumeName":      {reason: "no name", change: driver(mounted("A_b", "/a")), says: `spec.driver: "A_b": not the name of a volume`, right: "lower-case"},
+		"SecretName":      {reason: "Spark makes a volume of it", change: conf("spark.kubernetes.driver.secrets.my.secret", "/s"), says: `spec.driver: "my.secret-volume": not the name of a volume`, right: "Secret"},
+		"Container":       {reason: "no name", change: driver(sidecar(corev1.Container{Name: "A b", Image: "x"})), says: `spec.driver: "A b": not the name of a container`, right: "lower-case"},
+		"Containers": {reason: "no pod has two", change: driver(func(o *spark.PodOverlay) {
+			c := corev1.Container{Name: "x", Image: "x"}
+			sidecar(c)(o)
+			o.InitContainers = append(o.InitContainers, c)
+		}), says: `spec.driver: "x": two containers`, right: "rename"},
+		"SidecarImage": {reason: "nothing to run", change: executor(sidecar(corev1.Container{Name: "x"})), says: `spec.executor: "x": the container has no image`, right: "write one"},
+		"Variable":     {reason: "no name", change: driver(func(o *spark.PodOverlay) { o.Env = []corev1.EnvVar{{Name: "A=B"}} }), says: `spec.driver: "A=B": not the name of an environment variable`, right: "letters"},
+		"TwoValues": {reason: "which one?", change: driver(func(o *spark.PodOverlay) {
+			o.Env = []corev1.EnvVar{{Name: "A", Value: "b", ValueFrom: &corev1.EnvVarSource{}}}
+		}), says: `spec.driver: "A": a variable has a value or a valueFrom`, right: "remove one"},
+		"SecretKey":      {reason: "no key", change: conf(spark.ConfDriverSecretKeyRefPrefix+"A", "s:a b"), says: `spec.driver: "s:a b": the variable A`, right: "one of its keys"},
+		"ExecSecretKey":  {reason: "no key", change: typed("spark.kubernetes.executor.secretKeyRef.A", "S:k", `spec.executor.envSecretKeyRefs["A"]`), says: `spec.executor.envSecretKeyRefs["A"]: "S:k": needs the name of a Secret`, right: "':'"},
+		"PortNumber":     {reason: "no port", change: driver(ports(port("a", 70000))), says: `spec.driver.ports: "70000": the port a`, right: "65535"},
+		"PortName":       {reason: "no name", change: executor(ports(port("much-too-long-a-name", 80))), says: `spec.executor.ports: "much-too-long-a-name": not the name of a port`, right: "15"},
+		"PortNames":      {reason: "which one?", change: driver(ports(port("spark-ui", 80))), says: `spec.driver.ports: "spark-ui": two ports`, right: "rename"},
+		"Protocol":       {reason: "no protocol", change: driver(ports(corev1.ContainerPort{Name: "a", ContainerPort: 80, Protocol: "tcp"})), says: `spec.driver.ports: "tcp": not a protocol`, right: `"TCP"`},
+		"HostPorts":      {reason: "a node has each port once", change: driver(func(o *spark.PodOverlay) { o.HostNetwork = true; ports(port("a", 4040))(o) }), says: `spec.driver.ports: "4040": two ports of the pod`, right: "different"},
+		"ServicePorts":   {reason: "a service has each port once", change: conf(spark.ConfUIPort, "7078"), says: `spec.sparkConf: "7078": both driver-rpc-port and spark-ui`, right: "different"},
+		"GPUName":        {reason: "no such resource", change: driver(func(o *spark.PodOverlay) { o.Limits = corev1.ResourceList{"gpu": resource.MustParse("1")} }), says: `spec.driver: "gpu": not the name of a resource`, right: "nvidia.com/gpu"},
+		"MemoryLimit":    {reason: "less than is requested", change: driver(func(o *spark.PodOverlay) { o.MemoryLimit = new(resource.MustParse("1Gi")) }), says: `spec.driver.memoryLimit: "1Gi": the limit of memory is lower than the 1408Mi`, right: "raise it"},
+		"CoreLimit":      {reason: "less than is requested", change: all(conf(spark.ConfExecutorCores, "2"), conf(spark.ConfExecutorLimitCores, "1")), says: `spec.executor.coreLimit: "1": the limit of cpu is lower than the 2`, right: "raise it"},
+		"LongProperties": {reason: "no ConfigMap holds them", change: conf("spark.x", strings.Repeat("x", 1<<20)), says: `spec: the ConfigMap spark-drv-`, right: "shorten"},
+		"LongVolume":     {reason: "the suffix makes it too long", change: conf("spark.kubernetes.executor.secrets."+long, "/s"), says: `spec.executor: "` + long + `-volume": not the name of a volume`, right: "63"},
+		"Step":           {reason: "code of the user's in the operator", change: conf("spark.kubernetes.driver.pod.featureSteps", "org.example.Mine"), says: `spec.sparkConf["spark.kubernetes.driver.pod.featureSteps"]: "org.example.Mine": unknown step`, right: "Spark's JVM"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			app := pi()
+			tc.change(&app)
+			got := said(app)
+			if len(got) != 1 || !strings.HasPrefix(got[0], tc.says) || !strings.Contains(got[0], tc.right) {
+				t.Errorf("%s:\n got %q\nwant one sentence that begins with %q and says %q", tc.reason, got, tc.says, tc.right)
+			}
+		})
+	}
+}
+
+func TestReport(t *testing.T) {
+	app := pi()
+	app.Conf[spark.ConfDriverMemory] = "x"
+	mode := []*spark.ConfError{{Field: "spec.mode", Problem: "no"}}
+	if got := Report(app, mode); len(got) != 2 {
+		t.Errorf("both conversion and validation speak: %v", got)
+	}
+	malformed := []*spark.ConfError{{Field: "spec", Problem: "cannot be decoded"}}
+	if diff := cmp.Diff(malformed, Report(app, malformed)); diff != "" {
+		t.Errorf("an empty spec is not blamed for what it lacks (-want +got):\n%s", diff)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	preStop := &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}}
+	cases := map[string]struct {
+		reason string
+		change change
+		want   string
+	}{
+		"None":         {reason: "nothing to say", change: func(*spark.Application) {}},
+		"Converted":    {reason: "conversion saw it", change: func(a *spark.Application) { a.Warnings = []*spark.ConfError{{Field: "spec.type", Problem: "odd"}} }, want: "spec.type: odd"},
+		"InitialLow":   {reason: "Spark starts with the minimum", change: scaling("2", "1", "3"), want: `spec.sparkConf["spark.dynamicAllocation.initialExecutors"]: "1": smaller than the minimum of 2 executors, with which Spark starts instead`},
+		"InitialHigh":  {reason: "Spark falls back", change: scaling("1", "9", "3"), want: `spec.sparkConf["spark.dynamicAllocation.initialExecutors"]: "9": greater than the maximum of 3 executors, to which Spark falls back when it can`},
+		"InitialIn":    {reason: "within the bounds", change: scaling("1", "2", "3")},
+		"Service33":    {reason: "an old release", change: all(func(a *spark.Application) { a.SparkVersion = "3.3.4" }, conf(spark.ConfServiceLabelPrefix+"a", "b")), want: `spec.sparkConf["spark.kubernetes.driver.service.label.a"]: has no effect before Spark 3.4`},
+		"Ports33":      {reason: "an old release", change: all(func(a *spark.Application) { a.SparkVersion = "3.3" }, executor(ports(corev1.ContainerPort{Name: "a", ContainerPort: 1}))), want: "spec.executor.ports: has no effect before Spark 3.4, which replaces the ports of a template"},
+		"Python41":     {reason: "a new release", change: typed("spark.kubernetes.pyspark.pythonVersion", "3", "spec.pythonVersion"), want: "spec.pythonVersion: has no effect since Spark 4.1: the image decides"},
+		"Hook":         {reason: "Spark's own hook", change: all(conf("spark.decommission.enabled", "true"), executor(func(o *spark.PodOverlay) { o.Lifecycle = preStop })), want: "spec.executor.lifecycle: preStop has no effect with spark.decommission.enabled: Spark sets a hook of its own"},
+		"HookWithout":  {reason: "nobody replaces it", change: executor(func(o *spark.PodOverlay) { o.Lifecycle = preStop })},
+		"UnknownSpark": {reason: "refused anyway", change: func(a *spark.Application) { a.SparkVersion = "9" }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			app := pi()
+			tc.change(&app)
+			if got := Notes(app); got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+	app := pi()
+	for range 50 {
+		app.Warnings = append(app.Warnings, &spark.ConfError{Field: "spec", Problem: "x"})
+	}
+	if got := Notes(app); strings.Count(got, "; ") != maxNotes {
+		t.Errorf("a condition has room for %d sentences: %q", maxNotes, got)
+	}
+}

@@ -1,0 +1,62 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package validation
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// deniedKeys are Spark properties that would take an application out of its namespace, its rights or the admin's view.
+// The value says what to use instead.
+var deniedKeys = map[string]string{
+	spark.ConfMaster:                 "the operator sets it",
+	"spark.kubernetes.driver.master": "use spec.driver.kubernetesMaster",
+	spark.ConfImage:                  "use spec.image",
+	spark.ConfDriverImage:            "use spec.driver.image",
+	spark.ConfExecutorImage:          "use spec.executor.image",
+	spark.ConfDriverServiceAccount:   "use spec.driver.serviceAccount",
+	spark.ConfExecutorServiceAccount: "use spec.executor.serviceAccount",
+}
+
+// deniedToken matches properties that carry a credential for the API server.
+var deniedToken = regexp.MustCompile(`^spark\.kubernetes\.authenticate\.(submission\.|driver\.|executor\.)?oauthToken(File)?$`)
+
+// checkDeniedKeys looks at what stands in sparkConf itself: the same property from a typed field is fine.
+func checkDeniedKeys(app spark.Application) []*spark.ConfError {
+	var found []*spark.ConfError
+	for _, key := range slices.Sorted(maps.Keys(app.Conf)) {
+		if _, typed := app.Origins[key]; typed {
+			continue
+		}
+		instead, denied := deniedKeys[key]
+		if !denied && deniedToken.MatchString(key) {
+			instead, denied = "a pod uses its service account", true
+		}
+		if key == spark.ConfNamespace && app.Conf[key] != app.Namespace {
+			instead, denied = "an application runs in its own namespace", true
+		}
+		if denied {
+			found = append(found, &spark.ConfError{Key: key, Problem: fmt.Sprintf("sparkConf key %q is not allowed: %s", key, instead)})
+		}
+	}
+	return found
+}

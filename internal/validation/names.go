@@ -1,0 +1,119 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package validation
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+func checkVersion(app spark.Application) []*spark.ConfError {
+	if _, err := spark.ProfileFor(app.SparkVersion); err != nil {
+		return []*spark.ConfError{{
+			Field: "SparkVersion", Value: app.SparkVersion,
+			Problem: "not a supported Spark version; supported: " + strings.Join(spark.SupportedVersions(), ", "),
+		}}
+	}
+	return nil
+}
+
+func checkDriverName(app spark.Application) []*spark.ConfError {
+	name := app.OperatorConf[spark.ConfDriverPodName]
+	if problems := utilvalidation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return []*spark.ConfError{{
+			Field: "DriverName", Value: name,
+			Problem: "not a pod name; write lower-case letters, digits, '-' and '.', such as \"my-job-driver\"",
+		}}
+	}
+	return nil
+}
+
+// nameFamilies are properties whose rest is the name of a label, an annotation or a variable, or whose value is the name
+// of an object.
+var (
+	labelFamilies = []string{
+		spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix, spark.ConfServiceLabelPrefix,
+		spark.ConfNodeSelectorPrefix, spark.ConfDriverNodeSelectorPrefix, "spark.kubernetes.executor.node.selector.",
+	}
+	annotationFamilies = []string{
+		spark.ConfDriverAnnotationPrefix, spark.ConfExecutorAnnotationPrefix, spark.ConfServiceAnnotationPrefix,
+	}
+	objectNames = []string{spark.ConfDriverServiceAccount, spark.ConfExecutorServiceAccount}
+)
+
+// executorSecretKeys begins properties that make executors' variables from Secrets.
+const executorSecretKeys = "spark.kubernetes.executor.secretKeyRef."
+
+// checkNames looks at labels, annotations and names as the API server does.
+func checkNames(app spark.Application) []*spark.ConfError {
+	var found []*spark.ConfError
+	profile, _ := spark.ProfileFor(app.SparkVersion)
+	for _, key := range slices.Sorted(maps.Keys(app.Conf)) {
+		value := app.Conf[key]
+		if name, ok := under(key, labelFamilies); ok {
+			final := value
+			if _, ofPod := under(key, labelFamilies[:2]); ofPod && profile.LabelPlaceholders {
+				final = placeholders.Replace(value)
+			}
+			if problem := labelProblem(name, final); problem != "" {
+				found = append(found, &spark.ConfError{Key: key, Value: value, Problem: problem})
+			}
+		}
+		if name, ok := under(key, annotationFamilies); ok && len(utilvalidation.IsQualifiedName(strings.ToLower(name))) > 0 {
+			found = append(found, &spark.ConfError{Key: key, Value: name, Problem: `not the name of an annotation; write e.g. "example.org/note"`})
+		}
+		if _, ok := strings.CutPrefix(key, executorSecretKeys); ok {
+			if name, item, _ := strings.Cut(value, ":"); !secretKey(name, item) {
+				found = append(found, &spark.ConfError{Key: key, Value: value, Problem: "needs the name of a Secret and one of its keys, joined by ':'"})
+			}
+		}
+		if slices.Contains(objectNames, key) && len(utilvalidation.IsDNS1123Subdomain(value)) > 0 {
+			found = append(found, &spark.ConfError{Key: key, Value: value, Problem: notAnAccount})
+		}
+	}
+	return found
+}
+
+const notAnAccount = `not the name of a ServiceAccount; write lower-case letters, digits, '-' and '.', such as "spark"`
+
+func under(key string, families []string) (rest string, ok bool) {
+	for _, prefix := range families {
+		if rest, ok = strings.CutPrefix(key, prefix); ok {
+			return rest, true
+		}
+	}
+	return "", false
+}
+
+// placeholders are filled in by Spark before the value becomes a label.
+var placeholders = strings.NewReplacer("{{APP_ID}}", "a", "{{EXECUTOR_ID}}", "1")
+
+func labelProblem(name, value string) string {
+	if len(utilvalidation.IsQualifiedName(name)) > 0 {
+		return "the name of the label " + strconv.Quote(name) + ` is not valid; write e.g. "team" or "example.org/team"`
+	}
+	if len(utilvalidation.IsValidLabelValue(value)) > 0 {
+		return `not the value of a label; write at most 63 letters, digits, '-', '_' and '.', such as "data-platform"`
+	}
+	return ""
+}

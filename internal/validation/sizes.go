@@ -1,0 +1,100 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package validation
+
+import (
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// heap is what a JVM takes after -Xmx. Spark itself reads more ("2gb", "2048", "2g "), but the driver's launcher hands
+// spark.driver.memory to the JVM as it stands, which then does not start.
+var heap = regexp.MustCompile(`^[0-9]+[kKmMgGtT]$`)
+
+func checkHeap(app spark.Application) []*spark.ConfError {
+	value, set := app.Conf[spark.ConfDriverMemory]
+	if !set || heap.MatchString(value) {
+		return nil
+	}
+	return []*spark.ConfError{{
+		Key: spark.ConfDriverMemory, Value: value,
+		Problem: `not a heap size that a JVM takes; write a whole number and one of k, m, g, t, such as "512m" or "2g"`,
+	}}
+}
+
+// sizeKeys are the properties that Spark reads as sizes, beside the driver's heap. A number without a unit counts in MiB,
+// but for the size outside of the heap, where it counts in bytes.
+var sizeKeys = []string{
+	spark.ConfDriverMemoryOverhead, spark.ConfDriverMinMemoryOverhead,
+	spark.ConfExecutorMemory, spark.ConfExecutorMemoryOverhead, spark.ConfExecutorMinMemoryOverhead,
+	spark.ConfExecutorPySparkMemory, spark.ConfOffHeapSize,
+}
+
+func checkSizes(app spark.Application) []*spark.ConfError {
+	var found []*spark.ConfError
+	for _, key := range sizeKeys {
+		value, set := app.Conf[key]
+		// Spark computes with a negative overhead, too.
+		if _, ok := spark.ParseSize(strings.TrimPrefix(value, "-"), 1); ok || !set || strings.Contains(value, "${") {
+			continue
+		}
+		problem := `not a size; write a whole number and one of k, m, g, t, such as "512m" or "2g"`
+		if _, err := resource.ParseQuantity(value); err == nil && strings.HasSuffix(value, "i") {
+			problem = `a quantity of Kubernetes, where Spark wants a size of its own; write "` + strings.ToLower(strings.TrimSuffix(value, "i")) + `"`
+		}
+		found = append(found, &spark.ConfError{Key: key, Value: value, Problem: problem})
+	}
+	return found
+}
+
+// checkFactors looks at the parts of the memory that are added to it.
+func checkFactors(app spark.Application) []*spark.ConfError {
+	var found []*spark.ConfError
+	for _, key := range []string{spark.ConfMemoryOverheadFactor, spark.ConfDriverMemoryOverheadFactor, spark.ConfExecutorMemoryOverheadFactor} {
+		value, set := app.Conf[key]
+		if factor, ok := spark.ParseDouble(value); set && !strings.Contains(value, "${") && (!ok || !(factor >= 0)) {
+			found = append(found, &spark.ConfError{Key: key, Value: value, Problem: `not a factor; write a number that is not negative, such as "0.1"`})
+		}
+	}
+	return found
+}
+
+// quantityKeys are Spark properties that Kubernetes reads as quantities.
+var quantityKeys = []string{
+	spark.ConfDriverRequestCores, spark.ConfDriverLimitCores, spark.ConfExecutorRequestCores, spark.ConfExecutorLimitCores,
+}
+
+func checkQuantities(app spark.Application) []*spark.ConfError {
+	var found []*spark.ConfError
+	for _, key := range quantityKeys {
+		value, set := app.Conf[key]
+		if !set {
+			continue
+		}
+		if q, err := resource.ParseQuantity(value); err != nil || q.Sign() <= 0 {
+			found = append(found, &spark.ConfError{
+				Key: key, Value: value,
+				Problem: `not a number of cores; write a positive Kubernetes quantity such as "500m" or "2"`,
+			})
+		}
+	}
+	return found
+}

@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package validation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// warnings is the list of what is accepted and does not do what it says.
+var warnings = []func(spark.Application) []*spark.ConfError{
+	func(app spark.Application) []*spark.ConfError { return app.Warnings },
+	warnScaling,
+	warnRelease,
+	warnLifecycle,
+}
+
+// Warnings returns what will not be heeded, in the order of the list. Nothing of it keeps an application from running.
+func Warnings(app spark.Application) []*spark.ConfError {
+	var found []*spark.ConfError
+	for _, list := range warnings {
+		found = append(found, list(app)...)
+	}
+	return found
+}
+
+// maxNotes bounds the sentences in one message: conditions have a limit, and nobody reads more.
+const maxNotes = 10
+
+// Notes are the warnings in one text for people, "" if there are none.
+func Notes(app spark.Application) string {
+	var sentences []string
+	for _, w := range Warnings(app) {
+		if len(sentences) == maxNotes {
+			sentences = append(sentences, "...")
+			break
+		}
+		sentences = append(sentences, Explain(app, w))
+	}
+	return strings.Join(sentences, "; ")
+}
+
+// warnRelease tells of what the chosen release of Spark does not know yet, or no longer.
+func warnRelease(app spark.Application) []*spark.ConfError {
+	profile, err := spark.ProfileFor(app.SparkVersion)
+	if err != nil {
+		return nil
+	}
+	var found []*spark.ConfError
+	warn := func(key, problem string) {
+		found = append(found, &spark.ConfError{Key: key, Problem: problem})
+	}
+	for _, key := range keysUnder(app, spark.ConfServiceLabelPrefix) {
+		if !profile.ServiceLabels {
+			warn(key, "has no effect before Spark 3.4")
+		}
+	}
+	if _, set := app.Conf["spark.kubernetes.pyspark.pythonVersion"]; set && !profile.PythonVersionConf {
+		warn("spark.kubernetes.pyspark.pythonVersion", "has no effect since Spark 4.1: the image decides")
+	}
+	if len(app.Executor.Overlay.Ports) > 0 && !profile.ServiceLabels {
+		found = append(found, &spark.ConfError{Field: "spec.executor.ports", Problem: "has no effect before Spark 3.4, which replaces the ports of a template"})
+	}
+	return found
+}
+
+// warnLifecycle tells of a hook that Spark replaces by its own.
+func warnLifecycle(app spark.Application) []*spark.ConfError {
+	hooks := app.Executor.Overlay.Lifecycle
+	if hooks == nil || hooks.PreStop == nil || !strings.EqualFold(app.Conf["spark.decommission.enabled"], "true") {
+		return nil
+	}
+	return []*spark.ConfError{{
+		Field:   "spec.executor.lifecycle",
+		Problem: "preStop has no effect with spark.decommission.enabled: Spark sets a hook of its own",
+	}}
+}
+
+func keysUnder(app spark.Application, prefix string) []string {
+	var keys []string
+	for key := range app.Conf {
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,137 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
+)
+
+// corpusSize is the number of applications, and corpusSeed what they are drawn from: the same ones on every run.
+const (
+	corpusSize = 2000
+	corpusSeed = 4
+)
+
+var _ = Describe("A corpus of applications", func() {
+	It("has none that validation accepts and the API server refuses", func() {
+		ctx := context.Background()
+		namespace := newNamespace(ctx)
+		cfg := rest.CopyConfig(server.Config)
+		cfg.QPS = -1
+		fast, err := client.New(cfg, client.Options{Scheme: controller.Scheme()})
+		Expect(err).NotTo(HaveOccurred())
+		accepted, refused := 0, map[string]int{}
+		var broken []string
+		for i := range corpusSize {
+			o := drawn(rand.New(rand.NewPCG(corpusSeed, uint64(i))), namespace, i)
+			app, problems := kubeflow.Normalise(o)
+			if found := validation.Report(app, problems); len(found) > 0 {
+				for _, f := range found {
+					_, what, _ := strings.Cut(f.Problem, ";")
+					refused[what]++
+				}
+				continue
+			}
+			accepted++
+			for _, object := range created(app) {
+				if err := fast.Create(ctx, object, client.DryRunAll); err != nil {
+					broken = append(broken, fmt.Sprintf("application %d, %T: %v", i, object, err))
+				}
+			}
+		}
+		Expect(broken).To(BeEmpty(), "%d refused: %s", len(broken), strings.Join(broken, "\n"))
+		GinkgoWriter.Printf("%d of %d applications accepted, %d kinds of refusals\n", accepted, corpusSize, len(refused))
+		Expect(accepted).To(BeNumerically(">=", 500), "a corpus of mistakes proves nothing")
+		Expect(len(refused)).To(BeNumerically(">", 20), "nor does one without: %v", refused)
+	})
+})
+
+// created is what the operator creates for an application, and an executor as its driver would.
+func created(app spark.Application) []client.Object {
+	GinkgoHelper()
+	profile, err := spark.ProfileFor(app.SparkVersion)
+	Expect(err).NotTo(HaveOccurred())
+	submission, err := spark.Build(app, spark.NewIdentity(app.UID, 1, time.Unix(1e9, 0)), profile)
+	Expect(err).NotTo(HaveOccurred(), "accepted, but not built: %+v", app)
+	var objects []client.Object
+	for _, r := range submission.Resources {
+		objects = append(objects, r)
+	}
+	executor, err := spark.ExecutorPod(app, profile)
+	Expect(err).NotTo(HaveOccurred())
+	executor.Namespace, executor.Name = app.Namespace, "executor-"+app.Name
+	executor.Spec.RestartPolicy = corev1.RestartPolicyNever
+	for i := range executor.Spec.Containers {
+		if c := &executor.Spec.Containers[i]; c.Image == "" {
+			c.Image = "spark"
+		}
+	}
+	for _, name := range []string{"spark-local-dir-1", "conf-dir", "token-volume"} { // what the driver adds
+		if !hasVolume(executor, name) {
+			executor.Spec.Volumes = append(executor.Spec.Volumes, emptyDir(name))
+		}
+	}
+	return append(objects, submission.Driver, executor)
+}
+
+func hasVolume(pod *corev1.Pod, name string) bool {
+	for i := range pod.Spec.Volumes {
+		if pod.Spec.Volumes[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func emptyDir(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+}
+
+// drawn is application number i: a sound one, changed in some ways of which many are sound, too.
+func drawn(r *rand.Rand, namespace string, i int) *v1beta2.SparkApplication {
+	o := sparkPi(namespace, fmt.Sprintf("corpus-%d", i))
+	o.UID = types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i))
+	o.Spec.SparkVersion = pick(r, spark.SupportedVersions()...)
+	for range r.IntN(9) {
+		changes[r.IntN(len(changes))](r, o)
+	}
+	return o
+}
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+// one is either role of the application.
+func one(r *rand.Rand, o *v1beta2.SparkApplication) *v1beta2.SparkPodSpec {
+	return pick(r, &o.Spec.Driver.SparkPodSpec, &o.Spec.Executor.SparkPodSpec)
+}
