@@ -33,6 +33,7 @@ start_node() {
   trap 'text=$(hack/cluster/cluster.sh down 2>&1) || { echo "$text" >&2; exit 1; }' EXIT
   hack/cluster/cluster.sh up
   hack/cluster/cluster.sh load-image "$(hack/image/build.sh spark)"
+  hack/cluster/cluster.sh load-image "$(hack/image/build.sh spark 3.5.9)"
   hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator)"
   FIRESTEEL_E2E_KUBECONFIG=$(hack/cluster/cluster.sh kubeconfig)
   export FIRESTEEL_E2E_KUBECONFIG FIRESTEEL_E2E_NETNS=/run/netns/$FIRESTEEL_CLUSTER

@@ -17,6 +17,8 @@ limitations under the License.
 package observe
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,7 +36,7 @@ func driverOf(pod *corev1.Pod) lifecycle.Driver {
 		Deleting:  pod.DeletionTimestamp != nil,
 		Phase:     lifecycle.DriverPending,
 	}
-	status := containerStatus(pod, spark.DriverContainerName)
+	status := sparkStatus(pod, spark.DriverContainerName)
 	switch {
 	case status != nil && status.State.Terminated != nil:
 		t := status.State.Terminated
@@ -54,8 +56,12 @@ func driverOf(pod *corev1.Pod) lifecycle.Driver {
 	return d
 }
 
-// containerStatus returns the status of the named container, or of the only one there is.
-func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
+// sparkStatus returns the status of Spark's container, or of the only one there is.
+func sparkStatus(pod *corev1.Pod, usual string) *corev1.ContainerStatus {
+	name := usual
+	if c := sparkContainer(pod); c != nil {
+		name = c.Name
+	}
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == name {
 			return &pod.Status.ContainerStatuses[i]
@@ -63,6 +69,20 @@ func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	}
 	if len(pod.Status.ContainerStatuses) == 1 {
 		return &pod.Status.ContainerStatuses[0]
+	}
+	return nil
+}
+
+// appIDEnv is what Spark tells the driver's and the executors' containers, and no other.
+const appIDEnv = "SPARK_APPLICATION_ID"
+
+// sparkContainer finds Spark's container, which has the name that the user's pod template gives it.
+func sparkContainer(pod *corev1.Pod) *corev1.Container {
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		if slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == appIDEnv }) {
+			return c
+		}
 	}
 	return nil
 }
@@ -88,7 +108,7 @@ func waiting(pod *corev1.Pod) lifecycle.Cause {
 }
 
 func executorOf(pod *corev1.Pod) lifecycle.ExecutorState {
-	if s := containerStatus(pod, spark.ExecutorContainerName); s != nil && s.State.Terminated != nil {
+	if s := sparkStatus(pod, spark.ExecutorContainerName); s != nil && s.State.Terminated != nil {
 		if s.State.Terminated.ExitCode == 0 {
 			return lifecycle.ExecutorSucceeded
 		}
@@ -115,7 +135,7 @@ func StripPod(o any) (any, error) {
 	}
 	pod.ManagedFields = nil
 	pod.Annotations = nil
-	pod.Spec = corev1.PodSpec{}
+	pod.Spec = stripSpec(pod)
 	pod.Status = corev1.PodStatus{
 		Phase:                 pod.Status.Phase,
 		Reason:                pod.Status.Reason,
@@ -125,6 +145,15 @@ func StripPod(o any) (any, error) {
 		ContainerStatuses:     stripStatuses(pod.Status.ContainerStatuses),
 	}
 	return pod, nil
+}
+
+// stripSpec keeps the name of Spark's container where it is not the usual one, and how to find it once more.
+func stripSpec(pod *corev1.Pod) corev1.PodSpec {
+	c := sparkContainer(pod)
+	if c == nil || c.Name == spark.DriverContainerName || c.Name == spark.ExecutorContainerName {
+		return corev1.PodSpec{}
+	}
+	return corev1.PodSpec{Containers: []corev1.Container{{Name: c.Name, Env: []corev1.EnvVar{{Name: appIDEnv}}}}}
 }
 
 func scheduledCondition(all []corev1.PodCondition) []corev1.PodCondition {

@@ -275,3 +275,30 @@ func TestAppOf(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// withSpark names Spark's container as a pod template may, beside a sidecar.
+func withSpark(p *corev1.Pod, name string) *corev1.Pod {
+	p.Spec.Containers = []corev1.Container{
+		{Name: "proxy", Env: []corev1.EnvVar{{Name: "PORT"}}},
+		{Name: name, Env: []corev1.EnvVar{{Name: "TEAM"}, {Name: "SPARK_APPLICATION_ID", Value: "spark-1"}}},
+	}
+	return p
+}
+
+// A sidecar keeps the pod running after Spark has ended, also where a template gives Spark's container another name.
+func TestContainerNamedByTemplate(t *testing.T) {
+	p := withSpark(pod(corev1.PodRunning, runs("proxy"), exits("main", 3, "Error", "")), "main")
+	for name, p := range map[string]*corev1.Pod{"Whole": p, "Stripped": strip(t, p), "StrippedTwice": strip(t, strip(t, p))} {
+		t.Run(name, func(t *testing.T) {
+			if d := driverOf(p); d.Phase != lifecycle.DriverFailed || d.Exit.Code != 3 {
+				t.Errorf("driver %+v, want failed with exit code 3", d)
+			}
+			if e := executorOf(p); e != lifecycle.ExecutorFailed {
+				t.Errorf("executor %v, want failed", e)
+			}
+		})
+	}
+	if s := strip(t, withSpark(pod(corev1.PodRunning), driverContainer)); len(s.Spec.Containers) != 0 {
+		t.Errorf("kept %+v, which says nothing", s.Spec.Containers)
+	}
+}

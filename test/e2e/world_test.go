@@ -117,7 +117,11 @@ func evidence(app *v1beta2.SparkApplication) string {
 
 func driverLog(ctx context.Context, app *v1beta2.SparkApplication) string {
 	GinkgoHelper()
-	stream, err := clientset.CoreV1().Pods(app.Namespace).GetLogs(app.Name+"-driver", &corev1.PodLogOptions{}).Stream(ctx)
+	var driver corev1.Pod
+	Expect(admin.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: app.Name + "-driver"}, &driver)).To(Succeed())
+	// Spark's container is the first one, as tools expect it.
+	options := &corev1.PodLogOptions{Container: driver.Spec.Containers[0].Name}
+	stream, err := clientset.CoreV1().Pods(app.Namespace).GetLogs(driver.Name, options).Stream(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = stream.Close() }()
 	text, err := io.ReadAll(stream)

@@ -1,0 +1,53 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+var _ = Describe("Dynamic allocation", func() {
+	ctx := context.Background()
+
+	It("grows with the work and shrinks without it, with no shuffle service", func() {
+		app := pythonJob(ctx, newNamespace(ctx, "dynamic"), "4.1.4", sparkImage, "allocate.py", "3", "1")
+		app.Spec.Executor.Instances = nil
+		app.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{
+			Enabled: true, InitialExecutors: ptr.To[int32](1), MinExecutors: ptr.To[int32](1), MaxExecutors: ptr.To[int32](3),
+			ShuffleTrackingTimeout: ptr.To[int64](3000),
+		}
+		app.Spec.SparkConf = map[string]string{
+			"spark.dynamicAllocation.executorIdleTimeout":       "2s",
+			"spark.dynamicAllocation.cachedExecutorIdleTimeout": "3s",
+			"spark.kubernetes.allocation.batch.delay":           "200ms",
+		}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		log := driverLog(ctx, app)
+		for _, line := range []string{"sum at first: 4950", "started with: 1", "grew to: 3", "shrank to: 1", "sum at last: 4950"} {
+			Expect(log).To(ContainSubstring(line + "\n"))
+		}
+		Expect(len(s.ExecutorState)).To(BeNumerically(">=", 3), "the status knows all executors that there were")
+		Expect(s.ExecutorState).NotTo(ContainElement(v1beta2.ExecutorStateRunning))
+	})
+})
