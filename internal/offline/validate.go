@@ -87,6 +87,9 @@ func validate(d *manifest.Document, c Cluster, registry *scheduler.Registry) []F
 	for _, sentence := range objections {
 		say(Error, sentence)
 	}
+	for _, sentence := range prepare.Remarks(request) {
+		say(Warning, sentence)
+	}
 	if len(objections) > 0 {
 		return findings
 	}

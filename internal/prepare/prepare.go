@@ -101,6 +101,16 @@ func Objections(r Request) []string {
 	return sentences
 }
 
+// Remarks are what the checks say without stopping a request, a sentence each.
+func Remarks(r Request) []string {
+	warnings := validation.Warnings(r.App)
+	sentences := make([]string, 0, len(warnings))
+	for _, w := range warnings {
+		sentences = append(sentences, validation.Explain(r.App, w))
+	}
+	return sentences
+}
+
 func rejected(message string) Prepared {
 	return Prepared{Gate: lifecycle.Gate{
 		Verdict: lifecycle.Rejected,
