@@ -116,19 +116,9 @@ func TestOriginsOfModelFields(t *testing.T) {
 // Package lifecycle knows no API family, but its labels are this family's.
 func TestLabelsAgreeWithTheAPI(t *testing.T) {
 	pairs := map[string][2]string{
-		"app":              {lifecycle.LabelApp, v1beta2.LabelAppName},
-		"launched by":      {lifecycle.LabelLaunchedBy, v1beta2.LabelLaunchedBy},
-		"submission":       {lifecycle.LabelSubmission, v1beta2.LabelSubmissionID},
-		"role":             {spark.LabelRole, v1beta2.LabelSparkRole},
-		"driver role":      {spark.RoleDriver, v1beta2.SparkRoleDriver},
-		"executor role":    {spark.RoleExecutor, v1beta2.SparkRoleExecutor},
-		"app id":           {spark.LabelAppSelector, v1beta2.LabelSparkAppID},
-		"executor id":      {spark.LabelExecID, v1beta2.LabelSparkExecutorID},
-		"version":          {spark.LabelVersion, v1beta2.LabelSparkVersion},
-		"driver container": {spark.DriverContainerName, v1beta2.DriverContainerName},
-		"executor cont.":   {spark.ExecutorContainerName, v1beta2.ExecutorContainerName},
-		"Kueue":            {kueuePrefix, v1beta2.KueueLabelPrefix},
-		"local dirs":       {localDirPrefix, v1beta2.SparkLocalDirVolumePrefix},
+		"app":         {lifecycle.LabelApp, v1beta2.LabelAppName},
+		"launched by": {lifecycle.LabelLaunchedBy, v1beta2.LabelLaunchedBy},
+		"submission":  {lifecycle.LabelSubmission, v1beta2.LabelSubmissionID},
 	}
 	for name, pair := range pairs {
 		if pair[0] != pair[1] {
