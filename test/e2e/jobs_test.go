@@ -28,6 +28,8 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -83,6 +85,42 @@ var _ = Describe("A Spark job", func() {
 			g.Expect(pod.Spec.Tolerations).To(ContainElement(HaveField("Key", "spot")))
 			g.Expect(pod.Labels).To(HaveKeyWithValue(v1beta2.LabelSubmissionID, statusOf(ctx, app).SubmissionID))
 		}, jobWait, poll).Should(Succeed(), func() string { return evidence(app) })
+	})
+
+	It("says what Spark overwrites in the template of its executors", func() {
+		app := sparkPi(newNamespace(ctx, "overwritten"), "spark-pi", "2000")
+		app.Spec.Executor.MemoryLimit = ptr.To("4g")
+		app.Spec.Executor.Template = &corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"kept": "yes"}},
+			Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyAlways,
+				Containers: []corev1.Container{{
+					Name: "spark-kubernetes-executor", Image: "registry.example/other:1", WorkingDir: "/tmp",
+					Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("5Gi")}},
+				}},
+			},
+		}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		var pod corev1.Pod
+		Eventually(func(g Gomega) {
+			var executors corev1.PodList
+			g.Expect(admin.List(ctx, &executors, client.InNamespace(app.Namespace), client.MatchingLabels{"spark-role": "executor"})).To(Succeed())
+			g.Expect(executors.Items).NotTo(BeEmpty())
+			pod = executors.Items[0]
+		}, jobWait, poll).Should(Succeed(), func() string { return evidence(app) })
+
+		By("what a template keeps")
+		Expect(pod.Labels).To(HaveKeyWithValue("kept", "yes"))
+		Expect(pod.Spec.Containers[0].WorkingDir).To(Equal("/tmp"))
+		By("what Spark overwrites")
+		Expect(pod.Spec.RestartPolicy).To(Equal(corev1.RestartPolicyNever))
+		Expect(pod.Spec.Containers[0].Image).To(Equal(sparkImage))
+		Expect(pod.Spec.ServiceAccountName).To(Equal("spark"), "the driver's")
+		limit := pod.Spec.Containers[0].Resources.Limits[corev1.ResourceMemory]
+		Expect(limit.String()).To(Equal("896Mi"), "512 MiB of heap and 384 MiB beside it")
+		c := meta.FindStatusCondition(statusOf(ctx, app).Conditions, "Admitted")
+		Expect(c).NotTo(BeNil())
+		Expect(c.Message).To(ContainSubstring("spec.executor.memoryLimit"), "the setting that is lost is named")
 	})
 
 	It("fails with the driver's exit code when its main class does not exist", func() {
