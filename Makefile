@@ -84,7 +84,8 @@ fmt: ## gofmt and import order
 
 .PHONY: lint
 lint: ## The import law, the budgets and the usual suspects
-	"$$($(TOOLS) golangci-lint)/golangci-lint" run
+	@# its cache remembers paths, so that checkouts that share one are told each other's findings
+	GOLANGCI_LINT_CACHE=$(CURDIR)/dist/lint-cache "$$($(TOOLS) golangci-lint)/golangci-lint" run
 
 .PHONY: verify
 verify: ## Regenerate everything; fails if the tree changes, a file is misformatted, or lint finds something
