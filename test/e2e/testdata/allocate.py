@@ -34,7 +34,6 @@ def work():
         context.parallelize(range(6), 6).foreach(lambda _: time.sleep(0.5))
 
 
-print("started with:", executors(), flush=True)
 worker = threading.Thread(target=work)
 worker.start()
 print("grew to:", wait_until(lambda: executors() >= most), flush=True)
