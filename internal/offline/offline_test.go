@@ -155,6 +155,8 @@ func TestValidate(t *testing.T) {
 	}{
 		"good":     {"nothing to say", good, nil},
 		"other":    {"other kinds are noted", "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", []Finding{{1, Note, "Pod x (v1): not checked"}}},
+		"slip":     {"a slip in our own kind is no success", "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkAplication\nmetadata: {name: x}\n", []Finding{{1, Error, "SparkAplication x (sparkoperator.k8s.io/v1beta2): sparkoperator.k8s.io has no such kind; write kind: SparkApplication, apiVersion: sparkoperator.k8s.io/v1beta2"}}},
+		"sibling":  {"other kinds of our group are noted", "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: ScheduledSparkApplication\nmetadata: {name: x}\n", []Finding{{1, Note, "ScheduledSparkApplication x (sparkoperator.k8s.io/v1beta2): not checked"}}},
 		"no kind":  {"not even an object", "a: b\n", []Finding{{1, Note, "not a Kubernetes object: not checked"}}},
 		"no name":  {"a name is needed", strings.ReplaceAll(good, "name: pi", "labels: {}"), []Finding{{3, Error, "metadata.name: missing; an application needs a name"}}},
 		"strict":   {"unknown fields", good + "  sparkConfig: {}\n", []Finding{{11, Error, "spec.sparkConfig: there is no such field; the API server would drop it"}}},

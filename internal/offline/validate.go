@@ -21,7 +21,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/prepare"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -50,13 +52,24 @@ func Validate(documents []manifest.Document, c Cluster, registry *scheduler.Regi
 	for i := range documents {
 		document := &documents[i]
 		if document.Application == nil {
-			findings = append(findings, Finding{document.Line, Note, other(document) + ": not checked"})
+			findings = append(findings, unchecked(document))
 			continue
 		}
 		findings = append(findings, validate(document, c, registry)...)
 	}
 	slices.SortStableFunc(findings, func(x, y Finding) int { return cmp.Compare(x.Line, y.Line) })
 	return findings
+}
+
+// unchecked is what there is to say about a document that is no application. In our own group only the other kinds of
+// the API are passed over: anything else is a slip that would otherwise look like success.
+func unchecked(d *manifest.Document) Finding {
+	group, _, _ := strings.Cut(d.APIVersion, "/")
+	if group == v1beta2.GroupVersion.Group && !slices.Contains([]string{"ScheduledSparkApplication", "SparkConnect"}, d.Kind) {
+		return Finding{d.Line, Error, fmt.Sprintf("%s: %s has no such kind; write kind: SparkApplication, apiVersion: %s",
+			other(d), group, v1beta2.GroupVersion)}
+	}
+	return Finding{d.Line, Note, other(d) + ": not checked"}
 }
 
 // other introduces a document that is no application of ours.
