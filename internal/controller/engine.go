@@ -137,6 +137,7 @@ func (e *Engine[T]) scope(obj T, record lifecycle.Record, wish lifecycle.Applica
 		s.identity.SubmissionID = record.SubmissionID
 	}
 	s.wish.SparkAppID, s.wish.SubmissionID = s.identity.AppID, s.identity.SubmissionID
+	s.wish.DriverName = s.app.OperatorConf[spark.ConfDriverPodName]
 	s.wish.Executors, s.wish.Notes = spark.InitialExecutors(s.app), validation.Notes(s.app)
 	return s
 }
@@ -146,7 +147,7 @@ func (s scope[T]) driverName() string {
 	if !s.record.NeverRan() && s.record.DriverName != "" {
 		return s.record.DriverName
 	}
-	return s.app.OperatorConf[spark.ConfDriverPodName]
+	return s.wish.DriverName
 }
 
 func (s scope[T]) target() observe.Target {

@@ -32,6 +32,8 @@ type Application struct {
 	SparkAppID string
 	// SubmissionID marks the pods of the current attempt.
 	SubmissionID string
+	// DriverName is what the next driver pod is called.
+	DriverName string
 	// Executors is how many executors the application starts with.
 	Executors int32
 	Policies  Policies

@@ -21,6 +21,9 @@ import "time"
 // decideFinal releases what of a finished application need not be kept any longer.
 func decideFinal(p Plan, obs Observation, env Env) Plan {
 	p.Requeue = 0
+	if p.Record.TerminatedAt.IsZero() {
+		p.Record.TerminatedAt = env.Now // an operator before us has not told
+	}
 	r, keep := &p.Record, p.App.Policies.Retention.of(p.Record.State)
 	due := func(limit *time.Duration) bool {
 		if limit == nil {
@@ -60,6 +63,9 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 // If something will be due later, after tells when.
 func Rests(app Application, rec Record, env Env) (after time.Duration, ok bool) {
 	if !rec.State.Final() || app.Deleting || heed(app, rec, env).State != rec.State || rec.Generation != app.Generation || rec.SpecHash != app.SpecHash {
+		return 0, false
+	}
+	if rec.TerminatedAt.IsZero() {
 		return 0, false
 	}
 	plan := decideFinal(Plan{App: app, Record: clone(rec)}, Observation{Driver: Driver{Presence: Unknown}}, env)

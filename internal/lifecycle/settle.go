@@ -63,8 +63,8 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 			o = settleSubmit(o, p, r, env)
 		}
 	}
-	if p.Driver.Name != "" {
-		o.Record.DriverName = p.Driver.Name
+	if o.Record.DriverName == "" {
+		o.Record.DriverName = p.App.DriverName
 	}
 	o.Conditions = conditions(o.Record, p)
 	return o

@@ -116,16 +116,14 @@ func wait(p Plan, c Cause, requeue time.Duration) Plan {
 // submitted records the driver that was just created.
 func submitted(r Record, app Application, now time.Time) Record {
 	r.Submissions++
-	r.SubmissionID, r.SparkAppID = app.SubmissionID, app.SparkAppID
+	r.SubmissionID, r.SparkAppID, r.DriverName = app.SubmissionID, app.SparkAppID, app.DriverName
 	return created(r, now)
 }
 
 // adopted records a driver that was found.
 func adopted(r Record, d Driver) Record {
-	if r.Submissions == r.Executions {
-		r.Submissions++
-	}
-	r.SubmissionID, r.SparkAppID = d.SubmissionID, d.SparkAppID
+	r.Submissions++
+	r.SubmissionID, r.SparkAppID, r.DriverName = d.SubmissionID, d.SparkAppID, d.Name
 	if d.SpecHash != "" {
 		r.SpecHash = d.SpecHash // the spec may have changed since
 	}
