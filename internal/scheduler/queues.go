@@ -30,14 +30,6 @@ type QueueRule struct {
 	Queues     []string
 }
 
-// CheckPattern returns an error for a pattern that can never match.
-func CheckPattern(pattern string) error {
-	if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-		return fmt.Errorf("%q is not a pattern: write a name, in which * stands for any text", pattern)
-	}
-	return nil
-}
-
 // usableQueues returns the patterns of the queues that a namespace may use; nil if there are no rules, and an empty list
 // if no rule is for the namespace.
 func usableQueues(rules []QueueRule, namespace string) []string {

@@ -21,9 +21,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // stub is a plugin that answers what it is told to.
@@ -112,4 +109,3 @@ func TestNamesAreSorted(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
-
