@@ -62,11 +62,13 @@ func pi() *v1beta2.SparkApplication {
 // plain is a scheduler plugin that answers what it is told to. The core knows no real one.
 type plain struct{ admission scheduler.Admission }
 
-func (plain) Describe() scheduler.Descriptor                                   { return scheduler.Descriptor{Name: "plain"} }
-func (plain) Validate(scheduler.Attempt) []scheduler.Finding                   { return nil }
-func (plain) Reads(scheduler.Attempt) []scheduler.Read                         { return nil }
-func (plain) Decorate(scheduler.Attempt, *scheduler.Decoration)                {}
-func (p plain) Plan(scheduler.Attempt, scheduler.Snapshot) scheduler.Admission { return p.admission }
+func (plain) Describe() scheduler.Descriptor                          { return scheduler.Descriptor{Name: "plain"} }
+func (plain) Validate(scheduler.Attempt) []scheduler.Finding          { return nil }
+func (plain) Reads(scheduler.Attempt) []scheduler.Read                { return nil }
+func (plain) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return nil }
+func (p plain) Plan(scheduler.Attempt, scheduler.Snapshot) (scheduler.Plan, error) {
+	return scheduler.Plan{Admission: p.admission}, nil
+}
 
 var goAhead = scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: "nothing holds the application back"}
 

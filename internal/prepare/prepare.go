@@ -22,6 +22,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -39,12 +40,25 @@ type Request struct {
 	Attempt int32
 	// SpecHash identifies what the application is made from; the driver pod carries it.
 	SpecHash string
+	// QueuedAt is when the attempt began to wait.
+	QueuedAt time.Time
+	// NamespaceAnnotations are those of the application's namespace, which may choose its scheduler; nil if they are not
+	// known.
+	NamespaceAnnotations map[string]string
+	// Recorded is the choice of a scheduler that was made for this attempt before; nil for none.
+	Recorded *scheduler.Choice
+	// User is whoever created the application; empty if nobody recorded it.
+	User scheduler.User
 }
 
 // Prepared is the answer. Submission is empty unless the gate says Admitted.
 type Prepared struct {
 	Gate       lifecycle.Gate
 	Submission spark.Submission
+	// Choice is the scheduler and the queue, as far as they are known.
+	Choice scheduler.Choice
+	// Plan is the scheduler's whole answer, with the objects of its own; empty if it was not asked.
+	Plan scheduler.Plan
 }
 
 // Candidate is a request that passed the checks and waits for its scheduler's word.
@@ -69,28 +83,58 @@ func Examine(r Request, registry *scheduler.Registry) (*Candidate, Prepared) {
 	if err != nil {
 		return nil, rejected(validation.Explain(r.App, err))
 	}
-	plugin, admission := registry.Resolve(r.App.Scheduling)
-	if plugin == nil {
-		return nil, Prepared{Gate: gateOf(admission)}
+	resolution, admission := registry.Resolve(scheduler.Wish{
+		Scheduling: r.App.Scheduling, Namespace: r.App.Namespace, NamespaceAnnotations: r.NamespaceAnnotations, Recorded: r.Recorded,
+	})
+	if resolution.Plugin == nil {
+		return nil, Prepared{Gate: gateOf(admission), Choice: resolution.Choice, Plan: scheduler.Plan{Admission: admission}}
 	}
-	return &Candidate{request: r, profile: profile, plugin: plugin, attempt: attempt}, Prepared{}
+	attempt.Scheduler, attempt.Source, attempt.Queue = resolution.Scheduler, resolution.Source, resolution.Queue
+	attempt.UsableQueues = resolution.UsableQueues
+	return &Candidate{request: r, profile: profile, plugin: resolution.Plugin, attempt: attempt}, Prepared{Choice: resolution.Choice}
 }
 
-// Reads names the objects that the scheduler wants to see.
-func (c *Candidate) Reads() []scheduler.Read { return c.plugin.Reads(c.attempt) }
+// Plugin is the scheduler that was chosen, and Attempt what it is asked about: for the calls of package scheduler that
+// come after the submission.
+func (c *Candidate) Plugin() scheduler.Plugin   { return c.plugin }
+func (c *Candidate) Attempt() scheduler.Attempt { return c.attempt }
+
+// SetQuota tells what other attempts will still take, before Reads. It is for plugins that ask for it.
+func (c *Candidate) SetQuota(o scheduler.Outstanding) { c.attempt.Quota = o }
+
+// Reads names what the scheduler wants to see. A plugin that fails to say so sees nothing; Prepare meets the same failure.
+func (c *Candidate) Reads() []scheduler.Read {
+	reads, err := scheduler.Reads(c.plugin, c.attempt)
+	if err != nil {
+		return nil
+	}
+	return reads
+}
 
 // Prepare asks the scheduler and builds the submission.
 func (c *Candidate) Prepare(snapshot scheduler.Snapshot) Prepared {
-	gate := gateOf(scheduler.Admit(c.plugin, c.attempt, snapshot))
-	if gate.Verdict != lifecycle.Admitted {
-		return Prepared{Gate: gate}
-	}
+	prepared := c.answer(snapshot)
+	prepared.Choice = scheduler.Choice{Scheduler: c.attempt.Scheduler, Source: c.attempt.Source, Queue: c.attempt.Queue}
+	return prepared
+}
+
+func (c *Candidate) answer(snapshot scheduler.Snapshot) Prepared {
 	r := c.request
-	submission, err := spark.Build(labelled(scheduler.Decorate(c.plugin, c.attempt, r.App), r), r.Identity, c.profile)
+	// An error is in the plan, too, as a wait: the trouble is the scheduler's, not the application's.
+	plan, err := scheduler.Admit(c.plugin, c.attempt, snapshot)
+	prepared := Prepared{Gate: gateOf(plan.Admission), Plan: plan}
+	if err != nil || prepared.Gate.Verdict != lifecycle.Admitted {
+		return prepared
+	}
+	app, err := scheduler.Decorate(c.plugin, c.attempt, r.App)
 	if err != nil {
+		failed := scheduler.Failed(err)
+		return Prepared{Gate: gateOf(failed), Plan: scheduler.Plan{Admission: failed}}
+	}
+	if prepared.Submission, err = spark.Build(labelled(app, r), r.Identity, c.profile); err != nil {
 		return rejected(validation.Explain(r.App, err))
 	}
-	return Prepared{Gate: gate, Submission: submission}
+	return prepared
 }
 
 // Objections are what the checks say against a request, a sentence each.
@@ -132,9 +176,12 @@ func attemptOf(r Request, profile spark.Profile) (scheduler.Attempt, error) {
 		App:           scheduler.App{Namespace: app.Namespace, Name: app.Name, UID: app.UID, Labels: app.Labels},
 		Number:        number,
 		ID:            "spark-" + r.Identity.NameID + "-" + strconv.Itoa(int(number)),
-		Queue:         app.Scheduling.Queue,
+		QueuedAt:      r.QueuedAt,
 		PriorityClass: app.Scheduling.PriorityClassName,
+		User:          r.User,
 		Shapes:        shapes,
+		Resources:     app.Scheduling.Resources,
+		Parameters:    app.Scheduling.Parameters,
 	}, nil
 }
 
