@@ -35,6 +35,10 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	case d.Presence == Unknown:
 		p.Requeue = doubtRetry
 		return p
+	case obs.Scheduler.Verdict == SchedulerRefused:
+		return failing(p, "", obs.Scheduler.Cause, d, env)
+	case obs.Scheduler.Verdict != "" && d.Phase != DriverSucceeded:
+		return failing(p, Evicted, obs.Scheduler.Cause, d, env)
 	case !d.ours() || d.Is(Former) && d.SubmissionID != p.Record.SubmissionID:
 		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, d, env)
 	case d.Phase == DriverSucceeded:
@@ -56,6 +60,9 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		return failing(p, late.class, c, d, env)
 	}
 	p.Record, p.Requeue = started(p.Record, d), left
+	if again := obs.Scheduler.RetryAfter; again > 0 {
+		p.Requeue = min(p.Requeue, again)
+	}
 	p.Record.State = Running
 	if d.Phase == DriverPending {
 		p.Record.State = Submitted
@@ -109,6 +116,7 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 		p.Requeue = doubtRetry
 		return p
 	}
+	p = release(p)
 	at, again := RetryAt(p.App, p.Record)
 	switch {
 	case !again:
@@ -132,6 +140,7 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 
 // decideSucceeding ends the application, or runs it again if the user wants it always to run.
 func decideSucceeding(p Plan, obs Observation, env Env) Plan {
+	p = release(p)
 	restart := p.App.Policies.Restart
 	if restart.Type != Always {
 		p.Record = concluded(p.Record, obs, ExecutorSucceeded)
