@@ -87,7 +87,7 @@ func Examine(r Request, registry *scheduler.Registry) (*Candidate, Prepared) {
 		Scheduling: r.App.Scheduling, Namespace: r.App.Namespace, NamespaceAnnotations: r.NamespaceAnnotations, Recorded: r.Recorded,
 	})
 	if resolution.Plugin == nil {
-		return nil, Prepared{Gate: gateOf(admission), Choice: resolution.Choice, Plan: scheduler.Plan{Admission: admission}}
+		return nil, named(Prepared{Gate: gateOf(admission), Choice: resolution.Choice, Plan: scheduler.Plan{Admission: admission}})
 	}
 	attempt.Scheduler, attempt.Source, attempt.Queue = resolution.Scheduler, resolution.Source, resolution.Queue
 	attempt.UsableQueues = resolution.UsableQueues
@@ -102,6 +102,21 @@ func (c *Candidate) Attempt() scheduler.Attempt { return c.attempt }
 // SetQuota tells what other attempts will still take, before Reads. It is for plugins that ask for it.
 func (c *Candidate) SetQuota(o scheduler.Outstanding) { c.attempt.Quota = o }
 
+// ObserveReads names what the scheduler wants to see of a submitted attempt.
+func (c *Candidate) ObserveReads(f scheduler.Facts) []scheduler.Read {
+	reads, err := scheduler.ObserveReads(c.plugin, c.attempt, f)
+	if err != nil {
+		return nil
+	}
+	return reads
+}
+
+// Unavailable is the answer for a scheduler that cannot be asked.
+func (c *Candidate) Unavailable(why scheduler.Admission) Prepared {
+	choice := scheduler.Choice{Scheduler: c.attempt.Scheduler, Source: c.attempt.Source, Queue: c.attempt.Queue}
+	return named(Prepared{Gate: gateOf(why), Choice: choice, Plan: scheduler.Plan{Admission: why}})
+}
+
 // Reads names what the scheduler wants to see. A plugin that fails to say so sees nothing; Prepare meets the same failure.
 func (c *Candidate) Reads() []scheduler.Read {
 	reads, err := scheduler.Reads(c.plugin, c.attempt)
@@ -115,7 +130,7 @@ func (c *Candidate) Reads() []scheduler.Read {
 func (c *Candidate) Prepare(snapshot scheduler.Snapshot) Prepared {
 	prepared := c.answer(snapshot)
 	prepared.Choice = scheduler.Choice{Scheduler: c.attempt.Scheduler, Source: c.attempt.Source, Queue: c.attempt.Queue}
-	return prepared
+	return named(prepared)
 }
 
 func (c *Candidate) answer(snapshot scheduler.Snapshot) Prepared {
@@ -171,18 +186,41 @@ func attemptOf(r Request, profile spark.Profile) (scheduler.Attempt, error) {
 	if err != nil {
 		return scheduler.Attempt{}, err
 	}
-	number := max(1, r.Attempt)
+	a := AttemptOf(app, AttemptID(r.Identity, r.Attempt), r.Attempt)
+	a.QueuedAt, a.User, a.Shapes = r.QueuedAt, r.User, shapes
+	a.PriorityClass, a.Resources, a.Parameters = app.Scheduling.PriorityClassName, app.Scheduling.Resources, app.Scheduling.Parameters
+	return a, nil
+}
+
+// AttemptID is unique among all attempts of all applications, and a DNS label.
+func AttemptID(id spark.Identity, number int32) string {
+	return "spark-" + id.NameID + "-" + strconv.Itoa(int(max(1, number)))
+}
+
+// AttemptOf is an attempt as far as it is known without its sizes: for what is done when it is over.
+func AttemptOf(app spark.Application, id string, number int32) scheduler.Attempt {
 	return scheduler.Attempt{
-		App:           scheduler.App{Namespace: app.Namespace, Name: app.Name, UID: app.UID, Labels: app.Labels},
-		Number:        number,
-		ID:            "spark-" + r.Identity.NameID + "-" + strconv.Itoa(int(number)),
-		QueuedAt:      r.QueuedAt,
-		PriorityClass: app.Scheduling.PriorityClassName,
-		User:          r.User,
-		Shapes:        shapes,
-		Resources:     app.Scheduling.Resources,
-		Parameters:    app.Scheduling.Parameters,
-	}, nil
+		App:    scheduler.App{Namespace: app.Namespace, Name: app.Name, UID: app.UID, Labels: app.Labels},
+		Number: max(1, number), ID: id,
+	}
+}
+
+// ViewOf puts a scheduler's observation into the words of the lifecycle.
+func ViewOf(o scheduler.Observation, name string) lifecycle.SchedulerView {
+	cause := lifecycle.Cause{Reason: lifecycle.Reason(o.Reason), Message: o.Message + " (" + name + ")"}
+	view := lifecycle.SchedulerView{RetryAfter: o.RetryAfter}
+	switch {
+	case o.Stage == scheduler.StageRefused:
+		view.Verdict, view.Cause = lifecycle.SchedulerRefused, cause
+	case o.Eviction != nil:
+		cause.Reason = lifecycle.Reason(o.Eviction.Reason)
+		view.Verdict, view.Cause = lifecycle.SchedulerEvicted, cause
+	case o.StopApp:
+		view.Verdict, view.Cause = lifecycle.SchedulerWithdrew, cause
+	case o.Stage == scheduler.StageQueued || o.Stage == scheduler.StageReserving || o.Stage == scheduler.StageShort:
+		view.Waiting = cause
+	}
+	return view
 }
 
 func gateOf(a scheduler.Admission) lifecycle.Gate {
@@ -195,6 +233,19 @@ func gateOf(a scheduler.Admission) lifecycle.Gate {
 		Cause:      lifecycle.Cause{Reason: lifecycle.Reason(a.Reason), Message: a.Message},
 		RetryAfter: a.RetryAfter,
 	}
+}
+
+// named tells the gate whose word it is.
+func named(p Prepared) Prepared {
+	p.Gate.Choice = lifecycle.Choice{Scheduler: p.Choice.Scheduler, Source: string(p.Choice.Source), Queue: p.Choice.Queue}
+	if g := p.Plan.Group; g != nil {
+		p.Gate.Choice.Group = g.Kind + " " + g.Name
+	}
+	p.Gate.Objects = len(p.Plan.Apply)+len(p.Plan.Delete) > 0
+	if p.Gate.Verdict != lifecycle.Admitted && p.Gate.Cause.Reason != lifecycle.ReasonInvalidSpec && p.Choice.Scheduler != "" {
+		p.Gate.Cause.Message += " (" + p.Choice.Scheduler + ")"
+	}
+	return p
 }
 
 // labelled marks the pods of both roles as this attempt's. The driver hands its executors' labels on to them.

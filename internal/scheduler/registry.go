@@ -131,6 +131,27 @@ func (r *Registry) Names() []string {
 	return slices.Compact(names)
 }
 
+// NamespaceDefaults reports whether the annotations of namespaces are to be known.
+func (r *Registry) NamespaceDefaults() bool { return r.policy.NamespaceDefaults }
+
+// Plugin returns an enabled plugin by name, without those that are asked before it.
+func (r *Registry) Plugin(name string) (Plugin, bool) {
+	p, known := r.plugins[name]
+	return p, known && slices.Contains(r.policy.Enabled, name)
+}
+
+// Observer returns a plugin that knows more of a submitted attempt than its pods tell.
+func (r *Registry) Observer(name string) (Plugin, bool) {
+	p, enabled := r.Plugin(name)
+	_, observes := p.(Observer)
+	return p, enabled && observes
+}
+
+// Quotas reports whether anything that is enabled asks for Attempt.Quota.
+func (r *Registry) Quotas() bool {
+	return slices.ContainsFunc(r.Plugins(), func(p Plugin) bool { return p.Describe().Quota })
+}
+
 // Plugins returns what is enabled, in the order of Names, and last those that are asked before each of them.
 func (r *Registry) Plugins() []Plugin {
 	var plugins []Plugin

@@ -34,6 +34,7 @@ const (
 	maxInterval           = time.Hour
 	defaultBackoff        = 10 * time.Second
 	defaultMaxBackoff     = 10 * time.Minute
+	defaultEvictions      = 3
 	defaultQueued         = 24 * time.Hour
 	defaultScheduled      = 24 * time.Hour
 	defaultReady          = 30 * time.Minute
@@ -52,6 +53,7 @@ func Policies(o *v1beta2.SparkApplication) (lifecycle.Policies, []*spark.ConfErr
 	var r policyReader
 	p := lifecycle.Policies{Restart: r.restart(&o.Spec.RestartPolicy), Deadlines: r.deadlines(o.Spec.Deadlines)}
 	p.Retention = r.retention(&o.Spec)
+	p.Restart.Evictions = evictions(o.Spec.BatchSchedulerOptions)
 	return p, r.problems
 }
 
@@ -119,6 +121,19 @@ func linear(retries *int32, interval *int64) lifecycle.Rule {
 		wait = time.Duration(*interval) * time.Second
 	}
 	return lifecycle.Rule{Retries: ptr.Deref(retries, 0), Initial: wait, Max: maxInterval, Linear: true}
+}
+
+// evictions is the rule for drivers that their scheduler takes down.
+func evictions(o *v1beta2.BatchSchedulerConfiguration) lifecycle.Rule {
+	rule := lifecycle.Rule{Retries: defaultEvictions, Initial: defaultBackoff, Max: defaultMaxBackoff}
+	switch {
+	case o == nil:
+	case o.OnEviction == v1beta2.EvictionPolicyFail:
+		rule.Retries = 0
+	case o.MaxEvictions != nil:
+		rule.Retries = *o.MaxEvictions
+	}
+	return rule
 }
 
 func (r *policyReader) rule(field string, rule *v1beta2.RetryRule) lifecycle.Rule {
