@@ -150,9 +150,9 @@ func (k *kinds) update(ctx context.Context, kind schema.GroupVersionKind, plural
 	object.SetGroupVersionKind(kind)
 	switch {
 	case installed && !watched:
-		forbidden := k.lacks(ctx, kind, plural)
+		watchable, forbidden := k.rights(ctx, kind, plural)
 		var informer cache.Informer
-		if forbidden == "" {
+		if watchable && forbidden == "" {
 			var err error
 			if informer, err = k.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false)); err != nil {
 				ctrllog.FromContext(ctx).Error(err, "cannot watch", "kind", kind.String())
@@ -184,28 +184,29 @@ func (k *kinds) set(kind schema.GroupVersionKind, s kindState) {
 	k.known[kind] = &s
 }
 
-// lacks returns the first right that a plugin's rules name for the kind and the operator does not have.
-func (k *kinds) lacks(ctx context.Context, kind schema.GroupVersionKind, plural string) string {
+// rights returns whether a plugin's rules let the kind be watched, and the first right of them that the operator does not
+// have. What is not to be watched is read when it is needed.
+func (k *kinds) rights(ctx context.Context, kind schema.GroupVersionKind, plural string) (watchable bool, lacking string) {
 	for _, p := range k.plugins {
 		for _, rule := range p.Describe().Rules {
 			if !slices.Contains(rule.APIGroups, kind.Group) || !slices.Contains(rule.Resources, plural) {
 				continue
 			}
+			watchable = watchable || slices.Contains(rule.Verbs, "watch")
 			for _, verb := range rule.Verbs {
 				review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 					ResourceAttributes: &authorizationv1.ResourceAttributes{Group: kind.Group, Resource: plural, Verb: verb},
 				}}
 				if err := k.live.Create(ctx, review); err == nil && !review.Status.Allowed {
-					return fmt.Sprintf("%s %s", verb, schema.GroupResource{Group: kind.Group, Resource: plural})
+					return watchable, fmt.Sprintf("%s %s", verb, schema.GroupResource{Group: kind.Group, Resource: plural})
 				}
 			}
 		}
 	}
-	return ""
+	return watchable, ""
 }
 
-// unavailable says why a plugin cannot be asked: an API is missing, or the operator may not use it, or it is still being
-// read for the first time.
+// unavailable says why a plugin cannot be asked: an API is missing, or the operator may not use it.
 func (k *kinds) unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -219,13 +220,6 @@ func (k *kinds) unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) 
 		}
 		if forbidden != "" {
 			return notReady(scheduler.ReasonSchedulerForbidden, "the operator has no right to "+forbidden+"; give it the role of the scheduler "+d.Name)
-		}
-	}
-	for kind, state := range k.known {
-		if state.informer != nil && !state.informer.HasSynced() && slices.Contains(slices.Concat(d.Owns, d.Reads), kind) {
-			a, _ := notReady(scheduler.ReasonWaitingForScheduler, "the operator is reading "+kind.Kind+"s for the first time")
-			a.RetryAfter = time.Second
-			return a, true
 		}
 	}
 	return scheduler.Admission{}, false

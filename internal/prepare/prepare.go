@@ -87,7 +87,7 @@ func Examine(r Request, registry *scheduler.Registry) (*Candidate, Prepared) {
 		Scheduling: r.App.Scheduling, Namespace: r.App.Namespace, NamespaceAnnotations: r.NamespaceAnnotations, Recorded: r.Recorded,
 	})
 	if resolution.Plugin == nil {
-		return nil, named(Prepared{Gate: gateOf(admission), Choice: resolution.Choice, Plan: scheduler.Plan{Admission: admission}})
+		return nil, Prepared{Gate: gateOf(admission), Choice: resolution.Choice, Plan: scheduler.Plan{Admission: admission}}
 	}
 	attempt.Scheduler, attempt.Source, attempt.Queue = resolution.Scheduler, resolution.Source, resolution.Queue
 	attempt.UsableQueues = resolution.UsableQueues
