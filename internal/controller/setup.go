@@ -28,6 +28,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -118,16 +119,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, observe.IndexApp, observe.AppOf); err != nil {
 		return fmt.Errorf("index pods: %w", err)
 	}
-	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader()}
-	engine := &Engine[*v1beta2.SparkApplication]{
-		Adapter:  kubeflowApplication{},
-		Cache:    mgr.GetClient(),
-		Reader:   reader,
-		Writer:   actuate.Writer{Client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), Existing: reader.Existing, Drivers: reader.Drivers},
-		Registry: registry,
-		Recorder: mgr.GetEventRecorder(fieldOwner),
-		Clock:    clock.RealClock{},
-	}
+	writer := client.WithFieldOwner(mgr.GetClient(), fieldOwner)
+	engine := NewKubeflowEngine(mgr.GetClient(), mgr.GetAPIReader(), writer, registry, mgr.GetEventRecorder(fieldOwner), clock.RealClock{})
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("sparkapplication").
 		For(&v1beta2.SparkApplication{}).
@@ -138,6 +131,17 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 		return fmt.Errorf("set up SparkApplication controller: %w", err)
 	}
 	return nil
+}
+
+// NewKubeflowEngine returns the reconciler of sparkoperator.k8s.io SparkApplications. cached may be stale, live must not
+// be; the clock is what tests turn.
+func NewKubeflowEngine(cached, live client.Reader, writer client.Client, registry *scheduler.Registry, recorder events.EventRecorder, c clock.PassiveClock) reconcile.Reconciler {
+	reader := observe.Reader{Cache: cached, Live: live}
+	return &Engine[*v1beta2.SparkApplication]{
+		Adapter: kubeflowApplication{}, Cache: cached, Reader: reader,
+		Writer:   actuate.Writer{Client: writer, Existing: reader.Existing, Drivers: reader.Drivers},
+		Registry: registry, Recorder: recorder, Clock: c,
+	}
 }
 
 // appOfPod maps a pod to its application. Executors are the driver's, not ours, but carry the label too.
