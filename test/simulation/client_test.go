@@ -108,7 +108,12 @@ type live struct{ o *operator }
 func (l live) Get(_ context.Context, key client.ObjectKey, out client.Object, _ ...client.GetOption) error {
 	named := out.DeepCopyObject().(client.Object)
 	named.SetName(key.Name)
-	return l.o.call("get", named, func() error { return l.o.h.get(out, key.Name) })
+	return l.o.call("get", named, func() error {
+		if kindOf(out) == kindApp {
+			l.o.looked = l.o.h.store.version
+		}
+		return l.o.h.get(out, key.Name)
+	})
 }
 
 func (l live) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {

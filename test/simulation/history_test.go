@@ -174,7 +174,6 @@ func (h *history) hostileStep() {
 			return
 		}
 	}
-	h.tick()
 }
 
 const restLimit = 4000

@@ -18,6 +18,7 @@ package simulation
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,9 +94,7 @@ func containers(p *corev1.Pod, s corev1.ContainerState) []corev1.ContainerStatus
 
 // kubelet brings one pod a step further: it is scheduled, starts, ends, and goes when it has been deleted.
 func kubelet(h *history) bool {
-	p := h.pick(func(p *corev1.Pod) bool {
-		return !h.lost[string(p.UID)] && (p.DeletionTimestamp != nil || !ended(p) && (!running(p) || !isDriver(p) || h.fair || h.rng.IntN(3) == 0))
-	})
+	p := h.pick(h.kubeletActs)
 	if p == nil {
 		return false
 	}
@@ -106,10 +105,27 @@ func kubelet(h *history) bool {
 		h.schedule(p)
 	case !running(p):
 		h.start(p)
+	case !alive(p):
+		h.endSidecar(p)
 	default:
 		h.end(p)
 	}
 	return true
+}
+
+// kubeletActs says whether a pod's kubelet has something to do. In hostile times a driver may run for a while.
+func (h *history) kubeletActs(p *corev1.Pod) bool {
+	switch {
+	case h.lost[string(p.UID)]:
+		return false
+	case p.DeletionTimestamp != nil:
+		return true
+	case running(p):
+		return h.fair || !isDriver(p) || h.rng.IntN(3) == 0
+	case p.Spec.NodeName != "" && p.Status.Message != "" && h.missing(p) == p.Status.Message:
+		return false
+	}
+	return !ended(p)
 }
 
 func (h *history) terminate(p *corev1.Pod) {
@@ -139,6 +155,11 @@ func (h *history) schedule(p *corev1.Pod) {
 }
 
 func (h *history) start(p *corev1.Pod) {
+	if missing := h.missing(p); missing != "" {
+		h.tell("kubelet", "pod %s: ContainerCreating, ConfigMap %s not found", p.Name, missing)
+		h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodPending, Message: missing})
+		return
+	}
 	if !h.fair && h.rng.IntN(6) == 0 {
 		h.tell("kubelet", "pod %s: ImagePullBackOff", p.Name)
 		h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: containers(p, corev1.ContainerState{
@@ -150,6 +171,16 @@ func (h *history) start(p *corev1.Pod) {
 	h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: containers(p, corev1.ContainerState{
 		Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(h.now)},
 	})})
+}
+
+// missing is a ConfigMap that the pod wants to mount and that is not there.
+func (h *history) missing(p *corev1.Pod) string {
+	for _, v := range p.Spec.Volumes {
+		if os.Getenv("CM") != "" && v.ConfigMap != nil && h.store.objects[id{"ConfigMap", v.ConfigMap.Name}] == nil {
+			return v.ConfigMap.Name
+		}
+	}
+	return ""
 }
 
 // end lets a running pod's process end, one way or another.
@@ -189,6 +220,16 @@ func withSidecar(p *corev1.Pod) *corev1.Pod {
 	next := *p
 	next.Spec.Containers = append(p.Spec.Containers[:len(p.Spec.Containers):len(p.Spec.Containers)], corev1.Container{Name: "sidecar"})
 	return &next
+}
+
+// endSidecar ends the rest of a pod whose Spark container has ended.
+func (h *history) endSidecar(p *corev1.Pod) {
+	phase := corev1.PodSucceeded
+	if p.Status.ContainerStatuses[0].State.Terminated.ExitCode != 0 {
+		phase = corev1.PodFailed
+	}
+	h.tell("kubelet", "pod %s: its sidecar ends, %s", p.Name, phase)
+	h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: phase, ContainerStatuses: p.Status.ContainerStatuses[:1]})
 }
 
 // evict is what a kubelet does that runs out of memory or disk.

@@ -34,9 +34,8 @@ import (
 type law struct {
 	h *history
 	// drivers in the order of their creation.
-	drivers     []*run
-	submissions map[string]bool
-	apps        map[types.UID]*wish
+	drivers []*run
+	apps    map[types.UID]*wish
 	// enough is how many drivers an application that runs for ever has had when the user ends it.
 	enough int
 }
@@ -46,9 +45,11 @@ type run struct {
 	uid, app   types.UID
 	submission string
 	labels     map[string]string
-	over       bool
-	code       int32
-	gone       bool
+	// recorded is the version of the store in which a status first told of it; 0 for never.
+	recorded int64
+	over     bool
+	code     int32
+	gone     bool
 }
 
 // wish is what the user of one application has asked for.
@@ -62,7 +63,7 @@ type wish struct {
 }
 
 func newLaw(h *history) *law {
-	return &law{h: h, submissions: map[string]bool{}, apps: map[types.UID]*wish{}}
+	return &law{h: h, apps: map[types.UID]*wish{}}
 }
 
 func (l *law) applied(app *v1beta2.SparkApplication) {
@@ -117,11 +118,11 @@ func (l *law) lastDriver() *run {
 	return l.drivers[len(l.drivers)-1]
 }
 
-// runs is how many drivers an application has had.
+// runs is how many drivers an application has had that somebody knew of.
 func (l *law) runs(app types.UID) int {
 	n := 0
 	for _, r := range l.drivers {
-		if r.app == app {
+		if r.app == app && (r.recorded > 0 || !r.gone) {
 			n++
 		}
 	}
@@ -169,10 +170,14 @@ func (l *law) created(o *operator, obj client.Object) {
 		l.h.fail("driver %s was created after the end %s", pod.Name, app.Status.AppState.State)
 	}
 	submission := pod.Labels[lifecycle.LabelSubmission]
-	if key := string(app.UID) + "/" + submission; l.submissions[key] || submission == "" {
-		l.h.fail("submission %q of one application has two drivers", submission)
-	} else {
-		l.submissions[key] = true
+	for _, r := range l.drivers {
+		switch {
+		case r.app != app.UID || r.submission != submission:
+		case r.unknown(o):
+			r.recorded = 0
+		default:
+			l.h.fail("submission %q has two drivers", submission)
+		}
 	}
 	l.drivers = append(l.drivers, &run{uid: pod.UID, app: app.UID, submission: submission, labels: pod.Labels})
 	if others := l.h.pods(func(p *corev1.Pod) bool {
@@ -184,6 +189,12 @@ func (l *law) created(o *operator, obj client.Object) {
 	if n, most := l.runs(app.UID), l.budget(w, app); !w.endless && n > most {
 		l.h.fail("%d drivers, but %d are allowed", n, most)
 	}
+}
+
+// unknown reports whether an operator cannot know of a driver: it is gone, and no status told of it when the operator
+// last looked. A driver that came and went between two writes of an operator that was killed is known to nobody.
+func (r *run) unknown(o *operator) bool {
+	return r.gone && (r.recorded == 0 || o.looked > 0 && r.recorded > o.looked)
 }
 
 // budget is the highest number of drivers that the user's wishes explain.

@@ -63,6 +63,8 @@ type operator struct {
 
 	// decides is the application as the present reconcile read it.
 	decides *v1beta2.SparkApplication
+	// looked is the version of the store when it last asked for the application live; 0 for never.
+	looked int64
 }
 
 // startOperator starts a process with empty memory. Its first list may be old: lag is by how many changes at most.
@@ -108,7 +110,7 @@ func (o *operator) due() bool {
 }
 
 func (o *operator) reconcile() {
-	o.busy, o.ready, o.again, o.timer, o.decides = true, false, false, time.Time{}, nil
+	o.busy, o.ready, o.again, o.timer, o.decides, o.looked = true, false, false, time.Time{}, nil, 0
 	o.h.stats.Reconciles++
 	result, err := o.engine.Reconcile(context.Background(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: appName}})
 	o.busy = false

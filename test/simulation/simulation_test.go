@@ -58,7 +58,7 @@ func TestHistories(t *testing.T) {
 		return
 	}
 	start := time.Now()
-	total, failed := many(*first, *histories, nil)
+	total, failed := many(*first, *histories, shown, nil)
 	took := time.Since(start)
 	for _, s := range failed {
 		h := lived(s, true, nil)
@@ -73,8 +73,8 @@ func TestHistories(t *testing.T) {
 // shown is how many failing seeds are worth their stories.
 const shown = 3
 
-// many lives n histories on all processors, and returns the first seeds that fail.
-func many(first uint64, n int, change func(*history)) (Stats, []uint64) {
+// many lives n histories on all processors until some have failed, and returns the seeds of these.
+func many(first uint64, n, stop int, change func(*history)) (Stats, []uint64) {
 	var (
 		total  Stats
 		failed []uint64
@@ -93,7 +93,7 @@ func many(first uint64, n int, change func(*history)) (Stats, []uint64) {
 			for {
 				i := next.Add(1) - 1
 				mu.Lock()
-				enough := len(failed) >= shown
+				enough := len(failed) >= stop
 				mu.Unlock()
 				if i >= uint64(n) || enough {
 					return

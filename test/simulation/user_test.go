@@ -49,10 +49,10 @@ func (h *history) apply() {
 	app := pi()
 	s := &app.Spec
 	s.RestartPolicy = h.drawPolicy()
-	if h.rng.IntN(5) == 0 {
+	if whole && h.rng.IntN(5) == 0 {
 		s.TimeToLiveSeconds = new(int64(h.rng.IntN(60)))
 	}
-	if h.rng.IntN(8) == 0 {
+	if whole && h.rng.IntN(8) == 0 {
 		s.Suspend = new(true)
 	}
 	if h.rng.IntN(16) == 0 {
@@ -110,7 +110,11 @@ func user(h *history) bool {
 	case app.DeletionTimestamp != nil:
 		return false
 	}
-	switch h.rng.IntN(12) {
+	n := h.rng.IntN(12)
+	if !whole && (n < 4 || n == 6 || n == 7) {
+		n = 4
+	}
+	switch n {
 	case 0, 1, 2, 3:
 		h.toggleSuspend()
 	case 4, 5:
@@ -214,3 +218,5 @@ func closer(h *history) bool {
 	}
 	return true
 }
+
+const whole = false

@@ -39,6 +39,11 @@ func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, cha
 		return
 	}
 	was, is := &before.Status, &after.Status
+	for _, r := range l.drivers {
+		if r.app == after.UID && r.submission == is.SubmissionID && r.recorded == 0 && is.ExecutionAttempts > 0 {
+			r.recorded = l.h.store.version
+		}
+	}
 	w := l.apps[after.UID]
 	if final(before) && was.AppState.State != is.AppState.State && w.specs[was.ObservedGeneration] == w.specs[after.Generation] && was.ExecutionAttempts > 0 {
 		l.h.fail("%s became %s, but the spec has not changed", was.AppState.State, is.AppState.State)
