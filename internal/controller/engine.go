@@ -49,8 +49,10 @@ type Adapter[T client.Object] interface {
 	New() T
 	// Kind returns the API version and kind for owner references.
 	Kind() (apiVersion, kind string)
-	// Normalise returns the model and the fields whose value means nothing.
-	Normalise(T) (spark.Application, []*spark.ConfError)
+	// Normalise returns the model of the current attempt and the fields whose value means nothing.
+	Normalise(T, lifecycle.Record) (spark.Application, []*spark.ConfError)
+	// Wish returns what Decide needs to know of the object itself.
+	Wish(T, lifecycle.Record) lifecycle.Application
 	// Record reads back what Project stored.
 	Record(T) lifecycle.Record
 	// Project returns a copy of the object with the status for the outcome.
@@ -80,27 +82,40 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	if e.written.newer(obj) {
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
 	}
-	s := e.scope(obj)
-	if s.record.State.Final() && s.record.Generation == s.app.Generation {
+	env := lifecycle.Env{Now: e.Clock.Now()}
+	record := e.Adapter.Record(obj)
+	wish := e.Adapter.Wish(obj, record)
+	if after, rests := lifecycle.Rests(wish, record, env); rests {
 		e.written.forget(req.NamespacedName)
-		return ctrl.Result{}, nil
+		return ctrl.Result{RequeueAfter: after}, nil
 	}
-	if wait := e.written.paused(obj, s.env.Now); wait > 0 && s.record.State == lifecycle.Queued {
+	if wait := e.written.paused(obj, env.Now); wait > 0 && record.State.Starting() {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
+	s := e.scope(obj, record, wish, env)
 	observed, err := e.Reader.Observe(ctx, s.target(), s.record)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	var p prepare.Prepared
-	if lifecycle.Gated(s.wish(), s.record, observed.Driver) {
+	if lifecycle.Gated(s.wish, s.record, observed.Driver, env) {
 		if p, err = e.prepare(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
-	plan := lifecycle.Decide(s.wish(), s.record, observed, p.Gate, s.env)
-	outcome := lifecycle.Settle(plan, e.act(ctx, s, plan, p.Submission), s.env)
-	return e.store(ctx, s, outcome)
+	plan := lifecycle.Decide(s.wish, s.record, observed, p.Gate, env)
+	results := e.act(ctx, s, plan, p.Submission)
+	if gone(results) {
+		e.written.forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	return e.store(ctx, s, lifecycle.Settle(plan, results, env))
+}
+
+// gone reports whether the application itself was deleted.
+func gone(results []lifecycle.Result) bool {
+	n := len(results)
+	return n > 0 && results[n-1].Kind == lifecycle.DeleteApplication && results[n-1].Class == lifecycle.ClassDone
 }
 
 // scope is what one reconcile is about.
@@ -109,26 +124,22 @@ type scope[T client.Object] struct {
 	app      spark.Application
 	problems []*spark.ConfError
 	record   lifecycle.Record
+	wish     lifecycle.Application
 	identity spark.Identity
 	env      lifecycle.Env
 }
 
-func (e *Engine[T]) scope(obj T) scope[T] {
-	s := scope[T]{obj: obj, record: e.Adapter.Record(obj), env: lifecycle.Env{Now: e.Clock.Now()}}
-	s.app, s.problems = e.Adapter.Normalise(obj)
-	s.identity = spark.NewIdentity(s.app.UID, max(1, s.record.Attempt), s.env.Now)
-	if s.record.SubmissionID != "" {
-		s.identity.SubmissionID = s.record.SubmissionID
+func (e *Engine[T]) scope(obj T, record lifecycle.Record, wish lifecycle.Application, env lifecycle.Env) scope[T] {
+	s := scope[T]{obj: obj, record: record, wish: wish, env: env}
+	s.app, s.problems = e.Adapter.Normalise(obj, record)
+	s.identity = spark.NewIdentity(s.app.UID, max(1, record.Attempt), env.Now)
+	if record.SubmissionID != "" {
+		s.identity.SubmissionID = record.SubmissionID
 	}
+	s.wish.SparkAppID, s.wish.SubmissionID = s.identity.AppID, s.identity.SubmissionID
+	s.wish.DriverName = s.app.OperatorConf[spark.ConfDriverPodName]
+	s.wish.Executors, s.wish.Notes = spark.InitialExecutors(s.app), validation.Notes(s.app)
 	return s
-}
-
-func (s scope[T]) wish() lifecycle.Application {
-	return lifecycle.Application{
-		Generation: s.app.Generation, Suspend: s.app.Suspend, SparkAppID: s.identity.AppID, SubmissionID: s.identity.SubmissionID,
-		Notes:    validation.Notes(s.app),
-		Deleting: !s.obj.GetDeletionTimestamp().IsZero(),
-	}
 }
 
 // driverName is the name that the driver has if there is one, else the one that it will get.
@@ -136,7 +147,7 @@ func (s scope[T]) driverName() string {
 	if !s.record.NeverRan() && s.record.DriverName != "" {
 		return s.record.DriverName
 	}
-	return s.app.OperatorConf[spark.ConfDriverPodName]
+	return s.wish.DriverName
 }
 
 func (s scope[T]) target() observe.Target {
@@ -146,18 +157,32 @@ func (s scope[T]) target() observe.Target {
 	}
 }
 
+// submissionOf returns the mark of an attempt's objects.
+func (s scope[T]) submissionOf(attempt int32) string {
+	for _, a := range s.record.Attempts {
+		if a.Number == attempt && a.SubmissionID != "" {
+			return a.SubmissionID
+		}
+	}
+	return spark.NewIdentity(s.app.UID, attempt, s.env.Now).SubmissionID
+}
+
 // act carries out a plan. The first action that is not done ends it.
 func (e *Engine[T]) act(ctx context.Context, s scope[T], plan lifecycle.Plan, submission spark.Submission) []lifecycle.Result {
 	results := make([]lifecycle.Result, 0, len(plan.Actions))
+	apiVersion, kind := e.Adapter.Kind()
+	owner := actuate.Owner{Reference: lifecycle.OwnerReference(s.obj, apiVersion, kind), SubmissionID: s.identity.SubmissionID}
 	for _, action := range plan.Actions {
 		var r lifecycle.Result
 		switch action.Kind {
 		case lifecycle.Submit:
-			apiVersion, kind := e.Adapter.Kind()
-			owner := actuate.Owner{Reference: lifecycle.OwnerReference(s.obj, apiVersion, kind), SubmissionID: s.identity.SubmissionID}
 			r = e.Writer.Submit(ctx, owner, submission)
 		case lifecycle.DeleteDriver:
-			r = e.Writer.DeleteDriver(ctx, s.app.Namespace, s.driverName(), action.UID)
+			r = e.Writer.DeleteDriver(ctx, s.app.Namespace, plan.Driver.Name, action.UID)
+		case lifecycle.DeleteResources:
+			r = e.Writer.DeleteResources(ctx, s.app.Namespace, actuate.Owner{Reference: owner.Reference, SubmissionID: s.submissionOf(action.Attempt)})
+		case lifecycle.DeleteApplication:
+			r = e.Writer.DeleteApplication(ctx, s.obj)
 		}
 		results = append(results, r)
 		if r.Class != lifecycle.ClassDone {
@@ -174,7 +199,7 @@ func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) 
 		e.written.pause(s.obj, s.env.Now.Add(o.Requeue))
 	}
 	next := e.Adapter.Project(s.obj, o, s.env.Now)
-	if s.wish().Deleting || equality.Semantic.DeepEqual(client.Object(s.obj), client.Object(next)) {
+	if s.wish.Deleting || equality.Semantic.DeepEqual(client.Object(s.obj), client.Object(next)) {
 		return result, o.Err
 	}
 	key := client.ObjectKeyFromObject(s.obj)

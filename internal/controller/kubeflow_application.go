@@ -19,13 +19,15 @@ package controller
 import (
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=get;list;watch
+// +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications/status,verbs=patch
 // +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications/finalizers,verbs=update
 
@@ -40,8 +42,21 @@ func (kubeflowApplication) Kind() (apiVersion, kind string) {
 	return v1beta2.GroupVersion.String(), "SparkApplication"
 }
 
-func (kubeflowApplication) Normalise(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
-	return kubeflow.Normalise(o)
+func (kubeflowApplication) Normalise(o *v1beta2.SparkApplication, rec lifecycle.Record) (spark.Application, []*spark.ConfError) {
+	app, problems := kubeflow.Normalise(o)
+	return kubeflow.WithRaisedMemory(app, o, rec.Retries.MemoryRaises), problems
+}
+
+func (kubeflowApplication) Wish(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Application {
+	policies, _ := kubeflow.Policies(o)
+	hash := rec.SpecHash
+	if hash == "" || rec.Generation != o.Generation {
+		hash = kubeflow.SpecHash(o)
+	}
+	return lifecycle.Application{
+		UID: string(o.UID), Generation: o.Generation, SpecHash: hash, Suspend: ptr.Deref(o.Spec.Suspend, false),
+		Policies: policies, RaisesMemory: kubeflow.RaisesMemory(o), Deleting: !o.DeletionTimestamp.IsZero(),
+	}
 }
 
 func (kubeflowApplication) Record(o *v1beta2.SparkApplication) lifecycle.Record {

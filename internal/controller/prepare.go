@@ -26,7 +26,7 @@ import (
 // not the application's.
 func (e *Engine[T]) prepare(ctx context.Context, s scope[T]) (prepare.Prepared, error) {
 	candidate, prepared := prepare.Examine(prepare.Request{
-		App: s.app, Problems: s.problems, Identity: s.identity, Attempt: s.record.Attempt,
+		App: s.app, Problems: s.problems, Identity: s.identity, Attempt: s.record.Attempt, SpecHash: s.wish.SpecHash,
 	}, e.Registry)
 	if candidate == nil {
 		return prepared, nil

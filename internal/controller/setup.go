@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
@@ -49,8 +50,10 @@ import (
 )
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
-// +kubebuilder:rbac:groups="",resources=configmaps;services;persistentvolumeclaims,verbs=get;create;delete
-// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;delete
+// +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
+// +kubebuilder:rbac:groups="",resources=events,verbs=list
+// +kubebuilder:rbac:groups="",resources=configmaps;services;persistentvolumeclaims,verbs=get;list;create;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;create;delete
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -119,9 +122,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, observe.IndexApp, observe.AppOf); err != nil {
 		return fmt.Errorf("index pods: %w", err)
 	}
-	writer := client.WithFieldOwner(mgr.GetClient(), fieldOwner)
-	engine := NewKubeflowEngine(mgr.GetClient(), mgr.GetAPIReader(), writer, registry, mgr.GetEventRecorder(fieldOwner), clock.RealClock{})
-	err := ctrl.NewControllerManagedBy(mgr).
+	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return fmt.Errorf("create client for logs: %w", err)
+	}
+	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Logs: logsOf(clientset)}
+	engine := NewKubeflowEngine(reader, client.WithFieldOwner(mgr.GetClient(), fieldOwner), registry, mgr.GetEventRecorder(fieldOwner), clock.RealClock{})
+	err = ctrl.NewControllerManagedBy(mgr).
 		Named("sparkapplication").
 		For(&v1beta2.SparkApplication{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(appOfPod)).
@@ -133,14 +140,33 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 	return nil
 }
 
-// NewKubeflowEngine returns the reconciler of sparkoperator.k8s.io SparkApplications. cached may be stale, live must not
-// be; the clock is what tests turn.
-func NewKubeflowEngine(cached, live client.Reader, writer client.Client, registry *scheduler.Registry, recorder events.EventRecorder, c clock.PassiveClock) reconcile.Reconciler {
-	reader := observe.Reader{Cache: cached, Live: live}
+// NewKubeflowEngine returns the reconciler of sparkoperator.k8s.io SparkApplications.
+func NewKubeflowEngine(reader observe.Reader, writer client.Client, registry *scheduler.Registry, recorder events.EventRecorder, now clock.PassiveClock) *Engine[*v1beta2.SparkApplication] {
 	return &Engine[*v1beta2.SparkApplication]{
-		Adapter: kubeflowApplication{}, Cache: cached, Reader: reader,
-		Writer:   actuate.Writer{Client: writer, Existing: reader.Existing, Drivers: reader.Drivers},
-		Registry: registry, Recorder: recorder, Clock: c,
+		Adapter: kubeflowApplication{},
+		Cache:   reader.Cache,
+		Reader:  reader,
+		Writer: actuate.Writer{
+			Client: writer, Existing: reader.Existing, Drivers: reader.Drivers, Resources: reader.Resources,
+		},
+		Registry: registry,
+		Recorder: recorder,
+		Clock:    now,
+	}
+}
+
+// logsOf returns the reader of logs.
+func logsOf(c kubernetes.Interface) func(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
+	return func(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
+		const lines, patience = 100, 2 * time.Second
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		options := &corev1.PodLogOptions{Container: container, TailLines: ptr.To(int64(lines)), LimitBytes: &limit}
+		text, err := c.CoreV1().Pods(namespace).GetLogs(pod, options).DoRaw(ctx)
+		if err != nil {
+			return "", fmt.Errorf("read log of %s/%s: %w", namespace, pod, err)
+		}
+		return string(text), nil
 	}
 }
 

@@ -37,6 +37,8 @@ type Request struct {
 	Identity spark.Identity
 	// Attempt counts from 1; 0 is taken for 1.
 	Attempt int32
+	// SpecHash identifies what the application is made from; the driver pod carries it.
+	SpecHash string
 }
 
 // Prepared is the answer. Submission is empty unless the gate says Admitted.
@@ -84,7 +86,7 @@ func (c *Candidate) Prepare(snapshot scheduler.Snapshot) Prepared {
 		return Prepared{Gate: gate}
 	}
 	r := c.request
-	submission, err := spark.Build(labelled(scheduler.Decorate(c.plugin, c.attempt, r.App), r.Identity), r.Identity, c.profile)
+	submission, err := spark.Build(labelled(scheduler.Decorate(c.plugin, c.attempt, r.App), r), r.Identity, c.profile)
 	if err != nil {
 		return rejected(validation.Explain(r.App, err))
 	}
@@ -149,9 +151,12 @@ func gateOf(a scheduler.Admission) lifecycle.Gate {
 }
 
 // labelled marks the pods of both roles as this attempt's. The driver hands its executors' labels on to them.
-func labelled(app spark.Application, id spark.Identity) spark.Application {
+func labelled(app spark.Application, r Request) spark.Application {
 	app.OperatorConf = maps.Clone(app.OperatorConf)
-	app.OperatorConf[spark.ConfDriverLabelPrefix+lifecycle.LabelSubmission] = id.SubmissionID
-	app.OperatorConf[spark.ConfExecutorLabelPrefix+lifecycle.LabelSubmission] = id.SubmissionID
+	app.OperatorConf[spark.ConfDriverLabelPrefix+lifecycle.LabelSubmission] = r.Identity.SubmissionID
+	app.OperatorConf[spark.ConfExecutorLabelPrefix+lifecycle.LabelSubmission] = r.Identity.SubmissionID
+	if r.SpecHash != "" {
+		app.OperatorConf[spark.ConfDriverLabelPrefix+lifecycle.LabelSpecHash] = r.SpecHash
+	}
 	return app
 }
