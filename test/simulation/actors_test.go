@@ -239,12 +239,23 @@ func evictor(h *history) bool {
 	if p == nil {
 		return false
 	}
-	if h.rng.IntN(3) == 0 {
+	switch h.rng.IntN(3) {
+	case 0:
 		h.evict(p)
-	} else {
+	case 1:
+		h.drain(p)
+	default:
 		h.removePod(p, "drain")
 	}
 	return true
+}
+
+// drain is the eviction API: it says so in a condition and deletes the pod.
+func (h *history) drain(p *corev1.Pod) {
+	status := *p.Status.DeepCopy()
+	status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"}}
+	h.setStatus(p, p.Spec.NodeName, status)
+	h.removePod(h.store.pod(p.Name), "drain")
 }
 
 // node loses a node with a pod on it. Its pods are deleted after a while, and go when the node is back or given up.
@@ -281,7 +292,7 @@ func meddler(h *history) bool {
 			foreign.Labels = last.labels
 		}
 		h.tell("meddler", "creates pod %s, labels %d", name, len(foreign.Labels))
-		h.store.create(foreign, metav1.NewTime(h.now))
+		h.store.create(foreign, h.second())
 	case !h.law.ours(p) && len(p.OwnerReferences) == 0 && p.DeletionTimestamp == nil:
 		h.removePod(p, "meddler")
 	default:

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -43,7 +44,7 @@ func (h *history) create(o client.Object) error {
 		return apierrors.NewAlreadyExists(resource(i.kind), i.name)
 	}
 	mine := o.DeepCopyObject().(client.Object)
-	h.store.create(mine, metav1.NewTime(h.now))
+	h.store.create(mine, h.second())
 	o.SetUID(mine.GetUID())
 	o.SetResourceVersion(mine.GetResourceVersion())
 	o.SetCreationTimestamp(mine.GetCreationTimestamp())
@@ -90,7 +91,7 @@ func (h *history) remove(o client.Object, options client.DeleteOptions) error {
 		return nil
 	}
 	next := stored.DeepCopyObject().(client.Object)
-	next.SetDeletionTimestamp(&metav1.Time{Time: h.now})
+	next.SetDeletionTimestamp(&metav1.Time{Time: h.now.Add(seconds(grace)).Truncate(time.Second)})
 	next.SetDeletionGracePeriodSeconds(&grace)
 	next.SetFinalizers(finalizers)
 	h.store.put(next)

@@ -25,6 +25,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -92,7 +93,7 @@ type statusWriter struct {
 
 func (w statusWriter) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
 	h := w.o.h
-	return w.o.call("patch status of", obj, func() error {
+	return w.o.call(patches, obj, func() error {
 		before := h.store.app()
 		changed, err := h.patchStatus(obj, patch)
 		if err == nil {
@@ -149,6 +150,13 @@ func listFrom(objects map[id]client.Object, list client.ObjectList, opts []clien
 		}
 		return nil
 	}
+	if metadata, ok := list.(*metav1.PartialObjectMetadataList); ok {
+		metadata.Items = nil
+		for _, name := range names {
+			metadata.Items = append(metadata.Items, metadataOf(objects[id{kind, name}]))
+		}
+		return nil
+	}
 	all := make([]runtime.Object, 0, len(names))
 	for _, name := range names {
 		all = append(all, objects[id{kind, name}].DeepCopyObject())
@@ -176,7 +184,7 @@ func fieldsOf(o client.Object) attributes {
 	}
 	if e, ok := o.(*corev1.Event); ok {
 		f["involvedObject.name"], f["involvedObject.uid"] = e.InvolvedObject.Name, string(e.InvolvedObject.UID)
-		f["involvedObject.kind"] = e.InvolvedObject.Kind
+		f["involvedObject.kind"], f["type"] = e.InvolvedObject.Kind, e.Type
 	}
 	return f
 }

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
@@ -73,6 +74,7 @@ type history struct {
 	// operators that run: none, one, or two that both believe to lead.
 	operators []*operator
 	started   int
+	executors int
 	climate   climate
 	// fair is set when nobody is hostile any more.
 	fair      bool
@@ -106,6 +108,9 @@ func newHistory(seed uint64) *history {
 func (h *history) Now() time.Time                  { return h.now }
 func (h *history) Since(t time.Time) time.Duration { return h.now.Sub(t) }
 
+// second is the time in the resolution of the API.
+func (h *history) second() metav1.Time { return metav1.NewTime(h.now.Truncate(time.Second)) }
+
 func (h *history) chance(p float64) bool { return p > 0 && h.rng.Float64() < p }
 
 func (h *history) tell(who, format string, args ...any) {
@@ -127,7 +132,7 @@ func (h *history) fail(format string, args ...any) {
 // seen is what a call has made of the application's state, for the story.
 func (h *history) seen(verb string, err error) string {
 	app := h.store.app()
-	if err != nil || verb != "patch status of" || app == nil {
+	if err != nil || verb != patches || app == nil {
 		return ""
 	}
 	s := app.Status
@@ -176,14 +181,18 @@ func (h *history) hostileStep() {
 	}
 }
 
-const restLimit = 4000
+// patience is how many timers may go off in a row without any change before the application is given up.
+const (
+	restLimit = 4000
+	patience  = 100
+)
 
 // settle lets everybody but the hostile ones act until the application has reached its end, and shows that it stays so.
 func (h *history) settle() {
-	quiet := 0
+	quiet, dull, version := 0, 0, h.store.version
 	for range restLimit {
-		if h.broken != "" {
-			return
+		if h.broken != "" || dull > patience {
+			break
 		}
 		h.stats.Steps++
 		if h.fairStep() {
@@ -194,6 +203,10 @@ func (h *history) settle() {
 				h.law.end()
 				return
 			}
+		}
+		dull++
+		if version != h.store.version {
+			dull, version = 0, h.store.version
 		}
 		if !h.tick() {
 			if !h.law.settled() {

@@ -18,7 +18,6 @@ package simulation
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -81,6 +80,16 @@ func (h *history) setStatus(p *corev1.Pod, node string, status corev1.PodStatus)
 	next := *p
 	next.Spec.NodeName = node
 	next.Status = status
+	for _, c := range p.Status.Conditions {
+		if c.Type != corev1.PodScheduled || c.Status == corev1.ConditionTrue {
+			next.Status.Conditions = append(next.Status.Conditions, c)
+		}
+	}
+	if node != p.Spec.NodeName {
+		next.Status.Conditions = append(next.Status.Conditions, corev1.PodCondition{
+			Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: h.second(),
+		})
+	}
 	h.store.put(&next)
 }
 
@@ -120,6 +129,8 @@ func (h *history) kubeletActs(p *corev1.Pod) bool {
 		return false
 	case p.DeletionTimestamp != nil:
 		return true
+	case running(p) && h.fair && isDriver(p) && alive(p) && h.law.over():
+		return false // nobody but the operator ends it
 	case running(p):
 		return h.fair || !isDriver(p) || h.rng.IntN(3) == 0
 	case p.Spec.NodeName != "" && p.Status.Message != "" && h.missing(p) == p.Status.Message:
@@ -158,6 +169,7 @@ func (h *history) start(p *corev1.Pod) {
 	if missing := h.missing(p); missing != "" {
 		h.tell("kubelet", "pod %s: ContainerCreating, ConfigMap %s not found", p.Name, missing)
 		h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodPending, Message: missing})
+		h.failedMount(p, missing)
 		return
 	}
 	if !h.fair && h.rng.IntN(6) == 0 {
@@ -169,14 +181,25 @@ func (h *history) start(p *corev1.Pod) {
 	}
 	h.tell("kubelet", "pod %s: Running", p.Name)
 	h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: containers(p, corev1.ContainerState{
-		Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(h.now)},
+		Running: &corev1.ContainerStateRunning{StartedAt: h.second()},
 	})})
+}
+
+// failedMount is the kubelet's event, the only place where it says why a volume is missing.
+func (h *history) failedMount(p *corev1.Pod, name string) {
+	h.executors++
+	h.store.create(&corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%d", p.Name, h.executors)},
+		InvolvedObject: corev1.ObjectReference{Kind: kindPod, Name: p.Name, UID: p.UID},
+		Type:           corev1.EventTypeWarning, Reason: "FailedMount", LastTimestamp: h.second(),
+		Message: fmt.Sprintf("MountVolume.SetUp failed for volume \"conf\" : configmap %q not found", name),
+	}, h.second())
 }
 
 // missing is a ConfigMap that the pod wants to mount and that is not there.
 func (h *history) missing(p *corev1.Pod) string {
 	for _, v := range p.Spec.Volumes {
-		if os.Getenv("CM") != "" && v.ConfigMap != nil && h.store.objects[id{"ConfigMap", v.ConfigMap.Name}] == nil {
+		if v.ConfigMap != nil && h.store.objects[id{"ConfigMap", v.ConfigMap.Name}] == nil {
 			return v.ConfigMap.Name
 		}
 	}
@@ -203,9 +226,11 @@ func (h *history) finish(p *corev1.Pod, code int32, reason, message string) {
 	if code != 0 {
 		phase = corev1.PodFailed
 	}
-	states := containers(p, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ExitCode: code, Reason: reason, Message: message, FinishedAt: metav1.NewTime(h.now),
-	}})
+	over := corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message, FinishedAt: h.second()}
+	if r := p.Status.ContainerStatuses; len(r) > 0 && r[0].State.Running != nil {
+		over.StartedAt = r[0].State.Running.StartedAt
+	}
+	states := containers(p, corev1.ContainerState{Terminated: &over})
 	if h.scripted == nil && h.rng.IntN(8) == 0 {
 		phase = corev1.PodRunning
 		states = append(states, corev1.ContainerStatus{Name: "sidecar", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
@@ -260,9 +285,9 @@ func driver(h *history) bool {
 }
 
 func (h *history) makeExecutor(p *corev1.Pod) {
-	h.started++
+	h.executors++
 	e := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-exec-%s", appName, strconv.Itoa(h.started)), Labels: map[string]string{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-exec-%s", appName, strconv.Itoa(h.executors)), Labels: map[string]string{
 			lifecycle.LabelApp: appName, lifecycle.LabelLaunchedBy: "true", spark.LabelRole: spark.RoleExecutor,
 			lifecycle.LabelSubmission: p.Labels[lifecycle.LabelSubmission],
 		}, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: kindPod, Name: p.Name, UID: p.UID, Controller: new(true)}}},
@@ -270,7 +295,7 @@ func (h *history) makeExecutor(p *corev1.Pod) {
 		Status: corev1.PodStatus{Phase: corev1.PodPending},
 	}
 	h.tell("driver", "creates pod %s", e.Name)
-	h.store.create(e, metav1.NewTime(h.now))
+	h.store.create(e, h.second())
 }
 
 // removePod is a DELETE of a pod by somebody else than the operator.

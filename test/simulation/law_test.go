@@ -45,8 +45,12 @@ type run struct {
 	uid, app   types.UID
 	submission string
 	labels     map[string]string
+	// spec is what it was made from.
+	spec string
 	// recorded is the version of the store in which a status first told of it; 0 for never.
 	recorded int64
+	// excused is set when a slower operator could not know of it and has created it once more.
+	excused bool
 	over     bool
 	code     int32
 	gone     bool
@@ -54,12 +58,13 @@ type run struct {
 
 // wish is what the user of one application has asked for.
 type wish struct {
-	// specs counts the changes that make another run; it is kept for each generation.
-	specs       map[int64]int
-	resumes     int
-	retries     int32
-	endless     bool
-	invalidated bool
+	// specs is what an attempt is made from, for each generation; edits counts its changes.
+	specs   map[int64]string
+	edits   int
+	resumes int
+	// retries is how many attempts may follow the first.
+	retries int32
+	endless bool
 }
 
 func newLaw(h *history) *law {
@@ -67,34 +72,48 @@ func newLaw(h *history) *law {
 }
 
 func (l *law) applied(app *v1beta2.SparkApplication) {
-	w := &wish{specs: map[int64]int{1: 0}}
+	w := &wish{specs: map[int64]string{1: specOf(app)}}
 	l.apps[app.UID] = w
 	w.allow(app.Spec.RestartPolicy)
 }
 
+// specOf is what of a spec an attempt is made from, as far as the user of these histories changes it.
+func specOf(app *v1beta2.SparkApplication) string {
+	s := &app.Spec
+	return fmt.Sprint(len(s.Arguments), s.SparkVersion, ptr.Deref(s.Driver.PodName, ""))
+}
+
 func (w *wish) allow(p v1beta2.RestartPolicy) {
+	retries := ptr.Deref(p.OnFailureRetries, 0)
+	if p.Infrastructure != nil {
+		retries += p.Infrastructure.Retries
+	}
+	if p.OutOfMemory != nil {
+		retries += p.OutOfMemory.Retries
+	}
+	if p.Application != nil {
+		retries += p.Application.Retries
+	}
 	switch p.Type {
 	case v1beta2.RestartPolicyAlways:
 		w.endless = true
 	case v1beta2.RestartPolicyOnFailure:
-		w.retries = max(w.retries, ptr.Deref(p.OnFailureRetries, 0))
+		w.retries = max(w.retries, retries)
 	case v1beta2.RestartPolicyNever:
 	}
 }
 
-// edited learns what a new spec asks for: suspend and time to live alone ask for no other run.
+// edited learns what a new spec asks for.
 func (l *law) edited(before, after *v1beta2.SparkApplication) {
 	w := l.apps[after.UID]
-	specs := w.specs[before.Generation]
-	one, two := before.Spec, after.Spec
-	if ptr.Deref(one.Suspend, false) && !ptr.Deref(two.Suspend, false) {
+	w.specs[after.Generation] = specOf(after)
+	if w.specs[before.Generation] != w.specs[after.Generation] {
+		w.edits++
+	}
+	if ptr.Deref(before.Spec.Suspend, false) && !ptr.Deref(after.Spec.Suspend, false) {
 		w.resumes++
 	}
-	if ptr.Deref(one.Suspend, false) == ptr.Deref(two.Suspend, false) && one.TimeToLiveSeconds == two.TimeToLiveSeconds {
-		specs++
-	}
-	w.specs[after.Generation] = specs
-	w.allow(two.RestartPolicy)
+	w.allow(after.Spec.RestartPolicy)
 }
 
 func (l *law) ours(p *corev1.Pod) bool {
@@ -122,7 +141,7 @@ func (l *law) lastDriver() *run {
 func (l *law) runs(app types.UID) int {
 	n := 0
 	for _, r := range l.drivers {
-		if r.app == app && (r.recorded > 0 || !r.gone) {
+		if r.app == app && !r.excused && (r.recorded > 0 || !r.gone) {
 			n++
 		}
 	}
@@ -174,19 +193,19 @@ func (l *law) created(o *operator, obj client.Object) {
 		switch {
 		case r.app != app.UID || r.submission != submission:
 		case r.unknown(o):
-			r.recorded = 0
+			r.excused = true
 		default:
 			l.h.fail("submission %q has two drivers", submission)
 		}
 	}
-	l.drivers = append(l.drivers, &run{uid: pod.UID, app: app.UID, submission: submission, labels: pod.Labels})
+	l.drivers = append(l.drivers, &run{uid: pod.UID, app: app.UID, submission: submission, labels: pod.Labels, spec: w.specs[app.Generation]})
 	if others := l.h.pods(func(p *corev1.Pod) bool {
 		c := metav1.GetControllerOfNoCopy(p)
 		return c != nil && c.UID == app.UID && p.UID != pod.UID && alive(p)
 	}); len(others) > 0 {
 		l.h.fail("driver %s was created while %s lives", pod.Name, others[0].Name)
 	}
-	if n, most := l.runs(app.UID), l.budget(w, app); !w.endless && n > most {
+	if n, most := l.runs(app.UID), w.budget(); !w.endless && n > most {
 		l.h.fail("%d drivers, but %d are allowed", n, most)
 	}
 }
@@ -198,9 +217,7 @@ func (r *run) unknown(o *operator) bool {
 }
 
 // budget is the highest number of drivers that the user's wishes explain.
-func (l *law) budget(w *wish, app *v1beta2.SparkApplication) int {
-	return (1 + w.specs[app.Generation] + w.resumes) * (1 + int(w.retries))
-}
+func (w *wish) budget() int { return (1+w.edits)*(1+int(w.retries)) + w.resumes }
 
 // deleted judges what an operator has deleted.
 func (l *law) deleted(o *operator, target client.Object) {
@@ -220,10 +237,16 @@ func (l *law) deleted(o *operator, target client.Object) {
 
 // expired judges the deletion of an application by the operator.
 func (l *law) expired(app *v1beta2.SparkApplication) {
-	ttl := app.Spec.TimeToLiveSeconds
-	if !final(app) || ttl == nil || l.h.now.Before(app.Status.TerminationTime.Add(seconds(*ttl))) {
+	keep := keeps(app).Application
+	if !final(app) || keep == nil || l.h.now.Before(app.Status.TerminationTime.Add(keep.Duration)) {
 		l.h.fail("the application was deleted before its time")
 	}
+}
+
+// over reports whether the application is at its end or suspended, so that it must have no running driver.
+func (l *law) over() bool {
+	app := l.h.store.app()
+	return app != nil && (final(app) || app.Status.AppState.State == v1beta2.ApplicationStateSuspended)
 }
 
 func final(app *v1beta2.SparkApplication) bool {

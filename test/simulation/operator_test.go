@@ -32,10 +32,14 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/observe"
 )
 
 // errCrash unwinds a reconcile of an operator that is killed.
 var errCrash = errors.New("the operator is killed")
+
+// patches is the verb of a status write.
+const patches = "patch status of"
 
 const (
 	firstBackOff = 5 * time.Millisecond
@@ -74,7 +78,8 @@ func (h *history) startOperator(name string, lag int) *operator {
 	if h.mutation != nil {
 		cachedClient, liveReader = h.mutation(cachedClient, liveReader)
 	}
-	o.engine = controller.NewKubeflowEngine(cachedClient, liveReader, cachedClient, registry, recorder{o}, h)
+	reader := observe.Reader{Cache: cachedClient, Live: liveReader, Logs: o.log}
+	o.engine = controller.NewKubeflowEngine(reader, cachedClient, registry, recorder{o}, h)
 	for _, kind := range []string{kindApp, kindPod} {
 		old := 0
 		if lag > 0 {
@@ -192,6 +197,17 @@ func (o *operator) attempt(verb string, i id, do func() error) error {
 	return err
 }
 
+// log reads the log of a container.
+func (o *operator) log(_ context.Context, _, pod, _ string, _ int64) (string, error) {
+	err := o.attempt("read the log of", id{kindPod, pod}, func() error {
+		if o.h.store.pod(pod) == nil {
+			return apierrors.NewNotFound(resource(kindPod), pod)
+		}
+		return nil
+	})
+	return "the last words\n", err
+}
+
 // fault is trouble with one call: an error instead of it, or instead of its answer.
 type fault struct{ before, after error }
 
@@ -206,7 +222,7 @@ func (h *history) faultOf(verb string, i id) fault {
 	if verb == "create" && i.kind == kindPod && h.quotaFull {
 		return fault{before: quota(i)}
 	}
-	if verb != "get" && verb != "list" && h.noRights {
+	if writes(verb) && h.noRights {
 		return fault{before: rbac(verb, i)}
 	}
 	if h.fair {
@@ -219,12 +235,14 @@ func (h *history) faultOf(verb string, i id) fault {
 	case h.chance(c.trouble):
 		h.stats.Faults++
 		return fault{before: trouble(h.rng.IntN(4), verb, i)}
-	case verb != "get" && verb != "list" && h.chance(c.lostAnswer):
+	case writes(verb) && h.chance(c.lostAnswer):
 		h.stats.Faults++
 		return fault{after: trouble(h.rng.IntN(4), verb, i)}
 	}
 	return fault{}
 }
+
+func writes(verb string) bool { return verb == "create" || verb == "delete" || verb == patches }
 
 func quota(i id) error {
 	return apierrors.NewForbidden(resource(i.kind), i.name, errors.New("exceeded quota: team, requested: pods=1, used: pods=9, limited: pods=9"))

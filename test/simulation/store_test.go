@@ -59,6 +59,10 @@ func kindOf(o any) string {
 		return kindPod
 	case *unstructured.Unstructured:
 		return o.GetKind()
+	case *metav1.PartialObjectMetadata:
+		return o.Kind
+	case *metav1.PartialObjectMetadataList:
+		return o.Kind
 	}
 	return strings.TrimSuffix(reflect.TypeOf(o).Elem().Name(), "List")
 }
@@ -103,7 +107,7 @@ func newStore() *store {
 func (s *store) create(o client.Object, now metav1.Time) {
 	s.created++
 	o.SetUID(types.UID("uid-" + strconv.Itoa(s.created)))
-	o.SetCreationTimestamp(metav1.NewTime(now.Rfc3339Copy().Time))
+	o.SetCreationTimestamp(now)
 	o.SetGeneration(1)
 	s.uids[o.GetUID()] = idOf(o)
 	s.put(o)
@@ -186,12 +190,22 @@ func copyInto(out, stored client.Object) {
 	case *corev1.Pod:
 		stored.DeepCopyInto(out.(*corev1.Pod))
 	default:
+		if meta, ok := out.(*metav1.PartialObjectMetadata); ok {
+			*meta = metadataOf(stored)
+			return
+		}
 		from, to := reflect.ValueOf(stored.DeepCopyObject()), reflect.ValueOf(out)
 		if from.Type() != to.Type() {
 			panic(fmt.Sprintf("a %s was asked for as %s", from.Type(), to.Type()))
 		}
 		to.Elem().Set(from.Elem())
 	}
+}
+
+// metadataOf is all that a metadata-only read tells of an object.
+func metadataOf(o client.Object) metav1.PartialObjectMetadata {
+	m := reflect.ValueOf(o).Elem().FieldByName("ObjectMeta").Interface().(metav1.ObjectMeta)
+	return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kindOf(o)}, ObjectMeta: *m.DeepCopy()}
 }
 
 // cache is what one operator process knows of the cluster. Each kind lags behind on its own.

@@ -49,12 +49,13 @@ func (h *history) apply() {
 	app := pi()
 	s := &app.Spec
 	s.RestartPolicy = h.drawPolicy()
-	if whole && h.rng.IntN(5) == 0 {
+	if h.rng.IntN(5) == 0 {
 		s.TimeToLiveSeconds = new(int64(h.rng.IntN(60)))
 	}
-	if whole && h.rng.IntN(8) == 0 {
+	if h.rng.IntN(8) == 0 {
 		s.Suspend = new(true)
 	}
+	s.Deadlines, s.Retention = h.drawDeadlines(), h.drawRetention()
 	if h.rng.IntN(16) == 0 {
 		s.SparkVersion = unknownVersion
 	}
@@ -66,20 +67,6 @@ func (h *history) apply() {
 
 // unknownVersion makes a spec that cannot run.
 const unknownVersion = "9.9.9"
-
-func (h *history) drawPolicy() v1beta2.RestartPolicy {
-	r := func() *int32 { return new(int32(h.rng.IntN(3))) }
-	switch n := h.rng.IntN(8); {
-	case n < 3:
-		return v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyNever}
-	case n < 7:
-		return v1beta2.RestartPolicy{
-			Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: r(), OnSubmissionFailureRetries: r(),
-			OnFailureRetryInterval: new(int64(5)), OnSubmissionFailureRetryInterval: new(int64(5)),
-		}
-	}
-	return v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyAlways, OnFailureRetryInterval: new(int64(5)), OnSubmissionFailureRetryInterval: new(int64(5))}
-}
 
 func (h *history) applied(app *v1beta2.SparkApplication) {
 	h.tell("user", "applies %s: restart %s, suspend %t, ttl %d", app.Name, app.Spec.RestartPolicy.Type, ptr.Deref(app.Spec.Suspend, false), ptr.Deref(app.Spec.TimeToLiveSeconds, -1))
@@ -111,7 +98,7 @@ func user(h *history) bool {
 		return false
 	}
 	n := h.rng.IntN(12)
-	if !whole && (n < 4 || n == 6 || n == 7) {
+	if !(n < 4 || n == 6 || n == 7) {
 		n = 4
 	}
 	switch n {
@@ -142,6 +129,10 @@ func user(h *history) bool {
 	case 10:
 		h.label(app)
 	case 11:
+		h.edit("deadlines", func(s *v1beta2.SparkApplicationSpec) { s.Deadlines = h.drawDeadlines() })
+	case 12:
+		h.edit("retention", func(s *v1beta2.SparkApplicationSpec) { s.Retention = h.drawRetention() })
+	case 13:
 		h.deleteApp()
 	}
 	return true
@@ -218,5 +209,3 @@ func closer(h *history) bool {
 	}
 	return true
 }
-
-const whole = false

@@ -18,6 +18,7 @@ package simulation
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,6 +51,9 @@ func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, cha
 	}
 	if is.ExecutionAttempts > is.SubmissionAttempts {
 		l.h.fail("%d executions of %d submissions", is.ExecutionAttempts, is.SubmissionAttempts)
+	}
+	if is.Attempt < was.Attempt && was.ExecutionAttempts > 0 {
+		l.h.fail("attempt %d is followed by attempt %d", was.Attempt, is.Attempt)
 	}
 	if n := l.runs(after.UID); int(is.ExecutionAttempts) > n {
 		l.h.fail("%d executions are counted, but %d drivers were created", is.ExecutionAttempts, n)
@@ -97,7 +101,11 @@ func (l *law) rests(o *operator) {
 
 // final reports whether the application's state is one that it may stay in.
 func (l *law) final(app *v1beta2.SparkApplication) bool {
-	return (final(app) || app.Status.AppState.State == v1beta2.ApplicationStateSubmissionFailed) && app.Spec.TimeToLiveSeconds == nil
+	k := keeps(app)
+	released := func(what string, keep *metav1.Duration) bool {
+		return keep == nil || slices.Contains(app.Status.Released, what)
+	}
+	return final(app) && k.Application == nil && released("driverPod", k.DriverPod) && released("resources", k.Resources)
 }
 
 // settled reports whether the application is where it may stay: gone without a trace, at its end, or suspended.
@@ -137,8 +145,26 @@ func (l *law) end() {
 	if live := l.h.pods(func(p *corev1.Pod) bool { return l.ours(p) && isDriver(p) && alive(p) }); len(live) > 0 {
 		l.h.fail("at the end driver %s lives on: %s", live[0].Name, l.summary())
 	}
-	s := app.Status
-	if s.ObservedGeneration != app.Generation && !final(app) {
+	s, w := &app.Status, l.apps[app.UID]
+	if s.ObservedGeneration != app.Generation {
 		l.h.fail("the last spec was never looked at: %s", l.summary())
+	}
+	last := l.lastDriver()
+	switch s.AppState.State {
+	case v1beta2.ApplicationStateCompleted:
+		if last.spec != w.specs[app.Generation] {
+			l.h.fail("completed from an old spec: %s", l.summary())
+		}
+	case v1beta2.ApplicationStateFailed:
+	case v1beta2.ApplicationStateSuspended:
+	case v1beta2.ApplicationStateSubmitted:
+		if s.ExecutionAttempts > 0 {
+			l.h.fail("suspended in the wrong state: %s", l.summary())
+		}
+	default:
+		l.h.fail("at the end in a state that is none: %s", l.summary())
+	}
+	if n := l.runs(app.UID); w.edits == 0 && int(s.ExecutionAttempts) != n {
+		l.h.fail("%d drivers, but: %s", n, l.summary())
 	}
 }
