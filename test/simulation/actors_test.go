@@ -144,7 +144,7 @@ func killer(h *history) bool {
 
 // usurper starts a second operator that believes to lead.
 func usurper(h *history) bool {
-	if len(h.operators) != 1 {
+	if len(h.operators) != 1 || h.law.renamed() {
 		return false
 	}
 	h.launch()

@@ -149,7 +149,7 @@ func (h *history) run() {
 	h.faithful = h.rng.IntN(32) == 0
 	h.apply()
 	h.launch()
-	for range 30 + h.rng.IntN(90) {
+	for range 20 + h.rng.IntN(80) {
 		if h.broken != "" {
 			break
 		}
@@ -199,7 +199,7 @@ func (h *history) settle() {
 			continue
 		}
 		if h.law.settled() {
-			if quiet++; quiet > 2 {
+			if quiet++; quiet > 1 {
 				h.law.end()
 				return
 			}

@@ -49,11 +49,11 @@ type run struct {
 	spec string
 	// recorded is the version of the store in which a status first told of it; 0 for never.
 	recorded int64
-	// excused is set when a slower operator could not know of it and has created it once more.
+	// excused is set when a slower operator could not know that the attempt had had its driver.
 	excused bool
-	over     bool
-	code     int32
-	gone     bool
+	over    bool
+	code    int32
+	gone    bool
 }
 
 // wish is what the user of one application has asked for.
@@ -65,6 +65,7 @@ type wish struct {
 	// retries is how many attempts may follow the first.
 	retries int32
 	endless bool
+	renamed bool
 }
 
 func newLaw(h *history) *law {
@@ -110,6 +111,7 @@ func (l *law) edited(before, after *v1beta2.SparkApplication) {
 	if w.specs[before.Generation] != w.specs[after.Generation] {
 		w.edits++
 	}
+	w.renamed = w.renamed || ptr.Deref(before.Spec.Driver.PodName, "") != ptr.Deref(after.Spec.Driver.PodName, "")
 	if ptr.Deref(before.Spec.Suspend, false) && !ptr.Deref(after.Spec.Suspend, false) {
 		w.resumes++
 	}
@@ -189,16 +191,17 @@ func (l *law) created(o *operator, obj client.Object) {
 		l.h.fail("driver %s was created after the end %s", pod.Name, app.Status.AppState.State)
 	}
 	submission := pod.Labels[lifecycle.LabelSubmission]
+	excused := false
 	for _, r := range l.drivers {
 		switch {
 		case r.app != app.UID || r.submission != submission:
 		case r.unknown(o):
-			r.excused = true
+			excused = excused || r.recorded > 0
 		default:
 			l.h.fail("submission %q has two drivers", submission)
 		}
 	}
-	l.drivers = append(l.drivers, &run{uid: pod.UID, app: app.UID, submission: submission, labels: pod.Labels, spec: w.specs[app.Generation]})
+	l.drivers = append(l.drivers, &run{uid: pod.UID, app: app.UID, submission: submission, labels: pod.Labels, spec: w.specs[app.Generation], excused: excused})
 	if others := l.h.pods(func(p *corev1.Pod) bool {
 		c := metav1.GetControllerOfNoCopy(p)
 		return c != nil && c.UID == app.UID && p.UID != pod.UID && alive(p)
@@ -241,6 +244,16 @@ func (l *law) expired(app *v1beta2.SparkApplication) {
 	if !final(app) || keep == nil || l.h.now.Before(app.Status.TerminationTime.Add(keep.Duration)) {
 		l.h.fail("the application was deleted before its time")
 	}
+}
+
+// renamed reports whether the user has ever changed the driver's name.
+func (l *law) renamed() bool {
+	for _, w := range l.apps {
+		if w.renamed {
+			return true
+		}
+	}
+	return false
 }
 
 // over reports whether the application is at its end or suspended, so that it must have no running driver.

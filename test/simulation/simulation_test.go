@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,6 +47,14 @@ func lived(seed uint64, tell bool, change func(*history)) *history {
 	}
 	h.run()
 	return h
+}
+
+// garbage is how much of it may pile up, in percent of what lives: histories are short and small.
+const garbage = 800
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(garbage)
+	os.Exit(m.Run())
 }
 
 func TestHistories(t *testing.T) {

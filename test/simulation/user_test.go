@@ -97,9 +97,9 @@ func user(h *history) bool {
 	case app.DeletionTimestamp != nil:
 		return false
 	}
-	n := h.rng.IntN(12)
-	if !(n < 4 || n == 6 || n == 7) {
-		n = 4
+	n := h.rng.IntN(14)
+	if n == 7 && h.stats.TwoLeaders > 0 {
+		n = 4 // between two operators that lead at once only the name keeps their drivers apart
 	}
 	switch n {
 	case 0, 1, 2, 3:

@@ -40,10 +40,8 @@ func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, cha
 		return
 	}
 	was, is := &before.Status, &after.Status
-	for _, r := range l.drivers {
-		if r.app == after.UID && r.submission == is.SubmissionID && r.recorded == 0 && is.ExecutionAttempts > 0 {
-			r.recorded = l.h.store.version
-		}
+	if is.ExecutionAttempts > 0 {
+		l.record(after)
 	}
 	w := l.apps[after.UID]
 	if final(before) && was.AppState.State != is.AppState.State && w.specs[was.ObservedGeneration] == w.specs[after.Generation] && was.ExecutionAttempts > 0 {
@@ -72,6 +70,19 @@ func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, cha
 	if l.h.faithful {
 		if text, err := json.Marshal(is); err != nil || len(text) > statusLimit {
 			l.h.fail("a status of %d bytes, %v", len(text), err)
+		}
+	}
+}
+
+// record notes that a status tells of the present submission's driver. If it had two, because nobody knew of the first,
+// it is the last one.
+func (l *law) record(app *v1beta2.SparkApplication) {
+	for _, r := range slices.Backward(l.drivers) {
+		if r.app == app.UID && r.submission == app.Status.SubmissionID {
+			if r.recorded == 0 {
+				r.recorded = l.h.store.version
+			}
+			return
 		}
 	}
 }
@@ -119,7 +130,7 @@ func (l *law) settled() bool {
 		}
 		return true
 	}
-	if app.DeletionTimestamp != nil {
+	if app.DeletionTimestamp != nil || app.Status.ObservedGeneration != app.Generation {
 		return false
 	}
 	if l.final(app) {
@@ -146,9 +157,6 @@ func (l *law) end() {
 		l.h.fail("at the end driver %s lives on: %s", live[0].Name, l.summary())
 	}
 	s, w := &app.Status, l.apps[app.UID]
-	if s.ObservedGeneration != app.Generation {
-		l.h.fail("the last spec was never looked at: %s", l.summary())
-	}
 	last := l.lastDriver()
 	switch s.AppState.State {
 	case v1beta2.ApplicationStateCompleted:
