@@ -19,6 +19,7 @@ package controller
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -63,8 +64,12 @@ func (kubeflowApplication) Record(o *v1beta2.SparkApplication) lifecycle.Record 
 	return kubeflow.RecordOf(&o.Status)
 }
 
-func (kubeflowApplication) Project(o *v1beta2.SparkApplication, outcome lifecycle.Outcome, now time.Time) *v1beta2.SparkApplication {
+func (kubeflowApplication) Project(o *v1beta2.SparkApplication, outcome lifecycle.Outcome, now time.Time) (*v1beta2.SparkApplication, bool) {
+	status := kubeflow.Project(&o.Status, outcome, now)
+	if equality.Semantic.DeepEqual(&o.Status, &status) {
+		return o, false
+	}
 	next := o.DeepCopy()
-	next.Status = kubeflow.Project(&o.Status, outcome, now)
-	return next
+	next.Status = status
+	return next, true
 }
