@@ -83,22 +83,18 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 	return p
 }
 
-// clearFormer waits for the driver of an earlier attempt to be gone: the next has the same name.
+// clearFormer waits for the driver of an earlier attempt to be gone: the next has the same name. That is a matter of
+// seconds and told only if it is not.
 func clearFormer(p Plan, d Driver, env Env) Plan {
 	p.Requeue = doubtRetry
-	c := Cause{ReasonFormerDriver, "driver pod " + d.Name + " of the attempt before is being deleted"}
 	switch {
 	case !d.Deleting:
 		p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
-	case d.lost(env.Now):
-		c.Message = "driver pod " + d.Name + " of the attempt before cannot be deleted because its node does not answer; " +
-			"bring the node back, delete it, or delete the pod with --force if it is certain that it does not run"
+	case d.lost(env.Now) && p.Record.State != SubmissionFailed:
+		p.Record.Cause = Cause{ReasonFormerDriver, "driver pod " + d.Name + " of the attempt before cannot be deleted because its node does not answer; " +
+			"bring the node back, delete it, or delete the pod with --force if it is certain that it does not run"}
 		p.Requeue = heartbeat
 	}
-	if p.Record.State == SubmissionFailed {
-		return p
-	}
-	p.Record.Cause = c
 	return p
 }
 
