@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle
 
 import (
+	"slices"
 	"time"
 )
 
@@ -91,6 +92,11 @@ type Plan struct {
 	Requeue   time.Duration
 }
 
+// Submits reports whether the plan creates a driver.
+func (p Plan) Submits() bool {
+	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == Submit })
+}
+
 const (
 	// conflictRetry is how often a name that is taken is looked at again: foreign pods are not watched.
 	conflictRetry = 10 * time.Second
@@ -126,7 +132,7 @@ func Decide(app Application, rec Record, obs Observation, gate Gate, env Env) Pl
 	case Suspending:
 		return decideSuspending(p, obs, env)
 	case Suspended:
-		return decideSuspended(p)
+		return decideSuspended(p, obs)
 	case Succeeded, Failed:
 		return decideFinal(p, obs, env)
 	}
@@ -167,8 +173,11 @@ func heed(app Application, rec Record, env Env) Record {
 		r = closed(r, "", Cause{ReasonSpecChanged, "the spec was changed"}, env)
 		r.State, r.Cause = Invalidating, Cause{ReasonSpecChanged, "the spec has changed: the application runs again from the new one"}
 		r.Submissions, r.Executions, r.Retries = 0, 0, Retries{}
-	case r.State == Rerunning || r.State == Resuming || r.State == SubmissionFailed:
+	case r.State == Rerunning || r.State == Resuming || r.State == Suspended || r.State == SubmissionFailed:
 		r.Submissions, r.Executions, r.Retries = 0, 0, Retries{}
+	}
+	if changed && r.State == Suspending {
+		return r // its driver was made from the spec before, and may still end well
 	}
 	r.Generation, r.SpecHash = app.Generation, app.SpecHash
 	return r

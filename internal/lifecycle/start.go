@@ -134,8 +134,8 @@ func submitted(r Record, app Application, now time.Time) Record {
 func adopted(r Record, d Driver) Record {
 	r.Submissions++
 	r.SubmissionID, r.SparkAppID, r.DriverName = d.SubmissionID, d.SparkAppID, d.Name
-	if d.SpecHash != "" {
-		r.SpecHash = d.SpecHash // the spec may have changed since
+	if d.SpecHash != "" && d.SpecHash != r.SpecHash {
+		r.SpecHash, r.Generation = d.SpecHash, 0 // the spec has changed since: it is compared anew
 	}
 	return created(r, d.CreatedAt)
 }

@@ -33,6 +33,11 @@ func stoppable(r Record) bool {
 func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	p.Requeue = doubtRetry
+	if d.Is(Current) && p.Record.Current() == nil { // created by a reconcile that did not live to record it
+		c := p.Record.Cause
+		p.Record = adopted(p.Record, d)
+		p.Record.State, p.Record.Cause = Suspending, c
+	}
 	switch {
 	case d.Presence == Unknown:
 	case d.Is(Current) && d.Phase == DriverSucceeded && p.Record.TerminatedAt.IsZero():
@@ -50,7 +55,11 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 }
 
 // decideSuspended waits, and then begins the next attempt, unless the current one has had no driver yet.
-func decideSuspended(p Plan) Plan {
+func decideSuspended(p Plan, obs Observation) Plan {
+	if d := obs.Driver; d.stray() {
+		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, doubtRetry
+		return p
+	}
 	if p.App.Suspend {
 		p.Record.Cause = Cause{ReasonSuspended, "spec.suspend is true: there is no driver until it is false"}
 		return p

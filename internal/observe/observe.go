@@ -56,15 +56,17 @@ type Reader struct {
 
 // Target says which pods to look for.
 type Target struct {
-	Namespace    string
-	App          string
-	UID          types.UID
-	DriverName   string
+	Namespace  string
+	App        string
+	UID        types.UID
+	DriverName string
+	// NextName is the name that the next driver gets, if the spec has changed it.
+	NextName     string
 	SubmissionID string
 }
 
 // Observe returns what is to be known of the application's pods. A driver that the cache does not have is asked for
-// live, except before the first submission: creating it will tell.
+// live, by its name and then by its mark, except before the first submission: creating it will tell.
 func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Observation, error) {
 	pods, err := r.pods(ctx, t)
 	if err != nil {
@@ -81,7 +83,51 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 		}
 	}
 	o.Driver, err = r.named(ctx, t, rec)
+	if err == nil && rec.State != lifecycle.New && o.Driver.Presence != lifecycle.Unknown && o.Driver.Ownership != lifecycle.Current && o.Driver.Ownership != lifecycle.Former {
+		return o, r.renamed(ctx, t, rec, &o.Driver)
+	}
 	return o, err
+}
+
+// renamed looks for a driver that was created under another name than the recorded one: by a reconcile that did not live
+// to record it, after the spec had changed.
+func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *lifecycle.Driver) error {
+	pods, err := r.Drivers(ctx, t.Namespace, t.SubmissionID)
+	if err != nil {
+		*d = lifecycle.Driver{Presence: lifecycle.Unknown, Name: t.DriverName}
+		return ctx.Err()
+	}
+	for _, found := range pods {
+		if pod, ok := found.(*corev1.Pod); ok && lifecycle.OwnerOf(pod, t.UID, t.SubmissionID) == lifecycle.Current {
+			*d = driverOf(pod)
+			d.Ownership = lifecycle.Current
+			r.complete(ctx, d, pod, rec)
+			return nil
+		}
+	}
+	if d.Presence == lifecycle.Absent && t.NextName != "" && t.NextName != t.DriverName {
+		t.DriverName = t.NextName
+		*d, err = r.named(ctx, t, rec)
+	}
+	return err
+}
+
+// Strays reports whether the cache has a driver of the application that has not ended and is not on its way out.
+func (r Reader) Strays(ctx context.Context, app client.Object) (bool, error) {
+	var list corev1.PodList
+	if err := r.Cache.List(ctx, &list, client.InNamespace(app.GetNamespace()), client.MatchingFields{IndexApp: app.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("list pods of %s/%s: %w", app.GetNamespace(), app.GetName(), err)
+	}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if pod.Labels[spark.LabelRole] != spark.RoleDriver || pod.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, app) {
+			continue
+		}
+		if d := driverOf(pod); d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // named returns the pod that has the driver's name, whoever owns it.
@@ -231,4 +277,10 @@ func (r Reader) Existing(ctx context.Context, obj client.Object) (client.Object,
 		return nil, fmt.Errorf("get %T %s: %w", obj, client.ObjectKeyFromObject(obj), err)
 	}
 	return found, nil
+}
+
+// Fresh reports whether an object still is as it was read from the cache.
+func (r Reader) Fresh(ctx context.Context, obj client.Object) (bool, error) {
+	found, err := r.Existing(ctx, obj)
+	return found != nil && found.GetUID() == obj.GetUID() && found.GetResourceVersion() == obj.GetResourceVersion(), err
 }

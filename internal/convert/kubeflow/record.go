@@ -59,8 +59,12 @@ func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 	if s.Attempt == 0 {
 		takeOver(&r, s)
 	}
-	if !r.State.Starting() { // the next attempt gets a mark of its own
+	switch current := r.Current(); {
+	case r.State.Starting(): // the next attempt gets a mark of its own
+	case s.Attempt == 0:
 		r.SubmissionID = s.SubmissionID
+	case current != nil:
+		r.SubmissionID = current.SubmissionID
 	}
 	return r
 }
