@@ -27,6 +27,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/version"
@@ -61,7 +62,7 @@ func run() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", *path, err)
 	}
-	registry, err := schedulers(c.BatchScheduler)
+	registry, err := plugins.Registry(c.BatchScheduler)
 	if err != nil {
 		return fmt.Errorf("%s: %w", *path, err)
 	}

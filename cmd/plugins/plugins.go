@@ -14,9 +14,12 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+// Package plugins is the list of the schedulers that Firesteel is built with: the one place that names them.
+package plugins
 
 import (
+	"slices"
+
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/coscheduling"
@@ -46,8 +49,17 @@ var admissions = []func(config.BatchScheduler) scheduler.Plugin{
 	},
 }
 
-// schedulers fills the registry.
-func schedulers(c config.BatchScheduler) (*scheduler.Registry, error) {
+// All returns every scheduler plugin, and last those that are asked before each of them, as they are configured.
+func All(c config.BatchScheduler) []scheduler.Plugin {
+	var all []scheduler.Plugin
+	for _, construct := range slices.Concat(plugins, admissions) {
+		all = append(all, construct(c))
+	}
+	return all
+}
+
+// Registry holds the plugins that are configured.
+func Registry(c config.BatchScheduler) (*scheduler.Registry, error) {
 	policy := scheduler.Policy{
 		Default: c.Default, Enabled: c.Enabled, NamespaceDefaults: c.NamespaceDefaults, DefaultQueues: map[string]string{},
 	}
