@@ -35,7 +35,7 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	p.Requeue = doubtRetry
 	switch {
 	case d.Presence == Unknown:
-	case d.Is(Current) && d.Phase == DriverSucceeded && p.Record.TerminatedAt.IsZero():
+	case d.Is(Current) && d.Phase == DriverSucceeded && p.Record.Current() != nil && p.Record.TerminatedAt.IsZero():
 		return decideRun(p, obs, env) // it was faster
 	case d.ours():
 		if !d.Deleting {
@@ -55,7 +55,7 @@ func decideSuspended(p Plan) Plan {
 		return p
 	}
 	c := Cause{ReasonResumed, "spec.suspend is false again: the application runs again"}
-	if p.Record.Current() == nil && len(p.Record.Attempts) > 0 {
+	if p.Record.Current() == nil && (len(p.Record.Attempts) > 0 || p.Record.NeverRan()) {
 		p.Record.State, p.Record.Cause = Resuming, c
 	} else {
 		p.Record = nextAttempt(p.Record, Resuming, c)
