@@ -40,7 +40,7 @@ func result(a lifecycle.Action, class lifecycle.Class) lifecycle.Result {
 }
 
 // results settles a plan with every result that its actions can have: the first that is not done ends it.
-func (c *checker) results(p lifecycle.Plan) {
+func (c *checker) results(p *lifecycle.Plan) {
 	var done []lifecycle.Result
 	for _, a := range p.Actions {
 		classes := deleteClasses
@@ -56,9 +56,9 @@ func (c *checker) results(p lifecycle.Plan) {
 }
 
 // outcome checks the rules of what is stored.
-func (c *checker) outcome(p lifecycle.Plan, results []lifecycle.Result) {
+func (c *checker) outcome(p *lifecycle.Plan, results []lifecycle.Result) {
 	c.outcomes++
-	e, o := c.e, lifecycle.Settle(p, results, c.e.Env)
+	e, o := c.e, lifecycle.Settle(*p, results, c.e.Env)
 	last := lifecycle.Result{}
 	if len(results) > 0 {
 		last = results[len(results)-1]
@@ -91,8 +91,8 @@ func (c *checker) outcome(p lifecycle.Plan, results []lifecycle.Result) {
 	if e.App.Deleting {
 		return // nothing is stored any more
 	}
-	c.counters(e.Record, o.Record)
-	c.conditions(o)
+	c.counters(&e.Record, &o.Record)
+	c.conditions(&o)
 	c.events(e.Record, o.Record)
 }
 
@@ -104,29 +104,36 @@ func sameState(a, b lifecycle.Record) bool {
 	return a.State == b.State && a.Attempt == b.Attempt && a.SpecHash == b.SpecHash
 }
 
-func (c *checker) conditions(o lifecycle.Outcome) {
+func (c *checker) conditions(o *lifecycle.Outcome) {
 	if len(o.Conditions) != 8 {
 		c.broken("%d conditions", len(o.Conditions))
 		return
 	}
-	status := map[lifecycle.ConditionType]lifecycle.Status{}
-	for _, condition := range o.Conditions {
-		status[condition.Type] = condition.Status
+	for i := range o.Conditions {
+		condition := &o.Conditions[i]
 		if !knownReasons[condition.Reason] {
 			c.broken("%s has the reason %q, which is not of the closed list", condition.Type, condition.Reason)
 		}
 		if condition.Status == "" || condition.Message == "" || len(condition.Message) > 512 {
-			c.broken("every state has a sentence: %+v", condition)
+			c.broken("every state has a sentence: %+v", *condition)
 		}
 	}
-	is := func(t lifecycle.ConditionType) bool { return status[t] == lifecycle.True }
+	status := func(t lifecycle.ConditionType) lifecycle.Status {
+		for i := range o.Conditions {
+			if o.Conditions[i].Type == t {
+				return o.Conditions[i].Status
+			}
+		}
+		return ""
+	}
+	is := func(t lifecycle.ConditionType) bool { return status(t) == lifecycle.True }
 	if is(lifecycle.ConditionDriverReady) && !is(lifecycle.ConditionSubmitted) || is(lifecycle.ConditionSubmitted) && !is(lifecycle.ConditionAdmitted) ||
 		is(lifecycle.ConditionSucceeded) && !is(lifecycle.ConditionSubmitted) || is(lifecycle.ConditionExecutorsReady) && !is(lifecycle.ConditionDriverReady) ||
 		is(lifecycle.ConditionSuspended) && is(lifecycle.ConditionDriverReady) || is(lifecycle.ConditionSucceeded) && is(lifecycle.ConditionStalled) {
-		c.broken("conditions contradict each other: %v", status)
+		c.broken("conditions contradict each other: %+v", o.Conditions)
 	}
-	if o.Record.State.Final() && (is(lifecycle.ConditionReconciling) || status[lifecycle.ConditionSucceeded] == lifecycle.Undetermined) {
-		c.broken("what is over is over: %v", status)
+	if o.Record.State.Final() && (is(lifecycle.ConditionReconciling) || status(lifecycle.ConditionSucceeded) == lifecycle.Undetermined) {
+		c.broken("what is over is over: %+v", o.Conditions)
 	}
 }
 
@@ -167,7 +174,7 @@ func (c *checker) converges(p lifecycle.Plan) {
 			done = append(done, result(a, lifecycle.ClassDone))
 		}
 		o := lifecycle.Settle(p, done, e.Env)
-		if sameRecord(o.Record, rec) && slices.Equal(o.Conditions, shown) {
+		if sameRecord(&o.Record, &rec) && slices.Equal(o.Conditions, shown) {
 			c.rests(rec)
 			return
 		}

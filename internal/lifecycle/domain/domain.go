@@ -45,11 +45,14 @@ type Element struct {
 	Observation lifecycle.Observation
 	Env         lifecycle.Env
 
-	where [6]string
+	where [4]string
 }
 
 // String names the element.
 func (e *Element) String() string { return strings.Join(e.where[:], ", ") }
+
+// Kind names the element's record.
+func (e *Element) Kind() string { return e.where[0] }
 
 // Gates are the answers of a scheduler. The first is that of an engine that has not asked.
 func Gates() []lifecycle.Gate {
@@ -64,16 +67,16 @@ func Gates() []lifecycle.Gate {
 // Each visits all elements whose record is in the given state. The element is only valid during the call, and what it
 // refers to must not be changed.
 func Each(state lifecycle.State, visit func(*Element)) {
+	wishes, drivers, executors := wishes(), drivers(), executors()
 	for _, rec := range records(state) {
-		for _, w := range wishes() {
-			for _, d := range drivers() {
-				for _, x := range executors() {
-					e := Element{
-						App: w.value, Record: rec.value, Env: lifecycle.Env{Now: Now},
-						Observation: lifecycle.Observation{Driver: d.value, Executors: x.value},
-						where:       [6]string{string(state) + " " + rec.name, w.name, "driver " + d.name, "executors " + x.name},
-					}
-					e.App.SubmissionID, e.App.SparkAppID = submissionOf(rec.value), "spark"
+		e := Element{Record: rec.value, Env: lifecycle.Env{Now: Now}, where: [4]string{strings.TrimSpace(string(state) + " " + rec.name)}}
+		for _, w := range wishes {
+			e.App, e.where[1] = w.value, w.name
+			e.App.SubmissionID, e.App.SparkAppID = submissionOf(rec.value), "spark"
+			for _, d := range drivers {
+				e.Observation.Driver, e.where[2] = d.value, "driver "+d.name
+				for _, x := range executors {
+					e.Observation.Executors, e.where[3] = x.value, "executors "+x.name
 					visit(&e)
 				}
 			}
