@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
@@ -44,20 +43,11 @@ func (kubeflowApplication) Kind() (apiVersion, kind string) {
 }
 
 func (kubeflowApplication) Normalise(o *v1beta2.SparkApplication, rec lifecycle.Record) (spark.Application, []*spark.ConfError) {
-	app, problems := kubeflow.Normalise(o)
-	return kubeflow.WithRaisedMemory(app, o, rec.Retries.MemoryRaises), problems
+	return kubeflow.Attempt(o, rec)
 }
 
 func (kubeflowApplication) Wish(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Application {
-	policies, _ := kubeflow.Policies(o)
-	hash := rec.SpecHash
-	if hash == "" || rec.Generation != o.Generation {
-		hash = kubeflow.SpecHash(o)
-	}
-	return lifecycle.Application{
-		UID: string(o.UID), Generation: o.Generation, SpecHash: hash, Suspend: ptr.Deref(o.Spec.Suspend, false),
-		Policies: policies, RaisesMemory: kubeflow.RaisesMemory(o), Deleting: !o.DeletionTimestamp.IsZero(),
-	}
+	return kubeflow.Wish(o, rec)
 }
 
 func (kubeflowApplication) Record(o *v1beta2.SparkApplication) lifecycle.Record {

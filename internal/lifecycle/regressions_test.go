@@ -33,8 +33,7 @@ func TestNameTakenSentenceNamesTheObject(t *testing.T) {
 
 // A driver deletion that is refused is reported and repeated.
 func TestRefusedDeletionIsRepeated(t *testing.T) {
-	rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1}
-	p := Decide(Application{Generation: 1, Deleting: true}, rec, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
+	p := Decide(with(isDeleted), ran(Running), Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
 	for _, class := range []Class{ClassOperatorForbidden, ClassRefused, ClassTerminating} {
 		o := Settle(p, []Result{{Kind: DeleteDriver, Class: class, Message: "no"}}, Env{Now: later})
 		if o.Err == nil && o.Requeue == 0 {
@@ -44,8 +43,7 @@ func TestRefusedDeletionIsRepeated(t *testing.T) {
 }
 
 func TestDeletionInDoubtHasATimer(t *testing.T) {
-	rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1}
-	p := Decide(Application{Generation: 1, Deleting: true}, rec, Observation{Driver: Driver{Presence: Unknown, Name: "pi-driver"}}, Gate{}, Env{Now: later})
+	p := Decide(with(isDeleted), ran(Running), Observation{Driver: unsure()}, Gate{}, Env{Now: later})
 	if p.Requeue == 0 {
 		t.Error("the driver was not seen because the API server is in trouble, and nobody will look again")
 	}
@@ -54,11 +52,12 @@ func TestDeletionInDoubtHasATimer(t *testing.T) {
 // Hundreds of lost executors do not push those that run out of the sample.
 func TestLostExecutorsPushOutRunningOnes(t *testing.T) {
 	running := numbered(1, 10, ExecutorRunning)
-	rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1, Executors: numbered(11, 400, ExecutorRunning)}
-	p := Decide(Application{Generation: 1}, rec, Observation{Driver: driver(Current, DriverRunning), Executors: running}, Gate{}, Env{Now: later})
+	rec := ran(Running)
+	rec.Executors = numbered(11, 400, ExecutorRunning)
+	got := observed(rec, driver(Current, DriverRunning), executorPods(running)...).Executors
 	for name := range running {
-		if p.Record.Executors[name] != ExecutorRunning {
-			t.Fatalf("executor %s runs, but the status does not show it: of %d recorded executors all are lost ones", name, len(p.Record.Executors))
+		if got[name] != ExecutorRunning {
+			t.Fatalf("executor %s runs, but the status does not show it: of %d recorded executors all are lost ones", name, len(got))
 		}
 	}
 }
@@ -66,9 +65,8 @@ func TestLostExecutorsPushOutRunningOnes(t *testing.T) {
 // events.k8s.io allows 1024 bytes of note; client-go does not cut, the API server refuses the event.
 func TestEventsFitTheAPI(t *testing.T) {
 	long := strings.Repeat("x", 4096) // a termination message may be that long
-	from := Record{State: Failing, DriverName: "pi-driver", Cause: Cause{ReasonDriverFailed, long}}
-	to := from
-	to.State = Failed
+	from, to := ran(Failing), ran(Failed)
+	to.Cause.Message = long
 	for _, e := range Events("pi", from, to) {
 		if len(e.Message) > 1024 {
 			t.Errorf("%s has a message of %d bytes: the API server takes 1024", e.Reason, len(e.Message))
@@ -78,7 +76,7 @@ func TestEventsFitTheAPI(t *testing.T) {
 
 // A driver that is recognised after a crash while it already runs was submitted, too.
 func TestRecognisedDriverTellsItsSubmission(t *testing.T) {
-	p := Decide(Application{Generation: 1}, Record{}, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
+	p := Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
 	to := Settle(p, nil, Env{Now: later}).Record
 	var told []string
 	for _, e := range Events("pi", Record{}, to) {
@@ -94,8 +92,8 @@ func TestWebhookRefusalIsNotRBAC(t *testing.T) {
 	err := forbidden(`admission webhook "policy.example" denied the request: containers cannot use the resource nvidia.com/gpu here`)
 	err2 := forbidden(`admission webhook "policy.example" denied the request: pods cannot ask for the resource type gpu`)
 	for _, e := range []error{err, err2} {
-		if got := Classify(Submit, e); got != ClassRefused {
-			t.Errorf("%v: %s, want Refused", e, got)
+		if got := Classify(Submit, e); got != ClassPolicy {
+			t.Errorf("%v: %s, want Policy", e, got)
 		}
 	}
 }

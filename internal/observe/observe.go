@@ -45,6 +45,9 @@ const IndexApp = "app"
 type Reader struct {
 	// Cache holds our own pods only and may be stale.
 	Cache client.Reader
+	// Unindexed is set when Cache is an API server itself, which does not have IndexApp: pods are listed by the label
+	// that they are chosen by in any case. It is for a look now and then.
+	Unindexed bool
 	// Live asks the API server.
 	Live client.Reader
 	// Logs returns the last lines of a container's log, at most limit bytes; nil if logs are not to be read.
@@ -160,11 +163,7 @@ func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.P
 	}
 	switch {
 	case d.Phase == lifecycle.DriverFailed && r.Logs != nil:
-		container := spark.DriverContainerName
-		if c := sparkContainer(pod); c != nil {
-			container = c.Name
-		}
-		if text, err := r.Logs(ctx, pod.Namespace, pod.Name, container, logLimit); err == nil {
+		if text, err := r.Logs(ctx, pod.Namespace, pod.Name, SparkContainer(pod), logLimit); err == nil {
 			d.LogTail = text
 		}
 	case d.Phase == lifecycle.DriverPending && d.Waiting.Reason == "" && !d.ScheduledAt.IsZero():
@@ -198,7 +197,11 @@ func (r Reader) mountTrouble(ctx context.Context, pod *corev1.Pod) lifecycle.Cau
 // pods lists the cached pods of the attempt. They are the cache's own and must not be changed.
 func (r Reader) pods(ctx context.Context, t Target) ([]*corev1.Pod, error) {
 	var list corev1.PodList
-	if err := r.Cache.List(ctx, &list, client.InNamespace(t.Namespace), client.MatchingFields{IndexApp: t.App}, client.UnsafeDisableDeepCopy); err != nil {
+	var about client.ListOption = client.MatchingFields{IndexApp: t.App}
+	if r.Unindexed {
+		about = client.MatchingLabels{lifecycle.LabelSubmission: t.SubmissionID}
+	}
+	if err := r.Cache.List(ctx, &list, client.InNamespace(t.Namespace), about, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.App, err)
 	}
 	var pods []*corev1.Pod
