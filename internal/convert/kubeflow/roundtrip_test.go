@@ -171,7 +171,7 @@ func TestRecordRoundTrip(t *testing.T) {
 		}
 	}
 	for _, s := range lifecycle.States() {
-		if states[s] == 0 {
+		if states[s] == 0 && s != lifecycle.New { // which is never stored
 			t.Errorf("the exploration never reached %q", s)
 		}
 	}
