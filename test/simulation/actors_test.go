@@ -285,9 +285,7 @@ func meddler(h *history) bool {
 	p := h.store.pod(name)
 	switch {
 	case p == nil:
-		foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: spark.DriverContainerName}},
-		}, Status: corev1.PodStatus{Phase: corev1.PodPending}}
+		foreign := foreignPod()
 		if last := h.law.lastDriver(); last != nil && h.rng.IntN(2) == 0 {
 			foreign.Labels = last.labels
 		}
@@ -299,6 +297,15 @@ func meddler(h *history) bool {
 		return false
 	}
 	return true
+}
+
+// foreignPod is a pod under the driver's name that is somebody else's.
+func foreignPod() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: appName + "-driver"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: spark.DriverContainerName}}},
+		Status:     corev1.PodStatus{Phase: corev1.PodPending},
+	}
 }
 
 // weather changes what the API server allows.

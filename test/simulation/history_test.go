@@ -122,6 +122,8 @@ func (h *history) tell(who, format string, args ...any) {
 	fmt.Fprintf(h.told, format+"\n", args...)
 }
 
+func newStory() *strings.Builder { return &strings.Builder{} }
+
 func (h *history) fail(format string, args ...any) {
 	if h.broken == "" {
 		h.broken = fmt.Sprintf(format, args...)

@@ -65,6 +65,8 @@ type operator struct {
 	busy     bool
 	again    bool
 
+	// called is the last call, for scripts.
+	called string
 	// decides is the application as the present reconcile read it.
 	decides *v1beta2.SparkApplication
 	// looked is the version of the store when it last asked for the application live; 0 for never.
@@ -181,6 +183,7 @@ func (o *operator) attempt(verb string, i id, do func() error) error {
 	h := o.h
 	h.now = h.now.Add(2 * time.Millisecond)
 	h.stats.Calls++
+	o.called = verb + " " + i.String()
 	f := h.faultOf(verb, i)
 	err := f.before
 	if err == nil {

@@ -17,6 +17,7 @@ limitations under the License.
 package simulation
 
 import (
+	"cmp"
 	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,7 +70,8 @@ func (h *history) apply() {
 const unknownVersion = "9.9.9"
 
 func (h *history) applied(app *v1beta2.SparkApplication) {
-	h.tell("user", "applies %s: restart %s, suspend %t, ttl %d", app.Name, app.Spec.RestartPolicy.Type, ptr.Deref(app.Spec.Suspend, false), ptr.Deref(app.Spec.TimeToLiveSeconds, -1))
+	restart := cmp.Or(app.Spec.RestartPolicy.Type, v1beta2.RestartPolicyNever)
+	h.tell("user", "applies %s: restart %s, suspend %t, ttl %d", app.Name, restart, ptr.Deref(app.Spec.Suspend, false), ptr.Deref(app.Spec.TimeToLiveSeconds, -1))
 	if err := h.create(app); err != nil {
 		panic(err)
 	}
