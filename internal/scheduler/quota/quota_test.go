@@ -39,19 +39,19 @@ func other(namespace string, p scheduler.Progress) scheduler.Reservation {
 }
 
 // resourceQuota has limits and uses in the form "{requests.cpu: 40}".
-func resourceQuota(t testing.TB, name, hard, used, more string) *unstructured.Unstructured {
-	t.Helper()
-	return schedulertest.Object(t, fmt.Sprintf("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: %s, namespace: team-a}\nspec: {hard: %s%s}\nstatus: {used: %s}", name, hard, more, used))
+func resourceQuota(tb testing.TB, name, hard, used, more string) *unstructured.Unstructured {
+	tb.Helper()
+	return schedulertest.Object(tb, fmt.Sprintf("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: %s, namespace: team-a}\nspec: {hard: %s%s}\nstatus: {used: %s}", name, hard, more, used))
 }
 
-func limitRange(t testing.TB, defaults string) *unstructured.Unstructured {
-	t.Helper()
-	return schedulertest.Object(t, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l, namespace: team-a}\nspec: {limits: [{type: Pod, default: {cpu: 1}}, {type: Container, default: "+defaults+"}]}")
+func limitRange(tb testing.TB, defaults string) *unstructured.Unstructured {
+	tb.Helper()
+	return schedulertest.Object(tb, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l, namespace: team-a}\nspec: {limits: [{type: Pod, default: {cpu: 1}}, {type: Container, default: "+defaults+"}]}")
 }
 
-func elasticQuota(t testing.TB, namespace, name, limits, used string) *unstructured.Unstructured {
-	t.Helper()
-	return schedulertest.Object(t, fmt.Sprintf("apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: %s, namespace: %s}\nspec: %s\nstatus: {used: %s}", name, namespace, limits, used))
+func elasticQuota(tb testing.TB, namespace, name, limits, used string) *unstructured.Unstructured {
+	tb.Helper()
+	return schedulertest.Object(tb, fmt.Sprintf("apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: %s, namespace: %s}\nspec: %s\nstatus: {used: %s}", name, namespace, limits, used))
 }
 
 func snapshot(quotas, ranges, elastic []*unstructured.Unstructured) scheduler.Snapshot {

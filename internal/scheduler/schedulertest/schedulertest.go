@@ -56,11 +56,11 @@ func Shape(cpu, memory string) spark.Shape {
 }
 
 // Object reads an object from YAML.
-func Object(t testing.TB, text string) *unstructured.Unstructured {
-	t.Helper()
+func Object(tb testing.TB, text string) *unstructured.Unstructured {
+	tb.Helper()
 	var content map[string]any
 	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return &unstructured.Unstructured{Object: content}
 }
@@ -68,45 +68,45 @@ func Object(t testing.TB, text string) *unstructured.Unstructured {
 // Keeps checks the promises that hold for any attempt and any snapshot: nothing panics, nothing that was given is changed,
 // the same question has the same answer, a verdict has a reason and a sentence, a wait has an end, what is applied can be
 // applied, and the pods get nothing that was not announced.
-func Keeps(t testing.TB, p scheduler.Plugin, a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) {
-	t.Helper()
-	before := encode(t, a, s, f)
+func Keeps(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) {
+	tb.Helper()
+	before := encode(tb, a, s, f)
 	plan, err := scheduler.Admit(p, a, s)
 	if err != nil {
-		t.Fatalf("Admit: %v", err)
+		tb.Fatalf("Admit: %v", err)
 	}
 	again, _ := scheduler.Admit(p, a, s)
 	if diff := cmp.Diff(plan, again); diff != "" {
-		t.Errorf("two answers to one question (-first +second):\n%s", diff)
+		tb.Errorf("two answers to one question (-first +second):\n%s", diff)
 	}
-	keepsPlan(t, p, plan)
+	keepsPlan(tb, p, plan)
 	if _, err := scheduler.Decorate(p, a, spark.Application{}); err != nil {
-		t.Errorf("Decorate: %v", err)
+		tb.Errorf("Decorate: %v", err)
 	}
 	if _, err := scheduler.Reads(p, a); err != nil {
-		t.Errorf("Reads: %v", err)
+		tb.Errorf("Reads: %v", err)
 	}
 	if _, err := scheduler.ObserveReads(p, a, f); err != nil {
-		t.Errorf("ObserveReads: %v", err)
+		tb.Errorf("ObserveReads: %v", err)
 	}
 	if o, err := scheduler.Observe(p, a, s, f); err != nil || o.Stage == "" || o.Reason == "" || o.Message == "" {
-		t.Errorf("Observe: %+v, %v", o, err)
+		tb.Errorf("Observe: %+v, %v", o, err)
 	}
 	if _, err := scheduler.Release(p, a); err != nil {
-		t.Errorf("Release: %v", err)
+		tb.Errorf("Release: %v", err)
 	}
-	if diff := cmp.Diff(before, encode(t, a, s, f)); diff != "" {
-		t.Errorf("what was given was changed (-before +after):\n%s", diff)
+	if diff := cmp.Diff(before, encode(tb, a, s, f)); diff != "" {
+		tb.Errorf("what was given was changed (-before +after):\n%s", diff)
 	}
 }
 
-func keepsPlan(t testing.TB, p scheduler.Plugin, plan scheduler.Plan) {
-	t.Helper()
+func keepsPlan(tb testing.TB, p scheduler.Plugin, plan scheduler.Plan) {
+	tb.Helper()
 	if plan.Verdict == "" || plan.Reason == "" || plan.Message == "" {
-		t.Errorf("no verdict, reason or sentence: %+v", plan.Admission)
+		tb.Errorf("no verdict, reason or sentence: %+v", plan.Admission)
 	}
 	if plan.Verdict == scheduler.Wait && plan.RetryAfter == 0 {
-		t.Errorf("a wait that only luck ends: %+v", plan.Admission)
+		tb.Errorf("a wait that only luck ends: %+v", plan.Admission)
 	}
 	owns := map[string]bool{}
 	for _, kind := range p.Describe().Owns {
@@ -114,19 +114,19 @@ func keepsPlan(t testing.TB, p scheduler.Plugin, plan scheduler.Plan) {
 	}
 	for _, o := range plan.Apply {
 		if _, hasStatus := o.Object["status"]; hasStatus || o.GetName() == "" || !owns[o.GroupVersionKind().String()] {
-			t.Errorf("applied must be a named object of an owned kind, without a status: %v", o.Object)
+			tb.Errorf("applied must be a named object of an owned kind, without a status: %v", o.Object)
 		}
 	}
 	for _, ref := range plan.Delete {
-		if ref.Name == "" || !owns[ref.GroupVersionKind.String()] {
-			t.Errorf("deleted must be a named object of an owned kind: %+v", ref)
+		if ref.Name == "" || !owns[ref.String()] {
+			tb.Errorf("deleted must be a named object of an owned kind: %+v", ref)
 		}
 	}
 }
 
 // encode writes values down, to see whether they change.
-func encode(t testing.TB, a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) string {
-	t.Helper()
+func encode(tb testing.TB, a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) string {
+	tb.Helper()
 	if len(a.Parameters) == 0 {
 		a.Parameters = nil // empty text is no JSON
 	}
@@ -138,7 +138,7 @@ func encode(t testing.TB, a scheduler.Attempt, s scheduler.Snapshot, f scheduler
 	}
 	text, err := json.Marshal([]any{a, objects, f})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(text)
 }
@@ -170,15 +170,15 @@ func Fuzz(f *testing.F, p scheduler.Plugin, found func(scheduler.Read) *unstruct
 }
 
 // Answer is a snapshot of everything that the plugin asks for.
-func Answer(t testing.TB, p scheduler.Plugin, a scheduler.Attempt, f scheduler.Facts, found func(scheduler.Read) *unstructured.Unstructured) scheduler.Snapshot {
-	t.Helper()
+func Answer(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, f scheduler.Facts, found func(scheduler.Read) *unstructured.Unstructured) scheduler.Snapshot {
+	tb.Helper()
 	reads, err := scheduler.Reads(p, a)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	more, err := scheduler.ObserveReads(p, a, f)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s := scheduler.Snapshot{}
 	for _, read := range append(reads, more...) {

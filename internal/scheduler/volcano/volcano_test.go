@@ -38,12 +38,12 @@ func attempt() scheduler.Attempt {
 }
 
 // queue is a Queue: name, parent ("" for none), state, capability and what is allocated, in CPU (0 for none).
-func queue(t testing.TB, name, parent, state string, capability, allocated int) *unstructured.Unstructured {
-	t.Helper()
-	q := schedulertest.Object(t, fmt.Sprintf("apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: %s}\nspec: {weight: 1}\nstatus: {}", name))
+func queue(tb testing.TB, name, parent, state string, capability, allocated int) *unstructured.Unstructured {
+	tb.Helper()
+	q := schedulertest.Object(tb, fmt.Sprintf("apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: %s}\nspec: {weight: 1}\nstatus: {}", name))
 	set := func(value any, fields ...string) {
 		if err := unstructured.SetNestedField(q.Object, value, fields...); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if parent != "" {
@@ -60,18 +60,18 @@ func queue(t testing.TB, name, parent, state string, capability, allocated int) 
 }
 
 // podGroup is the attempt's group in a phase.
-func podGroup(t testing.TB, phase string) *unstructured.Unstructured {
-	t.Helper()
-	g := schedulertest.Object(t, "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: spark-0123456789abcdef-1, namespace: team-a}")
+func podGroup(tb testing.TB, phase string) *unstructured.Unstructured {
+	tb.Helper()
+	g := schedulertest.Object(tb, "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: spark-0123456789abcdef-1, namespace: team-a}")
 	if phase != "" {
 		g.Object["status"] = map[string]any{"phase": phase}
 	}
 	return g
 }
 
-func event(t testing.TB, kind, reason, at, message string) *unstructured.Unstructured {
-	t.Helper()
-	return schedulertest.Object(t, fmt.Sprintf("type: %s\nreason: %s\nlastTimestamp: %q\nmessage: %q", kind, reason, at, message))
+func event(tb testing.TB, kind, reason, at, message string) *unstructured.Unstructured {
+	tb.Helper()
+	return schedulertest.Object(tb, fmt.Sprintf("type: %s\nreason: %s\nlastTimestamp: %q\nmessage: %q", kind, reason, at, message))
 }
 
 // snapshot is a cluster with a group (nil for none), events about it and queues.
@@ -259,8 +259,8 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	for _, rule := range d.Rules {
-		for _, resource := range rule.Resources {
-			if strings.HasSuffix(resource, "/status") {
+		for _, name := range rule.Resources {
+			if strings.HasSuffix(name, "/status") {
 				t.Errorf("a status is Volcano's own: %v", rule)
 			}
 		}
