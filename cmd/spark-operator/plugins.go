@@ -42,7 +42,7 @@ var plugins = []func(config.BatchScheduler) scheduler.Plugin{
 // admissions are asked before every scheduler.
 var admissions = []func(config.BatchScheduler) scheduler.Plugin{
 	func(c config.BatchScheduler) scheduler.Plugin {
-		return quota.New(c.Quota.Mode, c.Quota.ElasticQuotaSchedulers)
+		return quota.New(string(c.Quota.Mode), c.Quota.ElasticQuotaSchedulers)
 	},
 }
 
