@@ -50,8 +50,8 @@ func TestSchedulersByDefault(t *testing.T) {
 // Everything that is configured reaches its plugin. The test takes the schedulers as they come: whoever deletes one
 // deletes nothing here.
 func TestSchedulersAsConfigured(t *testing.T) {
-	for _, construct := range plugins {
-		d := construct(config.BatchScheduler{}).Describe()
+	for _, plugin := range plugins(config.BatchScheduler{}) {
+		d := plugin.Describe()
 		t.Run(d.Name, func(t *testing.T) {
 			r, err := schedulers(configured(t, `{default: kube, enabled: [kube, `+d.Name+`], namespaceDefaults: true, plugins: {`+d.Name+`: {schedulerName: other, defaultQueue: batch}},
   allowedQueues: [{namespaces: [team-a], queues: [batch]}]}`))
@@ -75,7 +75,7 @@ func TestSchedulersAsConfigured(t *testing.T) {
 }
 
 func TestQuotaIsAskedFirst(t *testing.T) {
-	if len(admissions) == 0 {
+	if len(admissions(config.BatchScheduler{})) == 0 {
 		t.Skip("this build has no quota check")
 	}
 	for mode, want := range map[string]bool{"Off": false, "Warn": true, "Enforce": true} {
@@ -94,6 +94,7 @@ func TestSchedulersErrors(t *testing.T) {
 	for text, says := range map[string]string{
 		"{default: volcan}":  `batchScheduler.default: "volcan" is not a known scheduler`,
 		"{enabled: [kub]}":   `batchScheduler.enabled: "kub" is not a known scheduler`,
+		"{quota: {elasticQuotaSchedulers: [x]}}": `batchScheduler.quota.elasticQuotaSchedulers: "x" is not a known scheduler; known: kube`,
 		"{plugins: {x: {}}}": `batchScheduler.plugins: "x" is not a known scheduler`,
 	} {
 		if _, err := schedulers(configured(t, text)); err == nil || !strings.Contains(err.Error(), says) {
