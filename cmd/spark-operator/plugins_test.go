@@ -92,10 +92,10 @@ func TestQuotaIsAskedFirst(t *testing.T) {
 
 func TestSchedulersErrors(t *testing.T) {
 	for text, says := range map[string]string{
-		"{default: volcan}":  `batchScheduler.default: "volcan" is not a known scheduler`,
-		"{enabled: [kub]}":   `batchScheduler.enabled: "kub" is not a known scheduler`,
+		"{default: volcan}":                      `batchScheduler.default: "volcan" is not a known scheduler`,
+		"{enabled: [kub]}":                       `batchScheduler.enabled: "kub" is not a known scheduler`,
 		"{quota: {elasticQuotaSchedulers: [x]}}": `batchScheduler.quota.elasticQuotaSchedulers: "x" is not a known scheduler; known: kube`,
-		"{plugins: {x: {}}}": `batchScheduler.plugins: "x" is not a known scheduler`,
+		"{plugins: {x: {}}}":                     `batchScheduler.plugins: "x" is not a known scheduler`,
 	} {
 		if _, err := schedulers(configured(t, text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", text, err, says)
