@@ -48,7 +48,7 @@ cluster-status: ## Show its processes, node and pods
 
 .PHONY: test-unit
 test-unit: ## Pure packages: tables, goldens, enumeration. Seconds
-	go test ./api/... ./cmd/... ./hack/... ./internal/...
+	go test ./api/... ./cmd/... ./docs/... ./hack/... ./internal/...
 
 .PHONY: test-integration
 test-integration: ## A real kube-apiserver and etcd

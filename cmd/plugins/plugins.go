@@ -18,7 +18,9 @@ limitations under the License.
 package plugins
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -31,31 +33,25 @@ import (
 
 // plugins are the schedulers that this program knows. A build with another one adds its line here; one without deletes
 // its line and its folder. What users may choose among them is configured.
-var plugins = []func(config.BatchScheduler) scheduler.Plugin{
-	func(config.BatchScheduler) scheduler.Plugin { return kube.Plugin{} },
-	func(c config.BatchScheduler) scheduler.Plugin {
-		return volcano.New(c.Plugins[volcano.Name].SchedulerName)
-	},
-	func(config.BatchScheduler) scheduler.Plugin { return yunikorn.Plugin{} },
-	func(c config.BatchScheduler) scheduler.Plugin {
-		return coscheduling.New(c.Plugins[coscheduling.Name].SchedulerName)
-	},
+func plugins(c config.BatchScheduler) []scheduler.Plugin {
+	return []scheduler.Plugin{
+		kube.Plugin{},
+		volcano.New(c.Plugins[volcano.Name].SchedulerName),
+		yunikorn.Plugin{},
+		coscheduling.New(c.Plugins[coscheduling.Name].SchedulerName),
+	}
 }
 
-// admissions are asked before every scheduler.
-var admissions = []func(config.BatchScheduler) scheduler.Plugin{
-	func(c config.BatchScheduler) scheduler.Plugin {
-		return quota.New(c.Quota.Mode, c.Quota.ElasticQuotaSchedulers)
-	},
+// admissions are asked before every scheduler. They are added and deleted like plugins.
+func admissions(c config.BatchScheduler) []scheduler.Plugin {
+	return []scheduler.Plugin{
+		quota.New(string(c.Quota.Mode), c.Quota.ElasticQuotaSchedulers),
+	}
 }
 
 // All returns every scheduler plugin, and last those that are asked before each of them, as they are configured.
 func All(c config.BatchScheduler) []scheduler.Plugin {
-	var all []scheduler.Plugin
-	for _, construct := range slices.Concat(plugins, admissions) {
-		all = append(all, construct(c))
-	}
-	return all
+	return slices.Concat(plugins(c), admissions(c))
 }
 
 // Registry holds the plugins that are configured.
@@ -69,12 +65,16 @@ func Registry(c config.BatchScheduler) (*scheduler.Registry, error) {
 	for _, rule := range c.AllowedQueues {
 		policy.AllowedQueues = append(policy.AllowedQueues, scheduler.QueueRule(rule))
 	}
-	for _, construct := range admissions {
-		policy.Admissions = append(policy.Admissions, construct(c))
+	policy.Admissions = admissions(c)
+	known := plugins(c)
+	names := make([]string, 0, len(known))
+	for _, plugin := range known {
+		names = append(names, plugin.Describe().Name)
 	}
-	known := make([]scheduler.Plugin, 0, len(plugins))
-	for _, construct := range plugins {
-		known = append(known, construct(c))
+	for _, name := range c.Quota.ElasticQuotaSchedulers {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("batchScheduler.quota.elasticQuotaSchedulers: %q is not a known scheduler; known: %s", name, strings.Join(names, ", "))
+		}
 	}
 	return scheduler.NewRegistryFor(policy, known...)
 }

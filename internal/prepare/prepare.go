@@ -94,9 +94,10 @@ func Examine(r Request, registry *scheduler.Registry) (*Candidate, Prepared) {
 	return &Candidate{request: r, profile: profile, plugin: resolution.Plugin, attempt: attempt}, Prepared{Choice: resolution.Choice}
 }
 
-// Plugin is the scheduler that was chosen, and Attempt what it is asked about: for the calls of package scheduler that
-// come after the submission.
-func (c *Candidate) Plugin() scheduler.Plugin   { return c.plugin }
+// Plugin is the scheduler that was chosen, for the calls of package scheduler that come after the submission.
+func (c *Candidate) Plugin() scheduler.Plugin { return c.plugin }
+
+// Attempt is what the scheduler is asked about.
 func (c *Candidate) Attempt() scheduler.Attempt { return c.attempt }
 
 // SetQuota tells what other attempts will still take, before Reads. It is for plugins that ask for it.
