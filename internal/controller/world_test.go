@@ -34,7 +34,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -129,11 +128,7 @@ func (w *world) restart() {
 		w.t.Fatal(err)
 	}
 	reader := observe.Reader{Cache: w.c, Live: w.c}
-	w.engine = &Engine[*v1beta2.SparkApplication]{
-		Adapter: kubeflowApplication{}, Cache: w.c, Reader: reader,
-		Writer:   actuate.Writer{Client: w.c, Existing: reader.Existing, Drivers: reader.Drivers},
-		Registry: registry, Recorder: w.recorder, Clock: w.clock,
-	}
+	w.engine = NewKubeflowEngine(reader, w.c, registry, w.recorder, w.clock)
 }
 
 // reconcile runs once and expects no error.

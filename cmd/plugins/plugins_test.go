@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+package plugins
 
 import (
 	"strings"
@@ -38,7 +38,7 @@ func configured(t *testing.T, text string) config.BatchScheduler {
 
 // Nobody gets a scheduler that the administrator did not enable.
 func TestSchedulersByDefault(t *testing.T) {
-	r, err := schedulers(configured(t, "{}"))
+	r, err := Registry(configured(t, "{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestSchedulersAsConfigured(t *testing.T) {
 	for _, plugin := range plugins(config.BatchScheduler{}) {
 		d := plugin.Describe()
 		t.Run(d.Name, func(t *testing.T) {
-			r, err := schedulers(configured(t, `{default: kube, enabled: [kube, `+d.Name+`], namespaceDefaults: true, plugins: {`+d.Name+`: {schedulerName: other, defaultQueue: batch}},
+			r, err := Registry(configured(t, `{default: kube, enabled: [kube, `+d.Name+`], namespaceDefaults: true, plugins: {`+d.Name+`: {schedulerName: other, defaultQueue: batch}},
   allowedQueues: [{namespaces: [team-a], queues: [batch]}]}`))
 			if err != nil {
 				t.Fatal(err)
@@ -79,7 +79,7 @@ func TestQuotaIsAskedFirst(t *testing.T) {
 		t.Skip("this build has no quota check")
 	}
 	for mode, want := range map[string]bool{"Off": false, "Warn": true, "Enforce": true} {
-		r, err := schedulers(configured(t, "{quota: {mode: "+mode+"}}"))
+		r, err := Registry(configured(t, "{quota: {mode: "+mode+"}}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestSchedulersErrors(t *testing.T) {
 		"{quota: {elasticQuotaSchedulers: [x]}}": `batchScheduler.quota.elasticQuotaSchedulers: "x" is not a known scheduler; known: kube`,
 		"{plugins: {x: {}}}":                     `batchScheduler.plugins: "x" is not a known scheduler`,
 	} {
-		if _, err := schedulers(configured(t, text)); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := Registry(configured(t, text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", text, err, says)
 		}
 	}
