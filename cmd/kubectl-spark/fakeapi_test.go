@@ -239,7 +239,14 @@ func (a *api) watch(w http.ResponseWriter, r *http.Request, resource, namespace 
 	name := strings.TrimPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
 	events := make(chan event, 100)
 	a.mu.Lock()
-	a.watches[events] = resource + "/" + namespace + "/" + name
+	where := resource + "/" + namespace + "/" + name
+	a.watches[events] = where
+	since, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion")) // "" is the beginning
+	if o := a.objects[where]; o != nil {
+		if version, _ := strconv.Atoi(o.GetResourceVersion()); version > since {
+			events <- event{"MODIFIED", o} // it came between the list and the watch
+		}
+	}
 	a.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
