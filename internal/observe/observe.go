@@ -206,7 +206,7 @@ func (r Reader) pods(ctx context.Context, t Target) ([]*corev1.Pod, error) {
 	}
 	var pods []*corev1.Pod
 	for i := range list.Items {
-		if list.Items[i].Labels[lifecycle.LabelSubmission] == t.SubmissionID {
+		if of := list.Items[i].Labels; of[lifecycle.LabelSubmission] == t.SubmissionID && of[lifecycle.LabelApp] == t.App {
 			pods = append(pods, &list.Items[i])
 		}
 	}
