@@ -75,7 +75,7 @@ func TestSpecHash(t *testing.T) {
 		from, to func(*v1beta2.SparkApplication)
 		same     bool
 	}{
-		"Defaults":  {reason: "kubectl replace drops what the incumbent's webhook has filled in", from: defaulted, to: func(*v1beta2.SparkApplication) {}, same: true},
+		"Defaults": {reason: "kubectl replace drops what the incumbent's webhook has filled in", from: defaulted, to: func(*v1beta2.SparkApplication) {}, same: true},
 		"ConfCores": {reason: "the webhook leaves out what sparkConf says", from: func(o *v1beta2.SparkApplication) { o.Spec.SparkConf = props{"spark.driver.cores": "2"} }, to: func(o *v1beta2.SparkApplication) {
 			o.Spec.SparkConf, o.Spec.Driver.Cores = props{"spark.driver.cores": "2"}, new(int32(1))
 		}},
@@ -88,7 +88,9 @@ func TestSpecHash(t *testing.T) {
 			defaulted(o)
 			o.Spec.Executor.Instances = nil
 			o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, ShuffleTrackingEnabled: new(true)}
-		}, to: func(o *v1beta2.SparkApplication) { o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true} }, same: true},
+		}, to: func(o *v1beta2.SparkApplication) {
+			o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true}
+		}, same: true},
 		"Lists": {reason: "an empty list is no list", from: func(o *v1beta2.SparkApplication) {}, to: func(o *v1beta2.SparkApplication) {
 			o.Spec.Arguments, o.Spec.SparkConf, o.Spec.Volumes = []string{}, props{}, []corev1.Volume{}
 		}, same: true},
