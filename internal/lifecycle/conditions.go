@@ -93,10 +93,16 @@ func hasDriver(r Record) bool {
 	return r.Current() != nil && !r.State.Starting() && r.State != Suspended
 }
 
+// beyondGate reports whether the API server has refused the driver for good, which it is only asked after the gate.
+func beyondGate(r Record) bool {
+	return r.State == SubmissionFailed ||
+		r.State == Failed && (r.Cause.Reason == ReasonSubmissionRefused || r.Cause.Reason == ReasonAdmissionRefused)
+}
+
 func admitted(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionAdmitted}
 	switch {
-	case hasDriver(r):
+	case hasDriver(r), beyondGate(r):
 		c.Status, c.Reason, c.Message = True, ReasonAdmitted, "the application was let start"
 	case p.Gate.Verdict == Admitted:
 		c.Status, c.Reason, c.Message = True, p.Gate.Cause.Reason, p.Gate.Cause.Message
@@ -216,7 +222,7 @@ func stalled(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionStalled, Status: False, Reason: ReasonInProgress, Message: "nothing needs a person's help"}
 	w := p.Driver.Waiting
 	switch {
-	case r.State == Failed:
+	case r.State == Failed || r.State == SubmissionFailed:
 		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
 	case r.State == Submitted && unhelped[w.Reason]:
 		c.Status, c.Reason, c.Message = True, w.Reason, w.Message

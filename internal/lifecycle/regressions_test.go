@@ -210,3 +210,18 @@ func TestSuspensionOfALostDriverIsExplained(t *testing.T) {
 		t.Errorf("a person has to do something, and Stalled is %s (%s)", c.Status, c.Reason)
 	}
 }
+
+// A refusal comes after the gate: Admitted stays as it was when the gate is not asked any more, and a person is asked.
+func TestRefusalDoesNotUndoTheAdmission(t *testing.T) {
+	app := with(restarting(onFailure))
+	asked := condition(t, Plan{App: app, Record: refusedFirst(), Driver: absent, Gate: admit}, ConditionAdmitted)
+	for _, rec := range []Record{refusedFirst(), again(SubmissionFailed)} {
+		p := Plan{App: app, Record: rec, Driver: absent}
+		if c := condition(t, p, ConditionAdmitted); c != asked || c.Status != True {
+			t.Errorf("%+v, and while the gate was asked %+v", c, asked)
+		}
+		if c := condition(t, p, ConditionStalled); c.Status != True {
+			t.Errorf("a person has to do something, and Stalled is %s", c.Status)
+		}
+	}
+}

@@ -28,7 +28,7 @@ import (
 // anew brings the next attempt to a running driver, and over from a driver's end to its conclusion.
 func anew(attempt string) []step {
 	return []step{
-		{says: "the old pod is gone", seen: absent},
+		{says: "the name is free", seen: absent},
 		{says: "the new driver runs", seen: running(attempt)},
 	}
 }

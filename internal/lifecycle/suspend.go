@@ -29,6 +29,15 @@ func stoppable(r Record) bool {
 	return false
 }
 
+// stopping is the cause while a driver, or what is left of it, is taken away.
+var stopping = Cause{ReasonSuspended, "spec.suspend is true: the driver is stopped"}
+
+// suspending holds back the next attempt. What the last one ended with is in its history.
+func suspending(p Plan) Plan {
+	p.Record.State, p.Record.Cause, p.Requeue = Suspending, stopping, doubtRetry
+	return p
+}
+
 // decideSuspending stops the driver.
 func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
