@@ -25,9 +25,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// brief is a condition without its sentence.
-func brief(c Condition) string { return fmt.Sprintf("%s=%s (%s)", c.Type, c.Status, c.Reason) }
-
 // shown are the conditions of a plan, those left out that are as in usual.
 func shown(t *testing.T, p Plan) map[ConditionType]string {
 	t.Helper()

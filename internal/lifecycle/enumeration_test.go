@@ -207,7 +207,7 @@ func (c *checker) plan(p *lifecycle.Plan) {
 		c.broken("it submits although suspended, deleted or not admitted")
 	case p.Record.Attempt != max(1, e.Record.Attempt):
 		c.broken("a retry is stored before it acts: it submits attempt %d, and stored is %d", p.Record.Attempt, e.Record.Attempt)
-	case e.Record.State.Final() && !(e.Record.NeverRan() && e.App.SpecHash != e.Record.SpecHash):
+	case e.Record.State.Final() && (!e.Record.NeverRan() || e.App.SpecHash == e.Record.SpecHash):
 		c.broken("a final state submits")
 	case p.Actions[len(p.Actions)-1].Kind != lifecycle.Submit:
 		c.broken("the driver is created after everything else")
