@@ -76,3 +76,20 @@ func TestLeftoverStaysWhenALaterTryIsRefused(t *testing.T) {
 		t.Errorf("a submission that does not get its driver leaves nothing behind, but there is %v", left)
 	}
 }
+
+// A create that meets a driver which an earlier reconcile made from an earlier spec must not be taken for done: the
+// status would say that the present spec runs.
+func TestDriverOfAnEarlierSpecIsNotTakenForThisOne(t *testing.T) {
+	s := newServer()
+	before, after := submission("a=b"), submission("a=c")
+	before.Driver.Labels[lifecycle.LabelSpecHash], after.Driver.Labels[lifecycle.LabelSpecHash] = "one", "two"
+	if got := s.writer().Submit(t.Context(), owner, before); got.Class != lifecycle.ClassDone {
+		t.Fatalf("result %+v, want Done", got)
+	}
+	if got := s.writer().Submit(t.Context(), owner, after); got.Class != lifecycle.ClassTransient {
+		t.Errorf("result %+v, want another look", got)
+	}
+	if got := s.writer().Submit(t.Context(), owner, before); got.Class != lifecycle.ClassDone {
+		t.Errorf("the very driver is not recognised: %+v", got)
+	}
+}
