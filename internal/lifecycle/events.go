@@ -36,7 +36,7 @@ const maxNote = 1024
 // Events is the difference between two stored records. The name is the application's.
 func Events(name string, from, to Record) []Event {
 	var all []Event
-	if a := to.Current(); a != nil && a.EndedAt.IsZero() && from.Current() == nil {
+	if to.Current() != nil && from.Current() == nil {
 		all = append(all, Event{Reason: "SparkApplicationSubmitted", Action: "Submit", Message: fmt.Sprintf("SparkApplication %s was submitted: driver pod %s was created", name, to.DriverName)})
 	}
 	if from.State != to.State || (to.State.Starting() && from.Cause.Reason != to.Cause.Reason) {

@@ -101,6 +101,14 @@ func (r Record) Current() *Attempt {
 	return nil
 }
 
+// lastDriven is the number of the last attempt that got a driver. What its successor would have replaced is still there.
+func (r Record) lastDriven() int32 {
+	if n := len(r.Attempts); n > 0 {
+		return r.Attempts[n-1].Number
+	}
+	return r.Attempt
+}
+
 func clone(r Record) Record {
 	r.Executors = maps.Clone(r.Executors)
 	r.Failures = slices.Clone(r.Failures)

@@ -19,6 +19,7 @@ package lifecycle
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // When a foreign ConfigMap or Service has the name, the sentence names that, not a pod.
@@ -95,5 +96,74 @@ func TestWebhookRefusalIsNotRBAC(t *testing.T) {
 		if got := Classify(Submit, e); got != ClassPolicy {
 			t.Errorf("%v: %s, want Policy", e, got)
 		}
+	}
+}
+
+// An attempt that was suspended, or timed out, before it got a driver never was: the next has its number.
+func TestAttemptWithoutADriverIsNoHistory(t *testing.T) {
+	stopped := Decide(with(isSuspended), again(Suspending), Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+	if stopped.State != Suspended || len(stopped.Attempts) != 1 {
+		t.Fatalf("%s: history tells of %d attempts, and there was one: %+v", stopped.State, len(stopped.Attempts), stopped.Attempts)
+	}
+	resumed := Decide(theApp(), stopped, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+	if resumed.State != Resuming || resumed.Attempt != 2 {
+		t.Errorf("%s attempt %d, want attempt 2, which never had a driver", resumed.State, resumed.Attempt)
+	}
+	timedOut := again(Failed)
+	timedOut.Cause = Cause{ReasonQueueTimeout, "waited too long"}
+	if got := heed(with(edited), timedOut, Env{Now: later}); len(got.Attempts) != 1 {
+		t.Errorf("an attempt that timed out in the queue became history: %+v", got.Attempts)
+	}
+}
+
+// What Kubeflow's operator created suspended has never run.
+func TestTakenOverSuspensionResumesAsTheFirstAttempt(t *testing.T) {
+	rec := Record{State: Suspended, Attempt: 1}
+	if got := Decide(theApp(), rec, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record; got.State != Resuming || got.Attempt != 1 {
+		t.Errorf("%s attempt %d, want the first", got.State, got.Attempt)
+	}
+}
+
+// The exit code and the log of somebody else's pod are not our driver's.
+func TestForeignPodTellsNothingAboutOurDriver(t *testing.T) {
+	for _, o := range []Ownership{Foreign, Former} {
+		d := driver(o, DriverFailed)
+		d.Exit, d.LogTail, d.StartedAt = Exit{Code: 3, Reason: "Error"}, "secret", later
+		rec := ran(Running)
+		rec.Attempts[0].StartedAt = time.Time{}
+		a := Decide(theApp(), rec, Observation{Driver: d}, Gate{}, Env{Now: later}).Record.Current()
+		if a.ExitCode != nil || a.LogTail != "" || !a.StartedAt.IsZero() {
+			t.Errorf("%s: the attempt's history is that of another pod: %+v", o, a)
+		}
+	}
+}
+
+// A driver that is recognised after its end was submitted, too.
+func TestEndedDriverTellsItsSubmission(t *testing.T) {
+	to := Settle(Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverSucceeded)}, Gate{}, Env{Now: later}), nil, Env{Now: later}).Record
+	if all := Events("pi", Record{}, to); len(all) != 1 || all[0].Reason != "SparkApplicationSubmitted" {
+		t.Errorf("told %+v: whoever waits for SparkApplicationSubmitted waits for ever", all)
+	}
+}
+
+// With restart policy Always the next attempt needs as much memory as the one that succeeded.
+func TestSuccessKeepsRaisedMemory(t *testing.T) {
+	rec := ran(Running)
+	rec.Retries = Retries{Used: map[FailureClass]int32{OutOfMemory: 2}, MemoryRaises: 2}
+	got := Decide(theApp(), rec, Observation{Driver: driver(Current, DriverSucceeded)}, Gate{}, Env{Now: later}).Record
+	if got.Retries.MemoryRaises != 2 || len(got.Retries.Used) != 0 {
+		t.Errorf("after a success: %+v", got.Retries)
+	}
+}
+
+// When the second attempt times out in the queue, what the first has left is still there.
+func TestRetentionOfAnAttemptThatNeverRan(t *testing.T) {
+	app, zero := theApp(), time.Duration(0)
+	app.Policies.Retention.OnFailure.Resources = &zero
+	rec := again(Failed)
+	rec.TerminatedAt = now
+	p := Decide(app, rec, Observation{Driver: absent}, Gate{}, Env{Now: later})
+	if len(p.Actions) != 1 || p.Actions[0] != (Action{Kind: DeleteResources, Attempt: 1}) {
+		t.Errorf("%+v, want the resources of attempt 1 deleted", p.Actions)
 	}
 }

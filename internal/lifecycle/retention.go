@@ -44,7 +44,7 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 		return p
 	}
 	if !r.Released.Resources && due(keep.Resources) {
-		p.Actions = append(p.Actions, Action{Kind: DeleteResources, Attempt: r.Attempt})
+		p.Actions = append(p.Actions, Action{Kind: DeleteResources, Attempt: r.lastDriven()})
 		r.Released.Resources = true
 	}
 	if !r.Released.DriverPod && due(keep.DriverPod) {

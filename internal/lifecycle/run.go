@@ -30,16 +30,21 @@ const (
 // decideRun follows a driver that was created.
 func decideRun(p Plan, obs Observation, env Env) Plan {
 	p.Record = withExecutors(p.Record, obs)
+	if p.Record.Current() == nil { // an operator before us has not told about it
+		p.Record.Attempts = remembered(p.Record.Attempts, Attempt{Number: p.Record.Attempt, SubmissionID: p.Record.SubmissionID})
+	}
 	d := obs.Driver
 	switch {
 	case d.Presence == Unknown:
 		p.Requeue = doubtRetry
 		return p
 	case !d.ours() || d.Is(Former) && d.SubmissionID != p.Record.SubmissionID:
-		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, d, env)
+		// What the pod there tells is not about our driver.
+		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, Driver{}, env)
 	case d.Phase == DriverSucceeded:
 		p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver ended with exit code 0"}, env)
-		p.Record.State, p.Record.Cause, p.Record.Retries, p.Requeue = Succeeding, Cause{}, Retries{}, doubtRetry
+		p.Record.State, p.Record.Cause, p.Requeue = Succeeding, Cause{}, doubtRetry
+		p.Record.Retries.Used = nil // and not the memory that it took
 		return p
 	case d.Phase == DriverFailed:
 		class, cause := failureOf(d)

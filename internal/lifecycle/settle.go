@@ -58,7 +58,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 		switch {
 		case r.Class == ClassTransient, r.Kind != Submit && r.Class != ClassDone:
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
-			o.Record = p.Before
+			o.Record = undone(p, r)
 		case r.Kind == Submit:
 			o = settleSubmit(o, p, r, env)
 		}
@@ -68,6 +68,15 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	}
 	o.Conditions = conditions(o.Record, p)
 	return o
+}
+
+// undone is the record as it was. Only New is not stored: tools take a state without a word for a driver that exists.
+func undone(p Plan, r Result) Record {
+	was := p.Before
+	if was.State == New && !p.App.Deleting {
+		was.State, was.Cause = Queued, Cause{ReasonNotSubmitted, "the API server is in trouble: " + r.Message}
+	}
+	return was
 }
 
 func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {

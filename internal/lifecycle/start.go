@@ -33,6 +33,8 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 	case p.App.Suspend:
 		p.Record.QueuedAt = time.Time{} // suspension is no waiting in a queue
 		return wait(p, Cause{ReasonSuspended, "spec.suspend is true: the driver is not created until it is false"}, heartbeat)
+	case d.Presence == Unknown && p.Record.State == New:
+		return wait(p, Cause{ReasonNotSubmitted, "the API server does not tell whether there is a driver pod"}, doubtRetry)
 	case d.Presence == Unknown:
 		p.Requeue = doubtRetry
 		return p
@@ -121,7 +123,8 @@ func adopted(r Record, d Driver) Record {
 	r.Submissions++
 	r.SubmissionID, r.SparkAppID, r.DriverName = d.SubmissionID, d.SparkAppID, d.Name
 	if d.SpecHash != "" && d.SpecHash != r.SpecHash {
-		r.SpecHash, r.Generation = d.SpecHash, 0 // the spec has changed since: it is compared anew
+		// The spec has changed since. This generation of it is not observed: what it means is to be read again.
+		r.SpecHash, r.Generation = d.SpecHash, max(0, r.Generation-1)
 	}
 	return created(r, d.CreatedAt)
 }

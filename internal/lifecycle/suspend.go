@@ -40,7 +40,7 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	}
 	switch {
 	case d.Presence == Unknown:
-	case d.Is(Current) && d.Phase == DriverSucceeded && p.Record.TerminatedAt.IsZero():
+	case d.Is(Current) && d.Phase == DriverSucceeded && p.Record.Current() != nil && p.Record.TerminatedAt.IsZero():
 		return decideRun(p, obs, env) // it was faster
 	case d.ours():
 		if !d.Deleting {
@@ -64,7 +64,7 @@ func decideSuspended(p Plan, obs Observation) Plan {
 		return p
 	}
 	c := Cause{ReasonResumed, "spec.suspend is false again: the application runs again"}
-	if p.Record.Current() == nil && len(p.Record.Attempts) > 0 {
+	if p.Record.Current() == nil && (len(p.Record.Attempts) > 0 || p.Record.NeverRan()) {
 		p.Record.State, p.Record.Cause = Resuming, c
 	} else {
 		p.Record = nextAttempt(p.Record, Resuming, c)
