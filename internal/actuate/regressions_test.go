@@ -21,6 +21,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -91,5 +92,29 @@ func TestDriverOfAnEarlierSpecIsNotTakenForThisOne(t *testing.T) {
 	}
 	if got := s.writer().Submit(t.Context(), owner, before); got.Class != lifecycle.ClassDone {
 		t.Errorf("the very driver is not recognised: %+v", got)
+	}
+}
+
+// Two operators believe to lead. One is refused and takes its resources back; the other has just made the driver, which
+// would wait for its ConfigMap for ever.
+func TestDriverOfASecondLeaderKeepsItsResources(t *testing.T) {
+	s := newServer()
+	s.refuse = refusing(apierrors.NewForbidden(podsResource, "pi-driver", errors.New("exceeded quota: team")))
+	w := s.writer()
+	look := w.Existing
+	w.Existing = func(ctx context.Context, obj client.Object) (client.Object, error) {
+		if _, isService := obj.(*corev1.Service); isService && s.refuse != nil {
+			s.refuse = nil
+			if err := s.Create(ctx, owned(submission("a=b").Driver, owner)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return look(ctx, obj)
+	}
+	if got := w.Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassDone {
+		t.Errorf("result %+v, want Done: there is a driver", got)
+	}
+	if diff := cmp.Diff(whole, s.inventory(t)); diff != "" {
+		t.Errorf("the driver lacks what it needs (-want +got):\n%s", diff)
 	}
 }
