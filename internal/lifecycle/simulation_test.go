@@ -43,15 +43,19 @@ func TestAdoptedDriverOfAnEarlierSpecIsReplaced(t *testing.T) {
 	}
 }
 
-// The driver ends well while it is being suspended, and the spec has changed meanwhile.
+// The driver ends well while it is being suspended, and the spec has changed meanwhile: its success is none of the new
+// spec, which runs after the suspension.
 func TestSpecChangedWhileSuspending(t *testing.T) {
-	rec := ran(Suspending)
-	_, rec = decided(with(isSuspended, edited), rec, driver(Current, DriverSucceeded))
-	if rec.State != Succeeding {
-		t.Fatalf("state %s, want Succeeding", rec.State)
+	app := with(isSuspended, edited)
+	p, rec := decided(app, ran(Suspending), driver(Current, DriverSucceeded))
+	if rec.State != Suspending || len(p.Actions) != 1 || p.Actions[0].Kind != DeleteDriver {
+		t.Fatalf("state %s, actions %v: want the driver deleted", rec.State, p.Actions)
 	}
-	if _, rec = decided(with(edited, resumed), rec, driver(Current, DriverSucceeded)); rec.State != Invalidating {
-		t.Errorf("state %s, want Invalidating: the result is that of the spec before", rec.State)
+	if _, rec = decided(app, rec, absent); rec.State != Suspended || rec.SpecHash != app.SpecHash {
+		t.Fatalf("state %s of spec %s, want Suspended of the new one", rec.State, rec.SpecHash)
+	}
+	if _, rec = decided(with(edited, resumed), rec, absent); rec.State != Resuming || rec.Attempt != 2 {
+		t.Errorf("state %s, attempt %d, want Resuming the next", rec.State, rec.Attempt)
 	}
 }
 
