@@ -67,6 +67,7 @@ func (c *Cluster) Status(r scheduler.Ref, value any, fields ...string) {
 	o := c.objects[r]
 	if o == nil {
 		c.tb.Fatalf("%s %s does not exist", r.Kind, r.Name)
+		return
 	}
 	if err := unstructured.SetNestedField(o.Object, value, append([]string{"status"}, fields...)...); err != nil {
 		c.tb.Fatal(err)
