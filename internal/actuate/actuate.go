@@ -40,6 +40,8 @@ type Writer struct {
 	Existing func(context.Context, client.Object) (client.Object, error)
 	// Drivers returns the live driver pods of an attempt, whatever their names. It is package observe's.
 	Drivers func(ctx context.Context, namespace, submissionID string) ([]client.Object, error)
+	// Resources returns what else was created for an attempt and still exists. It is package observe's.
+	Resources func(ctx context.Context, namespace, submissionID string) ([]client.Object, error)
 }
 
 // Owner is the application that an object is created for.
@@ -78,7 +80,7 @@ func done() lifecycle.Result {
 // createResource creates one resource. One that an earlier try of this application left behind is replaced, since the
 // spec may have changed; but only when it is certain that no driver uses it.
 func (w Writer) createResource(ctx context.Context, owner Owner, resource client.Object, driver *corev1.Pod) lifecycle.Result {
-	err := w.Client.Create(ctx, owned(resource, owner))
+	err := w.Client.Create(ctx, marked(resource, owner))
 	if !apierrors.IsAlreadyExists(err) {
 		return resultOf(lifecycle.Submit, err)
 	}
@@ -100,7 +102,7 @@ func (w Writer) createResource(ctx context.Context, owner Owner, resource client
 	if err := w.delete(ctx, left); err != nil {
 		return resultOf(lifecycle.Submit, err)
 	}
-	if err := w.Client.Create(ctx, owned(resource, owner)); err != nil {
+	if err := w.Client.Create(ctx, marked(resource, owner)); err != nil {
 		return transient(err.Error())
 	}
 	return done()
@@ -123,6 +125,9 @@ func (w Writer) recognise(ctx context.Context, owner Owner, driver *corev1.Pod) 
 	for _, pod := range pods {
 		switch lifecycle.OwnerOf(pod, owner.Reference.UID, owner.SubmissionID) {
 		case lifecycle.Current:
+			if pod.GetLabels()[lifecycle.LabelSpecHash] != driver.Labels[lifecycle.LabelSpecHash] {
+				return transient(fmt.Sprintf("pod %s was made from an earlier version of the spec", pod.GetName())), true
+			}
 			return done(), true
 		case lifecycle.Former:
 			return transient(fmt.Sprintf("pod %s of an earlier attempt is not gone yet", pod.GetName())), true
@@ -165,6 +170,28 @@ func (w Writer) DeleteDriver(ctx context.Context, namespace, name, uid string) l
 	return resultOf(lifecycle.DeleteDriver, w.delete(ctx, pod))
 }
 
+// DeleteResources deletes what was created for an attempt beside its driver pod. Objects of others that carry its mark
+// are left alone.
+func (w Writer) DeleteResources(ctx context.Context, namespace string, owner Owner) lifecycle.Result {
+	all, err := w.Resources(ctx, namespace, owner.SubmissionID)
+	for _, resource := range all {
+		if lifecycle.OwnerOf(resource, owner.Reference.UID, owner.SubmissionID) != lifecycle.Current || !resource.GetDeletionTimestamp().IsZero() {
+			continue
+		}
+		if err = w.delete(ctx, resource); err != nil {
+			break
+		}
+	}
+	return resultOf(lifecycle.DeleteResources, err)
+}
+
+// DeleteApplication deletes the application if it still is as it was read.
+func (w Writer) DeleteApplication(ctx context.Context, app client.Object) lifecycle.Result {
+	uid, version := app.GetUID(), app.GetResourceVersion()
+	precondition := client.Preconditions{UID: &uid, ResourceVersion: &version}
+	return resultOf(lifecycle.DeleteApplication, w.Client.Delete(ctx, app, precondition, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+}
+
 // PatchStatus stores the status of next if the object still is as before was read.
 func (w Writer) PatchStatus(ctx context.Context, before, next client.Object) error {
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
@@ -183,6 +210,12 @@ func (w Writer) delete(ctx context.Context, obj client.Object) error {
 func owned(obj client.Object, owner Owner) client.Object {
 	mine := obj.DeepCopyObject().(client.Object)
 	lifecycle.Own(mine, owner.Reference)
+	return mine
+}
+
+func marked(obj client.Object, owner Owner) client.Object {
+	mine := owned(obj, owner)
+	lifecycle.Mark(mine, owner.SubmissionID)
 	return mine
 }
 

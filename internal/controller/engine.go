@@ -26,7 +26,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -40,7 +39,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/prepare"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
-	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // Adapter connects one kind of application with the engine. Its methods are pure.
@@ -49,12 +47,14 @@ type Adapter[T client.Object] interface {
 	New() T
 	// Kind returns the API version and kind for owner references.
 	Kind() (apiVersion, kind string)
-	// Normalise returns the model and the fields whose value means nothing.
-	Normalise(T) (spark.Application, []*spark.ConfError)
+	// Normalise returns the model of the current attempt and the fields whose value means nothing.
+	Normalise(T, lifecycle.Record) (spark.Application, []*spark.ConfError)
+	// Wish returns what Decide needs to know of the object itself.
+	Wish(T, lifecycle.Record) lifecycle.Application
 	// Record reads back what Project stored.
 	Record(T) lifecycle.Record
-	// Project returns a copy of the object with the status for the outcome.
-	Project(o T, outcome lifecycle.Outcome, now time.Time) T
+	// Project returns a copy of the object with the status for the outcome; changed is false if it has that already.
+	Project(o T, outcome lifecycle.Outcome, now time.Time) (next T, changed bool)
 }
 
 // Engine reconciles the applications of one kind.
@@ -80,84 +80,95 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	if e.written.newer(obj) {
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
 	}
-	s := e.scope(obj)
-	if s.record.State.Final() && s.record.Generation == s.app.Generation {
-		e.written.forget(req.NamespacedName)
-		return ctrl.Result{}, nil
+	env := lifecycle.Env{Now: e.Clock.Now()}
+	record := e.Adapter.Record(obj)
+	wish := e.Adapter.Wish(obj, record)
+	if after, rests := lifecycle.Rests(wish, record, env); rests {
+		if strays, err := e.Reader.Strays(ctx, obj); err != nil || !strays {
+			e.written.forget(req.NamespacedName)
+			return ctrl.Result{RequeueAfter: after}, err
+		}
 	}
-	if wait := e.written.paused(obj, s.env.Now); wait > 0 && s.record.State == lifecycle.Queued {
+	if wait := e.written.paused(obj, env.Now); wait > 0 && record.State.Starting() {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	observed, err := e.Reader.Observe(ctx, s.target(), s.record)
+	s := e.scope(obj, record, wish, env)
+	observed, err := e.Reader.Observe(ctx, s.target(), s.Record)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	var p prepare.Prepared
-	if lifecycle.Gated(s.wish(), s.record, observed.Driver) {
+	if lifecycle.Gated(s.Wish, s.Record, observed.Driver, env) {
 		if p, err = e.prepare(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
-	plan := lifecycle.Decide(s.wish(), s.record, observed, p.Gate, s.env)
-	outcome := lifecycle.Settle(plan, e.act(ctx, s, plan, p.Submission), s.env)
-	return e.store(ctx, s, outcome)
+	plan := lifecycle.Decide(s.Wish, s.Record, observed, p.Gate, env)
+	if plan.Submits() {
+		// A stale cache may not know that the attempt's driver has come and gone already.
+		if fresh, err := e.Reader.Fresh(ctx, obj); err != nil || !fresh {
+			return ctrl.Result{RequeueAfter: time.Second}, err
+		}
+	}
+	results := e.act(ctx, s, plan, p.Submission)
+	if gone(results) {
+		e.written.forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	return e.store(ctx, s, lifecycle.Settle(plan, results, env))
+}
+
+// gone reports whether the application itself was deleted.
+func gone(results []lifecycle.Result) bool {
+	n := len(results)
+	return n > 0 && results[n-1].Kind == lifecycle.DeleteApplication && results[n-1].Class == lifecycle.ClassDone
 }
 
 // scope is what one reconcile is about.
 type scope[T client.Object] struct {
-	obj      T
-	app      spark.Application
-	problems []*spark.ConfError
-	record   lifecycle.Record
-	identity spark.Identity
-	env      lifecycle.Env
+	prepare.Scope
+	obj T
+	env lifecycle.Env
 }
 
-func (e *Engine[T]) scope(obj T) scope[T] {
-	s := scope[T]{obj: obj, record: e.Adapter.Record(obj), env: lifecycle.Env{Now: e.Clock.Now()}}
-	s.app, s.problems = e.Adapter.Normalise(obj)
-	s.identity = spark.NewIdentity(s.app.UID, max(1, s.record.Attempt), s.env.Now)
-	if s.record.SubmissionID != "" {
-		s.identity.SubmissionID = s.record.SubmissionID
-	}
-	return s
-}
-
-func (s scope[T]) wish() lifecycle.Application {
-	return lifecycle.Application{
-		Generation: s.app.Generation, Suspend: s.app.Suspend, SparkAppID: s.identity.AppID, SubmissionID: s.identity.SubmissionID,
-		Notes:    validation.Notes(s.app),
-		Deleting: !s.obj.GetDeletionTimestamp().IsZero(),
-	}
-}
-
-// driverName is the name that the driver has if there is one, else the one that it will get.
-func (s scope[T]) driverName() string {
-	if !s.record.NeverRan() && s.record.DriverName != "" {
-		return s.record.DriverName
-	}
-	return s.app.OperatorConf[spark.ConfDriverPodName]
+func (e *Engine[T]) scope(obj T, record lifecycle.Record, wish lifecycle.Application, env lifecycle.Env) scope[T] {
+	app, problems := e.Adapter.Normalise(obj, record)
+	return scope[T]{Scope: prepare.NewScope(app, problems, record, wish, env.Now), obj: obj, env: env}
 }
 
 func (s scope[T]) target() observe.Target {
 	return observe.Target{
-		Namespace: s.app.Namespace, App: s.app.Name, UID: s.app.UID,
-		DriverName: s.driverName(), SubmissionID: s.identity.SubmissionID,
+		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID,
+		DriverName: s.DriverName(), NextName: s.Wish.DriverName, SubmissionID: s.Identity.SubmissionID,
 	}
+}
+
+// submissionOf returns the mark of an attempt's objects.
+func (s scope[T]) submissionOf(attempt int32) string {
+	for _, a := range s.Record.Attempts {
+		if a.Number == attempt && a.SubmissionID != "" {
+			return a.SubmissionID
+		}
+	}
+	return spark.NewIdentity(s.App.UID, attempt, s.env.Now).SubmissionID
 }
 
 // act carries out a plan. The first action that is not done ends it.
 func (e *Engine[T]) act(ctx context.Context, s scope[T], plan lifecycle.Plan, submission spark.Submission) []lifecycle.Result {
 	results := make([]lifecycle.Result, 0, len(plan.Actions))
+	apiVersion, kind := e.Adapter.Kind()
+	owner := actuate.Owner{Reference: lifecycle.OwnerReference(s.obj, apiVersion, kind), SubmissionID: s.Identity.SubmissionID}
 	for _, action := range plan.Actions {
 		var r lifecycle.Result
 		switch action.Kind {
 		case lifecycle.Submit:
-			apiVersion, kind := e.Adapter.Kind()
-			owner := actuate.Owner{Reference: lifecycle.OwnerReference(s.obj, apiVersion, kind), SubmissionID: s.identity.SubmissionID}
 			r = e.Writer.Submit(ctx, owner, submission)
 		case lifecycle.DeleteDriver:
-			r = e.Writer.DeleteDriver(ctx, s.app.Namespace, s.driverName(), action.UID)
+			r = e.Writer.DeleteDriver(ctx, s.App.Namespace, plan.Driver.Name, action.UID)
+		case lifecycle.DeleteResources:
+			r = e.Writer.DeleteResources(ctx, s.App.Namespace, actuate.Owner{Reference: owner.Reference, SubmissionID: s.submissionOf(action.Attempt)})
+		case lifecycle.DeleteApplication:
+			r = e.Writer.DeleteApplication(ctx, s.obj)
 		}
 		results = append(results, r)
 		if r.Class != lifecycle.ClassDone {
@@ -173,12 +184,12 @@ func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) 
 	if o.Refused {
 		e.written.pause(s.obj, s.env.Now.Add(o.Requeue))
 	}
-	next := e.Adapter.Project(s.obj, o, s.env.Now)
-	if s.wish().Deleting || equality.Semantic.DeepEqual(client.Object(s.obj), client.Object(next)) {
+	next, changed := e.Adapter.Project(s.obj, o, s.env.Now)
+	if s.Wish.Deleting || !changed {
 		return result, o.Err
 	}
 	key := client.ObjectKeyFromObject(s.obj)
-	if wait := e.written.hold(key, s.record, o.Record, s.env.Now); wait > 0 {
+	if wait := e.written.hold(key, s.Record, o.Record, s.env.Now); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, o.Err
 	}
 	err := e.Writer.PatchStatus(ctx, s.obj, next)
@@ -190,7 +201,7 @@ func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) 
 		return ctrl.Result{}, fmt.Errorf("patch status of %s: %w", key, err)
 	}
 	e.written.add(next, s.env.Now)
-	e.tell(next, s.record, o.Record)
+	e.tell(next, s.Record, o.Record)
 	return result, o.Err
 }
 

@@ -19,13 +19,15 @@ package controller
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=get;list;watch
+// +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications/status,verbs=patch
 // +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications/finalizers,verbs=update
 
@@ -40,16 +42,24 @@ func (kubeflowApplication) Kind() (apiVersion, kind string) {
 	return v1beta2.GroupVersion.String(), "SparkApplication"
 }
 
-func (kubeflowApplication) Normalise(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
-	return kubeflow.Normalise(o)
+func (kubeflowApplication) Normalise(o *v1beta2.SparkApplication, rec lifecycle.Record) (spark.Application, []*spark.ConfError) {
+	return kubeflow.Attempt(o, rec)
+}
+
+func (kubeflowApplication) Wish(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Application {
+	return kubeflow.Wish(o, rec)
 }
 
 func (kubeflowApplication) Record(o *v1beta2.SparkApplication) lifecycle.Record {
 	return kubeflow.RecordOf(&o.Status)
 }
 
-func (kubeflowApplication) Project(o *v1beta2.SparkApplication, outcome lifecycle.Outcome, now time.Time) *v1beta2.SparkApplication {
+func (kubeflowApplication) Project(o *v1beta2.SparkApplication, outcome lifecycle.Outcome, now time.Time) (*v1beta2.SparkApplication, bool) {
+	status := kubeflow.Project(&o.Status, outcome, now)
+	if equality.Semantic.DeepEqual(&o.Status, &status) {
+		return o, false
+	}
 	next := o.DeepCopy()
-	next.Status = kubeflow.Project(&o.Status, outcome, now)
-	return next
+	next.Status = status
+	return next, true
 }

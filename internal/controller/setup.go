@@ -26,8 +26,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -48,14 +50,15 @@ import (
 )
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
-// +kubebuilder:rbac:groups="",resources=configmaps;services;persistentvolumeclaims,verbs=get;create;delete
-// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;delete
+// +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
+// +kubebuilder:rbac:groups="",resources=events,verbs=list
+// +kubebuilder:rbac:groups="",resources=configmaps;services;persistentvolumeclaims,verbs=get;list;create;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;create;delete
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 const (
 	fieldOwner      = "spark-operator"
-	leaderLease     = "spark-operator-controller-lock"
 	shutdownTimeout = 10 * time.Second
 )
 
@@ -73,19 +76,29 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration) (ctrl.Manager,
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
 	options := ctrl.Options{
-		Scheme:                        Scheme(),
-		Metrics:                       metricsserver.Options{BindAddress: c.Metrics.BindAddress},
-		HealthProbeBindAddress:        c.Health.BindAddress,
-		LeaderElection:                c.LeaderElection.Enabled,
-		LeaderElectionID:              leaderLease,
-		LeaderElectionNamespace:       c.LeaderElection.Namespace,
-		LeaderElectionReleaseOnCancel: true,
-		GracefulShutdownTimeout:       ptr.To(shutdownTimeout),
-		Cache:                         cacheOptions(c),
+		Scheme:                  Scheme(),
+		Metrics:                 metricsserver.Options{BindAddress: c.Metrics.BindAddress},
+		HealthProbeBindAddress:  c.Health.BindAddress,
+		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
+		Cache:                   cacheOptions(c),
+	}
+	var leader *election
+	if c.LeaderElection.Enabled {
+		var err error
+		if leader, err = newElection(cfg, c.LeaderElection); err != nil {
+			return nil, err
+		}
+		leader.configure(&options, c.LeaderElection)
 	}
 	mgr, err := ctrl.NewManager(cfg, options)
 	if err != nil {
 		return nil, fmt.Errorf("create manager: %w", err)
+	}
+	if leader != nil {
+		leader.lock.LockConfig.EventRecorder = leaderEvents{mgr.GetEventRecorder(fieldOwner)}
+		if err := mgr.Add(leader); err != nil {
+			return nil, fmt.Errorf("add watch of the lease: %w", err)
+		}
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("add health check: %w", err)
@@ -118,26 +131,53 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, observe.IndexApp, observe.AppOf); err != nil {
 		return fmt.Errorf("index pods: %w", err)
 	}
-	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader()}
-	engine := &Engine[*v1beta2.SparkApplication]{
-		Adapter:  kubeflowApplication{},
-		Cache:    mgr.GetClient(),
-		Reader:   reader,
-		Writer:   actuate.Writer{Client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), Existing: reader.Existing, Drivers: reader.Drivers},
-		Registry: registry,
-		Recorder: mgr.GetEventRecorder(fieldOwner),
-		Clock:    clock.RealClock{},
+	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return fmt.Errorf("create client for logs: %w", err)
 	}
-	err := ctrl.NewControllerManagedBy(mgr).
+	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Logs: logsOf(clientset)}
+	engine := NewKubeflowEngine(reader, client.WithFieldOwner(mgr.GetClient(), fieldOwner), registry, mgr.GetEventRecorder(fieldOwner), clock.RealClock{})
+	err = ctrl.NewControllerManagedBy(mgr).
 		Named("sparkapplication").
 		For(&v1beta2.SparkApplication{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(appOfPod)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: c.Workers}).
+		// A standby watches too, so that it need not list anything when its turn comes.
+		WithOptions(controller.Options{MaxConcurrentReconciles: c.Workers, EnableWarmup: ptr.To(true)}).
 		Complete(engine)
 	if err != nil {
 		return fmt.Errorf("set up SparkApplication controller: %w", err)
 	}
 	return nil
+}
+
+// NewKubeflowEngine returns the reconciler of sparkoperator.k8s.io SparkApplications.
+func NewKubeflowEngine(reader observe.Reader, writer client.Client, registry *scheduler.Registry, recorder events.EventRecorder, now clock.PassiveClock) *Engine[*v1beta2.SparkApplication] {
+	return &Engine[*v1beta2.SparkApplication]{
+		Adapter: kubeflowApplication{},
+		Cache:   reader.Cache,
+		Reader:  reader,
+		Writer: actuate.Writer{
+			Client: writer, Existing: reader.Existing, Drivers: reader.Drivers, Resources: reader.Resources,
+		},
+		Registry: registry,
+		Recorder: recorder,
+		Clock:    now,
+	}
+}
+
+// logsOf returns the reader of logs.
+func logsOf(c kubernetes.Interface) func(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
+	return func(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
+		const lines, patience = 100, 2 * time.Second
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		options := &corev1.PodLogOptions{Container: container, TailLines: ptr.To(int64(lines)), LimitBytes: &limit}
+		text, err := c.CoreV1().Pods(namespace).GetLogs(pod, options).DoRaw(ctx)
+		if err != nil {
+			return "", fmt.Errorf("read log of %s/%s: %w", namespace, pod, err)
+		}
+		return string(text), nil
+	}
 }
 
 // appOfPod maps a pod to its application. Executors are the driver's, not ours, but carry the label too.

@@ -70,10 +70,12 @@ func (w *written) newer(o client.Object) bool {
 
 // hold returns how long the write from one record to another has to wait; 0 if it may be done now.
 func (w *written) hold(key types.NamespacedName, from, to lifecycle.Record, now time.Time) time.Duration {
-	if maps.Equal(from.Executors, to.Executors) {
+	if maps.Equal(from.Executors, to.Executors) && from.Counts == to.Counts {
 		return 0
 	}
-	from.Executors, to.Executors = nil, nil
+	for _, r := range []*lifecycle.Record{&from, &to} {
+		r.Executors, r.Failures, r.Counts = nil, nil, lifecycle.ExecutorCounts{}
+	}
 	if !reflect.DeepEqual(from, to) {
 		return 0
 	}

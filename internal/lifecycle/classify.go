@@ -38,6 +38,8 @@ const (
 	ClassTerminating Class = "Terminating"
 	// ClassOperatorForbidden : the operator may not make the call; an admin can change that.
 	ClassOperatorForbidden Class = "OperatorForbidden"
+	// ClassPolicy : an admission plugin, policy or webhook denies the object; what it misses may come.
+	ClassPolicy Class = "Policy"
 	// ClassRefused : the object is not acceptable, now or later.
 	ClassRefused Class = "Refused"
 	// ClassTransient : the same call may well succeed in a moment.
@@ -50,7 +52,9 @@ func Classify(kind ActionKind, err error) Class {
 	switch {
 	case err == nil:
 		return ClassDone
-	case kind == DeleteDriver && (apierrors.IsNotFound(err) || apierrors.IsConflict(err)):
+	case kind == DeleteApplication && apierrors.IsConflict(err):
+		return ClassTransient
+	case kind != Submit && (apierrors.IsNotFound(err) || apierrors.IsConflict(err)):
 		return ClassDone
 	case apierrors.IsAlreadyExists(err):
 		return ClassNameTaken
@@ -69,7 +73,7 @@ func Classify(kind ActionKind, err error) Class {
 var authorizer = regexp.MustCompile(` is forbidden: (User "[^"]*" cannot [a-z]+ resource "|cannot set blockOwnerDeletion )`)
 
 // classifyForbidden tells the three kinds of 403 apart by the texts of the API server's quota plugin and of its RBAC
-// authorizer, which carry no machine-readable cause. Everything else is an admission plugin's or a policy's refusal.
+// authorizer, which carry no machine-readable cause. Everything else is an admission plugin's or a policy's denial.
 func classifyForbidden(text string) Class {
 	switch {
 	case strings.Contains(text, "exceeded quota"), strings.Contains(text, "failed quota"):
@@ -77,5 +81,5 @@ func classifyForbidden(text string) Class {
 	case authorizer.MatchString(text):
 		return ClassOperatorForbidden
 	}
-	return ClassRefused
+	return ClassPolicy
 }

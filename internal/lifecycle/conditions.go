@@ -21,14 +21,22 @@ import "fmt"
 // ConditionType names one aspect of an application.
 type ConditionType string
 
-// The conditions that every application shows, in the order in which they come true.
+// The conditions that every application shows.
 const (
 	// ConditionAdmitted : validation and the batch scheduler let the driver be created.
 	ConditionAdmitted ConditionType = "Admitted"
-	// ConditionSubmitted : the driver pod and all that it needs were created.
+	// ConditionSubmitted : the current attempt's driver pod and all that it needs were created.
 	ConditionSubmitted ConditionType = "Submitted"
 	// ConditionDriverReady : the driver's container runs.
 	ConditionDriverReady ConditionType = "DriverReady"
+	// ConditionExecutorsReady : as many executors run as the application starts with.
+	ConditionExecutorsReady ConditionType = "ExecutorsReady"
+	// ConditionSuspended : spec.suspend holds the application back or has stopped it.
+	ConditionSuspended ConditionType = "Suspended"
+	// ConditionReconciling : the application is on its way to a running driver or to its end (kstatus).
+	ConditionReconciling ConditionType = "Reconciling"
+	// ConditionStalled : the application has failed, or waits for something that a person has to change (kstatus).
+	ConditionStalled ConditionType = "Stalled"
 	// ConditionSucceeded : the outcome.
 	ConditionSucceeded ConditionType = "Succeeded"
 )
@@ -51,18 +59,31 @@ type Condition struct {
 	Message string
 }
 
-// WaitingPrefix begins the outcome's sentence of an application that is queued.
+// WaitingPrefix begins the outcome's sentence of an application that waits.
 const WaitingPrefix = "waiting: "
 
+// maxCondition bounds a condition's message, in bytes.
+const maxCondition = 512
+
 func conditions(r Record, p Plan) []Condition {
-	return []Condition{admitted(r, p), submission(r), driverReady(r, p), succeeded(r)}
+	all := []Condition{
+		admitted(r, p), submission(r), driverReady(r, p), executorsReady(r, p),
+		suspended(r, p), reconciling(r), stalled(r, p), succeeded(r),
+	}
+	for i := range all {
+		all[i].Message = head(all[i].Message, maxCondition)
+	}
+	return all
 }
+
+// hasDriver reports whether the current attempt got its driver, which may have ended since.
+func hasDriver(r Record) bool { return r.Current() != nil && !r.State.Starting() }
 
 func admitted(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionAdmitted}
 	switch {
-	case r.Started() && !r.NeverRan():
-		c.Status, c.Reason, c.Message = True, "Admitted", "the application was let start"
+	case hasDriver(r):
+		c.Status, c.Reason, c.Message = True, ReasonAdmitted, "the application was let start"
 	case p.Gate.Verdict == Admitted:
 		c.Status, c.Reason, c.Message = True, p.Gate.Cause.Reason, p.Gate.Cause.Message
 	case p.Gate.Verdict != "":
@@ -81,7 +102,7 @@ func admitted(r Record, p Plan) Condition {
 func submission(r Record) Condition {
 	c := Condition{Type: ConditionSubmitted, Status: False, Reason: ReasonNotSubmitted, Message: "the driver pod is not created yet"}
 	switch {
-	case r.Started() && !r.NeverRan():
+	case hasDriver(r):
 		c.Status, c.Reason, c.Message = True, ReasonDriverCreated, fmt.Sprintf("driver pod %s was created", r.DriverName)
 	case r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
@@ -90,36 +111,102 @@ func submission(r Record) Condition {
 }
 
 func driverReady(r Record, p Plan) Condition {
-	c := Condition{Type: ConditionDriverReady, Status: False}
-	switch r.State {
-	case Submitted:
+	c := Condition{Type: ConditionDriverReady, Status: False, Reason: ReasonNotSubmitted, Message: "there is no driver pod"}
+	switch {
+	case !hasDriver(r):
+	case r.State == Submitted:
 		c.Reason, c.Message = ReasonDriverPending, "the driver pod does not run yet"
 		if w := p.Driver.Waiting; w.Reason != "" {
 			c.Reason, c.Message = w.Reason, w.Message
 		}
-	case Running:
+	case r.State == Running && p.Driver.Deleting:
+		c.Status, c.Reason, c.Message = True, ReasonDriverStopping, "the driver pod is being deleted"
+	case r.State == Running:
 		c.Status, c.Reason, c.Message = True, ReasonDriverRunning, "the driver's container runs"
-	case Succeeding, Succeeded:
+	case r.State == Succeeding || r.State == Succeeded:
 		c.Reason, c.Message = ReasonDriverSucceeded, "the driver ended with exit code 0"
-	case Failing, Failed, SubmissionFailed, New, Queued:
-		c.Reason, c.Message = ReasonNotSubmitted, "there is no driver pod"
-		if r.Started() && !r.NeverRan() {
-			c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
-		}
+	case r.Cause.Reason != "":
+		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
+	}
+	return c
+}
+
+func executorsReady(r Record, p Plan) Condition {
+	c := Condition{Type: ConditionExecutorsReady, Status: False, Reason: ReasonNoExecutors, Message: "there are no executors"}
+	switch wanted, running := p.App.Executors, r.Counts.Running; {
+	case r.State != Running:
+	case wanted == 0 && running == 0:
+		c.Status, c.Message = True, "the application starts without executors"
+	case running >= wanted:
+		c.Status, c.Reason, c.Message = True, ReasonExecutorsRunning, "as many executors run as the application starts with"
+	case r.Counts.Total >= wanted && r.Counts.Pending == 0:
+		// Dynamic allocation or failures took executors away: the driver asks for others when it needs them.
+		c.Reason, c.Message = ReasonExecutorsPending, "fewer executors run than the application started with"
+	default:
+		c.Reason, c.Message = ReasonExecutorsPending, fmt.Sprintf("not all of the %d executors run that the application starts with", wanted)
+	}
+	return c
+}
+
+func suspended(r Record, p Plan) Condition {
+	c := Condition{Type: ConditionSuspended, Status: False, Reason: ReasonAdmitted, Message: "spec.suspend is not true"}
+	switch {
+	case r.State == Suspended || p.App.Suspend && r.State == Queued:
+		c.Status, c.Reason, c.Message = True, ReasonSuspended, "spec.suspend is true"
+	case r.State == Suspending:
+		c.Reason, c.Message = ReasonSuspended, "the driver is being stopped"
+	case r.State.Final():
+		c.Reason, c.Message = ReasonFinished, "the application is over"
+	}
+	return c
+}
+
+func reconciling(r Record) Condition {
+	c := Condition{Type: ConditionReconciling, Status: True, Reason: ReasonInProgress, Message: "the application is on its way"}
+	switch {
+	case r.State.Final():
+		c.Status, c.Reason, c.Message = False, ReasonFinished, "the application is over"
+	case r.State == Running:
+		c.Status, c.Reason, c.Message = False, ReasonDriverRunning, "the driver's container runs"
+	case r.State == Suspended || r.Cause.Reason == ReasonSuspended && r.State == Queued:
+		c.Status, c.Reason, c.Message = False, ReasonSuspended, "spec.suspend is true"
+	case r.Cause.Reason != "":
+		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
+	}
+	return c
+}
+
+// unhelped are the reasons of waits that seldom end unless a person does something.
+var unhelped = map[Reason]bool{
+	ReasonNameConflict: true, ReasonOperatorForbidden: true, ReasonAdmissionRefused: true, ReasonNamespaceTerminating: true,
+	ReasonImagePull: true, ReasonConfigMissing: true, ReasonVolume: true, ReasonContainerStart: true,
+}
+
+func stalled(r Record, p Plan) Condition {
+	c := Condition{Type: ConditionStalled, Status: False, Reason: ReasonInProgress, Message: "nothing needs a person's help"}
+	w := p.Driver.Waiting
+	switch {
+	case r.State == Failed:
+		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
+	case r.State == Submitted && unhelped[w.Reason]:
+		c.Status, c.Reason, c.Message = True, w.Reason, w.Message
+	case r.State.Starting() && unhelped[r.Cause.Reason]:
+		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
 	}
 	return c
 }
 
 func succeeded(r Record) Condition {
 	c := Condition{Type: ConditionSucceeded, Status: Undetermined, Reason: ReasonInProgress, Message: "the application has not ended"}
-	switch r.State {
-	case Succeeding, Succeeded:
+	switch {
+	case r.State == Succeeding || r.State == Succeeded:
 		c.Status, c.Reason, c.Message = True, ReasonDriverSucceeded, "the driver ended with exit code 0"
-	case Failing, Failed, SubmissionFailed:
+	case r.State == Failing || r.State == Failed || r.State == SubmissionFailed:
 		c.Status, c.Reason, c.Message = False, r.Cause.Reason, r.Cause.Message
-	case Queued:
+	case r.State.Starting() && r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, WaitingPrefix+r.Cause.Message
-	case New, Submitted, Running:
+	case r.Cause.Reason != "":
+		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
 	}
 	return c
 }

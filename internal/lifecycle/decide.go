@@ -17,18 +17,29 @@ limitations under the License.
 package lifecycle
 
 import (
-	"maps"
+	"slices"
 	"time"
 )
 
 // Application is what Decide needs to know of the user's wish.
 type Application struct {
+	// UID seeds the jitter of waits.
+	UID        string
 	Generation int64
-	Suspend    bool
+	// SpecHash identifies what of the spec an attempt is made from.
+	SpecHash string
+	Suspend  bool
 	// SparkAppID is Spark's own id of the current attempt: it is known before there is a driver.
 	SparkAppID string
 	// SubmissionID marks the pods of the current attempt.
 	SubmissionID string
+	// DriverName is what the next driver pod is called.
+	DriverName string
+	// Executors is how many executors the application starts with.
+	Executors int32
+	Policies  Policies
+	// RaisesMemory says that an attempt which ran out of memory is followed by one with more.
+	RaisesMemory bool
 	// Notes are sentences about what is accepted and not heeded, for the condition Admitted.
 	Notes string
 	// Deleting is set when the application object has a deletion timestamp.
@@ -40,11 +51,13 @@ type Env struct {
 	Now time.Time
 }
 
-// Action is one write. The set is closed: Submit and DeleteDriver.
+// Action is one write. The set is closed.
 type Action struct {
 	Kind ActionKind
 	// UID of the driver pod that DeleteDriver means: another pod of the same name is left alone.
 	UID string
+	// Attempt whose objects DeleteResources means.
+	Attempt int32
 }
 
 // ActionKind names an action.
@@ -55,11 +68,17 @@ const (
 	Submit ActionKind = "Submit"
 	// DeleteDriver deletes the driver pod of the given UID.
 	DeleteDriver ActionKind = "DeleteDriver"
+	// DeleteResources deletes what was created for an attempt beside its driver pod.
+	DeleteResources ActionKind = "DeleteResources"
+	// DeleteApplication deletes the application itself, if it still is as it was read.
+	DeleteApplication ActionKind = "DeleteApplication"
 )
 
 // Plan is a decision: what to record, what to do, and when to look again if nothing changes before.
 type Plan struct {
-	App     Application
+	App Application
+	// Before is the record that the decision was made from, which stays true if nothing can be done.
+	Before  Record
 	Record  Record
 	Driver  Driver
 	Gate    Gate
@@ -67,10 +86,15 @@ type Plan struct {
 	Requeue time.Duration
 }
 
+// Submits reports whether the plan creates a driver.
+func (p Plan) Submits() bool {
+	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == Submit })
+}
+
 const (
 	// conflictRetry is how often a name that is taken is looked at again: foreign pods are not watched.
 	conflictRetry = 10 * time.Second
-	// doubtRetry follows an observation that could not be completed.
+	// doubtRetry follows an observation that could not be completed, and a step that is followed by another.
 	doubtRetry = 2 * time.Second
 	// heartbeat looks again at what a watch should have told; it bounds the harm of a lost event.
 	heartbeat = 5 * time.Minute
@@ -79,49 +103,90 @@ const (
 // Decide says what to do about an application. It is total: every record and observation has an answer, and every
 // state that is not final has a timer.
 func Decide(app Application, rec Record, obs Observation, gate Gate, env Env) Plan {
-	p := Plan{App: app, Record: clone(rec), Driver: obs.Driver, Gate: gate, Requeue: heartbeat}
-	if p.Record.Attempt == 0 {
-		p.Record.Attempt = 1
-	}
+	p := Plan{App: app, Before: rec, Record: heed(app, rec, env), Driver: obs.Driver, Gate: gate, Requeue: heartbeat}
 	if app.Deleting {
+		p.Record = clone(rec)
 		return decideDeletion(p, obs)
 	}
-	if reopens(app, rec) {
-		p.Record = Record{Attempt: 1, DriverName: rec.DriverName}
+	if p.Record.State != rec.State && p.Record.State != New {
+		p.Requeue = doubtRetry // stored before anything is done about it
+		return p
 	}
-	p.Record.Generation = app.Generation
-	switch p.Record.State {
-	case New, Queued:
+	switch s := p.Record.State; s {
+	case New, Queued, Rerunning, Resuming, SubmissionFailed:
 		return decideStart(p, obs, env)
 	case Submitted, Running:
 		return decideRun(p, obs, env)
 	case Succeeding:
-		p.Record.State = Succeeded
-		p.Record.Executors = concluded(p.Record.Executors, obs.Executors, ExecutorSucceeded)
-		p.Requeue = 0
+		return decideSucceeding(p, obs, env)
 	case Failing:
-		p.Record.State = Failed
-		p.Record.Executors = concluded(p.Record.Executors, obs.Executors, ExecutorFailed)
-		p.Requeue = 0
-	case Succeeded, Failed, SubmissionFailed:
-		p.Requeue = 0
+		return decideFailing(p, obs, env)
+	case Invalidating:
+		// an operator before us counts on until the next attempt
+		p.Record.Submissions, p.Record.Executions, p.Record.Retries = 0, 0, Retries{}
+		return rerun(p, Cause{ReasonSpecChanged, "the spec has changed: the application runs again from the new one"})
+	case Suspending:
+		return decideSuspending(p, obs, env)
+	case Suspended:
+		return decideSuspended(p, obs)
+	case Succeeded, Failed:
+		return decideFinal(p, obs, env)
 	}
 	return p
 }
 
 // Gated reports whether Decide will look at the gate: only then need it be computed.
-func Gated(app Application, rec Record, driver Driver) bool {
-	if app.Deleting || app.Suspend {
+func Gated(app Application, rec Record, driver Driver, env Env) bool {
+	r := heed(app, rec, env)
+	if app.Deleting || app.Suspend || driver.ours() || driver.Presence == Unknown {
 		return false
 	}
-	waiting := !rec.Started() || reopens(app, rec)
-	return waiting && !driver.Is(Current)
+	if r.State != rec.State && r.State != New || !r.State.Starting() {
+		return false
+	}
+	if late, _ := overdue([]stage{queueStage(app, r)}, env.Now, heartbeat); late != nil {
+		return false
+	}
+	if r.State == SubmissionFailed {
+		at, ok := RetryAt(app, r)
+		return ok && !env.Now.Before(at)
+	}
+	return true
 }
 
-// reopens reports whether a changed spec makes a finished application start over. An application that has run keeps
-// its outcome, and so does one whose spec was not recorded with it: nothing says that it changed.
-func reopens(app Application, rec Record) bool {
-	return rec.State.Final() && rec.NeverRan() && rec.Generation != 0 && rec.Generation != app.Generation
+// heed lays what the user has changed over the record. A state that it changes is stored before anything is done.
+func heed(app Application, rec Record, env Env) Record {
+	r := clone(rec)
+	r.Attempt = max(r.Attempt, 1)
+	if r.SpecHash != "" && r.SpecHash != app.SpecHash {
+		r = respecified(r, env)
+	}
+	if app.Suspend && stoppable(r) {
+		r.State, r.Cause = Suspending, Cause{ReasonSuspended, "spec.suspend is true: the driver is stopped"}
+	}
+	r.Generation, r.SpecHash = app.Generation, app.SpecHash
+	return r
+}
+
+// respecified begins anew with another spec: the budgets are full, and a driver that was made from the old one has to
+// go. An attempt that has none yet is made from the new spec as it is.
+func respecified(r Record, env Env) Record {
+	changed := Cause{ReasonSpecChanged, "the spec has changed: the application runs again from the new one"}
+	if r.NeverRan() && (r.State.Final() || r.State == SubmissionFailed) {
+		return Record{Attempt: 1}
+	}
+	r.Submissions, r.Executions, r.Retries = 0, 0, Retries{}
+	switch r.State {
+	case New, Queued, Rerunning, Resuming, Invalidating, Suspended:
+	case SubmissionFailed: // what was refused is not what is submitted now
+		r.State, r.Cause, r.TerminatedAt = Rerunning, changed, time.Time{}
+	case Suspending: // closed, so that a success of the old spec is none of the new
+		r = closed(r, "", changed, env)
+	case Submitted, Running, Succeeding, Failing, Succeeded, Failed:
+		r = closed(r, "", changed, env)
+		r.State, r.Cause, r.Released = Invalidating, changed, Released{}
+	}
+	return r
 }
 
 // decideDeletion stops the driver of an application that is being deleted while somebody's finalizer still holds it.
@@ -131,7 +196,7 @@ func decideDeletion(p Plan, obs Observation) Plan {
 	switch {
 	case d.Presence == Unknown:
 		p.Requeue = doubtRetry
-	case d.Presence == Absent, d.Ownership == Foreign:
+	case !d.ours():
 		p.Requeue = 0
 	case !d.Deleting:
 		p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
@@ -139,79 +204,19 @@ func decideDeletion(p Plan, obs Observation) Plan {
 	return p
 }
 
-// decideStart brings an application without a driver to one.
-func decideStart(p Plan, obs Observation, env Env) Plan {
-	app, gate := p.App, p.Gate
-	switch {
-	case obs.Driver.Is(Current):
-		// Created by a reconcile that did not live to record it.
-		p.Record = submitted(p.Record, app, obs.Driver.CreatedAt)
-		return decideRun(p, obs, env)
-	case app.Suspend:
-		return wait(p, Cause{ReasonSuspended, "spec.suspend is true: the driver is not created until it is false"}, heartbeat)
-	case gate.Verdict == Rejected:
-		p.Record.State, p.Record.Cause, p.Requeue = Failed, gate.Cause, 0
-		return p
-	case gate.Verdict != Admitted:
-		return wait(p, gate.Cause, max(gate.RetryAfter, time.Second))
-	case obs.Driver.Is(Foreign):
-		return wait(p, nameConflict(obs.Driver.Name), conflictRetry)
-	case obs.Driver.Is(Former):
-		return wait(p, Cause{ReasonFormerDriver, "driver pod " + obs.Driver.Name + " of an earlier attempt is not gone yet"}, doubtRetry)
-	case obs.Driver.Presence == Unknown:
-		p.Requeue = doubtRetry
-		return p
+// rerun begins the next attempt. It only records it: attempt N+1 is stored before it acts.
+func rerun(p Plan, c Cause) Plan {
+	p.Record = nextAttempt(p.Record, Rerunning, c)
+	p.Requeue = doubtRetry
+	return p
+}
+
+// nextAttempt forgets what is the current attempt's own.
+func nextAttempt(r Record, s State, c Cause) Record {
+	next := Record{
+		State: s, Cause: c, Generation: r.Generation, SpecHash: r.SpecHash, Attempt: r.Attempt + 1,
+		Submissions: r.Submissions, Executions: r.Executions, SubmittedAt: r.SubmittedAt,
+		DriverName: r.DriverName, Retries: r.Retries, Attempts: r.Attempts,
 	}
-	p.Actions = []Action{{Kind: Submit}}
-	return p
-}
-
-// decideRun follows a driver that was created.
-func decideRun(p Plan, obs Observation, env Env) Plan {
-	p.Record.Executors = merged(p.Record.Executors, obs.Executors)
-	d := obs.Driver
-	switch {
-	case d.Presence == Unknown:
-		p.Requeue = doubtRetry
-	case !d.Is(Current):
-		p.Record = ended(p.Record, Failing, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, env)
-	case d.Phase == DriverSucceeded:
-		p.Record = ended(p.Record, Succeeding, Cause{}, env)
-	case d.Phase == DriverFailed:
-		p.Record = ended(p.Record, Failing, Cause{ReasonDriverFailed, d.Exit.String()}, env)
-	case d.Phase == DriverRunning:
-		p.Record.State = Running
-	default:
-		p.Record.State = Submitted
-	}
-	return p
-}
-
-func wait(p Plan, c Cause, requeue time.Duration) Plan {
-	p.Record.State, p.Record.Cause, p.Requeue = Queued, c, requeue
-	return p
-}
-
-func ended(r Record, s State, c Cause, env Env) Record {
-	r.State, r.Cause = s, c
-	r.TerminatedAt = env.Now
-	return r
-}
-
-func submitted(r Record, app Application, at time.Time) Record {
-	r.State, r.Cause = Submitted, Cause{}
-	r.SubmittedAt, r.SparkAppID, r.SubmissionID = at, app.SparkAppID, app.SubmissionID
-	// Both counters are the attempt's number: counting from it, not upwards, makes a repeated reconcile harmless.
-	r.Submissions, r.Executions = max(r.Submissions, r.Attempt), max(r.Executions, r.Attempt)
-	return r
-}
-
-func nameConflict(name string) Cause {
-	return Cause{ReasonNameConflict, "pod " + name + " exists already and does not belong to this application; " +
-		"delete or rename that pod, or set spec.driver.podName"}
-}
-
-func clone(r Record) Record {
-	r.Executors = maps.Clone(r.Executors)
-	return r
+	return next
 }

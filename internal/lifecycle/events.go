@@ -18,7 +18,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"strings"
 )
 
 // Event is something that happened to an application, told once, after it has been stored.
@@ -37,36 +36,47 @@ const maxNote = 1024
 // Events is the difference between two stored records. The name is the application's.
 func Events(name string, from, to Record) []Event {
 	var all []Event
-	if to.Executions > from.Executions {
+	if to.Current() != nil && from.Current() == nil {
 		all = append(all, Event{Reason: "SparkApplicationSubmitted", Action: "Submit", Message: fmt.Sprintf("SparkApplication %s was submitted: driver pod %s was created", name, to.DriverName)})
 	}
-	if from.State != to.State || (to.State == Queued && from.Cause.Reason != to.Cause.Reason) {
+	if from.State != to.State || (to.State.Starting() && from.Cause.Reason != to.Cause.Reason) {
 		if e, ok := entered(name, to); ok {
 			all = append(all, e)
 		}
 	}
 	for i := range all {
-		if len(all[i].Message) > maxNote {
-			all[i].Message = strings.ToValidUTF8(all[i].Message[:maxNote-3], "") + "..."
-		}
+		all[i].Message = head(all[i].Message, maxNote)
 	}
 	return all
 }
 
 // entered is the event of a state, if it has one.
 func entered(name string, to Record) (Event, bool) {
+	app := "SparkApplication " + name
 	switch to.State {
 	case Queued:
 		return Event{Warning: to.Cause.Reason != ReasonSuspended, Reason: "SparkApplicationWaiting", Action: "Submit", Message: to.Cause.Message}, true
 	case Running:
 		return Event{Reason: "SparkDriverRunning", Action: "Observe", Message: fmt.Sprintf("Driver %s is running", to.DriverName)}, true
+	case Failing:
+		return Event{Warning: true, Reason: "SparkDriverFailed", Action: "Observe", Message: fmt.Sprintf("Driver %s failed: %s", to.DriverName, to.Cause.Message)}, true
+	case Rerunning:
+		return Event{Warning: true, Reason: "SparkApplicationPendingRerun", Action: "Rerun", Message: app + " is pending rerun: " + to.Cause.Message}, true
+	case Invalidating:
+		return Event{Reason: "SparkApplicationInvalidating", Action: "Rerun", Message: app + " is stopped: " + to.Cause.Message}, true
+	case Suspending:
+		return Event{Reason: "SparkApplicationSuspending", Action: "Suspend", Message: app + " is suspending"}, true
+	case Suspended:
+		return Event{Reason: "SparkApplicationSuspended", Action: "Suspend", Message: app + " is suspended"}, true
+	case Resuming:
+		return Event{Reason: "SparkApplicationResuming", Action: "Resume", Message: app + " is resuming"}, true
 	case Succeeded:
-		return Event{Reason: "SparkApplicationCompleted", Action: "Complete", Message: fmt.Sprintf("SparkApplication %s completed", name)}, true
+		return Event{Reason: "SparkApplicationCompleted", Action: "Complete", Message: app + " completed"}, true
 	case Failed:
-		return Event{Warning: true, Reason: "SparkApplicationFailed", Action: "Complete", Message: fmt.Sprintf("SparkApplication %s failed: %s", name, to.Cause.Message)}, true
+		return Event{Warning: true, Reason: "SparkApplicationFailed", Action: "Complete", Message: app + " failed: " + to.Cause.Message}, true
 	case SubmissionFailed:
-		return Event{Warning: true, Reason: "SparkApplicationSubmissionFailed", Action: "Submit", Message: fmt.Sprintf("failed to submit SparkApplication %s: %s", name, to.Cause.Message)}, true
-	case New, Submitted, Succeeding, Failing:
+		return Event{Warning: true, Reason: "SparkApplicationSubmissionFailed", Action: "Submit", Message: "failed to submit " + app + ": " + to.Cause.Message}, true
+	case New, Submitted, Succeeding:
 	}
 	return Event{}, false
 }

@@ -24,16 +24,83 @@ import (
 	"strings"
 )
 
-// maxExecutors bounds the size of the status: at some 60 bytes each, 256 executors are 15 KiB.
-const maxExecutors = 256
+// ExecutorState is the state of one executor pod.
+type ExecutorState string
 
-// merged lays what is observed over what is recorded. Executors that are not seen any more are lost until the
+// The states of an executor.
+const (
+	ExecutorPending   ExecutorState = "Pending"
+	ExecutorRunning   ExecutorState = "Running"
+	ExecutorSucceeded ExecutorState = "Succeeded"
+	ExecutorFailed    ExecutorState = "Failed"
+	// ExecutorLost was seen before and is not any more, while its application still runs.
+	ExecutorLost ExecutorState = "Lost"
+)
+
+// Ended reports whether the executor cannot change any more.
+func (s ExecutorState) Ended() bool { return s == ExecutorSucceeded || s == ExecutorFailed }
+
+// ExecutorCounts are of all executors of an attempt. Pending and Running are exact. Succeeded and Failed are exact as
+// long as the sample of executors that is recorded holds them all, and lower bounds after that.
+type ExecutorCounts struct {
+	Pending, Running, Succeeded, Failed int32
+	// Total is how many there ever were: Spark numbers them from 1.
+	Total int32
+}
+
+// Unknown counts those that disappeared before their end was seen.
+func (c ExecutorCounts) Unknown() int32 {
+	return max(0, c.Total-c.Pending-c.Running-c.Succeeded-c.Failed)
+}
+
+// ever reports whether any executor has run.
+func (c ExecutorCounts) ever() bool { return c.Running > 0 || c.Total > c.Pending }
+
+// ExecutorFailure is an executor that failed.
+type ExecutorFailure struct {
+	Name     string
+	ExitCode *int32
+	Reason   string
+}
+
+const (
+	// maxExecutorBytes bounds what the sample takes of the stored object, where each name occurs twice (the second time
+	// in managedFields).
+	maxExecutorBytes = 9 << 10
+	// maxFailures bounds the failures that are told.
+	maxFailures = 5
+)
+
+// withExecutors lays what is observed over what is recorded. Executors that are not seen any more are lost until the
 // application's outcome tells what became of them.
-func merged(recorded, observed map[string]ExecutorState) map[string]ExecutorState {
-	all := make(map[string]ExecutorState, len(observed))
-	maps.Copy(all, observed)
-	for name, state := range recorded {
-		if _, seen := observed[name]; seen {
+func withExecutors(r Record, obs Observation) Record {
+	before, all := r.Executors, make(map[string]ExecutorState, len(obs.Executors))
+	full := size(before) > maxExecutorBytes*9/10
+	counts := ExecutorCounts{Succeeded: r.Counts.Succeeded, Failed: r.Counts.Failed, Total: r.Counts.Total}
+	for _, e := range obs.Executors {
+		all[e.Name] = e.State
+		counts.Total = max(counts.Total, int32(executorNumber(e.Name)))
+		known, sampled := before[e.Name]
+		fresh := known != e.State && (sampled || !full)
+		switch e.State {
+		case ExecutorPending:
+			counts.Pending++
+		case ExecutorRunning:
+			counts.Running++
+		case ExecutorSucceeded:
+			if fresh {
+				counts.Succeeded++
+			}
+		case ExecutorFailed:
+			if fresh {
+				counts.Failed++
+				r.Failures = append(r.Failures, ExecutorFailure{Name: e.Name, ExitCode: e.ExitCode, Reason: e.Reason})
+			}
+		case ExecutorLost:
+		}
+	}
+	for name, state := range before {
+		if _, seen := all[name]; seen {
 			continue
 		}
 		if !state.Ended() {
@@ -41,46 +108,75 @@ func merged(recorded, observed map[string]ExecutorState) map[string]ExecutorStat
 		}
 		all[name] = state
 	}
-	return bounded(all)
+	counts.Total = max(counts.Total, counts.Pending+counts.Running+counts.Succeeded+counts.Failed)
+	if n := len(r.Failures); n > maxFailures {
+		r.Failures = r.Failures[n-maxFailures:]
+	}
+	r.Executors, r.Counts = bounded(all), counts
+	return r
 }
 
 // concluded gives every executor whose end was not seen the state that the application's outcome implies: a driver
 // deletes its executors when it stops, which is no failure of theirs.
-func concluded(recorded, observed map[string]ExecutorState, implied ExecutorState) map[string]ExecutorState {
-	all := merged(recorded, observed)
-	for name, state := range all {
+func concluded(r Record, obs Observation, implied ExecutorState) Record {
+	r = withExecutors(r, obs)
+	for name, state := range r.Executors {
 		if !state.Ended() {
-			all[name] = implied
+			r.Executors[name] = implied
 		}
 	}
-	return all
+	c := r.Counts
+	c.Pending, c.Running = 0, 0
+	if rest := c.Unknown(); implied == ExecutorSucceeded {
+		c.Succeeded += rest
+	} else {
+		c.Failed += rest
+	}
+	r.Counts = c
+	return r
 }
 
-// rank orders executors by how much they matter to somebody who looks: live ones, lost ones, ended ones.
+// rank orders executors by how much they matter to somebody who looks.
 func rank(s ExecutorState) int {
 	switch s {
 	case ExecutorPending, ExecutorRunning:
 		return 0
-	case ExecutorLost:
+	case ExecutorFailed:
 		return 1
-	case ExecutorSucceeded, ExecutorFailed:
+	case ExecutorLost:
+		return 2
+	case ExecutorSucceeded:
 	}
-	return 2
+	return 3
 }
 
-// bounded keeps the live executors first, and of the others the newest.
+// bounded keeps the live executors first, and of the others those that failed and the newest.
 func bounded(all map[string]ExecutorState) map[string]ExecutorState {
-	if len(all) <= maxExecutors {
+	if size(all) <= maxExecutorBytes {
 		return all
 	}
 	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
 		return cmp.Or(cmp.Compare(rank(all[a]), rank(all[b])), cmp.Compare(executorNumber(b), executorNumber(a)), strings.Compare(a, b))
 	})
-	kept := make(map[string]ExecutorState, maxExecutors)
-	for _, name := range names[:maxExecutors] {
+	kept, room := map[string]ExecutorState{}, maxExecutorBytes
+	for _, name := range names {
+		if room -= weight(name); room < 0 {
+			break
+		}
 		kept[name] = all[name]
 	}
 	return kept
+}
+
+// weight is how many bytes of the stored object an executor takes, at most.
+func weight(name string) int { return 2*len(name) + len(`"":"COMPLETED",`) + len(`"f:":{},`) }
+
+func size(all map[string]ExecutorState) int {
+	n := 0
+	for name := range all {
+		n += weight(name)
+	}
+	return n
 }
 
 // executorNumber is the running number at the end of an executor pod's name, which Spark counts from 1.

@@ -17,7 +17,6 @@ limitations under the License.
 package lifecycle
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -54,59 +53,67 @@ const (
 	DriverFailed    DriverPhase = "Failed"
 )
 
-// Exit is how the driver's Spark container ended.
-type Exit struct {
-	// Code is the exit code; -1 when the pod failed without the container telling one.
-	Code int32
-	// Reason and Message are the kubelet's words, e.g. "OOMKilled".
-	Reason  string
-	Message string
-}
-
-// String is the sentence that users read as the application's error.
-func (e Exit) String() string {
-	if e.Code < 0 {
-		return withDetail("driver container status missing", e.Reason, e.Message)
-	}
-	text := fmt.Sprintf("driver container failed with ExitCode: %d, Reason: %s", e.Code, e.Reason)
-	if e.Message != "" {
-		text += ", Message: " + e.Message
-	}
-	return text
-}
-
-func withDetail(text, reason, message string) string {
-	for _, part := range []string{reason, message} {
-		if part != "" {
-			text += ": " + part
-		}
-	}
-	return text
-}
-
 // Driver is the pod that has the driver's name.
 type Driver struct {
 	Presence  Presence
 	Ownership Ownership
 	Name      string
 	UID       string
-	CreatedAt time.Time
-	Phase     DriverPhase
-	// Waiting says in the kubelet's or scheduler's words why a pending driver does not run; empty when all is normal.
+	// SubmissionID, SparkAppID and SpecHash are what the pod's labels say.
+	SubmissionID string
+	SparkAppID   string
+	SpecHash     string
+	CreatedAt    time.Time
+	// ScheduledAt is when the pod got a node, StartedAt when its Spark container started; zero before.
+	ScheduledAt time.Time
+	StartedAt   time.Time
+	Phase       DriverPhase
+	// Waiting says why a pending driver does not run; empty when all is normal.
 	Waiting Cause
 	// Exit is set when the phase is DriverFailed.
 	Exit Exit
-	// Deleting is set when the pod is on its way out.
+	// Disruption says what the cluster did to the pod, in its own words; empty if nothing.
+	Disruption Cause
+	// Deleting is set when the pod is on its way out; GoneAt is when it should have gone.
 	Deleting bool
+	GoneAt   time.Time
+	// LogTail holds the last lines of a failed driver's log, if it was asked for.
+	LogTail string
 }
+
+// lostGrace is how long after the end of its grace period a pod that is being deleted may need to disappear. A kubelet
+// that lives needs a few seconds.
+const lostGrace = 30 * time.Second
 
 // Is reports whether the pod is there and has the given owner.
 func (d Driver) Is(o Ownership) bool { return d.Presence == Present && d.Ownership == o }
 
+func (d Driver) ours() bool { return d.Is(Current) || d.Is(Former) }
+
+func (d Driver) live() bool { return d.Phase == DriverPending || d.Phase == DriverRunning }
+
+// stray reports whether the driver runs although the application is over or suspended: a second operator that believed
+// to lead was slow to create it.
+func (d Driver) stray() bool { return d.ours() && d.live() && !d.Deleting }
+
+// lost reports whether the pod should have gone for a while: its node does not answer.
+func (d Driver) lost(now time.Time) bool {
+	return d.Presence == Present && d.live() && d.Deleting && !d.GoneAt.IsZero() && now.After(d.GoneAt.Add(lostGrace))
+}
+
 // Observation is what the reader saw of an application's pods.
 type Observation struct {
 	Driver    Driver
-	Executors map[string]ExecutorState
+	Executors []Executor
+}
+
+// Executor is one executor pod.
+type Executor struct {
+	Name  string
+	State ExecutorState
+	// ExitCode is nil if its container told none; Reason is the kubelet's word.
+	ExitCode *int32
+	Reason   string
 }
 
 // Verdict is the answer to "may the driver be created?".

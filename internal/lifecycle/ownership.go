@@ -17,6 +17,8 @@ limitations under the License.
 package lifecycle
 
 import (
+	"maps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -27,6 +29,10 @@ const (
 	LabelApp = "sparkoperator.k8s.io/app-name"
 	// LabelLaunchedBy is "true" on every pod of every application; the pod cache is restricted to it.
 	LabelLaunchedBy = "sparkoperator.k8s.io/launched-by-spark-operator"
+	// LabelCreatedBy is "true" on everything else that is created for an application.
+	LabelCreatedBy = "sparkoperator.k8s.io/created-by-spark-operator"
+	// LabelSpecHash tells on a driver pod which spec it was made from (Application.SpecHash).
+	LabelSpecHash = "sparkoperator.k8s.io/spec-hash"
 	// LabelSubmission holds the attempt's submission id (spark.Identity.SubmissionID).
 	LabelSubmission = "sparkoperator.k8s.io/submission-id"
 )
@@ -54,4 +60,15 @@ func OwnerReference(app metav1.Object, apiVersion, kind string) metav1.OwnerRefe
 // Own sets the one owner of an object that the operator creates.
 func Own(object metav1.Object, owner metav1.OwnerReference) {
 	object.SetOwnerReferences([]metav1.OwnerReference{owner})
+}
+
+// Mark labels what is created beside a driver pod as the attempt's, so that it can be found again whatever the spec
+// calls it by then.
+func Mark(object metav1.Object, submissionID string) {
+	labels := maps.Clone(object.GetLabels())
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[LabelSubmission], labels[LabelCreatedBy] = submissionID, "true"
+	object.SetLabels(labels)
 }

@@ -44,6 +44,10 @@ const (
 	quotaRetry = 10 * time.Second
 	// operatorRetry is how often a call is repeated that the operator's own rights do not allow.
 	operatorRetry = 30 * time.Second
+	// policyRetry is how often a driver is tried again that a policy refuses, and policyGrace for how long: what is
+	// applied together, such as a service account, may arrive a little later.
+	policyRetry = 5 * time.Second
+	policyGrace = 30 * time.Second
 )
 
 // Settle says what is true after the actions of a plan, also when one was refused. Results are given in the order of
@@ -52,42 +56,67 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	o := Outcome{Record: p.Record, Requeue: p.Requeue}
 	for _, r := range results {
 		switch {
-		case r.Class == ClassTransient, r.Kind == DeleteDriver && r.Class != ClassDone:
+		case r.Class == ClassTransient, r.Kind != Submit && r.Class != ClassDone:
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
+			o.Record = undone(p, r)
 		case r.Kind == Submit:
 			o = settleSubmit(o, p, r, env)
 		}
 	}
-	if p.Driver.Name != "" {
-		o.Record.DriverName = p.Driver.Name
+	if o.Record.DriverName == "" {
+		o.Record.DriverName = p.App.DriverName
 	}
 	o.Conditions = conditions(o.Record, p)
 	return o
 }
 
+// undone is the record as it was. Only New is not stored: tools take a state without a word for a driver that exists.
+func undone(p Plan, r Result) Record {
+	was := p.Before
+	if was.State == New && !p.App.Deleting {
+		was.State, was.Cause = Queued, Cause{ReasonNotSubmitted, "the API server is in trouble: " + r.Message}
+	}
+	return was
+}
+
 func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
-	queue := func(reason Reason, message string, retry time.Duration) {
-		o.Record.State, o.Record.Cause, o.Requeue, o.Refused = Queued, Cause{reason, message}, retry, true
+	queue := func(reason Reason, retry time.Duration) {
+		waiting := wait(Plan{Record: o.Record}, Cause{reason, r.Message}, retry)
+		o.Record, o.Requeue, o.Refused = waiting.Record, retry, true
 	}
 	switch r.Class {
 	case ClassDone:
 		o.Record = submitted(o.Record, p.App, env.Now)
 	case ClassNameTaken:
-		queue(ReasonNameConflict, r.Message, conflictRetry)
+		queue(ReasonNameConflict, conflictRetry)
 	case ClassQuota:
-		queue(ReasonQuotaExceeded, r.Message, quotaRetry)
+		queue(ReasonQuotaExceeded, quotaRetry)
 	case ClassTerminating:
-		queue(ReasonNamespaceTerminating, r.Message, operatorRetry)
+		queue(ReasonNamespaceTerminating, operatorRetry)
 	case ClassOperatorForbidden:
-		queue(ReasonOperatorForbidden, r.Message, operatorRetry)
+		queue(ReasonOperatorForbidden, operatorRetry)
+	case ClassPolicy:
+		if o.Record.Cause.Reason != ReasonAdmissionRefused {
+			o.Record.SubmittedAt = env.Now
+		}
+		if env.Now.Sub(o.Record.SubmittedAt) < policyGrace {
+			queue(ReasonAdmissionRefused, policyRetry)
+		} else {
+			o = refused(o, Cause{ReasonAdmissionRefused, r.Message}, p, env)
+		}
 	case ClassRefused:
-		o.Record.State, o.Record.Cause = SubmissionFailed, Cause{ReasonSubmissionRefused, r.Message}
-		o.Record.Submissions = max(o.Record.Submissions, o.Record.Attempt)
-		o.Record.SubmittedAt, o.Record.TerminatedAt = env.Now, env.Now
-		o.Record.SubmissionID = p.App.SubmissionID
-		o.Requeue = 0
+		o = refused(o, Cause{ReasonSubmissionRefused, r.Message}, p, env)
 	case ClassTransient: // Settle has made it an error: nothing is known to have changed
 	}
+	return o
+}
+
+func refused(o Outcome, c Cause, p Plan, env Env) Outcome {
+	o.Record.State, o.Record.Cause = SubmissionFailed, c
+	o.Record.Submissions++
+	o.Record.SubmittedAt, o.Record.TerminatedAt = env.Now, env.Now
+	o.Record.SubmissionID = p.App.SubmissionID
+	o.Requeue = doubtRetry
 	return o
 }
 

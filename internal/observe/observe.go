@@ -21,10 +21,15 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,21 +45,28 @@ const IndexApp = "app"
 type Reader struct {
 	// Cache holds our own pods only and may be stale.
 	Cache client.Reader
+	// Unindexed is set when Cache is an API server itself, which does not have IndexApp: pods are listed by the label
+	// that they are chosen by in any case. It is for a look now and then.
+	Unindexed bool
 	// Live asks the API server.
 	Live client.Reader
+	// Logs returns the last lines of a container's log, at most limit bytes; nil if logs are not to be read.
+	Logs func(ctx context.Context, namespace, pod, container string, limit int64) (string, error)
 }
 
 // Target says which pods to look for.
 type Target struct {
-	Namespace    string
-	App          string
-	UID          types.UID
-	DriverName   string
+	Namespace  string
+	App        string
+	UID        types.UID
+	DriverName string
+	// NextName is the name that the next driver gets, if the spec has changed it.
+	NextName     string
 	SubmissionID string
 }
 
-// Observe returns what is to be known of the application's pods. Final states need no look at all. A driver that the
-// cache does not have is asked for live, except before the first submission: creating it will tell.
+// Observe returns what is to be known of the application's pods. A driver that the cache does not have is asked for
+// live, by its name and then by its mark, except before the first submission: creating it will tell.
 func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Observation, error) {
 	pods, err := r.pods(ctx, t)
 	if err != nil {
@@ -66,19 +78,64 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 		if pod.Labels[spark.LabelRole] == spark.RoleDriver && lifecycle.OwnerOf(pod, t.UID, t.SubmissionID) == lifecycle.Current {
 			o.Driver = driverOf(pod)
 			o.Driver.Ownership = lifecycle.Current
+			r.complete(ctx, &o.Driver, pod, rec)
 			return o, nil
 		}
 	}
-	o.Driver, err = r.named(ctx, t, rec.State != lifecycle.New)
+	o.Driver, err = r.named(ctx, t, rec)
+	if err == nil && rec.State != lifecycle.New && o.Driver.Presence != lifecycle.Unknown && o.Driver.Ownership != lifecycle.Current && o.Driver.Ownership != lifecycle.Former {
+		return o, r.renamed(ctx, t, rec, &o.Driver)
+	}
 	return o, err
 }
 
+// renamed looks for a driver that was created under another name than the recorded one: by a reconcile that did not live
+// to record it, after the spec had changed.
+func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *lifecycle.Driver) error {
+	pods, err := r.Drivers(ctx, t.Namespace, t.SubmissionID)
+	if err != nil {
+		*d = lifecycle.Driver{Presence: lifecycle.Unknown, Name: t.DriverName}
+		return ctx.Err()
+	}
+	for _, found := range pods {
+		if pod, ok := found.(*corev1.Pod); ok && lifecycle.OwnerOf(pod, t.UID, t.SubmissionID) == lifecycle.Current {
+			*d = driverOf(pod)
+			d.Ownership = lifecycle.Current
+			r.complete(ctx, d, pod, rec)
+			return nil
+		}
+	}
+	if d.Presence == lifecycle.Absent && t.NextName != "" && t.NextName != t.DriverName {
+		t.DriverName = t.NextName
+		*d, err = r.named(ctx, t, rec)
+	}
+	return err
+}
+
+// Strays reports whether the cache has a driver of the application that has not ended and is not on its way out.
+func (r Reader) Strays(ctx context.Context, app client.Object) (bool, error) {
+	var list corev1.PodList
+	if err := r.Cache.List(ctx, &list, client.InNamespace(app.GetNamespace()), client.MatchingFields{IndexApp: app.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("list pods of %s/%s: %w", app.GetNamespace(), app.GetName(), err)
+	}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if pod.Labels[spark.LabelRole] != spark.RoleDriver || pod.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, app) {
+			continue
+		}
+		if d := driverOf(pod); d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // named returns the pod that has the driver's name, whoever owns it.
-func (r Reader) named(ctx context.Context, t Target, live bool) (lifecycle.Driver, error) {
+func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Driver, error) {
 	key := client.ObjectKey{Namespace: t.Namespace, Name: t.DriverName}
 	var pod corev1.Pod
 	err := r.Cache.Get(ctx, key, &pod)
-	if apierrors.IsNotFound(err) && live {
+	if apierrors.IsNotFound(err) && rec.State != lifecycle.New {
 		err = r.Live.Get(ctx, key, &pod)
 	}
 	switch {
@@ -91,13 +148,60 @@ func (r Reader) named(ctx context.Context, t Target, live bool) (lifecycle.Drive
 	}
 	d := driverOf(&pod)
 	d.Ownership = lifecycle.OwnerOf(&pod, t.UID, t.SubmissionID)
+	r.complete(ctx, &d, &pod, rec)
 	return d, nil
+}
+
+// logLimit bounds what is read of a log, in bytes. The record keeps less.
+const logLimit = 16 << 10
+
+// complete asks for what the pod does not tell itself: why its volumes are not mounted, and what a failed driver has
+// said last. Both are for people only, so that trouble is no error.
+func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.Pod, rec lifecycle.Record) {
+	if d.Ownership == lifecycle.Foreign || rec.State != lifecycle.Submitted && rec.State != lifecycle.Running {
+		return
+	}
+	switch {
+	case d.Phase == lifecycle.DriverFailed && r.Logs != nil:
+		if text, err := r.Logs(ctx, pod.Namespace, pod.Name, SparkContainer(pod), logLimit); err == nil {
+			d.LogTail = text
+		}
+	case d.Phase == lifecycle.DriverPending && d.Waiting.Reason == "" && !d.ScheduledAt.IsZero():
+		d.Waiting = r.mountTrouble(ctx, pod)
+	}
+}
+
+// mountTrouble returns the newest event that says why a volume is not mounted, if there is one.
+func (r Reader) mountTrouble(ctx context.Context, pod *corev1.Pod) lifecycle.Cause {
+	var events corev1.EventList
+	about := client.MatchingFields{"involvedObject.name": pod.Name, "involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning}
+	if err := r.Live.List(ctx, &events, client.InNamespace(pod.Namespace), about); err != nil {
+		return lifecycle.Cause{}
+	}
+	var newest *corev1.Event
+	for i := range events.Items {
+		e := &events.Items[i]
+		if e.Reason != "FailedMount" && e.Reason != "FailedAttachVolume" {
+			continue
+		}
+		if newest == nil || newest.LastTimestamp.Before(&e.LastTimestamp) {
+			newest = e
+		}
+	}
+	if newest == nil {
+		return lifecycle.Cause{}
+	}
+	return lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: newest.Message}
 }
 
 // pods lists the cached pods of the attempt. They are the cache's own and must not be changed.
 func (r Reader) pods(ctx context.Context, t Target) ([]*corev1.Pod, error) {
 	var list corev1.PodList
-	if err := r.Cache.List(ctx, &list, client.InNamespace(t.Namespace), client.MatchingFields{IndexApp: t.App}, client.UnsafeDisableDeepCopy); err != nil {
+	var about client.ListOption = client.MatchingFields{IndexApp: t.App}
+	if r.Unindexed {
+		about = client.MatchingLabels{lifecycle.LabelSubmission: t.SubmissionID}
+	}
+	if err := r.Cache.List(ctx, &list, client.InNamespace(t.Namespace), about, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.App, err)
 	}
 	var pods []*corev1.Pod
@@ -109,14 +213,15 @@ func (r Reader) pods(ctx context.Context, t Target) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-func executorsOf(pods []*corev1.Pod) map[string]lifecycle.ExecutorState {
-	states := map[string]lifecycle.ExecutorState{}
+func executorsOf(pods []*corev1.Pod) []lifecycle.Executor {
+	var all []lifecycle.Executor
 	for _, pod := range pods {
 		if pod.Labels[spark.LabelRole] == spark.RoleExecutor {
-			states[pod.Name] = executorOf(pod)
+			all = append(all, executorOf(pod))
 		}
 	}
-	return states
+	slices.SortFunc(all, func(a, b lifecycle.Executor) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }
 
 // Drivers returns the live driver pods of an attempt, whatever their names.
@@ -133,6 +238,31 @@ func (r Reader) Drivers(ctx context.Context, namespace, submissionID string) ([]
 	return pods, nil
 }
 
+// resourceKinds are those that a submission may contain beside the driver pod.
+func resourceKinds() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{
+		corev1.SchemeGroupVersion.WithKind("ConfigMap"), corev1.SchemeGroupVersion.WithKind("Service"),
+		corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"),
+	}
+}
+
+// Resources returns the metadata of the live objects that were created for an attempt beside its driver pod.
+func (r Reader) Resources(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
+	var all []client.Object
+	for _, kind := range resourceKinds() {
+		var list metav1.PartialObjectMetadataList
+		list.SetGroupVersionKind(kind)
+		if err := r.Live.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{lifecycle.LabelSubmission: submissionID}); err != nil {
+			return nil, fmt.Errorf("list %ss in %s: %w", kind.Kind, namespace, err)
+		}
+		for i := range list.Items {
+			list.Items[i].SetGroupVersionKind(kind)
+			all = append(all, &list.Items[i])
+		}
+	}
+	return all, nil
+}
+
 // Existing returns the live object that has obj's kind, namespace and name, or nil if there is none.
 func (r Reader) Existing(ctx context.Context, obj client.Object) (client.Object, error) {
 	found, ok := obj.DeepCopyObject().(client.Object)
@@ -147,6 +277,12 @@ func (r Reader) Existing(ctx context.Context, obj client.Object) (client.Object,
 		return nil, fmt.Errorf("get %T %s: %w", obj, client.ObjectKeyFromObject(obj), err)
 	}
 	return found, nil
+}
+
+// Fresh reports whether an object still is as it was read from the cache.
+func (r Reader) Fresh(ctx context.Context, obj client.Object) (bool, error) {
+	found, err := r.Existing(ctx, obj)
+	return found != nil && found.GetUID() == obj.GetUID() && found.GetResourceVersion() == obj.GetResourceVersion(), err
 }
 
 // Snapshot reads what a scheduler plugin wants to see.

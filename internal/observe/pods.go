@@ -18,6 +18,8 @@ package observe
 
 import (
 	"slices"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,17 +31,25 @@ import (
 // driverOf judges a driver by its Spark container: a sidecar that still runs does not hide the driver's end.
 func driverOf(pod *corev1.Pod) lifecycle.Driver {
 	d := lifecycle.Driver{
-		Presence:  lifecycle.Present,
-		Name:      pod.Name,
-		UID:       string(pod.UID),
-		CreatedAt: pod.CreationTimestamp.Time,
-		Deleting:  pod.DeletionTimestamp != nil,
-		Phase:     lifecycle.DriverPending,
+		Presence:     lifecycle.Present,
+		Name:         pod.Name,
+		UID:          string(pod.UID),
+		SubmissionID: pod.Labels[lifecycle.LabelSubmission],
+		SparkAppID:   pod.Labels[spark.LabelAppSelector],
+		SpecHash:     pod.Labels[lifecycle.LabelSpecHash],
+		CreatedAt:    pod.CreationTimestamp.Time,
+		ScheduledAt:  scheduledAt(pod),
+		Disruption:   disruption(pod),
+		Phase:        lifecycle.DriverPending,
+	}
+	if pod.DeletionTimestamp != nil {
+		d.Deleting, d.GoneAt = true, pod.DeletionTimestamp.Time
 	}
 	status := sparkStatus(pod, spark.DriverContainerName)
 	switch {
 	case status != nil && status.State.Terminated != nil:
 		t := status.State.Terminated
+		d.StartedAt = t.StartedAt.Time
 		if d.Phase = lifecycle.DriverSucceeded; t.ExitCode != 0 {
 			d.Phase, d.Exit = lifecycle.DriverFailed, lifecycle.Exit{Code: t.ExitCode, Reason: t.Reason, Message: t.Message}
 		}
@@ -47,13 +57,43 @@ func driverOf(pod *corev1.Pod) lifecycle.Driver {
 		d.Phase = lifecycle.DriverSucceeded
 	case pod.Status.Phase == corev1.PodFailed:
 		d.Phase, d.Exit = lifecycle.DriverFailed, lifecycle.Exit{Code: -1, Reason: pod.Status.Reason, Message: pod.Status.Message}
-	case status != nil && status.State.Running != nil,
-		status == nil && pod.Status.Phase == corev1.PodRunning:
-		d.Phase = lifecycle.DriverRunning
+	case status != nil && status.State.Running != nil:
+		d.Phase, d.StartedAt = lifecycle.DriverRunning, status.State.Running.StartedAt.Time
+	case status == nil && pod.Status.Phase == corev1.PodRunning:
+		d.Phase, d.StartedAt = lifecycle.DriverRunning, d.ScheduledAt
 	default:
 		d.Waiting = waiting(pod)
 	}
 	return d
+}
+
+// scheduledAt is when the pod got its node; zero if it has none.
+func scheduledAt(pod *corev1.Pod) time.Time {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
+// disruptive are the reasons by which the cluster itself fails a pod without saying so in a condition.
+var disruptive = map[string]bool{
+	"Evicted": true, "Preempting": true, "NodeShutdown": true, "Terminated": true, "NodeLost": true, "NodeAffinity": true,
+	"UnexpectedAdmissionError": true, "OutOfcpu": true, "OutOfmemory": true, "OutOfpods": true, "Shutdown": true,
+}
+
+// disruption says what the cluster did to a pod. Kubernetes: pod disruption conditions.
+func disruption(pod *corev1.Pod) lifecycle.Cause {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: c.Message}
+		}
+	}
+	if pod.Status.Phase == corev1.PodFailed && disruptive[pod.Status.Reason] {
+		return lifecycle.Cause{Reason: lifecycle.Reason(pod.Status.Reason), Message: pod.Status.Message}
+	}
+	return lifecycle.Cause{}
 }
 
 // sparkStatus returns the status of Spark's container, or of the only one there is.
@@ -87,43 +127,85 @@ func sparkContainer(pod *corev1.Pod) *corev1.Container {
 	return nil
 }
 
-// waiting says why a pending pod does not run, in the words of the scheduler or the kubelet. The stages that every pod
-// goes through are no reason.
+// stages are the kubelet's words for what every pod goes through: no reason to wait.
+var stages = map[string]bool{"": true, "ContainerCreating": true, "PodInitializing": true}
+
+// waitingReasons translates the kubelet's words. What it keeps alternating between is one reason.
+var waitingReasons = map[string]lifecycle.Reason{
+	"ErrImagePull": lifecycle.ReasonImagePull, "ImagePullBackOff": lifecycle.ReasonImagePull, "InvalidImageName": lifecycle.ReasonImagePull,
+	"ErrImageNeverPull": lifecycle.ReasonImagePull, "RegistryUnavailable": lifecycle.ReasonImagePull, "ImageInspectError": lifecycle.ReasonImagePull,
+	"SignatureValidationFailed": lifecycle.ReasonImagePull, "CreateContainerConfigError": lifecycle.ReasonConfigMissing,
+}
+
+// waiting says why a pending pod does not run, in the words of the scheduler or the kubelet.
 func waiting(pod *corev1.Pod) lifecycle.Cause {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != "" {
-			return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: c.Message}
+			reason := lifecycle.ReasonUnschedulable
+			if c.Reason == corev1.PodReasonSchedulingGated {
+				reason = lifecycle.ReasonSchedulingGated
+			}
+			return lifecycle.Cause{Reason: reason, Message: c.Message}
 		}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, s := range statuses {
 			w := s.State.Waiting
-			if w == nil || w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing" {
+			if w == nil || stages[w.Reason] {
 				continue
 			}
-			return lifecycle.Cause{Reason: lifecycle.Reason(w.Reason), Message: "container " + s.Name + ": " + w.Message}
+			reason, ok := waitingReasons[w.Reason]
+			if !ok {
+				reason = lifecycle.ReasonContainerStart
+			}
+			return lifecycle.Cause{Reason: reason, Message: "container " + s.Name + ": " + kubeletWords(w)}
 		}
 	}
 	return lifecycle.Cause{}
 }
 
-func executorOf(pod *corev1.Pod) lifecycle.ExecutorState {
+// kubeletWords is the lasting part of what the kubelet says: while it backs off from an image it prefixes its message.
+func kubeletWords(w *corev1.ContainerStateWaiting) string {
+	_, text, backsOff := strings.Cut(w.Message, ": ErrImagePull: ")
+	switch {
+	case backsOff:
+		return text
+	case w.Message == "":
+		return w.Reason
+	}
+	return w.Message
+}
+
+func executorOf(pod *corev1.Pod) lifecycle.Executor {
+	e := lifecycle.Executor{Name: pod.Name, State: lifecycle.ExecutorPending}
 	if s := sparkStatus(pod, spark.ExecutorContainerName); s != nil && s.State.Terminated != nil {
-		if s.State.Terminated.ExitCode == 0 {
-			return lifecycle.ExecutorSucceeded
+		t := s.State.Terminated
+		if e.State = lifecycle.ExecutorSucceeded; t.ExitCode != 0 {
+			e.State, e.ExitCode, e.Reason = lifecycle.ExecutorFailed, &t.ExitCode, t.Reason
 		}
-		return lifecycle.ExecutorFailed
+		return e
 	}
 	switch pod.Status.Phase {
 	case corev1.PodRunning:
-		return lifecycle.ExecutorRunning
+		e.State = lifecycle.ExecutorRunning
 	case corev1.PodSucceeded:
-		return lifecycle.ExecutorSucceeded
+		e.State = lifecycle.ExecutorSucceeded
 	case corev1.PodFailed:
-		return lifecycle.ExecutorFailed
+		e.State, e.Reason = lifecycle.ExecutorFailed, pod.Status.Reason
 	case corev1.PodPending, corev1.PodUnknown:
 	}
-	return lifecycle.ExecutorPending
+	return e
+}
+
+// SparkContainer returns the name of Spark's container in a driver or an executor pod.
+func SparkContainer(pod *corev1.Pod) string {
+	switch c := sparkContainer(pod); {
+	case c != nil:
+		return c.Name
+	case pod.Labels[spark.LabelRole] == spark.RoleExecutor:
+		return spark.ExecutorContainerName
+	}
+	return spark.DriverContainerName
 }
 
 // StripPod drops from a cached pod all that this package does not look at: with thousands of executors the cache is
@@ -140,7 +222,7 @@ func StripPod(o any) (any, error) {
 		Phase:                 pod.Status.Phase,
 		Reason:                pod.Status.Reason,
 		Message:               pod.Status.Message,
-		Conditions:            scheduledCondition(pod.Status.Conditions),
+		Conditions:            keptConditions(pod.Status.Conditions),
 		InitContainerStatuses: stripStatuses(pod.Status.InitContainerStatuses),
 		ContainerStatuses:     stripStatuses(pod.Status.ContainerStatuses),
 	}
@@ -156,13 +238,14 @@ func stripSpec(pod *corev1.Pod) corev1.PodSpec {
 	return corev1.PodSpec{Containers: []corev1.Container{{Name: c.Name, Env: []corev1.EnvVar{{Name: appIDEnv}}}}}
 }
 
-func scheduledCondition(all []corev1.PodCondition) []corev1.PodCondition {
+func keptConditions(all []corev1.PodCondition) []corev1.PodCondition {
+	var kept []corev1.PodCondition
 	for _, c := range all {
-		if c.Type == corev1.PodScheduled {
-			return []corev1.PodCondition{c}
+		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget {
+			kept = append(kept, c)
 		}
 	}
-	return nil
+	return kept
 }
 
 func stripStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {

@@ -90,6 +90,9 @@ func Render(o *v1beta2.SparkApplication, c Cluster, registry *scheduler.Registry
 	for _, object := range rendered.Objects {
 		lifecycle.Own(object, owner)
 	}
+	for _, object := range prepared.Submission.Resources {
+		lifecycle.Mark(object, request.Identity.SubmissionID)
+	}
 	return rendered, nil
 }
 
@@ -113,5 +116,5 @@ func requestOf(o *v1beta2.SparkApplication, c Cluster) (*v1beta2.SparkApplicatio
 	}
 	app, problems := kubeflow.Normalise(o)
 	const first = 1
-	return o, prepare.Request{App: app, Problems: problems, Identity: spark.NewIdentity(o.UID, first, c.SubmitTime), Attempt: first}
+	return o, prepare.Request{App: app, Problems: problems, Identity: spark.NewIdentity(o.UID, first, c.SubmitTime), Attempt: first, SpecHash: kubeflow.SpecHash(o)}
 }

@@ -47,6 +47,8 @@ type Request struct {
 	Recorded *scheduler.Choice
 	// User is whoever created the application; empty if nobody recorded it.
 	User scheduler.User
+	// SpecHash identifies what the application is made from; the driver pod carries it.
+	SpecHash string
 }
 
 // Prepared is the answer. Submission is empty unless the gate says Admitted.
@@ -130,7 +132,7 @@ func (c *Candidate) answer(snapshot scheduler.Snapshot) Prepared {
 		failed := scheduler.Failed(err)
 		return Prepared{Gate: gateOf(failed), Plan: scheduler.Plan{Admission: failed}}
 	}
-	if prepared.Submission, err = spark.Build(labelled(app, r.Identity), r.Identity, c.profile); err != nil {
+	if prepared.Submission, err = spark.Build(labelled(app, r), r.Identity, c.profile); err != nil {
 		return rejected(validation.Explain(r.App, err))
 	}
 	return prepared
@@ -197,9 +199,12 @@ func gateOf(a scheduler.Admission) lifecycle.Gate {
 }
 
 // labelled marks the pods of both roles as this attempt's. The driver hands its executors' labels on to them.
-func labelled(app spark.Application, id spark.Identity) spark.Application {
+func labelled(app spark.Application, r Request) spark.Application {
 	app.OperatorConf = maps.Clone(app.OperatorConf)
-	app.OperatorConf[spark.ConfDriverLabelPrefix+lifecycle.LabelSubmission] = id.SubmissionID
-	app.OperatorConf[spark.ConfExecutorLabelPrefix+lifecycle.LabelSubmission] = id.SubmissionID
+	app.OperatorConf[spark.ConfDriverLabelPrefix+lifecycle.LabelSubmission] = r.Identity.SubmissionID
+	app.OperatorConf[spark.ConfExecutorLabelPrefix+lifecycle.LabelSubmission] = r.Identity.SubmissionID
+	if r.SpecHash != "" {
+		app.OperatorConf[spark.ConfDriverLabelPrefix+lifecycle.LabelSpecHash] = r.SpecHash
+	}
 	return app
 }

@@ -76,6 +76,17 @@ func (b *builder) sizeExecutor(container *corev1.Container) {
 	b.conf.customResources(ConfExecutorResourcePrefix, container.Resources.Limits)
 }
 
+// InitialExecutors returns how many executors the application starts with; 0 if its configuration does not say so in
+// numbers.
+func InitialExecutors(app Application) int32 {
+	conf := newConf(mergeConf(&app), app.Submitter.Env)
+	initial, _, _ := executors(conf)
+	if conf.err != nil {
+		return 0
+	}
+	return initial
+}
+
 // executors counts executors. Properties: spark.executor.instances and spark.dynamicAllocation.*.
 func executors(c *conf) (initial, minimum, maximum int32) {
 	instances := int32(0)

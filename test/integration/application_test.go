@@ -107,7 +107,7 @@ var _ = Describe("An application", func() {
 		kubelet(ctx, driver, corev1.PodFailed, driverContainer, exited(137, "OOMKilled"))
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateFailed)
 		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(Equal("driver container failed with ExitCode: 137, Reason: OOMKilled"))
-		Expect(condition(ctx, ns, "pi", "Succeeded").Reason).To(Equal("DriverFailed"))
+		Expect(condition(ctx, ns, "pi", "Succeeded").Reason).To(Equal("DriverOutOfMemory"))
 	})
 
 	It("fails when its driver is deleted", func() {
@@ -195,12 +195,12 @@ var _ = Describe("An application", func() {
 		driverPod(ctx, ns, "pi-driver")
 	})
 
-	It("is SUBMISSION_FAILED with the API server's words when its driver is refused, and runs once it is fixed", func() {
+	It("fails with the API server's words when its driver is refused, and runs once it is fixed", func() {
 		a := sparkPi(ns, "pi")
 		a.Spec.Driver.Tolerations = []corev1.Toleration{{Key: "spot", Operator: "Sometimes"}}
 		Expect(admin.Create(ctx, a)).To(Succeed())
-		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmissionFailed)
-		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(And(HavePrefix("failed to submit spark application: "), ContainSubstring(`"Sometimes"`)))
+		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateFailed)
+		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(And(HavePrefix("failed to submit spark application: failed to run spark-submit: "), ContainSubstring(`"Sometimes"`)))
 		Expect(objectsOf(ctx, ns)).To(BeEmpty(), "nothing is half-created")
 
 		a = app(ctx, ns, "pi")

@@ -157,6 +157,12 @@ type SparkApplicationSpec struct {
 	// RestartPolicy says when the application runs again; never by default.
 	// +optional
 	RestartPolicy RestartPolicy `json:"restartPolicy,omitzero"`
+	// Deadlines bound the stages of an attempt.
+	// +optional
+	Deadlines *Deadlines `json:"deadlines,omitempty"`
+	// Retention says what is kept of a finished application, and how long.
+	// +optional
+	Retention *Retention `json:"retention,omitempty"`
 	// NodeSelector of driver and executors; not together with the nodeSelector of a role.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
@@ -222,29 +228,6 @@ type Dependencies struct {
 	// Archives are paths or URLs of archives that are unpacked in the executors' working directory.
 	// +optional
 	Archives []string `json:"archives,omitempty"`
-}
-
-// RestartPolicy says when an application runs again. The number of attempts is the number of retries plus one.
-type RestartPolicy struct {
-	// Type is the outcome after which the application runs again.
-	// +optional
-	Type RestartPolicyType `json:"type,omitempty"`
-	// OnSubmissionFailureRetries is how often a failed submission is tried again.
-	// +kubebuilder:validation:Minimum=0
-	// +optional
-	OnSubmissionFailureRetries *int32 `json:"onSubmissionFailureRetries,omitempty"`
-	// OnFailureRetries is how often a failed application runs again.
-	// +kubebuilder:validation:Minimum=0
-	// +optional
-	OnFailureRetries *int32 `json:"onFailureRetries,omitempty"`
-	// OnSubmissionFailureRetryInterval is the wait before submitting again, in seconds.
-	// +kubebuilder:validation:Minimum=1
-	// +optional
-	OnSubmissionFailureRetryInterval *int64 `json:"onSubmissionFailureRetryInterval,omitempty"`
-	// OnFailureRetryInterval is the wait before running again, in seconds.
-	// +kubebuilder:validation:Minimum=1
-	// +optional
-	OnFailureRetryInterval *int64 `json:"onFailureRetryInterval,omitempty"`
 }
 
 // DynamicAllocation lets Spark change the number of executors while it runs.

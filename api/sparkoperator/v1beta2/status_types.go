@@ -97,6 +97,29 @@ type SparkApplicationStatus struct {
 	// ObservedGeneration is the generation of the spec that this status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// SpecHash identifies what of the spec the current attempt was made from: another one makes the application run again.
+	// +optional
+	SpecHash string `json:"specHash,omitempty"`
+	// Attempt is the number of the current attempt. It grows with each driver and is part of what the attempt's objects are called.
+	// +optional
+	Attempt int32 `json:"attempt,omitempty"`
+	// Attempts are the last ten attempts, the current one last.
+	// +listType=atomic
+	// +optional
+	Attempts []AttemptStatus `json:"attempts,omitempty"`
+	// Retries counts the failures since the budgets were last full.
+	// +optional
+	Retries *RetryStatus `json:"retries,omitempty"`
+	// Executors counts the executors of the current attempt. ExecutorState may hold only some of them.
+	// +optional
+	Executors *ExecutorSummary `json:"executors,omitempty"`
+	// Scheduling is about the wait for the driver.
+	// +optional
+	Scheduling *SchedulingStatus `json:"scheduling,omitempty"`
+	// Released names what of a finished application was deleted already: driverPod, resources.
+	// +listType=atomic
+	// +optional
+	Released []string `json:"released,omitempty"`
 	// Conditions explain the state.
 	// +listType=map
 	// +listMapKey=type
@@ -134,4 +157,97 @@ type DriverInfo struct {
 	// WebUIIngressAddress is the URL of that Ingress.
 	// +optional
 	WebUIIngressAddress string `json:"webUIIngressAddress,omitempty"`
+}
+
+// AttemptStatus is one attempt.
+type AttemptStatus struct {
+	// Attempt is its number.
+	// +required
+	Attempt int32 `json:"attempt"`
+	// SubmissionID is the mark of its pods.
+	// +optional
+	SubmissionID string `json:"submissionID,omitempty"`
+	// StartTime is when the driver's container started.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// EndTime is when it was found ended.
+	// +optional
+	EndTime *metav1.Time `json:"endTime,omitempty"`
+	// ExitCode of the driver's container, if it told one.
+	// +optional
+	ExitCode *int32 `json:"exitCode,omitempty"`
+	// FailureClass is the class whose budget the failure counts against.
+	// +optional
+	FailureClass string `json:"failureClass,omitempty"`
+	// Reason of the end, one of the documented list.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// Message explains the reason, with the container's termination message.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// LogTail holds the last lines of a failed driver's log.
+	// +optional
+	LogTail string `json:"logTail,omitempty"`
+}
+
+// RetryStatus counts failures by class since the budgets were last full.
+type RetryStatus struct {
+	// Infrastructure counts attempts that the cluster ended.
+	// +optional
+	Infrastructure int32 `json:"infrastructure,omitempty"`
+	// Submission counts refused submissions.
+	// +optional
+	Submission int32 `json:"submission,omitempty"`
+	// OutOfMemory counts drivers that ran out of memory.
+	// +optional
+	OutOfMemory int32 `json:"outOfMemory,omitempty"`
+	// Application counts other exit codes than 0.
+	// +optional
+	Application int32 `json:"application,omitempty"`
+	// MemoryRaises is how often the driver's memory was raised.
+	// +optional
+	MemoryRaises int32 `json:"memoryRaises,omitempty"`
+}
+
+// ExecutorSummary counts executors.
+type ExecutorSummary struct {
+	// Pending executors wait for a node, an image or a volume.
+	// +optional
+	Pending int32 `json:"pending,omitempty"`
+	// Running executors run.
+	// +optional
+	Running int32 `json:"running,omitempty"`
+	// Completed executors ended well.
+	// +optional
+	Completed int32 `json:"completed,omitempty"`
+	// Failed executors ended otherwise.
+	// +optional
+	Failed int32 `json:"failed,omitempty"`
+	// Unknown executors disappeared before their end was seen.
+	// +optional
+	Unknown int32 `json:"unknown,omitempty"`
+	// Failures are the last five that failed.
+	// +listType=atomic
+	// +optional
+	Failures []ExecutorFailure `json:"failures,omitempty"`
+}
+
+// ExecutorFailure is an executor that failed.
+type ExecutorFailure struct {
+	// PodName of the executor.
+	// +required
+	PodName string `json:"podName"`
+	// ExitCode of its container, if it told one.
+	// +optional
+	ExitCode *int32 `json:"exitCode,omitempty"`
+	// Reason in the kubelet's words, such as OOMKilled or Evicted.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+}
+
+// SchedulingStatus is about the wait for the driver.
+type SchedulingStatus struct {
+	// QueuedAt is since when the current attempt waits, or waited, for its driver.
+	// +optional
+	QueuedAt *metav1.Time `json:"queuedAt,omitempty"`
 }

@@ -78,7 +78,8 @@ func Normalise(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfErr
 	app.Driver, app.Executor = driver, executor
 	app.ConfigMaps = metricsOf(o).configMaps()
 	app.Warnings = warnings(o)
-	return app, slices.Concat(problems, p, conflicts(o))
+	_, policyProblems := Policies(o)
+	return app, slices.Concat(problems, p, policyProblems, conflicts(o))
 }
 
 // fieldNames says where the fields of the model that are no Spark property come from.

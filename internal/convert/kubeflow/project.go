@@ -17,11 +17,11 @@ limitations under the License.
 package kubeflow
 
 import (
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -39,6 +39,11 @@ var states = map[lifecycle.State]v1beta2.ApplicationStateType{
 	lifecycle.Succeeded:        v1beta2.ApplicationStateCompleted,
 	lifecycle.Failed:           v1beta2.ApplicationStateFailed,
 	lifecycle.SubmissionFailed: v1beta2.ApplicationStateSubmissionFailed,
+	lifecycle.Rerunning:        v1beta2.ApplicationStatePendingRerun,
+	lifecycle.Invalidating:     v1beta2.ApplicationStateInvalidating,
+	lifecycle.Suspending:       v1beta2.ApplicationStateSuspending,
+	lifecycle.Suspended:        v1beta2.ApplicationStateSuspended,
+	lifecycle.Resuming:         v1beta2.ApplicationStateResuming,
 }
 
 var executorStates = map[lifecycle.ExecutorState]v1beta2.ExecutorState{
@@ -49,104 +54,15 @@ var executorStates = map[lifecycle.ExecutorState]v1beta2.ExecutorState{
 	lifecycle.ExecutorLost:      v1beta2.ExecutorStateUnknown,
 }
 
-// submissionPrefix begins the error message of a refused submission.
-const submissionPrefix = "failed to submit spark application: "
+// submissionPrefix begins the error message of a refused submission. Tools look for its second half, although nothing
+// runs spark-submit here.
+const submissionPrefix = "failed to submit spark application: failed to run spark-submit: "
 
-// RecordOf reads back from a status what Project wrote, or what an operator before us did.
-func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
-	r := lifecycle.Record{
-		State:        stateOf(s),
-		Generation:   s.ObservedGeneration,
-		Attempt:      max(1, s.SubmissionAttempts),
-		Submissions:  s.SubmissionAttempts,
-		Executions:   s.ExecutionAttempts,
-		SubmittedAt:  s.LastSubmissionAttemptTime.Time,
-		TerminatedAt: s.TerminationTime.Time,
-		SparkAppID:   s.SparkApplicationID,
-		DriverName:   s.DriverInfo.PodName,
-		Cause:        causeOf(s),
-	}
-	if r.Started() { // the next attempt gets a mark of its own
-		r.SubmissionID = s.SubmissionID
-	}
-	for name, state := range s.ExecutorState {
-		if r.Executors == nil {
-			r.Executors = make(map[string]lifecycle.ExecutorState, len(s.ExecutorState))
-		}
-		r.Executors[name] = executorStateOf(state)
-	}
-	return r
-}
-
-// stateOf reads the state back. States that this operator does not write are taken for the nearest that it does.
-func stateOf(s *v1beta2.SparkApplicationStatus) lifecycle.State {
-	switch s.AppState.State {
-	case v1beta2.ApplicationStateSubmitted:
-		c := meta.FindStatusCondition(s.Conditions, string(lifecycle.ConditionSubmitted))
-		if s.ExecutionAttempts == 0 || c != nil && c.Status == metav1.ConditionFalse {
-			return lifecycle.Queued
-		}
-		return lifecycle.Submitted
-	case v1beta2.ApplicationStateRunning, v1beta2.ApplicationStateUnknown:
-		return lifecycle.Running
-	case v1beta2.ApplicationStateSucceeding:
-		return lifecycle.Succeeding
-	case v1beta2.ApplicationStateFailing:
-		return lifecycle.Failing
-	case v1beta2.ApplicationStateCompleted:
-		return lifecycle.Succeeded
-	case v1beta2.ApplicationStateFailed:
-		return lifecycle.Failed
-	case v1beta2.ApplicationStateSubmissionFailed:
-		return lifecycle.SubmissionFailed
-	case v1beta2.ApplicationStateNew, v1beta2.ApplicationStatePendingRerun, v1beta2.ApplicationStateInvalidating,
-		v1beta2.ApplicationStateSuspending, v1beta2.ApplicationStateSuspended, v1beta2.ApplicationStateResuming:
-	}
-	return lifecycle.New
-}
-
-func executorStateOf(s v1beta2.ExecutorState) lifecycle.ExecutorState {
-	for neutral, ours := range executorStates {
-		if s == ours {
-			return neutral
-		}
-	}
-	return lifecycle.ExecutorLost
-}
-
-// causeOf reads the cause back: the reason from the outcome's condition, the sentence from the error message.
-func causeOf(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
-	if len(s.Conditions) == 0 {
-		return foreignCause(s)
-	}
-	c := meta.FindStatusCondition(s.Conditions, string(lifecycle.ConditionSucceeded))
-	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == string(lifecycle.ReasonInProgress) {
-		return lifecycle.Cause{Message: s.AppState.ErrorMessage}
-	}
-	message := strings.TrimPrefix(s.AppState.ErrorMessage, submissionPrefix)
-	if message == "" {
-		message = strings.TrimPrefix(c.Message, lifecycle.WaitingPrefix)
-	}
-	return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: message}
-}
-
-// foreignCause makes a cause for a failure that an operator without conditions has recorded.
-func foreignCause(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
-	c := lifecycle.Cause{Message: s.AppState.ErrorMessage}
-	switch {
-	case s.AppState.State != v1beta2.ApplicationStateFailed && s.AppState.State != v1beta2.ApplicationStateFailing &&
-		s.AppState.State != v1beta2.ApplicationStateSubmissionFailed:
-		return c
-	case s.AppState.State == v1beta2.ApplicationStateSubmissionFailed || s.ExecutionAttempts == 0:
-		c.Reason, c.Message = lifecycle.ReasonSubmissionRefused, strings.TrimPrefix(c.Message, submissionPrefix)
-	default:
-		c.Reason = lifecycle.ReasonDriverFailed
-	}
-	if c.Message == "" {
-		c.Message = "no reason was recorded"
-	}
-	return c
-}
+// What status.released names.
+const (
+	releasedDriverPod = "driverPod"
+	releasedResources = "resources"
+)
 
 // Project returns the status for an outcome. Conditions keep the time of their last transition; now is that of those
 // that change.
@@ -157,9 +73,24 @@ func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.
 	s.ObservedGeneration = r.Generation
 	s.SubmissionAttempts, s.ExecutionAttempts = r.Submissions, r.Executions
 	s.LastSubmissionAttemptTime, s.TerminationTime = seconds(r.SubmittedAt), seconds(r.TerminatedAt)
+	s.SpecHash, s.Attempt = r.SpecHash, r.Attempt
 	s.SparkApplicationID = r.SparkAppID
 	s.DriverInfo.PodName = r.DriverName
-	s.SubmissionID = r.SubmissionID
+	if r.SubmissionID != "" {
+		s.SubmissionID = r.SubmissionID // while the next attempt waits, that of the last one is shown
+	}
+	s.Attempts, s.Retries, s.Executors = projectAttempts(r.Attempts), projectRetries(r.Retries), projectExecutors(r)
+	s.Scheduling = nil
+	if !r.QueuedAt.IsZero() {
+		s.Scheduling = &v1beta2.SchedulingStatus{QueuedAt: ptr.To(seconds(r.QueuedAt))}
+	}
+	s.Released = nil
+	if r.Released.DriverPod {
+		s.Released = append(s.Released, releasedDriverPod)
+	}
+	if r.Released.Resources {
+		s.Released = append(s.Released, releasedResources)
+	}
 	s.ExecutorState = nil
 	for name, state := range r.Executors {
 		if s.ExecutorState == nil {
@@ -176,15 +107,57 @@ func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.
 	return s
 }
 
+func projectAttempts(all []lifecycle.Attempt) []v1beta2.AttemptStatus {
+	var out []v1beta2.AttemptStatus
+	for _, a := range all {
+		out = append(out, v1beta2.AttemptStatus{
+			Attempt: a.Number, SubmissionID: a.SubmissionID, StartTime: secondsOrNil(a.StartedAt), EndTime: secondsOrNil(a.EndedAt), ExitCode: a.ExitCode,
+			FailureClass: string(a.Class), Reason: string(a.Cause.Reason), Message: a.Cause.Message, LogTail: a.LogTail,
+		})
+	}
+	return out
+}
+
+func projectRetries(r lifecycle.Retries) *v1beta2.RetryStatus {
+	s := v1beta2.RetryStatus{
+		Infrastructure: r.Used[lifecycle.Infrastructure], Submission: r.Used[lifecycle.Submission],
+		OutOfMemory: r.Used[lifecycle.OutOfMemory], Application: r.Used[lifecycle.ApplicationExit], MemoryRaises: r.MemoryRaises,
+	}
+	if s == (v1beta2.RetryStatus{}) {
+		return nil
+	}
+	return &s
+}
+
+func projectExecutors(r lifecycle.Record) *v1beta2.ExecutorSummary {
+	c := r.Counts
+	if c == (lifecycle.ExecutorCounts{}) {
+		return nil
+	}
+	s := &v1beta2.ExecutorSummary{Pending: c.Pending, Running: c.Running, Completed: c.Succeeded, Failed: c.Failed, Unknown: c.Unknown()}
+	for _, f := range r.Failures {
+		s.Failures = append(s.Failures, v1beta2.ExecutorFailure{PodName: f.Name, ExitCode: f.ExitCode, Reason: f.Reason})
+	}
+	return s
+}
+
+// errorMessage is what tools show of a failure.
 func errorMessage(r lifecycle.Record) string {
-	switch r.State {
-	case lifecycle.Failing, lifecycle.Failed:
-		return r.Cause.Message
-	case lifecycle.SubmissionFailed:
+	switch {
+	case r.State == lifecycle.SubmissionFailed,
+		r.State == lifecycle.Failed && (r.Cause.Reason == lifecycle.ReasonSubmissionRefused || r.Cause.Reason == lifecycle.ReasonAdmissionRefused):
 		return submissionPrefix + r.Cause.Message
-	case lifecycle.New, lifecycle.Queued, lifecycle.Submitted, lifecycle.Running, lifecycle.Succeeding, lifecycle.Succeeded:
+	case r.State == lifecycle.Failing, r.State == lifecycle.Failed:
+		return r.Cause.Message
 	}
 	return ""
+}
+
+func secondsOrNil(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return ptr.To(seconds(t))
 }
 
 // seconds is the resolution that the API stores; a finer time would differ from itself after a round trip.

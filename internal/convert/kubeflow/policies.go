@@ -1,0 +1,206 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kubeflow
+
+import (
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Defaults of the policies. The interval is the Kubeflow operator's.
+const (
+	defaultInterval       = 5 * time.Second
+	maxInterval           = time.Hour
+	defaultBackoff        = 10 * time.Second
+	defaultMaxBackoff     = 10 * time.Minute
+	defaultQueued         = 24 * time.Hour
+	defaultScheduled      = 24 * time.Hour
+	defaultReady          = 30 * time.Minute
+	restartField          = "spec.restartPolicy"
+	outOfMemoryField      = restartField + ".outOfMemory"
+	applicationField      = restartField + ".application"
+	durationHint          = `must not be negative; write e.g. "30m"`
+	maxRetryableExit      = 255
+	minimalMemoryFactor   = 1.0
+	excessiveMemoryFactor = 10.0
+)
+
+// Policies returns the user's wishes about the application's life. Problems are fields whose value means nothing; their
+// defaults are taken for them.
+func Policies(o *v1beta2.SparkApplication) (lifecycle.Policies, []*spark.ConfError) {
+	var r policyReader
+	p := lifecycle.Policies{Restart: r.restart(&o.Spec.RestartPolicy), Deadlines: r.deadlines(o.Spec.Deadlines)}
+	p.Retention = r.retention(&o.Spec)
+	return p, r.problems
+}
+
+// policyReader collects what is wrong.
+type policyReader struct{ problems []*spark.ConfError }
+
+func (r *policyReader) fail(field, value, problem string) {
+	r.problems = append(r.problems, &spark.ConfError{Field: field, Value: value, Problem: problem})
+}
+
+// duration reads an optional duration.
+func (r *policyReader) duration(field string, d *metav1.Duration, preset time.Duration) time.Duration {
+	switch {
+	case d == nil:
+		return preset
+	case d.Duration < 0:
+		r.fail(field, d.Duration.String(), durationHint)
+		return preset
+	}
+	return d.Duration
+}
+
+func (r *policyReader) restart(p *v1beta2.RestartPolicy) lifecycle.Restart {
+	out := lifecycle.Restart{
+		Type:        lifecycle.RestartType(p.Type),
+		Failures:    linear(p.OnFailureRetries, p.OnFailureRetryInterval),
+		Submissions: linear(p.OnSubmissionFailureRetries, p.OnSubmissionFailureRetryInterval),
+		Classes:     map[lifecycle.FailureClass]lifecycle.Rule{},
+		ResetAfter:  r.duration(restartField+".resetAfter", p.ResetAfter, 0),
+	}
+	add := func(class lifecycle.FailureClass, field string, rule *v1beta2.RetryRule) {
+		out.Classes[class] = r.rule(restartField+"."+field, rule)
+		if p.Type == v1beta2.RestartPolicyNever {
+			r.fail(restartField+"."+field, "", `has no effect with restartPolicy.type "Never"; write OnFailure, or take the rule away`)
+		}
+	}
+	if p.Infrastructure != nil {
+		add(lifecycle.Infrastructure, "infrastructure", p.Infrastructure)
+	}
+	if p.Submission != nil {
+		add(lifecycle.Submission, "submission", p.Submission)
+	}
+	if p.OutOfMemory != nil {
+		add(lifecycle.OutOfMemory, "outOfMemory", &p.OutOfMemory.RetryRule)
+		r.memory(p.OutOfMemory)
+	}
+	if a := p.Application; a != nil {
+		add(lifecycle.ApplicationExit, "application", &a.RetryRule)
+		out.RetryExitCodes = r.exitCodes("retryExitCodes", a.RetryExitCodes)
+		out.FailExitCodes = r.exitCodes("failExitCodes", a.FailExitCodes)
+	}
+	if out.Type == "" {
+		out.Type = lifecycle.Never
+		if len(out.Classes) > 0 {
+			out.Type = lifecycle.OnFailure
+		}
+	}
+	return out
+}
+
+// linear is the Kubeflow operator's kind of rule: the interval times the failures in a row.
+func linear(retries *int32, interval *int64) lifecycle.Rule {
+	wait := defaultInterval
+	if interval != nil {
+		wait = time.Duration(*interval) * time.Second
+	}
+	return lifecycle.Rule{Retries: ptr.Deref(retries, 0), Initial: wait, Max: maxInterval, Linear: true}
+}
+
+func (r *policyReader) rule(field string, rule *v1beta2.RetryRule) lifecycle.Rule {
+	out := lifecycle.Rule{Retries: rule.Retries, Initial: defaultBackoff, Max: defaultMaxBackoff}
+	if b := rule.Backoff; b != nil {
+		out.Initial = r.duration(field+".backoff.initial", b.Initial, defaultBackoff)
+		out.Max = r.duration(field+".backoff.max", b.Max, max(defaultMaxBackoff, out.Initial))
+		if out.Max < out.Initial {
+			r.fail(field+".backoff.max", out.Max.String(), "must not be smaller than backoff.initial, "+out.Initial.String())
+		}
+	}
+	return out
+}
+
+func (r *policyReader) exitCodes(field string, codes []int32) []int32 {
+	for _, code := range codes {
+		if code < 1 || code > maxRetryableExit {
+			r.fail(applicationField+"."+field, strconv.Itoa(int(code)), "is no exit code of a failure; those are 1 to 255")
+		}
+	}
+	return codes
+}
+
+// memory checks how the driver's memory is raised.
+func (r *policyReader) memory(rule *v1beta2.OutOfMemoryRule) {
+	if rule.MemoryFactor == nil {
+		if rule.MaxMemory != nil {
+			r.fail(outOfMemoryField+".maxMemory", *rule.MaxMemory, "has no effect without memoryFactor")
+		}
+		return
+	}
+	factor, err := strconv.ParseFloat(*rule.MemoryFactor, 64)
+	if err != nil || !(factor > minimalMemoryFactor && factor <= excessiveMemoryFactor) {
+		r.fail(outOfMemoryField+".memoryFactor", *rule.MemoryFactor, `must be a number above 1 and not above 10, such as "1.5"`)
+	}
+	if rule.MaxMemory == nil {
+		return
+	}
+	if _, ok := spark.ParseSize(*rule.MaxMemory, 1<<20); !ok {
+		r.fail(outOfMemoryField+".maxMemory", *rule.MaxMemory, `must be an amount of memory in Spark's units, such as "16g"`)
+	}
+}
+
+func (r *policyReader) deadlines(d *v1beta2.Deadlines) lifecycle.Deadlines {
+	if d == nil {
+		d = &v1beta2.Deadlines{}
+	}
+	const field = "spec.deadlines."
+	return lifecycle.Deadlines{
+		Queued:          r.duration(field+"queued", d.Queued, defaultQueued),
+		DriverScheduled: r.duration(field+"driverScheduled", d.DriverScheduled, defaultScheduled),
+		DriverReady:     r.duration(field+"driverReady", d.DriverReady, defaultReady),
+		FirstExecutors:  r.duration(field+"firstExecutors", d.FirstExecutors, 0),
+		Run:             r.duration(field+"run", d.Run, 0),
+	}
+}
+
+func (r *policyReader) retention(s *v1beta2.SparkApplicationSpec) lifecycle.Retention {
+	var ttl *time.Duration
+	if s.TimeToLiveSeconds != nil {
+		ttl = ptr.To(time.Duration(max(0, *s.TimeToLiveSeconds)) * time.Second)
+	}
+	out := lifecycle.Retention{OnSuccess: lifecycle.Keep{Application: ttl}, OnFailure: lifecycle.Keep{Application: ttl}}
+	if s.Retention != nil {
+		out.OnSuccess = r.keep("spec.retention.onSuccess.", s.Retention.OnSuccess, ttl)
+		out.OnFailure = r.keep("spec.retention.onFailure.", s.Retention.OnFailure, ttl)
+	}
+	return out
+}
+
+func (r *policyReader) keep(field string, t *v1beta2.RetentionTimes, ttl *time.Duration) lifecycle.Keep {
+	if t == nil {
+		return lifecycle.Keep{Application: ttl}
+	}
+	read := func(name string, d *metav1.Duration, preset *time.Duration) *time.Duration {
+		if d == nil {
+			return preset
+		}
+		return ptr.To(r.duration(field+name, d, 0))
+	}
+	return lifecycle.Keep{
+		DriverPod: read("driverPod", t.DriverPod, nil), Resources: read("resources", t.Resources, nil),
+		Application: read("application", t.Application, ttl),
+	}
+}

@@ -1,0 +1,264 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kubeflow
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// RecordOf reads back from a status what Project wrote, or what an operator before us did.
+func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
+	r := lifecycle.Record{
+		State:        stateOf(s),
+		Generation:   s.ObservedGeneration,
+		SpecHash:     s.SpecHash,
+		Attempt:      max(1, s.Attempt),
+		Submissions:  s.SubmissionAttempts,
+		Executions:   s.ExecutionAttempts,
+		SubmittedAt:  s.LastSubmissionAttemptTime.Time,
+		TerminatedAt: s.TerminationTime.Time,
+		SparkAppID:   s.SparkApplicationID,
+		DriverName:   s.DriverInfo.PodName,
+		Cause:        causeOf(s),
+		Attempts:     attemptsOf(s.Attempts),
+		Retries:      retriesOf(s.Retries),
+	}
+	if s.Scheduling != nil && s.Scheduling.QueuedAt != nil {
+		r.QueuedAt = s.Scheduling.QueuedAt.Time
+	}
+	for _, what := range s.Released {
+		r.Released.DriverPod = r.Released.DriverPod || what == releasedDriverPod
+		r.Released.Resources = r.Released.Resources || what == releasedResources
+	}
+	for name, state := range s.ExecutorState {
+		if r.Executors == nil {
+			r.Executors = make(map[string]lifecycle.ExecutorState, len(s.ExecutorState))
+		}
+		r.Executors[name] = executorStateOf(state)
+	}
+	executorsOf(&r, s.Executors)
+	if s.Attempt == 0 {
+		takeOver(&r, s)
+	}
+	switch current := r.Current(); {
+	case r.State.Starting(): // the next attempt gets a mark of its own
+	case s.Attempt == 0:
+		r.SubmissionID = s.SubmissionID
+	case current != nil:
+		r.SubmissionID = current.SubmissionID
+	}
+	return r
+}
+
+// takeOver completes the record of an application that an operator before us has brought this far. It has counted
+// attempts, and knows nothing of classes.
+func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
+	rerun := r.State == lifecycle.Rerunning || r.State == lifecycle.Invalidating
+	if r.State == lifecycle.SubmissionFailed && r.TerminatedAt.IsZero() {
+		r.TerminatedAt = r.SubmittedAt // from which that operator counts the wait
+	}
+	refused := s.SubmissionAttempts - s.ExecutionAttempts
+	if r.State == lifecycle.SubmissionFailed {
+		refused-- // the last one is not retried yet
+	}
+	r.Retries = lifecycle.Retries{Used: spent(map[lifecycle.FailureClass]int32{
+		lifecycle.Submission: refused, lifecycle.ApplicationExit: s.ExecutionAttempts - 1,
+	})}
+	if s.ExecutionAttempts == 0 && !rerun {
+		if r.State == lifecycle.Suspending || r.State == lifecycle.Suspended || r.State == lifecycle.Resuming {
+			r.State = lifecycle.Queued // it was created suspended: SUSPENDED is for what has run
+		}
+		return
+	}
+	r.Attempt = max(1, s.ExecutionAttempts)
+	last := lifecycle.Attempt{Number: r.Attempt, SubmissionID: s.SubmissionID, EndedAt: s.TerminationTime.Time, Cause: r.Cause}
+	switch r.State {
+	case lifecycle.Failing, lifecycle.Failed:
+		last.Class = lifecycle.ApplicationExit
+	case lifecycle.SubmissionFailed: // both are about a driver that there never was
+		last.SubmissionID, last.Cause = "", lifecycle.Cause{}
+	case lifecycle.Invalidating: // that operator forgets its counts when it leaves the state, and we when we enter it
+		r.Submissions, r.Executions, r.Retries = 0, 0, lifecycle.Retries{}
+	}
+	r.Attempts = []lifecycle.Attempt{last}
+	if r.State.Starting() {
+		r.Attempt++
+	}
+}
+
+// spent leaves out what is not positive.
+func spent(counts map[lifecycle.FailureClass]int32) map[lifecycle.FailureClass]int32 {
+	var used map[lifecycle.FailureClass]int32
+	for class, n := range counts {
+		if n <= 0 {
+			continue
+		}
+		if used == nil {
+			used = map[lifecycle.FailureClass]int32{}
+		}
+		used[class] = n
+	}
+	return used
+}
+
+func attemptsOf(all []v1beta2.AttemptStatus) []lifecycle.Attempt {
+	var out []lifecycle.Attempt
+	for _, a := range all {
+		out = append(out, lifecycle.Attempt{
+			Number: a.Attempt, SubmissionID: a.SubmissionID, StartedAt: timeOf(a.StartTime), EndedAt: timeOf(a.EndTime), ExitCode: a.ExitCode,
+			Class: lifecycle.FailureClass(a.FailureClass), Cause: lifecycle.Cause{Reason: lifecycle.Reason(a.Reason), Message: a.Message},
+			LogTail: a.LogTail,
+		})
+	}
+	return out
+}
+
+func retriesOf(s *v1beta2.RetryStatus) lifecycle.Retries {
+	if s == nil {
+		return lifecycle.Retries{}
+	}
+	return lifecycle.Retries{MemoryRaises: s.MemoryRaises, Used: spent(map[lifecycle.FailureClass]int32{
+		lifecycle.Infrastructure: s.Infrastructure, lifecycle.Submission: s.Submission,
+		lifecycle.OutOfMemory: s.OutOfMemory, lifecycle.ApplicationExit: s.Application,
+	})}
+}
+
+func executorsOf(r *lifecycle.Record, s *v1beta2.ExecutorSummary) {
+	if s == nil {
+		r.Counts = countsOf(r.Executors)
+		return
+	}
+	r.Counts = lifecycle.ExecutorCounts{
+		Pending: s.Pending, Running: s.Running, Succeeded: s.Completed, Failed: s.Failed,
+		Total: s.Pending + s.Running + s.Completed + s.Failed + s.Unknown,
+	}
+	for _, f := range s.Failures {
+		r.Failures = append(r.Failures, lifecycle.ExecutorFailure{Name: f.PodName, ExitCode: f.ExitCode, Reason: f.Reason})
+	}
+}
+
+// countsOf counts the executors that an operator without counts has recorded.
+func countsOf(executors map[string]lifecycle.ExecutorState) lifecycle.ExecutorCounts {
+	c := lifecycle.ExecutorCounts{Total: int32(len(executors))}
+	for _, state := range executors {
+		switch state {
+		case lifecycle.ExecutorPending:
+			c.Pending++
+		case lifecycle.ExecutorRunning:
+			c.Running++
+		case lifecycle.ExecutorSucceeded:
+			c.Succeeded++
+		case lifecycle.ExecutorFailed:
+			c.Failed++
+		case lifecycle.ExecutorLost: // the rest
+		}
+	}
+	return c
+}
+
+// stateOf reads the state back. UNKNOWN, which this operator does not write, is a run that somebody could not judge.
+func stateOf(s *v1beta2.SparkApplicationStatus) lifecycle.State {
+	switch s.AppState.State {
+	case v1beta2.ApplicationStateSubmitted:
+		c := meta.FindStatusCondition(s.Conditions, string(lifecycle.ConditionSubmitted))
+		if s.ExecutionAttempts == 0 || c != nil && c.Status == metav1.ConditionFalse {
+			return lifecycle.Queued
+		}
+		return lifecycle.Submitted
+	case v1beta2.ApplicationStatePendingRerun:
+		return lifecycle.Rerunning
+	case v1beta2.ApplicationStateInvalidating:
+		return lifecycle.Invalidating
+	case v1beta2.ApplicationStateSuspending:
+		return lifecycle.Suspending
+	case v1beta2.ApplicationStateSuspended:
+		return lifecycle.Suspended
+	case v1beta2.ApplicationStateResuming:
+		return lifecycle.Resuming
+	case v1beta2.ApplicationStateRunning, v1beta2.ApplicationStateUnknown:
+		return lifecycle.Running
+	case v1beta2.ApplicationStateSucceeding:
+		return lifecycle.Succeeding
+	case v1beta2.ApplicationStateFailing:
+		return lifecycle.Failing
+	case v1beta2.ApplicationStateCompleted:
+		return lifecycle.Succeeded
+	case v1beta2.ApplicationStateFailed:
+		return lifecycle.Failed
+	case v1beta2.ApplicationStateSubmissionFailed:
+		return lifecycle.SubmissionFailed
+	case v1beta2.ApplicationStateNew:
+	}
+	return lifecycle.New
+}
+
+func executorStateOf(s v1beta2.ExecutorState) lifecycle.ExecutorState {
+	for neutral, ours := range executorStates {
+		if s == ours {
+			return neutral
+		}
+	}
+	return lifecycle.ExecutorLost
+}
+
+// causeOf reads the cause back: the reason from the outcome's condition, the sentence from the error message.
+func causeOf(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
+	if len(s.Conditions) == 0 {
+		return foreignCause(s)
+	}
+	c := meta.FindStatusCondition(s.Conditions, string(lifecycle.ConditionSucceeded))
+	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == string(lifecycle.ReasonInProgress) {
+		return lifecycle.Cause{Message: s.AppState.ErrorMessage}
+	}
+	message := strings.TrimPrefix(s.AppState.ErrorMessage, submissionPrefix)
+	if message == "" {
+		message = strings.TrimPrefix(c.Message, lifecycle.WaitingPrefix)
+	}
+	return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: message}
+}
+
+// foreignCause makes a cause for a failure that an operator without conditions has recorded.
+func foreignCause(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
+	c := lifecycle.Cause{Message: s.AppState.ErrorMessage}
+	switch {
+	case s.AppState.State != v1beta2.ApplicationStateFailed && s.AppState.State != v1beta2.ApplicationStateFailing &&
+		s.AppState.State != v1beta2.ApplicationStateSubmissionFailed:
+		return c
+	case s.AppState.State == v1beta2.ApplicationStateSubmissionFailed || s.ExecutionAttempts == 0:
+		c.Reason, c.Message = lifecycle.ReasonSubmissionRefused, strings.TrimPrefix(c.Message, submissionPrefix)
+	default:
+		c.Reason = lifecycle.ReasonDriverFailed
+	}
+	if c.Message == "" {
+		c.Message = "no reason was recorded"
+	}
+	return c
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}

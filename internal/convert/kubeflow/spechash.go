@@ -1,0 +1,69 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kubeflow
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// SpecHash identifies what of the spec a running application is made from: if it changes, the application has to run
+// again. It leaves out what acts on a running application as it is and what has no effect, and spells out the defaults
+// of the Kubeflow operator's webhook, so that a manifest without them means the same as one with them. It is made from
+// the user's words and not from what is built of them: a newer operator must not restart what runs.
+func SpecHash(o *v1beta2.SparkApplication) string {
+	s := o.Spec.DeepCopy()
+	s.Suspend, s.TimeToLiveSeconds, s.Retention, s.Deadlines = nil, nil, nil, nil
+	s.RestartPolicy = v1beta2.RestartPolicy{}
+	s.Type, s.FailureRetries, s.RetryInterval, s.Executor.MemoryLimit = "", nil, nil, nil // see Ignored
+	s.DriverPodDisruptionBudget = nil
+	s.SparkUIOptions, s.DriverIngressOptions = nil, nil
+	if s.Mode == "" {
+		s.Mode = v1beta2.DeployModeCluster
+	}
+	preset(&s.Driver.SparkPodSpec, s.SparkConf, "driver")
+	preset(&s.Executor.SparkPodSpec, s.SparkConf, "executor")
+	dynamic := s.DynamicAllocation != nil && s.DynamicAllocation.Enabled
+	if dynamic && s.DynamicAllocation.ShuffleTrackingEnabled == nil {
+		s.DynamicAllocation.ShuffleTrackingEnabled = ptr.To(true)
+	}
+	if _, set := s.SparkConf["spark.executor.instances"]; s.Executor.Instances == nil && !set && !dynamic {
+		s.Executor.Instances = ptr.To(int32(1))
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		text = fmt.Appendf(nil, "%+v", s) // only a quantity that cannot be written down gets here
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(text) // a hash never fails
+	_, _ = h.Write([]byte(o.MalformedSpec))
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+func preset(p *v1beta2.SparkPodSpec, conf map[string]string, role string) {
+	if _, set := conf["spark."+role+".cores"]; p.Cores == nil && !set {
+		p.Cores = ptr.To(int32(1))
+	}
+	if _, set := conf["spark."+role+".memory"]; p.Memory == nil && !set {
+		p.Memory = ptr.To("1g")
+	}
+}

@@ -1,0 +1,79 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+)
+
+// stage is what an attempt is in the middle of, since when, and how long it may take.
+type stage struct {
+	since  time.Time
+	limit  time.Duration
+	reason Reason
+	class  FailureClass
+	text   string
+}
+
+// remaining is how long the stage may still take; ok is false if it has no bound.
+func (s stage) remaining(now time.Time) (left time.Duration, ok bool) {
+	if s.limit <= 0 || s.since.IsZero() {
+		return 0, false
+	}
+	return s.since.Add(s.limit).Sub(now), true
+}
+
+func (s stage) cause() Cause {
+	return Cause{s.reason, fmt.Sprintf(s.text, s.limit)}
+}
+
+// stages are those that a submitted attempt is in.
+func stages(app Application, rec Record, d Driver) []stage {
+	limits := app.Policies.Deadlines
+	if d.Phase == DriverPending {
+		if d.ScheduledAt.IsZero() {
+			return []stage{{d.CreatedAt, limits.DriverScheduled, ReasonSchedulingTimeout, Infrastructure, "the driver pod got no node within %s (spec.deadlines.driverScheduled)"}}
+		}
+		return []stage{{d.ScheduledAt, limits.DriverReady, ReasonReadyTimeout, Infrastructure, "the driver's container did not run within %s after its pod got a node (spec.deadlines.driverReady)"}}
+	}
+	running := []stage{{d.StartedAt, limits.Run, ReasonRunTimeout, Deadline, "the driver ran longer than %s (spec.deadlines.run)"}}
+	if !rec.Counts.ever() {
+		running = append(running, stage{d.StartedAt, limits.FirstExecutors, ReasonExecutorsTimeout, Deadline, "no executor ran within %s after the driver (spec.deadlines.firstExecutors)"})
+	}
+	return running
+}
+
+func queueStage(app Application, rec Record) stage {
+	return stage{rec.QueuedAt, app.Policies.Deadlines.Queued, ReasonQueueTimeout, Deadline, "the application waited longer than %s for its driver (spec.deadlines.queued)"}
+}
+
+// overdue returns the first stage that took too long, or else when the next one will have.
+func overdue(all []stage, now time.Time, heartbeat time.Duration) (late *stage, next time.Duration) {
+	next = heartbeat
+	for i := range all {
+		left, bounded := all[i].remaining(now)
+		switch {
+		case !bounded:
+		case left <= 0:
+			return &all[i], 0
+		default:
+			next = min(next, left)
+		}
+	}
+	return nil, next
+}

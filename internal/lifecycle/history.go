@@ -1,0 +1,82 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import "strings"
+
+const (
+	// maxAttempts bounds the history.
+	maxAttempts = 10
+	// maxMessage bounds one attempt's message, maxLogs all log tails together, in bytes. The newest go first.
+	maxMessage = 300
+	maxLogs    = 4 << 10
+	// maxLog bounds one log tail, in bytes.
+	maxLog = 2 << 10
+)
+
+// remembered appends an attempt, or replaces the entry of the same number.
+func remembered(all []Attempt, a Attempt) []Attempt {
+	if n := len(all); n > 0 && all[n-1].Number == a.Number {
+		all = all[:n-1]
+	}
+	return bounded10(append(all, a))
+}
+
+// closed writes the end of the current attempt into the history and stamps the record. An attempt that has ended keeps
+// its end, and one that never had a driver has no history.
+func closed(r Record, class FailureClass, c Cause, env Env) Record {
+	if a := r.Current(); a != nil && a.EndedAt.IsZero() {
+		a.EndedAt, a.Class, a.Cause = env.Now, class, Cause{c.Reason, head(c.Message, maxMessage)}
+	}
+	if r.TerminatedAt.IsZero() {
+		r.TerminatedAt = env.Now
+	}
+	return r
+}
+
+// bounded10 keeps the newest attempts, and of their logs as much as there is room for.
+func bounded10(all []Attempt) []Attempt {
+	if n := len(all); n > maxAttempts {
+		all = all[n-maxAttempts:]
+	}
+	room := maxLogs
+	for i := len(all) - 1; i >= 0; i-- {
+		all[i].LogTail = tail(all[i].LogTail, min(maxLog, room))
+		room -= len(all[i].LogTail)
+	}
+	return all
+}
+
+// head returns the beginning of a text, of at most n bytes.
+func head(text string, n int) string {
+	if len(text) > n {
+		return strings.ToValidUTF8(text[:n-3], "") + "..."
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+// tail returns the last whole lines of a text, of at most n bytes; of a longer line its end.
+func tail(text string, n int) string {
+	text = strings.TrimRight(text, "\n")
+	if len(text) > n {
+		text = text[len(text)-n:]
+		if _, rest, ok := strings.Cut(text, "\n"); ok {
+			text = rest
+		}
+	}
+	return strings.ToValidUTF8(text, "")
+}

@@ -1,0 +1,119 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+// Reason says in one word why an application is where it is. The list is closed and documented; a scheduler's reasons
+// (package scheduler) are passed through.
+type Reason string
+
+// Reasons of an application that waits for its driver pod.
+const (
+	// ReasonSuspended : spec.suspend holds the application back.
+	ReasonSuspended Reason = "Suspended"
+	// ReasonNameConflict : an object that is not ours has a name that we need.
+	ReasonNameConflict Reason = "NameConflict"
+	// ReasonFormerDriver : the driver pod of an earlier attempt still has the name.
+	ReasonFormerDriver Reason = "FormerDriver"
+	// ReasonQuotaExceeded : a ResourceQuota has no room for the driver pod at present.
+	ReasonQuotaExceeded Reason = "QuotaExceeded"
+	// ReasonAdmissionRefused : an admission policy or webhook refuses an object at present.
+	ReasonAdmissionRefused Reason = "AdmissionRefused"
+	// ReasonNamespaceTerminating : nothing can be created in a namespace that is being deleted.
+	ReasonNamespaceTerminating Reason = "NamespaceTerminating"
+	// ReasonOperatorForbidden : the operator's own RBAC does not allow the call.
+	ReasonOperatorForbidden Reason = "OperatorForbidden"
+	// ReasonBackoff : the next attempt waits for its time.
+	ReasonBackoff Reason = "Backoff"
+	// ReasonRerun : the next attempt is being prepared.
+	ReasonRerun Reason = "Rerun"
+	// ReasonSpecChanged : the spec has changed, and the application runs again from the new one.
+	ReasonSpecChanged Reason = "SpecChanged"
+	// ReasonResumed : spec.suspend became false, and the application runs again.
+	ReasonResumed Reason = "Resumed"
+	// ReasonNotSubmitted : there is no driver yet.
+	ReasonNotSubmitted Reason = "NotSubmitted"
+)
+
+// Reasons of a driver pod that does not run yet.
+const (
+	// ReasonDriverPending : the driver pod goes through the stages that every pod goes through.
+	ReasonDriverPending Reason = "DriverPending"
+	// ReasonUnschedulable : no node has room for the driver pod, or a volume claim or a node that it needs does not exist.
+	ReasonUnschedulable Reason = "Unschedulable"
+	// ReasonSchedulingGated : a scheduling gate holds the driver pod back.
+	ReasonSchedulingGated Reason = "SchedulingGated"
+	// ReasonImagePull : an image cannot be pulled.
+	ReasonImagePull Reason = "ImagePullBackOff"
+	// ReasonConfigMissing : a container refers to a ConfigMap, a Secret or a key that does not exist.
+	ReasonConfigMissing Reason = "CreateContainerConfigError"
+	// ReasonVolume : a volume cannot be mounted, for one because its ConfigMap, Secret or claim does not exist.
+	ReasonVolume Reason = "FailedMount"
+	// ReasonContainerStart : the kubelet cannot start a container.
+	ReasonContainerStart Reason = "ContainerStartFailed"
+)
+
+// Reasons of a run and of its end.
+const (
+	// ReasonDriverCreated : the driver pod and what it needs exist.
+	ReasonDriverCreated Reason = "DriverCreated"
+	// ReasonDriverRunning : the driver's container runs.
+	ReasonDriverRunning Reason = "DriverRunning"
+	// ReasonDriverStopping : the driver pod is being deleted.
+	ReasonDriverStopping Reason = "DriverStopping"
+	// ReasonDriverSucceeded : the driver's container ended with exit code 0.
+	ReasonDriverSucceeded Reason = "DriverSucceeded"
+	// ReasonDriverFailed : the driver's container ended with another exit code, or its pod failed.
+	ReasonDriverFailed Reason = "DriverFailed"
+	// ReasonDriverOutOfMemory : the driver's container was killed because it used more memory than it may.
+	ReasonDriverOutOfMemory Reason = "DriverOutOfMemory"
+	// ReasonDriverEvicted : the cluster ended the driver pod (eviction, preemption, node shutdown).
+	ReasonDriverEvicted Reason = "DriverEvicted"
+	// ReasonDriverNotFound : the driver pod disappeared before its end was seen.
+	ReasonDriverNotFound Reason = "DriverNotFound"
+	// ReasonNodeLost : the driver pod is to be deleted, and its node does not confirm it.
+	ReasonNodeLost Reason = "NodeLost"
+	// ReasonInvalidSpec : the spec cannot be run as it is.
+	ReasonInvalidSpec Reason = "InvalidSpec"
+	// ReasonSubmissionRefused : the API server refused an object for good.
+	ReasonSubmissionRefused Reason = "SubmissionRefused"
+	// ReasonQueueTimeout : the attempt waited longer for its driver than spec.deadlines.queued.
+	ReasonQueueTimeout Reason = "QueueTimeout"
+	// ReasonSchedulingTimeout : the driver pod got no node within spec.deadlines.driverScheduled.
+	ReasonSchedulingTimeout Reason = "DriverSchedulingTimeout"
+	// ReasonReadyTimeout : the driver's container did not run within spec.deadlines.driverReady.
+	ReasonReadyTimeout Reason = "DriverReadyTimeout"
+	// ReasonExecutorsTimeout : no executor ran within spec.deadlines.firstExecutors.
+	ReasonExecutorsTimeout Reason = "FirstExecutorsTimeout"
+	// ReasonRunTimeout : the driver ran longer than spec.deadlines.run.
+	ReasonRunTimeout Reason = "RunTimeout"
+	// ReasonInProgress : the outcome is not known yet.
+	ReasonInProgress Reason = "InProgress"
+	// ReasonFinished : the application is over.
+	ReasonFinished Reason = "Finished"
+	// ReasonAdmitted : nothing holds the application back.
+	ReasonAdmitted Reason = "Admitted"
+)
+
+// Reasons of the executors as a whole.
+const (
+	// ReasonExecutorsRunning : as many executors run as the application starts with.
+	ReasonExecutorsRunning Reason = "ExecutorsRunning"
+	// ReasonExecutorsPending : fewer executors run than the application starts with.
+	ReasonExecutorsPending Reason = "ExecutorsPending"
+	// ReasonNoExecutors : the application has no executors now, or needs none.
+	ReasonNoExecutors Reason = "NoExecutors"
+)

@@ -1,0 +1,111 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// rule returns the rule of a class and the classes that share its budget.
+func (r Restart) rule(c FailureClass) (Rule, []FailureClass) {
+	if own, ok := r.Classes[c]; ok {
+		return own, []FailureClass{c}
+	}
+	if c == Submission {
+		return r.Submissions, []FailureClass{c}
+	}
+	var sharing []FailureClass
+	for _, other := range []FailureClass{Infrastructure, OutOfMemory, ApplicationExit} {
+		if _, ok := r.Classes[other]; !ok {
+			sharing = append(sharing, other)
+		}
+	}
+	return r.Failures, sharing
+}
+
+// Retry says whether a failure of the class is worth another attempt, after how many failures of the same budget, and
+// after which wait. used counts the failures that were retried already.
+func (r Restart) Retry(c FailureClass, exitCode *int32, used map[FailureClass]int32, seed string) (wait time.Duration, ok bool) {
+	if r.Type == Never || c == Deadline || c == "" {
+		return 0, false
+	}
+	if c == ApplicationExit && exitCode != nil && !r.worth(*exitCode) {
+		return 0, false
+	}
+	rule, sharing := r.rule(c)
+	failures := int32(0)
+	for _, class := range sharing {
+		failures += used[class]
+	}
+	_, own := r.Classes[c]
+	if failures >= rule.Retries && (own || r.Type != Always) {
+		return 0, false
+	}
+	return rule.wait(failures+1, seed), true
+}
+
+func (r Restart) worth(exitCode int32) bool {
+	if slices.Contains(r.FailExitCodes, exitCode) {
+		return false
+	}
+	return len(r.RetryExitCodes) == 0 || slices.Contains(r.RetryExitCodes, exitCode)
+}
+
+// wait is the time between the n-th failure in a row, counted from 1, and the next attempt. An exponential wait is up
+// to a fifth shorter than its nominal value, by a jitter that only depends on the seed: applications that failed
+// together do not come back together.
+func (r Rule) wait(n int32, seed string) time.Duration {
+	if r.Linear {
+		return min(time.Duration(n)*r.Initial, max(r.Max, r.Initial))
+	}
+	wait := r.Initial
+	for i := int32(1); i < n && wait < r.Max; i++ {
+		wait *= 2
+	}
+	wait = min(wait, r.Max)
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(seed + "/" + strconv.Itoa(int(n)))) // a hash never fails
+	return wait - time.Duration(h.Sum64()%1000)*wait/5000
+}
+
+// RetryAt returns when a failed attempt is followed by the next; ok is false if there is none.
+func RetryAt(app Application, rec Record) (at time.Time, ok bool) {
+	class, exitCode := Submission, (*int32)(nil)
+	if rec.State != SubmissionFailed {
+		a := rec.Current()
+		if a == nil {
+			return time.Time{}, false
+		}
+		class, exitCode = a.Class, a.ExitCode
+	}
+	wait, ok := app.Policies.Restart.Retry(class, exitCode, rec.Retries.Used, app.UID)
+	return rec.TerminatedAt.Add(wait), ok
+}
+
+// used takes one retry from the budget of a class.
+func used(r Record, c FailureClass) Record {
+	counts := map[FailureClass]int32{}
+	for class, n := range r.Retries.Used {
+		counts[class] = n
+	}
+	counts[c]++
+	r.Retries.Used = counts
+	return r
+}

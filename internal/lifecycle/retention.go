@@ -1,0 +1,87 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import "time"
+
+// decideFinal releases what of a finished application need not be kept any longer.
+func decideFinal(p Plan, obs Observation, env Env) Plan {
+	if d := obs.Driver; d.stray() {
+		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, doubtRetry
+		return p
+	}
+	p.Requeue = 0
+	if p.Record.TerminatedAt.IsZero() {
+		p.Record.TerminatedAt = env.Now // an operator before us has not told
+	}
+	r, keep := &p.Record, p.App.Policies.Retention.of(p.Record.State)
+	due := func(limit *time.Duration) bool {
+		if limit == nil {
+			return false
+		}
+		left := r.TerminatedAt.Add(*limit).Sub(env.Now)
+		if left > 0 && (p.Requeue == 0 || left < p.Requeue) {
+			p.Requeue = left
+		}
+		return left <= 0
+	}
+	if due(keep.Application) {
+		p.Actions, p.Requeue = []Action{{Kind: DeleteApplication}}, doubtRetry
+		return p
+	}
+	if !r.Released.Resources && due(keep.Resources) {
+		p.Actions = append(p.Actions, Action{Kind: DeleteResources, Attempt: r.lastDriven()})
+		r.Released.Resources = true
+	}
+	if !r.Released.DriverPod && due(keep.DriverPod) {
+		switch d := obs.Driver; {
+		case d.Presence == Unknown:
+			p.Requeue = doubtRetry
+		case !d.ours():
+			r.Released.DriverPod = true
+		default:
+			p.Requeue = doubtRetry
+			if !d.Deleting {
+				p.Actions = append(p.Actions, Action{Kind: DeleteDriver, UID: d.UID})
+			}
+		}
+	}
+	return p
+}
+
+// Rests reports whether there is nothing to do about an application: it is over and nothing of it is due to be deleted.
+// If something will be due later, after tells when.
+func Rests(app Application, rec Record, env Env) (after time.Duration, ok bool) {
+	if !rec.State.Final() || app.Deleting || heed(app, rec, env).State != rec.State || rec.Generation != app.Generation || rec.SpecHash != app.SpecHash {
+		return 0, false
+	}
+	if rec.TerminatedAt.IsZero() {
+		return 0, false
+	}
+	plan := decideFinal(Plan{App: app, Record: clone(rec)}, Observation{Driver: Driver{Presence: Unknown}}, env)
+	if len(plan.Actions) > 0 || plan.Requeue == doubtRetry {
+		return 0, false
+	}
+	return plan.Requeue, true
+}
+
+func (r Retention) of(s State) Keep {
+	if s == Succeeded {
+		return r.OnSuccess
+	}
+	return r.OnFailure
+}

@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"time"
+)
+
+const (
+	// firstLook is how soon a driver pod that does not run is looked at again: the kubelet tells some troubles by events
+	// only. Later looks come at half the pod's age.
+	firstLook = 5 * time.Second
+	lastLook  = time.Minute
+)
+
+// decideRun follows a driver that was created.
+func decideRun(p Plan, obs Observation, env Env) Plan {
+	p.Record = withExecutors(p.Record, obs)
+	if p.Record.Current() == nil { // an operator before us has not told about it
+		p.Record.Attempts = remembered(p.Record.Attempts, Attempt{Number: p.Record.Attempt, SubmissionID: p.Record.SubmissionID})
+	}
+	d := obs.Driver
+	switch {
+	case d.Presence == Unknown:
+		p.Requeue = doubtRetry
+		return p
+	case !d.ours() || d.Is(Former) && d.SubmissionID != p.Record.SubmissionID:
+		// What the pod there tells is not about our driver.
+		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, Driver{}, env)
+	case d.Phase == DriverSucceeded:
+		p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver ended with exit code 0"}, env)
+		p.Record.State, p.Record.Cause, p.Requeue = Succeeding, Cause{}, doubtRetry
+		p.Record.Retries.Used = nil // and not the memory that it took
+		return p
+	case d.Phase == DriverFailed:
+		class, cause := failureOf(d)
+		return failing(p, class, cause, d, env)
+	case d.lost(env.Now):
+		return failing(p, Infrastructure, Cause{ReasonNodeLost, "driver pod is to be deleted, and its node does not confirm that it has stopped"}, d, env)
+	}
+	late, left := overdue(stages(p.App, p.Record, d), env.Now, heartbeat)
+	if late != nil {
+		c := late.cause()
+		if d.Waiting.Message != "" {
+			c.Message += ": " + d.Waiting.Message
+		}
+		return failing(p, late.class, c, d, env)
+	}
+	p.Record, p.Requeue = started(p.Record, d), left
+	p.Record.State = Running
+	if d.Phase == DriverPending {
+		p.Record.State = Submitted
+		p.Requeue = min(left, min(max(env.Now.Sub(d.CreatedAt)/2, firstLook), lastLook))
+	}
+	if d.Deleting {
+		p.Requeue = min(p.Requeue, max(d.GoneAt.Sub(env.Now), doubtRetry))
+	}
+	return p
+}
+
+// started remembers since when the driver runs: a pod that is gone cannot tell any more.
+func started(r Record, d Driver) Record {
+	if a := r.Current(); a != nil && a.StartedAt.IsZero() {
+		a.StartedAt = d.StartedAt
+	}
+	return r
+}
+
+// failing ends an attempt. Its driver may still have to be stopped.
+func failing(p Plan, class FailureClass, c Cause, d Driver, env Env) Plan {
+	r := started(p.Record, d)
+	healthy := p.App.Policies.Restart.ResetAfter
+	if a := r.Current(); healthy > 0 && a != nil && !a.StartedAt.IsZero() && env.Now.Sub(a.StartedAt) >= healthy {
+		r.Retries.Used = nil
+	}
+	r = closed(r, class, c, env)
+	if a := r.Current(); a != nil {
+		if d.Phase == DriverFailed && d.Exit.Code >= 0 {
+			a.ExitCode = &d.Exit.Code
+		}
+		a.LogTail = d.LogTail
+	}
+	r.Attempts = bounded10(r.Attempts)
+	r.State, r.Cause = Failing, c
+	p.Record, p.Requeue = r, doubtRetry
+	return p
+}
+
+// decideFailing stops what is left of an attempt that failed, and then ends the application or runs it again.
+func decideFailing(p Plan, obs Observation, env Env) Plan {
+	d := obs.Driver
+	switch {
+	case d.Presence == Unknown:
+		p.Requeue = doubtRetry
+		return p
+	case d.ours() && d.live() && !d.lost(env.Now):
+		if !d.Deleting {
+			p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
+		}
+		p.Requeue = doubtRetry
+		return p
+	}
+	at, again := RetryAt(p.App, p.Record)
+	switch {
+	case !again:
+		p.Record = concluded(p.Record, obs, ExecutorFailed)
+		p.Record.State, p.Requeue = Failed, doubtRetry
+		return p
+	case p.App.Suspend:
+		p.Record.State, p.Requeue = Suspending, doubtRetry
+		return p
+	case env.Now.Before(at):
+		p.Requeue = at.Sub(env.Now)
+		return p
+	}
+	class := p.Record.Current().Class
+	p.Record = used(p.Record, class)
+	if class == OutOfMemory && p.App.RaisesMemory {
+		p.Record.Retries.MemoryRaises++
+	}
+	return rerun(p, Cause{ReasonRerun, "the application runs again after: " + p.Record.Cause.Message})
+}
+
+// decideSucceeding ends the application, or runs it again if the user wants it always to run.
+func decideSucceeding(p Plan, obs Observation, env Env) Plan {
+	restart := p.App.Policies.Restart
+	if restart.Type != Always {
+		p.Record = concluded(p.Record, obs, ExecutorSucceeded)
+		p.Record.State, p.Requeue = Succeeded, doubtRetry
+		return p
+	}
+	if p.App.Suspend {
+		p.Record.State, p.Requeue = Suspending, doubtRetry
+		return p
+	}
+	if left := p.Record.TerminatedAt.Add(restart.Failures.Initial).Sub(env.Now); left > 0 {
+		p.Requeue = left
+		return p
+	}
+	return rerun(p, Cause{ReasonRerun, "the application completed and runs again (restart policy Always)"})
+}

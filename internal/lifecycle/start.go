@@ -1,0 +1,143 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"time"
+)
+
+// decideStart brings an application without a driver to one.
+func decideStart(p Plan, obs Observation, env Env) Plan {
+	d := obs.Driver
+	switch {
+	case d.Is(Current), d.Is(Former) && p.Record.NeverRan():
+		// Created by a reconcile that did not live to record it, or by an operator before us.
+		p.Record = adopted(p.Record, d)
+		return decideRun(p, obs, env)
+	case d.Is(Former):
+		return clearFormer(p, d, env)
+	case p.App.Suspend:
+		p.Record.QueuedAt = time.Time{} // suspension is no waiting in a queue
+		return wait(p, Cause{ReasonSuspended, "spec.suspend is true: the driver is not created until it is false"}, heartbeat)
+	case d.Presence == Unknown && p.Record.State == New:
+		return wait(p, Cause{ReasonNotSubmitted, "the API server does not tell whether there is a driver pod"}, doubtRetry)
+	case d.Presence == Unknown:
+		p.Requeue = doubtRetry
+		return p
+	}
+	if p.Record.State == SubmissionFailed {
+		at, ok := RetryAt(p.App, p.Record)
+		if !ok {
+			p.Record.State, p.Requeue = Failed, doubtRetry
+			return p
+		}
+		if left := at.Sub(env.Now); left > 0 {
+			p.Requeue = left
+			return p
+		}
+		p.Record = used(p.Record, Submission)
+	}
+	return decideQueue(p, d, env)
+}
+
+// decideQueue asks the gate.
+func decideQueue(p Plan, d Driver, env Env) Plan {
+	if p.Record.QueuedAt.IsZero() {
+		p.Record.QueuedAt = env.Now
+	}
+	late, left := overdue([]stage{queueStage(p.App, p.Record)}, env.Now, heartbeat)
+	switch {
+	case late != nil:
+		c := late.cause()
+		if was := p.Record.Cause; was.Message != "" {
+			c.Message += ": " + was.Message
+		}
+		p.Record = closed(p.Record, late.class, c, env)
+		p.Record.State, p.Record.Cause, p.Requeue = Failed, c, doubtRetry
+		return p
+	case p.Gate.Verdict == Rejected:
+		p.Record = closed(p.Record, "", p.Gate.Cause, env)
+		p.Record.State, p.Record.Cause, p.Requeue = Failed, p.Gate.Cause, doubtRetry
+		return p
+	case p.Gate.Verdict != Admitted:
+		return wait(p, p.Gate.Cause, min(left, max(p.Gate.RetryAfter, time.Second)))
+	case d.Is(Foreign):
+		return wait(p, nameConflict(d.Name), min(left, conflictRetry))
+	}
+	if p.Record.Attempt > 1 {
+		p.Actions = append(p.Actions, Action{Kind: DeleteResources, Attempt: p.Record.Attempt - 1})
+	}
+	p.Actions = append(p.Actions, Action{Kind: Submit})
+	return p
+}
+
+// clearFormer waits for the driver of an earlier attempt to be gone: the next has the same name. That is a matter of
+// seconds and told only if it is not.
+func clearFormer(p Plan, d Driver, env Env) Plan {
+	p.Requeue = doubtRetry
+	switch {
+	case !d.Deleting:
+		p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
+	case d.lost(env.Now) && p.Record.State != SubmissionFailed:
+		p.Record.Cause = Cause{ReasonFormerDriver, "driver pod " + d.Name + " of the attempt before cannot be deleted because its node does not answer; " +
+			"bring the node back, delete it, or delete the pod with --force if it is certain that it does not run"}
+		p.Requeue = heartbeat
+	}
+	return p
+}
+
+func wait(p Plan, c Cause, requeue time.Duration) Plan {
+	switch {
+	case p.Record.NeverRan():
+		p.Record.State = Queued
+	case p.Record.State != Resuming:
+		p.Record.State = Rerunning
+	}
+	p.Record.Cause, p.Requeue = c, requeue
+	return p
+}
+
+// submitted records the driver that was just created.
+func submitted(r Record, app Application, now time.Time) Record {
+	r.Submissions++
+	r.SubmissionID, r.SparkAppID, r.DriverName = app.SubmissionID, app.SparkAppID, app.DriverName
+	return created(r, now)
+}
+
+// adopted records a driver that was found.
+func adopted(r Record, d Driver) Record {
+	r.Submissions++
+	r.SubmissionID, r.SparkAppID, r.DriverName = d.SubmissionID, d.SparkAppID, d.Name
+	if d.SpecHash != "" && d.SpecHash != r.SpecHash {
+		// The spec has changed since. This generation of it is not observed: what it means is to be read again.
+		r.SpecHash, r.Generation = d.SpecHash, max(0, r.Generation-1)
+	}
+	return created(r, d.CreatedAt)
+}
+
+func created(r Record, at time.Time) Record {
+	r.State, r.Cause = Submitted, Cause{}
+	r.SubmittedAt, r.TerminatedAt = at, time.Time{}
+	r.Executions++
+	r.Attempts = remembered(r.Attempts, Attempt{Number: r.Attempt, SubmissionID: r.SubmissionID})
+	return r
+}
+
+func nameConflict(name string) Cause {
+	return Cause{ReasonNameConflict, "pod " + name + " exists already and does not belong to this application; " +
+		"delete or rename that pod, or set spec.driver.podName"}
+}

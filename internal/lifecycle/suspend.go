@@ -1,0 +1,74 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+// stoppable reports whether suspension leads out of the record's state. What has ended keeps its outcome: a finished
+// run is not thrown away.
+func stoppable(r Record) bool {
+	switch r.State {
+	case Submitted, Running, Rerunning, Resuming, Invalidating:
+		return true
+	case SubmissionFailed:
+		return !r.NeverRan()
+	case New, Queued, Succeeding, Failing, Suspending, Suspended, Succeeded, Failed:
+	}
+	return false
+}
+
+// decideSuspending stops the driver.
+func decideSuspending(p Plan, obs Observation, env Env) Plan {
+	d := obs.Driver
+	p.Requeue = doubtRetry
+	if d.Is(Current) && p.Record.Current() == nil { // created by a reconcile that did not live to record it
+		c := p.Record.Cause
+		p.Record = adopted(p.Record, d)
+		p.Record.State, p.Record.Cause = Suspending, c
+	}
+	switch {
+	case d.Presence == Unknown:
+	case d.Is(Current) && d.Phase == DriverSucceeded && p.Record.Current() != nil && p.Record.TerminatedAt.IsZero():
+		return decideRun(p, obs, env) // it was faster
+	case d.ours():
+		if !d.Deleting {
+			p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
+		}
+	default:
+		p.Record = concluded(closed(p.Record, "", Cause{ReasonSuspended, "the driver was stopped because spec.suspend was true"}, env), obs, ExecutorFailed)
+		p.Record.State = Suspended
+	}
+	return p
+}
+
+// decideSuspended waits, and then begins the next attempt, unless the current one has had no driver yet.
+func decideSuspended(p Plan, obs Observation) Plan {
+	if d := obs.Driver; d.stray() {
+		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, doubtRetry
+		return p
+	}
+	if p.App.Suspend {
+		p.Record.Cause = Cause{ReasonSuspended, "spec.suspend is true: there is no driver until it is false"}
+		return p
+	}
+	c := Cause{ReasonResumed, "spec.suspend is false again: the application runs again"}
+	if p.Record.Current() == nil && (len(p.Record.Attempts) > 0 || p.Record.NeverRan()) {
+		p.Record.State, p.Record.Cause = Resuming, c
+	} else {
+		p.Record = nextAttempt(p.Record, Resuming, c)
+	}
+	p.Requeue = doubtRetry
+	return p
+}
