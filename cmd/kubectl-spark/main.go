@@ -83,7 +83,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	return command
 }
 
-// schedulers is the list of plugins that this build knows. It is the operator's.
+// schedulers is the list of plugins whose word can be had without a cluster.
 func schedulers() (*scheduler.Registry, error) {
 	return scheduler.NewRegistry(kube.Name, kube.Plugin{})
 }

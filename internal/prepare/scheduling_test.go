@@ -38,6 +38,7 @@ type batch struct {
 	err      error
 	decorate func(*scheduler.Decoration) error
 	asked    *scheduler.Attempt
+	blind    bool
 }
 
 func (batch) Describe() scheduler.Descriptor {
@@ -49,7 +50,12 @@ func (batch) Describe() scheduler.Descriptor {
 
 func (batch) Validate(scheduler.Attempt) []scheduler.Finding { return nil }
 
-func (batch) Reads(scheduler.Attempt) []scheduler.Read { return []scheduler.Read{{Name: "q"}} }
+func (b batch) Reads(scheduler.Attempt) []scheduler.Read {
+	if b.blind {
+		panic("blind")
+	}
+	return []scheduler.Read{{Name: "q"}}
+}
 
 func (b batch) Plan(a scheduler.Attempt, _ scheduler.Snapshot) (scheduler.Plan, error) {
 	if b.asked != nil {
@@ -129,12 +135,17 @@ func TestTrouble(t *testing.T) {
 		"Plan":      {reason: "an error", plugin: batch{err: errors.New("boom")}, says: "boom"},
 		"Decorate":  {reason: "an error", plugin: batch{plan: goes, decorate: func(*scheduler.Decoration) error { return errors.New("crash") }}, says: "crash"},
 		"Unclaimed": {reason: "a key that was not announced", plugin: batch{plan: goes, decorate: func(d *scheduler.Decoration) error { d.Executor.HostNetwork = true; return nil }}, says: "executors"},
+		"Reads":     {reason: "a plugin that saw nothing must not judge", plugin: batch{plan: goes, blind: true}, says: "blind"},
 		"Panic":     {reason: "a panic", plugin: batch{plan: goes, decorate: func(*scheduler.Decoration) error { panic("oops") }}, says: "oops"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c, _ := candidate(t, tc.plugin, nil)
+			c.Reads()
 			got := c.Prepare(nil)
+			if got.Trouble == nil {
+				t.Errorf("%s: the log has nothing to say", tc.reason)
+			}
 			if got.Gate.Verdict != lifecycle.Waiting || got.Plan.Reason != scheduler.ReasonSchedulerFailed || got.Gate.RetryAfter <= 0 {
 				t.Errorf("%s: %+v: want a wait with a timer", tc.reason, got.Gate)
 			}

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -49,7 +50,7 @@ func (d Descriptor) Accesses() []Access {
 // reports whether the API server knows a kind, allowed whether the operator has a right. ok is false if the plugin can
 // be asked.
 func (d Descriptor) Unready(served func(schema.GroupVersionKind) bool, allowed func(Access) bool) (answer Admission, ok bool) {
-	absent := map[string]bool{}
+	absent := map[schema.GroupResource]bool{}
 	for _, api := range d.Needs {
 		if api.servedBy(served) {
 			continue
@@ -58,10 +59,13 @@ func (d Descriptor) Unready(served func(schema.GroupVersionKind) bool, allowed f
 			return d.notReady(ReasonSchedulerNotInstalled, fmt.Sprintf("%s is not installed: the API server has no %s of %s %s; %s",
 				d.Name, api.Kind, api.Group, strings.Join(api.Versions, " or "), api.Hint)), true
 		}
-		absent[api.Group] = true
+		for _, version := range api.Versions {
+			plural, singular := meta.UnsafeGuessKindToResource(api.WithVersion(version))
+			absent[plural.GroupResource()], absent[singular.GroupResource()] = true, true
+		}
 	}
 	for _, access := range d.Accesses() {
-		if !absent[access.Group] && !allowed(access) {
+		if !absent[schema.GroupResource{Group: access.Group, Resource: access.Resource}] && !allowed(access) {
 			return d.notReady(ReasonSchedulerForbidden, fmt.Sprintf("the operator may not %s %s; give it that right to use %s",
 				access.Verb, access.qualified(), d.Name)), true
 		}

@@ -32,11 +32,11 @@ func TestUnready(t *testing.T) {
 		Needs: []API{{GroupKind: group, Versions: []string{"v1", "v1beta1"}, Hint: "install Batch"}, {GroupKind: quota, Versions: []string{"v1"}, Optional: true}},
 		Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{"batch.io"}, Resources: []string{"groups"}, Verbs: []string{"get", "patch"}},
-			{APIGroups: []string{"quota.io"}, Resources: []string{"quotas"}, Verbs: []string{"list"}},
+			{APIGroups: []string{"quota.io"}, Resources: []string{"quotas", "others"}, Verbs: []string{"list"}},
 			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
 		},
 	}
-	all := []Access{{"batch.io", "groups", "get"}, {"batch.io", "groups", "patch"}, {"quota.io", "quotas", "list"}, {"", "events", "list"}}
+	all := []Access{{"batch.io", "groups", "get"}, {"batch.io", "groups", "patch"}, {"quota.io", "quotas", "list"}, {"quota.io", "others", "list"}, {"", "events", "list"}}
 	if diff := cmp.Diff(all, d.Accesses()); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
@@ -53,8 +53,9 @@ func TestUnready(t *testing.T) {
 		"Missing":  {reason: "the missing API, and how to get it", code: ReasonSchedulerNotInstalled, message: "batch is not installed: the API server has no Group of batch.io v1 or v1beta1; install Batch"},
 		"Newer":    {reason: "a version that the plugin does not understand", served: map[schema.GroupVersionKind]bool{group.WithVersion("v2"): true}, code: ReasonSchedulerNotInstalled, message: "batch is not installed: the API server has no Group of batch.io v1 or v1beta1; install Batch"},
 		"Optional": {reason: "a right to what does not exist is not needed", served: map[schema.GroupVersionKind]bool{group.WithVersion("v1"): true}, denied: all[2]},
+		"Beside":   {reason: "its neighbours exist", served: map[schema.GroupVersionKind]bool{group.WithVersion("v1"): true}, denied: all[3], code: ReasonSchedulerForbidden, message: "the operator may not list others.quota.io; give it that right to use batch"},
 		"Denied":   {reason: "the missing right", served: both, denied: all[1], code: ReasonSchedulerForbidden, message: "the operator may not patch groups.batch.io; give it that right to use batch"},
-		"Core":     {reason: "the core group has no name", served: both, denied: all[3], code: ReasonSchedulerForbidden, message: "the operator may not list events; give it that right to use batch"},
+		"Core":     {reason: "the core group has no name", served: both, denied: all[4], code: ReasonSchedulerForbidden, message: "the operator may not list events; give it that right to use batch"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
