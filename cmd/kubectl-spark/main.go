@@ -26,9 +26,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-
-	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 )
 
 func main() {
@@ -81,9 +78,4 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams),
 		newExplain(streams), newList(streams), newLogs(streams), newWait(streams))
 	return command
-}
-
-// schedulers is the list of plugins whose word can be had without a cluster.
-func schedulers() (*scheduler.Registry, error) {
-	return scheduler.NewRegistry(kube.Name, kube.Plugin{})
 }

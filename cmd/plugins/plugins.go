@@ -54,6 +54,15 @@ func All(c config.BatchScheduler) []scheduler.Plugin {
 	return slices.Concat(plugins(c), admissions(c))
 }
 
+// Every is a registry in which all plugins are enabled, for those who do not know the operator's configuration.
+func Every() (*scheduler.Registry, error) {
+	c := config.BatchScheduler{Default: kube.Name}
+	for _, plugin := range plugins(c) {
+		c.Enabled = append(c.Enabled, plugin.Describe().Name)
+	}
+	return Registry(c)
+}
+
 // Registry holds the plugins that are configured.
 func Registry(c config.BatchScheduler) (*scheduler.Registry, error) {
 	policy := scheduler.Policy{

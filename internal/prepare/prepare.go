@@ -149,6 +149,17 @@ func (c *Candidate) answer(snapshot scheduler.Snapshot) Prepared {
 	if prepared.Gate.Verdict != lifecycle.Admitted {
 		return prepared
 	}
+	return c.build(prepared)
+}
+
+// Assume builds the submission as if the scheduler had let the attempt start: for those who cannot ask it.
+func (c *Candidate) Assume(p Prepared) Prepared {
+	p.Gate = lifecycle.Gate{Verdict: lifecycle.Admitted, Cause: lifecycle.Cause{Reason: lifecycle.ReasonAdmitted}, Choice: p.Gate.Choice}
+	return c.build(p)
+}
+
+// build adds the submission to an answer that admits the attempt.
+func (c *Candidate) build(prepared Prepared) Prepared {
 	r := c.request
 	app, err := scheduler.Decorate(c.plugin, c.attempt, r.App)
 	if err != nil {
