@@ -125,6 +125,9 @@ func (w Writer) recognise(ctx context.Context, owner Owner, driver *corev1.Pod) 
 	for _, pod := range pods {
 		switch lifecycle.OwnerOf(pod, owner.Reference.UID, owner.SubmissionID) {
 		case lifecycle.Current:
+			if pod.GetLabels()[lifecycle.LabelSpecHash] != driver.Labels[lifecycle.LabelSpecHash] {
+				return transient(fmt.Sprintf("pod %s was made from an earlier version of the spec", pod.GetName())), true
+			}
 			return done(), true
 		case lifecycle.Former:
 			return transient(fmt.Sprintf("pod %s of an earlier attempt is not gone yet", pod.GetName())), true

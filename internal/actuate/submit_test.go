@@ -152,7 +152,7 @@ func TestSubmitRefused(t *testing.T) {
 		left   []string
 	}{
 		"Quota":     {reason: "a waiting application holds nothing", err: apierrors.NewForbidden(podsResource, "pi-driver", errors.New("exceeded quota: team")), class: lifecycle.ClassQuota},
-		"Security":  {reason: "a failed application holds nothing", err: apierrors.NewForbidden(podsResource, "pi-driver", errors.New("violates PodSecurity")), class: lifecycle.ClassRefused},
+		"Security":  {reason: "a failed application holds nothing", err: apierrors.NewForbidden(podsResource, "pi-driver", errors.New("violates PodSecurity")), class: lifecycle.ClassPolicy},
 		"Invalid":   {reason: "a failed application holds nothing", err: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi-driver", nil), class: lifecycle.ClassRefused},
 		"Rights":    {reason: "a waiting application holds nothing", err: apierrors.NewForbidden(podsResource, "pi-driver", errors.New(`User "x" cannot create resource "pods"`)), class: lifecycle.ClassOperatorForbidden},
 		"Timeout":   {reason: "the driver may have been created: what it needs stays", err: apierrors.NewTimeoutError("slow", 1), class: lifecycle.ClassTransient, left: []string{"ConfigMap pi-conf", "service pi-svc"}},

@@ -26,7 +26,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -40,7 +39,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/prepare"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
-	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // Adapter connects one kind of application with the engine. Its methods are pure.
@@ -55,8 +53,8 @@ type Adapter[T client.Object] interface {
 	Wish(T, lifecycle.Record) lifecycle.Application
 	// Record reads back what Project stored.
 	Record(T) lifecycle.Record
-	// Project returns a copy of the object with the status for the outcome.
-	Project(o T, outcome lifecycle.Outcome, now time.Time) T
+	// Project returns a copy of the object with the status for the outcome; changed is false if it has that already.
+	Project(o T, outcome lifecycle.Outcome, now time.Time) (next T, changed bool)
 }
 
 // Engine reconciles the applications of one kind.
@@ -86,24 +84,32 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	record := e.Adapter.Record(obj)
 	wish := e.Adapter.Wish(obj, record)
 	if after, rests := lifecycle.Rests(wish, record, env); rests {
-		e.written.forget(req.NamespacedName)
-		return ctrl.Result{RequeueAfter: after}, nil
+		if strays, err := e.Reader.Strays(ctx, obj); err != nil || !strays {
+			e.written.forget(req.NamespacedName)
+			return ctrl.Result{RequeueAfter: after}, err
+		}
 	}
 	if wait := e.written.paused(obj, env.Now); wait > 0 && record.State.Starting() {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	s := e.scope(obj, record, wish, env)
-	observed, err := e.Reader.Observe(ctx, s.target(), s.record)
+	observed, err := e.Reader.Observe(ctx, s.target(), s.Record)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	var p prepare.Prepared
-	if lifecycle.Gated(s.wish, s.record, observed.Driver, env) {
+	if lifecycle.Gated(s.Wish, s.Record, observed.Driver, env) {
 		if p, err = e.prepare(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
-	plan := lifecycle.Decide(s.wish, s.record, observed, p.Gate, env)
+	plan := lifecycle.Decide(s.Wish, s.Record, observed, p.Gate, env)
+	if plan.Submits() {
+		// A stale cache may not know that the attempt's driver has come and gone already.
+		if fresh, err := e.Reader.Fresh(ctx, obj); err != nil || !fresh {
+			return ctrl.Result{RequeueAfter: time.Second}, err
+		}
+	}
 	results := e.act(ctx, s, plan, p.Submission)
 	if gone(results) {
 		e.written.forget(req.NamespacedName)
@@ -120,67 +126,47 @@ func gone(results []lifecycle.Result) bool {
 
 // scope is what one reconcile is about.
 type scope[T client.Object] struct {
-	obj      T
-	app      spark.Application
-	problems []*spark.ConfError
-	record   lifecycle.Record
-	wish     lifecycle.Application
-	identity spark.Identity
-	env      lifecycle.Env
+	prepare.Scope
+	obj T
+	env lifecycle.Env
 }
 
 func (e *Engine[T]) scope(obj T, record lifecycle.Record, wish lifecycle.Application, env lifecycle.Env) scope[T] {
-	s := scope[T]{obj: obj, record: record, wish: wish, env: env}
-	s.app, s.problems = e.Adapter.Normalise(obj, record)
-	s.identity = spark.NewIdentity(s.app.UID, max(1, record.Attempt), env.Now)
-	if record.SubmissionID != "" {
-		s.identity.SubmissionID = record.SubmissionID
-	}
-	s.wish.SparkAppID, s.wish.SubmissionID = s.identity.AppID, s.identity.SubmissionID
-	s.wish.DriverName = s.app.OperatorConf[spark.ConfDriverPodName]
-	s.wish.Executors, s.wish.Notes = spark.InitialExecutors(s.app), validation.Notes(s.app)
-	return s
-}
-
-// driverName is the name that the driver has if there is one, else the one that it will get.
-func (s scope[T]) driverName() string {
-	if !s.record.NeverRan() && s.record.DriverName != "" {
-		return s.record.DriverName
-	}
-	return s.wish.DriverName
+	app, problems := e.Adapter.Normalise(obj, record)
+	return scope[T]{Scope: prepare.NewScope(app, problems, record, wish, env.Now), obj: obj, env: env}
 }
 
 func (s scope[T]) target() observe.Target {
 	return observe.Target{
-		Namespace: s.app.Namespace, App: s.app.Name, UID: s.app.UID,
-		DriverName: s.driverName(), SubmissionID: s.identity.SubmissionID,
+		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID,
+		DriverName: s.DriverName(), NextName: s.Wish.DriverName, SubmissionID: s.Identity.SubmissionID,
 	}
 }
 
 // submissionOf returns the mark of an attempt's objects.
 func (s scope[T]) submissionOf(attempt int32) string {
-	for _, a := range s.record.Attempts {
+	for _, a := range s.Record.Attempts {
 		if a.Number == attempt && a.SubmissionID != "" {
 			return a.SubmissionID
 		}
 	}
-	return spark.NewIdentity(s.app.UID, attempt, s.env.Now).SubmissionID
+	return spark.NewIdentity(s.App.UID, attempt, s.env.Now).SubmissionID
 }
 
 // act carries out a plan. The first action that is not done ends it.
 func (e *Engine[T]) act(ctx context.Context, s scope[T], plan lifecycle.Plan, submission spark.Submission) []lifecycle.Result {
 	results := make([]lifecycle.Result, 0, len(plan.Actions))
 	apiVersion, kind := e.Adapter.Kind()
-	owner := actuate.Owner{Reference: lifecycle.OwnerReference(s.obj, apiVersion, kind), SubmissionID: s.identity.SubmissionID}
+	owner := actuate.Owner{Reference: lifecycle.OwnerReference(s.obj, apiVersion, kind), SubmissionID: s.Identity.SubmissionID}
 	for _, action := range plan.Actions {
 		var r lifecycle.Result
 		switch action.Kind {
 		case lifecycle.Submit:
 			r = e.Writer.Submit(ctx, owner, submission)
 		case lifecycle.DeleteDriver:
-			r = e.Writer.DeleteDriver(ctx, s.app.Namespace, plan.Driver.Name, action.UID)
+			r = e.Writer.DeleteDriver(ctx, s.App.Namespace, plan.Driver.Name, action.UID)
 		case lifecycle.DeleteResources:
-			r = e.Writer.DeleteResources(ctx, s.app.Namespace, actuate.Owner{Reference: owner.Reference, SubmissionID: s.submissionOf(action.Attempt)})
+			r = e.Writer.DeleteResources(ctx, s.App.Namespace, actuate.Owner{Reference: owner.Reference, SubmissionID: s.submissionOf(action.Attempt)})
 		case lifecycle.DeleteApplication:
 			r = e.Writer.DeleteApplication(ctx, s.obj)
 		}
@@ -198,12 +184,12 @@ func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) 
 	if o.Refused {
 		e.written.pause(s.obj, s.env.Now.Add(o.Requeue))
 	}
-	next := e.Adapter.Project(s.obj, o, s.env.Now)
-	if s.wish.Deleting || equality.Semantic.DeepEqual(client.Object(s.obj), client.Object(next)) {
+	next, changed := e.Adapter.Project(s.obj, o, s.env.Now)
+	if s.Wish.Deleting || !changed {
 		return result, o.Err
 	}
 	key := client.ObjectKeyFromObject(s.obj)
-	if wait := e.written.hold(key, s.record, o.Record, s.env.Now); wait > 0 {
+	if wait := e.written.hold(key, s.Record, o.Record, s.env.Now); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, o.Err
 	}
 	err := e.Writer.PatchStatus(ctx, s.obj, next)
@@ -215,7 +201,7 @@ func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) 
 		return ctrl.Result{}, fmt.Errorf("patch status of %s: %w", key, err)
 	}
 	e.written.add(next, s.env.Now)
-	e.tell(next, s.record, o.Record)
+	e.tell(next, s.Record, o.Record)
 	return result, o.Err
 }
 

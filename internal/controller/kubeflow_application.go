@@ -19,7 +19,7 @@ package controller
 import (
 	"time"
 
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
@@ -43,28 +43,23 @@ func (kubeflowApplication) Kind() (apiVersion, kind string) {
 }
 
 func (kubeflowApplication) Normalise(o *v1beta2.SparkApplication, rec lifecycle.Record) (spark.Application, []*spark.ConfError) {
-	app, problems := kubeflow.Normalise(o)
-	return kubeflow.WithRaisedMemory(app, o, rec.Retries.MemoryRaises), problems
+	return kubeflow.Attempt(o, rec)
 }
 
 func (kubeflowApplication) Wish(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Application {
-	policies, _ := kubeflow.Policies(o)
-	hash := rec.SpecHash
-	if hash == "" || rec.Generation != o.Generation {
-		hash = kubeflow.SpecHash(o)
-	}
-	return lifecycle.Application{
-		UID: string(o.UID), Generation: o.Generation, SpecHash: hash, Suspend: ptr.Deref(o.Spec.Suspend, false),
-		Policies: policies, RaisesMemory: kubeflow.RaisesMemory(o), Deleting: !o.DeletionTimestamp.IsZero(),
-	}
+	return kubeflow.Wish(o, rec)
 }
 
 func (kubeflowApplication) Record(o *v1beta2.SparkApplication) lifecycle.Record {
 	return kubeflow.RecordOf(&o.Status)
 }
 
-func (kubeflowApplication) Project(o *v1beta2.SparkApplication, outcome lifecycle.Outcome, now time.Time) *v1beta2.SparkApplication {
+func (kubeflowApplication) Project(o *v1beta2.SparkApplication, outcome lifecycle.Outcome, now time.Time) (*v1beta2.SparkApplication, bool) {
+	status := kubeflow.Project(&o.Status, outcome, now)
+	if equality.Semantic.DeepEqual(&o.Status, &status) {
+		return o, false
+	}
 	next := o.DeepCopy()
-	next.Status = kubeflow.Project(&o.Status, outcome, now)
-	return next
+	next.Status = status
+	return next, true
 }

@@ -25,9 +25,7 @@ import (
 // prepare asks whether the attempt may start, and shows its scheduler what it wants to see. The error is the cluster's,
 // not the application's.
 func (e *Engine[T]) prepare(ctx context.Context, s scope[T]) (prepare.Prepared, error) {
-	candidate, prepared := prepare.Examine(prepare.Request{
-		App: s.app, Problems: s.problems, Identity: s.identity, Attempt: s.record.Attempt, SpecHash: s.wish.SpecHash,
-	}, e.Registry)
+	candidate, prepared := prepare.Examine(s.Request(), e.Registry)
 	if candidate == nil {
 		return prepared, nil
 	}

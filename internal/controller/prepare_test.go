@@ -76,7 +76,10 @@ func TestProblemsAreSaidAtOnce(t *testing.T) {
 	o = pi()
 	o.MalformedSpec = "json: cannot unmarshal"
 	o.Spec = v1beta2.SparkApplicationSpec{}
-	got, err := newWorld(t).engine.prepare(t.Context(), newWorld(t).engine.scope(o))
+	w = newWorld(t, pi())
+	record := w.engine.Adapter.Record(o)
+	env := lifecycle.Env{Now: start}
+	got, err := w.engine.prepare(t.Context(), w.engine.scope(o, record, w.engine.Adapter.Wish(o, record), env))
 	if err != nil || got.Gate.Verdict != lifecycle.Rejected || strings.Contains(got.Gate.Cause.Message, "sparkVersion") {
 		t.Errorf("gate %+v, %v: the spec is malformed, nothing is missing from it", got.Gate, err)
 	}

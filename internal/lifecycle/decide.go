@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle
 
 import (
+	"slices"
 	"time"
 )
 
@@ -85,6 +86,11 @@ type Plan struct {
 	Requeue time.Duration
 }
 
+// Submits reports whether the plan creates a driver.
+func (p Plan) Submits() bool {
+	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == Submit })
+}
+
 const (
 	// conflictRetry is how often a name that is taken is looked at again: foreign pods are not watched.
 	conflictRetry = 10 * time.Second
@@ -122,7 +128,7 @@ func Decide(app Application, rec Record, obs Observation, gate Gate, env Env) Pl
 	case Suspending:
 		return decideSuspending(p, obs, env)
 	case Suspended:
-		return decideSuspended(p)
+		return decideSuspended(p, obs)
 	case Succeeded, Failed:
 		return decideFinal(p, obs, env)
 	}

@@ -20,6 +20,10 @@ import "time"
 
 // decideFinal releases what of a finished application need not be kept any longer.
 func decideFinal(p Plan, obs Observation, env Env) Plan {
+	if d := obs.Driver; d.stray() {
+		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, doubtRetry
+		return p
+	}
 	p.Requeue = 0
 	if p.Record.TerminatedAt.IsZero() {
 		p.Record.TerminatedAt = env.Now // an operator before us has not told

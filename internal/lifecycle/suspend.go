@@ -42,6 +42,11 @@ func suspending(p Plan) Plan {
 func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	p.Requeue = doubtRetry
+	if d.Is(Current) && p.Record.Current() == nil { // created by a reconcile that did not live to record it
+		c := p.Record.Cause
+		p.Record = adopted(p.Record, d)
+		p.Record.State, p.Record.Cause = Suspending, c
+	}
 	switch {
 	case d.Presence == Unknown:
 	case d.Is(Current) && d.Phase == DriverSucceeded && p.Record.Current() != nil && p.Record.TerminatedAt.IsZero():
@@ -63,7 +68,11 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 var noDriver = Cause{ReasonSuspended, "spec.suspend is true: there is no driver until it is false"}
 
 // decideSuspended waits, and then begins the next attempt, unless the current one has had no driver yet.
-func decideSuspended(p Plan) Plan {
+func decideSuspended(p Plan, obs Observation) Plan {
+	if d := obs.Driver; d.stray() {
+		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, doubtRetry
+		return p
+	}
 	if p.App.Suspend {
 		p.Record.Cause = noDriver
 		return p

@@ -45,6 +45,9 @@ const IndexApp = "app"
 type Reader struct {
 	// Cache holds our own pods only and may be stale.
 	Cache client.Reader
+	// Unindexed is set when Cache is an API server itself, which does not have IndexApp: pods are listed by the label
+	// that they are chosen by in any case. It is for a look now and then.
+	Unindexed bool
 	// Live asks the API server.
 	Live client.Reader
 	// Logs returns the last lines of a container's log, at most limit bytes; nil if logs are not to be read.
@@ -53,15 +56,17 @@ type Reader struct {
 
 // Target says which pods to look for.
 type Target struct {
-	Namespace    string
-	App          string
-	UID          types.UID
-	DriverName   string
+	Namespace  string
+	App        string
+	UID        types.UID
+	DriverName string
+	// NextName is the name that the next driver gets, if the spec has changed it.
+	NextName     string
 	SubmissionID string
 }
 
 // Observe returns what is to be known of the application's pods. A driver that the cache does not have is asked for
-// live, except before the first submission: creating it will tell.
+// live, by its name and then by its mark, except before the first submission: creating it will tell.
 func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Observation, error) {
 	pods, err := r.pods(ctx, t)
 	if err != nil {
@@ -78,7 +83,51 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 		}
 	}
 	o.Driver, err = r.named(ctx, t, rec)
+	if err == nil && rec.State != lifecycle.New && o.Driver.Presence != lifecycle.Unknown && o.Driver.Ownership != lifecycle.Current && o.Driver.Ownership != lifecycle.Former {
+		return o, r.renamed(ctx, t, rec, &o.Driver)
+	}
 	return o, err
+}
+
+// renamed looks for a driver that was created under another name than the recorded one: by a reconcile that did not live
+// to record it, after the spec had changed.
+func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *lifecycle.Driver) error {
+	pods, err := r.Drivers(ctx, t.Namespace, t.SubmissionID)
+	if err != nil {
+		*d = lifecycle.Driver{Presence: lifecycle.Unknown, Name: t.DriverName}
+		return ctx.Err()
+	}
+	for _, found := range pods {
+		if pod, ok := found.(*corev1.Pod); ok && lifecycle.OwnerOf(pod, t.UID, t.SubmissionID) == lifecycle.Current {
+			*d = driverOf(pod)
+			d.Ownership = lifecycle.Current
+			r.complete(ctx, d, pod, rec)
+			return nil
+		}
+	}
+	if d.Presence == lifecycle.Absent && t.NextName != "" && t.NextName != t.DriverName {
+		t.DriverName = t.NextName
+		*d, err = r.named(ctx, t, rec)
+	}
+	return err
+}
+
+// Strays reports whether the cache has a driver of the application that has not ended and is not on its way out.
+func (r Reader) Strays(ctx context.Context, app client.Object) (bool, error) {
+	var list corev1.PodList
+	if err := r.Cache.List(ctx, &list, client.InNamespace(app.GetNamespace()), client.MatchingFields{IndexApp: app.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("list pods of %s/%s: %w", app.GetNamespace(), app.GetName(), err)
+	}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if pod.Labels[spark.LabelRole] != spark.RoleDriver || pod.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, app) {
+			continue
+		}
+		if d := driverOf(pod); d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // named returns the pod that has the driver's name, whoever owns it.
@@ -114,11 +163,7 @@ func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.P
 	}
 	switch {
 	case d.Phase == lifecycle.DriverFailed && r.Logs != nil:
-		container := spark.DriverContainerName
-		if c := sparkContainer(pod); c != nil {
-			container = c.Name
-		}
-		if text, err := r.Logs(ctx, pod.Namespace, pod.Name, container, logLimit); err == nil {
+		if text, err := r.Logs(ctx, pod.Namespace, pod.Name, SparkContainer(pod), logLimit); err == nil {
 			d.LogTail = text
 		}
 	case d.Phase == lifecycle.DriverPending && d.Waiting.Reason == "" && !d.ScheduledAt.IsZero():
@@ -152,7 +197,11 @@ func (r Reader) mountTrouble(ctx context.Context, pod *corev1.Pod) lifecycle.Cau
 // pods lists the cached pods of the attempt. They are the cache's own and must not be changed.
 func (r Reader) pods(ctx context.Context, t Target) ([]*corev1.Pod, error) {
 	var list corev1.PodList
-	if err := r.Cache.List(ctx, &list, client.InNamespace(t.Namespace), client.MatchingFields{IndexApp: t.App}, client.UnsafeDisableDeepCopy); err != nil {
+	var about client.ListOption = client.MatchingFields{IndexApp: t.App}
+	if r.Unindexed {
+		about = client.MatchingLabels{lifecycle.LabelSubmission: t.SubmissionID}
+	}
+	if err := r.Cache.List(ctx, &list, client.InNamespace(t.Namespace), about, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.App, err)
 	}
 	var pods []*corev1.Pod
@@ -228,6 +277,12 @@ func (r Reader) Existing(ctx context.Context, obj client.Object) (client.Object,
 		return nil, fmt.Errorf("get %T %s: %w", obj, client.ObjectKeyFromObject(obj), err)
 	}
 	return found, nil
+}
+
+// Fresh reports whether an object still is as it was read from the cache.
+func (r Reader) Fresh(ctx context.Context, obj client.Object) (bool, error) {
+	found, err := r.Existing(ctx, obj)
+	return found != nil && found.GetUID() == obj.GetUID() && found.GetResourceVersion() == obj.GetResourceVersion(), err
 }
 
 // Snapshot reads what a scheduler plugin wants to see.

@@ -147,7 +147,7 @@ func TestObserveExecutors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorRunning, "e-2": lifecycle.ExecutorFailed}
+	want := []lifecycle.Executor{{Name: "e-1", State: lifecycle.ExecutorRunning}, {Name: "e-2", State: lifecycle.ExecutorFailed}}
 	if diff := cmp.Diff(want, got.Executors); diff != "" {
 		t.Errorf("executors of this attempt, this application and this namespace only (-want +got):\n%s", diff)
 	}

@@ -197,6 +197,17 @@ func executorOf(pod *corev1.Pod) lifecycle.Executor {
 	return e
 }
 
+// SparkContainer returns the name of Spark's container in a driver or an executor pod.
+func SparkContainer(pod *corev1.Pod) string {
+	switch c := sparkContainer(pod); {
+	case c != nil:
+		return c.Name
+	case pod.Labels[spark.LabelRole] == spark.RoleExecutor:
+		return spark.ExecutorContainerName
+	}
+	return spark.DriverContainerName
+}
+
 // StripPod drops from a cached pod all that this package does not look at: with thousands of executors the cache is
 // most of the operator's memory. It is a cache transform and never fails.
 func StripPod(o any) (any, error) {

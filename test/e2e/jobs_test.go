@@ -136,12 +136,14 @@ var _ = Describe("A Spark job", func() {
 		Expect(driverLog(ctx, app)).To(ContainSubstring("org.example.Missing"))
 	})
 
-	It("is SUBMISSION_FAILED with the API server's words when its service account does not exist", func() {
+	It("fails with the API server's words when its service account does not exist", func() {
 		app := sparkPi(newNamespace(ctx, "noaccount"), "no-account")
 		app.Spec.Driver.ServiceAccount = ptr.To("nobody")
 		Expect(admin.Create(ctx, app)).To(Succeed())
-		s := eventuallyState(ctx, app, v1beta2.ApplicationStateSubmissionFailed)
-		Expect(s.AppState.ErrorMessage).To(ContainSubstring(`serviceaccount "nobody" not found`))
+		states := watchStates(ctx, app)
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
+		Expect(states.String()).To(HaveSuffix("SUBMITTED SUBMISSION_FAILED FAILED"))
+		Expect(s.AppState.ErrorMessage).To(And(HavePrefix("failed to submit spark application: "), ContainSubstring(`serviceaccount "nobody" not found`)))
 		Expect(podsOf(ctx, app)).To(BeEmpty())
 		var services corev1.ServiceList
 		Expect(admin.List(ctx, &services, client.InNamespace(app.Namespace))).To(Succeed())

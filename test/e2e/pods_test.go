@@ -41,7 +41,7 @@ var _ = Describe("A namespace that enforces the restricted pod security standard
 	It("refuses a job that does not keep it, and the status says what is missing", func() {
 		app := sparkPi(restrictedNamespace(ctx), "careless")
 		Expect(admin.Create(ctx, app)).To(Succeed())
-		s := eventuallyState(ctx, app, v1beta2.ApplicationStateSubmissionFailed)
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
 		Expect(s.AppState.ErrorMessage).To(And(ContainSubstring(`violates PodSecurity "restricted:latest"`), ContainSubstring("runAsNonRoot")))
 	})
 

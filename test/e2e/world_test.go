@@ -100,7 +100,7 @@ func eventuallyState(ctx context.Context, app *v1beta2.SparkApplication, want v1
 }
 
 func isFinal(s v1beta2.ApplicationStateType) bool {
-	return s == v1beta2.ApplicationStateCompleted || s == v1beta2.ApplicationStateFailed || s == v1beta2.ApplicationStateSubmissionFailed
+	return s == v1beta2.ApplicationStateCompleted || s == v1beta2.ApplicationStateFailed
 }
 
 // evidence is what a person would look at.

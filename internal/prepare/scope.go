@@ -1,0 +1,62 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package prepare
+
+import (
+	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
+)
+
+// Scope is what one decision is about: an application and the attempt that it is at. Whoever decides, or explains a
+// decision, starts here.
+type Scope struct {
+	App spark.Application
+	// Problems are the fields that conversion could make nothing of.
+	Problems []*spark.ConfError
+	Record   lifecycle.Record
+	Wish     lifecycle.Application
+	Identity spark.Identity
+}
+
+// NewScope completes a wish with what follows from the model of the application and from what is recorded of it.
+func NewScope(app spark.Application, problems []*spark.ConfError, record lifecycle.Record, wish lifecycle.Application, now time.Time) Scope {
+	s := Scope{App: app, Problems: problems, Record: record, Wish: wish}
+	s.Identity = spark.NewIdentity(app.UID, max(1, record.Attempt), now)
+	if record.SubmissionID != "" {
+		s.Identity.SubmissionID = record.SubmissionID
+	}
+	s.Wish.SparkAppID, s.Wish.SubmissionID = s.Identity.AppID, s.Identity.SubmissionID
+	s.Wish.DriverName = app.OperatorConf[spark.ConfDriverPodName]
+	s.Wish.Executors, s.Wish.Notes = spark.InitialExecutors(app), validation.Notes(app)
+	return s
+}
+
+// DriverName is the name that the driver has if there is one, else the one that it will get.
+func (s Scope) DriverName() string {
+	if !s.Record.NeverRan() && s.Record.DriverName != "" {
+		return s.Record.DriverName
+	}
+	return s.Wish.DriverName
+}
+
+// Request is what to examine before the attempt may start.
+func (s Scope) Request() Request {
+	return Request{App: s.App, Problems: s.Problems, Identity: s.Identity, Attempt: s.Record.Attempt, SpecHash: s.Wish.SpecHash}
+}

@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// What happens to real applications between their beginning and their end.
+var _ = Describe("The life of a Spark job", func() {
+	ctx := context.Background()
+	const endless = "1000000"
+
+	It("runs again when its driver pod is evicted as a drained node does it, and when somebody deletes it", func() {
+		app := sparkPi(newNamespace(ctx, "evicted"), "endless", endless)
+		app.Spec.RestartPolicy = v1beta2.RestartPolicy{Infrastructure: &v1beta2.RetryRule{
+			Retries: 2, Backoff: &v1beta2.Backoff{Initial: &metav1.Duration{Duration: time.Second}},
+		}}
+		drivers := watchDrivers(ctx, app)
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
+
+		By("draining")
+		first := driverOf(ctx, app)
+		Expect(clientset.PolicyV1().Evictions(app.Namespace).Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: first.Name}})).To(Succeed())
+		eventuallyAttempt(ctx, app, 2, v1beta2.ApplicationStateRunning)
+		second := driverOf(ctx, app)
+		Expect(second.Name).To(Equal(first.Name), "tools look for this name")
+		Expect(second.UID).NotTo(Equal(first.UID))
+
+		By("deleting")
+		Expect(admin.Delete(ctx, &second)).To(Succeed())
+		s := eventuallyAttempt(ctx, app, 3, v1beta2.ApplicationStateRunning)
+		Expect(s.ExecutionAttempts).To(BeEquivalentTo(3))
+		Expect(s.Retries.Infrastructure).To(BeEquivalentTo(2))
+		Expect(s.Attempts).To(HaveLen(3))
+		Expect(s.Attempts[0]).To(And(HaveField("FailureClass", "Infrastructure"), HaveField("Reason", "DriverEvicted"), HaveField("EndTime", Not(BeNil()))))
+		Expect(s.Attempts[1]).To(HaveField("FailureClass", "Infrastructure"))
+
+		By("losing it once too often")
+		third := driverOf(ctx, app)
+		Expect(admin.Delete(ctx, &third)).To(Succeed())
+		s = eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
+		Expect(s.AppState.ErrorMessage).To(ContainSubstring("driver"))
+		Expect(drivers.most()).To(Equal(1), "never two drivers at a time")
+		Expect(drivers.seen()).To(Equal(3))
+	})
+
+	It("runs again with more memory after its driver ran out of it", func() {
+		app := script(ctx, newNamespace(ctx, "oom"), "hungry", "hold = bytearray(1100 * 1024 * 1024)\nprint('held', len(hold))\n")
+		app.Spec.RestartPolicy = v1beta2.RestartPolicy{OutOfMemory: &v1beta2.OutOfMemoryRule{
+			RetryRule: v1beta2.RetryRule{Retries: 1, Backoff: &v1beta2.Backoff{Initial: &metav1.Duration{Duration: time.Second}}}, MemoryFactor: ptr.To("4"),
+		}}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		Expect(driverLog(ctx, app)).To(ContainSubstring("held 1153433600"))
+		Expect(s.Attempts).To(HaveLen(2))
+		Expect(s.Attempts[0]).To(And(HaveField("Reason", "DriverOutOfMemory"), HaveField("FailureClass", "OutOfMemory"), HaveField("ExitCode", HaveValue(BeEquivalentTo(137)))))
+		limit := driverOf(ctx, app).Spec.Containers[0].Resources.Limits[corev1.ResourceMemory]
+		Expect(limit.Value()).To(BeNumerically(">", 2<<30), "four times 512 MiB and what is beside it")
+	})
+
+	It("keeps the last words of a failed driver, and goes by exit codes", func() {
+		app := script(ctx, newNamespace(ctx, "words"), "talker", "import sys\nprint('the table sales.orders is not there')\nsys.exit(42)\n")
+		app.Spec.RestartPolicy = v1beta2.RestartPolicy{Application: &v1beta2.ApplicationRule{
+			RetryRule: v1beta2.RetryRule{Retries: 5}, FailExitCodes: []int32{42},
+		}}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
+		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "this exit code is not worth another attempt")
+		Expect(s.Attempts).To(HaveLen(1))
+		Expect(s.Attempts[0]).To(And(HaveField("ExitCode", HaveValue(BeEquivalentTo(42))), HaveField("LogTail", ContainSubstring("the table sales.orders is not there"))))
+	})
+
+	It("survives the loss of an executor", func() {
+		app := sparkPi(newNamespace(ctx, "executor"), "endless", endless)
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		first := eventuallyExecutor(ctx, app, "")
+		Expect(admin.Delete(ctx, &first, client.GracePeriodSeconds(0))).To(Succeed())
+		second := eventuallyExecutor(ctx, app, first.Name)
+		Expect(second.Name).NotTo(Equal(first.Name))
+		s := statusOf(ctx, app)
+		Expect(s.AppState.State).To(Equal(v1beta2.ApplicationStateRunning))
+		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "a lost executor is Spark's business")
+	})
+
+	It("is stopped by suspend, runs again from a changed spec, and goes when its time to live is over", func() {
+		app := sparkPi(newNamespace(ctx, "changed"), "changing", endless)
+		drivers, states := watchDrivers(ctx, app), watchStates(ctx, app)
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
+
+		By("suspending")
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Suspend = ptr.To(true) })
+		eventuallyState(ctx, app, v1beta2.ApplicationStateSuspended)
+		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty(), "a suspended job holds no resources")
+
+		By("resuming")
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Suspend = nil })
+		eventuallyAttempt(ctx, app, 2, v1beta2.ApplicationStateRunning)
+
+		By("changing what does not concern the pods")
+		running := driverOf(ctx, app).UID
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.TimeToLiveSeconds = ptr.To[int64](3600) })
+		Eventually(func() int64 { return statusOf(ctx, app).ObservedGeneration }, jobWait, poll).Should(BeEquivalentTo(generation(ctx, app)))
+		Expect(driverOf(ctx, app).UID).To(Equal(running))
+
+		By("changing what does")
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Arguments = []string{"10"} })
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "a changed spec counts anew")
+		Expect(s.Attempt).To(BeEquivalentTo(3))
+		Expect(states.String()).To(MatchRegexp(`RUNNING SUSPENDING SUSPENDED RESUMING (SUBMITTED )?RUNNING INVALIDATING PENDING_RERUN (SUBMITTED )?RUNNING SUCCEEDING COMPLETED$`))
+		Expect(drivers.most()).To(Equal(1), "never two drivers at a time")
+
+		By("letting it expire")
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.TimeToLiveSeconds = ptr.To[int64](1) })
+		Eventually(func() bool {
+			return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(app), &v1beta2.SparkApplication{}))
+		}, jobWait, poll).Should(BeTrue())
+		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty())
+	})
+
+	It("says what a driver waits for, and goes on by itself when it is there", func() {
+		app := sparkPi(newNamespace(ctx, "waits"), "patient", "10")
+		app.Spec.Driver.ConfigMaps = []v1beta2.NamePath{{Name: "settings", Path: "/etc/settings"}}
+		app.Spec.Driver.ServiceAccount = ptr.To("later")
+		Expect(admin.Create(ctx, app)).To(Succeed())
+
+		By("a service account that comes a little later")
+		eventuallyReason(ctx, app, "Submitted", "AdmissionRefused", `serviceaccount "later" not found`)
+		allow(ctx, app.Namespace, "later")
+
+		By("a ConfigMap")
+		eventuallyReason(ctx, app, "DriverReady", "FailedMount", `configmap "settings" not found`)
+		Expect(meta.IsStatusConditionTrue(statusOf(ctx, app).Conditions, "Stalled")).To(BeTrue())
+		Expect(statusOf(ctx, app).AppState.State).To(Equal(v1beta2.ApplicationStateSubmitted))
+		Expect(admin.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: "settings"}})).To(Succeed())
+		eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+	})
+
+	It("says that an image cannot be pulled or that no node has room, and ends when its deadline is over", func() {
+		app := sparkPi(newNamespace(ctx, "image"), "no-image", "10")
+		app.Spec.Driver.Image = ptr.To("firesteel.local/not-there:1")
+		app.Spec.Deadlines = &v1beta2.Deadlines{DriverReady: &metav1.Duration{Duration: 20 * time.Second}}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		big := sparkPi(app.Namespace, "too-big", "10")
+		big.Spec.Driver.CoreRequest = ptr.To("900")
+		Expect(admin.Create(ctx, big)).To(Succeed())
+		eventuallyReason(ctx, app, "DriverReady", "ImagePullBackOff", "not-there")
+		eventuallyReason(ctx, big, "DriverReady", "Unschedulable", "Insufficient cpu")
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
+		Expect(s.AppState.ErrorMessage).To(And(ContainSubstring("spec.deadlines.driverReady"), ContainSubstring("not-there")))
+		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty(), "a driver that was given up is not left running")
+	})
+})
