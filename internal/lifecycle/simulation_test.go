@@ -16,7 +16,10 @@ limitations under the License.
 
 package lifecycle
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // What test/simulation has found.
 
@@ -45,13 +48,11 @@ func TestAdoptedDriverOfAnEarlierSpecIsReplaced(t *testing.T) {
 
 // The driver ends well while it is being suspended, and the spec has changed meanwhile.
 func TestSpecChangedWhileSuspending(t *testing.T) {
-	rec := ran(Suspending)
-	_, rec = decided(with(isSuspended, edited), rec, driver(Current, DriverSucceeded))
-	if rec.State != Succeeding {
-		t.Fatalf("state %s, want Succeeding", rec.State)
-	}
-	if _, rec = decided(with(edited, resumed), rec, driver(Current, DriverSucceeded)); rec.State != Invalidating {
-		t.Errorf("state %s, want Invalidating: the result is that of the spec before", rec.State)
+	_, rec := decided(with(isSuspended, edited), ran(Suspending), driver(Current, DriverSucceeded))
+	for range 3 {
+		if _, rec = decided(with(edited, resumed), rec, driver(Current, DriverSucceeded)); rec.State == Succeeded {
+			t.Fatal("the result is that of the spec before")
+		}
 	}
 }
 
@@ -94,5 +95,23 @@ func TestSuspendingRecordsTheDriverThatItFinds(t *testing.T) {
 	}
 	if len(p.Actions) != 1 || p.Actions[0].Kind != DeleteDriver {
 		t.Errorf("actions %v, want the driver to be stopped", p.Actions)
+	}
+}
+
+// The kubelet says the same in the pod's status and as the reason of its end: people read it once.
+func TestEvictionIsToldOnce(t *testing.T) {
+	d := driver(Current, DriverFailed)
+	d.Exit = Exit{Code: -1, Reason: "Evicted", Message: "low on memory"}
+	d.Disruption = Cause{"Evicted", "low on memory"}
+	if _, c := failureOf(d); strings.Count(c.Message, "low on memory") != 1 {
+		t.Errorf("message %q", c.Message)
+	}
+}
+
+// A suspension is one write when the driver is gone, and not a second one for the next look.
+func TestSuspendedIsWrittenOnce(t *testing.T) {
+	_, rec := decided(with(isSuspended), ran(Suspending), absent)
+	if _, again := decided(with(isSuspended), rec, absent); rec.State != Suspended || again.Cause != rec.Cause {
+		t.Errorf("state %s, cause %v and then %v", rec.State, rec.Cause, again.Cause)
 	}
 }

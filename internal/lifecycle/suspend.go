@@ -29,6 +29,9 @@ func stoppable(r Record) bool {
 	return false
 }
 
+// whileSuspended is shown from the moment on in which the driver is gone.
+var whileSuspended = Cause{ReasonSuspended, "spec.suspend is true: there is no driver until it is false"}
+
 // decideSuspending stops the driver.
 func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
@@ -48,7 +51,7 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 		}
 	default:
 		p.Record = concluded(closed(p.Record, "", Cause{ReasonSuspended, "the driver was stopped because spec.suspend was true"}, env), obs, ExecutorFailed)
-		p.Record.State = Suspended
+		p.Record.State, p.Record.Cause = Suspended, whileSuspended
 	}
 	return p
 }
@@ -60,7 +63,7 @@ func decideSuspended(p Plan, obs Observation) Plan {
 		return p
 	}
 	if p.App.Suspend {
-		p.Record.Cause = Cause{ReasonSuspended, "spec.suspend is true: there is no driver until it is false"}
+		p.Record.Cause = whileSuspended
 		return p
 	}
 	c := Cause{ReasonResumed, "spec.suspend is false again: the application runs again"}
