@@ -69,9 +69,10 @@ bench: ## Time and allocations of the native submission
 ##@ Upkeep
 
 .PHONY: generate
-generate: ## DeepCopy methods, and the field reference in docs/
+generate: ## DeepCopy methods, the field reference and the lifecycle's transitions in docs/
 	"$$($(TOOLS) controller-gen)/controller-gen" object:headerFile=hack/boilerplate.go.txt,year=2026 paths=./api/...
 	go run ./hack/fields api/sparkoperator/v1beta2 docs/fields.md
+	go run ./hack/lifecycle docs/lifecycle-transitions.md
 
 .PHONY: manifests
 manifests: ## CRDs and RBAC, also in the chart

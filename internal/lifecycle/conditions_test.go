@@ -20,12 +20,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// brief is a condition without its sentence.
-func brief(c Condition) string { return fmt.Sprintf("%s=%s (%s)", c.Type, c.Status, c.Reason) }
 
 // shown are the conditions of a plan, those left out that are as in usual.
 func shown(t *testing.T, p Plan) map[ConditionType]string {
@@ -191,6 +189,39 @@ func TestConditionsAreBounded(t *testing.T) {
 	for _, c := range Settle(Plan{Record: rec, Driver: absent}, nil, Env{Now: later}).Conditions {
 		if len(c.Message) > maxCondition || strings.ContainsRune(c.Message, '\uFFFD') {
 			t.Errorf("%s has %d bytes", c.Type, len(c.Message))
+		}
+	}
+}
+
+// What comes next is said, and the same before and after the times were stored in whole seconds.
+func TestBackoffIsShown(t *testing.T) {
+	app := with(restarting(onFailure))
+	rec := ran(Failing)
+	rec.TerminatedAt = now.Add(987 * time.Millisecond)
+	before := condition(t, Plan{App: app, Record: rec, Driver: failedDriver(1)}, ConditionReconciling)
+	rec.TerminatedAt = now
+	after := condition(t, Plan{App: app, Record: rec, Driver: failedDriver(1)}, ConditionReconciling)
+	if before != after || after.Reason != ReasonBackoff || after.Message != "the next attempt starts not before 2026-11-21T09:00:20Z" {
+		t.Errorf("%+v, and stored %+v", before, after)
+	}
+	for name, p := range map[string]Plan{
+		"always":  {App: with(restarting(always)), Record: ran(Succeeding)},
+		"refused": {App: app, Record: refusedFirst()},
+	} {
+		if c := condition(t, p, ConditionReconciling); c.Reason != ReasonBackoff {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	if c := condition(t, Plan{App: theApp(), Record: ran(Failing)}, ConditionReconciling); c.Reason == ReasonBackoff {
+		t.Errorf("nothing follows, and it says %q", c.Message)
+	}
+}
+
+func TestSuspendedHasNoDriver(t *testing.T) {
+	p := Plan{App: with(isSuspended), Record: ran(Suspended), Driver: absent}
+	for _, which := range []ConditionType{ConditionAdmitted, ConditionSubmitted, ConditionDriverReady} {
+		if c := condition(t, p, which); c.Status != False {
+			t.Errorf("%s is %s while there is no driver", which, c.Status)
 		}
 	}
 }

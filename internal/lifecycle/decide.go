@@ -162,7 +162,7 @@ func heed(app Application, rec Record, env Env) Record {
 		r = respecified(r, env)
 	}
 	if app.Suspend && stoppable(r) {
-		r.State, r.Cause = Suspending, Cause{ReasonSuspended, "spec.suspend is true: the driver is stopped"}
+		r.State, r.Cause = Suspending, stopping
 	}
 	r.Generation, r.SpecHash = app.Generation, app.SpecHash
 	return r

@@ -83,6 +83,13 @@ func failedDriver(code int32) Driver {
 	return d
 }
 
+// stranger is a driver of ours that no attempt tells of.
+func stranger() Driver {
+	d := driver(Former, DriverRunning)
+	d.SubmissionID = "s-of-another-operator"
+	return d
+}
+
 func deleting(d Driver) Driver {
 	d.Deleting, d.GoneAt = true, later.Add(30*time.Second)
 	return d
@@ -201,6 +208,7 @@ func TestDecide(t *testing.T) {
 		"RerunStuck":        {reason: "a pod that may still run is never doubled", rec: again(Rerunning), driver: strayed(driver(Former, DriverRunning)), gate: admit, state: Rerunning, cause: ReasonFormerDriver},
 		"RerunGoes":         {reason: "what the attempt before has left goes first", rec: again(Rerunning), driver: absent, gate: admit, state: Rerunning, actions: resubmit},
 		"RerunAdopts":       {reason: "a driver created just before a crash is recognised on every attempt", rec: again(Rerunning), driver: driver(Current, DriverRunning), state: Running},
+		"RerunAdoptsOther":  {reason: "so is that of an operator before us, which no record tells of", rec: again(Rerunning), driver: stranger(), state: Running},
 		"AlwaysRunsAgain":   {reason: "after its interval, also after a success", app: with(restarting(always)), rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Rerunning, cause: ReasonRerun},
 		"RefusedOnce":       {reason: "nothing runs it again", rec: refusedFirst(), driver: absent, gate: admit, state: Failed, cause: ReasonSubmissionRefused},
 		"RefusedRetried":    {reason: "it is submitted again, as the same attempt", app: with(restarting(onFailure)), rec: refusedFirst(), driver: absent, gate: admit, state: SubmissionFailed, actions: submit},
@@ -232,6 +240,9 @@ func TestDecide(t *testing.T) {
 			}
 			if tc.rec.Attempt == 2 {
 				tc.app.SubmissionID = "s-2"
+				if tc.driver.SubmissionID == "s-0" {
+					tc.driver.SubmissionID = "s-1"
+				}
 			}
 			p := Decide(tc.app, tc.rec, Observation{Driver: tc.driver}, tc.gate, Env{Now: later})
 			if diff := cmp.Diff(tc.state, p.Record.State); diff != "" {

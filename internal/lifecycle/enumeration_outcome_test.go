@@ -20,7 +20,6 @@ import (
 	"slices"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle/domain"
 )
 
 var (
@@ -157,9 +156,10 @@ func (c *checker) events(from, to lifecycle.Record) {
 // steps is how many decisions a world that stands still may take to come to rest.
 const steps = 8
 
-// converges repeats the decision in a world that stands still: after a few steps the record and its conditions do not
-// change any more, so that there is no status write without a change. A created driver ends it: the world has moved.
-func (c *checker) converges(p lifecycle.Plan) {
+// converges repeats the decision in a world that stands still: after a few steps the record does not change any more,
+// and what is shown only changes with it, so that there is no status write without news. Submissions meet the given
+// answer; a created driver is another world.
+func (c *checker) converges(p lifecycle.Plan, submission lifecycle.Class) {
 	if c.e.App.Deleting {
 		return // nothing is stored
 	}
@@ -168,13 +168,20 @@ func (c *checker) converges(p lifecycle.Plan) {
 	for range steps {
 		var done []lifecycle.Result
 		for _, a := range p.Actions {
-			if a.Kind == lifecycle.Submit || a.Kind == lifecycle.DeleteApplication {
+			class := lifecycle.ClassDone
+			if a.Kind == lifecycle.Submit {
+				class = submission
+			}
+			if a.Kind == lifecycle.DeleteApplication {
 				return
 			}
-			done = append(done, result(a, lifecycle.ClassDone))
+			done = append(done, result(a, class))
 		}
 		o := lifecycle.Settle(p, done, e.Env)
-		if sameRecord(&o.Record, &rec) && slices.Equal(o.Conditions, shown) {
+		if sameRecord(&o.Record, &rec) && shown != nil {
+			if !slices.Equal(o.Conditions, shown) {
+				c.broken("a status write without news: %+v became %+v", shown, o.Conditions)
+			}
 			c.rests(rec)
 			return
 		}
@@ -183,7 +190,7 @@ func (c *checker) converges(p lifecycle.Plan) {
 		gate := lifecycle.Gate{}
 		if lifecycle.Gated(app, rec, obs.Driver, e.Env) {
 			if gate = c.gate; gate.Verdict == "" {
-				gate = domain.Gates()[2]
+				gate = c.gates[2]
 			}
 		}
 		p = lifecycle.Decide(app, rec, obs, gate, e.Env)

@@ -141,7 +141,10 @@ func (c *checker) element(e *domain.Element) {
 		c.gate = c.gates[i]
 		c.plan(&c.plans[i])
 		c.results(&c.plans[i])
-		c.converges(c.plans[i])
+		c.converges(c.plans[i], lifecycle.ClassRefused)
+		if submits(&c.plans[i]) {
+			c.converges(c.plans[i], lifecycle.ClassQuota)
+		}
 	}
 }
 
@@ -189,19 +192,22 @@ func TestSameRecordSeesEveryField(t *testing.T) {
 	}
 }
 
+func submits(p *lifecycle.Plan) bool {
+	return slices.ContainsFunc(p.Actions, func(a lifecycle.Action) bool { return a.Kind == lifecycle.Submit })
+}
+
 // plan checks the rules of a decision.
 func (c *checker) plan(p *lifecycle.Plan) {
 	e, d := c.e, c.e.Observation.Driver
-	submits := slices.ContainsFunc(p.Actions, func(a lifecycle.Action) bool { return a.Kind == lifecycle.Submit })
 	switch {
-	case !submits:
+	case !submits(p):
 	case d.Presence != lifecycle.Absent:
 		c.broken("never two drivers: it submits beside a driver that is %s %s", d.Presence, d.Ownership)
 	case e.App.Suspend, e.App.Deleting, c.gate.Verdict != lifecycle.Admitted:
 		c.broken("it submits although suspended, deleted or not admitted")
 	case p.Record.Attempt != max(1, e.Record.Attempt):
 		c.broken("a retry is stored before it acts: it submits attempt %d, and stored is %d", p.Record.Attempt, e.Record.Attempt)
-	case e.Record.State.Final() && !(e.Record.NeverRan() && e.App.SpecHash != e.Record.SpecHash):
+	case e.Record.State.Final() && (!e.Record.NeverRan() || e.App.SpecHash == e.Record.SpecHash):
 		c.broken("a final state submits")
 	case p.Actions[len(p.Actions)-1].Kind != lifecycle.Submit:
 		c.broken("the driver is created after everything else")

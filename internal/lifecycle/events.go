@@ -61,7 +61,7 @@ func entered(name string, to Record) (Event, bool) {
 	case Failing:
 		return Event{Warning: true, Reason: "SparkDriverFailed", Action: "Observe", Message: fmt.Sprintf("Driver %s failed: %s", to.DriverName, to.Cause.Message)}, true
 	case Rerunning:
-		return Event{Warning: true, Reason: "SparkApplicationPendingRerun", Action: "Rerun", Message: app + " is pending rerun: " + to.Cause.Message}, true
+		return Event{Warning: to.Cause.Reason != ReasonSpecChanged, Reason: "SparkApplicationPendingRerun", Action: "Rerun", Message: app + " is pending rerun: " + to.Cause.Message}, true
 	case Invalidating:
 		return Event{Reason: "SparkApplicationInvalidating", Action: "Rerun", Message: app + " is stopped: " + to.Cause.Message}, true
 	case Suspending:

@@ -53,6 +53,7 @@ func TestExecutorsWhileRunning(t *testing.T) {
 		"First":      {reason: "what is seen is recorded", observed: executorMap{"e-1": ExecutorPending}, want: executorMap{"e-1": ExecutorPending}},
 		"Change":     {reason: "what is seen wins over what was", recorded: executorMap{"e-1": ExecutorPending}, observed: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorRunning}},
 		"Lost":       {reason: "a running executor that is not seen any more is lost, not failed", recorded: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorLost}},
+		"NeverRan":   {reason: "Spark replaces an executor that gets no node: it is no loss", recorded: executorMap{"e-1": ExecutorPending}, want: executorMap{}},
 		"StaysLost":  {reason: "the application's outcome decides later", recorded: executorMap{"e-1": ExecutorLost}, want: executorMap{"e-1": ExecutorLost}},
 		"Found":      {reason: "a stale cache may have missed it", recorded: executorMap{"e-1": ExecutorLost}, observed: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorRunning}},
 		"StaysEnded": {reason: "an end that was seen is kept when the pod is deleted", recorded: executorMap{"e-1": ExecutorSucceeded, "e-2": ExecutorFailed}, want: executorMap{"e-1": ExecutorSucceeded, "e-2": ExecutorFailed}},
@@ -154,5 +155,88 @@ func TestExecutorsBelowBoundAreAllKept(t *testing.T) {
 	all := numbered(1, 100, ExecutorFailed)
 	if diff := cmp.Diff(all, bounded(all)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// churn is a world of executors: each step some appear, start, end and disappear, as Spark numbers them.
+type churn struct {
+	next  int
+	alive []Executor
+	// ended and failed are the truth.
+	ended, failed int32
+	seed          uint32
+}
+
+func (c *churn) random(n int) int {
+	c.seed = c.seed*1664525 + 1013904223
+	return int(c.seed>>8) % n
+}
+
+func (c *churn) step() {
+	var alive []Executor
+	for _, e := range c.alive {
+		switch dice := c.random(10); {
+		case e.State.Ended():
+			continue // Spark deletes its pod
+		case e.State == ExecutorPending && dice < 5:
+			e.State = ExecutorRunning
+		case e.State == ExecutorRunning && dice == 0:
+			e.State, e.ExitCode = ExecutorFailed, new(int32)
+			c.failed++
+			c.ended++
+		case e.State == ExecutorRunning && dice == 1:
+			e.State = ExecutorSucceeded
+			c.ended++
+		}
+		alive = append(alive, e)
+	}
+	for range c.random(60) {
+		if len(alive) < 300 {
+			c.next++
+			alive = append(alive, Executor{Name: fmt.Sprintf("pi-0123456789abcdef-exec-%d", c.next), State: ExecutorPending})
+		}
+	}
+	c.alive = alive
+}
+
+// Thousands of executors come and go, hundreds at a time: what runs and what there ever was is counted exactly, what has
+// ended never too high and never lower than before, the failures are the last ones, and the sample stays small.
+func TestCountsUnderChurn(t *testing.T) {
+	world, rec := churn{seed: 1}, ran(Running)
+	for i := range 300 {
+		world.step()
+		before := rec.Counts
+		rec = observed(rec, driver(Current, DriverRunning), world.alive...)
+		var pending, running int32
+		for _, e := range world.alive {
+			switch e.State {
+			case ExecutorPending:
+				pending++
+			case ExecutorRunning:
+				running++
+			case ExecutorSucceeded, ExecutorFailed, ExecutorLost:
+			}
+		}
+		c := rec.Counts
+		if c.Pending != pending || c.Running != running || int(c.Total) != world.next {
+			t.Fatalf("step %d: %+v, and there are %d pending, %d running, %d in all", i, c, pending, running, world.next)
+		}
+		if c.Failed > world.failed || c.Succeeded+c.Failed > world.ended || c.Failed < before.Failed || c.Succeeded < before.Succeeded {
+			t.Fatalf("step %d: %+v, and %d have ended, %d of them failed; before it was %+v", i, c, world.ended, world.failed, before)
+		}
+		if size(rec.Executors) > maxExecutorBytes || len(rec.Failures) > maxFailures {
+			t.Fatalf("step %d: %d bytes and %d failures are kept", i, size(rec.Executors), len(rec.Failures))
+		}
+		if still := observed(rec, driver(Current, DriverRunning), world.alive...); !cmp.Equal(still, rec) {
+			t.Fatalf("step %d: the same executors change the record: %s", i, cmp.Diff(rec, still))
+		}
+	}
+	if world.next < 1000 {
+		t.Errorf("only %d executors came and went", world.next)
+	}
+	rec.State = Succeeding
+	rec.Attempts[0].EndedAt = later
+	if c := observed(rec, driver(Current, DriverSucceeded)).Counts; c.Pending+c.Running != 0 || c.Unknown() != 0 || int(c.Total) != world.next {
+		t.Errorf("after the end: %+v of %d", c, world.next)
 	}
 }

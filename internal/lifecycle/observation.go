@@ -96,10 +96,13 @@ func (d Driver) live() bool { return d.Phase == DriverPending || d.Phase == Driv
 // to lead was slow to create it.
 func (d Driver) stray() bool { return d.ours() && d.live() && !d.Deleting }
 
-// lost reports whether the pod should have gone for a while: its node does not answer.
-func (d Driver) lost(now time.Time) bool {
-	return d.Presence == Present && d.live() && d.Deleting && !d.GoneAt.IsZero() && now.After(d.GoneAt.Add(lostGrace))
+// overdue reports whether the pod should have gone for a while.
+func (d Driver) overdue(now time.Time) bool {
+	return d.Presence == Present && d.Deleting && !d.GoneAt.IsZero() && now.After(d.GoneAt.Add(lostGrace))
 }
+
+// lost reports whether the pod should have gone for a while, and may still run: its node does not answer.
+func (d Driver) lost(now time.Time) bool { return d.overdue(now) && d.live() }
 
 // Observation is what the reader saw of an application's pods.
 type Observation struct {

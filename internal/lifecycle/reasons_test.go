@@ -20,6 +20,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -67,16 +68,14 @@ func TestReasonsAreWords(t *testing.T) {
 	if len(all) < 40 {
 		t.Fatalf("only %d reasons found in reasons.go", len(all))
 	}
-	seen := map[string]bool{}
+	word, seen := regexp.MustCompile(`^[A-Z][A-Za-z]+$`), map[string]bool{}
 	for _, r := range all {
 		if seen[r] {
 			t.Errorf("two constants say %q", r)
 		}
 		seen[r] = true
-		for i, c := range r {
-			if !(c >= 'A' && c <= 'Z' || i > 0 && c >= 'a' && c <= 'z') {
-				t.Errorf("%q is no word that Kubernetes takes for a reason", r)
-			}
+		if !word.MatchString(r) {
+			t.Errorf("%q is no word that Kubernetes takes for a reason", r)
 		}
 	}
 }

@@ -121,8 +121,7 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 		p.Record.State, p.Requeue = Failed, doubtRetry
 		return p
 	case p.App.Suspend:
-		p.Record.State, p.Requeue = Suspending, doubtRetry
-		return p
+		return suspending(p)
 	case env.Now.Before(at):
 		p.Requeue = at.Sub(env.Now)
 		return p
@@ -144,8 +143,7 @@ func decideSucceeding(p Plan, obs Observation, env Env) Plan {
 		return p
 	}
 	if p.App.Suspend {
-		p.Record.State, p.Requeue = Suspending, doubtRetry
-		return p
+		return suspending(p)
 	}
 	if left := p.Record.TerminatedAt.Add(restart.Failures.Initial).Sub(env.Now); left > 0 {
 		p.Requeue = left

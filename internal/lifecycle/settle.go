@@ -66,6 +66,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	if o.Record.DriverName == "" {
 		o.Record.DriverName = p.App.DriverName
 	}
+	o.Record.Cause.Message = head(o.Record.Cause.Message, o.Record.State.maxCause())
 	o.Conditions = conditions(o.Record, p)
 	return o
 }

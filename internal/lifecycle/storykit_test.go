@@ -154,10 +154,10 @@ func succeed(attempt string) []step {
 	}
 }
 
-// fail ends a running attempt and waits for its retry, which begins with the old pod going.
+// fail ends an attempt, as a failure or as a success that is repeated, and waits for its retry, which begins with the old pod going.
 func fail(d lifecycle.Driver, wait time.Duration) []step {
 	return []step{
-		{says: "the driver fails", after: time.Minute, seen: d},
+		{says: "the driver ends", after: time.Minute, seen: d},
 		{says: "look again", after: 2 * time.Second, seen: d},
 		{says: "the wait is over", after: wait, seen: d},
 		{says: "the old pod has to go", after: 2 * time.Second, seen: d},

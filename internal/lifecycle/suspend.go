@@ -29,8 +29,14 @@ func stoppable(r Record) bool {
 	return false
 }
 
-// whileSuspended is shown from the moment on in which the driver is gone.
-var whileSuspended = Cause{ReasonSuspended, "spec.suspend is true: there is no driver until it is false"}
+// stopping is the cause while a driver, or what is left of it, is taken away.
+var stopping = Cause{ReasonSuspended, "spec.suspend is true: the driver is stopped"}
+
+// suspending holds back the next attempt. What the last one ended with is in its history.
+func suspending(p Plan) Plan {
+	p.Record.State, p.Record.Cause, p.Requeue = Suspending, stopping, doubtRetry
+	return p
+}
 
 // decideSuspending stops the driver.
 func decideSuspending(p Plan, obs Observation, env Env) Plan {
@@ -45,16 +51,21 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	case d.Presence == Unknown:
 	case d.Is(Current) && d.Phase == DriverSucceeded && p.Record.Current() != nil && p.Record.TerminatedAt.IsZero():
 		return decideRun(p, obs, env) // it was faster
+	case d.ours() && d.overdue(env.Now):
+		p.Requeue = heartbeat
+		p.Record.Cause = Cause{ReasonNodeLost, "driver pod " + d.Name + " is to be stopped because spec.suspend is true; it " + stuckAdvice}
 	case d.ours():
 		if !d.Deleting {
 			p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
 		}
 	default:
 		p.Record = concluded(closed(p.Record, "", Cause{ReasonSuspended, "the driver was stopped because spec.suspend was true"}, env), obs, ExecutorFailed)
-		p.Record.State, p.Record.Cause = Suspended, whileSuspended
+		p.Record.State, p.Record.Cause = Suspended, noDriver
 	}
 	return p
 }
+
+var noDriver = Cause{ReasonSuspended, "spec.suspend is true: there is no driver until it is false"}
 
 // decideSuspended waits, and then begins the next attempt, unless the current one has had no driver yet.
 func decideSuspended(p Plan, obs Observation) Plan {
@@ -63,7 +74,7 @@ func decideSuspended(p Plan, obs Observation) Plan {
 		return p
 	}
 	if p.App.Suspend {
-		p.Record.Cause = whileSuspended
+		p.Record.Cause = noDriver
 		return p
 	}
 	c := Cause{ReasonResumed, "spec.suspend is false again: the application runs again"}

@@ -143,5 +143,18 @@ func drivers() []named[lifecycle.Driver] {
 			}
 		}
 	}
-	return out
+	return append(out, ends()...)
+}
+
+// ends are what else a driver of the current attempt can tell.
+func ends() []named[lifecycle.Driver] {
+	current := lifecycle.Driver{
+		Presence: lifecycle.Present, Ownership: lifecycle.Current, Name: driverName, UID: "uid-current", SubmissionID: "s-2", SpecHash: hashOfSpec,
+		CreatedAt: Now.Add(-time.Hour), ScheduledAt: Now.Add(-time.Hour), Phase: lifecycle.DriverFailed,
+	}
+	placed, oom, evicted := current, current, current
+	placed.Phase, placed.Waiting = lifecycle.DriverPending, lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: "no such image"}
+	oom.Exit = lifecycle.Exit{Code: 137, Reason: "OOMKilled"}
+	evicted.Exit, evicted.Disruption = lifecycle.Exit{Code: 143, Reason: "Error"}, lifecycle.Cause{Reason: "TerminationByKubelet", Message: "low on memory"}
+	return []named[lifecycle.Driver]{{"current Pending with a node", placed}, {"current Failed out of memory", oom}, {"current Failed evicted", evicted}}
 }

@@ -41,15 +41,15 @@ func records(state lifecycle.State) []named[lifecycle.Record] {
 	case lifecycle.Submitted, lifecycle.Running:
 		return live(state)
 	case lifecycle.Succeeding, lifecycle.Failing:
-		return ended(state, ends(state))
+		return ended(state, endings(state))
 	case lifecycle.Succeeded:
-		return released(ended(state, ends(state)))
+		return released(ended(state, endings(state)))
 	case lifecycle.Failed:
 		never := base(state, lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: "not a size"})
 		never.TerminatedAt = overdue
 		late := second(base(state, lifecycle.Cause{Reason: lifecycle.ReasonQueueTimeout, Message: "waited too long"}))
 		late.TerminatedAt = overdue
-		return append(released(ended(state, ends(state)[:1])), named[lifecycle.Record]{"never ran", never}, named[lifecycle.Record]{"second attempt never ran", late})
+		return append(released(ended(state, endings(state)[:1])), named[lifecycle.Record]{"never ran", never}, named[lifecycle.Record]{"second attempt never ran", late})
 	case lifecycle.Invalidating:
 		return interrupted(state, lifecycle.Cause{Reason: lifecycle.ReasonSpecChanged, Message: "the spec has changed"})
 	case lifecycle.Suspending, lifecycle.Suspended:
@@ -130,6 +130,9 @@ func waiting(state lifecycle.State) []named[lifecycle.Record] {
 		r.QueuedAt = overdue
 		r.Cause = lifecycle.Cause{Reason: "QueueFull", Message: "the queue is full"}
 		out = append(out, named[lifecycle.Record]{"queued " + budget.name, r})
+		r.SubmittedAt = overdue
+		r.Cause = lifecycle.Cause{Reason: lifecycle.ReasonAdmissionRefused, Message: "no such service account"}
+		out = append(out, named[lifecycle.Record]{"refused for long " + budget.name, r})
 	}
 	return out
 }
@@ -148,8 +151,8 @@ func live(state lifecycle.State) []named[lifecycle.Record] {
 	return out
 }
 
-// ends are all ways for an attempt to end.
-func ends(state lifecycle.State) []named[lifecycle.Attempt] {
+// endings are all ways for an attempt to end.
+func endings(state lifecycle.State) []named[lifecycle.Attempt] {
 	if state == lifecycle.Succeeding || state == lifecycle.Succeeded {
 		return []named[lifecycle.Attempt]{{"", lifecycle.Attempt{Cause: lifecycle.Cause{Reason: lifecycle.ReasonDriverSucceeded, Message: "the driver ended with exit code 0"}}}}
 	}
@@ -198,8 +201,8 @@ func released(all []named[lifecycle.Record]) []named[lifecycle.Record] {
 // interrupted are attempts that the user ended, and that had ended before.
 func interrupted(state lifecycle.State, c lifecycle.Cause) []named[lifecycle.Record] {
 	var out []named[lifecycle.Record]
-	had := ended(lifecycle.Failing, ends(lifecycle.Failing)[:1])[:1]
-	had = append(had, ended(lifecycle.Succeeding, ends(lifecycle.Succeeding))[:1]...)
+	had := ended(lifecycle.Failing, endings(lifecycle.Failing)[:1])[:1]
+	had = append(had, ended(lifecycle.Succeeding, endings(lifecycle.Succeeding))[:1]...)
 	for _, r := range append(live(lifecycle.Running), had...) {
 		r.value.State, r.value.Cause = state, c
 		out = append(out, r)
