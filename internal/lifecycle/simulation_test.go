@@ -46,13 +46,19 @@ func TestAdoptedDriverOfAnEarlierSpecIsReplaced(t *testing.T) {
 	}
 }
 
-// The driver ends well while it is being suspended, and the spec has changed meanwhile.
+// The driver ends well while it is being suspended, and the spec has changed meanwhile: its success is none of the new
+// spec, which runs after the suspension.
 func TestSpecChangedWhileSuspending(t *testing.T) {
-	_, rec := decided(with(isSuspended, edited), ran(Suspending), driver(Current, DriverSucceeded))
-	for range 3 {
-		if _, rec = decided(with(edited, resumed), rec, driver(Current, DriverSucceeded)); rec.State == Succeeded {
-			t.Fatal("the result is that of the spec before")
-		}
+	app := with(isSuspended, edited)
+	p, rec := decided(app, ran(Suspending), driver(Current, DriverSucceeded))
+	if rec.State != Suspending || len(p.Actions) != 1 || p.Actions[0].Kind != DeleteDriver {
+		t.Fatalf("state %s, actions %v: want the driver deleted", rec.State, p.Actions)
+	}
+	if _, rec = decided(app, rec, absent); rec.State != Suspended || rec.SpecHash != app.SpecHash {
+		t.Fatalf("state %s of spec %s, want Suspended of the new one", rec.State, rec.SpecHash)
+	}
+	if _, rec = decided(with(edited, resumed), rec, absent); rec.State != Resuming || rec.Attempt != 2 {
+		t.Errorf("state %s, attempt %d, want Resuming the next", rec.State, rec.Attempt)
 	}
 }
 
@@ -105,13 +111,5 @@ func TestEvictionIsToldOnce(t *testing.T) {
 	d.Disruption = Cause{"Evicted", "low on memory"}
 	if _, c := failureOf(d); strings.Count(c.Message, "low on memory") != 1 {
 		t.Errorf("message %q", c.Message)
-	}
-}
-
-// A suspension is one write when the driver is gone, and not a second one for the next look.
-func TestSuspendedIsWrittenOnce(t *testing.T) {
-	_, rec := decided(with(isSuspended), ran(Suspending), absent)
-	if _, again := decided(with(isSuspended), rec, absent); rec.State != Suspended || again.Cause != rec.Cause {
-		t.Errorf("state %s, cause %v and then %v", rec.State, rec.Cause, again.Cause)
 	}
 }

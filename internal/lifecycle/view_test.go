@@ -85,7 +85,7 @@ func TestTimers(t *testing.T) {
 		"queued":    {"the wait for the driver", app, Record{State: Queued, QueuedAt: began}, Driver{}, []Reason{ReasonQueueTimeout}},
 		"suspended": {"suspension does not count", Application{Suspend: true, Policies: app.Policies}, Record{State: Queued, QueuedAt: began}, Driver{}, nil},
 		"pending":   {"the wait for a node", app, Record{State: Submitted}, with(DriverPending), []Reason{ReasonSchedulingTimeout}},
-		"running":   {"two at once", app, Record{State: Running}, with(DriverRunning), []Reason{ReasonRunTimeout, ReasonExecutorsTimeout}},
+		"running":   {"two at once", app, Record{State: Running}, with(DriverRunning), []Reason{ReasonExecutorsTimeout, ReasonRunTimeout}},
 		"ended":     {"none after the end", app, Record{State: Running}, with(DriverFailed), nil},
 		"deleting":  {"none while it goes", Application{Deleting: true, Policies: app.Policies}, Record{State: Running}, with(DriverRunning), nil},
 		"unbounded": {"none is set", Application{}, Record{State: Running}, with(DriverRunning), nil},
