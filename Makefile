@@ -50,6 +50,10 @@ cluster-status: ## Show its processes, node and pods
 test-unit: ## Pure packages: tables, goldens, enumeration. Seconds
 	go test ./api/... ./cmd/... ./hack/... ./internal/...
 
+.PHONY: test-simulation
+test-simulation: ## 100,000 lives of an application in a simulated cluster
+	go test -count=1 -v -run 'TestHistories|TestStories' ./test/simulation
+
 .PHONY: test-integration
 test-integration: ## A real kube-apiserver and etcd
 	hack/test.sh integration

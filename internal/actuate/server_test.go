@@ -104,6 +104,9 @@ func (s *server) delete(ctx context.Context, c client.WithWatch, obj client.Obje
 	if p := o.Preconditions; p != nil && p.UID != nil && *p.UID != current.GetUID() {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "x"}, obj.GetName(), errors.New("precondition failed: UID"))
 	}
+	if p := o.Preconditions; p != nil && p.ResourceVersion != nil && *p.ResourceVersion != current.GetResourceVersion() {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "x"}, obj.GetName(), errors.New("precondition failed: ResourceVersion"))
+	}
 	if err := c.Delete(ctx, obj, opts...); err != nil {
 		return err
 	}
@@ -135,7 +138,29 @@ func (s *server) writer() Writer {
 			pods = append(pods, &list.Items[i])
 		}
 		return pods, err
-	}}
+	}, Resources: s.resources}
+}
+
+// resources lists what carries the mark of an attempt, whoever owns it.
+func (s *server) resources(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
+	if s.dead() {
+		return nil, errCrash
+	}
+	var all []client.Object
+	var services corev1.ServiceList
+	var maps corev1.ConfigMapList
+	for _, list := range []client.ObjectList{&services, &maps} {
+		if err := s.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{lifecycle.LabelSubmission: submissionID}); err != nil {
+			return nil, err
+		}
+	}
+	for i := range services.Items {
+		all = append(all, &services.Items[i])
+	}
+	for i := range maps.Items {
+		all = append(all, &maps.Items[i])
+	}
+	return all, nil
 }
 
 // inventory lists what there is, by kind and name.

@@ -106,3 +106,12 @@ func Keeps(app Application, rec Record) []Kept {
 	add(DeleteApplication, keep.Application, false)
 	return all
 }
+
+// ConditionTypes lists the conditions that every application shows.
+func ConditionTypes() []ConditionType {
+	var all []ConditionType
+	for _, c := range conditions(Record{}, Plan{}) {
+		all = append(all, c.Type)
+	}
+	return all
+}

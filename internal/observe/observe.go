@@ -21,8 +21,12 @@ package observe
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -164,11 +168,24 @@ func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.P
 	switch {
 	case d.Phase == lifecycle.DriverFailed && r.Logs != nil:
 		if text, err := r.Logs(ctx, pod.Namespace, pod.Name, SparkContainer(pod), logLimit); err == nil {
-			d.LogTail = text
+			d.LogTail = plain(text)
 		}
 	case d.Phase == lifecycle.DriverPending && d.Waiting.Reason == "" && !d.ScheduledAt.IsZero():
 		d.Waiting = r.mountTrouble(ctx, pod)
 	}
+}
+
+// colours are the escape sequences by which a program colours a terminal.
+var colours = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+
+// plain is a log without what only a terminal can show.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, colours.ReplaceAllString(text, ""))
 }
 
 // mountTrouble returns the newest event that says why a volume is not mounted, if there is one.
@@ -184,7 +201,7 @@ func (r Reader) mountTrouble(ctx context.Context, pod *corev1.Pod) lifecycle.Cau
 		if e.Reason != "FailedMount" && e.Reason != "FailedAttachVolume" {
 			continue
 		}
-		if newest == nil || newest.LastTimestamp.Before(&e.LastTimestamp) {
+		if newest == nil || seenAt(newest).Before(seenAt(e)) {
 			newest = e
 		}
 	}
@@ -192,6 +209,17 @@ func (r Reader) mountTrouble(ctx context.Context, pod *corev1.Pod) lifecycle.Cau
 		return lifecycle.Cause{}
 	}
 	return lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: newest.Message}
+}
+
+// seenAt is when an event was last seen. Recorders of events.k8s.io leave the old field empty.
+func seenAt(e *corev1.Event) time.Time {
+	switch {
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	case e.Series != nil:
+		return e.Series.LastObservedTime.Time
+	}
+	return e.EventTime.Time
 }
 
 // pods lists the cached pods of the attempt. They are the cache's own and must not be changed.
@@ -206,7 +234,7 @@ func (r Reader) pods(ctx context.Context, t Target) ([]*corev1.Pod, error) {
 	}
 	var pods []*corev1.Pod
 	for i := range list.Items {
-		if list.Items[i].Labels[lifecycle.LabelSubmission] == t.SubmissionID {
+		if of := list.Items[i].Labels; of[lifecycle.LabelSubmission] == t.SubmissionID && of[lifecycle.LabelApp] == t.App {
 			pods = append(pods, &list.Items[i])
 		}
 	}

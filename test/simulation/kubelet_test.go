@@ -170,6 +170,7 @@ func (h *history) start(p *corev1.Pod) {
 		h.tell("kubelet", "pod %s: ContainerCreating, ConfigMap %s not found", p.Name, missing)
 		h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodPending, Message: missing})
 		h.failedMount(p, missing)
+		h.law.bereft(p)
 		return
 	}
 	if !h.fair && h.rng.IntN(6) == 0 {

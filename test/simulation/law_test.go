@@ -246,6 +246,15 @@ func (l *law) expired(app *v1beta2.SparkApplication) {
 	}
 }
 
+// bereft judges a driver that misses its ConfigMap. Only a second leader may have taken it, and the deadline of the
+// driver's readiness ends that.
+func (l *law) bereft(p *corev1.Pod) {
+	app := l.h.store.app()
+	if app != nil && app.DeletionTimestamp == nil && metav1.IsControlledBy(p, app) && p.DeletionTimestamp == nil && l.h.stats.TwoLeaders == 0 {
+		l.h.fail("driver %s was left without its ConfigMap", p.Name)
+	}
+}
+
 // renamed reports whether the user has ever changed the driver's name.
 func (l *law) renamed() bool {
 	for _, w := range l.apps {

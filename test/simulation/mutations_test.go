@@ -17,16 +17,9 @@ limitations under the License.
 package simulation
 
 import (
-	"context"
-	"encoding/json"
-	"slices"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 // enoughForMutations is how many histories a broken operator may survive.
@@ -68,6 +61,26 @@ func TestMutationsAreFound(t *testing.T) {
 			"what was decided is forgotten",
 			wrapped(func(c client.Client) client.Client { return trustingPatch{c} }),
 		},
+		"the application is not looked at before a driver is created": {
+			"a stale cache does not know that the driver has come and gone",
+			looking(func(_ *history, c client.Client, l client.Reader) client.Reader { return staleLook{l, c} }),
+		},
+		"drivers are known by their name only": {
+			"somebody else's pod may have it",
+			looking(func(h *history, _ client.Client, l client.Reader) client.Reader { return nameOnly{l, h} }),
+		},
+		"drivers are not looked for by their mark": {
+			"the spec may have given the driver another name",
+			looking(func(_ *history, _ client.Client, l client.Reader) client.Reader { return noLists{l} }),
+		},
+		"suspension is not heeded": {
+			"the user wants no driver",
+			wrapped(func(c client.Client) client.Client { return heedlessOfSuspend{c} }),
+		},
+		"retries are not counted": {
+			"they have a budget",
+			wrapped(func(c client.Client) client.Client { return forgetful{c} }),
+		},
 		"no timers": {
 			"a state waits for something that no watch tells",
 			func(h *history) { h.dropTimers = true },
@@ -82,97 +95,4 @@ func TestMutationsAreFound(t *testing.T) {
 			t.Logf("found after %d histories, by seed %d: %s", stats.Histories, found[0], lived(found[0], false, tc.change).broken)
 		})
 	}
-}
-
-func wrapped(wrap func(client.Client) client.Client) func(*history) {
-	return func(h *history) {
-		h.mutation = func(c client.Client, l client.Reader) (client.Client, client.Reader) { return wrap(c), l }
-	}
-}
-
-type heedlessDelete struct{ client.Client }
-
-func (c heedlessDelete) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
-	kept := slices.DeleteFunc(slices.Clone(opts), func(o client.DeleteOption) bool {
-		_, precondition := o.(client.Preconditions)
-		return precondition
-	})
-	return c.Client.Delete(ctx, obj, kept...)
-}
-
-type heedlessPatch struct{ client.Client }
-
-func (c heedlessPatch) Status() client.SubResourceWriter {
-	return patchWriter{c.Client.Status(), func(p client.Patch) client.Patch { return unlocked{p} }, false}
-}
-
-type trustingPatch struct{ client.Client }
-
-func (c trustingPatch) Status() client.SubResourceWriter {
-	return patchWriter{c.Client.Status(), func(p client.Patch) client.Patch { return p }, true}
-}
-
-type patchWriter struct {
-	client.SubResourceWriter
-	change  func(client.Patch) client.Patch
-	trusted bool
-}
-
-func (w patchWriter) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-	err := w.SubResourceWriter.Patch(ctx, obj, w.change(patch), opts...)
-	if w.trusted {
-		return nil
-	}
-	return err
-}
-
-// unlocked is a patch without a resourceVersion.
-type unlocked struct{ client.Patch }
-
-func (u unlocked) Data(obj client.Object) ([]byte, error) {
-	data, err := u.Patch.Data(obj)
-	if err != nil {
-		return nil, err
-	}
-	var tree map[string]any
-	if err := json.Unmarshal(data, &tree); err != nil {
-		return nil, err
-	}
-	delete(tree, "metadata")
-	return json.Marshal(tree)
-}
-
-type overwritingCreate struct{ client.Client }
-
-func (c overwritingCreate) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
-	err := c.Client.Create(ctx, obj, opts...)
-	if !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	if err := c.Delete(ctx, obj, client.GracePeriodSeconds(0)); err != nil {
-		return err
-	}
-	return c.Client.Create(ctx, obj, opts...)
-}
-
-type trustingCreate struct{ client.Client }
-
-func (c trustingCreate) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
-	if err := c.Client.Create(ctx, obj, opts...); apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	return nil
-}
-
-type randomSubmission struct {
-	client.Client
-	count *int
-}
-
-func (c randomSubmission) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
-	if pod, ok := obj.(*corev1.Pod); ok {
-		*c.count++
-		pod.Labels[lifecycle.LabelSubmission] += string(rune('a' + *c.count%26))
-	}
-	return c.Client.Create(ctx, obj, opts...)
 }

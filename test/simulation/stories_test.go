@@ -195,7 +195,7 @@ var stories = map[string]func(*script){
 		s.pass(time.Minute)
 	},
 	"deleted-during-a-crash": func(s *script) {
-		s.history.applied(withFinalizer())
+		s.applied(withFinalizer())
 		o := s.start()
 		s.until(o, createDriver)
 		s.kill(0)
@@ -223,7 +223,7 @@ var stories = map[string]func(*script){
 		s.until(o, patchStatus)
 		s.removePod(s.driver(), "user")
 		s.kill(0)
-		s.history.startStale()
+		s.startStale()
 		late := s.operators[0]
 		for late.due() {
 			late.step()

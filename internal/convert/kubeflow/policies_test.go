@@ -17,6 +17,7 @@ limitations under the License.
 package kubeflow
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -125,6 +126,18 @@ func TestPolicies(t *testing.T) {
 			want: func(p *policies) {
 				p.Retention.OnSuccess.Application, p.Retention.OnFailure.Application = new(time.Duration(0)), new(time.Duration(0))
 			},
+		},
+		"TTLForEver": {
+			reason: "a number that no duration holds must not come out as at once", set: func(s *spec) { s.TimeToLiveSeconds = new(int64(9_999_999_999)) },
+			want: func(p *policies) {
+				p.Retention.OnSuccess.Application, p.Retention.OnFailure.Application = new(century), new(century)
+			},
+		},
+		"IntervalForEver": {
+			reason: "the same of a wait", set: func(s *spec) {
+				s.RestartPolicy = v1beta2.RestartPolicy{Type: "OnFailure", OnFailureRetryInterval: new(int64(math.MaxInt64))}
+			},
+			want: func(p *policies) { p.Restart.Type, p.Restart.Failures.Initial = lifecycle.OnFailure, century },
 		},
 		"Retention": {
 			reason: "goes before the TTL, which fills in for an outcome that names no application",

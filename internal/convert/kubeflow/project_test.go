@@ -30,8 +30,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// stored is a status as it comes back from the API server.
-func stored(t *testing.T, s v1beta2.SparkApplicationStatus) v1beta2.SparkApplicationStatus {
+// reread is a status as it comes back from the API server.
+func reread(t *testing.T, s v1beta2.SparkApplicationStatus) v1beta2.SparkApplicationStatus {
 	t.Helper()
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -165,7 +165,7 @@ func TestTransitionTimesMoveWithTheirCondition(t *testing.T) {
 	}
 	for i, step := range steps {
 		before := status
-		status = stored(t, Project(&before, settled(lifecycle.Record{State: step.state, Attempt: 1, Submissions: 1, Executions: 1, Generation: int64(i), Attempts: []lifecycle.Attempt{{Number: 1}}}), at(i)))
+		status = reread(t, Project(&before, settled(lifecycle.Record{State: step.state, Attempt: 1, Submissions: 1, Executions: 1, Generation: int64(i), Attempts: []lifecycle.Attempt{{Number: 1}}}), at(i)))
 		var moved []string
 		for _, c := range status.Conditions {
 			old := meta.FindStatusCondition(before.Conditions, c.Type)
@@ -208,9 +208,9 @@ func TestNewSentenceKeepsTransitionTime(t *testing.T) {
 func TestProjectIsStable(t *testing.T) {
 	for _, r := range producedRecords() {
 		o := settled(r)
-		once := stored(t, Project(&v1beta2.SparkApplicationStatus{}, o, now.Add(999*time.Millisecond)))
+		once := reread(t, Project(&v1beta2.SparkApplicationStatus{}, o, now.Add(999*time.Millisecond)))
 		again := Project(&once, o, now.Add(time.Hour))
-		if diff := cmp.Diff(once, stored(t, again)); diff != "" {
+		if diff := cmp.Diff(once, reread(t, again)); diff != "" {
 			t.Fatalf("%s: a second projection differs (-first +second):\n%s", r.State, diff)
 		}
 	}
