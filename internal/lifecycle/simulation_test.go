@@ -16,7 +16,10 @@ limitations under the License.
 
 package lifecycle
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // What test/simulation has found.
 
@@ -98,5 +101,15 @@ func TestSuspendingRecordsTheDriverThatItFinds(t *testing.T) {
 	}
 	if len(p.Actions) != 1 || p.Actions[0].Kind != DeleteDriver {
 		t.Errorf("actions %v, want the driver to be stopped", p.Actions)
+	}
+}
+
+// The kubelet says the same in the pod's status and as the reason of its end: people read it once.
+func TestEvictionIsToldOnce(t *testing.T) {
+	d := driver(Current, DriverFailed)
+	d.Exit = Exit{Code: -1, Reason: "Evicted", Message: "low on memory"}
+	d.Disruption = Cause{"Evicted", "low on memory"}
+	if _, c := failureOf(d); strings.Count(c.Message, "low on memory") != 1 {
+		t.Errorf("message %q", c.Message)
 	}
 }

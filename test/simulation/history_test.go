@@ -151,7 +151,11 @@ func (h *history) run() {
 	h.faithful = h.rng.IntN(32) == 0
 	h.apply()
 	h.launch()
-	for range 20 + h.rng.IntN(80) {
+	steps := 20 + h.rng.IntN(80)
+	if h.rng.IntN(64) == 0 {
+		steps *= 5
+	}
+	for range steps {
 		if h.broken != "" {
 			break
 		}

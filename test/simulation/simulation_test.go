@@ -49,11 +49,12 @@ func lived(seed uint64, tell bool, change func(*history)) *history {
 	return h
 }
 
-// garbage is how much of it may pile up, in percent of what lives: histories are short and small.
-const garbage = 800
+// garbage is how much of it may pile up, in bytes, before it is collected: histories are short and small.
+const garbage = 256 << 20
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(garbage)
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(garbage)
 	os.Exit(m.Run())
 }
 
