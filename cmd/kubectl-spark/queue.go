@@ -60,8 +60,8 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 	return command
 }
 
-// queued is an application that waits.
-type queued struct {
+// inLine is an application that waits.
+type inLine struct {
 	app   *v1beta2.SparkApplication
 	since time.Time
 	why   string
@@ -72,7 +72,7 @@ func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOS
 	if err != nil {
 		return err
 	}
-	var line []queued
+	var line []inLine
 	for _, item := range items {
 		o, err := typed(item)
 		if err != nil {
@@ -86,7 +86,7 @@ func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOS
 		say(streams.ErrOut, "No application waits.")
 		return nil
 	}
-	slices.SortStableFunc(line, func(a, b queued) int { return a.since.Compare(b.since) })
+	slices.SortStableFunc(line, func(a, b inLine) int { return a.since.Compare(b.since) })
 	w := printers.GetNewTabWriter(streams.Out)
 	say(w, "NAMESPACE\tNAME\tSCHEDULER\tQUEUE\tSINCE\tWHY")
 	for _, x := range line {
@@ -101,9 +101,9 @@ func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOS
 }
 
 // waitingOf says since when an application waits and why. One that nobody has looked at waits for the operator.
-func waitingOf(o *v1beta2.SparkApplication) (queued, bool) {
+func waitingOf(o *v1beta2.SparkApplication) (inLine, bool) {
 	r := kubeflow.RecordOf(&o.Status)
-	w := queued{app: o, since: o.CreationTimestamp.Time, why: r.Cause.Message}
+	w := inLine{app: o, since: o.CreationTimestamp.Time, why: r.Cause.Message}
 	switch {
 	case r.State == lifecycle.New:
 		w.why = "the operator has not looked at it yet"
