@@ -59,6 +59,9 @@ func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, cha
 	if is.AppState.State == v1beta2.ApplicationStateCompleted && !l.succeeded(after) {
 		l.h.fail("COMPLETED, but no driver of submission %s succeeded", is.SubmissionID)
 	}
+	if is.AppState.State == v1beta2.ApplicationStateFailing && was.AppState.State != is.AppState.State {
+		l.failing(after)
+	}
 	if is.AppState.State == v1beta2.ApplicationStateFailed && is.AppState.ErrorMessage == "" {
 		l.h.fail("FAILED without a reason")
 	}
@@ -70,6 +73,25 @@ func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, cha
 	if l.h.faithful {
 		if text, err := json.Marshal(is); err != nil || len(text) > statusLimit {
 			l.h.fail("a status of %d bytes, %v", len(text), err)
+		}
+	}
+}
+
+// readyWithin is the default of spec.deadlines.driverReady, and the shortest of the defaults.
+const readyWithin = 30 * time.Minute
+
+// failing judges the end of an attempt: a driver that lives and is not on its way out has not failed, unless it took too
+// long.
+func (l *law) failing(app *v1beta2.SparkApplication) {
+	for _, r := range l.drivers {
+		if r.app != app.UID || r.submission != app.Status.SubmissionID || r.over {
+			continue
+		}
+		for _, p := range l.h.pods(func(p *corev1.Pod) bool { return p.UID == r.uid && p.DeletionTimestamp == nil }) {
+			late := app.Spec.Deadlines != nil || !running(p) && l.h.now.Sub(p.CreationTimestamp.Time) >= readyWithin
+			if !late {
+				l.h.fail("driver %s is declared failed, but it lives", p.Name)
+			}
 		}
 	}
 }
