@@ -76,7 +76,7 @@ type ExecutorFailure struct {
 const (
 	// maxExecutorBytes bounds what the sample takes of the stored object, where each name occurs twice (the second time
 	// in managedFields).
-	maxExecutorBytes = 9 << 10
+	maxExecutorBytes = 6 << 10
 	// maxFailures bounds the failures that are told.
 	maxFailures = 5
 )

@@ -152,7 +152,7 @@ func TestExecutorsBoundedWithoutNumbers(t *testing.T) {
 }
 
 func TestExecutorsBelowBoundAreAllKept(t *testing.T) {
-	all := numbered(1, 100, ExecutorFailed)
+	all := numbered(1, 80, ExecutorFailed)
 	if diff := cmp.Diff(all, bounded(all)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
