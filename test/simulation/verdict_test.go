@@ -84,7 +84,7 @@ const readyWithin = 30 * time.Minute
 // long.
 func (l *law) failing(app *v1beta2.SparkApplication) {
 	for _, r := range l.drivers {
-		if r.app != app.UID || r.submission != app.Status.SubmissionID || r.over {
+		if r.app != app.UID || r.submission != app.Status.SubmissionID || r.over || r.excused {
 			continue
 		}
 		for _, p := range l.h.pods(func(p *corev1.Pod) bool { return p.UID == r.uid && p.DeletionTimestamp == nil }) {
