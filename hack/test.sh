@@ -42,7 +42,7 @@ start_node() {
 
 runner=$(hack/tools/build.sh gotestsum)/gotestsum
 if [ "$what" = all ]; then
-  packages+=(./api/... ./cmd/... ./hack/... ./internal/... ./test/simulation)
+  packages+=(./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/simulation)
 fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
   KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(assets)}

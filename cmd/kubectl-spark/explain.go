@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -113,7 +114,7 @@ func scopeOf(o *v1beta2.SparkApplication, now time.Time) prepare.Scope {
 
 // gate asks whether the driver may be created. The error is the cluster's.
 func gate(ctx context.Context, cluster observe.Reader, s prepare.Scope) (lifecycle.Gate, error) {
-	registry, err := schedulers()
+	registry, err := plugins.Every()
 	if err != nil {
 		return lifecycle.Gate{}, err
 	}

@@ -27,10 +27,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
-	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/version"
 )
 
@@ -63,7 +62,7 @@ func run() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", *path, err)
 	}
-	registry, err := schedulers(c)
+	registry, err := plugins.Registry(c.BatchScheduler)
 	if err != nil {
 		return fmt.Errorf("%s: %w", *path, err)
 	}
@@ -84,11 +83,4 @@ func run() error {
 		return fmt.Errorf("run manager: %w", err)
 	}
 	return nil
-}
-
-// schedulers is the list of plugins. A build with another scheduler adds its line here.
-func schedulers(c config.OperatorConfiguration) (*scheduler.Registry, error) {
-	return scheduler.NewRegistry(c.BatchScheduler.Default,
-		kube.Plugin{},
-	)
 }

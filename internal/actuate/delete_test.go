@@ -38,12 +38,12 @@ func TestSubmitMarksResources(t *testing.T) {
 	want := submission("a=b")
 	want.Resources[0].SetLabels(map[string]string{"team": "a", lifecycle.LabelSubmission: "hijacked"})
 	s.writer().Submit(t.Context(), owner, want)
-	service := stored(t, s, &corev1.Service{ObjectMeta: meta("pi-svc")})
+	service := stored(t, s, &corev1.Service{ObjectMeta: metaOf("pi-svc")})
 	marks := map[string]string{"team": "a", lifecycle.LabelSubmission: "s-1", lifecycle.LabelCreatedBy: "true"}
 	if diff := cmp.Diff(marks, service.GetLabels()); diff != "" {
 		t.Errorf("service (-want +got):\n%s", diff)
 	}
-	driver := stored(t, s, &corev1.Pod{ObjectMeta: meta("pi-driver")})
+	driver := stored(t, s, &corev1.Pod{ObjectMeta: metaOf("pi-driver")})
 	if diff := cmp.Diff(map[string]string{lifecycle.LabelSubmission: "s-1"}, driver.GetLabels()); diff != "" {
 		t.Errorf("driver (-want +got):\n%s", diff)
 	}
@@ -54,7 +54,7 @@ func TestSubmitMarksResources(t *testing.T) {
 
 // A label can be copied; the owner cannot.
 func TestDeleteResources(t *testing.T) {
-	conf := func(name string) *corev1.ConfigMap { return &corev1.ConfigMap{ObjectMeta: meta(name)} }
+	conf := func(name string) *corev1.ConfigMap { return &corev1.ConfigMap{ObjectMeta: metaOf(name)} }
 	going := belongsTo(conf("going"), "app", "s-1")
 	going.SetFinalizers([]string{"example.com/hold"})
 	going.SetDeletionTimestamp(&metav1.Time{Time: metav1.Now().Time})
@@ -64,7 +64,7 @@ func TestDeleteResources(t *testing.T) {
 		kept   bool
 	}{
 		"Ours":     {reason: "created for the attempt", object: belongsTo(conf("ours"), "app", "s-1")},
-		"Service":  {reason: "of whatever kind", object: belongsTo(&corev1.Service{ObjectMeta: meta("ours")}, "app", "s-1")},
+		"Service":  {reason: "of whatever kind", object: belongsTo(&corev1.Service{ObjectMeta: metaOf("ours")}, "app", "s-1")},
 		"Next":     {reason: "another attempt's", object: belongsTo(conf("next"), "app", "s-2"), kept: true},
 		"Copied":   {reason: "somebody copied our label", object: belongsTo(conf("copied"), "", "s-1"), kept: true},
 		"Namesake": {reason: "an application of the same name that was deleted", object: belongsTo(conf("namesake"), "old-app", "s-1"), kept: true},
@@ -114,7 +114,7 @@ func TestDeleteResourcesSurvivesACrashAnywhere(t *testing.T) {
 }
 
 func TestDeleteResourcesTrouble(t *testing.T) {
-	s := newServer(belongsTo(&corev1.ConfigMap{ObjectMeta: meta("ours")}, "app", "s-1"))
+	s := newServer(belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("ours")}, "app", "s-1"))
 	w := s.writer()
 	w.Resources = func(context.Context, string, string) ([]client.Object, error) { return nil, errors.New("boom") }
 	if got := w.DeleteResources(t.Context(), "jobs", owner); got.Class != lifecycle.ClassTransient {
@@ -130,7 +130,7 @@ func TestDeleteResourcesTrouble(t *testing.T) {
 
 // The application is deleted as it was read: an edit in between, such as a longer time to live, saves it.
 func TestDeleteApplication(t *testing.T) {
-	read := func(s *server) client.Object { return stored(t, s, &corev1.ConfigMap{ObjectMeta: meta("pi")}) }
+	read := func(s *server) client.Object { return stored(t, s, &corev1.ConfigMap{ObjectMeta: metaOf("pi")}) }
 	cases := map[string]struct {
 		reason string
 		edit   func(*server)

@@ -53,7 +53,7 @@ func TestDoubtAboutTheDriverReplacesItsResources(t *testing.T) {
 
 // While a driver of an earlier attempt is still going, another try writes nothing.
 func TestFormerDriverCausesWritesForNothing(t *testing.T) {
-	s := newServer(belongsTo(&corev1.Pod{ObjectMeta: meta("pi-driver")}, "app", "s-0"))
+	s := newServer(belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "app", "s-0"))
 	s.writer().Submit(t.Context(), owner, submission("a=b"))
 	before := len(s.log)
 	s.writer().Submit(t.Context(), owner, submission("a=b"))

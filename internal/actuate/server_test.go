@@ -192,7 +192,7 @@ func (s *server) inventory(t *testing.T) []string {
 // whole is the inventory after a submission that went well.
 var whole = []string{"ConfigMap pi-conf", "pod pi-driver", "service pi-svc"}
 
-func meta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "jobs", Name: name} }
+func metaOf(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "jobs", Name: name} }
 
 var owner = Owner{
 	Reference:    lifecycle.OwnerReference(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "app"}}, "sparkoperator.k8s.io/v1beta2", "SparkApplication"),
@@ -201,12 +201,12 @@ var owner = Owner{
 
 // submission is a Service, a ConfigMap with the given content, and a driver.
 func submission(content string) spark.Submission {
-	pod := &corev1.Pod{ObjectMeta: meta("pi-driver")}
+	pod := &corev1.Pod{ObjectMeta: metaOf("pi-driver")}
 	pod.Labels = map[string]string{lifecycle.LabelSubmission: "s-1"}
 	return spark.Submission{
 		Resources: []spark.Object{
-			&corev1.Service{ObjectMeta: meta("pi-svc")},
-			&corev1.ConfigMap{ObjectMeta: meta("pi-conf"), Immutable: new(true), Data: map[string]string{"spark.properties": content}},
+			&corev1.Service{ObjectMeta: metaOf("pi-svc")},
+			&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf"), Immutable: new(true), Data: map[string]string{"spark.properties": content}},
 		},
 		Driver: pod,
 	}

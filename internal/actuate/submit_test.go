@@ -44,7 +44,7 @@ func TestSubmit(t *testing.T) {
 	if diff := cmp.Diff([]string{"create service pi-svc", "create ConfigMap pi-conf", "create pod pi-driver"}, s.log); diff != "" {
 		t.Errorf("the driver comes last, so that it never waits for what it needs (-want +got):\n%s", diff)
 	}
-	for _, obj := range []client.Object{&corev1.Service{ObjectMeta: meta("pi-svc")}, &corev1.ConfigMap{ObjectMeta: meta("pi-conf")}, &corev1.Pod{ObjectMeta: meta("pi-driver")}} {
+	for _, obj := range []client.Object{&corev1.Service{ObjectMeta: metaOf("pi-svc")}, &corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, &corev1.Pod{ObjectMeta: metaOf("pi-driver")}} {
 		if err := s.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
 			t.Fatal(err)
 		}

@@ -55,12 +55,6 @@ type Endpoint struct {
 	BindAddress string `json:"bindAddress,omitempty"`
 }
 
-// BatchScheduler configures the scheduler plugins.
-type BatchScheduler struct {
-	// Default is the plugin of applications that name none; default "kube".
-	Default string `json:"default,omitempty"`
-}
-
 // Parse decodes a configuration file and fills in the defaults. A field that does not exist, a second document, a wrong
 // version and a value out of range are errors that name the field.
 func Parse(text []byte) (OperatorConfiguration, error) {
@@ -68,7 +62,7 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 		Workers:        10,
 		Metrics:        Endpoint{BindAddress: ":8080"},
 		Health:         Endpoint{BindAddress: ":8081"},
-		BatchScheduler: BatchScheduler{Default: "kube"},
+		BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
 		LeaderElection: defaultLeaderElection(),
 	}
 	var document, second yamlv3.Node
@@ -100,9 +94,7 @@ func (c OperatorConfiguration) validate() error {
 			errs = append(errs, fmt.Errorf("namespaces[%d]: %q is not a namespace; leave the list empty for all namespaces", i, ns))
 		}
 	}
-	if c.BatchScheduler.Default == "" {
-		errs = append(errs, errors.New(`batchScheduler.default: "": name a scheduler plugin, or leave the field out`))
-	}
+	errs = append(errs, c.BatchScheduler.validate()...)
 	errs = append(errs, c.Metrics.validate("metrics"), c.Health.validate("health"), c.LeaderElection.validate())
 	return errors.Join(errs...)
 }

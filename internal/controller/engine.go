@@ -64,6 +64,10 @@ type Engine[T client.Object] struct {
 	Reader   observe.Reader
 	Writer   actuate.Writer
 	Registry *scheduler.Registry
+	// Schedulers remembers what concerns more than one application.
+	Schedulers *Schedulers
+	// List returns all applications.
+	List     func(context.Context, client.Reader) ([]T, error)
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 
@@ -75,6 +79,7 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	obj := e.Adapter.New()
 	if err := e.Cache.Get(ctx, req.NamespacedName, obj); err != nil {
 		e.written.forget(req.NamespacedName)
+		e.Schedulers.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if e.written.newer(obj) {
@@ -97,11 +102,13 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	var p prepare.Prepared
+	var p asked
 	if lifecycle.Gated(s.Wish, s.Record, observed.Driver, env) {
 		if p, err = e.prepare(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
+	} else if observed.Scheduler, err = e.observeScheduler(ctx, s, observed.Driver); err != nil {
+		return ctrl.Result{}, err
 	}
 	plan := lifecycle.Decide(s.Wish, s.Record, observed, p.Gate, env)
 	if plan.Submits() {
@@ -110,7 +117,11 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 			return ctrl.Result{RequeueAfter: time.Second}, err
 		}
 	}
-	results := e.act(ctx, s, plan, p.Submission)
+	if !plan.Record.State.Starting() && plan.Record.State != lifecycle.Submitted && plan.Record.State != lifecycle.Running {
+		e.Schedulers.release(prepare.AttemptID(s.Identity, s.Record.Attempt))
+		e.Schedulers.forget(req.NamespacedName)
+	}
+	results := e.act(ctx, s, plan, p)
 	if gone(results) {
 		e.written.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
@@ -153,16 +164,24 @@ func (s scope[T]) submissionOf(attempt int32) string {
 	return spark.NewIdentity(s.App.UID, attempt, s.env.Now).SubmissionID
 }
 
-// act carries out a plan. The first action that is not done ends it.
-func (e *Engine[T]) act(ctx context.Context, s scope[T], plan lifecycle.Plan, submission spark.Submission) []lifecycle.Result {
-	results := make([]lifecycle.Result, 0, len(plan.Actions))
+func (e *Engine[T]) owner(s scope[T]) actuate.Owner {
 	apiVersion, kind := e.Adapter.Kind()
-	owner := actuate.Owner{Reference: lifecycle.OwnerReference(s.obj, apiVersion, kind), SubmissionID: s.Identity.SubmissionID}
+	return actuate.Owner{Reference: lifecycle.OwnerReference(s.obj, apiVersion, kind), SubmissionID: s.Identity.SubmissionID}
+}
+
+// act carries out a plan. The first action that is not done ends it.
+func (e *Engine[T]) act(ctx context.Context, s scope[T], plan lifecycle.Plan, p asked) []lifecycle.Result {
+	results := make([]lifecycle.Result, 0, len(plan.Actions))
+	owner := e.owner(s)
 	for _, action := range plan.Actions {
 		var r lifecycle.Result
 		switch action.Kind {
 		case lifecycle.Submit:
-			r = e.Writer.Submit(ctx, owner, submission)
+			r = e.Writer.Submit(ctx, owner, p.Submission)
+		case lifecycle.Schedule:
+			r = e.Writer.Schedule(ctx, owner, s.App.Name, p.Plan, p.seen)
+		case lifecycle.Release:
+			r = e.Writer.Release(ctx, owner, e.release(ctx, s, action.Attempt))
 		case lifecycle.DeleteDriver:
 			r = e.Writer.DeleteDriver(ctx, s.App.Namespace, plan.Driver.Name, action.UID)
 		case lifecycle.DeleteResources:

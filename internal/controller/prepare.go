@@ -18,20 +18,161 @@ package controller
 
 import (
 	"context"
+	"fmt"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
+
+// asked is what came of asking whether an attempt may start.
+type asked struct {
+	prepare.Prepared
+	// seen is what the scheduler's plugin was shown.
+	seen scheduler.Snapshot
+}
 
 // prepare asks whether the attempt may start, and shows its scheduler what it wants to see. The error is the cluster's,
 // not the application's.
-func (e *Engine[T]) prepare(ctx context.Context, s scope[T]) (prepare.Prepared, error) {
-	candidate, prepared := prepare.Examine(s.Request(), e.Registry)
-	if candidate == nil {
-		return prepared, nil
+func (e *Engine[T]) prepare(ctx context.Context, s scope[T]) (asked, error) {
+	candidate, answer, err := e.candidate(ctx, s)
+	if err != nil || candidate == nil {
+		return asked{Prepared: answer}, err
 	}
-	snapshot, err := e.Reader.Snapshot(ctx, candidate.Reads())
+	key := client.ObjectKeyFromObject(s.obj)
+	if missing, ok := e.Schedulers.Unavailable(candidate.Plugin()); ok {
+		e.Schedulers.waits(key, candidate, missing)
+		return asked{Prepared: candidate.Unavailable(missing)}, nil
+	}
+	seen, err := e.Reader.Snapshot(ctx, candidate.Reads())
 	if err != nil {
-		return prepare.Prepared{}, err
+		return asked{}, err
 	}
-	return candidate.Prepare(snapshot), nil
+	prepared, err := e.Schedulers.admit(ctx, candidate, seen, func() error { return e.rebuildLedger(ctx) })
+	if err != nil {
+		return asked{}, err
+	}
+	if prepared.Trouble != nil {
+		ctrllog.FromContext(ctx).Error(prepared.Trouble, "a scheduler plugin cannot answer")
+	}
+	e.Schedulers.waits(key, candidate, prepared.Plan.Admission)
+	return asked{Prepared: prepared, seen: seen}, nil
+}
+
+// candidate examines the attempt. It is nil if the answer is known without its scheduler.
+func (e *Engine[T]) candidate(ctx context.Context, s scope[T]) (*prepare.Candidate, prepare.Prepared, error) {
+	request := s.Request()
+	if e.Registry.NamespaceDefaults() {
+		annotations, err := e.Reader.NamespaceAnnotations(ctx, s.App.Namespace)
+		if err != nil {
+			return nil, prepare.Prepared{}, err
+		}
+		request.NamespaceAnnotations = annotations
+	}
+	candidate, prepared := prepare.Examine(request, e.Registry)
+	return candidate, prepared, nil
+}
+
+// observeScheduler asks the batch scheduler about an attempt that has a driver, and tells the ledger how far its pods
+// have come. Only plugins that know more than the pods are asked. Trouble with a plugin is no trouble of the application.
+func (e *Engine[T]) observeScheduler(ctx context.Context, s scope[T], d lifecycle.Driver) (lifecycle.SchedulerView, error) {
+	var none lifecycle.SchedulerView
+	state := s.Record.State
+	if state != lifecycle.Submitted && state != lifecycle.Running || d.Presence == lifecycle.Unknown || d.Is(lifecycle.Foreign) ||
+		d.Phase == lifecycle.DriverSucceeded || s.Record.Scheduling.Scheduler == "" {
+		return none, nil
+	}
+	plugin, observes := e.Registry.Observer(s.Record.Scheduling.Scheduler)
+	if !observes && !e.Registry.Quotas() {
+		return none, nil
+	}
+	facts, err := e.Reader.Facts(ctx, s.target(), s.env.Now)
+	if err != nil {
+		return none, err
+	}
+	facts.RoomMadeAt = e.Schedulers.roomMadeAt()
+	id := prepare.AttemptID(s.Identity, s.Record.Attempt)
+	e.Schedulers.settle(id, scheduler.ProgressOf(facts))
+	if !observes {
+		return none, nil
+	}
+	candidate, _, err := e.candidate(ctx, s)
+	if err != nil || candidate == nil {
+		return none, err
+	}
+	if _, missing := e.Schedulers.Unavailable(candidate.Plugin()); missing {
+		return none, nil
+	}
+	seen, err := e.Reader.Snapshot(ctx, candidate.ObserveReads(facts))
+	if err != nil {
+		return none, err
+	}
+	o, err := scheduler.Observe(plugin, candidate.Attempt(), seen, facts)
+	if err != nil {
+		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot judge the attempt")
+		return none, nil
+	}
+	e.adjust(ctx, s, o, seen)
+	return prepare.ViewOf(o, s.Record.Scheduling.Scheduler), nil
+}
+
+// adjust makes the objects of a running attempt what its scheduler wants them to be by now, for one because somebody
+// deleted them. It is tried again with the next look.
+func (e *Engine[T]) adjust(ctx context.Context, s scope[T], o scheduler.Observation, seen scheduler.Snapshot) {
+	if len(o.Apply)+len(o.Delete) == 0 {
+		return
+	}
+	r := e.Writer.Schedule(ctx, e.owner(s), s.App.Name, scheduler.Plan{Apply: o.Apply, Delete: o.Delete}, seen)
+	if r.Class != lifecycle.ClassDone {
+		ctrllog.FromContext(ctx).Info("cannot adjust the scheduler's objects of a running attempt", "answer", r.Message)
+	}
+}
+
+// release names what the scheduler of an attempt has, and gives back what the ledger has promised it.
+func (e *Engine[T]) release(ctx context.Context, s scope[T], attempt int32) []scheduler.Ref {
+	identity := spark.NewIdentity(s.App.UID, attempt, s.env.Now)
+	id := prepare.AttemptID(identity, attempt)
+	e.Schedulers.release(id)
+	plugin, known := e.Registry.Plugin(s.Record.Scheduling.Scheduler)
+	if !known {
+		return nil // its objects go with the application
+	}
+	refs, err := scheduler.Release(plugin, prepare.AttemptOf(s.App, id, attempt))
+	if err != nil {
+		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot name its objects", "attempt", attempt)
+	}
+	return refs
+}
+
+// rebuildLedger enters what runs already, so that an operator that was restarted promises nothing twice.
+func (e *Engine[T]) rebuildLedger(ctx context.Context) error {
+	all, err := e.List(ctx, e.Cache)
+	if err != nil {
+		return fmt.Errorf("list applications: %w", err)
+	}
+	for _, obj := range all {
+		record := e.Adapter.Record(obj)
+		if record.State != lifecycle.Submitted && record.State != lifecycle.Running {
+			continue
+		}
+		env := lifecycle.Env{Now: e.Clock.Now()}
+		s := e.scope(obj, record, e.Adapter.Wish(obj, record), env)
+		candidate, _, err := e.candidate(ctx, s)
+		if err != nil {
+			return err
+		}
+		if candidate == nil {
+			continue
+		}
+		facts, err := e.Reader.Facts(ctx, s.target(), env.Now)
+		if err != nil {
+			return err
+		}
+		e.Schedulers.enter(candidate.Attempt(), scheduler.ProgressOf(facts))
+	}
+	return nil
 }

@@ -88,12 +88,12 @@ func TestProblemsAreSaidAtOnce(t *testing.T) {
 func TestAppOfPod(t *testing.T) {
 	p := &corev1.Pod{}
 	p.Namespace, p.Name = "jobs", "pi-exec-1"
-	if got := appOfPod(t.Context(), p); got != nil {
+	if got := appOfPod(p); got != nil {
 		t.Errorf("a pod of nobody wakes %v", got)
 	}
 	p.Labels = map[string]string{lifecycle.LabelApp: "pi"}
 	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "jobs", Name: "pi"}}}
-	if diff := cmp.Diff(want, appOfPod(t.Context(), p)); diff != "" {
+	if diff := cmp.Diff(want, appOfPod(p)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

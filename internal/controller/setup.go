@@ -24,7 +24,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -39,7 +38,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
@@ -54,6 +53,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
 // +kubebuilder:rbac:groups="",resources=configmaps;services;persistentvolumeclaims,verbs=get;list;create;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;create;delete
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -135,12 +135,20 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 	if err != nil {
 		return fmt.Errorf("create client for logs: %w", err)
 	}
-	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Logs: logsOf(clientset)}
+	watched, err := newKinds(mgr, c, registry.Plugins())
+	if err != nil {
+		return err
+	}
+	schedulers := NewSchedulers(clock.RealClock{}, watched)
+	watched.waiters = schedulers.waitersFor
+	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: watched, Logs: logsOf(clientset)}
 	engine := NewKubeflowEngine(reader, client.WithFieldOwner(mgr.GetClient(), fieldOwner), registry, mgr.GetEventRecorder(fieldOwner), clock.RealClock{})
+	engine.Schedulers = schedulers
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("sparkapplication").
 		For(&v1beta2.SparkApplication{}).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(appOfPod)).
+		Watches(&corev1.Pod{}, podHandler(schedulers)).
+		WatchesRawSource(source.Channel(watched.events, &handler.EnqueueRequestForObject{})).
 		// A standby watches too, so that it need not list anything when its turn comes.
 		WithOptions(controller.Options{MaxConcurrentReconciles: c.Workers, EnableWarmup: ptr.To(true)}).
 		Complete(engine)
@@ -150,7 +158,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 	return nil
 }
 
-// NewKubeflowEngine returns the reconciler of sparkoperator.k8s.io SparkApplications.
+// NewKubeflowEngine returns the reconciler of sparkoperator.k8s.io SparkApplications. It takes every scheduler's API for
+// installed.
 func NewKubeflowEngine(reader observe.Reader, writer client.Client, registry *scheduler.Registry, recorder events.EventRecorder, now clock.PassiveClock) *Engine[*v1beta2.SparkApplication] {
 	return &Engine[*v1beta2.SparkApplication]{
 		Adapter: kubeflowApplication{},
@@ -159,9 +168,11 @@ func NewKubeflowEngine(reader observe.Reader, writer client.Client, registry *sc
 		Writer: actuate.Writer{
 			Client: writer, Existing: reader.Existing, Drivers: reader.Drivers, Resources: reader.Resources,
 		},
-		Registry: registry,
-		Recorder: recorder,
-		Clock:    now,
+		Registry:   registry,
+		Schedulers: NewSchedulers(now, nil),
+		List:       listApplications,
+		Recorder:   recorder,
+		Clock:      now,
 	}
 }
 
@@ -178,13 +189,4 @@ func logsOf(c kubernetes.Interface) func(ctx context.Context, namespace, pod, co
 		}
 		return string(text), nil
 	}
-}
-
-// appOfPod maps a pod to its application. Executors are the driver's, not ours, but carry the label too.
-func appOfPod(_ context.Context, pod client.Object) []reconcile.Request {
-	app := pod.GetLabels()[lifecycle.LabelApp]
-	if app == "" {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: app}}}
 }

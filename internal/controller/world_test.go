@@ -35,7 +35,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -63,11 +62,13 @@ func pi() *v1beta2.SparkApplication {
 // plain is a scheduler plugin that answers what it is told to. The core knows no real one.
 type plain struct{ admission scheduler.Admission }
 
-func (plain) Describe() scheduler.Descriptor                                   { return scheduler.Descriptor{Name: "plain"} }
-func (plain) Validate(scheduler.Attempt) []scheduler.Finding                   { return nil }
-func (plain) Reads(scheduler.Attempt) []scheduler.Read                         { return nil }
-func (plain) Decorate(scheduler.Attempt, *scheduler.Decoration)                {}
-func (p plain) Plan(scheduler.Attempt, scheduler.Snapshot) scheduler.Admission { return p.admission }
+func (plain) Describe() scheduler.Descriptor                          { return scheduler.Descriptor{Name: "plain"} }
+func (plain) Validate(scheduler.Attempt) []scheduler.Finding          { return nil }
+func (plain) Reads(scheduler.Attempt) []scheduler.Read                { return nil }
+func (plain) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return nil }
+func (p plain) Plan(scheduler.Attempt, scheduler.Snapshot) (scheduler.Plan, error) {
+	return scheduler.Plan{Admission: p.admission}, nil
+}
 
 var goAhead = scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: "nothing holds the application back"}
 
@@ -138,11 +139,7 @@ func (w *world) restart() {
 		w.t.Fatal(err)
 	}
 	reader := observe.Reader{Cache: w.c, Live: w.c}
-	w.engine = &Engine[*v1beta2.SparkApplication]{
-		Adapter: kubeflowApplication{}, Cache: w.c, Reader: reader,
-		Writer:   actuate.Writer{Client: w.c, Existing: reader.Existing, Drivers: reader.Drivers, Resources: reader.Resources},
-		Registry: registry, Recorder: w.recorder, Clock: w.clock,
-	}
+	w.engine = NewKubeflowEngine(reader, w.c, registry, w.recorder, w.clock)
 }
 
 // reconcile runs once and expects no error.

@@ -27,6 +27,7 @@ import (
 // advice is what a person can do about a reason. NAME, NAMESPACE and POD stand for the application's. A reason without
 // an entry needs nobody's help, or has said in its message what to do.
 var advice = map[lifecycle.Reason]string{
+	lifecycle.ReasonSchedulerObjects:  "ask an administrator: the API server refuses the objects that the batch scheduler needs",
 	lifecycle.ReasonSuspended:         `let it run: kubectl patch sparkapp NAME -n NAMESPACE --type merge -p '{"spec":{"suspend":false}}'`,
 	lifecycle.ReasonNameConflict:      "see whose pod it is: kubectl get pod POD -n NAMESPACE -o yaml; delete it or set spec.driver.podName",
 	lifecycle.ReasonFormerDriver:      "if the pod does not go, see its node: kubectl get pod POD -n NAMESPACE -o wide",

@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -41,7 +42,7 @@ const (
 
 // values replace those that would mean nothing.
 var values = map[string]string{
-	"type": "Python", "mode": "client", "mainApplicationFile": "local:///other.py", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
+	"type": "Python", "mode": "client", "batchSchedulerOptions.onEviction": "Fail", "mainApplicationFile": "local:///other.py", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
 	"restartPolicy.type": "Always", "restartPolicy.outOfMemory.memoryFactor": "1.5", "restartPolicy.outOfMemory.maxMemory": "5g",
 	"driver.secrets[].secretType": "GCPServiceAccount", "executor.secrets[].secretType": "GCPServiceAccount",
 }
@@ -60,7 +61,7 @@ var inModel = map[string]string{
 	"Template":   "what the pod is made from, below everything else",
 	// Of the scheduler.
 	"Scheduler": "the scheduler plugin", "Queue": "for the scheduler plugin",
-	"PriorityClassName": "pod: `spec.priorityClassName`", "Resources": "for the scheduler plugin",
+	"PriorityClassName": "pod: `spec.priorityClassName`", "Resources": "for the scheduler plugin", "Parameters": "for the scheduler plugin",
 	// Of the overlay.
 	"Env": "container: `env`", "EnvFrom": "container: `envFrom`", "VolumeMounts": "container: `volumeMounts`", "Ports": "container: `ports`",
 	"MemoryLimit": "container: `resources.limits.memory`", "Limits": "container: `resources.limits`",
@@ -119,6 +120,8 @@ var inPolicies = map[string]string{
 	"restartPolicy.resetAfter":                       "policy: when all budgets are full again",
 	"timeToLiveSeconds":                              "policy: when a finished application is deleted",
 	"deadlines":                                      "policy: when a stage that takes too long ends the attempt",
+	"batchSchedulerOptions.onEviction":               "policy: whether a driver that the scheduler took down is followed by another",
+	"batchSchedulerOptions.maxEvictions":             "policy: how often, 3 times by default",
 	"retention":                                      "policy: when what of a finished application is deleted",
 }
 
@@ -186,8 +189,11 @@ func change(v reflect.Value, path string) {
 		change(next.Elem(), path)
 		v.Set(next)
 	case reflect.Struct:
-		if d, ok := v.Addr().Interface().(*metav1.Duration); ok {
-			d.Duration++
+		switch value := v.Addr().Interface().(type) {
+		case *metav1.Duration:
+			value.Duration++
+		case *runtime.RawExtension:
+			value.Raw = []byte(`{"changed":true}`)
 		}
 	case reflect.Slice:
 		if v.Len() > 0 {

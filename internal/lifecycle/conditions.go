@@ -130,13 +130,21 @@ func submission(r Record) Condition {
 	return c
 }
 
+// waiting says why the driver does not run. The batch scheduler knows more of a pod without a node than the pod.
+func (p Plan) waiting() Cause {
+	if p.Scheduler.Waiting.Reason != "" && p.Driver.ScheduledAt.IsZero() {
+		return p.Scheduler.Waiting
+	}
+	return p.Driver.Waiting
+}
+
 func driverReady(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionDriverReady, Status: False, Reason: ReasonNotSubmitted, Message: "there is no driver pod"}
 	switch {
 	case !hasDriver(r):
 	case r.State == Submitted:
 		c.Reason, c.Message = ReasonDriverPending, "the driver pod does not run yet"
-		if w := p.Driver.Waiting; w.Reason != "" {
+		if w := p.waiting(); w.Reason != "" {
 			c.Reason, c.Message = w.Reason, w.Message
 		}
 	case r.State == Running && p.Driver.Deleting:
@@ -162,6 +170,8 @@ func executorsReady(r Record, p Plan) Condition {
 	case r.Counts.Total >= wanted && r.Counts.Pending == 0:
 		// Dynamic allocation or failures took executors away: the driver asks for others when it needs them.
 		c.Reason, c.Message = ReasonExecutorsPending, "fewer executors run than the application started with"
+	case p.Scheduler.Waiting.Reason != "":
+		c.Reason, c.Message = p.Scheduler.Waiting.Reason, p.Scheduler.Waiting.Message
 	default:
 		c.Reason, c.Message = ReasonExecutorsPending, fmt.Sprintf("not all of the %d executors run that the application starts with", wanted)
 	}
@@ -220,7 +230,7 @@ var unhelped = map[Reason]bool{
 
 func stalled(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionStalled, Status: False, Reason: ReasonInProgress, Message: "nothing needs a person's help"}
-	w := p.Driver.Waiting
+	w := p.waiting()
 	switch {
 	case r.State == Failed || r.State == SubmissionFailed:
 		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message

@@ -56,7 +56,7 @@ type Action struct {
 	Kind ActionKind
 	// UID of the driver pod that DeleteDriver means: another pod of the same name is left alone.
 	UID string
-	// Attempt whose objects DeleteResources means.
+	// Attempt whose objects DeleteResources and Release mean.
 	Attempt int32
 }
 
@@ -70,6 +70,10 @@ const (
 	DeleteDriver ActionKind = "DeleteDriver"
 	// DeleteResources deletes what was created for an attempt beside its driver pod.
 	DeleteResources ActionKind = "DeleteResources"
+	// Schedule creates and deletes the objects that the gate's scheduler wants.
+	Schedule ActionKind = "Schedule"
+	// Release deletes the objects that an attempt's scheduler has.
+	Release ActionKind = "Release"
 	// DeleteApplication deletes the application itself, if it still is as it was read.
 	DeleteApplication ActionKind = "DeleteApplication"
 )
@@ -78,12 +82,14 @@ const (
 type Plan struct {
 	App Application
 	// Before is the record that the decision was made from, which stays true if nothing can be done.
-	Before  Record
-	Record  Record
-	Driver  Driver
-	Gate    Gate
-	Actions []Action
-	Requeue time.Duration
+	Before Record
+	Record Record
+	Driver Driver
+	// Scheduler is what the batch scheduler says of the driver.
+	Scheduler SchedulerView
+	Gate      Gate
+	Actions   []Action
+	Requeue   time.Duration
 }
 
 // Submits reports whether the plan creates a driver.
@@ -103,7 +109,7 @@ const (
 // Decide says what to do about an application. It is total: every record and observation has an answer, and every
 // state that is not final has a timer.
 func Decide(app Application, rec Record, obs Observation, gate Gate, env Env) Plan {
-	p := Plan{App: app, Before: rec, Record: heed(app, rec, env), Driver: obs.Driver, Gate: gate, Requeue: heartbeat}
+	p := Plan{App: app, Before: rec, Record: heed(app, rec, env), Driver: obs.Driver, Scheduler: obs.Scheduler, Gate: gate, Requeue: heartbeat}
 	if app.Deleting {
 		p.Record = clone(rec)
 		return decideDeletion(p, obs)
@@ -204,6 +210,15 @@ func decideDeletion(p Plan, obs Observation) Plan {
 	return p
 }
 
+// release makes the scheduler's objects of an attempt go, if there are any.
+func release(p Plan) Plan {
+	if held := p.Record.Scheduling.HeldAttempt; held != 0 {
+		p.Actions = append(p.Actions, Action{Kind: Release, Attempt: held})
+		p.Record.Scheduling.HeldAttempt = 0
+	}
+	return p
+}
+
 // rerun begins the next attempt. It only records it: attempt N+1 is stored before it acts.
 func rerun(p Plan, c Cause) Plan {
 	p.Record = nextAttempt(p.Record, Rerunning, c)
@@ -217,6 +232,7 @@ func nextAttempt(r Record, s State, c Cause) Record {
 		State: s, Cause: c, Generation: r.Generation, SpecHash: r.SpecHash, Attempt: r.Attempt + 1,
 		Submissions: r.Submissions, Executions: r.Executions, SubmittedAt: r.SubmittedAt,
 		DriverName: r.DriverName, Retries: r.Retries, Attempts: r.Attempts,
+		Scheduling: Scheduling{HeldAttempt: r.Scheduling.HeldAttempt},
 	}
 	return next
 }

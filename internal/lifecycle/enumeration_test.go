@@ -173,7 +173,11 @@ func sameRecord(a, b *lifecycle.Record) bool {
 		a.SparkAppID == b.SparkAppID && a.SubmissionID == b.SubmissionID && a.DriverName == b.DriverName &&
 		maps.Equal(a.Executors, b.Executors) && a.Counts == b.Counts && slices.Equal(a.Failures, b.Failures) &&
 		maps.Equal(a.Retries.Used, b.Retries.Used) && a.Retries.MemoryRaises == b.Retries.MemoryRaises &&
-		slices.EqualFunc(a.Attempts, b.Attempts, sameAttempt) && a.Released == b.Released
+		slices.EqualFunc(a.Attempts, b.Attempts, sameAttempt) && a.Released == b.Released && sameScheduling(a.Scheduling, b.Scheduling)
+}
+
+func sameScheduling(a, b lifecycle.Scheduling) bool {
+	return a.Choice == b.Choice && a.AdmittedAt.Equal(b.AdmittedAt) && a.HeldAttempt == b.HeldAttempt
 }
 
 func sameAttempt(a, b lifecycle.Attempt) bool {
@@ -184,7 +188,7 @@ func sameAttempt(a, b lifecycle.Attempt) bool {
 
 // TestSameRecordSeesEveryField keeps sameRecord complete when records grow.
 func TestSameRecordSeesEveryField(t *testing.T) {
-	if got, want := reflect.TypeFor[lifecycle.Record]().NumField(), 19; got != want {
+	if got, want := reflect.TypeFor[lifecycle.Record]().NumField(), 20; got != want {
 		t.Errorf("Record has %d fields and sameRecord compares %d", got, want)
 	}
 	if got, want := reflect.TypeFor[lifecycle.Attempt]().NumField(), 8; got != want {

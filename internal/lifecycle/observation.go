@@ -108,7 +108,32 @@ func (d Driver) lost(now time.Time) bool { return d.overdue(now) && d.live() }
 type Observation struct {
 	Driver    Driver
 	Executors []Executor
+	Scheduler SchedulerView
 }
+
+// SchedulerView is what the application's scheduler says of a driver that was submitted. Its zero value says nothing.
+type SchedulerView struct {
+	// Waiting says why the driver or executors have no place.
+	Waiting Cause
+	// Verdict is what the scheduler has done to the attempt, and Cause explains it.
+	Verdict SchedulerVerdict
+	Cause   Cause
+	// RetryAfter is when to ask again if nothing changes before; 0 for no need.
+	RetryAfter time.Duration
+}
+
+// SchedulerVerdict is what a scheduler has done to an attempt.
+type SchedulerVerdict string
+
+// What a scheduler may do to an attempt; nothing is "".
+const (
+	// SchedulerRefused : it will not run the attempt, now or later.
+	SchedulerRefused SchedulerVerdict = "Refused"
+	// SchedulerEvicted : it has taken the driver's place away.
+	SchedulerEvicted SchedulerVerdict = "Evicted"
+	// SchedulerWithdrew : it has withdrawn its permission; the driver must be stopped.
+	SchedulerWithdrew SchedulerVerdict = "Withdrew"
+)
 
 // Executor is one executor pod.
 type Executor struct {
@@ -136,4 +161,7 @@ type Gate struct {
 	Verdict    Verdict
 	Cause      Cause
 	RetryAfter time.Duration
+	Choice     Choice
+	// Objects says that the scheduler wants objects of its own to exist, or not to, before the verdict is acted on.
+	Objects bool
 }

@@ -48,6 +48,8 @@ const (
 	OutOfMemory FailureClass = "OutOfMemory"
 	// ApplicationExit : the driver ended with another exit code than 0.
 	ApplicationExit FailureClass = "Application"
+	// Evicted : the application's batch scheduler took the driver's place away. It has a budget whatever the restart type.
+	Evicted FailureClass = "Evicted"
 	// Deadline : a stage took longer than it may. It is never retried.
 	Deadline FailureClass = "Deadline"
 )
@@ -64,6 +66,7 @@ type Restart struct {
 	// refused submissions.
 	Failures    Rule
 	Submissions Rule
+	Evictions   Rule
 	Classes     map[FailureClass]Rule
 	// RetryExitCodes, unless empty, are the only exit codes worth another attempt; FailExitCodes are never.
 	RetryExitCodes []int32

@@ -36,6 +36,8 @@ const (
 	ReasonNamespaceTerminating Reason = "NamespaceTerminating"
 	// ReasonOperatorForbidden : the operator's own RBAC does not allow the call.
 	ReasonOperatorForbidden Reason = "OperatorForbidden"
+	// ReasonSchedulerObjects : the API server refuses the objects that the batch scheduler needs.
+	ReasonSchedulerObjects Reason = "SchedulerObjectsRefused"
 	// ReasonBackoff : the next attempt waits for its time.
 	ReasonBackoff Reason = "Backoff"
 	// ReasonRerun : the next attempt is being prepared.

@@ -59,7 +59,23 @@ type Record struct {
 	// Attempts are the last attempts, the current one last once it has a driver.
 	Attempts []Attempt
 	// Released says what of a finished application was deleted already.
-	Released Released
+	Released   Released
+	Scheduling Scheduling
+}
+
+// Scheduling is what was chosen for the current attempt, and how its scheduler stands to it.
+type Scheduling struct {
+	Choice
+	// AdmittedAt is when the attempt's driver could be created.
+	AdmittedAt time.Time
+	// HeldAttempt is the attempt for which the scheduler has objects; 0 for none.
+	HeldAttempt int32
+}
+
+// Choice is a scheduler, whose choice it was, the queue, and the object that stands for the attempt with the scheduler.
+// Each may be empty.
+type Choice struct {
+	Scheduler, Source, Queue, Group string
 }
 
 // Retries counts failures by class since the budgets were last full.

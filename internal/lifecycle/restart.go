@@ -28,6 +28,9 @@ func (r Restart) rule(c FailureClass) (Rule, []FailureClass) {
 	if own, ok := r.Classes[c]; ok {
 		return own, []FailureClass{c}
 	}
+	if c == Evicted {
+		return r.Evictions, []FailureClass{c}
+	}
 	if c == Submission {
 		return r.Submissions, []FailureClass{c}
 	}
@@ -43,7 +46,7 @@ func (r Restart) rule(c FailureClass) (Rule, []FailureClass) {
 // Retry says whether a failure of the class is worth another attempt, after how many failures of the same budget, and
 // after which wait. used counts the failures that were retried already.
 func (r Restart) Retry(c FailureClass, exitCode *int32, used map[FailureClass]int32, seed string) (wait time.Duration, ok bool) {
-	if r.Type == Never || c == Deadline || c == "" {
+	if r.Type == Never && c != Evicted || c == Deadline || c == "" {
 		return 0, false
 	}
 	if c == ApplicationExit && exitCode != nil && !r.worth(*exitCode) {
@@ -55,6 +58,7 @@ func (r Restart) Retry(c FailureClass, exitCode *int32, used map[FailureClass]in
 		failures += used[class]
 	}
 	_, own := r.Classes[c]
+	own = own || c == Evicted
 	if failures >= rule.Retries && (own || r.Type != Always) {
 		return 0, false
 	}

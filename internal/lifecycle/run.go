@@ -38,6 +38,10 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	case d.Presence == Unknown:
 		p.Requeue = doubtRetry
 		return p
+	case obs.Scheduler.Verdict == SchedulerRefused:
+		return failing(p, "", obs.Scheduler.Cause, d, env)
+	case obs.Scheduler.Verdict != "" && d.Phase != DriverSucceeded:
+		return failing(p, Evicted, obs.Scheduler.Cause, d, env)
 	case !d.ours() || d.Is(Former) && d.SubmissionID != p.Record.SubmissionID:
 		// What the pod there tells is not about our driver.
 		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, Driver{}, env)
@@ -61,10 +65,13 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		return failing(p, late.class, c, d, env)
 	}
 	p.Record, p.Requeue = started(p.Record, d), left
+	if again := obs.Scheduler.RetryAfter; again > 0 {
+		p.Requeue = min(p.Requeue, again)
+	}
 	p.Record.State = Running
 	if d.Phase == DriverPending {
 		p.Record.State = Submitted
-		p.Requeue = min(left, min(max(env.Now.Sub(d.CreatedAt)/2, firstLook), lastLook))
+		p.Requeue = min(p.Requeue, min(max(env.Now.Sub(d.CreatedAt)/2, firstLook), lastLook))
 	}
 	if d.Deleting {
 		p.Requeue = min(p.Requeue, max(d.GoneAt.Sub(env.Now), doubtRetry))
@@ -114,6 +121,7 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 		p.Requeue = doubtRetry
 		return p
 	}
+	p = release(p)
 	at, again := RetryAt(p.App, p.Record)
 	switch {
 	case !again:
@@ -136,6 +144,7 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 
 // decideSucceeding ends the application, or runs it again if the user wants it always to run.
 func decideSucceeding(p Plan, obs Observation, env Env) Plan {
+	p = release(p)
 	restart := p.App.Policies.Restart
 	if restart.Type != Always {
 		p.Record = concluded(p.Record, obs, ExecutorSucceeded)

@@ -56,6 +56,8 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	o := Outcome{Record: p.Record, Requeue: p.Requeue}
 	for _, r := range results {
 		switch {
+		case r.Kind == Schedule && r.Class != ClassDone && r.Class != ClassTransient:
+			o = settleSchedule(o, r)
 		case r.Class == ClassTransient, r.Kind != Submit && r.Class != ClassDone:
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
 			o.Record = undone(p, r)
@@ -109,6 +111,25 @@ func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
 		o = refused(o, Cause{ReasonSubmissionRefused, r.Message}, p, env)
 	case ClassTransient: // Settle has made it an error: nothing is known to have changed
 	}
+	return o
+}
+
+// settleSchedule waits when the scheduler's objects cannot be made.
+func settleSchedule(o Outcome, r Result) Outcome {
+	reason := ReasonSchedulerObjects
+	switch r.Class {
+	case ClassNameTaken:
+		reason = ReasonNameConflict
+	case ClassQuota:
+		reason = ReasonQuotaExceeded
+	case ClassOperatorForbidden:
+		reason = ReasonOperatorForbidden
+	case ClassTerminating:
+		reason = ReasonNamespaceTerminating
+	case ClassDone, ClassPolicy, ClassRefused, ClassTransient:
+	}
+	waiting := wait(Plan{Record: o.Record}, Cause{reason, r.Message}, operatorRetry)
+	o.Record, o.Requeue, o.Refused = waiting.Record, operatorRetry, true
 	return o
 }
 

@@ -37,6 +37,7 @@ func TestSettleSubmit(t *testing.T) {
 	done := Record{
 		State: Submitted, Attempt: 1, Generation: 3, Submissions: 1, Executions: 1, SubmittedAt: later,
 		SparkAppID: "spark-1", SubmissionID: "s-1", DriverName: "pi-driver", Attempts: first,
+		Scheduling: Scheduling{AdmittedAt: later},
 	}
 	refused := func(r Reason) Record {
 		return Record{

@@ -32,18 +32,22 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 		return clearFormer(p, d, env)
 	case p.App.Suspend:
 		p.Record.QueuedAt = time.Time{} // suspension is no waiting in a queue
-		return wait(p, Cause{ReasonSuspended, "spec.suspend is true: the driver is not created until it is false"}, heartbeat)
+		return wait(release(p), Cause{ReasonSuspended, "spec.suspend is true: the driver is not created until it is false"}, heartbeat)
 	case d.Presence == Unknown && p.Record.State == New:
 		return wait(p, Cause{ReasonNotSubmitted, "the API server does not tell whether there is a driver pod"}, doubtRetry)
 	case d.Presence == Unknown:
 		p.Requeue = doubtRetry
 		return p
 	}
+	if held := p.Record.Scheduling.HeldAttempt; held != 0 && held != p.Record.Attempt {
+		p.Requeue = doubtRetry
+		return release(p) // the earlier attempt's pods are gone by now
+	}
 	if p.Record.State == SubmissionFailed {
 		at, ok := RetryAt(p.App, p.Record)
 		if !ok {
 			p.Record.State, p.Requeue = Failed, doubtRetry
-			return p
+			return release(p)
 		}
 		if left := at.Sub(env.Now); left > 0 {
 			p.Requeue = left
@@ -68,11 +72,21 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 		}
 		p.Record = closed(p.Record, late.class, c, env)
 		p.Record.State, p.Record.Cause, p.Requeue = Failed, c, doubtRetry
-		return p
+		return release(p)
 	case p.Gate.Verdict == Rejected:
 		p.Record = closed(p.Record, "", p.Gate.Cause, env)
 		p.Record.State, p.Record.Cause, p.Requeue = Failed, p.Gate.Cause, doubtRetry
-		return p
+		return release(p)
+	}
+	p.Record.Scheduling.Choice = p.Gate.Choice
+	if p.Gate.Objects {
+		if p.Record.Scheduling.HeldAttempt == 0 {
+			p.Record.Scheduling.HeldAttempt = p.Record.Attempt // stored before it acts
+			return wait(p, p.Gate.Cause, doubtRetry)
+		}
+		p.Actions = append(p.Actions, Action{Kind: Schedule})
+	}
+	switch {
 	case p.Gate.Verdict != Admitted:
 		return wait(p, p.Gate.Cause, min(left, max(p.Gate.RetryAfter, time.Second)))
 	case d.Is(Foreign):
@@ -135,6 +149,7 @@ func adopted(r Record, d Driver) Record {
 }
 
 func created(r Record, at time.Time) Record {
+	r.Scheduling.AdmittedAt = at
 	r.State, r.Cause = Submitted, Cause{}
 	r.SubmittedAt, r.TerminatedAt = at, time.Time{}
 	r.Executions++

@@ -61,6 +61,7 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	default:
 		p.Record = concluded(closed(p.Record, "", Cause{ReasonSuspended, "the driver was stopped because spec.suspend was true"}, env), obs, ExecutorFailed)
 		p.Record.State, p.Record.Cause = Suspended, noDriver
+		p = release(p)
 	}
 	return p
 }

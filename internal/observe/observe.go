@@ -32,13 +32,11 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -54,6 +52,8 @@ type Reader struct {
 	Unindexed bool
 	// Live asks the API server.
 	Live client.Reader
+	// Kinds reads what scheduler plugins want to see; Live if nil.
+	Kinds client.Reader
 	// Logs returns the last lines of a container's log, at most limit bytes; nil if logs are not to be read.
 	Logs func(ctx context.Context, namespace, pod, container string, limit int64) (string, error)
 }
@@ -314,23 +314,4 @@ func (r Reader) Existing(ctx context.Context, obj client.Object) (client.Object,
 func (r Reader) Fresh(ctx context.Context, obj client.Object) (bool, error) {
 	found, err := r.Existing(ctx, obj)
 	return found != nil && found.GetUID() == obj.GetUID() && found.GetResourceVersion() == obj.GetResourceVersion(), err
-}
-
-// Snapshot reads what a scheduler plugin wants to see.
-func (r Reader) Snapshot(ctx context.Context, reads []scheduler.Read) (scheduler.Snapshot, error) {
-	s := make(scheduler.Snapshot, len(reads))
-	for _, read := range reads {
-		var u unstructured.Unstructured
-		u.SetGroupVersionKind(read.GroupVersionKind)
-		err := r.Live.Get(ctx, client.ObjectKey{Namespace: read.Namespace, Name: read.Name}, &u)
-		switch {
-		case apierrors.IsNotFound(err):
-			s[read] = nil
-		case err != nil:
-			return nil, fmt.Errorf("get %s %s/%s: %w", read.Kind, read.Namespace, read.Name, err)
-		default:
-			s[read] = &u
-		}
-	}
-	return s, nil
 }

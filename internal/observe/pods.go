@@ -229,19 +229,20 @@ func StripPod(o any) (any, error) {
 	return pod, nil
 }
 
-// stripSpec keeps the name of Spark's container where it is not the usual one, and how to find it once more.
+// stripSpec keeps what schedulers wrote, the name of Spark's container where it is not the usual one, and how to find it
+// once more.
 func stripSpec(pod *corev1.Pod) corev1.PodSpec {
-	c := sparkContainer(pod)
-	if c == nil || c.Name == spark.DriverContainerName || c.Name == spark.ExecutorContainerName {
-		return corev1.PodSpec{}
+	kept := corev1.PodSpec{NodeName: pod.Spec.NodeName, SchedulerName: pod.Spec.SchedulerName, SchedulingGates: pod.Spec.SchedulingGates}
+	if c := sparkContainer(pod); c != nil && c.Name != spark.DriverContainerName && c.Name != spark.ExecutorContainerName {
+		kept.Containers = []corev1.Container{{Name: c.Name, Env: []corev1.EnvVar{{Name: appIDEnv}}}}
 	}
-	return corev1.PodSpec{Containers: []corev1.Container{{Name: c.Name, Env: []corev1.EnvVar{{Name: appIDEnv}}}}}
+	return kept
 }
 
 func keptConditions(all []corev1.PodCondition) []corev1.PodCondition {
 	var kept []corev1.PodCondition
 	for _, c := range all {
-		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget {
+		if c.Type == corev1.PodScheduled || c.Type == corev1.DisruptionTarget || c.Type == corev1.PodReady {
 			kept = append(kept, c)
 		}
 	}

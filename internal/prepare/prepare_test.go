@@ -84,7 +84,7 @@ func TestAttemptOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.Number != attempt || a.Queue != "root.a" || a.PriorityClass != "high" || a.Shapes.Initial != 3 {
+		if a.Number != attempt || a.PriorityClass != "high" || a.Shapes.Initial != 3 {
 			t.Errorf("attempt %d is described as %+v", attempt, a)
 		}
 		want := scheduler.App{Namespace: "jobs", Name: "pi", UID: o.UID, Labels: o.Labels}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
@@ -58,5 +59,12 @@ func (s Scope) DriverName() string {
 
 // Request is what to examine before the attempt may start.
 func (s Scope) Request() Request {
-	return Request{App: s.App, Problems: s.Problems, Identity: s.Identity, Attempt: s.Record.Attempt, SpecHash: s.Wish.SpecHash}
+	r := Request{
+		App: s.App, Problems: s.Problems, Identity: s.Identity, Attempt: s.Record.Attempt, SpecHash: s.Wish.SpecHash,
+		QueuedAt: s.Record.QueuedAt,
+	}
+	if c := s.Record.Scheduling; c.Scheduler != "" && s.Record.SpecHash == s.Wish.SpecHash {
+		r.Recorded = &scheduler.Choice{Scheduler: c.Scheduler, Source: scheduler.Source(c.Source), Queue: c.Queue}
+	}
+	return r
 }

@@ -18,6 +18,7 @@ package scheduler
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,80 +26,239 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
+// NoScheduler is what users write in spec.batchScheduler to opt out of batch scheduling: the plugin whose descriptor
+// says Plain, whatever the defaults are.
+const NoScheduler = "none"
+
+// Annotations of a Namespace that choose for its applications, if the configuration allows it.
+const (
+	AnnotationScheduler = "firesteel.dev/batch-scheduler"
+	AnnotationQueue     = "firesteel.dev/queue"
+)
+
 // unknownRetry is how often an application that names an unknown scheduler is looked at again: the operator may have
 // been restarted with another configuration, or the application edited (which wakes it at once).
 const unknownRetry = time.Minute
 
-// Registry holds the plugins that this operator offers. It is filled once, explicitly, by the program's main function.
-type Registry struct {
-	plugins  map[string]Plugin
-	fallback string
+// Policy is what an administrator decides about schedulers.
+type Policy struct {
+	// Default names the plugin of applications that name none.
+	Default string
+	// Enabled names the plugins that may be used; empty for the default and the plain one.
+	Enabled []string
+	// NamespaceDefaults lets the annotations of a namespace choose for the applications in it.
+	NamespaceDefaults bool
+	// DefaultQueues are the queues of applications that name none, by plugin. They win over Descriptor.DefaultQueue.
+	DefaultQueues map[string]string
+	// AllowedQueues say which namespaces may use which queues; none for no restriction.
+	AllowedQueues []QueueRule
+	// Admissions are asked before every plugin, in their order, e.g. about quotas.
+	Admissions []Plugin
 }
 
-// NewRegistry returns a registry of the given plugins. fallback names the one that applications without a choice of
-// their own get; it is an error if it is not among them, or if two plugins have the same name.
+// Registry holds the plugins that this operator offers. It is filled once, explicitly, by the program's main function,
+// and is safe for concurrent use.
+type Registry struct {
+	policy  Policy
+	plugins map[string]Plugin
+	plain   string
+}
+
+// NewRegistry returns a registry in which all plugins are enabled. fallback names the one that applications without a
+// choice of their own get.
 func NewRegistry(fallback string, plugins ...Plugin) (*Registry, error) {
-	r := &Registry{plugins: make(map[string]Plugin, len(plugins)), fallback: fallback}
+	names := make([]string, 0, len(plugins))
 	for _, p := range plugins {
-		name := p.Describe().Name
-		if _, taken := r.plugins[name]; taken {
-			return nil, fmt.Errorf("two scheduler plugins are called %q", name)
-		}
-		r.plugins[name] = p
+		names = append(names, p.Describe().Name)
 	}
-	if _, ok := r.plugins[fallback]; !ok {
-		return nil, fmt.Errorf("batchScheduler.default: %q is not a known scheduler; known: %s", fallback, strings.Join(r.Names(), ", "))
+	return NewRegistryFor(Policy{Default: fallback, Enabled: names}, plugins...)
+}
+
+// NewRegistryFor returns a registry of the plugins that are compiled in. It is an error, which names the field of the
+// configuration, if the policy speaks of a plugin that is not among them, or if two plugins have the same name.
+func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
+	r := &Registry{policy: policy, plugins: make(map[string]Plugin, len(plugins))}
+	for _, p := range plugins {
+		d := p.Describe()
+		if _, taken := r.plugins[d.Name]; taken {
+			return nil, fmt.Errorf("two scheduler plugins are called %q", d.Name)
+		}
+		r.plugins[d.Name] = p
+		if d.Plain {
+			r.plain = d.Name
+		}
+	}
+	if err := r.check("default", policy.Default); err != nil {
+		return nil, err
+	}
+	if err := r.check("enabled", policy.Enabled...); err != nil {
+		return nil, err
+	}
+	if err := r.check("plugins", slices.Sorted(maps.Keys(policy.DefaultQueues))...); err != nil {
+		return nil, err
+	}
+	if len(policy.Enabled) == 0 {
+		r.policy.Enabled = []string{policy.Default}
+		if r.plain != "" && r.plain != policy.Default {
+			r.policy.Enabled = append(r.policy.Enabled, r.plain)
+		}
+	}
+	if !slices.Contains(r.policy.Enabled, policy.Default) {
+		return nil, fmt.Errorf("batchScheduler.default: %q is not among batchScheduler.enabled: %s", policy.Default, strings.Join(policy.Enabled, ", "))
 	}
 	return r, nil
 }
 
-// Names lists the plugins in alphabetical order.
-func (r *Registry) Names() []string {
-	names := make([]string, 0, len(r.plugins))
-	for name := range r.plugins {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Resolve returns the plugin for an application's choice, or nil and a NotReady admission that lists the known ones.
-func (r *Registry) Resolve(choice spark.Scheduling) (Plugin, Admission) {
-	name := choice.Scheduler
-	if name == "" {
-		name = r.fallback
-	}
-	if p, ok := r.plugins[name]; ok {
-		return p, Admission{}
-	}
-	return nil, Admission{
-		Verdict:    NotReady,
-		Reason:     ReasonSchedulerUnknown,
-		Message:    fmt.Sprintf("spec.batchScheduler: %q is not known to this operator; known: %s", name, strings.Join(r.Names(), ", ")),
-		RetryAfter: unknownRetry,
-	}
-}
-
-// Admit asks the plugin about the attempt: first its own validation, then its plan.
-func Admit(p Plugin, a Attempt, s Snapshot) Admission {
-	if findings := p.Validate(a); len(findings) > 0 {
-		sentences := make([]string, 0, len(findings))
-		for _, f := range findings {
-			sentences = append(sentences, f.Field+": "+f.Problem)
+// check returns an error for a name that no plugin has.
+func (r *Registry) check(field string, names ...string) error {
+	for _, name := range names {
+		if _, ok := r.plugins[name]; !ok {
+			return r.unknown(field, name)
 		}
-		return Admission{Verdict: Never, Reason: ReasonInvalidParameters, Message: strings.Join(sentences, "; ")}
 	}
-	return p.Plan(a, s)
+	return nil
 }
 
-// Decorate returns the application with the plugin's decoration laid over both roles. The application given is not
-// changed.
-func Decorate(p Plugin, a Attempt, app spark.Application) spark.Application {
-	d := Decoration{Driver: *app.Driver.Overlay.DeepCopy(), Executor: *app.Executor.Overlay.DeepCopy()}
-	if name := p.Describe().SchedulerName; name != "" {
-		d.Driver.SchedulerName, d.Executor.SchedulerName = name, name
+func (r *Registry) unknown(field, name string) error {
+	known := strings.Join(slices.Sorted(maps.Keys(r.plugins)), ", ")
+	return fmt.Errorf("batchScheduler.%s: %q is not a known scheduler; known: %s", field, name, known)
+}
+
+// Names lists the enabled plugins in alphabetical order.
+func (r *Registry) Names() []string {
+	names := slices.Clone(r.policy.Enabled)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// NamespaceDefaults reports whether the annotations of namespaces are to be known.
+func (r *Registry) NamespaceDefaults() bool { return r.policy.NamespaceDefaults }
+
+// Plugin returns an enabled plugin by name, without those that are asked before it.
+func (r *Registry) Plugin(name string) (Plugin, bool) {
+	p, known := r.plugins[name]
+	return p, known && slices.Contains(r.policy.Enabled, name)
+}
+
+// Observer returns a plugin that knows more of a submitted attempt than its pods tell.
+func (r *Registry) Observer(name string) (Plugin, bool) {
+	p, enabled := r.Plugin(name)
+	_, observes := p.(Observer)
+	return p, enabled && observes
+}
+
+// Quotas reports whether anything that is enabled asks for Attempt.Quota.
+func (r *Registry) Quotas() bool {
+	return slices.ContainsFunc(r.Plugins(), func(p Plugin) bool { return p.Describe().Quota })
+}
+
+// Plugins returns what is enabled, in the order of Names, and last those that are asked before each of them.
+func (r *Registry) Plugins() []Plugin {
+	var plugins []Plugin
+	for _, name := range r.Names() {
+		plugins = append(plugins, r.plugins[name])
 	}
-	p.Decorate(a, &d)
-	app.Driver.Overlay, app.Executor.Overlay = d.Driver, d.Executor
-	return app
+	return append(plugins, r.policy.Admissions...)
+}
+
+// Wish is what there is to choose a scheduler by.
+type Wish struct {
+	// Scheduling is what the application says.
+	Scheduling spark.Scheduling
+	Namespace  string
+	// NamespaceAnnotations are those of the application's namespace; nil if they are not known.
+	NamespaceAnnotations map[string]string
+	// Recorded is what was chosen for this attempt before; nil for a new attempt. It stays as it is, whatever has become
+	// of the defaults since. The plugin must still be enabled.
+	Recorded *Choice
+}
+
+// Choice is what was chosen for an attempt. It is recorded in the application's status.
+type Choice struct {
+	Scheduler string
+	Source    Source
+	Queue     string
+}
+
+// Resolution is a choice with the plugin that it means.
+type Resolution struct {
+	Choice
+	// Plugin is the chosen one, behind those that are asked first.
+	Plugin Plugin
+	// UsableQueues are patterns of the queues that the namespace may use; nil for all.
+	UsableQueues []string
+}
+
+// Resolve chooses the plugin and the queue: the application's own word, then its namespace's, then the cluster's. Without
+// a plugin, or with a queue that the namespace may not use, the admission says so and the Resolution has no plugin.
+func (r *Registry) Resolve(w Wish) (Resolution, Admission) {
+	choice := r.choose(w)
+	name := choice.Scheduler
+	if name == NoScheduler && r.plain != "" {
+		name = r.plain
+	}
+	p, known := r.plugins[name]
+	switch {
+	case !known:
+		return Resolution{Choice: choice}, r.refuse(choice, ReasonSchedulerUnknown, "is not known to this operator")
+	case !slices.Contains(r.policy.Enabled, name):
+		return Resolution{Choice: choice}, r.refuse(choice, ReasonSchedulerDisabled, "is not enabled (batchScheduler.enabled in the operator's configuration)")
+	}
+	choice.Scheduler = name
+	d := p.Describe()
+	choice.Queue = r.queue(w, choice, d)
+	resolution := Resolution{Choice: choice}
+	if d.Supports.Queues {
+		resolution.UsableQueues = usableQueues(r.policy.AllowedQueues, w.Namespace)
+		if !mayUse(resolution.UsableQueues, choice.Queue) {
+			return resolution, queueForbidden(w.Namespace, choice.Queue, resolution.UsableQueues)
+		}
+	}
+	resolution.Plugin = p
+	for _, admission := range slices.Backward(r.policy.Admissions) {
+		resolution.Plugin = Chain(admission, resolution.Plugin)
+	}
+	return resolution, Admission{}
+}
+
+// choose returns the scheduler's name as it was written, and by whom.
+func (r *Registry) choose(w Wish) Choice {
+	annotated := ""
+	if r.policy.NamespaceDefaults {
+		annotated = w.NamespaceAnnotations[AnnotationScheduler]
+	}
+	switch {
+	case w.Recorded != nil:
+		return *w.Recorded
+	case w.Scheduling.Scheduler != "":
+		return Choice{Scheduler: w.Scheduling.Scheduler, Source: SourceApplication}
+	case annotated != "":
+		return Choice{Scheduler: annotated, Source: SourceNamespace}
+	}
+	return Choice{Scheduler: r.policy.Default, Source: SourceCluster}
+}
+
+// queue returns the first queue that anybody names. What an annotation says is meant for the namespace's scheduler.
+func (r *Registry) queue(w Wish, c Choice, d Descriptor) string {
+	switch {
+	case w.Recorded != nil:
+		return c.Queue
+	case w.Scheduling.Queue != "":
+		return w.Scheduling.Queue
+	case r.policy.NamespaceDefaults && d.Supports.Queues && w.NamespaceAnnotations[AnnotationQueue] != "":
+		return w.NamespaceAnnotations[AnnotationQueue]
+	case r.policy.DefaultQueues[d.Name] != "":
+		return r.policy.DefaultQueues[d.Name]
+	}
+	return d.DefaultQueue
+}
+
+func (r *Registry) refuse(c Choice, reason Reason, problem string) Admission {
+	where := map[Source]string{
+		SourceApplication: FieldScheduler, SourceNamespace: "the namespace's annotation " + AnnotationScheduler, SourceCluster: "batchScheduler.default",
+	}[c.Source]
+	return Admission{
+		Verdict: NotReady, Reason: reason, RetryAfter: unknownRetry,
+		Message: fmt.Sprintf("%s: %q %s; known: %s", where, c.Scheduler, problem, strings.Join(r.Names(), ", ")),
+	}
 }

@@ -17,122 +17,47 @@ limitations under the License.
 // Package scheduler is the seam between the operator and batch schedulers.
 //
 // A plugin is a set of pure functions over values. It says what it needs to see of the cluster (Reads); the core reads
-// that and hands it over as a Snapshot; the plugin answers whether the attempt may start (Plan) and what its pods must
-// carry (Decorate). It has no client and no clock, never sleeps, and never learns the name of a lifecycle state or of
-// an application kind. The core, in turn, never learns the name of a scheduler.
+// that and hands it over as a Snapshot; the plugin answers whether the attempt may start and which objects of its own
+// must exist (Plan), and what the pods must carry (Decorate). While the attempt runs it may judge the pods (Observer),
+// and when the attempt is over it names what has to go (Releaser). A plugin has no client and no clock, never sleeps,
+// keeps nothing in memory, and never learns the name of a lifecycle state or of an application kind. The core, in turn,
+// never learns the name of a scheduler.
+//
+// The core calls plugins only through Admit, Decorate, Observe and Release, which hold what is true for all of them:
+// a plugin that panics becomes an error, one that writes what it did not announce is refused, and answers that a plugin
+// leaves out are filled in from the pods.
 package scheduler
 
-import (
-	"time"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/firesteel-dev/firesteel/internal/spark"
-)
-
-// Attempt is everything that a scheduler may want to know of one run of an application, already sized by the core.
-type Attempt struct {
-	App App
-	// Number counts from 1 and grows with every submission.
-	Number int32
-	// ID is unique among all attempts of all applications and a valid DNS label.
-	ID string
-	// Queue and PriorityClass are as the user wrote them; "" for none.
-	Queue         string
-	PriorityClass string
-	// Shapes are the exact requests of the driver and of one executor, and the number of executors.
-	Shapes spark.Shapes
-}
-
-// App identifies the application whose attempt is scheduled.
-type App struct {
-	Namespace string
-	Name      string
-	UID       types.UID
-	Labels    map[string]string
-}
-
-// Plugin connects one batch scheduler.
+// Plugin connects one batch scheduler. All methods are functions of their arguments alone, and must not change them.
 type Plugin interface {
+	// Describe introduces the plugin. It is the same at every call.
 	Describe() Descriptor
-	// Validate judges the attempt alone, without any look at the cluster.
+	// Validate judges the attempt alone, without any look at the cluster. A finding refuses the attempt for good.
 	Validate(Attempt) []Finding
-	// Reads names the objects that Plan wants to see.
+	// Reads names what Plan wants to see.
 	Reads(Attempt) []Read
-	// Plan says whether the attempt may start. It is asked again until the answer is Go or Never.
-	Plan(Attempt, Snapshot) Admission
-	// Decorate adds to both roles' pods what the scheduler needs to find on them.
-	Decorate(Attempt, *Decoration)
+	// Plan says whether the attempt may start, and which objects it needs. It is asked again until the answer is Go or
+	// Never, and each time gives the whole answer: what is missing from Apply is not taken back, Delete does that. An
+	// error is trouble, never a verdict: the attempt waits and Plan is asked again.
+	Plan(Attempt, Snapshot) (Plan, error)
+	// Decorate adds to both roles' pods what the scheduler needs to find on them: keys of Descriptor.Claims, and nothing
+	// else.
+	Decorate(Attempt, *Decoration) error
 }
 
-// Descriptor introduces a plugin.
-type Descriptor struct {
-	// Name is what users write in spec.batchScheduler.
-	Name string
-	// SchedulerName is written to the pods of both roles; "" leaves it alone.
-	SchedulerName string
+// Observer is a plugin that knows more of a submitted attempt than its pods tell. Without it, the pods are judged as
+// the kube-scheduler leaves them (see Pods).
+type Observer interface {
+	// ObserveReads names what Observe wants to see.
+	ObserveReads(Attempt, Facts) []Read
+	// Observe says where the attempt stands with its scheduler. It is not asked about pods that the operator itself is
+	// ending. An error is trouble: the last observation stays, and Observe is asked again.
+	Observe(Attempt, Snapshot, Facts) (Observation, error)
 }
 
-// Finding is something in the attempt that the scheduler cannot work with.
-type Finding struct {
-	// Field is the path in the user's object, e.g. "spec.batchSchedulerOptions.queue".
-	Field string
-	// Problem says what is wrong and what would be right.
-	Problem string
-}
-
-// Read names one object that a plugin wants to see. Namespace is "" for cluster-scoped kinds.
-type Read struct {
-	schema.GroupVersionKind
-	Namespace string
-	Name      string
-}
-
-// Snapshot holds the objects that a plugin asked for. A nil object was looked up and does not exist.
-type Snapshot map[Read]*unstructured.Unstructured
-
-// Verdict is a scheduler's answer to "may it start?".
-type Verdict string
-
-const (
-	// Go lets the attempt start.
-	Go Verdict = "Go"
-	// Wait holds it back until something in the cluster changes.
-	Wait Verdict = "Wait"
-	// Never refuses it for good.
-	Never Verdict = "Never"
-	// NotReady says that the scheduler itself cannot be asked.
-	NotReady Verdict = "NotReady"
-)
-
-// Reason is one word of the closed list that documentation, metrics and alerts rely on.
-type Reason string
-
-const (
-	// ReasonAdmitted accompanies Go.
-	ReasonAdmitted Reason = "Admitted"
-	// ReasonInvalidParameters : Never; the plugin's Validate found something.
-	ReasonInvalidParameters Reason = "InvalidParameters"
-	// ReasonPriorityClassNotFound : Wait; the named PriorityClass does not exist (yet).
-	ReasonPriorityClassNotFound Reason = "PriorityClassNotFound"
-	// ReasonSchedulerUnknown : NotReady; no plugin has the name that the application asks for.
-	ReasonSchedulerUnknown Reason = "SchedulerUnknown"
-)
-
-// Admission is a verdict with its explanation.
-type Admission struct {
-	Verdict Verdict
-	Reason  Reason
-	// Message is one stable sentence for people: no ages, no timestamps.
-	Message string
-	// RetryAfter is when to ask again if no watched object changes before.
-	RetryAfter time.Duration
-}
-
-// Decoration is laid over the pods of both roles before they are built.
-type Decoration struct {
-	Driver   spark.PodOverlay
-	Executor spark.PodOverlay
+// Releaser is a plugin that has objects of its own. They go when the attempt is over, however it ended, before the next
+// attempt or its back-off begins.
+type Releaser interface {
+	// Release names the objects of the attempt. Those that do not exist are no mistake.
+	Release(Attempt) []Ref
 }

@@ -160,4 +160,6 @@ type Scheduling struct {
 	PriorityClassName string
 	// Resources, if set, replaces the total that the core computes for the whole application.
 	Resources corev1.ResourceList
+	// Parameters are options of the chosen plugin's own, in JSON; only the plugin understands them.
+	Parameters []byte
 }

@@ -130,6 +130,9 @@ const (
 
 // Keys that only this package reads or writes.
 const (
+	confMaxPendingPods             = "spark.kubernetes.allocation.maxPendingPods"
+	confExecutorNodeSelectorPrefix = "spark.kubernetes.executor.node.selector."
+
 	confBindAddress        = "spark.driver.bindAddress"
 	confResourceType       = "spark.kubernetes.resource.type"
 	confSubmitInDriver     = "spark.kubernetes.submitInDriver"

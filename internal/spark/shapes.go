@@ -16,7 +16,12 @@ limitations under the License.
 
 package spark
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"math"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // defaultInstances is how many executors Spark starts when nobody says.
 const defaultInstances = 2
@@ -41,7 +46,10 @@ func PodShapes(app Application, profile Profile) (Shapes, error) {
 	}
 	b.sizeExecutor(&executor.Spec.Containers[i])
 	shapes := Shapes{Driver: shapeOf(&b.pod.Spec), Executor: shapeOf(&executor.Spec)}
+	shapes.DriverTraits = b.traits(b.pod, driverKeys, &app.Driver.Overlay)
+	shapes.ExecutorTraits = b.traits(executor, executorKeys, &app.Executor.Overlay)
 	shapes.Initial, shapes.Min, shapes.Max = executors(conf)
+	shapes.MaxPending = maxPending(conf)
 	return shapes, conf.err
 }
 
@@ -104,6 +112,16 @@ func executors(c *conf) (initial, minimum, maximum int32) {
 	}
 	// Spark starts with more than the maximum if it is told to.
 	return initial, minimum, max(initial, maximum)
+}
+
+// maxPending reads spark.kubernetes.allocation.maxPendingPods. A wrong value is the driver's to refuse.
+func maxPending(c *conf) int32 {
+	value, _ := c.text(confMaxPendingPods)
+	limit, err := strconv.ParseInt(trimJava(value), 10, 32)
+	if err != nil || limit < 1 || limit == math.MaxInt32 { // the last is Spark's default
+		return 0
+	}
+	return int32(limit)
 }
 
 // shapeOf adds up a pod as the kube-scheduler does: all containers and the init containers that keep running, or the

@@ -68,11 +68,17 @@ type Shape struct {
 	Limits   corev1.ResourceList
 }
 
-// Shapes are the exact sizes of an application's pods and how many executors it starts with.
+// Shapes are the exact sizes of an application's pods, what else schedulers mind about them, and how many executors it
+// starts with.
 type Shapes struct {
-	Driver   Shape
-	Executor Shape
+	Driver         Shape
+	Executor       Shape
+	DriverTraits   Traits
+	ExecutorTraits Traits
 	// Initial, Min and Max count executors; all three are equal without dynamic allocation. Max is the largest int32 if
 	// dynamic allocation has no limit.
 	Initial, Min, Max int32
+	// MaxPending is how many executors without a node there are at most at a time; 0 for no limit. Property:
+	// spark.kubernetes.allocation.maxPendingPods.
+	MaxPending int32
 }

@@ -19,6 +19,7 @@ package v1beta2
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // ApplicationType is the language of an application.
@@ -69,6 +70,8 @@ const (
 // +kubebuilder:printcolumn:JSONPath=.status.lastSubmissionAttemptTime,name=Start,type=string
 // +kubebuilder:printcolumn:JSONPath=.status.terminationTime,name=Finish,type=string
 // +kubebuilder:printcolumn:JSONPath=.metadata.creationTimestamp,name=Age,type=date
+// +kubebuilder:printcolumn:JSONPath=.status.scheduling.queue,name=Queue,type=string,priority=1
+// +kubebuilder:printcolumn:JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`,name=Reason,type=string,priority=1
 type SparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
 	// +required
@@ -263,4 +266,28 @@ type BatchSchedulerConfiguration struct {
 	// Resources that the pod group needs at least, instead of the computed sum.
 	// +optional
 	Resources corev1.ResourceList `json:"resources,omitempty"`
+	// Parameters are the scheduler plugin's own options.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +optional
+	Parameters *runtime.RawExtension `json:"parameters,omitempty"`
+	// OnEviction says what becomes of an application whose driver the scheduler takes down: Requeue, by default, or Fail.
+	// +optional
+	OnEviction EvictionPolicy `json:"onEviction,omitempty"`
+	// MaxEvictions is how often it is requeued; 3 by default.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	MaxEvictions *int32 `json:"maxEvictions,omitempty"`
 }
+
+// EvictionPolicy says what becomes of an application whose driver its scheduler takes down.
+//
+// +kubebuilder:validation:Enum=Requeue;Fail
+type EvictionPolicy string
+
+// Eviction policies.
+const (
+	EvictionPolicyRequeue EvictionPolicy = "Requeue"
+	EvictionPolicyFail    EvictionPolicy = "Fail"
+)

@@ -246,8 +246,35 @@ type ExecutorFailure struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// SchedulingStatus is about the wait for the driver.
+// SchedulingStatus is about the current attempt's way to its driver.
 type SchedulingStatus struct {
+	// Scheduler is the name of the scheduler that was chosen.
+	// +optional
+	Scheduler string `json:"scheduler,omitempty"`
+	// Source is whose choice it was: Application, Namespace or Cluster.
+	// +optional
+	Source string `json:"source,omitempty"`
+	// Queue of the scheduler.
+	// +optional
+	Queue string `json:"queue,omitempty"`
+	// Group is the object that stands for the attempt with the scheduler: kind and name.
+	// +optional
+	Group string `json:"group,omitempty"`
+	// HeldAttempt is the attempt for which the scheduler has objects.
+	// +optional
+	HeldAttempt int32 `json:"heldAttempt,omitempty"`
+	// AdmittedAt is when the driver could be created.
+	// +optional
+	AdmittedAt *metav1.Time `json:"admittedAt,omitempty"`
+	// Reason is what the attempt waits for, one of the documented list.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// Message is the sentence to the reason.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// Evictions counts the drivers that the scheduler took down since the application last succeeded or was changed.
+	// +optional
+	Evictions int32 `json:"evictions,omitempty"`
 	// QueuedAt is since when the current attempt waits, or waited, for its driver.
 	// +optional
 	QueuedAt *metav1.Time `json:"queuedAt,omitempty"`

@@ -112,6 +112,9 @@ func scheduling(s *v1beta2.SparkApplicationSpec) spark.Scheduling {
 		out.Queue = ptr.Deref(opts.Queue, "")
 		out.PriorityClassName = ptr.Deref(opts.PriorityClassName, "")
 		out.Resources = opts.Resources
+		if opts.Parameters != nil {
+			out.Parameters = opts.Parameters.Raw
+		}
 	}
 	return out
 }

@@ -35,6 +35,7 @@ const (
 	century               = 100 * 365 * 24 * time.Hour
 	defaultBackoff        = 10 * time.Second
 	defaultMaxBackoff     = 10 * time.Minute
+	defaultEvictions      = 3
 	defaultQueued         = 24 * time.Hour
 	defaultScheduled      = 24 * time.Hour
 	defaultReady          = 30 * time.Minute
@@ -53,6 +54,7 @@ func Policies(o *v1beta2.SparkApplication) (lifecycle.Policies, []*spark.ConfErr
 	var r policyReader
 	p := lifecycle.Policies{Restart: r.restart(&o.Spec.RestartPolicy), Deadlines: r.deadlines(o.Spec.Deadlines)}
 	p.Retention = r.retention(&o.Spec)
+	p.Restart.Evictions = evictions(o.Spec.BatchSchedulerOptions)
 	return p, r.problems
 }
 
@@ -120,6 +122,19 @@ func linear(retries *int32, interval *int64) lifecycle.Rule {
 		wait = secondsOf(*interval)
 	}
 	return lifecycle.Rule{Retries: ptr.Deref(retries, 0), Initial: wait, Max: maxInterval, Linear: true}
+}
+
+// evictions is the rule for drivers that their scheduler takes down.
+func evictions(o *v1beta2.BatchSchedulerConfiguration) lifecycle.Rule {
+	rule := lifecycle.Rule{Retries: defaultEvictions, Initial: defaultBackoff, Max: defaultMaxBackoff}
+	switch {
+	case o == nil:
+	case o.OnEviction == v1beta2.EvictionPolicyFail:
+		rule.Retries = 0
+	case o.MaxEvictions != nil:
+		rule.Retries = *o.MaxEvictions
+	}
+	return rule
 }
 
 // secondsOf is a number of seconds as a duration: "for ever" must not overflow into "at once".

@@ -34,7 +34,7 @@ func every(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration:
 func unset() lifecycle.Policies {
 	five := lifecycle.Rule{Initial: 5 * time.Second, Max: time.Hour, Linear: true}
 	return lifecycle.Policies{
-		Restart:   lifecycle.Restart{Type: lifecycle.Never, Failures: five, Submissions: five},
+		Restart:   lifecycle.Restart{Type: lifecycle.Never, Failures: five, Submissions: five, Evictions: lifecycle.Rule{Retries: 3, Initial: 10 * time.Second, Max: 10 * time.Minute}},
 		Deadlines: lifecycle.Deadlines{Queued: 24 * time.Hour, DriverScheduled: 24 * time.Hour, DriverReady: 30 * time.Minute},
 	}
 }
@@ -62,6 +62,20 @@ func TestPolicies(t *testing.T) {
 		"NoRetries": {
 			reason: "nil retries are none (Kubeflow operator)", set: func(s *spec) { s.RestartPolicy.Type = "OnFailure" },
 			want: func(p *policies) { p.Restart.Type = lifecycle.OnFailure },
+		},
+		"EvictionFails": {
+			reason: "who is taken down by the scheduler may want to fail",
+			set: func(s *spec) {
+				s.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{OnEviction: "Fail", MaxEvictions: new(int32(7))}
+			},
+			want: func(p *policies) { p.Restart.Evictions.Retries = 0 },
+		},
+		"Evictions": {
+			reason: "or to be requeued more often",
+			set: func(s *spec) {
+				s.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{MaxEvictions: new(int32(7))}
+			},
+			want: func(p *policies) { p.Restart.Evictions.Retries = 7 },
 		},
 		"Class": {
 			reason: "a rule for a class is wish enough to run again; its back-off has defaults",

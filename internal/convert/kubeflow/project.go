@@ -80,10 +80,7 @@ func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.
 		s.SubmissionID = r.SubmissionID // while the next attempt waits, that of the last one is shown
 	}
 	s.Attempts, s.Retries, s.Executors = projectAttempts(r.Attempts), projectRetries(r.Retries), projectExecutors(r)
-	s.Scheduling = nil
-	if !r.QueuedAt.IsZero() {
-		s.Scheduling = &v1beta2.SchedulingStatus{QueuedAt: ptr.To(seconds(r.QueuedAt))}
-	}
+	s.Scheduling = projectScheduling(r)
 	s.Released = nil
 	if r.Released.DriverPod {
 		s.Released = append(s.Released, releasedDriverPod)
@@ -140,6 +137,21 @@ func projectExecutors(r lifecycle.Record) *v1beta2.ExecutorSummary {
 		s.Failures = append(s.Failures, v1beta2.ExecutorFailure{PodName: f.Name, ExitCode: f.ExitCode, Reason: f.Reason})
 	}
 	return s
+}
+
+func projectScheduling(r lifecycle.Record) *v1beta2.SchedulingStatus {
+	c := r.Scheduling
+	s := v1beta2.SchedulingStatus{
+		Scheduler: c.Scheduler, Source: c.Source, Queue: c.Queue, Group: c.Group, HeldAttempt: c.HeldAttempt,
+		QueuedAt: secondsOrNil(r.QueuedAt), AdmittedAt: secondsOrNil(c.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
+	}
+	if r.State.Starting() {
+		s.Reason, s.Message = string(r.Cause.Reason), r.Cause.Message
+	}
+	if s == (v1beta2.SchedulingStatus{}) {
+		return nil
+	}
+	return &s
 }
 
 // errorMessage is what tools show of a failure.

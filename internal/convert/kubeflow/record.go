@@ -44,9 +44,7 @@ func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 		Attempts:     attemptsOf(s.Attempts),
 		Retries:      retriesOf(s.Retries),
 	}
-	if s.Scheduling != nil && s.Scheduling.QueuedAt != nil {
-		r.QueuedAt = s.Scheduling.QueuedAt.Time
-	}
+	schedulingOf(&r, s.Scheduling)
 	for _, what := range s.Released {
 		r.Released.DriverPod = r.Released.DriverPod || what == releasedDriverPod
 		r.Released.Resources = r.Released.Resources || what == releasedResources
@@ -142,6 +140,24 @@ func retriesOf(s *v1beta2.RetryStatus) lifecycle.Retries {
 		lifecycle.Infrastructure: s.Infrastructure, lifecycle.Submission: s.Submission,
 		lifecycle.OutOfMemory: s.OutOfMemory, lifecycle.ApplicationExit: s.Application,
 	})}
+}
+
+func schedulingOf(r *lifecycle.Record, s *v1beta2.SchedulingStatus) {
+	if s == nil {
+		return
+	}
+	r.QueuedAt = timeOf(s.QueuedAt)
+	r.Scheduling = lifecycle.Scheduling{
+		Choice:      lifecycle.Choice{Scheduler: s.Scheduler, Source: s.Source, Queue: s.Queue, Group: s.Group},
+		AdmittedAt:  timeOf(s.AdmittedAt),
+		HeldAttempt: s.HeldAttempt,
+	}
+	if s.Evictions > 0 {
+		if r.Retries.Used == nil {
+			r.Retries.Used = map[lifecycle.FailureClass]int32{}
+		}
+		r.Retries.Used[lifecycle.Evicted] = s.Evictions
+	}
 }
 
 func executorsOf(r *lifecycle.Record, s *v1beta2.ExecutorSummary) {

@@ -37,6 +37,9 @@ func SpecHash(o *v1beta2.SparkApplication) string {
 	s.Type, s.FailureRetries, s.RetryInterval, s.Executor.MemoryLimit = "", nil, nil, nil // see Ignored
 	s.DriverPodDisruptionBudget = nil
 	s.SparkUIOptions, s.DriverIngressOptions = nil, nil
+	if options := s.BatchSchedulerOptions; options != nil {
+		options.OnEviction, options.MaxEvictions = "", nil
+	}
 	if s.Mode == "" {
 		s.Mode = v1beta2.DeployModeCluster
 	}

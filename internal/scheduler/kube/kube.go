@@ -20,8 +20,8 @@ package kube
 
 import (
 	"fmt"
-	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -30,60 +30,44 @@ import (
 // Name is what users write in spec.batchScheduler to get this plugin.
 const Name = "kube"
 
-// missingRetry is how often a missing PriorityClass is looked for: it is not watched, because one GET now and then for
-// the few applications that name a wrong one is cheaper than a watch for all.
-const missingRetry = 10 * time.Second
-
 // Plugin needs no configuration.
 type Plugin struct{}
 
 var _ scheduler.Plugin = Plugin{}
 
 // Describe introduces the plugin. It sets no scheduler name: the pods keep the one that the user chose, if any.
-func (Plugin) Describe() scheduler.Descriptor { return scheduler.Descriptor{Name: Name} }
-
-// Validate finds nothing: whatever asks plain Kubernetes for something it does not have is said in Plan's message, since
-// manifests that name a queue without a batch scheduler have always run.
-func (Plugin) Validate(scheduler.Attempt) []scheduler.Finding { return nil }
-
-// Reads asks for the PriorityClass that the application names.
-func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
-	if a.PriorityClass == "" {
-		return nil
+func (Plugin) Describe() scheduler.Descriptor {
+	return scheduler.Descriptor{
+		Name: Name, Plain: true,
+		Reads:  []schema.GroupVersionKind{scheduler.PriorityClassKind},
+		Rules:  []rbacv1.PolicyRule{{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}}},
+		Claims: []scheduler.PodKey{{Part: scheduler.PodPriorityClass}},
 	}
-	return []scheduler.Read{priorityClass(a.PriorityClass)}
 }
 
-// Plan lets the attempt start unless its PriorityClass is missing: the API server would refuse its pods.
-func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) scheduler.Admission {
-	if a.PriorityClass != "" && s[priorityClass(a.PriorityClass)] == nil {
-		return scheduler.Admission{
-			Verdict:    scheduler.Wait,
-			Reason:     scheduler.ReasonPriorityClassNotFound,
-			Message:    fmt.Sprintf("spec.batchSchedulerOptions.priorityClassName: PriorityClass %q does not exist; create it or name another", a.PriorityClass),
-			RetryAfter: missingRetry,
-		}
+// Validate finds nothing that must stop an application: manifests that name a queue without a batch scheduler have always
+// run. There are no parameters.
+func (Plugin) Validate(a scheduler.Attempt) []scheduler.Finding {
+	return scheduler.DecodeParameters(a, &struct{}{})
+}
+
+// Reads asks for the PriorityClass that the application names.
+func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
+
+// Plan lets the attempt start unless its PriorityClass is missing.
+func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
+	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
+		return scheduler.Plan{Admission: missing}, nil
 	}
 	message := "plain Kubernetes scheduling: nothing holds the application back"
 	if a.Queue != "" {
-		message = fmt.Sprintf("plain Kubernetes scheduling has no queues: spec.batchSchedulerOptions.queue %q is ignored", a.Queue)
+		message = fmt.Sprintf("plain Kubernetes scheduling has no queues: %s %q is ignored", scheduler.FieldQueue, a.Queue)
 	}
-	return scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: message}
+	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: message}}, nil
 }
 
 // Decorate puts the PriorityClass on both roles, where the role has none of its own.
-func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) {
-	if d.Driver.PriorityClassName == "" {
-		d.Driver.PriorityClassName = a.PriorityClass
-	}
-	if d.Executor.PriorityClassName == "" {
-		d.Executor.PriorityClassName = a.PriorityClass
-	}
-}
-
-func priorityClass(name string) scheduler.Read {
-	return scheduler.Read{
-		GroupVersionKind: schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"},
-		Name:             name,
-	}
+func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
+	scheduler.DecoratePriorityClass(a, d)
+	return nil
 }

@@ -1,0 +1,138 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package actuate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// annotationApplied holds a hash of what was applied last, so that the same is not applied again.
+const annotationApplied = "sparkoperator.k8s.io/applied"
+
+// Schedule makes the objects of a scheduler plugin's plan exist, and those that it does not want any more go. An object
+// of somebody else is never touched. seen is what the plugin was shown.
+func (w Writer) Schedule(ctx context.Context, owner Owner, app string, plan scheduler.Plan, seen scheduler.Snapshot) lifecycle.Result {
+	for _, ref := range plan.Delete {
+		if err := w.deleteOwned(ctx, owner, ref); err != nil {
+			return resultOf(lifecycle.Schedule, err)
+		}
+	}
+	for _, object := range plan.Apply {
+		wanted, err := ownedObject(object, owner, app)
+		if err != nil {
+			return resultOf(lifecycle.Schedule, err)
+		}
+		ref := scheduler.Ref{GroupVersionKind: object.GroupVersionKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
+		if r := w.applyObject(ctx, owner, wanted, seen[ref.Read()]); r.Class != lifecycle.ClassDone {
+			return r
+		}
+	}
+	return lifecycle.Result{Kind: lifecycle.Schedule, Class: lifecycle.ClassDone}
+}
+
+// applyObject creates the object, or changes it if it is ours and another one than wanted.
+func (w Writer) applyObject(ctx context.Context, owner Owner, wanted, existing *unstructured.Unstructured) lifecycle.Result {
+	if existing == nil {
+		err := w.Client.Create(ctx, wanted.DeepCopy())
+		if !apierrors.IsAlreadyExists(err) {
+			return resultOf(lifecycle.Schedule, err)
+		}
+		found, err := w.Existing(ctx, wanted)
+		if err != nil || found == nil {
+			return lifecycle.Result{Kind: lifecycle.Schedule, Class: lifecycle.ClassTransient, Message: fmt.Sprintf("%s %s was there and is gone", wanted.GetKind(), wanted.GetName())}
+		}
+		existing, _ = found.(*unstructured.Unstructured)
+	}
+	if lifecycle.OwnerOf(existing, owner.Reference.UID, owner.SubmissionID) == lifecycle.Foreign {
+		r := nameTaken(wanted)
+		r.Kind, r.Message = lifecycle.Schedule, fmt.Sprintf("%s %s exists already and does not belong to this application; delete or rename it", wanted.GetKind(), wanted.GetName())
+		return r
+	}
+	if existing.GetAnnotations()[annotationApplied] == wanted.GetAnnotations()[annotationApplied] {
+		return lifecycle.Result{Kind: lifecycle.Schedule, Class: lifecycle.ClassDone}
+	}
+	wanted.SetUID(existing.GetUID()) // another object of this name is not meant
+	err := w.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership)
+	return resultOf(lifecycle.Schedule, err)
+}
+
+// ownedObject completes a plugin's object with its owner, its marks and the hash of what it says.
+func ownedObject(object *unstructured.Unstructured, owner Owner, app string) (*unstructured.Unstructured, error) {
+	text, err := json.Marshal(object.Object)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(text) // a hash never fails
+	wanted := object.DeepCopy()
+	lifecycle.Own(wanted, owner.Reference)
+	lifecycle.Mark(wanted, owner.SubmissionID)
+	marks := maps.Clone(wanted.GetLabels())
+	marks[lifecycle.LabelApp] = app
+	wanted.SetLabels(marks)
+	annotations := maps.Clone(wanted.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[annotationApplied] = fmt.Sprintf("%016x", h.Sum64())
+	wanted.SetAnnotations(annotations)
+	return wanted, nil
+}
+
+// Release deletes what a scheduler plugin has made for an attempt. An API that was uninstalled, or that the operator may
+// not use any more, has nothing for us to delete: the owner reference does the rest.
+func (w Writer) Release(ctx context.Context, owner Owner, refs []scheduler.Ref) lifecycle.Result {
+	for _, ref := range refs {
+		err := w.deleteOwned(ctx, owner, ref)
+		if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
+			return resultOf(lifecycle.Release, err)
+		}
+	}
+	return lifecycle.Result{Kind: lifecycle.Release, Class: lifecycle.ClassDone}
+}
+
+// deleteOwned deletes the object if it belongs to the application.
+func (w Writer) deleteOwned(ctx context.Context, owner Owner, ref scheduler.Ref) error {
+	var u unstructured.Unstructured
+	u.SetGroupVersionKind(ref.GroupVersionKind)
+	u.SetNamespace(ref.Namespace)
+	u.SetName(ref.Name)
+	found, err := w.Existing(ctx, &u)
+	var missing *meta.NoKindMatchError
+	switch {
+	case errors.As(err, &missing):
+		return nil
+	case err != nil:
+		return err
+	case found == nil || lifecycle.OwnerOf(found, owner.Reference.UID, owner.SubmissionID) == lifecycle.Foreign:
+		return nil
+	}
+	return w.delete(ctx, found)
+}

@@ -1,0 +1,113 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+)
+
+// BatchScheduler configures the scheduler plugins. Whether the plugins that it names exist is checked where they are
+// registered.
+type BatchScheduler struct {
+	// Default is the plugin of applications that name none; default "kube".
+	Default string `json:"default,omitempty"`
+	// Enabled are the plugins that applications may choose; by default the one above and the one for plain Kubernetes.
+	Enabled []string `json:"enabled,omitempty"`
+	// NamespaceDefaults lets annotations of a namespace choose scheduler and queue of the applications in it.
+	NamespaceDefaults bool `json:"namespaceDefaults,omitempty"`
+	// AllowedQueues say which namespaces may use which queues; none for no restriction.
+	AllowedQueues []AllowedQueues `json:"allowedQueues,omitempty"`
+	// Quota says what becomes of applications for which the quotas of their namespace have no room.
+	Quota Quota `json:"quota,omitempty"`
+	// Plugins are settings by plugin.
+	Plugins map[string]SchedulerPlugin `json:"plugins,omitempty"`
+}
+
+// AllowedQueues lets the namespaces that match one of its patterns use the queues that match one of its patterns. In a
+// pattern * stands for any text.
+type AllowedQueues struct {
+	Namespaces []string `json:"namespaces,omitempty"`
+	Queues     []string `json:"queues,omitempty"`
+}
+
+// Quota configures the check of ResourceQuotas and ElasticQuotas before the start of an application.
+type Quota struct {
+	// Mode is Off, Warn (start it and say so) or Enforce (let it wait); default Off.
+	Mode QuotaMode `json:"mode,omitempty"`
+	// ElasticQuotaSchedulers are the plugins whose pods ElasticQuotas bind.
+	ElasticQuotaSchedulers []string `json:"elasticQuotaSchedulers,omitempty"`
+}
+
+// SchedulerPlugin configures one plugin.
+type SchedulerPlugin struct {
+	// SchedulerName is what the scheduler calls itself, if not by its usual name.
+	SchedulerName string `json:"schedulerName,omitempty"`
+	// DefaultQueue is the queue of applications that name none.
+	DefaultQueue string `json:"defaultQueue,omitempty"`
+}
+
+// QuotaMode is one of Off, Warn and Enforce.
+type QuotaMode string
+
+// UnmarshalJSON takes what YAML makes of an unquoted Off, which is false, for what was meant.
+func (m *QuotaMode) UnmarshalJSON(text []byte) error {
+	if string(text) == "false" {
+		*m = "Off"
+		return nil
+	}
+	var mode string
+	if err := json.Unmarshal(text, &mode); err != nil {
+		return fmt.Errorf("batchScheduler.quota.mode: %s: must be one of %v", text, quotaModes)
+	}
+	*m = QuotaMode(mode)
+	return nil
+}
+
+var quotaModes = []QuotaMode{"Off", "Warn", "Enforce"}
+
+func (b BatchScheduler) validate() []error {
+	var errs []error
+	if b.Default == "" {
+		errs = append(errs, errors.New(`batchScheduler.default: "": name a scheduler plugin, or leave the field out`))
+	}
+	if !slices.Contains(quotaModes, b.Quota.Mode) {
+		errs = append(errs, fmt.Errorf("batchScheduler.quota.mode: %q: must be one of %v", b.Quota.Mode, quotaModes))
+	}
+	for i, rule := range b.AllowedQueues {
+		field := fmt.Sprintf("batchScheduler.allowedQueues[%d]", i)
+		errs = append(errs, patterns(field+".namespaces", rule.Namespaces)...)
+		errs = append(errs, patterns(field+".queues", rule.Queues)...)
+	}
+	return errs
+}
+
+func patterns(field string, list []string) []error {
+	if len(list) == 0 {
+		return []error{fmt.Errorf("%s: name at least one; \"*\" stands for all", field)}
+	}
+	var errs []error
+	for i, pattern := range list {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			errs = append(errs, fmt.Errorf("%s[%d]: %q is not a pattern: write a name, in which * stands for any text", field, i, pattern))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,331 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+const (
+	// discoveryPeriod is how often it is looked whether the APIs of schedulers came or went.
+	discoveryPeriod = 15 * time.Second
+	// reviewPeriod is how often the operator's rights are looked at.
+	reviewPeriod = time.Minute
+	// firstInLine is how many of those that wait are woken at once by a change that may concern all of them. The others
+	// follow, at most every wakePeriod and spread over spreadOver.
+	firstInLine = 20
+	wakePeriod  = 10 * time.Second
+	spreadOver  = 20 * time.Second
+)
+
+// kinds keeps an eye on the APIs that scheduler plugins need: it reads them from informers as long as they are
+// installed, and wakes the applications that a change concerns. Its cache is apart from the manager's: an API that goes
+// away must not block anything else.
+type kinds struct {
+	cache     cache.Cache
+	live      client.Client
+	discovery discovery.DiscoveryInterface
+	plugins   []scheduler.Plugin
+	events    chan event.GenericEvent
+	object    func(types.NamespacedName) client.Object
+	waiters   func(schema.GroupVersionKind) []types.NamespacedName
+	now       func() time.Time
+
+	mapper meta.RESTMapper
+	// namespace is where rights are looked for; "" for all namespaces.
+	namespace  string
+	reviewedAt time.Time
+
+	mu     sync.Mutex
+	known  map[schema.GroupVersionKind]*kindState
+	denied map[scheduler.Access]bool
+}
+
+// kindState is what is known of one kind.
+type kindState struct {
+	served   bool
+	informer cache.Informer
+	wokenAt  time.Time
+}
+
+// Start looks for the APIs until the context ends. It implements manager.Runnable.
+func (k *kinds) Start(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() { done <- k.cache.Start(ctx) }()
+	ticker := time.NewTicker(discoveryPeriod)
+	defer ticker.Stop()
+	for {
+		k.discover(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-done:
+			return err
+		case <-ticker.C:
+		}
+	}
+}
+
+// NeedLeaderElection makes the manager start it with the controllers.
+func (k *kinds) NeedLeaderElection() bool { return true }
+
+// all returns the kinds that plugins look at. Core kinds that the operator reads anyway are read live.
+func (k *kinds) all() []schema.GroupVersionKind {
+	var found []schema.GroupVersionKind
+	for _, p := range k.plugins {
+		d := p.Describe()
+		wanted := slices.Concat(d.Owns, d.Reads)
+		for _, api := range d.Needs {
+			for _, version := range api.Versions {
+				wanted = append(wanted, api.WithVersion(version))
+			}
+		}
+		for _, kind := range wanted {
+			if !slices.Contains(found, kind) && kind.Kind != "Event" {
+				found = append(found, kind)
+			}
+		}
+	}
+	return found
+}
+
+// discover compares what is installed with what was.
+func (k *kinds) discover(ctx context.Context) {
+	groups := map[schema.GroupVersion]map[string]bool{}
+	for _, kind := range k.all() {
+		kinds, looked := groups[kind.GroupVersion()]
+		if !looked {
+			list, err := k.discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
+			if err != nil && !apierrors.IsNotFound(err) {
+				continue // an API server in trouble proves nothing
+			}
+			kinds = map[string]bool{}
+			if list != nil {
+				for i := range list.APIResources {
+					kinds[list.APIResources[i].Kind] = true
+				}
+			}
+			groups[kind.GroupVersion()] = kinds
+		}
+		if k.setServed(kind, kinds[kind.Kind]) {
+			k.reviewedAt = time.Time{}
+		}
+	}
+	k.review(ctx)
+	for _, kind := range k.all() {
+		k.watch(ctx, kind)
+	}
+}
+
+// setServed notes whether a kind is installed and reports whether that is news.
+func (k *kinds) setServed(kind schema.GroupVersionKind, served bool) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state := k.known[kind]
+	if state == nil {
+		state = &kindState{}
+		k.known[kind] = state
+	}
+	news := state.served != served
+	state.served = served
+	return news
+}
+
+// review asks the API server for the rights that the plugins declare: all of them now and then, and those that were
+// missing each time.
+func (k *kinds) review(ctx context.Context) {
+	all := k.now().Sub(k.reviewedAt) > reviewPeriod
+	if all {
+		k.reviewedAt = k.now()
+	}
+	for _, p := range k.plugins {
+		for _, access := range p.Describe().Accesses() {
+			k.mu.Lock()
+			denied := k.denied[access]
+			k.mu.Unlock()
+			if !all && !denied {
+				continue
+			}
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Group: access.Group, Resource: access.Resource, Verb: access.Verb, Namespace: k.namespace},
+			}}
+			if err := k.live.Create(ctx, review); err != nil {
+				continue // no answer is no denial
+			}
+			k.mu.Lock()
+			k.denied[access] = !review.Status.Allowed
+			k.mu.Unlock()
+		}
+	}
+}
+
+// watch starts or stops watching one kind. What the plugins have no rule to watch is read when it is needed.
+func (k *kinds) watch(ctx context.Context, kind schema.GroupVersionKind) {
+	k.mu.Lock()
+	state := *k.known[kind]
+	k.mu.Unlock()
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	may := state.served && k.mayWatch(kind)
+	switch {
+	case may && state.informer == nil:
+		informer, err := k.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err == nil {
+			_, err = informer.AddEventHandler(k.handler(kind))
+		}
+		if err != nil {
+			ctrllog.FromContext(ctx).Error(err, "cannot watch", "kind", kind.String())
+			return
+		}
+		state.informer = informer
+	case !may && state.informer != nil:
+		if err := k.cache.RemoveInformer(ctx, object); err != nil {
+			ctrllog.FromContext(ctx).Error(err, "cannot stop watching", "kind", kind.String())
+		}
+		state.informer = nil
+	default:
+		return
+	}
+	k.mu.Lock()
+	k.known[kind].informer = state.informer
+	k.mu.Unlock()
+	k.wakeWaiters(kind)
+}
+
+// mayWatch reports whether a plugin's rules say that the kind is to be watched, and the operator has the right.
+func (k *kinds) mayWatch(kind schema.GroupVersionKind) bool {
+	mapping, err := k.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return false
+	}
+	watch := scheduler.Access{Group: kind.Group, Resource: mapping.Resource.Resource, Verb: "watch"}
+	for _, p := range k.plugins {
+		if slices.Contains(p.Describe().Accesses(), watch) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return !k.denied[watch]
+		}
+	}
+	return false
+}
+
+// unavailable says why a plugin cannot be asked.
+func (k *kinds) unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	served := func(kind schema.GroupVersionKind) bool {
+		state := k.known[kind]
+		return state == nil || state.served // nobody has looked yet
+	}
+	return d.Unready(served, func(a scheduler.Access) bool { return !k.denied[a] })
+}
+
+// handler wakes the application that an object belongs to, or those that wait for a change of its kind.
+func (k *kinds) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
+	changed := func(o any) {
+		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+			o = gone.Obj
+		}
+		object, ok := o.(client.Object)
+		if !ok {
+			return
+		}
+		if app := object.GetLabels()[lifecycle.LabelApp]; app != "" {
+			k.wake([]types.NamespacedName{{Namespace: object.GetNamespace(), Name: app}})
+			return
+		}
+		k.wakeWaiters(kind)
+	}
+	return toolscache.ResourceEventHandlerFuncs{AddFunc: changed, UpdateFunc: func(_, o any) { changed(o) }, DeleteFunc: changed}
+}
+
+// wakeWaiters wakes those that wait for a change of the kind: the first in line at once, the others spread over some
+// time and at most every wakePeriod.
+func (k *kinds) wakeWaiters(kind schema.GroupVersionKind) {
+	apps := k.waiters(kind)
+	k.wake(apps[:min(len(apps), firstInLine)])
+	k.mu.Lock()
+	state := k.known[kind]
+	again := state != nil && k.now().Sub(state.wokenAt) < wakePeriod
+	if state != nil && !again {
+		state.wokenAt = k.now()
+	}
+	k.mu.Unlock()
+	if again || len(apps) <= firstInLine {
+		return
+	}
+	rest := apps[firstInLine:]
+	for i := range rest {
+		time.AfterFunc(spreadOver*time.Duration(i+1)/time.Duration(len(rest)), func() { k.wake(rest[i : i+1]) })
+	}
+}
+
+// wake sends applications to the controller. A full channel loses nothing for good: every wait has a timer.
+func (k *kinds) wake(apps []types.NamespacedName) {
+	for _, app := range apps {
+		select {
+		case k.events <- event.GenericEvent{Object: k.object(app)}:
+		default:
+		}
+	}
+}
+
+// Get reads an object from its informer, or live if its kind is not watched.
+func (k *kinds) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	return k.reader(o.GetObjectKind().GroupVersionKind()).Get(ctx, key, o, options...)
+}
+
+// List reads a list from its informer. One that is chosen by fields is read live: informers have no index for them.
+func (k *kinds) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	kind := list.GetObjectKind().GroupVersionKind()
+	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
+	for _, option := range options {
+		if _, byField := option.(client.MatchingFieldsSelector); byField {
+			return k.live.List(ctx, list, options...)
+		}
+	}
+	return k.reader(kind).List(ctx, list, options...)
+}
+
+func (k *kinds) reader(kind schema.GroupVersionKind) client.Reader {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if state := k.known[kind]; state != nil && state.informer != nil && state.informer.HasSynced() {
+		return k.cache
+	}
+	return k.live
+}

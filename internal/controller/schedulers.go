@@ -1,0 +1,189 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Schedulers is the engine's memory of schedulers: what was promised to whom, and who waits for what. Losing it is
+// harmless: the promises are made again from what runs, and who waits asks again.
+type Schedulers struct {
+	clock clock.PassiveClock
+	kinds *kinds
+
+	mu      sync.Mutex
+	ledger  *scheduler.Ledger
+	rebuilt bool
+	waiting map[types.NamespacedName]waiter
+	room    time.Time
+}
+
+// waiter is an application that waits for its scheduler.
+type waiter struct {
+	attempt string
+	since   time.Time
+	kinds   []schema.GroupVersionKind
+}
+
+// NewSchedulers returns an empty memory. Without kinds every API counts as installed.
+func NewSchedulers(now clock.PassiveClock, kinds *kinds) *Schedulers {
+	return &Schedulers{clock: now, kinds: kinds, ledger: scheduler.NewLedger(), waiting: map[types.NamespacedName]waiter{}}
+}
+
+// Unavailable returns why the plugin cannot be asked now.
+func (m *Schedulers) Unavailable(p scheduler.Plugin) (scheduler.Admission, bool) {
+	if m.kinds == nil {
+		return scheduler.Admission{}, false
+	}
+	return m.kinds.unavailable(p.Describe())
+}
+
+// admit asks the candidate's scheduler. Of two candidates for the same room one is asked after the other's answer was
+// entered.
+func (m *Schedulers) admit(_ context.Context, c *prepare.Candidate, seen scheduler.Snapshot, rebuild func() error) (prepare.Prepared, error) {
+	if !c.Plugin().Describe().Quota {
+		return c.Prepare(seen), nil
+	}
+	if err := m.rebuildOnce(rebuild); err != nil {
+		return prepare.Prepared{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.SetQuota(m.ledger.Outstanding(c.Attempt()))
+	p := c.Prepare(seen)
+	m.ledger.Record(c.Attempt(), p.Plan.Admission)
+	return p, nil
+}
+
+func (m *Schedulers) rebuildOnce(rebuild func() error) error {
+	m.mu.Lock()
+	done := m.rebuilt
+	m.mu.Unlock()
+	if done {
+		return nil
+	}
+	if err := rebuild(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rebuilt = true
+	return nil
+}
+
+// enter remembers an attempt that runs already.
+func (m *Schedulers) enter(a scheduler.Attempt, p scheduler.Progress) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ledger.Reserve(a)
+	m.ledger.Settle(a.ID, p)
+}
+
+func (m *Schedulers) settle(id string, p scheduler.Progress) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ledger.Settle(id, p)
+}
+
+// release gives back what was promised to an attempt and wakes who waits for it, as far as they may go on.
+func (m *Schedulers) release(id string) {
+	m.mu.Lock()
+	line := m.ledger.Release(id)
+	var wake []types.NamespacedName
+	for app, w := range m.waiting {
+		if slices.Contains(line[:min(len(line), firstInLine)], w.attempt) {
+			wake = append(wake, app)
+		}
+	}
+	m.mu.Unlock()
+	if m.kinds != nil {
+		m.kinds.wake(wake)
+	}
+}
+
+// waits remembers whom to wake when a kind changes that the application's scheduler looks at.
+func (m *Schedulers) waits(app types.NamespacedName, c *prepare.Candidate, a scheduler.Admission) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a.Verdict != scheduler.Wait && a.Verdict != scheduler.NotReady {
+		delete(m.waiting, app)
+		return
+	}
+	d := c.Plugin().Describe()
+	w := waiter{attempt: c.Attempt().ID, since: c.Attempt().QueuedAt, kinds: slices.Concat(d.Reads, d.Owns)}
+	m.waiting[app] = w
+}
+
+// forget drops an application that does not exist any more or does not wait.
+func (m *Schedulers) forget(app types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.waiting, app)
+}
+
+// waitersFor returns the applications that wait for a change of the kind, longest first.
+func (m *Schedulers) waitersFor(kind schema.GroupVersionKind) []types.NamespacedName {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var apps []types.NamespacedName
+	for app, w := range m.waiting {
+		if slices.ContainsFunc(w.kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind.GroupKind() }) {
+			apps = append(apps, app)
+		}
+	}
+	slices.SortFunc(apps, func(a, b types.NamespacedName) int {
+		if c := m.waiting[a].since.Compare(m.waiting[b].since); c != 0 {
+			return c
+		}
+		return compareNames(a, b)
+	})
+	return apps
+}
+
+func compareNames(a, b types.NamespacedName) int {
+	switch x, y := a.String(), b.String(); {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}
+
+// madeRoom remembers that a pod has ended or gone.
+func (m *Schedulers) madeRoom() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.room = m.clock.Now()
+}
+
+func (m *Schedulers) roomMadeAt() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.room
+}

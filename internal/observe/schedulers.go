@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package observe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Snapshot reads what a scheduler plugin wants to see. Nobody may change what is in it.
+func (r Reader) Snapshot(ctx context.Context, reads []scheduler.Read) (scheduler.Snapshot, error) {
+	s := make(scheduler.Snapshot, len(reads))
+	for _, read := range reads {
+		found, err := r.read(ctx, read)
+		switch {
+		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+			s[read] = nil // a kind that is not installed has no objects
+		case err != nil:
+			return nil, fmt.Errorf("read %s %s/%s: %w", read.Kind, read.Namespace, read.Name, err)
+		default:
+			s[read] = found
+		}
+	}
+	return s, nil
+}
+
+func (r Reader) read(ctx context.Context, read scheduler.Read) (*unstructured.Unstructured, error) {
+	reader := r.Kinds
+	if reader == nil {
+		reader = r.Live
+	}
+	if read.Name != "" {
+		var u unstructured.Unstructured
+		u.SetGroupVersionKind(read.GroupVersionKind)
+		return &u, reader.Get(ctx, client.ObjectKey{Namespace: read.Namespace, Name: read.Name}, &u)
+	}
+	options := []client.ListOption{client.InNamespace(read.Namespace), client.UnsafeDisableDeepCopy}
+	if read.Labels != "" {
+		selector, err := labels.Parse(read.Labels)
+		if err != nil {
+			return nil, fmt.Errorf("label selector %q: %w", read.Labels, err)
+		}
+		options = append(options, client.MatchingLabelsSelector{Selector: selector})
+	}
+	if read.Fields != "" {
+		selector, err := fields.ParseSelector(read.Fields)
+		if err != nil {
+			return nil, fmt.Errorf("field selector %q: %w", read.Fields, err)
+		}
+		options = append(options, client.MatchingFieldsSelector{Selector: selector})
+	}
+	var list unstructured.UnstructuredList
+	list.SetGroupVersionKind(read.GroupVersion().WithKind(read.Kind + "List"))
+	if err := reader.List(ctx, &list, options...); err != nil {
+		return nil, err
+	}
+	items := make([]*unstructured.Unstructured, 0, len(list.Items))
+	for i := range list.Items {
+		items = append(items, &list.Items[i])
+	}
+	return scheduler.NewList(items...), nil
+}
+
+// Facts returns what schedulers want to know of the attempt's cached pods.
+func (r Reader) Facts(ctx context.Context, t Target, now time.Time) (scheduler.Facts, error) {
+	pods, err := r.pods(ctx, t)
+	f := scheduler.Facts{Now: now}
+	for _, pod := range pods {
+		fact := scheduler.FactOf(pod)
+		if pod.Labels[spark.LabelRole] == spark.RoleDriver {
+			f.Driver = &fact
+		} else {
+			f.Executors = append(f.Executors, fact)
+		}
+	}
+	return f, err
+}
+
+// Ended reports whether a pod holds no room on a node any more.
+func Ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// NamespaceAnnotations returns the annotations of a namespace.
+func (r Reader) NamespaceAnnotations(ctx context.Context, name string) (map[string]string, error) {
+	var ns corev1.Namespace
+	if err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &ns); err != nil {
+		return nil, fmt.Errorf("get namespace %s: %w", name, err)
+	}
+	return ns.Annotations, nil
+}

@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Sum adds resource lists; none of them is changed.
+func Sum(lists ...corev1.ResourceList) corev1.ResourceList {
+	total := corev1.ResourceList{}
+	for _, list := range lists {
+		AddTo(total, list, 1)
+	}
+	return total
+}
+
+// Times multiplies a resource list.
+func Times(list corev1.ResourceList, factor int64) corev1.ResourceList {
+	out := make(corev1.ResourceList, len(list))
+	AddTo(out, list, factor)
+	return out
+}
+
+// AddTo adds a multiple of a list to a total. It is Sum for long lists of lists.
+func AddTo(total, list corev1.ResourceList, factor int64) {
+	for name, quantity := range list {
+		product := quantity.DeepCopy()
+		if factor != 1 {
+			product.Mul(factor)
+		}
+		if sum, ok := total[name]; ok {
+			product.Add(sum)
+		}
+		total[name] = product
+	}
+}
+
+// Shortage is one resource of which there is not enough.
+type Shortage struct {
+	Resource corev1.ResourceName
+	// Asked is what the attempt asks for, Free what is left for it, Limit what there is in all.
+	Asked, Free, Limit resource.Quantity
+}
+
+// Shortages compares what is asked for with what a limit leaves, for the resources that the limit names, in the order of
+// their names. What is asked for but not limited is never short.
+func Shortages(asked, used, limit corev1.ResourceList) []Shortage {
+	var out []Shortage
+	for _, name := range slices.Sorted(maps.Keys(limit)) {
+		ask, ok := asked[name]
+		if !ok || ask.Sign() <= 0 {
+			continue
+		}
+		free := limit[name].DeepCopy()
+		free.Sub(used[name])
+		if ask.Cmp(free) <= 0 {
+			continue
+		}
+		if free.Sign() < 0 {
+			free = resource.Quantity{Format: free.Format}
+		}
+		out = append(out, Shortage{Resource: name, Asked: ask, Free: free, Limit: limit[name]})
+	}
+	return out
+}
+
+// Waiting words shortages for something that will pass: "cpu asked 12, free 4 of 40; memory asked 8Gi, free 1Gi of 64Gi".
+func Waiting(shortages []Shortage) string {
+	return words(shortages, func(s Shortage) string {
+		return fmt.Sprintf("%s asked %s, free %s of %s", s.Resource, text(s.Asked), text(s.Free), text(s.Limit))
+	})
+}
+
+// Exceeding words shortages for something that will not pass: "cpu asked 44, limit 40".
+func Exceeding(shortages []Shortage) string {
+	return words(shortages, func(s Shortage) string {
+		return fmt.Sprintf("%s asked %s, limit %s", s.Resource, text(s.Asked), text(s.Limit))
+	})
+}
+
+func words(shortages []Shortage, word func(Shortage) string) string {
+	parts := make([]string, 0, len(shortages))
+	for _, s := range shortages {
+		parts = append(parts, word(s))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// text writes a quantity in its shortest form: sums of bytes in binary units, as people and Spark write them.
+func text(q resource.Quantity) string {
+	const kibi = 1024
+	if value := q.Value(); q.Format != resource.BinarySI && value >= kibi && value%kibi == 0 && q.MilliValue() == value*1000 {
+		return resource.NewQuantity(value, resource.BinarySI).String()
+	}
+	return q.String()
+}

@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"encoding/json"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Attempt is everything that a scheduler may want to know of one run of an application, already sized by the core.
+type Attempt struct {
+	App App
+	// Number counts from 1 and grows with every submission: retry, resume, eviction.
+	Number int32
+	// ID is unique among all attempts of all applications in the cluster and a DNS label of at most 63 characters. A
+	// plugin names its objects by it.
+	ID string
+
+	// QueuedAt is when the attempt began to wait for its start.
+	QueuedAt time.Time
+
+	// Scheduler is the plugin's name, and Source whose choice it was.
+	Scheduler string
+	Source    Source
+	// Queue is where the attempt waits: the user's, the namespace's, the configuration's or the plugin's default. "" if
+	// the plugin has no queues and the user named none.
+	Queue string
+	// UsableQueues are patterns of the queues that the application's namespace may use; nil for all. Queue is among them.
+	UsableQueues []string
+	// PriorityClass is the name of a PriorityClass; "" for none.
+	PriorityClass string
+	// User is whoever created the application; empty if nobody recorded it.
+	User User
+
+	// Shapes are the exact requests of the driver and of one executor, and the number of executors.
+	Shapes spark.Shapes
+	// Resources, if set, is the user's own total for the whole application. It replaces what Shapes add up to.
+	Resources corev1.ResourceList
+
+	// Parameters are the plugin's own options as the user wrote them, in JSON; see DecodeParameters.
+	Parameters json.RawMessage
+
+	// Quota is what other attempts will still take of the quotas that this one meets. It is filled in only for the plugin
+	// that asks for it (Descriptor.Quota).
+	Quota Outstanding
+}
+
+// App identifies the application whose attempt is scheduled.
+type App struct {
+	Namespace string
+	Name      string
+	UID       types.UID
+	Labels    map[string]string
+}
+
+// User is a Kubernetes user.
+type User struct {
+	Name   string
+	Groups []string
+}
+
+// Source is whose choice a scheduler was.
+type Source string
+
+const (
+	// SourceApplication : spec.batchScheduler.
+	SourceApplication Source = "Application"
+	// SourceNamespace : the annotation of the application's namespace.
+	SourceNamespace Source = "Namespace"
+	// SourceCluster : the operator's configuration.
+	SourceCluster Source = "Cluster"
+)
+
+// Total is what the application asks for at its start, driver and initial executors together: cpu in cores, memory in
+// bytes. It is the user's own number where there is one.
+func (a Attempt) Total() corev1.ResourceList {
+	if len(a.Resources) > 0 {
+		return a.Resources.DeepCopy()
+	}
+	return Sum(a.Shapes.Driver.Requests, Times(a.Shapes.Executor.Requests, int64(a.Shapes.Initial)))
+}
+
+// Finding is something in the attempt that the scheduler cannot work with.
+type Finding struct {
+	// Field is the path in the user's object, e.g. "spec.batchSchedulerOptions.queue".
+	Field string
+	// Problem says what is wrong and what would be right.
+	Problem string
+}
+
+// Paths of the user's fields, for findings and messages.
+const (
+	FieldScheduler     = "spec.batchScheduler"
+	FieldQueue         = "spec.batchSchedulerOptions.queue"
+	FieldPriorityClass = "spec.batchSchedulerOptions.priorityClassName"
+	FieldResources     = "spec.batchSchedulerOptions.resources"
+	FieldParameters    = "spec.batchSchedulerOptions.parameters"
+)

@@ -1,0 +1,163 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Chain makes one plugin of two: admission says whether the attempt may start, and placement where. placement is asked
+// once admission says Go; when admission takes its word back, what placement has reserved is released. Both decorate,
+// placement last; in everything else that only one can answer, placement does. The name is placement's.
+//
+// Two plugins that both set a scheduler name do not fit together, and Validate says so.
+func Chain(admission, placement Plugin) Plugin {
+	return chain{admission: admission, placement: placement}
+}
+
+type chain struct{ admission, placement Plugin }
+
+var (
+	_ Observer = chain{}
+	_ Releaser = chain{}
+)
+
+// Describe is the union of both, under the name of placement.
+func (c chain) Describe() Descriptor {
+	first, d := c.admission.Describe(), c.placement.Describe()
+	if d.SchedulerName == "" {
+		d.SchedulerName = first.SchedulerName
+	}
+	d.Needs = slices.Concat(first.Needs, d.Needs)
+	d.Reads = slices.Concat[[]schema.GroupVersionKind](first.Reads, d.Reads)
+	d.Owns = slices.Concat[[]schema.GroupVersionKind](first.Owns, d.Owns)
+	d.Rules = slices.Concat[[]rbacv1.PolicyRule](first.Rules, d.Rules)
+	d.Claims = slices.Concat(first.Claims, d.Claims)
+	d.Supports.Queues = d.Supports.Queues || first.Supports.Queues
+	d.Supports.WaitsBeforePods = d.Supports.WaitsBeforePods || first.Supports.WaitsBeforePods
+	d.Supports.Reserves = d.Supports.Reserves || first.Supports.Reserves
+	d.Quota = d.Quota || first.Quota
+	return d
+}
+
+// Validate returns what either of them finds.
+func (c chain) Validate(a Attempt) []Finding {
+	first, last := c.admission.Describe(), c.placement.Describe()
+	var findings []Finding
+	if first.SchedulerName != "" && last.SchedulerName != "" && first.SchedulerName != last.SchedulerName {
+		findings = append(findings, Finding{
+			Field:   FieldScheduler,
+			Problem: first.Name + " and " + last.Name + " cannot be combined: pods have one scheduler, " + first.SchedulerName + " or " + last.SchedulerName,
+		})
+	}
+	return slices.Concat(findings, c.admission.Validate(a), c.placement.Validate(a))
+}
+
+// Reads is what both want to see.
+func (c chain) Reads(a Attempt) []Read {
+	return slices.Concat(c.admission.Reads(a), c.placement.Reads(a))
+}
+
+// Plan asks placement once admission says Go.
+func (c chain) Plan(a Attempt, s Snapshot) (Plan, error) {
+	first, err := c.admission.Plan(a, s)
+	if err != nil {
+		return Plan{}, err
+	}
+	if first.Verdict != Go {
+		first.Delete = append(slices.Clone(first.Delete), c.reserved(a, s)...)
+		return first, nil
+	}
+	last, err := c.placement.Plan(a, s)
+	if err != nil {
+		return Plan{}, err
+	}
+	last.Apply = slices.Concat(first.Apply, last.Apply)
+	last.Delete = slices.Concat(first.Delete, last.Delete)
+	if last.Group == nil {
+		last.Group = first.Group
+	}
+	if last.Verdict == Go && first.Message != "" {
+		last.Message += "; " + first.Message
+	}
+	return last, nil
+}
+
+// reserved are placement's objects that exist.
+func (c chain) reserved(a Attempt, s Snapshot) []Ref {
+	releaser, ok := c.placement.(Releaser)
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(releaser.Release(a)), func(r Ref) bool { return !s.Exists(r) })
+}
+
+// Decorate lets both decorate.
+func (c chain) Decorate(a Attempt, d *Decoration) error {
+	if err := c.admission.Decorate(a, d); err != nil {
+		return err
+	}
+	return c.placement.Decorate(a, d)
+}
+
+// ObserveReads is what both want to see.
+func (c chain) ObserveReads(a Attempt, f Facts) []Read {
+	var reads []Read
+	for _, p := range []Plugin{c.admission, c.placement} {
+		if observer, ok := p.(Observer); ok {
+			reads = append(reads, observer.ObserveReads(a, f)...)
+		}
+	}
+	return reads
+}
+
+// Observe returns placement's view, unless admission withdraws its permission.
+func (c chain) Observe(a Attempt, s Snapshot, f Facts) (Observation, error) {
+	var first, last Observation
+	var err error
+	if observer, ok := c.admission.(Observer); ok {
+		if first, err = observer.Observe(a, s, f); err != nil {
+			return Observation{}, err
+		}
+	}
+	if observer, ok := c.placement.(Observer); !ok {
+		last = Pods(f)
+	} else if last, err = observer.Observe(a, s, f); err != nil {
+		return Observation{}, err
+	}
+	winner := last
+	if first.StopApp {
+		winner = first
+	}
+	winner.Apply = slices.Concat(first.Apply, last.Apply)
+	winner.Delete = slices.Concat(first.Delete, last.Delete)
+	return winner, nil
+}
+
+// Release is the reverse of the order in which the objects came.
+func (c chain) Release(a Attempt) []Ref {
+	var refs []Ref
+	for _, p := range []Plugin{c.placement, c.admission} {
+		if releaser, ok := p.(Releaser); ok {
+			refs = append(refs, releaser.Release(a)...)
+		}
+	}
+	return refs
+}

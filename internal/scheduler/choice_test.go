@@ -1,0 +1,220 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// offered is a registry as an administrator may configure it.
+func offered(t *testing.T, change func(*Policy)) *Registry {
+	t.Helper()
+	queues := Descriptor{Supports: Support{Queues: true}, DefaultQueue: "default"}
+	policy := Policy{Default: "plain", Enabled: []string{"plain", "queued"}, NamespaceDefaults: true}
+	if change != nil {
+		change(&policy)
+	}
+	r, err := NewRegistryFor(policy,
+		stub{name: "plain", descriptor: Descriptor{Plain: true}}, stub{name: "queued", descriptor: queues}, stub{name: "spare"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestResolve(t *testing.T) {
+	annotated := map[string]string{AnnotationScheduler: "queued", AnnotationQueue: "team"}
+	cases := map[string]struct {
+		reason string
+		policy func(*Policy)
+		wish   Wish
+		want   Choice
+	}{
+		"Cluster":     {reason: "nobody chose", want: Choice{Scheduler: "plain", Source: SourceCluster}},
+		"Application": {reason: "the application's word comes first", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "mine"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "mine"}},
+		"Namespace":   {reason: "then the namespace's", wish: Wish{NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "team"}},
+		"NotAllowed": {
+			reason: "annotations count only if the administrator says so", policy: func(p *Policy) { p.NamespaceDefaults = false },
+			wish: Wish{NamespaceAnnotations: annotated}, want: Choice{Scheduler: "plain", Source: SourceCluster},
+		},
+		"OptOut":       {reason: "none is the plain one, whatever the defaults", policy: func(p *Policy) { p.Default = "queued" }, wish: Wish{Scheduling: spark.Scheduling{Scheduler: "none"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "plain", Source: SourceApplication}},
+		"OwnQueue":     {reason: "the application's queue with the namespace's scheduler", wish: Wish{Scheduling: spark.Scheduling{Queue: "mine"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "mine"}},
+		"QueueOnly":    {reason: "a namespace may name a queue alone", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}, NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "team"}},
+		"PluginQueue":  {reason: "the plugin's own default", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "default"}},
+		"ConfigQueue":  {reason: "the configuration wins over the plugin", policy: func(p *Policy) { p.DefaultQueues = map[string]string{"queued": "batch"} }, wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "batch"}},
+		"NoQueues":     {reason: "an annotation for the namespace's batch scheduler is not for the plain one", wish: Wish{NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
+		"Recorded":     {reason: "an attempt keeps what was chosen for it", policy: func(p *Policy) { p.Default = "queued" }, wish: Wish{NamespaceAnnotations: annotated, Recorded: &Choice{Scheduler: "plain", Source: SourceCluster}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
+		"RecordedTeam": {reason: "the queue, too", wish: Wish{Scheduling: spark.Scheduling{Queue: "new"}, Recorded: &Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, admission := offered(t, tc.policy).Resolve(tc.wish)
+			if got.Plugin == nil {
+				t.Fatalf("%s: no plugin: %+v", tc.reason, admission)
+			}
+			if diff := cmp.Diff(tc.want, got.Choice); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if described := got.Plugin.Describe().Name; described != tc.want.Scheduler {
+				t.Errorf("%s: the plugin is %q", tc.reason, described)
+			}
+		})
+	}
+}
+
+func TestResolveRefuses(t *testing.T) {
+	rules := func(p *Policy) {
+		p.AllowedQueues = []QueueRule{
+			{Namespaces: []string{"team-*"}, Queues: []string{"root.team.*", "shared"}}, {Namespaces: []string{"team-a"}, Queues: []string{"a"}},
+		}
+	}
+	queued := func(queue string) spark.Scheduling { return spark.Scheduling{Scheduler: "queued", Queue: queue} }
+	cases := map[string]struct {
+		reason  string
+		policy  func(*Policy)
+		wish    Wish
+		verdict Verdict
+		code    Reason
+		says    []string
+	}{
+		"Unknown":   {reason: "it may be configured later", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "vulcano"}}, verdict: NotReady, code: ReasonSchedulerUnknown, says: []string{"spec.batchScheduler", `"vulcano" is not known`, "known: plain, queued"}},
+		"Case":      {reason: "names are exact", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "Plain"}}, verdict: NotReady, code: ReasonSchedulerUnknown},
+		"Space":     {reason: "names are exact", wish: Wish{Scheduling: spark.Scheduling{Scheduler: " plain"}}, verdict: NotReady, code: ReasonSchedulerUnknown},
+		"Disabled":  {reason: "compiled in, but not for users", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "spare"}}, verdict: NotReady, code: ReasonSchedulerDisabled, says: []string{`"spare" is not enabled`, "batchScheduler.enabled"}},
+		"Annotated": {reason: "the mistake is in the namespace", wish: Wish{NamespaceAnnotations: map[string]string{AnnotationScheduler: "x"}}, verdict: NotReady, code: ReasonSchedulerUnknown, says: []string{AnnotationScheduler, `"x"`}},
+		"Withdrawn": {reason: "a plugin that was disabled since", wish: Wish{Recorded: &Choice{Scheduler: "spare", Source: SourceApplication}}, verdict: NotReady, code: ReasonSchedulerDisabled},
+		"Forbidden": {reason: "another team's queue", policy: rules, wish: Wish{Namespace: "team-b", Scheduling: queued("a")}, verdict: Never, code: ReasonQueueForbidden, says: []string{`queue "a" may not be used from namespace "team-b"`, "queues you may use: root.team.*, shared"}},
+		"NoRule":    {reason: "a namespace without a rule has no queue", policy: rules, wish: Wish{Namespace: "other", Scheduling: queued("a")}, verdict: Never, code: ReasonQueueForbidden, says: []string{"no queue that you may use"}},
+		"Default":   {reason: "the default queue is no exception", policy: rules, wish: Wish{Namespace: "team-a", Scheduling: queued("")}, verdict: Never, code: ReasonQueueForbidden, says: []string{`queue "default"`}},
+		"NotNamed": {
+			reason: "whoever must name a queue is told so", wish: Wish{Namespace: "team-a", Scheduling: queued(""), Recorded: &Choice{Scheduler: "queued"}},
+			policy: rules, verdict: Never, code: ReasonQueueForbidden, says: []string{"may not leave the queue to the scheduler"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, admission := offered(t, tc.policy).Resolve(tc.wish)
+			if got.Plugin != nil || admission.Verdict != tc.verdict || admission.Reason != tc.code {
+				t.Fatalf("%s: %+v, want %s, %s and no plugin", tc.reason, admission, tc.verdict, tc.code)
+			}
+			if (admission.RetryAfter > 0) != (tc.verdict == NotReady) {
+				t.Errorf("%s: retry after %s: a configuration may change, a refusal stays", tc.reason, admission.RetryAfter)
+			}
+			for _, text := range tc.says {
+				if !strings.Contains(admission.Message, text) {
+					t.Errorf("%s: the sentence does not say %q: %s", tc.reason, text, admission.Message)
+				}
+			}
+		})
+	}
+}
+
+func TestAllowedQueues(t *testing.T) {
+	rules := func(p *Policy) {
+		p.AllowedQueues = []QueueRule{{Namespaces: []string{"*"}, Queues: []string{"root.*"}}, {Namespaces: []string{"a"}, Queues: []string{"default", "root.*"}}}
+	}
+	got, admission := offered(t, rules).Resolve(Wish{Namespace: "a", Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "root.x.y"}})
+	if got.Plugin == nil {
+		t.Fatalf("a pattern crosses the levels of a queue's path: %+v", admission)
+	}
+	if diff := cmp.Diff([]string{"default", "root.*"}, got.UsableQueues); diff != "" {
+		t.Errorf("the rules of a namespace are one list (-want +got):\n%s", diff)
+	}
+	for queue, want := range map[string]bool{"root.a": true, "default": true, "rooted": false, "": false} {
+		if may := (Attempt{UsableQueues: got.UsableQueues}).MayUse(queue); may != want {
+			t.Errorf("queue %q: %t", queue, may)
+		}
+	}
+	if !(Attempt{}).MayUse("anything") {
+		t.Error("without rules everything is allowed")
+	}
+	plain, _ := offered(t, rules).Resolve(Wish{Namespace: "a", Scheduling: spark.Scheduling{Queue: "ignored"}})
+	if plain.Plugin == nil {
+		t.Error("a scheduler without queues ignores the queue and its rules")
+	}
+}
+
+func TestUsable(t *testing.T) {
+	many := strings.Split("a b c d e f g h i j k l", " ")
+	for want, queues := range map[string][]string{
+		"there is no queue that you may use":                          {},
+		"queues you may use: a":                                       {"a"},
+		"queues you may use: a, b, c, d, e, f, g, h, i, j and 2 more": many,
+	} {
+		if got := Usable(queues); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestNewRegistryForErrors(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		policy Policy
+		says   []string
+	}{
+		"Default":  {reason: "nobody would start", policy: Policy{Default: "x"}, says: []string{"batchScheduler.default", `"x"`, "known: a, b"}},
+		"Enabled":  {reason: "a typo would disable it silently", policy: Policy{Default: "a", Enabled: []string{"a", "x"}}, says: []string{"batchScheduler.enabled", `"x"`}},
+		"Plugins":  {reason: "settings for nobody", policy: Policy{Default: "a", DefaultQueues: map[string]string{"x": "q"}}, says: []string{"batchScheduler.plugins", `"x"`}},
+		"Excluded": {reason: "the default must be usable", policy: Policy{Default: "a", Enabled: []string{"b"}}, says: []string{"batchScheduler.default", `"a"`, "enabled: b"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := NewRegistryFor(tc.policy, stub{name: "a"}, stub{name: "b"})
+			if err == nil {
+				t.Fatalf("%s: accepted", tc.reason)
+			}
+			for _, text := range tc.says {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("%s: the error does not say %q: %v", tc.reason, text, err)
+				}
+			}
+		})
+	}
+}
+
+// What is enabled without a word: the default, and the way out of it.
+func TestEnabledByDefault(t *testing.T) {
+	cases := map[string][]string{"b": {"b", "p"}, "p": {"p"}}
+	for fallback, want := range cases {
+		r, err := NewRegistryFor(Policy{Default: fallback}, stub{name: "a"}, stub{name: "b"}, stub{name: "p", descriptor: Descriptor{Plain: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, r.Names()); diff != "" {
+			t.Errorf("default %s (-want +got):\n%s", fallback, diff)
+		}
+	}
+}
+
+func TestAdmissionsComeFirst(t *testing.T) {
+	full := stub{name: "gate", admission: Admission{Verdict: Wait, Reason: "Full"}}
+	r := offered(t, func(p *Policy) { p.Admissions = []Plugin{full} })
+	got, _ := r.Resolve(Wish{})
+	plan, err := Admit(got.Plugin, Attempt{}, nil)
+	if err != nil || plan.Reason != "Full" {
+		t.Errorf("%+v, %v: want the gate's answer", plan, err)
+	}
+	if n := len(r.Plugins()); n != 3 {
+		t.Errorf("%d plugins to look after, want the two enabled ones and the gate", n)
+	}
+}

@@ -1,0 +1,136 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+)
+
+// PanicError is a plugin that panicked. Stack is for the operator's log; the message is fit for a status.
+type PanicError struct {
+	Plugin, Call string
+	Value        any
+	Stack        []byte
+}
+
+// Error names the plugin, its method and what it panicked with.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("the scheduler plugin %s panicked in %s: %v", e.Plugin, e.Call, e.Value)
+}
+
+// call is the border that a plugin's panic does not cross, and where its errors learn whose they are.
+func call[T any](p Plugin, name string, f func() (T, error)) (result T, err error) {
+	plugin := "of type " + fmt.Sprintf("%T", p)
+	defer func() {
+		if value := recover(); value != nil {
+			err = &PanicError{Plugin: plugin, Call: name, Value: value, Stack: debug.Stack()}
+		}
+	}()
+	plugin = p.Describe().Name
+	if result, err = f(); err != nil {
+		err = fmt.Errorf("the scheduler plugin %s failed in %s: %w", plugin, name, err)
+	}
+	return result, err
+}
+
+// Validate asks the plugin for what is wrong with the attempt itself.
+func Validate(p Plugin, a Attempt) ([]Finding, error) {
+	return call(p, "Validate", func() ([]Finding, error) { return p.Validate(a), nil })
+}
+
+// Reads asks the plugin what Admit must show it.
+func Reads(p Plugin, a Attempt) ([]Read, error) {
+	return call(p, "Reads", func() ([]Read, error) { return p.Reads(a), nil })
+}
+
+// Admit asks the plugin about the attempt: first its own validation, then its plan. Pods that contradict the choice of
+// the scheduler are refused for all plugins. With an error, the plan says NotReady and explains it.
+func Admit(p Plugin, a Attempt, s Snapshot) (Plan, error) {
+	findings, err := Validate(p, a)
+	if err != nil {
+		return Plan{Admission: Failed(err)}, err
+	}
+	if len(findings) > 0 {
+		return Plan{Admission: Admission{Verdict: Never, Reason: ReasonInvalidParameters, Message: sentence(findings)}}, nil
+	}
+	if admission, ok, err := conflict(p, a); err != nil {
+		return Plan{Admission: Failed(err)}, err
+	} else if ok {
+		return Plan{Admission: admission}, nil
+	}
+	plan, err := call(p, "Plan", func() (Plan, error) { return p.Plan(a, s) })
+	if err != nil {
+		return Plan{Admission: Failed(err)}, err
+	}
+	return plan, nil
+}
+
+func sentence(findings []Finding) string {
+	parts := make([]string, 0, len(findings))
+	for _, f := range findings {
+		parts = append(parts, f.Field+": "+f.Problem)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// ObserveReads asks the plugin what Observe must show it.
+func ObserveReads(p Plugin, a Attempt, f Facts) ([]Read, error) {
+	observer, ok := p.(Observer)
+	if !ok {
+		return nil, nil
+	}
+	return call(p, "ObserveReads", func() ([]Read, error) { return observer.ObserveReads(a, f), nil })
+}
+
+// Observe says where a submitted attempt stands with its scheduler. A plugin that has nothing to say about it is
+// spoken for by Pods. That another scheduler took the driver over is found for all of them.
+func Observe(p Plugin, a Attempt, s Snapshot, f Facts) (Observation, error) {
+	observer, ok := p.(Observer)
+	return call(p, "Observe", func() (Observation, error) {
+		if o, captured := capturedByOther(p.Describe(), f); captured {
+			return o, nil
+		}
+		if !ok {
+			return Pods(f), nil
+		}
+		return observer.Observe(a, s, f)
+	})
+}
+
+// capturedByOther finds a driver whose scheduler name was changed after the operator wrote it: admission controllers of
+// some schedulers do that to every pod of a namespace.
+func capturedByOther(d Descriptor, f Facts) (Observation, bool) {
+	if f.Driver == nil || f.Driver.Phase != "Pending" || f.Driver.Node != "" || d.SchedulerName == "" || f.Driver.SchedulerName == d.SchedulerName {
+		return Observation{}, false
+	}
+	return Observation{
+		Stage: StageQueued, Reason: ReasonCapturedByOther,
+		Message: fmt.Sprintf("the driver pod was created for the scheduler %q, but has the scheduler name %q now: something in the cluster, e.g. the admission controller of another scheduler, rewrites the pods of this namespace",
+			d.SchedulerName, f.Driver.SchedulerName),
+	}, true
+}
+
+// Release names the objects of the plugin's that must go when the attempt is over.
+func Release(p Plugin, a Attempt) ([]Ref, error) {
+	releaser, ok := p.(Releaser)
+	if !ok {
+		return nil, nil
+	}
+	return call(p, "Release", func() ([]Ref, error) { return releaser.Release(a), nil })
+}

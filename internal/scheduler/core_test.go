@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+func TestAdmit(t *testing.T) {
+	wait := Admission{Verdict: Wait, Reason: "Full", Message: "3 ahead"}
+	cases := map[string]struct {
+		reason   string
+		findings []Finding
+		want     Admission
+		asked    int
+	}{
+		"Plan":    {reason: "the plugin's answer as it is", want: wait, asked: 1},
+		"Finding": {reason: "what is wrong in the spec needs no look at the cluster", findings: []Finding{{Field: "spec.a", Problem: "must be b"}}, want: Admission{Verdict: Never, Reason: ReasonInvalidParameters, Message: "spec.a: must be b"}},
+		"Several": {reason: "all mistakes at once", findings: []Finding{{Field: "spec.a", Problem: "must be b"}, {Field: "spec.c", Problem: "must be d"}}, want: Admission{Verdict: Never, Reason: ReasonInvalidParameters, Message: "spec.a: must be b; spec.c: must be d"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			got, err := Admit(stub{findings: tc.findings, admission: wait, asked: &asked}, Attempt{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(Plan{Admission: tc.want}, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if asked != tc.asked {
+				t.Errorf("%s: Plan was asked %d times, want %d", tc.reason, asked, tc.asked)
+			}
+		})
+	}
+}
+
+// Trouble is a wait that says whose it is, and an error for the log.
+func TestAdmitFails(t *testing.T) {
+	boom := errors.New("boom")
+	got, err := Admit(stub{name: "x", planErr: boom}, Attempt{}, nil)
+	if !errors.Is(err, boom) {
+		t.Errorf("the error is lost: %v", err)
+	}
+	if got.Verdict != NotReady || got.Reason != ReasonSchedulerFailed || got.RetryAfter <= 0 {
+		t.Errorf("%+v: want a wait with a timer", got.Admission)
+	}
+	for _, text := range []string{"plugin x", "Plan", "boom"} {
+		if !strings.Contains(got.Message, text) {
+			t.Errorf("the sentence does not say %q: %s", text, got.Message)
+		}
+	}
+}
+
+// wild panics wherever it is asked.
+type wild struct{}
+
+func (wild) Describe() Descriptor                                  { return Descriptor{Name: "wild"} }
+func (wild) Validate(a Attempt) []Finding                          { return []Finding{{Field: third(a.Parameters)}} }
+func (wild) Reads(Attempt) []Read                                  { panic("reads") }
+func (wild) Plan(Attempt, Snapshot) (Plan, error)                  { panic("plan") }
+func (wild) Decorate(Attempt, *Decoration) error                   { panic("decorate") }
+func (wild) ObserveReads(Attempt, Facts) []Read                    { panic("observe reads") }
+func (wild) Observe(Attempt, Snapshot, Facts) (Observation, error) { panic("observe") }
+func (wild) Release(Attempt) []Ref                                 { panic("release") }
+
+// third panics like a plugin that trusts its input.
+func third(text []byte) string { return string(text[2]) }
+
+func TestPanicsBecomeErrors(t *testing.T) {
+	calls := map[string]func() error{
+		"Validate":     func() error { _, err := Validate(wild{}, Attempt{}); return err },
+		"Reads":        func() error { _, err := Reads(wild{}, Attempt{}); return err },
+		"Admit":        func() error { _, err := Admit(wild{}, Attempt{}, nil); return err },
+		"Decorate":     func() error { _, err := Decorate(wild{}, Attempt{}, spark.Application{}); return err },
+		"ObserveReads": func() error { _, err := ObserveReads(wild{}, Attempt{}, Facts{}); return err },
+		"Observe":      func() error { _, err := Observe(wild{}, Attempt{}, nil, Facts{}); return err },
+		"Release":      func() error { _, err := Release(wild{}, Attempt{}); return err },
+		"Chained":      func() error { _, err := Reads(Chain(stub{name: "a"}, wild{}), Attempt{}); return err },
+	}
+	for name, f := range calls {
+		t.Run(name, func(t *testing.T) {
+			var panicked *PanicError
+			if err := f(); !errors.As(err, &panicked) {
+				t.Fatalf("want a PanicError, got %v", err)
+			}
+			if panicked.Plugin != "wild" || len(panicked.Stack) == 0 || !strings.Contains(panicked.Error(), "wild panicked in") {
+				t.Errorf("who panicked where is lost: %v", panicked)
+			}
+		})
+	}
+}
+
+// A plugin that cannot even say its name is named by its type.
+func TestPanicInDescribe(t *testing.T) {
+	_, err := Reads((*nameless)(nil), Attempt{})
+	if err == nil || !strings.Contains(err.Error(), "nameless") {
+		t.Errorf("got %v", err)
+	}
+}
+
+type nameless struct{ stub }
+
+func (n *nameless) Describe() Descriptor { return Descriptor{Name: n.name} }
+
+func TestObserve(t *testing.T) {
+	running := &PodFact{Name: "d", Phase: corev1.PodRunning, Node: "n1", SchedulerName: "s"}
+	cases := map[string]struct {
+		reason string
+		plugin Plugin
+		facts  Facts
+		stage  Stage
+		code   Reason
+		says   string
+	}{
+		"Pods":      {reason: "a plugin that says nothing is spoken for", plugin: stub{}, facts: Facts{Driver: running}, stage: StagePlaced, code: ReasonScheduled},
+		"Own":       {reason: "a plugin that knows more is heard", plugin: observer{stub{}}, facts: Facts{Driver: running}, stage: StageReserving, code: "Mine"},
+		"Captured":  {reason: "the name that we wrote was rewritten", plugin: observer{stub{schedulerName: "s"}}, facts: Facts{Driver: &PodFact{Phase: corev1.PodPending, SchedulerName: "thief"}}, stage: StageQueued, code: ReasonCapturedByOther, says: `"thief"`},
+		"NotOurs":   {reason: "we wrote no name", plugin: stub{}, facts: Facts{Driver: &PodFact{Phase: corev1.PodPending, SchedulerName: "default-scheduler"}}, stage: StageQueued, code: ReasonWaitingForScheduler},
+		"Scheduled": {reason: "whoever it was, it has a node", plugin: stub{schedulerName: "x"}, facts: Facts{Driver: running}, stage: StagePlaced, code: ReasonScheduled},
+		"Absent":    {reason: "nobody captured what does not exist", plugin: stub{schedulerName: "x"}, stage: StageGone, code: ReasonDriverGone},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Observe(tc.plugin, Attempt{}, nil, tc.facts)
+			if err != nil || got.Stage != tc.stage || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
+				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.stage, tc.code, tc.says)
+			}
+		})
+	}
+}
+
+// observer is a plugin with a view of its own.
+type observer struct{ stub }
+
+func (observer) ObserveReads(Attempt, Facts) []Read {
+	return []Read{{GroupVersionKind: schema.GroupVersionKind{Kind: "Own"}}}
+}
+
+func (observer) Observe(Attempt, Snapshot, Facts) (Observation, error) {
+	return Observation{Stage: StageReserving, Reason: "Mine", Delete: []Ref{{Name: "observed"}}}, nil
+}
+
+func (o observer) Release(Attempt) []Ref { return []Ref{{Name: o.name}} }
+
+func TestOptionalParts(t *testing.T) {
+	reads, err := ObserveReads(observer{}, Attempt{}, Facts{})
+	if err != nil || len(reads) != 1 {
+		t.Errorf("reads %v, %v", reads, err)
+	}
+	refs, err := Release(observer{stub{name: "g"}}, Attempt{})
+	if diff := cmp.Diff([]Ref{{Name: "g"}}, refs); diff != "" || err != nil {
+		t.Errorf("release (-want +got), %v:\n%s", err, diff)
+	}
+	if reads, err := ObserveReads(stub{}, Attempt{}, Facts{}); len(reads) != 0 || err != nil {
+		t.Errorf("a plugin that observes nothing reads %v, %v", reads, err)
+	}
+	if refs, err := Release(stub{}, Attempt{}); len(refs) != 0 || err != nil {
+		t.Errorf("a plugin without objects releases %v, %v", refs, err)
+	}
+}

@@ -1,0 +1,179 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package coscheduling is the plugin for the Coscheduling plugin of kubernetes-sigs/scheduler-plugins, written for
+// version 0.34.
+//
+// Each attempt gets a PodGroup of its own. By default the group needs one member and asks for the room of the whole
+// application (minResources): the driver starts when the cluster has that room. It is not reserved: two applications
+// may see the same room. With the parameter executorGang the group holds the executors alone, and all of them start
+// together or none.
+package coscheduling
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Name is what users write in spec.batchScheduler to get this plugin.
+const Name = "coscheduling"
+
+// schedulerName is the one of scheduler-plugins' own chart, if the configuration names no other.
+const schedulerName = "scheduler-plugins-scheduler"
+
+var podGroupKind = v1alpha1.SchemeGroupVersion.WithKind("PodGroup")
+
+// Plugin connects Coscheduling.
+type Plugin struct{ schedulerName string }
+
+// New returns the plugin. name is the scheduler profile that has
+// the plugin Coscheduling; "" stands for scheduler-plugins-scheduler.
+func New(name string) Plugin {
+	if name == "" {
+		name = schedulerName
+	}
+	return Plugin{schedulerName: name}
+}
+
+var (
+	_ scheduler.Plugin   = Plugin{}
+	_ scheduler.Observer = Plugin{}
+	_ scheduler.Releaser = Plugin{}
+)
+
+// parameters are spec.batchSchedulerOptions.parameters.
+type parameters struct {
+	// ExecutorGang starts all initial executors together or none of them.
+	ExecutorGang bool `json:"executorGang"`
+	// ScheduleTimeoutSeconds is how long pods that have a node wait for the rest of their group; by default it is the
+	// scheduler's.
+	ScheduleTimeoutSeconds *int32 `json:"scheduleTimeoutSeconds"`
+}
+
+// Describe introduces the plugin.
+func (p Plugin) Describe() scheduler.Descriptor {
+	return scheduler.Descriptor{
+		Name: Name, SchedulerName: p.schedulerName,
+		Needs: []scheduler.API{{
+			GroupKind: podGroupKind.GroupKind(), Versions: []string{podGroupKind.Version},
+			Hint: "install the CRDs, the controller and the scheduler of kubernetes-sigs/scheduler-plugins",
+		}},
+		Reads: []schema.GroupVersionKind{scheduler.PriorityClassKind},
+		Owns:  []schema.GroupVersionKind{podGroupKind},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{podGroupKind.Group}, Resources: []string{"podgroups"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
+			{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}},
+		},
+		Claims: []scheduler.PodKey{{Part: scheduler.PodLabel, Key: v1alpha1.PodGroupLabel}, {Part: scheduler.PodPriorityClass}},
+	}
+}
+
+// Validate checks the parameters. A gang of executors that Spark never creates together would wait for ever.
+func (Plugin) Validate(a scheduler.Attempt) []scheduler.Finding {
+	p, findings := parametersOf(a)
+	if p.ExecutorGang && a.Shapes.MaxPending > 0 && a.Shapes.MaxPending < a.Shapes.Initial {
+		findings = append(findings, scheduler.Finding{
+			Field: scheduler.FieldParameters + ".executorGang",
+			Problem: fmt.Sprintf("%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; raise it or turn the gang off",
+				a.Shapes.Initial, a.Shapes.MaxPending),
+		})
+	}
+	if t := p.ScheduleTimeoutSeconds; t != nil && *t < 1 {
+		findings = append(findings, scheduler.Finding{
+			Field: scheduler.FieldParameters + ".scheduleTimeoutSeconds", Problem: fmt.Sprintf("%d: must be at least 1", *t),
+		})
+	}
+	return findings
+}
+
+func parametersOf(a scheduler.Attempt) (parameters, []scheduler.Finding) {
+	var p parameters
+	findings := scheduler.DecodeParameters(a, &p)
+	return p, findings
+}
+
+// gang is whether the attempt's group is one of executors alone. Without executors there is none.
+func gang(a scheduler.Attempt, p parameters) bool { return p.ExecutorGang && a.Shapes.Initial > 0 }
+
+// Reads asks for the PriorityClass that the application names.
+func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
+
+// Plan applies the group and lets the attempt start: it waits with its driver pod.
+func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
+	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
+		return scheduler.Plan{Admission: missing}, nil
+	}
+	p, _ := parametersOf(a)
+	message := "the driver starts when the cluster has room for the whole application"
+	if gang(a, p) {
+		message = fmt.Sprintf("the driver starts when a node has room for it, and its %d executors start together", a.Shapes.Initial)
+	}
+	wanted, err := group(a, p, a.Total(), nil)
+	if err != nil {
+		return scheduler.Plan{}, err
+	}
+	ref := groupOf(a)
+	return scheduler.Plan{
+		Apply:     []*unstructured.Unstructured{wanted},
+		Admission: scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: message, Group: &ref},
+	}, nil
+}
+
+// Decorate puts the pods into the group.
+func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
+	if p, _ := parametersOf(a); !gang(a, p) {
+		scheduler.SetIn(&d.Driver.Labels, v1alpha1.PodGroupLabel, a.ID)
+	}
+	scheduler.SetIn(&d.Executor.Labels, v1alpha1.PodGroupLabel, a.ID)
+	scheduler.DecoratePriorityClass(a, d)
+	return nil
+}
+
+// Release names the group.
+func (Plugin) Release(a scheduler.Attempt) []scheduler.Ref { return []scheduler.Ref{groupOf(a)} }
+
+// groupOf names the group. Its controller counts pods of that label in all namespaces, so that the name must be unique in
+// the cluster, as an attempt's ID is.
+func groupOf(a scheduler.Attempt) scheduler.Ref {
+	return scheduler.Ref{GroupVersionKind: podGroupKind, Namespace: a.App.Namespace, Name: a.ID}
+}
+
+// group returns the PodGroup as it must be; room is what it asks for unless it is a gang of executors.
+func group(a scheduler.Attempt, p parameters, room corev1.ResourceList, annotations map[string]string) (*unstructured.Unstructured, error) {
+	spec := v1alpha1.PodGroupSpec{MinMember: 1, MinResources: room, ScheduleTimeoutSeconds: p.ScheduleTimeoutSeconds}
+	if gang(a, p) {
+		spec.MinMember, spec.MinResources = a.Shapes.Initial, nil
+	}
+	g := &v1alpha1.PodGroup{Spec: spec}
+	g.Annotations = annotations
+	return scheduler.Applied(groupOf(a), g)
+}
+
+// Times of the nudges that the scheduler needs; see Observe.
+const (
+	// settle is how long a change of a group's spec needs until the scheduler judges by it.
+	settle = 5 * time.Second
+	// pause is the least time between two nudges of a group.
+	pause = 15 * time.Second
+)

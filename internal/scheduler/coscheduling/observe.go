@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package coscheduling
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Annotations of a group: when it was last lowered to the driver's room, and when it was last nudged (RFC 3339).
+const (
+	annotationLowered = "firesteel.dev/lowered-at"
+	annotationNudged  = "firesteel.dev/nudged-at"
+)
+
+// ObserveReads asks for the group.
+func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.Facts) []scheduler.Read {
+	return []scheduler.Read{groupOf(a).Read()}
+}
+
+// Observe judges the pods and looks after the group, whose phase says nothing about the application.
+//
+// Once the driver has a node the group is lowered to the driver's room, or a late or replaced executor would be held
+// against the room of the whole application. The scheduler does not wake pods of a group when other pods end, and it
+// judges a changed group by its old spec; any further change of the group wakes them. So a group whose pods wait is
+// nudged, by an annotation, a while after it was lowered and when room was made.
+func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) (scheduler.Observation, error) {
+	o := scheduler.Pods(f)
+	switch o.Stage {
+	case scheduler.StageQueued, scheduler.StageShort, scheduler.StagePlaced, scheduler.StageReserving:
+	case scheduler.StageEvicted, scheduler.StageRefused, scheduler.StageGone:
+		return o, nil
+	}
+	if f.Driver.Deleting || f.Driver.Phase == corev1.PodSucceeded || f.Driver.Phase == corev1.PodFailed {
+		return o, nil
+	}
+	p, _ := parametersOf(a)
+	if o.Stage == scheduler.StageShort && gang(a, p) {
+		o.Reason = scheduler.ReasonWaitingForGang
+	}
+	care, retry := careOf(a, p, s[groupOf(a).Read()], f, o.Stage)
+	wanted, err := group(a, p, care.room(a), care.annotations())
+	if err != nil {
+		return scheduler.Observation{}, err
+	}
+	o.Apply, o.RetryAfter = []*unstructured.Unstructured{wanted}, retry
+	return o, nil
+}
+
+// care is what was done to a group and when; zero for never.
+type care struct{ lowered, nudged time.Time }
+
+func (c care) room(a scheduler.Attempt) corev1.ResourceList {
+	if c.lowered.IsZero() {
+		return a.Total()
+	}
+	return a.Shapes.Driver.Requests
+}
+
+func (c care) annotations() map[string]string {
+	out := map[string]string{}
+	for key, at := range map[string]time.Time{annotationLowered: c.lowered, annotationNudged: c.nudged} {
+		if !at.IsZero() {
+			out[key] = at.UTC().Format(time.RFC3339)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// careOf says what has been done to the group, what is due now included, and when to look again for the next thing.
+func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured, f scheduler.Facts, stage scheduler.Stage) (care, time.Duration) {
+	var c care
+	if group != nil {
+		c = care{lowered: timeOf(group, annotationLowered), nudged: timeOf(group, annotationNudged)}
+	}
+	if c.lowered.IsZero() && f.Driver.Node != "" && !gang(a, p) && a.Shapes.Initial > 0 {
+		c.lowered = f.Now
+		return c, settle
+	}
+	if stage == scheduler.StagePlaced {
+		return c, 0
+	}
+	due, wanted := nextNudge(c, f)
+	switch {
+	case !wanted:
+		return c, 0
+	case due.After(f.Now):
+		return c, due.Sub(f.Now)
+	}
+	c.nudged = f.Now
+	return c, 0
+}
+
+// nextNudge is when waiting pods must be woken, if there is a reason to.
+func nextNudge(c care, f scheduler.Facts) (time.Time, bool) {
+	settled := c.lowered.Add(settle)
+	if !c.lowered.IsZero() && c.nudged.Before(settled) {
+		return settled, true
+	}
+	if f.RoomMadeAt.After(c.nudged) {
+		return later(c.nudged.Add(pause), f.RoomMadeAt), true
+	}
+	return time.Time{}, false
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// timeOf reads a time from an annotation; zero if it is missing or was spoilt.
+func timeOf(group *unstructured.Unstructured, annotation string) time.Time {
+	at, err := time.Parse(time.RFC3339, group.GetAnnotations()[annotation])
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}

@@ -1,0 +1,163 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+func decorated() spark.Application {
+	return spark.Application{
+		Name: "pi",
+		Driver: spark.Role{Overlay: spark.PodOverlay{
+			SchedulerName: "mine", NodeSelector: map[string]string{"zone": "a"}, Tolerations: []corev1.Toleration{{Key: "a"}},
+			Labels: map[string]string{"team": "a"},
+		}},
+		Executor: spark.Role{Overlay: spark.PodOverlay{PriorityClassName: "low"}},
+	}
+}
+
+// claims of the group on both roles.
+var claims = Descriptor{Claims: []PodKey{{PodLabel, "group"}, {PodAnnotation, "group"}, {Part: PodPriorityClass}}}
+
+func TestDecorate(t *testing.T) {
+	p := stub{name: "x", schedulerName: "x-scheduler", descriptor: claims, decorate: func(a Attempt, d *Decoration) {
+		SetIn(&d.Driver.Labels, "group", a.ID)
+		SetIn(&d.Executor.Annotations, "group", a.ID)
+		DecoratePriorityClass(a, d)
+	}}
+	app := decorated()
+	got, err := Decorate(p, Attempt{ID: "g1", PriorityClass: "high"}, app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := decorated()
+	want.OperatorConf = map[string]string{}
+	want.Driver.Overlay.SchedulerName, want.Executor.Overlay.SchedulerName = "x-scheduler", "x-scheduler"
+	want.Driver.Overlay.Labels["group"] = "g1"
+	want.Driver.Overlay.PriorityClassName = "high"
+	want.Executor.Overlay.Annotations = map[string]string{"group": "g1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("decorated application (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(decorated(), app); diff != "" {
+		t.Errorf("the application given was changed (-want +got):\n%s", diff)
+	}
+}
+
+// A plugin without a scheduler of its own leaves the user's choice alone.
+func TestDecorateKeepsSchedulerName(t *testing.T) {
+	got, err := Decorate(stub{name: "kube"}, Attempt{}, decorated())
+	if err != nil || got.Driver.Overlay.SchedulerName != "mine" || got.Executor.Overlay.SchedulerName != "" {
+		t.Errorf("scheduler names %q and %q, %v; want the user's", got.Driver.Overlay.SchedulerName, got.Executor.Overlay.SchedulerName, err)
+	}
+}
+
+// The driver heeds Spark's configuration more than the executors' template.
+func TestDecorateWinsOverConfiguration(t *testing.T) {
+	app := decorated()
+	app.Conf = map[string]string{spark.ConfExecutorSchedulerName: "mine", spark.ConfSchedulerName: "mine"}
+	app.OperatorConf = map[string]string{"spark.master": "k8s"}
+	got, err := Decorate(stub{schedulerName: "x"}, Attempt{}, app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"spark.master": "k8s", spark.ConfExecutorSchedulerName: "x", spark.ConfSchedulerName: "x"}
+	if diff := cmp.Diff(want, got.OperatorConf); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(app.OperatorConf) != 1 {
+		t.Error("the application given was changed")
+	}
+}
+
+func TestDecorateRefusesUnclaimed(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		decorate func(*Decoration)
+		says     string
+	}{
+		"Label":      {reason: "nobody knows of it", decorate: func(d *Decoration) { SetIn(&d.Driver.Labels, "other", "x") }, says: `label "other" on the driver`},
+		"Annotation": {reason: "the key is claimed as another part", decorate: func(d *Decoration) { SetIn(&d.Executor.Annotations, "other", "x") }, says: `annotation "other" on executors`},
+		"Overwrite":  {reason: "the user's own label", decorate: func(d *Decoration) { d.Driver.Labels["team"] = "b" }, says: `label "team"`},
+		"Removal":    {reason: "the user's own label", decorate: func(d *Decoration) { delete(d.Driver.Labels, "team") }, says: `label "team" to nothing`},
+		"Class":      {reason: "the role's own class stays", decorate: func(d *Decoration) { d.Executor.PriorityClassName = "high" }, says: "priority class high"},
+		"Field":      {reason: "the rest of the pod is the user's", decorate: func(d *Decoration) { d.Driver.NodeSelector["pool"] = "b" }, says: "neither label"},
+		"Scheduler":  {reason: "the core writes the name", decorate: func(d *Decoration) { d.Driver.SchedulerName = "b" }, says: "neither label"},
+		"Toleration": {reason: "an element of a list", decorate: func(d *Decoration) { d.Driver.Tolerations[0].Key = "b" }, says: "neither label"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := stub{name: "x", descriptor: claims, decorate: func(_ Attempt, d *Decoration) { tc.decorate(d) }}
+			app := decorated()
+			_, err := Decorate(p, Attempt{}, app)
+			if err == nil || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), "plugin x") {
+				t.Errorf("%s: got %v, want %q", tc.reason, err, tc.says)
+			}
+			if diff := cmp.Diff(decorated(), app); diff != "" {
+				t.Errorf("the application given was changed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	grouping := func(a Attempt, d *Decoration) {
+		SetIn(&d.Driver.Labels, "group", a.ID)
+		SetIn(&d.Executor.Annotations, "group", a.ID)
+	}
+	mine := func(t spark.Traits) spark.Shapes { return spark.Shapes{DriverTraits: t} }
+	cases := map[string]struct {
+		reason string
+		source Source
+		shapes spark.Shapes
+		code   Reason
+		says   []string
+	}{
+		"None":            {reason: "nobody wrote anything", code: ReasonAdmitted},
+		"Same":            {reason: "the value that the plugin sets", shapes: mine(spark.Traits{Labels: map[string]string{"group": "g1"}}), code: ReasonAdmitted},
+		"Other key":       {reason: "not the plugin's affair", shapes: mine(spark.Traits{Labels: map[string]string{"team": "a"}}), code: ReasonAdmitted},
+		"Label":           {reason: "two groups for a pod", shapes: mine(spark.Traits{Labels: map[string]string{"group": "x"}}), code: ReasonPodKeyConflict, says: []string{"driver pod", `label group: "x"`, `sets to "g1"`}},
+		"Executor":        {reason: "two groups for a pod", shapes: spark.Shapes{ExecutorTraits: spark.Traits{Annotations: map[string]string{"group": "x"}}}, code: ReasonPodKeyConflict, says: []string{"executor pod", "annotation group"}},
+		"Default loses":   {reason: "a default overrules nobody silently", source: SourceCluster, shapes: mine(spark.Traits{SchedulerName: "y"}), code: ReasonPodSchedulerNameConflict, says: []string{`"y"`, "spec.batchScheduler: none"}},
+		"Choice wins":     {reason: "the application chose the scheduler itself", source: SourceApplication, shapes: mine(spark.Traits{SchedulerName: "y"}), code: ReasonAdmitted},
+		"The same anyway": {reason: "no contradiction", source: SourceNamespace, shapes: mine(spark.Traits{SchedulerName: "x-scheduler"}), code: ReasonAdmitted},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := stub{name: "x", schedulerName: "x-scheduler", descriptor: claims, decorate: grouping, admission: Admission{Verdict: Go, Reason: ReasonAdmitted}}
+			got, err := Admit(p, Attempt{ID: "g1", Scheduler: "x", Source: tc.source, Shapes: tc.shapes}, nil)
+			if err != nil || got.Reason != tc.code {
+				t.Fatalf("%s: %+v, %v; want %s", tc.reason, got.Admission, err, tc.code)
+			}
+			if tc.code != ReasonAdmitted && got.Verdict != Never {
+				t.Errorf("%s: %s: only an edit helps", tc.reason, got.Verdict)
+			}
+			for _, text := range tc.says {
+				if !strings.Contains(got.Message, text) {
+					t.Errorf("%s: the sentence does not say %q: %s", tc.reason, text, got.Message)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Facts are what there is to know of an attempt's pods.
+type Facts struct {
+	// Now is when they were looked at.
+	Now time.Time
+	// Driver is nil if the pod does not exist.
+	Driver *PodFact
+	// Executors are the executor pods that exist.
+	Executors []PodFact
+	// RoomMadeAt is when a pod of any application was last seen to end or to go; zero if none was.
+	RoomMadeAt time.Time
+}
+
+// PodFact is one pod, as far as schedulers are concerned.
+type PodFact struct {
+	Name string
+	// ExecutorID is Spark's number of an executor, from 1; 0 for the driver.
+	ExecutorID int64
+	// Phase, Reason and Message are those of the pod's status, as are Conditions.
+	Phase      corev1.PodPhase
+	Reason     string
+	Message    string
+	Conditions []corev1.PodCondition
+	// Node is "" as long as no scheduler has placed the pod.
+	Node string
+	// Deleting says that the pod was told to end.
+	Deleting bool
+	// Started says that one of its containers has started, now or before.
+	Started bool
+	// SchedulerName and Gates are those of its spec.
+	SchedulerName string
+	Gates         []string
+}
+
+// FactOf returns the fact of a pod. It shares the pod's conditions.
+func FactOf(pod *corev1.Pod) PodFact {
+	f := PodFact{
+		Name: pod.Name, Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message,
+		Conditions: pod.Status.Conditions, Node: pod.Spec.NodeName, Deleting: pod.DeletionTimestamp != nil,
+		SchedulerName: pod.Spec.SchedulerName,
+	}
+	// Whatever is no number counts as none: ids are Spark's own affair.
+	f.ExecutorID, _ = strconv.ParseInt(pod.Labels[spark.LabelExecID], 10, 64)
+	for _, gate := range pod.Spec.SchedulingGates {
+		f.Gates = append(f.Gates, gate.Name)
+	}
+	for i := range pod.Status.ContainerStatuses {
+		state := &pod.Status.ContainerStatuses[i]
+		f.Started = f.Started || state.State.Running != nil || state.State.Terminated != nil || state.LastTerminationState.Terminated != nil
+	}
+	return f
+}
+
+// Condition returns a condition of the pod; its zero value if the pod does not have it.
+func (p *PodFact) Condition(kind corev1.PodConditionType) corev1.PodCondition {
+	for _, c := range p.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return corev1.PodCondition{}
+}
+
+// Stage is where a submitted attempt stands with its scheduler.
+type Stage string
+
+const (
+	// StageQueued : the driver waits for a node.
+	StageQueued Stage = "Queued"
+	// StageReserving : the scheduler gathers room for the whole gang.
+	StageReserving Stage = "Reserving"
+	// StagePlaced : the driver and all executors that exist have a node.
+	StagePlaced Stage = "Placed"
+	// StageShort : the driver has a node, but not all of its executors.
+	StageShort Stage = "Short"
+	// StageEvicted : the scheduler took the driver's place away.
+	StageEvicted Stage = "Evicted"
+	// StageRefused : the scheduler refused the attempt for good.
+	StageRefused Stage = "Refused"
+	// StageGone : the driver does not exist (any more), and nothing tells why.
+	StageGone Stage = "Gone"
+)
+
+// Observation is where a submitted attempt stands with its scheduler.
+type Observation struct {
+	Stage  Stage
+	Reason Reason
+	// Message is one sentence for people. Schedulers' own words in it may change often while Stage and Reason stay;
+	// whoever stores it does so when Reason changes.
+	Message string
+	// Eviction is set for StageEvicted, and for StageGone if the scheduler in question evicts without a trace. It counts
+	// as the scheduler's doing, not as a failure of the application.
+	Eviction *Eviction
+	// StopApp says that the scheduler withdrew its permission: the driver must be stopped.
+	StopApp bool
+	// Apply and Delete are as in Plan.
+	Apply  []*unstructured.Unstructured
+	Delete []Ref
+	// RetryAfter is when to look again if nothing changes before; 0 for no need.
+	RetryAfter time.Duration
+}
+
+// Eviction says who took a driver's place away.
+type Eviction struct {
+	Reason Reason
+	// By names the scheduler or the component in its own words, if it is known.
+	By string
+}

@@ -1,0 +1,86 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	kjson "sigs.k8s.io/json"
+)
+
+// DecodeParameters decodes a plugin's own options into the struct that options points to, which holds the defaults. Each
+// finding names its parameter: one that does not exist, one of a wrong type, one that is given twice. The case of names
+// counts.
+func DecodeParameters(a Attempt, options any) []Finding {
+	if text := bytes.TrimSpace(a.Parameters); len(text) == 0 || string(text) == "null" {
+		return nil
+	}
+	var given map[string]json.RawMessage
+	twice, err := kjson.UnmarshalStrict(a.Parameters, &given)
+	if err != nil {
+		return []Finding{{Field: FieldParameters, Problem: "must be an object of parameters and their values"}}
+	}
+	var findings []Finding
+	for _, problem := range twice {
+		findings = append(findings, Finding{Field: FieldParameters, Problem: problem.Error()})
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if problem := decodeParameter(a.Scheduler, name, given[name], options); problem != "" {
+			findings = append(findings, Finding{Field: FieldParameters + "." + name, Problem: problem})
+		}
+	}
+	return findings
+}
+
+// decodeParameter decodes one parameter and returns what is wrong with it.
+func decodeParameter(plugin, name string, value json.RawMessage, options any) string {
+	object, err := json.Marshal(map[string]json.RawMessage{name: value})
+	if err != nil {
+		return err.Error()
+	}
+	unknown, err := kjson.UnmarshalStrict(object, options)
+	var mismatch *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &mismatch):
+		return fmt.Sprintf("%s: must be %s", value, kindOf(mismatch.Type))
+	case err != nil:
+		return fmt.Sprintf("%s: %v", value, err)
+	case len(unknown) > 0:
+		return "is not a parameter of " + plugin
+	}
+	return ""
+}
+
+// kindOf names the kind of value that a Go type takes, in JSON's words.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "text"
+	case reflect.Int32, reflect.Int64, reflect.Int:
+		return "a whole number"
+	default:
+		return "a " + t.Kind().String()
+	}
+}

@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Pods judges an attempt by its pods alone, as the kube-scheduler and everything built on it leaves them: a pod that
+// finds no node has the condition PodScheduled=False, one that is evicted has DisruptionTarget. Plugins begin with it
+// and refine what they know better.
+func Pods(f Facts) Observation {
+	d := f.Driver
+	switch {
+	case d == nil:
+		return Observation{Stage: StageGone, Reason: ReasonDriverGone, Message: "the driver pod is gone"}
+	case d.Condition(corev1.DisruptionTarget).Status == corev1.ConditionTrue:
+		return evicted(d)
+	case d.Phase == corev1.PodFailed && !d.Started && d.Node != "":
+		return refusedByNode(d)
+	case d.Phase == corev1.PodPending && d.Node == "":
+		return queued(d)
+	}
+	return executorsOf(f)
+}
+
+// evicted reads the condition DisruptionTarget. Its reasons are Kubernetes' own:
+// https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
+func evicted(d *PodFact) Observation {
+	c := d.Condition(corev1.DisruptionTarget)
+	reason := ReasonNodeFailure
+	if c.Reason == corev1.PodReasonPreemptionByScheduler {
+		reason = ReasonPreempted
+	}
+	message := "the driver was evicted"
+	if c.Message != "" {
+		message += ": " + c.Message
+	}
+	return Observation{Stage: StageEvicted, Reason: reason, Message: message, Eviction: &Eviction{Reason: reason, By: c.Reason}}
+}
+
+// refusedByNode is a pod that a node would not take: kubelet's admission, e.g. OutOfcpu when two schedulers did not know
+// of each other. Nothing of the application has run.
+func refusedByNode(d *PodFact) Observation {
+	return Observation{
+		Stage: StageEvicted, Reason: ReasonNodeFailure,
+		Message:  fmt.Sprintf("node %s did not take the driver: %s", d.Node, either(d.Message, d.Reason)),
+		Eviction: &Eviction{Reason: ReasonNodeFailure, By: d.Reason},
+	}
+}
+
+func queued(d *PodFact) Observation {
+	o := Observation{Stage: StageQueued, Reason: ReasonWaitingForScheduler, Message: "no scheduler has looked at the driver pod yet"}
+	c := d.Condition(corev1.PodScheduled)
+	switch {
+	case len(d.Gates) > 0:
+		o.Message = "the driver pod is held back by scheduling gates that the operator did not set: " + strings.Join(d.Gates, ", ")
+		o.Reason = ReasonCapturedByOther
+	case c.Status == corev1.ConditionFalse:
+		o.Reason, o.Message = ReasonWaitingForCapacity, "the driver waits for a node: "+either(c.Message, c.Reason)
+	}
+	return o
+}
+
+// executorsOf judges the executors of a driver that has a node.
+func executorsOf(f Facts) Observation {
+	waiting, why := 0, ""
+	for i := range f.Executors {
+		e := &f.Executors[i]
+		if e.Phase == corev1.PodPending && e.Node == "" {
+			waiting++
+			if c := e.Condition(corev1.PodScheduled); c.Status == corev1.ConditionFalse && why == "" {
+				why = ": " + either(c.Message, c.Reason)
+			}
+		}
+	}
+	if waiting > 0 {
+		return Observation{
+			Stage: StageShort, Reason: ReasonWaitingForCapacity,
+			Message: fmt.Sprintf("%d of %d executors wait for a node%s", waiting, len(f.Executors), why),
+		}
+	}
+	return Observation{Stage: StagePlaced, Reason: ReasonScheduled, Message: "all pods have a node"}
+}
+
+func either(text, other string) string {
+	if text != "" {
+		return text
+	}
+	return other
+}

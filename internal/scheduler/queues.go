@@ -1,0 +1,83 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// QueueRule says which namespaces may use which queues. Both are patterns in which * stands for any text, ? for any one
+// character and [a-z] for a range.
+type QueueRule struct {
+	Namespaces []string
+	Queues     []string
+}
+
+// usableQueues returns the patterns of the queues that a namespace may use; nil if there are no rules, and an empty list
+// if no rule is for the namespace.
+func usableQueues(rules []QueueRule, namespace string) []string {
+	if len(rules) == 0 {
+		return nil
+	}
+	queues := []string{}
+	for _, rule := range rules {
+		if matchesAny(rule.Namespaces, namespace) {
+			queues = append(queues, rule.Queues...)
+		}
+	}
+	slices.Sort(queues)
+	return slices.Compact(queues)
+}
+
+// mayUse is whether the patterns admit the queue; nil admits all.
+func mayUse(patterns []string, queue string) bool {
+	return patterns == nil || matchesAny(patterns, queue)
+}
+
+// MayUse reports whether the application's namespace may use the queue.
+func (a Attempt) MayUse(queue string) bool { return mayUse(a.UsableQueues, queue) }
+
+// matchesAny reports whether one of the patterns matches. A queue's path has no slashes, so that * crosses its levels.
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		matched, err := path.Match(pattern, name)
+		return err == nil && matched
+	})
+}
+
+func queueForbidden(namespace, queue string, usable []string) Admission {
+	what := fmt.Sprintf("queue %q may not be used from namespace %q", queue, namespace)
+	if queue == "" {
+		what = fmt.Sprintf("namespace %q may not leave the queue to the scheduler", namespace)
+	}
+	return Admission{Verdict: Never, Reason: ReasonQueueForbidden, Message: fmt.Sprintf("%s: %s; %s", FieldQueue, what, Usable(usable))}
+}
+
+// Usable words the queues that somebody may use.
+func Usable(queues []string) string {
+	if len(queues) == 0 {
+		return "there is no queue that you may use"
+	}
+	const most = 10 // a sentence, not a catalogue
+	if extra := len(queues) - most; extra > 0 {
+		return fmt.Sprintf("queues you may use: %s and %d more", strings.Join(queues[:most], ", "), extra)
+	}
+	return "queues you may use: " + strings.Join(queues, ", ")
+}

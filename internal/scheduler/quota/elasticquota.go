@@ -1,0 +1,122 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quota
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+var (
+	elasticQuotaKind = v1alpha1.SchemeGroupVersion.WithKind("ElasticQuota")
+	elasticQuotaAPI  = scheduler.API{
+		GroupKind: elasticQuotaKind.GroupKind(), Versions: []string{elasticQuotaKind.Version}, Optional: true,
+		Hint: "install the CRDs and the controller of kubernetes-sigs/scheduler-plugins, or take batchScheduler.quota.elasticQuotaSchedulers out of the operator's configuration",
+	}
+	// allElasticQuotas are those of all namespaces: together they may not use more than the sum of their mins.
+	allElasticQuotas = scheduler.Read{GroupVersionKind: elasticQuotaKind}
+)
+
+// elasticQuotas finds whether the ElasticQuota of the namespace, or all of them together, have no room. The rules are
+// those of the scheduler's CapacityScheduling plugin. The remark is about quotas that it cannot judge.
+func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, string, error) {
+	quotas, own, err := elasticQuotasOf(s, a.App.Namespace)
+	switch {
+	case err != nil || len(own) == 0: // a namespace without one is neither bound nor counted
+		return nil, "", err
+	case len(own) > 1:
+		return nil, fmt.Sprintf("namespace %s has %d ElasticQuotas, of which the scheduler heeds only one: keep one", a.App.Namespace, len(own)), nil
+	}
+	demand := requests(roles(a.Shapes, "", 1, int64(a.Shapes.Initial)))
+	var problems []problem
+	where := "namespace " + a.App.Namespace
+	if q := own[0]; q.Spec.Max != nil {
+		used := scheduler.Sum(q.Status.Used, notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}))
+		problems = compare(where, "ElasticQuota "+q.Name, demand, used, maxOf(q))
+	}
+	bound, floor := map[string]bool{}, corev1.ResourceList{}
+	for _, q := range quotas {
+		bound[q.Namespace] = true
+	}
+	used := notRunning(a.Quota.Others, bound)
+	for _, q := range quotas {
+		scheduler.AddTo(used, q.Status.Used, 1)
+		scheduler.AddTo(floor, q.Spec.Min, 1)
+	}
+	for name := range demand { // what nobody has a min of, nobody gets
+		if _, given := floor[name]; !given {
+			floor[name] = resource.Quantity{}
+		}
+	}
+	return append(problems, compare(where, "the min of all ElasticQuotas together", demand, used, floor)...), "", nil
+}
+
+// elasticQuotasOf returns all quotas and those of one namespace.
+func elasticQuotasOf(s scheduler.Snapshot, namespace string) (all, own []*v1alpha1.ElasticQuota, err error) {
+	for _, item := range s.List(allElasticQuotas) {
+		q, err := scheduler.As[v1alpha1.ElasticQuota](item)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, q)
+		if q.Namespace == namespace {
+			own = append(own, q)
+		}
+	}
+	return all, own, nil
+}
+
+// maxOf is a quota's max. Of what a max does not name, the native resources are taken for zero and the others for
+// unlimited.
+func maxOf(q *v1alpha1.ElasticQuota) corev1.ResourceList {
+	limit := corev1.ResourceList{corev1.ResourceCPU: {}, corev1.ResourceMemory: {}, corev1.ResourceEphemeralStorage: {}}
+	for name, quantity := range q.Spec.Max {
+		limit[name] = quantity
+	}
+	return limit
+}
+
+// notRunning is what reservations in the given namespaces will still take: a quota's status counts running pods only.
+func notRunning(others []scheduler.Reservation, namespaces map[string]bool) corev1.ResourceList {
+	total := corev1.ResourceList{}
+	for _, r := range others {
+		if !namespaces[r.Namespace] {
+			continue
+		}
+		drivers := int64(1)
+		if r.Progress.DriverRunning {
+			drivers = 0
+		}
+		for _, pods := range roles(r.Shapes, "", drivers, int64(r.Shapes.Initial)-int64(r.Progress.ExecutorsRunning)) {
+			scheduler.AddTo(total, pods.requests, pods.count)
+		}
+	}
+	return total
+}
+
+func requests(pods []role) corev1.ResourceList {
+	total := corev1.ResourceList{}
+	for _, r := range pods {
+		scheduler.AddTo(total, r.requests, r.count)
+	}
+	return total
+}

@@ -1,0 +1,200 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package quota holds an application back that the quotas of its namespace have no room for, instead of starting a driver
+// whose executors would be refused. It is asked before the plugin that places the pods, whichever that is.
+//
+// It is an estimate: the API server (ResourceQuota) and the scheduler (ElasticQuota) stay the authority, so in doubt it
+// lets through. It counts what the quotas report as used, what other admitted applications will still take
+// (scheduler.Ledger), and the driver with all initial executors of this one. Executors that dynamic allocation adds
+// later are not counted.
+package quota
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Name is how the plugin calls itself. Users do not choose it.
+const Name = "quota"
+
+// Mode is what happens when there is no room.
+type Mode string
+
+const (
+	// Off looks at no quota.
+	Off Mode = "Off"
+	// Warn starts the application and says what it found.
+	Warn Mode = "Warn"
+	// Enforce lets it wait, or refuses what can never fit.
+	Enforce Mode = "Enforce"
+)
+
+// retry is how often an application that waits is asked again. Quotas are watched; this is for pods that end without
+// changing one.
+const retry = 30 * time.Second
+
+// Plugin checks quotas.
+type Plugin struct {
+	mode    Mode
+	elastic []string
+}
+
+// New returns the plugin. mode is one of the above; anything else is Off. elastic names the plugins whose pods are bound
+// by ElasticQuotas: those that place them with the scheduler-plugins' CapacityScheduling.
+func New(mode string, elastic []string) Plugin {
+	return Plugin{mode: Mode(mode), elastic: elastic}
+}
+
+var (
+	resourceQuotaKind = corev1.SchemeGroupVersion.WithKind("ResourceQuota")
+	limitRangeKind    = corev1.SchemeGroupVersion.WithKind("LimitRange")
+)
+
+// Describe introduces the plugin.
+func (p Plugin) Describe() scheduler.Descriptor {
+	if p.off() {
+		return scheduler.Descriptor{Name: Name}
+	}
+	d := scheduler.Descriptor{
+		Name: Name, Quota: true,
+		Reads:    []schema.GroupVersionKind{resourceQuotaKind, limitRangeKind},
+		Rules:    []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"resourcequotas", "limitranges"}, Verbs: []string{"get", "list", "watch"}}},
+		Supports: scheduler.Support{WaitsBeforePods: p.mode == Enforce, Reserves: p.mode == Enforce},
+	}
+	if len(p.elastic) > 0 {
+		d.Needs = []scheduler.API{elasticQuotaAPI}
+		d.Reads = append(d.Reads, elasticQuotaKind)
+		d.Rules = append(d.Rules, rbacv1.PolicyRule{APIGroups: []string{elasticQuotaKind.Group}, Resources: []string{"elasticquotas"}, Verbs: []string{"get", "list", "watch"}})
+	}
+	return d
+}
+
+// Validate finds nothing: quotas are the administrator's affair.
+func (Plugin) Validate(scheduler.Attempt) []scheduler.Finding { return nil }
+
+// Reads asks for the quotas that bind the attempt.
+func (p Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
+	if p.off() || a.Quota.Held {
+		return nil
+	}
+	reads := []scheduler.Read{
+		{GroupVersionKind: resourceQuotaKind, Namespace: a.App.Namespace},
+		{GroupVersionKind: limitRangeKind, Namespace: a.App.Namespace},
+	}
+	if p.bound(a) {
+		reads = append(reads, allElasticQuotas)
+	}
+	return reads
+}
+
+// Decorate does nothing.
+func (Plugin) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return nil }
+
+// off is whether the plugin lets everything through without looking.
+func (p Plugin) off() bool { return p.mode != Warn && p.mode != Enforce }
+
+// bound is whether ElasticQuotas bind the attempt's pods.
+func (p Plugin) bound(a scheduler.Attempt) bool { return slices.Contains(p.elastic, a.Scheduler) }
+
+// Plan lets the attempt through if all quotas have room for it and nobody has waited longer.
+func (p Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
+	if p.off() || a.Quota.Held {
+		return answer(scheduler.Go, scheduler.ReasonAdmitted, ""), nil
+	}
+	problems, err := resourceQuotas(a, s)
+	if err != nil {
+		return scheduler.Plan{}, err
+	}
+	var note string
+	if p.bound(a) {
+		elastic, remark, err := elasticQuotas(a, s)
+		if err != nil {
+			return scheduler.Plan{}, err
+		}
+		problems, note = append(problems, elastic...), remark
+	}
+	if p.mode == Warn {
+		return answer(scheduler.Go, scheduler.ReasonAdmitted, warning(problems, note)), nil
+	}
+	return verdict(a, problems, note), nil
+}
+
+// problem is a quota that has no room.
+type problem struct {
+	reason  scheduler.Reason
+	message string
+}
+
+func (p problem) permanent() bool { return p.reason != scheduler.ReasonWaitingForQuota }
+
+// verdict is the worst of the problems: what will not pass comes before what will.
+func verdict(a scheduler.Attempt, problems []problem, note string) scheduler.Plan {
+	for _, p := range problems {
+		if p.permanent() {
+			return answer(scheduler.Never, p.reason, p.message)
+		}
+	}
+	switch {
+	case len(problems) > 0:
+		return wait(problems[0].reason, problems[0].message)
+	case a.Quota.Ahead > 0:
+		return wait(scheduler.ReasonBehindOthers,
+			fmt.Sprintf("waiting for quota in namespace %s: there is room, but other applications have waited longer", a.App.Namespace))
+	}
+	return answer(scheduler.Go, scheduler.ReasonAdmitted, note)
+}
+
+func warning(problems []problem, note string) string {
+	var parts []string
+	for _, p := range problems {
+		parts = append(parts, p.message)
+	}
+	if note != "" {
+		parts = append(parts, note)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "warning: " + strings.Join(parts, "; ")
+}
+
+func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.Plan {
+	return scheduler.Plan{Admission: scheduler.Admission{Verdict: v, Reason: r, Message: message}}
+}
+
+func wait(r scheduler.Reason, message string) scheduler.Plan {
+	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: retry, InLine: true}}
+}
+
+// compare says what a limit has no room for: demand alone that is more than the limit will never fit.
+func compare(where, quota string, demand, used, limit corev1.ResourceList) []problem {
+	if never := scheduler.Shortages(demand, nil, limit); len(never) > 0 {
+		return []problem{{scheduler.ReasonExceedsQuota, fmt.Sprintf("more than %s of %s can ever give: %s", quota, where, scheduler.Exceeding(never))}}
+	}
+	if now := scheduler.Shortages(demand, used, limit); len(now) > 0 {
+		return []problem{{scheduler.ReasonWaitingForQuota, fmt.Sprintf("waiting for quota in %s: %s (%s)", where, scheduler.Waiting(now), quota)}}
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quota
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// role is one kind of an attempt's pods.
+type role struct {
+	name     string
+	class    string
+	requests corev1.ResourceList
+	limits   corev1.ResourceList
+	count    int64
+}
+
+// roles are the pods of an attempt that no quota counts yet.
+func roles(shapes spark.Shapes, class string, drivers, executors int64) []role {
+	own := func(t spark.Traits) string {
+		if t.PriorityClassName != "" {
+			return t.PriorityClassName
+		}
+		return class
+	}
+	return []role{
+		{spark.RoleDriver, own(shapes.DriverTraits), shapes.Driver.Requests, shapes.Driver.Limits, drivers},
+		{spark.RoleExecutor, own(shapes.ExecutorTraits), shapes.Executor.Requests, shapes.Executor.Limits, max(0, executors)},
+	}
+}
+
+// notCreated are the pods of a reservation that do not exist yet. The API server counts a pod when it is created.
+func notCreated(r scheduler.Reservation) []role {
+	drivers := int64(1)
+	if r.Progress.DriverCreated {
+		drivers = 0
+	}
+	return roles(r.Shapes, r.PriorityClass, drivers, int64(r.Shapes.Initial)-int64(r.Progress.ExecutorsCreated))
+}
+
+// resourceQuotas finds the ResourceQuotas of the namespace that have no room.
+// See https://kubernetes.io/docs/concepts/policy/resource-quotas/
+func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, error) {
+	defaults, err := limitDefaults(a, s)
+	if err != nil {
+		return nil, err
+	}
+	own := roles(a.Shapes, a.PriorityClass, 1, int64(a.Shapes.Initial))
+	for i := range own {
+		own[i].limits = withDefaults(own[i].limits, defaults)
+	}
+	charges := chargesOf(own)
+	var others []charge
+	for _, r := range a.Quota.Others {
+		if r.Namespace == a.App.Namespace {
+			others = append(others, chargesOf(notCreated(r))...)
+		}
+	}
+	var problems []problem
+	for _, item := range s.List(scheduler.Read{GroupVersionKind: resourceQuotaKind, Namespace: a.App.Namespace}) {
+		q, err := scheduler.As[corev1.ResourceQuota](item)
+		if err != nil {
+			return nil, err
+		}
+		if p, ok := missingLimit(q, charges); ok {
+			problems = append(problems, p)
+			continue
+		}
+		used := scheduler.Sum(q.Status.Used)
+		addCharges(used, q, others)
+		demand := corev1.ResourceList{}
+		addCharges(demand, q, charges)
+		problems = append(problems, compare("namespace "+a.App.Namespace, "ResourceQuota "+q.Name, demand, used, q.Spec.Hard)...)
+	}
+	return problems, nil
+}
+
+// charge is what one pod of a role costs, by the names that quotas use.
+type charge struct {
+	role
+	cost corev1.ResourceList
+}
+
+func chargesOf(pods []role) []charge {
+	out := make([]charge, 0, len(pods))
+	for _, r := range pods {
+		if r.count > 0 {
+			out = append(out, charge{r, costOf(r)})
+		}
+	}
+	return out
+}
+
+// addCharges adds what a quota counts of the pods: those of its scopes.
+func addCharges(total corev1.ResourceList, q *corev1.ResourceQuota, charges []charge) {
+	for _, c := range charges {
+		if inScope(q, c.role) {
+			scheduler.AddTo(total, c.cost, c.count)
+		}
+	}
+}
+
+func costOf(r role) corev1.ResourceList {
+	one := *resource.NewQuantity(1, resource.DecimalSI)
+	out := corev1.ResourceList{corev1.ResourcePods: one, "count/pods": one}
+	for name, quantity := range r.requests {
+		out[corev1.DefaultResourceRequestsPrefix+name] = quantity
+		if !strings.Contains(string(name), "/") { // extended resources are counted as requests only
+			out[name] = quantity
+		}
+	}
+	for name, quantity := range r.limits {
+		out["limits."+name] = quantity
+	}
+	return out
+}
+
+// inScope is whether a quota counts the pod. Spark's pods always have requests (NotBestEffort) and no deadline of their
+// own (NotTerminating).
+func inScope(q *corev1.ResourceQuota, r role) bool {
+	for _, scope := range q.Spec.Scopes {
+		if !matches(corev1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}, r) {
+			return false
+		}
+	}
+	if q.Spec.ScopeSelector == nil {
+		return true
+	}
+	return !slices.ContainsFunc(q.Spec.ScopeSelector.MatchExpressions, func(e corev1.ScopedResourceSelectorRequirement) bool {
+		return !matches(e, r)
+	})
+}
+
+func matches(e corev1.ScopedResourceSelectorRequirement, r role) bool {
+	switch e.ScopeName {
+	case corev1.ResourceQuotaScopeNotBestEffort, corev1.ResourceQuotaScopeNotTerminating:
+		return true
+	case corev1.ResourceQuotaScopePriorityClass:
+		return matchesClass(e, r.class)
+	default: // BestEffort, Terminating, CrossNamespacePodAffinity and what comes later: nothing of ours
+		return false
+	}
+}
+
+func matchesClass(e corev1.ScopedResourceSelectorRequirement, class string) bool {
+	switch e.Operator {
+	case corev1.ScopeSelectorOpIn:
+		return slices.Contains(e.Values, class)
+	case corev1.ScopeSelectorOpNotIn:
+		return !slices.Contains(e.Values, class)
+	case corev1.ScopeSelectorOpExists:
+		return class != ""
+	case corev1.ScopeSelectorOpDoesNotExist:
+		return class == ""
+	default:
+		return false
+	}
+}
+
+// required are the resources that every container must name where a quota counts them.
+var required = []corev1.ResourceName{
+	corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
+}
+
+// missingLimit finds what the quota counts and a pod does not say: the API server refuses such a pod.
+func missingLimit(q *corev1.ResourceQuota, charges []charge) (problem, bool) {
+	for _, c := range charges {
+		if !inScope(q, c.role) {
+			continue
+		}
+		for _, name := range required {
+			_, counted := q.Spec.Hard[name]
+			if _, given := c.cost[name]; counted && !given {
+				return problem{scheduler.ReasonQuotaRequiresLimits, fmt.Sprintf(
+					"ResourceQuota %s of namespace %s counts %s, but the %s has none and would be refused; set it (for limits.cpu: spec.%s.coreLimit), or ask for a LimitRange with a default",
+					q.Name, q.Namespace, name, c.name, c.name)}, true
+			}
+		}
+	}
+	return problem{}, false
+}
+
+// limitDefaults are the limits that the namespace gives to containers without.
+func limitDefaults(a scheduler.Attempt, s scheduler.Snapshot) (corev1.ResourceList, error) {
+	defaults := corev1.ResourceList{}
+	for _, item := range s.List(scheduler.Read{GroupVersionKind: limitRangeKind, Namespace: a.App.Namespace}) {
+		ranges, err := scheduler.As[corev1.LimitRange](item)
+		if err != nil {
+			return nil, err
+		}
+		for _, limit := range ranges.Spec.Limits {
+			if limit.Type == corev1.LimitTypeContainer {
+				defaults = withDefaults(defaults, limit.Default)
+			}
+		}
+	}
+	return defaults, nil
+}
+
+// withDefaults returns the list with what it lacks.
+func withDefaults(list, defaults corev1.ResourceList) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for _, source := range []corev1.ResourceList{defaults, list} {
+		for name, quantity := range source {
+			out[name] = quantity
+		}
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Read names one object that a plugin wants to see, or a list of objects if Name is "". Namespace is "" for
+// cluster-scoped kinds, and in a list for all namespaces.
+type Read struct {
+	schema.GroupVersionKind
+	Namespace string
+	Name      string
+	// Labels and Fields narrow a list, in the syntax of kubectl's --selector and --field-selector.
+	Labels string
+	Fields string
+}
+
+// Snapshot holds the API server's answer to each Read: an object, or a list with its items. A nil object was looked up
+// and does not exist. A kind that is not installed has no objects. Nobody may change what is in a snapshot: it is
+// shared with the cache and with other attempts.
+type Snapshot map[Read]*unstructured.Unstructured
+
+// NewList returns a list as it is kept in a snapshot.
+func NewList(items ...*unstructured.Unstructured) *unstructured.Unstructured {
+	contents := make([]any, 0, len(items))
+	for _, item := range items {
+		contents = append(contents, item.Object)
+	}
+	return &unstructured.Unstructured{Object: map[string]any{"items": contents}}
+}
+
+// List returns the items of a list. What was not read is empty.
+func (s Snapshot) List(r Read) []*unstructured.Unstructured {
+	list := s[r]
+	if list == nil {
+		return nil
+	}
+	items, _ := list.Object["items"].([]any)
+	out := make([]*unstructured.Unstructured, 0, len(items))
+	for _, item := range items {
+		if object, ok := item.(map[string]any); ok {
+			out = append(out, &unstructured.Unstructured{Object: object})
+		}
+	}
+	return out
+}
+
+// Exists reports whether the snapshot holds the object.
+func (s Snapshot) Exists(r Ref) bool { return s[r.Read()] != nil }
+
+// Read returns the read of the object.
+func (r Ref) Read() Read {
+	return Read{GroupVersionKind: r.GroupVersionKind, Namespace: r.Namespace, Name: r.Name}
+}
+
+// As decodes an object of a snapshot into its vendor's type. It returns nil for nil.
+func As[T any](u *unstructured.Unstructured) (*T, error) {
+	if u == nil {
+		return nil, nil
+	}
+	out := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
+		return nil, fmt.Errorf("decode %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return out, nil
+}
+
+// Applied turns a typed object into what server-side apply takes: without a status and without the creation time, both
+// of which a typed object always has. ref says what it is and how it is called.
+func Applied(ref Ref, object runtime.Object) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s %s: %w", ref.Kind, ref.Name, err)
+	}
+	delete(content, "status")
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(ref.GroupVersionKind)
+	u.SetNamespace(ref.Namespace)
+	u.SetName(ref.Name)
+	return u, nil
+}

@@ -1,0 +1,92 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volcano
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// evictReason is what Volcano writes into the condition Ready of a pod that it evicts.
+const evictReason = "Evict"
+
+// annotationHolds marks a group whose reservation was lowered.
+const annotationHolds = "firesteel.dev/holds"
+
+// ObserveReads asks for the group.
+func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.Facts) []scheduler.Read {
+	return []scheduler.Read{groupOf(a).Read()}
+}
+
+// Observe judges the pods, tells reclaim from preemption, and sees to it that the group exists: pods whose group is gone
+// are left alone by Volcano without a word.
+func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) (scheduler.Observation, error) {
+	o := scheduler.Pods(f)
+	if o.Stage == scheduler.StageEvicted {
+		return reclaimed(f, o), nil
+	}
+	if f.Driver == nil || f.Driver.Deleting || ended(f.Driver) {
+		return o, nil
+	}
+	keep := wholeDemand(a)
+	options, _ := parametersOf(a)
+	lower := options.AfterStart == driverOnly && allRun(a, f, s)
+	if lower {
+		keep = driverDemand(a)
+	}
+	wanted, err := group(a, keep)
+	if err != nil {
+		return scheduler.Observation{}, err
+	}
+	if lower {
+		wanted.SetAnnotations(map[string]string{annotationHolds: driverOnly})
+	}
+	o.Apply = []*unstructured.Unstructured{wanted}
+	return o, nil
+}
+
+// reclaimed refines an eviction: DisruptionTarget says preemption in any case, the condition Ready says why.
+func reclaimed(f scheduler.Facts, o scheduler.Observation) scheduler.Observation {
+	ready := f.Driver.Condition(corev1.PodReady)
+	if ready.Status != corev1.ConditionFalse || ready.Reason != evictReason {
+		return o
+	}
+	if strings.HasSuffix(ready.Message, "because of reclaim") {
+		o.Reason = scheduler.ReasonReclaimed
+	}
+	o.Message = "the driver was evicted: " + ready.Message
+	o.Eviction = &scheduler.Eviction{Reason: o.Reason, By: "Volcano"}
+	return o
+}
+
+func ended(p *scheduler.PodFact) bool {
+	return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed
+}
+
+// allRun is whether the initial executors run, or did so before: a group that has been lowered stays so, or it would ask
+// for the room of executors that ended.
+func allRun(a scheduler.Attempt, f scheduler.Facts, s scheduler.Snapshot) bool {
+	if group := s[groupOf(a).Read()]; group != nil && group.GetAnnotations()[annotationHolds] == driverOnly {
+		return true
+	}
+	p := scheduler.ProgressOf(f)
+	return p.DriverRunning && p.ExecutorsRunning >= a.Shapes.Initial
+}

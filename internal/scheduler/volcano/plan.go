@@ -1,0 +1,127 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volcano
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// waitRetry is for what Volcano does not tell by a change of the group or of its queue, e.g. the words of its events.
+const waitRetry = time.Minute
+
+// Plan applies the group and lets the attempt start when Volcano has let the group in. A group that its queue cannot take
+// must not exist.
+func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
+	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
+		return held(a, s, missing), nil
+	}
+	all := queuesOf(s)
+	if wrong, ok := all.check(a); ok {
+		return held(a, s, wrong), nil
+	}
+	whole := wholeDemand(a)
+	full, roomy, err := all.fits(a, whole.requests)
+	if err != nil {
+		return scheduler.Plan{}, err
+	}
+	if full.Verdict == scheduler.Never {
+		return held(a, s, full), nil
+	}
+	wanted, err := group(a, whole)
+	if err != nil {
+		return scheduler.Plan{}, err
+	}
+	ref := groupOf(a)
+	plan := scheduler.Plan{Apply: []*unstructured.Unstructured{wanted}}
+	switch phase := phaseOf(s[ref.Read()]); {
+	case phase == "":
+		plan.Admission = notSeen(a)
+	case phase != string(v1beta1.PodGroupPending):
+		plan.Admission = scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: fmt.Sprintf("queue %s holds the room for the whole application", a.Queue)}
+	case !roomy:
+		plan.Admission = full
+	default:
+		plan.Admission = pending(a, s)
+	}
+	if plan.Verdict == scheduler.Wait {
+		plan.RetryAfter = waitRetry
+	}
+	plan.Group = &ref
+	return plan, nil
+}
+
+// held is the answer for an attempt that must not have a group for now.
+func held(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Admission) scheduler.Plan {
+	plan := scheduler.Plan{Admission: answer}
+	if ref := groupOf(a); s.Exists(ref) {
+		plan.Delete = []scheduler.Ref{ref}
+	}
+	if answer.Verdict == scheduler.Wait && plan.RetryAfter == 0 {
+		plan.RetryAfter = waitRetry
+	}
+	return plan
+}
+
+func phaseOf(group *unstructured.Unstructured) string {
+	if group == nil {
+		return ""
+	}
+	phase, _, _ := unstructured.NestedString(group.Object, "status", "phase")
+	return phase
+}
+
+// notSeen is the answer for a group without a status: its normal state until the scheduler's next cycle.
+func notSeen(a scheduler.Attempt) scheduler.Admission {
+	return scheduler.Admission{
+		Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForScheduler,
+		Message: fmt.Sprintf("waiting for Volcano to look at PodGroup %s; if this lasts, see whether its scheduler is running", a.ID),
+	}
+}
+
+// pending is the answer for a group that is not let in although its queue seems to have room: the room is promised to
+// others, or the nodes are full.
+func pending(a scheduler.Attempt, s scheduler.Snapshot) scheduler.Admission {
+	message := fmt.Sprintf("waiting for capacity in queue %s", a.Queue)
+	if words := spoken(s.List(groupEvents(a))); words != "" {
+		message += ": " + words
+	}
+	return scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForCapacity, Message: message}
+}
+
+// spoken returns what the scheduler says about a group without pods. Its Warning events say nothing: there is one for
+// every such group, let in or not. Raw Go values are not for people.
+func spoken(events []*unstructured.Unstructured) string {
+	newest, words := "", ""
+	for _, event := range events {
+		kind, _, _ := unstructured.NestedString(event.Object, "type")
+		reason, _, _ := unstructured.NestedString(event.Object, "reason")
+		message, _, _ := unstructured.NestedString(event.Object, "message")
+		at, _, _ := unstructured.NestedString(event.Object, "lastTimestamp")
+		if kind == corev1.EventTypeNormal && reason == string(v1beta1.PodGroupUnschedulableType) && !strings.Contains(message, "map[") && at >= newest {
+			newest, words = at, message
+		}
+	}
+	return words
+}

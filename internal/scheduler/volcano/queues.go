@@ -1,0 +1,147 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volcano
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// queues are all queues of the cluster, by name. They are decoded one by one, when they are looked at.
+type queues map[string]*unstructured.Unstructured
+
+func queuesOf(s scheduler.Snapshot) queues {
+	items := s.List(allQueues)
+	q := make(queues, len(items))
+	for _, item := range items {
+		q[item.GetName()] = item
+	}
+	return q
+}
+
+// parent is the queue above; those that name none are below the root.
+func (q queues) parent(name string) string {
+	if name == rootQueue || q[name] == nil {
+		return ""
+	}
+	if parent, _, _ := unstructured.NestedString(q[name].Object, "spec", "parent"); parent != "" {
+		return parent
+	}
+	return rootQueue
+}
+
+// children are the queues below, in order.
+func (q queues) children(name string) []string {
+	var below []string
+	for child := range q {
+		if q.parent(child) == name {
+			below = append(below, child)
+		}
+	}
+	slices.Sort(below)
+	return below
+}
+
+// line returns the queue and those above it, the queue first.
+func (q queues) line(name string) ([]*v1beta1.Queue, error) {
+	var line []*v1beta1.Queue
+	seen := map[string]bool{}
+	for ; name != "" && q[name] != nil && !seen[name]; name = q.parent(name) {
+		seen[name] = true
+		queue, err := scheduler.As[v1beta1.Queue](q[name])
+		if err != nil {
+			return nil, err
+		}
+		line = append(line, queue)
+	}
+	return line, nil
+}
+
+// leaves are the queues that take applications and that the attempt may use, in order.
+func (q queues) leaves(a scheduler.Attempt) []string {
+	inner := map[string]bool{rootQueue: true}
+	for name := range q {
+		inner[q.parent(name)] = true
+	}
+	var leaves []string
+	for name := range q {
+		if !inner[name] && a.MayUse(name) {
+			leaves = append(leaves, name)
+		}
+	}
+	slices.Sort(leaves)
+	return leaves
+}
+
+// check finds what keeps the queue from taking the attempt whatever its group says. Volcano says none of it: a group
+// without a queue is never looked at, and a group in a queue with children stops all scheduling in the cluster where
+// queues are hierarchical.
+func (q queues) check(a scheduler.Attempt) (scheduler.Admission, bool) {
+	queue := q[a.Queue]
+	if queue == nil {
+		return scheduler.Admission{
+			Verdict: scheduler.Wait, Reason: scheduler.ReasonQueueNotFound,
+			Message: fmt.Sprintf("%s: queue %q does not exist; %s", scheduler.FieldQueue, a.Queue, scheduler.Usable(q.leaves(a))),
+		}, true
+	}
+	if a.Queue == rootQueue || len(q.children(a.Queue)) > 0 {
+		return scheduler.Admission{
+			Verdict: scheduler.Never, Reason: scheduler.ReasonQueueNotLeaf,
+			Message: fmt.Sprintf("%s: queue %q has queues below it and takes no applications; %s", scheduler.FieldQueue, a.Queue, scheduler.Usable(q.leaves(a))),
+		}, true
+	}
+	state, _, _ := unstructured.NestedString(queue.Object, "status", "state")
+	if state == string(v1beta1.QueueStateClosed) || state == string(v1beta1.QueueStateClosing) {
+		return scheduler.Admission{
+			Verdict: scheduler.Wait, Reason: scheduler.ReasonQueueClosed,
+			Message: fmt.Sprintf("queue %s is %s: it takes nothing until it is opened again", a.Queue, state),
+		}, true
+	}
+	return scheduler.Admission{}, false
+}
+
+// fits compares what the attempt asks for with the capabilities of its queue and of those above it. ok is false if one of
+// them has no room; the admission then says whether there can ever be.
+func (q queues) fits(a scheduler.Attempt, asked corev1.ResourceList) (scheduler.Admission, bool, error) {
+	line, err := q.line(a.Queue)
+	if err != nil {
+		return scheduler.Admission{}, false, err
+	}
+	for _, queue := range line {
+		if never := scheduler.Shortages(asked, nil, queue.Spec.Capability); len(never) > 0 {
+			return scheduler.Admission{
+				Verdict: scheduler.Never, Reason: scheduler.ReasonExceedsQueueCapacity,
+				Message: fmt.Sprintf("more than queue %s can ever give: %s", queue.Name, scheduler.Exceeding(never)),
+			}, false, nil
+		}
+	}
+	for _, queue := range line {
+		if now := scheduler.Shortages(asked, queue.Status.Allocated, queue.Spec.Capability); len(now) > 0 {
+			return scheduler.Admission{
+				Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForQuota,
+				Message: fmt.Sprintf("waiting for quota in queue %s: %s", queue.Name, scheduler.Waiting(now)),
+			}, false, nil
+		}
+	}
+	return scheduler.Admission{}, true, nil
+}

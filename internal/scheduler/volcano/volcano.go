@@ -1,0 +1,174 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package volcano is the plugin for Volcano (https://volcano.sh), written for version 1.14.
+//
+// Each attempt gets a PodGroup of its own before it gets any pod. The group asks for the room of the whole application
+// (minResources) and for one member only: the driver must run before there are executors, so a group that counted them
+// would never be complete. Volcano lets the group in (phase Inqueue) when its queue has the room, and holds that room for
+// it; until then there is no driver.
+package volcano
+
+import (
+	"fmt"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Name is what users write in spec.batchScheduler to get this plugin.
+const Name = "volcano"
+
+const (
+	// schedulerName is Volcano's own, if the configuration names no other.
+	schedulerName = "volcano"
+	// defaultQueue is the queue that Volcano makes itself, and rootQueue the one above all others.
+	defaultQueue = "default"
+	rootQueue    = "root"
+)
+
+var (
+	podGroupKind = v1beta1.SchemeGroupVersion.WithKind("PodGroup")
+	queueKind    = v1beta1.SchemeGroupVersion.WithKind("Queue")
+	eventKind    = schema.GroupVersionKind{Version: "v1", Kind: "Event"}
+	// allQueues are read together: whether a queue is a leaf, only the others tell.
+	allQueues = scheduler.Read{GroupVersionKind: queueKind}
+)
+
+// Plugin connects Volcano.
+type Plugin struct{ schedulerName string }
+
+// New returns the plugin. name is what Volcano's scheduler was started with; "" stands for volcano.
+func New(name string) Plugin {
+	if name == "" {
+		name = schedulerName
+	}
+	return Plugin{schedulerName: name}
+}
+
+var (
+	_ scheduler.Plugin   = Plugin{}
+	_ scheduler.Observer = Plugin{}
+	_ scheduler.Releaser = Plugin{}
+)
+
+// parameters are spec.batchSchedulerOptions.parameters.
+type parameters struct {
+	// AfterStart says what becomes of the room that is held for the application once its driver and its initial
+	// executors run: it stays held (KeepReservation), or shrinks to the driver's, so that queues below their share can
+	// take executors' room back (DriverOnly).
+	AfterStart string `json:"afterStart"`
+}
+
+const (
+	keepReservation = "KeepReservation"
+	driverOnly      = "DriverOnly"
+)
+
+// Describe introduces the plugin.
+func (p Plugin) Describe() scheduler.Descriptor {
+	const hint = "install Volcano with its CRDs"
+	read := []string{"get", "list", "watch"}
+	return scheduler.Descriptor{
+		Name: Name, SchedulerName: p.schedulerName, DefaultQueue: defaultQueue,
+		Needs: []scheduler.API{
+			{GroupKind: podGroupKind.GroupKind(), Versions: []string{podGroupKind.Version}, Hint: hint},
+			{GroupKind: queueKind.GroupKind(), Versions: []string{queueKind.Version}, Hint: hint},
+		},
+		Reads: []schema.GroupVersionKind{queueKind, scheduler.PriorityClassKind, eventKind},
+		Owns:  []schema.GroupVersionKind{podGroupKind},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{podGroupKind.Group}, Resources: []string{"podgroups"}, Verbs: append(read, "create", "patch", "delete")},
+			{APIGroups: []string{queueKind.Group}, Resources: []string{"queues"}, Verbs: read},
+			{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}},
+			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
+		},
+		Claims: []scheduler.PodKey{
+			{Part: scheduler.PodAnnotation, Key: v1beta1.KubeGroupNameAnnotationKey},
+			{Part: scheduler.PodAnnotation, Key: batchv1alpha1.TaskSpecKey},
+			{Part: scheduler.PodAnnotation, Key: v1beta1.PodPreemptable},
+			{Part: scheduler.PodPriorityClass},
+		},
+		Supports: scheduler.Support{Queues: true, WaitsBeforePods: true, Reserves: true},
+	}
+}
+
+// Validate checks the parameters.
+func (Plugin) Validate(a scheduler.Attempt) []scheduler.Finding {
+	_, findings := parametersOf(a)
+	return findings
+}
+
+func parametersOf(a scheduler.Attempt) (parameters, []scheduler.Finding) {
+	p := parameters{AfterStart: keepReservation}
+	findings := scheduler.DecodeParameters(a, &p)
+	if len(findings) == 0 && p.AfterStart != keepReservation && p.AfterStart != driverOnly {
+		findings = append(findings, scheduler.Finding{
+			Field:   scheduler.FieldParameters + ".afterStart",
+			Problem: fmt.Sprintf("%q: must be %s or %s", p.AfterStart, keepReservation, driverOnly),
+		})
+	}
+	return p, findings
+}
+
+// Reads asks for the attempt's group, for what Volcano says about it, and for the queues.
+func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
+	return append(scheduler.ReadPriorityClass(a), allQueues, groupOf(a).Read(), groupEvents(a))
+}
+
+// Decorate puts both roles into the group. The driver must not be preempted: Volcano protects as many pods as the group
+// needs at least, which is one, and any one. The roles are named because Volcano remembers per role which nodes do not
+// fit.
+func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
+	mark := func(o *spark.PodOverlay, role, preemptable string) {
+		scheduler.SetIn(&o.Annotations, v1beta1.KubeGroupNameAnnotationKey, a.ID)
+		scheduler.SetIn(&o.Annotations, batchv1alpha1.TaskSpecKey, role)
+		scheduler.SetIn(&o.Annotations, v1beta1.PodPreemptable, preemptable)
+	}
+	mark(&d.Driver, spark.RoleDriver, "false")
+	mark(&d.Executor, spark.RoleExecutor, "true")
+	scheduler.DecoratePriorityClass(a, d)
+	return nil
+}
+
+// Release names the group.
+func (Plugin) Release(a scheduler.Attempt) []scheduler.Ref { return []scheduler.Ref{groupOf(a)} }
+
+func groupOf(a scheduler.Attempt) scheduler.Ref {
+	return scheduler.Ref{GroupVersionKind: podGroupKind, Namespace: a.App.Namespace, Name: a.ID}
+}
+
+func groupEvents(a scheduler.Attempt) scheduler.Read {
+	return scheduler.Read{
+		GroupVersionKind: eventKind, Namespace: a.App.Namespace,
+		Fields: "involvedObject.kind=PodGroup,involvedObject.name=" + a.ID,
+	}
+}
+
+// group returns the PodGroup as it must be. There is no status in it: the CRD has no status subresource, so that whoever
+// writes the whole object overwrites what the scheduler wrote.
+func group(a scheduler.Attempt, demand demand) (*unstructured.Unstructured, error) {
+	minResources := demand.minResources()
+	return scheduler.Applied(groupOf(a), &v1beta1.PodGroup{Spec: v1beta1.PodGroupSpec{
+		MinMember: 1, MinResources: &minResources, Queue: a.Queue, PriorityClassName: a.PriorityClass,
+	}})
+}

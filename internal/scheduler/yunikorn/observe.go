@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package yunikorn
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/apache/yunikorn-k8shim/pkg/common/constants"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// eventFailed is the reason of YuniKorn's event about an application that it gave up. Its text says more than the pod.
+const eventFailed = "ApplicationFailed"
+
+// ObserveReads asks for the events of a driver that YuniKorn gave up.
+func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.Facts) []scheduler.Read {
+	if !givenUp(f.Driver) {
+		return nil
+	}
+	return []scheduler.Read{driverEvents(a, f.Driver)}
+}
+
+func driverEvents(a scheduler.Attempt, driver *scheduler.PodFact) scheduler.Read {
+	return scheduler.Read{
+		GroupVersionKind: eventKind, Namespace: a.App.Namespace,
+		Fields: "involvedObject.kind=Pod,involvedObject.name=" + driver.Name,
+	}
+}
+
+// Observe reads refusals first: YuniKorn fails the pods of an application that it will not run, which looks like a
+// failure of Spark otherwise. A driver that disappears was evicted: YuniKorn leaves no mark on its victims.
+func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) (scheduler.Observation, error) {
+	if givenUp(f.Driver) {
+		return refused(f.Driver, s.List(driverEvents(a, f.Driver))), nil
+	}
+	o := scheduler.Pods(f)
+	switch {
+	case o.Stage == scheduler.StageGone:
+		o.Eviction = &scheduler.Eviction{Reason: scheduler.ReasonPreempted}
+		o.Message += "; YuniKorn does not say whether it was preempted"
+	case o.Stage == scheduler.StageQueued && o.Reason == scheduler.ReasonWaitingForScheduler:
+		return silent(a), nil
+	}
+	return o, nil
+}
+
+// givenUp is whether YuniKorn failed the pod: it did so before any container started, with one of its two reasons.
+func givenUp(driver *scheduler.PodFact) bool {
+	return driver != nil && driver.Phase == corev1.PodFailed && !driver.Started &&
+		(driver.Reason == constants.ApplicationRejectedFailure || driver.Reason == constants.ApplicationInsufficientResourcesFailure)
+}
+
+// refused classifies a pod that YuniKorn failed. A gang that found no room in time may find it another day; a refusal
+// stays one.
+func refused(driver *scheduler.PodFact, events []*unstructured.Unstructured) scheduler.Observation {
+	if driver.Reason == constants.ApplicationInsufficientResourcesFailure {
+		return scheduler.Observation{
+			Stage: scheduler.StageEvicted, Reason: scheduler.ReasonPodsReadyTimeout,
+			Message:  "YuniKorn did not find room for the whole gang in time: " + strings.TrimSpace(driver.Message),
+			Eviction: &scheduler.Eviction{Reason: scheduler.ReasonPodsReadyTimeout, By: "YuniKorn"},
+		}
+	}
+	why := strings.TrimSpace(driver.Message)
+	for _, event := range events {
+		if reason, _, _ := unstructured.NestedString(event.Object, "reason"); reason == eventFailed {
+			if text, _, _ := unstructured.NestedString(event.Object, "message"); text != "" {
+				why = text
+			}
+		}
+	}
+	return scheduler.Observation{
+		Stage: scheduler.StageRefused, Reason: scheduler.ReasonSchedulerRefused,
+		Message: "YuniKorn refused the application; see whether the queue exists, takes applications and admits the user: " + why,
+	}
+}
+
+// silent is a driver without a node about which YuniKorn says nothing. It says nothing while it gathers a gang, while the
+// queue is full and while the queue runs as many applications as it may.
+func silent(a scheduler.Attempt) scheduler.Observation {
+	if options, _ := parametersOf(a); options.GangSchedulingStyle == styleNone {
+		return scheduler.Observation{
+			Stage: scheduler.StageQueued, Reason: scheduler.ReasonWaitingForQuota,
+			Message: "waiting in " + queueOf(a) + " for room or for its turn",
+		}
+	}
+	return scheduler.Observation{
+		Stage: scheduler.StageReserving, Reason: scheduler.ReasonWaitingForGang,
+		Message: fmt.Sprintf("waiting in %s for the room of the driver and %d executors", queueOf(a), a.Shapes.Initial),
+	}
+}

@@ -1,0 +1,243 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package yunikorn is the plugin for Apache YuniKorn (https://yunikorn.apache.org), written for version 1.8.
+//
+// YuniKorn has no objects: all that it wants to know is on the pods, and applications wait with their driver pod. Each
+// attempt is an application of its own to YuniKorn. Before the driver starts, YuniKorn may hold the room of driver and
+// executors with placeholder pods (gang scheduling), which the real pods replace one by one.
+package yunikorn
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/apache/yunikorn-k8shim/pkg/common/constants"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Name is what users write in spec.batchScheduler to get this plugin.
+const Name = "yunikorn"
+
+// Gang scheduling styles. The first two are YuniKorn's.
+const (
+	styleSoft = "Soft"
+	styleHard = "Hard"
+	styleNone = "None"
+)
+
+// annotationUser carries the user and its groups. YuniKorn heeds it on pods that the operator creates only if the
+// operator is listed in its admission controller's externalUsers.
+const annotationUser = constants.DomainYuniKorn + "user.info"
+
+// Plugin connects YuniKorn. It needs no configuration: the name of the scheduler is fixed in YuniKorn.
+type Plugin struct{}
+
+var (
+	_ scheduler.Plugin   = Plugin{}
+	_ scheduler.Observer = Plugin{}
+)
+
+// parameters are spec.batchSchedulerOptions.parameters, by YuniKorn's own names.
+type parameters struct {
+	// GangSchedulingStyle says what happens when the room for the whole gang is not found in time: Soft goes on without
+	// a gang, Hard gives up. None asks for no gang.
+	GangSchedulingStyle string `json:"gangSchedulingStyle"`
+	// PlaceholderTimeoutInSeconds is how long placeholders live, from their creation to the replacement of the last one:
+	// it must cover the driver's start and the executors'. 0 leaves it to YuniKorn (15 minutes).
+	PlaceholderTimeoutInSeconds int64 `json:"placeholderTimeoutInSeconds"`
+}
+
+var eventKind = schema.GroupVersionKind{Version: "v1", Kind: "Event"}
+
+// Describe introduces the plugin.
+func (Plugin) Describe() scheduler.Descriptor {
+	claim := func(part scheduler.PodPart, key string) scheduler.PodKey {
+		return scheduler.PodKey{Part: part, Key: key}
+	}
+	return scheduler.Descriptor{
+		Name: Name, SchedulerName: constants.SchedulerName,
+		Reads: []schema.GroupVersionKind{scheduler.PriorityClassKind, eventKind},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}},
+			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
+		},
+		Claims: []scheduler.PodKey{
+			claim(scheduler.PodLabel, constants.CanonicalLabelApplicationID),
+			claim(scheduler.PodLabel, constants.CanonicalLabelQueueName),
+			claim(scheduler.PodAnnotation, constants.AnnotationQueueName),
+			claim(scheduler.PodAnnotation, constants.AnnotationTaskGroups),
+			claim(scheduler.PodAnnotation, constants.AnnotationTaskGroupName),
+			claim(scheduler.PodAnnotation, constants.AnnotationSchedulingPolicyParam),
+			claim(scheduler.PodAnnotation, annotationUser),
+			claim(scheduler.PodPriorityClass, ""),
+		},
+		Supports: scheduler.Support{Queues: true, Reserves: true},
+	}
+}
+
+// queuePath is what a queue's path may look like: names joined by dots.
+var queuePath = regexp.MustCompile(`^[a-zA-Z0-9_:#/@-]{1,64}(\.[a-zA-Z0-9_:#/@-]{1,64})*$`)
+
+// Validate checks the queue's form and the parameters.
+func (Plugin) Validate(a scheduler.Attempt) []scheduler.Finding {
+	_, findings := parametersOf(a)
+	if a.Queue != "" && !queuePath.MatchString(a.Queue) {
+		findings = append(findings, scheduler.Finding{
+			Field: scheduler.FieldQueue, Problem: fmt.Sprintf("%q is not the path of a queue; write it as root.team-a.batch", a.Queue),
+		})
+	}
+	return findings
+}
+
+func parametersOf(a scheduler.Attempt) (parameters, []scheduler.Finding) {
+	p := parameters{GangSchedulingStyle: constants.SchedulingPolicyStyleParamDefault}
+	findings := scheduler.DecodeParameters(a, &p)
+	if len(findings) > 0 {
+		return p, findings
+	}
+	switch p.GangSchedulingStyle {
+	case styleSoft, styleHard, styleNone:
+	default:
+		findings = append(findings, scheduler.Finding{
+			Field:   scheduler.FieldParameters + ".gangSchedulingStyle",
+			Problem: fmt.Sprintf("%q: must be %s, %s or %s", p.GangSchedulingStyle, styleSoft, styleHard, styleNone),
+		})
+	}
+	if p.PlaceholderTimeoutInSeconds < 0 {
+		findings = append(findings, scheduler.Finding{
+			Field:   scheduler.FieldParameters + "." + constants.SchedulingPolicyTimeoutParam,
+			Problem: fmt.Sprintf("%d: must not be negative", p.PlaceholderTimeoutInSeconds),
+		})
+	}
+	return p, findings
+}
+
+// Reads asks for the PriorityClass that the application names.
+func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
+
+// Plan lets the attempt start: it waits with its driver pod. Which queues there are, only YuniKorn knows.
+func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
+	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
+		return scheduler.Plan{Admission: missing}, nil
+	}
+	return scheduler.Plan{Admission: scheduler.Admission{
+		Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: "the driver pod waits in " + queueOf(a),
+	}}, nil
+}
+
+func queueOf(a scheduler.Attempt) string {
+	if a.Queue == "" {
+		return "the queue that YuniKorn's placement rules choose"
+	}
+	return "queue " + a.Queue
+}
+
+// Decorate marks both roles as one application, which no other attempt is: YuniKorn lets an application that comes back
+// with a known id join the old one, queue, gang and all.
+func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
+	options, _ := parametersOf(a)
+	for _, o := range []*spark.PodOverlay{&d.Driver, &d.Executor} {
+		scheduler.SetIn(&o.Labels, constants.CanonicalLabelApplicationID, a.ID)
+		setQueue(o, a.Queue)
+		if err := setUser(o, a.User); err != nil {
+			return err
+		}
+	}
+	scheduler.DecoratePriorityClass(a, d)
+	if options.GangSchedulingStyle == styleNone {
+		return nil
+	}
+	return setGang(a, options, d)
+}
+
+// setQueue names the queue in a label, or in an annotation if it is too long for one.
+func setQueue(o *spark.PodOverlay, queue string) {
+	switch {
+	case queue == "":
+	case len(validation.IsValidLabelValue(queue)) == 0:
+		scheduler.SetIn(&o.Labels, constants.CanonicalLabelQueueName, queue)
+	default:
+		scheduler.SetIn(&o.Annotations, constants.AnnotationQueueName, queue)
+	}
+}
+
+func setUser(o *spark.PodOverlay, user scheduler.User) error {
+	if user.Name == "" {
+		return nil
+	}
+	text, err := json.Marshal(struct {
+		User   string   `json:"user"`
+		Groups []string `json:"groups,omitempty"`
+	}{user.Name, user.Groups})
+	if err != nil {
+		return fmt.Errorf("encode the user: %w", err)
+	}
+	scheduler.SetIn(&o.Annotations, annotationUser, string(text))
+	return nil
+}
+
+// taskGroup is a set of placeholders, as YuniKorn reads it from the annotation.
+type taskGroup struct {
+	Name         string              `json:"name"`
+	MinMember    int32               `json:"minMember"`
+	MinResource  corev1.ResourceList `json:"minResource"`
+	NodeSelector map[string]string   `json:"nodeSelector,omitempty"`
+	Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
+	Affinity     *corev1.Affinity    `json:"affinity,omitempty"`
+}
+
+// setGang describes the gang on the driver, the first pod of the application, and names its group on every pod. The
+// driver is a group of its own, because only placeholders are placed until all of them are.
+func setGang(a scheduler.Attempt, options parameters, d *scheduler.Decoration) error {
+	s := a.Shapes
+	groups := []taskGroup{group(spark.RoleDriver, 1, s.Driver, s.DriverTraits)}
+	if s.Initial > 0 {
+		groups = append(groups, group(spark.RoleExecutor, s.Initial, s.Executor, s.ExecutorTraits))
+		scheduler.SetIn(&d.Executor.Annotations, constants.AnnotationTaskGroupName, spark.RoleExecutor)
+	}
+	text, err := json.Marshal(groups)
+	if err != nil {
+		return fmt.Errorf("encode the task groups: %w", err)
+	}
+	scheduler.SetIn(&d.Driver.Annotations, constants.AnnotationTaskGroups, string(text))
+	scheduler.SetIn(&d.Driver.Annotations, constants.AnnotationTaskGroupName, spark.RoleDriver)
+	scheduler.SetIn(&d.Driver.Annotations, constants.AnnotationSchedulingPolicyParam, policy(options))
+	return nil
+}
+
+func group(name string, members int32, shape spark.Shape, traits spark.Traits) taskGroup {
+	return taskGroup{
+		Name: name, MinMember: members, MinResource: shape.Requests,
+		NodeSelector: traits.NodeSelector, Tolerations: traits.Tolerations, Affinity: traits.Affinity,
+	}
+}
+
+func policy(p parameters) string {
+	words := []string{constants.SchedulingPolicyStyleParam + "=" + p.GangSchedulingStyle}
+	if p.PlaceholderTimeoutInSeconds > 0 {
+		words = append([]string{fmt.Sprintf("%s=%d", constants.SchedulingPolicyTimeoutParam, p.PlaceholderTimeoutInSeconds)}, words...)
+	}
+	return strings.Join(words, constants.SchedulingPolicyParamDelimiter)
+}
