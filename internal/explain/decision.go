@@ -65,6 +65,10 @@ func (v view) action(a lifecycle.Action) string {
 		return "delete driver pod " + v.plan.Driver.Name
 	case lifecycle.DeleteResources:
 		return fmt.Sprintf("delete what was created beside the driver of attempt %d", a.Attempt)
+	case lifecycle.Schedule:
+		return "make what the batch scheduler needs"
+	case lifecycle.Release:
+		return fmt.Sprintf("delete what the batch scheduler has of attempt %d", a.Attempt)
 	case lifecycle.DeleteApplication:
 		return "delete the application"
 	}

@@ -81,7 +81,7 @@ func (m *model) look(class lifecycle.Class) lifecycle.Record {
 			}
 		case lifecycle.DeleteDriver:
 			m.driver = absent
-		case lifecycle.DeleteResources, lifecycle.DeleteApplication:
+		case lifecycle.DeleteResources, lifecycle.DeleteApplication, lifecycle.Schedule, lifecycle.Release:
 		}
 		results = append(results, r)
 	}

@@ -91,13 +91,14 @@ func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 	}
 	r.Attempt = max(1, s.ExecutionAttempts)
 	last := lifecycle.Attempt{Number: r.Attempt, SubmissionID: s.SubmissionID, EndedAt: s.TerminationTime.Time, Cause: r.Cause}
-	switch {
-	case r.State == lifecycle.Failing, r.State == lifecycle.Failed:
+	switch r.State {
+	case lifecycle.Failing, lifecycle.Failed:
 		last.Class = lifecycle.ApplicationExit
-	case r.State == lifecycle.SubmissionFailed: // both are about a driver that there never was
+	case lifecycle.SubmissionFailed: // both are about a driver that there never was
 		last.SubmissionID, last.Cause = "", lifecycle.Cause{}
-	case r.State == lifecycle.Invalidating: // that operator forgets its counts when it leaves the state, and we when we enter it
+	case lifecycle.Invalidating: // that operator forgets its counts when it leaves the state, and we when we enter it
 		r.Submissions, r.Executions, r.Retries = 0, 0, lifecycle.Retries{}
+	default: // as it was counted
 	}
 	r.Attempts = []lifecycle.Attempt{last}
 	if r.State.Starting() {
