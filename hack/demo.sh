@@ -155,7 +155,7 @@ follow() {
     if [ "$kind" != app ] || [ "$app" = - ] || [ "${last[$app]:-}" = "$state" ]; then continue; fi
     last[$app]=$state
     say "$(printf '%-12s %s' "$app" "$state")"
-    case $state in COMPLETED | FAILED | SUBMISSION_FAILED) ended=$((ended + 1)) ;; esac
+    case $state in COMPLETED | FAILED) ended=$((ended + 1)) ;; esac
   done
 }
 
