@@ -1,0 +1,79 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// plugin runs kubectl spark in the cluster and returns what it prints and its exit code.
+func plugin(ctx context.Context, binary string, args ...string) (string, int) {
+	GinkgoHelper()
+	ctx, cancel := context.WithTimeout(ctx, jobWait)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, clusterCmd, append([]string{"exec", binary}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		Expect(err).NotTo(HaveOccurred())
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+var _ = Describe("kubectl spark", func() {
+	ctx := context.Background()
+
+	It("follows a real driver's log, waits for its end, and remembers its last words", func() {
+		binary := filepath.Join(GinkgoT().TempDir(), "kubectl-spark")
+		out, err := exec.Command("go", "build", "-o", binary, "../../cmd/kubectl-spark").CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), string(out))
+		app := script(ctx, newNamespace(ctx, "plugin"), "talker", "import sys, time\nprint('first words', flush=True)\ntime.sleep(2)\nprint('last words', flush=True)\nsys.exit(3)\n")
+		app.Spec.Executor.Instances = ptr.To[int32](1)
+		Expect(admin.Create(ctx, app)).To(Succeed())
+
+		By("following the log from before there is a driver")
+		log, code := plugin(ctx, binary, "logs", app.Name, "-n", app.Namespace, "-f")
+		Expect(log).To(And(ContainSubstring("first words"), ContainSubstring("last words")))
+		Expect(code).To(BeZero(), log)
+
+		By("waiting")
+		text, code := plugin(ctx, binary, "wait", app.Name, "-n", app.Namespace, "--timeout", "2m")
+		Expect(code).To(Equal(1), text)
+		Expect(text).To(ContainSubstring("driver container failed with ExitCode: 3"))
+		eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
+
+		By("asking why")
+		text, code = plugin(ctx, binary, "explain", app.Name, "-n", app.Namespace)
+		Expect(code).To(BeZero(), text)
+		Expect(text).To(ContainSubstring("last words"))
+
+		By("reading the log of a pod that is gone")
+		driver := driverOf(ctx, app)
+		Expect(admin.Delete(ctx, &driver)).To(Succeed())
+		Eventually(func() int { return len(podsOf(ctx, app)) }, time.Minute, poll).Should(BeZero())
+		log, _ = plugin(ctx, binary, "logs", app.Name, "-n", app.Namespace)
+		Expect(log).To(ContainSubstring("last words"))
+	})
+})
