@@ -29,6 +29,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/plugins"
 	"github.com/firesteel-dev/firesteel/internal/version"
 )
 
@@ -61,7 +62,7 @@ func run() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", *path, err)
 	}
-	registry, err := schedulers(c.BatchScheduler)
+	registry, err := plugins.Registry(c.BatchScheduler)
 	if err != nil {
 		return fmt.Errorf("%s: %w", *path, err)
 	}

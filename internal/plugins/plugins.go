@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+// Package plugins lists the schedulers that the program knows.
+package plugins
 
 import (
 	"github.com/firesteel-dev/firesteel/internal/config"
@@ -26,9 +27,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler/yunikorn"
 )
 
-// plugins are the schedulers that this program knows. A build with another one adds its line here; one without deletes
-// its line and its folder. What users may choose among them is configured.
-var plugins = []func(config.BatchScheduler) scheduler.Plugin{
+// all are the schedulers that this program knows. A build with another one adds its line here; one without deletes its
+// line and its folder. What users may choose among them is configured.
+var all = []func(config.BatchScheduler) scheduler.Plugin{
 	func(config.BatchScheduler) scheduler.Plugin { return kube.Plugin{} },
 	func(c config.BatchScheduler) scheduler.Plugin {
 		return volcano.New(c.Plugins[volcano.Name].SchedulerName)
@@ -46,8 +47,8 @@ var admissions = []func(config.BatchScheduler) scheduler.Plugin{
 	},
 }
 
-// schedulers fills the registry.
-func schedulers(c config.BatchScheduler) (*scheduler.Registry, error) {
+// Registry returns the registry of all plugins, as the configuration wants it.
+func Registry(c config.BatchScheduler) (*scheduler.Registry, error) {
 	policy := scheduler.Policy{
 		Default: c.Default, Enabled: c.Enabled, NamespaceDefaults: c.NamespaceDefaults, DefaultQueues: map[string]string{},
 	}
@@ -60,8 +61,8 @@ func schedulers(c config.BatchScheduler) (*scheduler.Registry, error) {
 	for _, construct := range admissions {
 		policy.Admissions = append(policy.Admissions, construct(c))
 	}
-	known := make([]scheduler.Plugin, 0, len(plugins))
-	for _, construct := range plugins {
+	known := make([]scheduler.Plugin, 0, len(all))
+	for _, construct := range all {
 		known = append(known, construct(c))
 	}
 	return scheduler.NewRegistryFor(policy, known...)
