@@ -82,7 +82,7 @@ type Queues interface {
 type Subject struct {
 	// Title heads the column in the table.
 	Title string
-	Tier Tier
+	Tier  Tier
 	// Scheduler is what applications write in spec.batchScheduler.
 	Scheduler string
 	// Settings are the operator's, and Registry makes its plugins of them.
