@@ -113,7 +113,7 @@ func kubeSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	}
 	return conformance.Subject{
 		Title: "kube", Tier: tier, Scheduler: "kube", Settings: settings("kube"), Environment: e,
-		Silent: scheduler.ReasonWaitingForScheduler,
+		Silent: "DriverPending", // plain Kubernetes is not watched beyond its pods
 		Full:   []scheduler.Reason{"Unschedulable", scheduler.ReasonWaitingForCapacity},
 		DoesNotApply: map[int]string{
 			3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 13: isTheSame,

@@ -175,7 +175,7 @@ func (w *World) evict(pod *corev1.Pod) {
 func shapes(w *World) {
 	w.startWithRoomFor(2)
 	alone := w.create("driver-only", func(a *app) {
-		a.Spec.SparkConf = map[string]string{"spark.kubernetes.driver.master": "local[*]"}
+		a.Spec.Driver.KubernetesMaster = ptr.To("local[*]")
 		a.Spec.Executor.Instances = nil
 	})
 	none := w.create("none-at-first", func(a *app) {

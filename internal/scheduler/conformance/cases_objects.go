@@ -38,25 +38,25 @@ import (
 func (w *World) quiet(when string, a *app, d time.Duration) {
 	w.Helper()
 	w.settled(a)
-	before := len(w.operator.writes.all())
+	before := len(w.operator.writes.about(a))
 	n := 0
 	w.during(when, d, func() error {
 		if n++; n%10 == 0 {
 			w.touch(a, n)
 		}
-		if all := w.operator.writes.all(); len(all) > before {
+		if all := w.operator.writes.about(a); len(all) > before {
 			return fmt.Errorf("the operator wrote %v", all[before:])
 		}
 		return nil
 	})
 }
 
-// settled waits until the operator has written nothing for two seconds.
+// settled waits until the operator has written nothing about the application for two seconds.
 func (w *World) settled(a *app) {
 	w.Helper()
 	last, since := -1, time.Now()
 	w.eventually("the operator comes to rest with "+a.Name, func() error {
-		if n := len(w.operator.writes.all()); n != last {
+		if n := len(w.operator.writes.about(a)); n != last {
 			last, since = n, time.Now()
 		}
 		if time.Since(since) < 2*time.Second {

@@ -29,6 +29,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // operator is our operator, in process, for the namespaces of one world.
@@ -114,9 +115,16 @@ func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// all returns those so far.
-func (w *writes) all() []string {
+// about returns those so far that concern an application or what was made for it; objects are named after it, or after
+// its attempts.
+func (w *writes) about(a *app) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]string(nil), w.seen...)
+	var found []string
+	for _, text := range w.seen {
+		if strings.Contains(text, "/"+a.Name) || strings.Contains(text, "podgroups") && strings.Contains(text, spark.NewIdentity(a.UID, 1, time.Time{}).NameID) {
+			found = append(found, text)
+		}
+	}
+	return found
 }

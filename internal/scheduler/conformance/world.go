@@ -44,7 +44,7 @@ import (
 
 const (
 	// patience is how long anything may take that must come about.
-	patience = 75 * time.Second
+	patience = 40 * time.Second
 	poll     = 100 * time.Millisecond
 )
 
@@ -298,22 +298,17 @@ func (w *World) waiting(a *app) (scheduler.Reason, string, error) {
 	if err != nil {
 		return "", "", err
 	}
-	kind := "Admitted"
-	switch current.Status.AppState.State {
-	case v1beta2.ApplicationStateNew, v1beta2.ApplicationStatePendingRerun, v1beta2.ApplicationStateResuming:
-		if pods := w.pods(a, spark.RoleDriver); len(pods) > 0 {
-			return "", "", fmt.Errorf("%s waits, but has a driver", a.Name)
-		}
-	case v1beta2.ApplicationStateSubmitted:
-		kind = "DriverReady"
+	switch state := current.Status.AppState.State; state {
+	case stateNew, stateSubmitted, stateRerun, stateResuming:
 	default:
-		return "", "", fmt.Errorf("%s does not wait: %s", a.Name, current.Status.AppState.State)
+		return "", "", fmt.Errorf("%s does not wait: %s", a.Name, state)
 	}
-	c := meta.FindStatusCondition(current.Status.Conditions, kind)
-	if c == nil || c.Status != metav1.ConditionFalse {
-		return "", "", fmt.Errorf("%s does not say yet why it waits: %v", a.Name, c)
+	for _, kind := range []string{"Admitted", "DriverReady"} {
+		if c := meta.FindStatusCondition(current.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
+			return scheduler.Reason(c.Reason), c.Message, nil
+		}
 	}
-	return scheduler.Reason(c.Reason), c.Message, nil
+	return "", "", fmt.Errorf("%s does not say yet why it waits", a.Name)
 }
 
 // fails waits until the application has failed for the reason, and returns the sentence.
