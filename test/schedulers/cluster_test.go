@@ -41,6 +41,9 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
+	busv1alpha1 "volcano.sh/apis/pkg/apis/bus/v1alpha1"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
 )
@@ -98,7 +101,7 @@ func startCluster(ctx context.Context, dir string) (_ *cluster, err error) {
 		return nil, fmt.Errorf("write the administrator's kubeconfig: %w", err)
 	}
 	scheme := controller.Scheme()
-	for _, add := range []func(*runtime.Scheme) error{apiextensionsv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{apiextensionsv1.AddToScheme, v1alpha1.AddToScheme, v1beta1.AddToScheme, busv1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("make a scheme: %w", err)
 		}
@@ -116,12 +119,21 @@ func startCluster(ctx context.Context, dir string) (_ *cluster, err error) {
 		"--config="+filepath.Join("testdata", "kwok.yaml"), "--manage-all-nodes=true", "--node-lease-duration-seconds=0"); err != nil {
 		return nil, err
 	}
+	return c, c.shareNodes(ctx)
+}
+
+// shareNodes adds the nodes that everybody shares, unless they are there.
+func (c *cluster) shareNodes(ctx context.Context) error {
 	for i := range 3 {
-		if err := c.addNode(ctx, fmt.Sprintf("node-%d", i), big(), nil); err != nil {
-			return nil, err
+		name := fmt.Sprintf("node-%d", i)
+		if err := c.client.Get(ctx, client.ObjectKey{Name: name}, &corev1.Node{}); !apierrors.IsNotFound(err) {
+			continue
+		}
+		if err := c.addNode(ctx, name, big(), nil); err != nil {
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // stop ends everything, the youngest first.

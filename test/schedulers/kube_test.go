@@ -45,6 +45,9 @@ func (k *kube) Start(ctx context.Context) error {
 	if k.stand != nil {
 		return k.stand.start(ctx)
 	}
+	if k.live != nil {
+		return nil
+	}
 	dir, err := tool("kubernetes")
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func TestSchedulers(t *testing.T) {
 	started := time.Now()
 	t.Cleanup(func() { write(t, report, time.Since(started)) })
 	for _, s := range subjects(c) {
-		name := fmt.Sprintf("%s/tier %d", s.Title, s.Tier)
+		name := fmt.Sprintf("%s-%d", s.Title, s.Tier)
 		t.Run(name, func(t *testing.T) {
 			s.Admin, s.Registry = c.rest, plugins.Registry
 			begun := time.Now()
@@ -82,7 +82,11 @@ func TestSchedulers(t *testing.T) {
 func subjects(c *cluster) []conformance.Subject {
 	var all []conformance.Subject
 	for _, tier := range []conformance.Tier{conformance.StandIn, conformance.Real} {
-		all = append(all, kubeSubject(c, tier), quotaSubject(c, tier))
+		for _, subject := range []func(*cluster, conformance.Tier) conformance.Subject{
+			kubeSubject, quotaSubject, coschedulingSubject, elasticSubject, volcanoSubject,
+		} {
+			all = append(all, subject(c, tier))
+		}
 	}
 	return all
 }

@@ -68,6 +68,9 @@ type sight struct {
 const cycle = 200 * time.Millisecond
 
 func (s *standIn) start(context.Context) error {
+	if s.cancel != nil {
+		return nil
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel, s.ended = cancel, make(chan struct{})
 	go func() {

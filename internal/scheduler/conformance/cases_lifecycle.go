@@ -125,7 +125,11 @@ func deletion(w *World) {
 func eviction(w *World) {
 	w.startWithRoomFor(1)
 	a := w.create("evicted", func(a *app) {
-		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: ptr.To[int32](0)}
+		soon := &v1beta2.Backoff{Initial: &metav1.Duration{Duration: time.Second}}
+		a.Spec.RestartPolicy = v1beta2.RestartPolicy{
+			Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: ptr.To[int32](0),
+			Infrastructure: &v1beta2.RetryRule{Retries: 1, Backoff: soon},
+		}
 	})
 	w.runs(a, 1)
 	executor := w.pods(a, spark.RoleExecutor)[0]
@@ -149,8 +153,19 @@ func eviction(w *World) {
 		if err != nil {
 			return err
 		}
-		if s := current.Status.Scheduling; s == nil || s.Evictions != 1 {
-			return fmt.Errorf("scheduling: %+v", s)
+		retries, evictions := v1beta2.RetryStatus{}, int32(0)
+		if current.Status.Retries != nil {
+			retries = *current.Status.Retries
+		}
+		if current.Status.Scheduling != nil {
+			evictions = current.Status.Scheduling.Evictions
+		}
+		// without a plugin that observes it is the cluster's doing, like the loss of a node
+		if _, observes := w.plugin(w).(scheduler.Observer); !observes {
+			evictions, retries.Infrastructure = retries.Infrastructure, 0
+		}
+		if evictions != 1 || retries != (v1beta2.RetryStatus{}) {
+			return fmt.Errorf("%d evictions, retries %+v", evictions, retries)
 		}
 		return nil
 	})
