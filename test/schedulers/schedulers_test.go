@@ -83,7 +83,7 @@ func subjects(c *cluster) []conformance.Subject {
 	var all []conformance.Subject
 	for _, tier := range []conformance.Tier{conformance.StandIn, conformance.Real} {
 		for _, subject := range []func(*cluster, conformance.Tier) conformance.Subject{
-			kubeSubject, quotaSubject, coschedulingSubject, elasticSubject, volcanoSubject,
+			kubeSubject, quotaSubject, coschedulingSubject, elasticSubject, volcanoSubject, yunikornSubject,
 		} {
 			all = append(all, subject(c, tier))
 		}

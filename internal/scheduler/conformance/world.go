@@ -19,6 +19,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -42,11 +43,15 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-const (
-	// patience is how long anything may take that must come about.
-	patience = 40 * time.Second
-	poll     = 100 * time.Millisecond
-)
+const poll = 100 * time.Millisecond
+
+// patience is how long anything may take that must come about. Whoever works on a case may have less.
+var patience = func() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("CONFORMANCE_PATIENCE")); err == nil {
+		return d
+	}
+	return time.Minute
+}()
 
 // World is what one case has to itself: a namespace, an operator that looks after it, and a place.
 type World struct {
@@ -88,6 +93,8 @@ func (w *World) newNamespace() string {
 			w.Log(w.describe(ctx, name))
 		}
 		must(w, "delete the namespace", client.IgnoreNotFound(w.Client.Delete(ctx, ns)))
+		// at once: the next case needs their room
+		must(w, "delete its pods", w.Client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(name), client.GracePeriodSeconds(0)))
 	})
 	return name
 }
@@ -302,6 +309,9 @@ func (w *World) waiting(a *app) (scheduler.Reason, string, error) {
 	case stateNew, stateSubmitted, stateRerun, stateResuming:
 	default:
 		return "", "", fmt.Errorf("%s does not wait: %s", a.Name, state)
+	}
+	if s := current.Status.Scheduling; s != nil && s.Reason != "" {
+		return scheduler.Reason(s.Reason), s.Message, nil
 	}
 	for _, kind := range []string{"Admitted", "DriverReady"} {
 		if c := meta.FindStatusCondition(current.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
