@@ -48,7 +48,11 @@ cluster-status: ## Show its processes, node and pods
 
 .PHONY: test-unit
 test-unit: ## Pure packages: tables, goldens, enumeration. Seconds
-	go test ./api/... ./cmd/... ./hack/... ./internal/...
+	go test ./api/... ./cmd/... ./docs/... ./hack/... ./internal/...
+
+.PHONY: test-simulation
+test-simulation: ## 100,000 lives of an application in a simulated cluster
+	go test -count=1 -v -run 'TestHistories|TestStories' ./test/simulation
 
 .PHONY: test-integration
 test-integration: ## A real kube-apiserver and etcd
@@ -65,15 +69,17 @@ bench: ## Time and allocations of the native submission
 ##@ Upkeep
 
 .PHONY: generate
-generate: ## DeepCopy methods, and the field reference in docs/
+generate: ## DeepCopy methods, the field reference and the lifecycle's transitions in docs/
 	"$$($(TOOLS) controller-gen)/controller-gen" object:headerFile=hack/boilerplate.go.txt,year=2026 paths=./api/...
 	go run ./hack/fields api/sparkoperator/v1beta2 docs/fields.md
+	go run ./hack/lifecycle docs/lifecycle-transitions.md
 
 .PHONY: manifests
 manifests: ## CRDs and RBAC, also in the chart
 	"$$($(TOOLS) controller-gen)/controller-gen" crd:maxDescLen=160 paths=./api/... output:crd:dir=config/crd/bases
 	go run ./hack/crd config/crd/bases/*.yaml
 	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=controller paths=./internal/controller/... output:rbac:dir=config/rbac
+	go run ./hack/rbac config/rbac/schedulers charts/spark-operator/files/schedulers
 	cp config/crd/bases/*.yaml charts/spark-operator/crds/
 	cp config/rbac/role.yaml config/rbac/leader_election_role.yaml charts/spark-operator/files/
 	cp config/rbac/spark-driver/role.yaml charts/spark-operator/files/spark_driver_role.yaml

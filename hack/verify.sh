@@ -22,6 +22,7 @@ if [ -n "${CI:-}" ] && [ -n "$(git status --porcelain)" ]; then
 fi
 go vet ./...
 make --no-print-directory lint
+hack/scheduler-removable.sh
 for crd in config/crd/bases/*.yaml; do
   size=$(stat -c %s "$crd")
   [ "$size" -lt 100000 ] || { echo "verify: $crd has $size bytes, the budget is 100000" >&2; exit 1; }

@@ -73,8 +73,12 @@ type output struct {
 func (o *output) addTo(command *cobra.Command) {
 	// Objects that were never stored have no managed fields to hide.
 	o.flags.ShowManagedFields = true
-	command.Flags().StringVarP(&o.format, "output", "o", "yaml", "format of the output: yaml or json")
-	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	o.addFormat(command, "yaml", "format of the output: yaml or json", "yaml", "json")
+}
+
+func (o *output) addFormat(command *cobra.Command, preset, help string, formats ...string) {
+	command.Flags().StringVarP(&o.format, "output", "o", preset, help)
+	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // print writes objects: documents in YAML, or one list in JSON if there are several.

@@ -18,15 +18,14 @@ limitations under the License.
 package main
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-
-	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 )
 
 func main() {
@@ -36,6 +35,9 @@ func main() {
 // errFound ends a command that has said everything already.
 var errFound = errors.New("errors were found")
 
+// codeInterrupted is what shells expect of a program that a signal ended.
+const codeInterrupted = 130
+
 // run returns the exit code.
 func run(args []string, streams genericiooptions.IOStreams) int {
 	command := newCommand(streams)
@@ -43,31 +45,37 @@ func run(args []string, streams genericiooptions.IOStreams) int {
 	command.SetIn(streams.In)
 	command.SetOut(streams.Out)
 	command.SetErr(streams.ErrOut)
-	if err := command.Execute(); err != nil {
-		if !errors.Is(err, errFound) {
-			_, _ = fmt.Fprintln(streams.ErrOut, "error:", err)
-		}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := command.ExecuteContext(ctx)
+	switch exit, own := errors.AsType[*exitError](err); {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil:
+		return codeInterrupted
+	case errors.Is(err, errFound):
 		return 1
+	case own:
+		say(streams.ErrOut, "error: %v", exit)
+		return exit.code
 	}
-	return 0
+	say(streams.ErrOut, "error: %v", forPeople(err))
+	return 1
 }
 
 func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "kubectl-spark",
-		Short: "Look at Spark applications the way the operator does, without a cluster",
-		Long: "Look at Spark applications the way the operator does, without a cluster.\n\n" +
-			"All of it runs on this machine with the operator's own code; nothing is sent anywhere.",
+		Short: "Look at Spark applications the way the operator does",
+		Long: "Look at Spark applications the way the operator does, with the operator's own code.\n\n" +
+			"convert, render and validate work on manifests and need no cluster. explain, list, logs and wait read the cluster that kubectl\n" +
+			"would use. None of them changes anything.",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spark"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 	}
-	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams))
+	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams),
+		newExplain(streams), newList(streams), newLogs(streams), newWait(streams))
 	return command
-}
-
-// schedulers is the list of plugins that this build knows. It is the operator's.
-func schedulers() (*scheduler.Registry, error) {
-	return scheduler.NewRegistry(kube.Name, kube.Plugin{})
 }

@@ -87,6 +87,7 @@ func TestOutput(t *testing.T) {
 			reason: "what spark-submit refuses", args: []string{"convert", "--", "spark-submit", "--master", "yarn", "a.jar"}, code: 1,
 		},
 		"convert-status": {reason: "no submission", args: []string{"convert", "--", "spark-submit", "--status", "a"}, code: 1},
+		"wait-help":      {reason: "exit codes", args: []string{"wait", "--help"}},
 		"version":        {reason: "the releases that it knows", args: []string{"version"}},
 		"help":           {reason: "called as a plugin", args: []string{"--help"}},
 	}

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/offline"
 )
@@ -66,7 +67,7 @@ func (r *render) run() error {
 	if err != nil {
 		return fmt.Errorf("--submit-time: %q: not a time; write it as 2006-01-02T15:04:05Z", r.submitTime)
 	}
-	registry, err := schedulers()
+	registry, err := plugins.Every()
 	if err != nil {
 		return err
 	}

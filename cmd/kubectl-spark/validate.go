@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/offline"
 )
@@ -44,7 +45,7 @@ func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func validate(files filenames, streams genericiooptions.IOStreams) error {
-	registry, err := schedulers()
+	registry, err := plugins.Every()
 	if err != nil {
 		return err
 	}

@@ -125,6 +125,9 @@ func (w Writer) recognise(ctx context.Context, owner Owner, driver *corev1.Pod) 
 	for _, pod := range pods {
 		switch lifecycle.OwnerOf(pod, owner.Reference.UID, owner.SubmissionID) {
 		case lifecycle.Current:
+			if pod.GetLabels()[lifecycle.LabelSpecHash] != driver.Labels[lifecycle.LabelSpecHash] {
+				return transient(fmt.Sprintf("pod %s was made from an earlier version of the spec", pod.GetName())), true
+			}
 			return done(), true
 		case lifecycle.Former:
 			return transient(fmt.Sprintf("pod %s of an earlier attempt is not gone yet", pod.GetName())), true
@@ -146,6 +149,7 @@ func (w Writer) giveUp(ctx context.Context, owner Owner, s spark.Submission, r l
 	if seen, found := w.recognise(ctx, owner, s.Driver); found && seen.Class != lifecycle.ClassNameTaken {
 		return seen
 	}
+	taken := false
 	for _, resource := range s.Resources {
 		left, err := w.Existing(ctx, resource)
 		if err != nil {
@@ -157,8 +161,26 @@ func (w Writer) giveUp(ctx context.Context, owner Owner, s spark.Submission, r l
 		if err := w.delete(ctx, left); err != nil {
 			return transient(err.Error())
 		}
+		taken = true
+	}
+	if taken {
+		return w.giveBack(ctx, owner, s, r)
 	}
 	return r
+}
+
+// giveBack creates the resources once more if another operator, which believes to lead, has made the driver meanwhile.
+func (w Writer) giveBack(ctx context.Context, owner Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
+	seen, found := w.recognise(ctx, owner, s.Driver)
+	if !found || seen.Class != lifecycle.ClassDone {
+		return r
+	}
+	for _, resource := range s.Resources {
+		if err := w.Client.Create(ctx, marked(resource, owner)); err != nil && !apierrors.IsAlreadyExists(err) {
+			return transient(err.Error())
+		}
+	}
+	return seen
 }
 
 // DeleteDriver deletes the pod if it still is the one with the given UID.

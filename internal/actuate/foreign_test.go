@@ -54,13 +54,13 @@ func TestSubmitForeign(t *testing.T) {
 		says    string
 		class   lifecycle.Class
 	}{
-		"Pod":             {reason: "nobody's pod", foreign: belongsTo(&corev1.Pod{ObjectMeta: meta("pi-driver")}, "", ""), says: "pod pi-driver", class: lifecycle.ClassNameTaken},
-		"PodWithLabel":    {reason: "labels can be copied", foreign: belongsTo(&corev1.Pod{ObjectMeta: meta("pi-driver")}, "", "s-1"), says: "pod pi-driver", class: lifecycle.ClassNameTaken},
-		"PodOfSameName":   {reason: "a deleted application of the same name had another UID", foreign: belongsTo(&corev1.Pod{ObjectMeta: meta("pi-driver")}, "old-app", "s-1"), says: "pod pi-driver", class: lifecycle.ClassNameTaken},
-		"PodFormer":       {reason: "the driver of an earlier attempt is waited for", foreign: belongsTo(&corev1.Pod{ObjectMeta: meta("pi-driver")}, "app", "s-0"), says: "earlier attempt", class: lifecycle.ClassTransient},
-		"ConfigMap":       {reason: "nobody's ConfigMap", foreign: belongsTo(&corev1.ConfigMap{ObjectMeta: meta("pi-conf")}, "", ""), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
-		"ConfigMapOfSame": {reason: "another UID is another application", foreign: belongsTo(&corev1.ConfigMap{ObjectMeta: meta("pi-conf")}, "old-app", "s-1"), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
-		"Service":         {reason: "nobody's Service", foreign: belongsTo(&corev1.Service{ObjectMeta: meta("pi-svc")}, "", ""), says: "service pi-svc", class: lifecycle.ClassNameTaken},
+		"Pod":             {reason: "nobody's pod", foreign: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "", ""), says: "pod pi-driver", class: lifecycle.ClassNameTaken},
+		"PodWithLabel":    {reason: "labels can be copied", foreign: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "", "s-1"), says: "pod pi-driver", class: lifecycle.ClassNameTaken},
+		"PodOfSameName":   {reason: "a deleted application of the same name had another UID", foreign: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "old-app", "s-1"), says: "pod pi-driver", class: lifecycle.ClassNameTaken},
+		"PodFormer":       {reason: "the driver of an earlier attempt is waited for", foreign: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "app", "s-0"), says: "earlier attempt", class: lifecycle.ClassTransient},
+		"ConfigMap":       {reason: "nobody's ConfigMap", foreign: belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, "", ""), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
+		"ConfigMapOfSame": {reason: "another UID is another application", foreign: belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, "old-app", "s-1"), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
+		"Service":         {reason: "nobody's Service", foreign: belongsTo(&corev1.Service{ObjectMeta: metaOf("pi-svc")}, "", ""), says: "service pi-svc", class: lifecycle.ClassNameTaken},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func stored(t *testing.T, s *server, obj client.Object) client.Object {
 
 // A name that was taken and is free again a moment later is no conflict.
 func TestSubmitNameFreedMeanwhile(t *testing.T) {
-	s := newServer(belongsTo(&corev1.Pod{ObjectMeta: meta("pi-driver")}, "", ""))
+	s := newServer(belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "", ""))
 	w := s.writer()
 	w.Existing = func(context.Context, client.Object) (client.Object, error) { return nil, nil }
 	if got := w.Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassTransient {
@@ -107,7 +107,7 @@ func TestSubmitNameFreedMeanwhile(t *testing.T) {
 
 // Doubt about whose pod it is, is no answer.
 func TestSubmitCannotLook(t *testing.T) {
-	s := newServer(belongsTo(&corev1.Pod{ObjectMeta: meta("pi-driver")}, "app", "s-1"))
+	s := newServer(belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "app", "s-1"))
 	w := s.writer()
 	w.Existing = func(context.Context, client.Object) (client.Object, error) { return nil, errors.New("boom") }
 	if got := w.Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassTransient || !strings.Contains(got.Message, "boom") {
@@ -116,7 +116,7 @@ func TestSubmitCannotLook(t *testing.T) {
 }
 
 func TestDeleteDriver(t *testing.T) {
-	pod := belongsTo(&corev1.Pod{ObjectMeta: meta("pi-driver")}, "app", "s-1")
+	pod := belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "app", "s-1")
 	cases := map[string]struct {
 		reason string
 		uid    string
@@ -155,7 +155,7 @@ func TestDeleteDriverThatIsGone(t *testing.T) {
 
 // A status is written over the very version that it was decided from, and nothing but the status is sent.
 func TestPatchStatus(t *testing.T) {
-	stored := &corev1.Pod{ObjectMeta: meta("pi")}
+	stored := &corev1.Pod{ObjectMeta: metaOf("pi")}
 	var sent map[string]any
 	c := fake.NewClientBuilder().WithObjects(stored).WithStatusSubresource(stored).WithInterceptorFuncs(interceptor.Funcs{
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -52,7 +53,7 @@ func TestDoubtAboutTheDriverReplacesItsResources(t *testing.T) {
 
 // While a driver of an earlier attempt is still going, another try writes nothing.
 func TestFormerDriverCausesWritesForNothing(t *testing.T) {
-	s := newServer(belongsTo(&corev1.Pod{ObjectMeta: meta("pi-driver")}, "app", "s-0"))
+	s := newServer(belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "app", "s-0"))
 	s.writer().Submit(t.Context(), owner, submission("a=b"))
 	before := len(s.log)
 	s.writer().Submit(t.Context(), owner, submission("a=b"))
@@ -74,5 +75,46 @@ func TestLeftoverStaysWhenALaterTryIsRefused(t *testing.T) {
 	}
 	if left := s.inventory(t); len(left) != 0 {
 		t.Errorf("a submission that does not get its driver leaves nothing behind, but there is %v", left)
+	}
+}
+
+// A create that meets a driver which an earlier reconcile made from an earlier spec must not be taken for done: the
+// status would say that the present spec runs.
+func TestDriverOfAnEarlierSpecIsNotTakenForThisOne(t *testing.T) {
+	s := newServer()
+	before, after := submission("a=b"), submission("a=c")
+	before.Driver.Labels[lifecycle.LabelSpecHash], after.Driver.Labels[lifecycle.LabelSpecHash] = "one", "two"
+	if got := s.writer().Submit(t.Context(), owner, before); got.Class != lifecycle.ClassDone {
+		t.Fatalf("result %+v, want Done", got)
+	}
+	if got := s.writer().Submit(t.Context(), owner, after); got.Class != lifecycle.ClassTransient {
+		t.Errorf("result %+v, want another look", got)
+	}
+	if got := s.writer().Submit(t.Context(), owner, before); got.Class != lifecycle.ClassDone {
+		t.Errorf("the very driver is not recognised: %+v", got)
+	}
+}
+
+// Two operators believe to lead. One is refused and takes its resources back; the other has just made the driver, which
+// would wait for its ConfigMap for ever.
+func TestDriverOfASecondLeaderKeepsItsResources(t *testing.T) {
+	s := newServer()
+	s.refuse = refusing(apierrors.NewForbidden(podsResource, "pi-driver", errors.New("exceeded quota: team")))
+	w := s.writer()
+	look := w.Existing
+	w.Existing = func(ctx context.Context, obj client.Object) (client.Object, error) {
+		if _, isService := obj.(*corev1.Service); isService && s.refuse != nil {
+			s.refuse = nil
+			if err := s.Create(ctx, owned(submission("a=b").Driver, owner)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return look(ctx, obj)
+	}
+	if got := w.Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassDone {
+		t.Errorf("result %+v, want Done: there is a driver", got)
+	}
+	if diff := cmp.Diff(whole, s.inventory(t)); diff != "" {
+		t.Errorf("the driver lacks what it needs (-want +got):\n%s", diff)
 	}
 }

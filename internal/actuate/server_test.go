@@ -104,6 +104,9 @@ func (s *server) delete(ctx context.Context, c client.WithWatch, obj client.Obje
 	if p := o.Preconditions; p != nil && p.UID != nil && *p.UID != current.GetUID() {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "x"}, obj.GetName(), errors.New("precondition failed: UID"))
 	}
+	if p := o.Preconditions; p != nil && p.ResourceVersion != nil && *p.ResourceVersion != current.GetResourceVersion() {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "x"}, obj.GetName(), errors.New("precondition failed: ResourceVersion"))
+	}
 	if err := c.Delete(ctx, obj, opts...); err != nil {
 		return err
 	}
@@ -135,7 +138,29 @@ func (s *server) writer() Writer {
 			pods = append(pods, &list.Items[i])
 		}
 		return pods, err
-	}}
+	}, Resources: s.resources}
+}
+
+// resources lists what carries the mark of an attempt, whoever owns it.
+func (s *server) resources(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
+	if s.dead() {
+		return nil, errCrash
+	}
+	var all []client.Object
+	var services corev1.ServiceList
+	var maps corev1.ConfigMapList
+	for _, list := range []client.ObjectList{&services, &maps} {
+		if err := s.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{lifecycle.LabelSubmission: submissionID}); err != nil {
+			return nil, err
+		}
+	}
+	for i := range services.Items {
+		all = append(all, &services.Items[i])
+	}
+	for i := range maps.Items {
+		all = append(all, &maps.Items[i])
+	}
+	return all, nil
 }
 
 // inventory lists what there is, by kind and name.
@@ -167,7 +192,7 @@ func (s *server) inventory(t *testing.T) []string {
 // whole is the inventory after a submission that went well.
 var whole = []string{"ConfigMap pi-conf", "pod pi-driver", "service pi-svc"}
 
-func meta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "jobs", Name: name} }
+func metaOf(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "jobs", Name: name} }
 
 var owner = Owner{
 	Reference:    lifecycle.OwnerReference(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "app"}}, "sparkoperator.k8s.io/v1beta2", "SparkApplication"),
@@ -176,12 +201,12 @@ var owner = Owner{
 
 // submission is a Service, a ConfigMap with the given content, and a driver.
 func submission(content string) spark.Submission {
-	pod := &corev1.Pod{ObjectMeta: meta("pi-driver")}
+	pod := &corev1.Pod{ObjectMeta: metaOf("pi-driver")}
 	pod.Labels = map[string]string{lifecycle.LabelSubmission: "s-1"}
 	return spark.Submission{
 		Resources: []spark.Object{
-			&corev1.Service{ObjectMeta: meta("pi-svc")},
-			&corev1.ConfigMap{ObjectMeta: meta("pi-conf"), Immutable: new(true), Data: map[string]string{"spark.properties": content}},
+			&corev1.Service{ObjectMeta: metaOf("pi-svc")},
+			&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf"), Immutable: new(true), Data: map[string]string{"spark.properties": content}},
 		},
 		Driver: pod,
 	}

@@ -44,7 +44,7 @@ func TestSubmit(t *testing.T) {
 	if diff := cmp.Diff([]string{"create service pi-svc", "create ConfigMap pi-conf", "create pod pi-driver"}, s.log); diff != "" {
 		t.Errorf("the driver comes last, so that it never waits for what it needs (-want +got):\n%s", diff)
 	}
-	for _, obj := range []client.Object{&corev1.Service{ObjectMeta: meta("pi-svc")}, &corev1.ConfigMap{ObjectMeta: meta("pi-conf")}, &corev1.Pod{ObjectMeta: meta("pi-driver")}} {
+	for _, obj := range []client.Object{&corev1.Service{ObjectMeta: metaOf("pi-svc")}, &corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, &corev1.Pod{ObjectMeta: metaOf("pi-driver")}} {
 		if err := s.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestSubmitRefused(t *testing.T) {
 		left   []string
 	}{
 		"Quota":     {reason: "a waiting application holds nothing", err: apierrors.NewForbidden(podsResource, "pi-driver", errors.New("exceeded quota: team")), class: lifecycle.ClassQuota},
-		"Security":  {reason: "a failed application holds nothing", err: apierrors.NewForbidden(podsResource, "pi-driver", errors.New("violates PodSecurity")), class: lifecycle.ClassRefused},
+		"Security":  {reason: "a failed application holds nothing", err: apierrors.NewForbidden(podsResource, "pi-driver", errors.New("violates PodSecurity")), class: lifecycle.ClassPolicy},
 		"Invalid":   {reason: "a failed application holds nothing", err: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi-driver", nil), class: lifecycle.ClassRefused},
 		"Rights":    {reason: "a waiting application holds nothing", err: apierrors.NewForbidden(podsResource, "pi-driver", errors.New(`User "x" cannot create resource "pods"`)), class: lifecycle.ClassOperatorForbidden},
 		"Timeout":   {reason: "the driver may have been created: what it needs stays", err: apierrors.NewTimeoutError("slow", 1), class: lifecycle.ClassTransient, left: []string{"ConfigMap pi-conf", "service pi-svc"}},

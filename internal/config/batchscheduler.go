@@ -17,6 +17,7 @@ limitations under the License.
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -50,7 +51,7 @@ type AllowedQueues struct {
 // Quota configures the check of ResourceQuotas and ElasticQuotas before the start of an application.
 type Quota struct {
 	// Mode is Off, Warn (start it and say so) or Enforce (let it wait); default Off.
-	Mode string `json:"mode,omitempty"`
+	Mode QuotaMode `json:"mode,omitempty"`
 	// ElasticQuotaSchedulers are the plugins whose pods ElasticQuotas bind.
 	ElasticQuotaSchedulers []string `json:"elasticQuotaSchedulers,omitempty"`
 }
@@ -63,7 +64,24 @@ type SchedulerPlugin struct {
 	DefaultQueue string `json:"defaultQueue,omitempty"`
 }
 
-var quotaModes = []string{"Off", "Warn", "Enforce"}
+// QuotaMode is one of Off, Warn and Enforce.
+type QuotaMode string
+
+// UnmarshalJSON takes what YAML makes of an unquoted Off, which is false, for what was meant.
+func (m *QuotaMode) UnmarshalJSON(text []byte) error {
+	if string(text) == "false" {
+		*m = "Off"
+		return nil
+	}
+	var mode string
+	if err := json.Unmarshal(text, &mode); err != nil {
+		return fmt.Errorf("batchScheduler.quota.mode: %s: must be one of %v", text, quotaModes)
+	}
+	*m = QuotaMode(mode)
+	return nil
+}
+
+var quotaModes = []QuotaMode{"Off", "Warn", "Enforce"}
 
 func (b BatchScheduler) validate() []error {
 	var errs []error

@@ -50,13 +50,6 @@ type OperatorConfiguration struct {
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitempty"`
 }
 
-// LeaderElection lets several replicas stand by for each other.
-type LeaderElection struct {
-	Enabled bool `json:"enabled,omitempty"`
-	// Namespace of the lease; by default the one that the operator's pod runs in.
-	Namespace string `json:"namespace,omitempty"`
-}
-
 // Endpoint is an HTTP endpoint. BindAddress "0" turns it off.
 type Endpoint struct {
 	BindAddress string `json:"bindAddress,omitempty"`
@@ -70,6 +63,7 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 		Metrics:        Endpoint{BindAddress: ":8080"},
 		Health:         Endpoint{BindAddress: ":8081"},
 		BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
+		LeaderElection: defaultLeaderElection(),
 	}
 	var document, second yamlv3.Node
 	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
@@ -101,7 +95,7 @@ func (c OperatorConfiguration) validate() error {
 		}
 	}
 	errs = append(errs, c.BatchScheduler.validate()...)
-	errs = append(errs, c.Metrics.validate("metrics"), c.Health.validate("health"))
+	errs = append(errs, c.Metrics.validate("metrics"), c.Health.validate("health"), c.LeaderElection.validate())
 	return errors.Join(errs...)
 }
 

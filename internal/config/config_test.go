@@ -30,6 +30,7 @@ func defaults() OperatorConfiguration {
 	return OperatorConfiguration{
 		APIVersion: APIVersion, Kind: Kind, Workers: 10,
 		Metrics: Endpoint{BindAddress: ":8080"}, Health: Endpoint{BindAddress: ":8081"}, BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
+		LeaderElection: LeaderElection{LeaseDuration: seconds(4), RenewDeadline: seconds(2.5), RetryPeriod: seconds(0.1)},
 	}
 }
 
@@ -45,7 +46,7 @@ func TestParse(t *testing.T) {
 		"Empty":      {reason: "an empty list is all", text: head + "namespaces: []", want: func(c *OperatorConfiguration) { c.Namespaces = []string{} }},
 		"Metrics":    {reason: "0 turns it off", text: head + `metrics: {bindAddress: "0"}`, want: func(c *OperatorConfiguration) { c.Metrics.BindAddress = "0" }},
 		"Part":       {reason: "a section that says nothing keeps its default", text: head + "health: {}\nbatchScheduler: {}", want: func(*OperatorConfiguration) {}},
-		"Leader":     {reason: "a section", text: head + "leaderElection: {enabled: true, namespace: ops}", want: func(c *OperatorConfiguration) { c.LeaderElection = LeaderElection{Enabled: true, Namespace: "ops"} }},
+		"Leader":     {reason: "a section", text: head + "leaderElection: {enabled: true, namespace: ops}", want: func(c *OperatorConfiguration) { c.LeaderElection.Enabled, c.LeaderElection.Namespace = true, "ops" }},
 		"Scheduler":  {reason: "another default", text: head + "batchScheduler: {default: volcano}", want: func(c *OperatorConfiguration) { c.BatchScheduler.Default = "volcano" }},
 		"JSON":       {reason: "JSON is YAML", text: `{"apiVersion":"config.firesteel.dev/v1alpha1","kind":"OperatorConfiguration","workers":2}`, want: func(c *OperatorConfiguration) { c.Workers = 2 }},
 		"Comments":   {reason: "people explain themselves", text: "# ours\n" + head + "workers: 10 # the default", want: func(*OperatorConfiguration) {}},

@@ -26,7 +26,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -54,8 +53,8 @@ type Adapter[T client.Object] interface {
 	Wish(T, lifecycle.Record) lifecycle.Application
 	// Record reads back what Project stored.
 	Record(T) lifecycle.Record
-	// Project returns a copy of the object with the status for the outcome.
-	Project(o T, outcome lifecycle.Outcome, now time.Time) T
+	// Project returns a copy of the object with the status for the outcome; changed is false if it has that already.
+	Project(o T, outcome lifecycle.Outcome, now time.Time) (next T, changed bool)
 }
 
 // Engine reconciles the applications of one kind.
@@ -90,8 +89,10 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	record := e.Adapter.Record(obj)
 	wish := e.Adapter.Wish(obj, record)
 	if after, rests := lifecycle.Rests(wish, record, env); rests {
-		e.written.forget(req.NamespacedName)
-		return ctrl.Result{RequeueAfter: after}, nil
+		if strays, err := e.Reader.Strays(ctx, obj); err != nil || !strays {
+			e.written.forget(req.NamespacedName)
+			return ctrl.Result{RequeueAfter: after}, err
+		}
 	}
 	if wait := e.written.paused(obj, env.Now); wait > 0 && record.State.Starting() {
 		return ctrl.Result{RequeueAfter: wait}, nil
@@ -110,6 +111,12 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	plan := lifecycle.Decide(s.Wish, s.Record, observed, p.Gate, env)
+	if plan.Submits() {
+		// A stale cache may not know that the attempt's driver has come and gone already.
+		if fresh, err := e.Reader.Fresh(ctx, obj); err != nil || !fresh {
+			return ctrl.Result{RequeueAfter: time.Second}, err
+		}
+	}
 	if !plan.Record.State.Starting() && plan.Record.State != lifecycle.Submitted && plan.Record.State != lifecycle.Running {
 		e.Schedulers.release(prepare.AttemptID(s.Identity, s.Record.Attempt))
 		e.Schedulers.forget(req.NamespacedName)
@@ -143,7 +150,7 @@ func (e *Engine[T]) scope(obj T, record lifecycle.Record, wish lifecycle.Applica
 func (s scope[T]) target() observe.Target {
 	return observe.Target{
 		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID,
-		DriverName: s.DriverName(), SubmissionID: s.Identity.SubmissionID,
+		DriverName: s.DriverName(), NextName: s.Wish.DriverName, SubmissionID: s.Identity.SubmissionID,
 	}
 }
 
@@ -196,8 +203,8 @@ func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) 
 	if o.Refused {
 		e.written.pause(s.obj, s.env.Now.Add(o.Requeue))
 	}
-	next := e.Adapter.Project(s.obj, o, s.env.Now)
-	if s.Wish.Deleting || equality.Semantic.DeepEqual(client.Object(s.obj), client.Object(next)) {
+	next, changed := e.Adapter.Project(s.obj, o, s.env.Now)
+	if s.Wish.Deleting || !changed {
 		return result, o.Err
 	}
 	key := client.ObjectKeyFromObject(s.obj)

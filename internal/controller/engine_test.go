@@ -111,7 +111,7 @@ func TestDriverFails(t *testing.T) {
 		t.Errorf("state %+v", got)
 	}
 	told := w.told()
-	if len(told) != 2 || told[1] != "Warning SparkApplicationFailed SparkApplication pi failed: "+message {
+	if len(told) != 3 || told[1] != "Warning SparkDriverFailed Driver pi-driver failed: "+message || told[2] != "Warning SparkApplicationFailed SparkApplication pi failed: "+message {
 		t.Errorf("events %q", told)
 	}
 	if at := w.app().Status.TerminationTime; !at.Time.Equal(start.Add(time.Minute)) {
@@ -272,14 +272,21 @@ func TestFinishedApplicationIsLeftAlone(t *testing.T) {
 	if err := w.c.Delete(t.Context(), &w.drivers()[0]); err != nil {
 		t.Fatal(err)
 	}
-	before := w.app()
+	clear(w.writes)
 	if r := w.reconcile(); r.RequeueAfter != 0 {
 		t.Errorf("looked at again after %s", r.RequeueAfter)
 	}
-	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Image = new("other") })
-	w.reconcile()
+	w.edit(func(o *v1beta2.SparkApplication) {
+		o.Spec.Suspend, o.Spec.RestartPolicy.OnFailureRetries = new(true), new(int32(3))
+	})
+	for range 3 {
+		w.reconcile()
+	}
+	if diff := cmp.Diff(map[string]int{"status": 1}, w.writes); diff != "" {
+		t.Errorf("the edit of what acts on a life that is over is noted and no more (-want +got):\n%s", diff)
+	}
 	if w.state() != "COMPLETED" || len(w.drivers()) != 0 {
-		t.Errorf("state %q with %d drivers after an edit, was %q", w.state(), len(w.drivers()), before.Status.AppState.State)
+		t.Errorf("state %q with %d drivers", w.state(), len(w.drivers()))
 	}
 }
 
@@ -292,13 +299,12 @@ func TestWaits(t *testing.T) {
 		state  string
 		code   string
 		says   string
-		timer  bool
 		// fix makes it go.
 		fix func(*v1beta2.SparkApplication)
 	}{
-		"Suspended":  {reason: "the user holds it back", change: func(o *v1beta2.SparkApplication) { o.Spec.Suspend = new(true) }, plugin: goAhead, state: "SUBMITTED", code: "Suspended", says: "spec.suspend is true", timer: true, fix: func(o *v1beta2.SparkApplication) { o.Spec.Suspend = nil }},
-		"Unknown":    {reason: "no such scheduler", change: func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = new("vulcano") }, plugin: goAhead, state: "SUBMITTED", code: "SchedulerUnknown", says: `"vulcano" is not known to this operator; known: plain`, timer: true, fix: func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = nil }},
-		"Full":       {reason: "the scheduler says later", change: func(*v1beta2.SparkApplication) {}, plugin: full, state: "SUBMITTED", code: "QueueFull", says: "3 applications ahead", timer: true},
+		"Suspended":  {reason: "the user holds it back", change: func(o *v1beta2.SparkApplication) { o.Spec.Suspend = new(true) }, plugin: goAhead, state: "SUBMITTED", code: "Suspended", says: "spec.suspend is true", fix: func(o *v1beta2.SparkApplication) { o.Spec.Suspend = nil }},
+		"Unknown":    {reason: "no such scheduler", change: func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = new("vulcano") }, plugin: goAhead, state: "SUBMITTED", code: "SchedulerUnknown", says: `"vulcano" is not known to this operator; known: plain`, fix: func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = nil }},
+		"Full":       {reason: "the scheduler says later", change: func(*v1beta2.SparkApplication) {}, plugin: full, state: "SUBMITTED", code: "QueueFull", says: "3 applications ahead"},
 		"Invalid":    {reason: "a spec that cannot run", change: func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = new("2gb") }, plugin: goAhead, state: "FAILED", code: "InvalidSpec", says: `spec.driver.memory: "2gb"`, fix: func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = nil }},
 		"Never":      {reason: "the scheduler says never", change: func(*v1beta2.SparkApplication) {}, plugin: scheduler.Admission{Verdict: scheduler.Never, Reason: "TooLarge", Message: "larger than the cluster"}, state: "FAILED", code: "TooLarge", says: "larger than the cluster"},
 		"ClientMode": {reason: "a problem of the conversion", change: func(o *v1beta2.SparkApplication) { o.Spec.Mode = "client" }, plugin: goAhead, state: "FAILED", code: "InvalidSpec", says: `spec.mode: "client"`, fix: func(o *v1beta2.SparkApplication) { o.Spec.Mode = "cluster" }},
@@ -313,8 +319,11 @@ func TestWaits(t *testing.T) {
 			w.plugin = plain{tc.plugin}
 			w.restart()
 			r := w.reconcile()
-			if w.state() != tc.state || (r.RequeueAfter > 0) != tc.timer || len(w.drivers()) != 0 {
+			if w.state() != tc.state || r.RequeueAfter <= 0 || len(w.drivers()) != 0 {
 				t.Errorf("%s: state %q, next after %s, %d drivers", tc.reason, w.state(), r.RequeueAfter, len(w.drivers()))
+			}
+			if r = w.reconcile(); (r.RequeueAfter > 0) != (tc.state != "FAILED") {
+				t.Errorf("%s: state %q, and a second look is followed by another after %s", tc.reason, w.state(), r.RequeueAfter)
 			}
 			for _, c := range w.app().Status.Conditions {
 				if c.Type == "Succeeded" && (c.Reason != tc.code || !strings.Contains(c.Message, tc.says)) {

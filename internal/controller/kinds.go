@@ -18,7 +18,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +25,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -43,6 +43,8 @@ import (
 const (
 	// discoveryPeriod is how often it is looked whether the APIs of schedulers came or went.
 	discoveryPeriod = 15 * time.Second
+	// reviewPeriod is how often the operator's rights are looked at.
+	reviewPeriod = time.Minute
 	// firstInLine is how many of those that wait are woken at once by a change that may concern all of them. The others
 	// follow, at most every wakePeriod and spread over spreadOver.
 	firstInLine = 20
@@ -63,17 +65,21 @@ type kinds struct {
 	waiters   func(schema.GroupVersionKind) []types.NamespacedName
 	now       func() time.Time
 
-	mu    sync.Mutex
-	known map[schema.GroupVersionKind]*kindState
+	mapper meta.RESTMapper
+	// namespace is where rights are looked for; "" for all namespaces.
+	namespace  string
+	reviewedAt time.Time
+
+	mu     sync.Mutex
+	known  map[schema.GroupVersionKind]*kindState
+	denied map[scheduler.Access]bool
 }
 
 // kindState is what is known of one kind.
 type kindState struct {
-	installed bool
-	informer  cache.Informer
-	// forbidden names the right that the operator lacks.
-	forbidden string
-	wokenAt   time.Time
+	served   bool
+	informer cache.Informer
+	wokenAt  time.Time
 }
 
 // Start looks for the APIs until the context ends. It implements manager.Runnable.
@@ -102,7 +108,13 @@ func (k *kinds) all() []schema.GroupVersionKind {
 	var found []schema.GroupVersionKind
 	for _, p := range k.plugins {
 		d := p.Describe()
-		for _, kind := range slices.Concat(d.Owns, d.Reads) {
+		wanted := slices.Concat(d.Owns, d.Reads)
+		for _, api := range d.Needs {
+			for _, version := range api.Versions {
+				wanted = append(wanted, api.WithVersion(version))
+			}
+		}
+		for _, kind := range wanted {
 			if !slices.Contains(found, kind) && kind.Kind != "Event" {
 				found = append(found, kind)
 			}
@@ -113,126 +125,133 @@ func (k *kinds) all() []schema.GroupVersionKind {
 
 // discover compares what is installed with what was.
 func (k *kinds) discover(ctx context.Context) {
-	groups := map[schema.GroupVersion]map[string]string{}
+	groups := map[schema.GroupVersion]map[string]bool{}
 	for _, kind := range k.all() {
-		resources, looked := groups[kind.GroupVersion()]
+		kinds, looked := groups[kind.GroupVersion()]
 		if !looked {
 			list, err := k.discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 			if err != nil && !apierrors.IsNotFound(err) {
 				continue // an API server in trouble proves nothing
 			}
-			resources = map[string]string{}
+			kinds = map[string]bool{}
 			if list != nil {
 				for i := range list.APIResources {
-					if r := &list.APIResources[i]; !strings.Contains(r.Name, "/") {
-						resources[r.Kind] = r.Name
-					}
+					kinds[list.APIResources[i].Kind] = true
 				}
 			}
-			groups[kind.GroupVersion()] = resources
+			groups[kind.GroupVersion()] = kinds
 		}
-		plural, installed := resources[kind.Kind]
-		k.update(ctx, kind, plural, installed)
+		if k.setServed(kind, kinds[kind.Kind]) {
+			k.reviewedAt = time.Time{}
+		}
+	}
+	k.review(ctx)
+	for _, kind := range k.all() {
+		k.watch(ctx, kind)
 	}
 }
 
-// update starts or stops watching one kind.
-func (k *kinds) update(ctx context.Context, kind schema.GroupVersionKind, plural string, installed bool) {
+// setServed notes whether a kind is installed and reports whether that is news.
+func (k *kinds) setServed(kind schema.GroupVersionKind, served bool) bool {
 	k.mu.Lock()
-	state, seen := k.known[kind]
-	if !seen {
+	defer k.mu.Unlock()
+	state := k.known[kind]
+	if state == nil {
 		state = &kindState{}
 		k.known[kind] = state
 	}
-	was, watched := state.installed, state.informer != nil
+	news := state.served != served
+	state.served = served
+	return news
+}
+
+// review asks the API server for the rights that the plugins declare: all of them now and then, and those that were
+// missing each time.
+func (k *kinds) review(ctx context.Context) {
+	all := k.now().Sub(k.reviewedAt) > reviewPeriod
+	if all {
+		k.reviewedAt = k.now()
+	}
+	for _, p := range k.plugins {
+		for _, access := range p.Describe().Accesses() {
+			k.mu.Lock()
+			denied := k.denied[access]
+			k.mu.Unlock()
+			if !all && !denied {
+				continue
+			}
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Group: access.Group, Resource: access.Resource, Verb: access.Verb, Namespace: k.namespace},
+			}}
+			if err := k.live.Create(ctx, review); err != nil {
+				continue // no answer is no denial
+			}
+			k.mu.Lock()
+			k.denied[access] = !review.Status.Allowed
+			k.mu.Unlock()
+		}
+	}
+}
+
+// watch starts or stops watching one kind. What the plugins have no rule to watch is read when it is needed.
+func (k *kinds) watch(ctx context.Context, kind schema.GroupVersionKind) {
+	k.mu.Lock()
+	state := *k.known[kind]
 	k.mu.Unlock()
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(kind)
+	may := state.served && k.mayWatch(kind)
 	switch {
-	case installed && !watched:
-		watchable, forbidden := k.rights(ctx, kind, plural)
-		var informer cache.Informer
-		if watchable && forbidden == "" {
-			var err error
-			if informer, err = k.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false)); err != nil {
-				ctrllog.FromContext(ctx).Error(err, "cannot watch", "kind", kind.String())
-				return
-			}
-			if _, err := informer.AddEventHandler(k.handler(kind)); err != nil {
-				ctrllog.FromContext(ctx).Error(err, "cannot watch", "kind", kind.String())
-				return
-			}
+	case may && state.informer == nil:
+		informer, err := k.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err == nil {
+			_, err = informer.AddEventHandler(k.handler(kind))
 		}
-		k.set(kind, kindState{installed: true, informer: informer, forbidden: forbidden})
-	case !installed && watched:
+		if err != nil {
+			ctrllog.FromContext(ctx).Error(err, "cannot watch", "kind", kind.String())
+			return
+		}
+		state.informer = informer
+	case !may && state.informer != nil:
 		if err := k.cache.RemoveInformer(ctx, object); err != nil {
 			ctrllog.FromContext(ctx).Error(err, "cannot stop watching", "kind", kind.String())
 		}
-		k.set(kind, kindState{})
-	case !installed:
-		k.set(kind, kindState{})
+		state.informer = nil
+	default:
+		return
 	}
-	if was != installed {
-		k.wakeWaiters(kind)
-	}
-}
-
-func (k *kinds) set(kind schema.GroupVersionKind, s kindState) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	s.wokenAt = k.known[kind].wokenAt
-	k.known[kind] = &s
+	k.known[kind].informer = state.informer
+	k.mu.Unlock()
+	k.wakeWaiters(kind)
 }
 
-// rights returns whether a plugin's rules let the kind be watched, and the first right of them that the operator does not
-// have. What is not to be watched is read when it is needed.
-func (k *kinds) rights(ctx context.Context, kind schema.GroupVersionKind, plural string) (watchable bool, lacking string) {
+// mayWatch reports whether a plugin's rules say that the kind is to be watched, and the operator has the right.
+func (k *kinds) mayWatch(kind schema.GroupVersionKind) bool {
+	mapping, err := k.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return false
+	}
+	watch := scheduler.Access{Group: kind.Group, Resource: mapping.Resource.Resource, Verb: "watch"}
 	for _, p := range k.plugins {
-		for _, rule := range p.Describe().Rules {
-			if !slices.Contains(rule.APIGroups, kind.Group) || !slices.Contains(rule.Resources, plural) {
-				continue
-			}
-			watchable = watchable || slices.Contains(rule.Verbs, "watch")
-			for _, verb := range rule.Verbs {
-				review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-					ResourceAttributes: &authorizationv1.ResourceAttributes{Group: kind.Group, Resource: plural, Verb: verb},
-				}}
-				if err := k.live.Create(ctx, review); err == nil && !review.Status.Allowed {
-					return watchable, fmt.Sprintf("%s %s", verb, schema.GroupResource{Group: kind.Group, Resource: plural})
-				}
-			}
+		if slices.Contains(p.Describe().Accesses(), watch) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return !k.denied[watch]
 		}
 	}
-	return watchable, ""
+	return false
 }
 
-// unavailable says why a plugin cannot be asked: an API is missing, or the operator may not use it.
+// unavailable says why a plugin cannot be asked.
 func (k *kinds) unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	notReady := func(reason scheduler.Reason, message string) (scheduler.Admission, bool) {
-		return scheduler.Admission{Verdict: scheduler.NotReady, Reason: reason, Message: message, RetryAfter: time.Minute}, true
+	served := func(kind schema.GroupVersionKind) bool {
+		state := k.known[kind]
+		return state == nil || state.served // nobody has looked yet
 	}
-	for _, need := range d.Needs {
-		state, forbidden := k.ofGroupKind(need.GroupKind)
-		if state == nil && !need.Optional {
-			return notReady(scheduler.ReasonSchedulerNotInstalled, fmt.Sprintf("the API %s is not installed; %s", need.GroupKind, need.Hint))
-		}
-		if forbidden != "" {
-			return notReady(scheduler.ReasonSchedulerForbidden, "the operator has no right to "+forbidden+"; give it the role of the scheduler "+d.Name)
-		}
-	}
-	return scheduler.Admission{}, false
-}
-
-// ofGroupKind returns the state of an installed kind in whatever version, and the right that is missing.
-func (k *kinds) ofGroupKind(gk schema.GroupKind) (found *kindState, forbidden string) {
-	for kind, state := range k.known {
-		if kind.GroupKind() == gk && state.installed {
-			return state, state.forbidden
-		}
-	}
-	return nil, ""
+	return d.Unready(served, func(a scheduler.Access) bool { return !k.denied[a] })
 }
 
 // handler wakes the application that an object belongs to, or those that wait for a change of its kind.

@@ -19,6 +19,8 @@ package controller
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -52,8 +54,12 @@ func (kubeflowApplication) Record(o *v1beta2.SparkApplication) lifecycle.Record 
 	return kubeflow.RecordOf(&o.Status)
 }
 
-func (kubeflowApplication) Project(o *v1beta2.SparkApplication, outcome lifecycle.Outcome, now time.Time) *v1beta2.SparkApplication {
+func (kubeflowApplication) Project(o *v1beta2.SparkApplication, outcome lifecycle.Outcome, now time.Time) (*v1beta2.SparkApplication, bool) {
+	status := kubeflow.Project(&o.Status, outcome, now)
+	if equality.Semantic.DeepEqual(&o.Status, &status) {
+		return o, false
+	}
 	next := o.DeepCopy()
-	next.Status = kubeflow.Project(&o.Status, outcome, now)
-	return next
+	next.Status = status
+	return next, true
 }

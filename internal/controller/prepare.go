@@ -56,6 +56,9 @@ func (e *Engine[T]) prepare(ctx context.Context, s scope[T]) (asked, error) {
 	if err != nil {
 		return asked{}, err
 	}
+	if prepared.Trouble != nil {
+		ctrllog.FromContext(ctx).Error(prepared.Trouble, "a scheduler plugin cannot answer")
+	}
 	e.Schedulers.waits(key, candidate, prepared.Plan.Admission)
 	return asked{Prepared: prepared, seen: seen}, nil
 }

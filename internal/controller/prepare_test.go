@@ -76,7 +76,10 @@ func TestProblemsAreSaidAtOnce(t *testing.T) {
 	o = pi()
 	o.MalformedSpec = "json: cannot unmarshal"
 	o.Spec = v1beta2.SparkApplicationSpec{}
-	got, err := newWorld(t).engine.prepare(t.Context(), newWorld(t).engine.scope(o))
+	w = newWorld(t, pi())
+	record := w.engine.Adapter.Record(o)
+	env := lifecycle.Env{Now: start}
+	got, err := w.engine.prepare(t.Context(), w.engine.scope(o, record, w.engine.Adapter.Wish(o, record), env))
 	if err != nil || got.Gate.Verdict != lifecycle.Rejected || strings.Contains(got.Gate.Cause.Message, "sparkVersion") {
 		t.Errorf("gate %+v, %v: the spec is malformed, nothing is missing from it", got.Gate, err)
 	}
@@ -85,12 +88,12 @@ func TestProblemsAreSaidAtOnce(t *testing.T) {
 func TestAppOfPod(t *testing.T) {
 	p := &corev1.Pod{}
 	p.Namespace, p.Name = "jobs", "pi-exec-1"
-	if got := appOfPod(t.Context(), p); got != nil {
+	if got := appOfPod(p); got != nil {
 		t.Errorf("a pod of nobody wakes %v", got)
 	}
 	p.Labels = map[string]string{lifecycle.LabelApp: "pi"}
 	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "jobs", Name: "pi"}}}
-	if diff := cmp.Diff(want, appOfPod(t.Context(), p)); diff != "" {
+	if diff := cmp.Diff(want, appOfPod(p)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -53,12 +53,12 @@ import (
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
 // +kubebuilder:rbac:groups="",resources=configmaps;services;persistentvolumeclaims,verbs=get;list;create;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;create;delete
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 const (
 	fieldOwner      = "spark-operator"
-	leaderLease     = "spark-operator-controller-lock"
 	shutdownTimeout = 10 * time.Second
 )
 
@@ -76,19 +76,29 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration) (ctrl.Manager,
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
 	options := ctrl.Options{
-		Scheme:                        Scheme(),
-		Metrics:                       metricsserver.Options{BindAddress: c.Metrics.BindAddress},
-		HealthProbeBindAddress:        c.Health.BindAddress,
-		LeaderElection:                c.LeaderElection.Enabled,
-		LeaderElectionID:              leaderLease,
-		LeaderElectionNamespace:       c.LeaderElection.Namespace,
-		LeaderElectionReleaseOnCancel: true,
-		GracefulShutdownTimeout:       ptr.To(shutdownTimeout),
-		Cache:                         cacheOptions(c),
+		Scheme:                  Scheme(),
+		Metrics:                 metricsserver.Options{BindAddress: c.Metrics.BindAddress},
+		HealthProbeBindAddress:  c.Health.BindAddress,
+		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
+		Cache:                   cacheOptions(c),
+	}
+	var leader *election
+	if c.LeaderElection.Enabled {
+		var err error
+		if leader, err = newElection(cfg, c.LeaderElection); err != nil {
+			return nil, err
+		}
+		leader.configure(&options, c.LeaderElection)
 	}
 	mgr, err := ctrl.NewManager(cfg, options)
 	if err != nil {
 		return nil, fmt.Errorf("create manager: %w", err)
+	}
+	if leader != nil {
+		leader.lock.LockConfig.EventRecorder = leaderEvents{mgr.GetEventRecorder(fieldOwner)}
+		if err := mgr.Add(leader); err != nil {
+			return nil, fmt.Errorf("add watch of the lease: %w", err)
+		}
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("add health check: %w", err)
@@ -139,7 +149,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 		For(&v1beta2.SparkApplication{}).
 		Watches(&corev1.Pod{}, podHandler(schedulers)).
 		WatchesRawSource(source.Channel(watched.events, &handler.EnqueueRequestForObject{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: c.Workers}).
+		// A standby watches too, so that it need not list anything when its turn comes.
+		WithOptions(controller.Options{MaxConcurrentReconciles: c.Workers, EnableWarmup: ptr.To(true)}).
 		Complete(engine)
 	if err != nil {
 		return fmt.Errorf("set up SparkApplication controller: %w", err)

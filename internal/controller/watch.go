@@ -68,7 +68,10 @@ func newKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins []schedu
 			a.Namespace, a.Name = name.Namespace, name.Name
 			return a
 		},
-		known: map[schema.GroupVersionKind]*kindState{},
+		mapper: mgr.GetRESTMapper(), known: map[schema.GroupVersionKind]*kindState{}, denied: map[scheduler.Access]bool{},
+	}
+	if len(c.Namespaces) > 0 {
+		k.namespace = c.Namespaces[0]
 	}
 	if err := mgr.Add(k); err != nil {
 		return nil, fmt.Errorf("add watch over schedulers' kinds: %w", err)

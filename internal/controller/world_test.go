@@ -19,6 +19,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -34,7 +35,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -81,7 +81,9 @@ type world struct {
 	engine   *Engine[*v1beta2.SparkApplication]
 	plugin   plain
 	// writes counts calls by verb and kind; patchFails answers the next status patches.
-	writes     map[string]int
+	writes map[string]int
+	// reads counts calls by verb and kind.
+	reads      map[string]int
 	patchFails error
 	// beforePatch happens between the read and the status write of a reconcile.
 	beforePatch func()
@@ -90,11 +92,19 @@ type world struct {
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
 	t.Helper()
-	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(start), recorder: events.NewFakeRecorder(100), writes: map[string]int{}, plugin: plain{goAhead}}
+	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(start), recorder: events.NewFakeRecorder(100), writes: map[string]int{}, reads: map[string]int{}, plugin: plain{goAhead}}
 	w.c = fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(objects...).
 		WithStatusSubresource(&v1beta2.SparkApplication{}, &corev1.Pod{}).
 		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.AppOf).
 		WithInterceptorFuncs(interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+				w.reads["get "+fmt.Sprintf("%T", obj)]++
+				return c.Get(ctx, key, obj, opts...)
+			},
+			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+				w.reads["list "+fmt.Sprintf("%T", list)]++
+				return c.List(ctx, list, opts...)
+			},
 			Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 				w.uids++
 				obj.SetUID(types.UID(fmt.Sprintf("uid-%d", w.uids)))
@@ -129,11 +139,7 @@ func (w *world) restart() {
 		w.t.Fatal(err)
 	}
 	reader := observe.Reader{Cache: w.c, Live: w.c}
-	w.engine = &Engine[*v1beta2.SparkApplication]{
-		Adapter: kubeflowApplication{}, Cache: w.c, Reader: reader,
-		Writer:   actuate.Writer{Client: w.c, Existing: reader.Existing, Drivers: reader.Drivers},
-		Registry: registry, Recorder: w.recorder, Clock: w.clock,
-	}
+	w.engine = NewKubeflowEngine(reader, w.c, registry, w.recorder, w.clock)
 }
 
 // reconcile runs once and expects no error.
@@ -144,6 +150,42 @@ func (w *world) reconcile() ctrl.Result {
 		w.t.Fatal(err)
 	}
 	return r
+}
+
+// settle reconciles, and lets the time pass that is asked for if it is short, until nothing happens any more.
+func (w *world) settle() ctrl.Result {
+	w.t.Helper()
+	const patience, short = 30, 10 * time.Second
+	for range patience {
+		before := maps.Clone(w.writes)
+		r := w.reconcile()
+		if maps.Equal(before, w.writes) && (r.RequeueAfter == 0 || r.RequeueAfter > short) {
+			return r
+		}
+		w.pass(min(r.RequeueAfter, short))
+	}
+	w.t.Fatalf("still at work after %d reconciles: state %q, writes %v", patience, w.state(), w.writes)
+	return ctrl.Result{}
+}
+
+// gone reports whether the application is deleted.
+func (w *world) gone() bool {
+	w.t.Helper()
+	err := w.c.Get(w.t.Context(), key, &v1beta2.SparkApplication{})
+	if client.IgnoreNotFound(err) != nil {
+		w.t.Fatal(err)
+	}
+	return err != nil
+}
+
+// resources counts the Services and ConfigMaps of an attempt.
+func (w *world) resources(submissionID string) int {
+	w.t.Helper()
+	all, err := w.engine.Reader.Resources(w.t.Context(), "jobs", submissionID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return len(all)
 }
 
 func (w *world) pass(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }

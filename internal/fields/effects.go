@@ -21,14 +21,17 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // anyKey is the key that maps are given, and anyName the name of what becomes a part of a property.
@@ -39,7 +42,8 @@ const (
 
 // values replace those that would mean nothing.
 var values = map[string]string{
-	"type": "Python", "mode": "client", "mainApplicationFile": "local:///other.py", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
+	"type": "Python", "mode": "client", "batchSchedulerOptions.onEviction": "Fail", "mainApplicationFile": "local:///other.py", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
+	"restartPolicy.type": "Always", "restartPolicy.outOfMemory.memoryFactor": "1.5", "restartPolicy.outOfMemory.maxMemory": "5g",
 	"driver.secrets[].secretType": "GCPServiceAccount", "executor.secrets[].secretType": "GCPServiceAccount",
 }
 
@@ -57,7 +61,7 @@ var inModel = map[string]string{
 	"Template":   "what the pod is made from, below everything else",
 	// Of the scheduler.
 	"Scheduler": "the scheduler plugin", "Queue": "for the scheduler plugin",
-	"PriorityClassName": "pod: `spec.priorityClassName`", "Resources": "for the scheduler plugin",
+	"PriorityClassName": "pod: `spec.priorityClassName`", "Resources": "for the scheduler plugin", "Parameters": "for the scheduler plugin",
 	// Of the overlay.
 	"Env": "container: `env`", "EnvFrom": "container: `envFrom`", "VolumeMounts": "container: `volumeMounts`", "Ports": "container: `ports`",
 	"MemoryLimit": "container: `resources.limits.memory`", "Limits": "container: `resources.limits`",
@@ -72,8 +76,16 @@ var inModel = map[string]string{
 // notMeant are parts of the model that only speak about the others.
 var notMeant = map[string]bool{"Origins": true, "Warnings": true}
 
+// outcome is what a change of a field does.
+type outcome struct {
+	// Effects are Spark properties, parts of pods and policies, in words.
+	Effects []string
+	// Restarts is whether a running application runs again from the new spec.
+	Restarts bool
+}
+
 // effects changes the field in an application that uses every part of the API, and says what else changes.
-func effects(path string) []string {
+func effects(path string) outcome {
 	changed := sample()
 	visit(reflect.ValueOf(changed).Elem().FieldByName("Spec"), "", func(f Field, v reflect.Value) {
 		if f.Path == path {
@@ -87,7 +99,53 @@ func effects(path string) []string {
 		found["refused: "+p.Problem] = true
 	}
 	compare(reflect.ValueOf(before), reflect.ValueOf(after), found)
-	return slices.Sorted(maps.Keys(found))
+	policies(path, changed, found)
+	return outcome{Effects: slices.Sorted(maps.Keys(found)), Restarts: kubeflow.SpecHash(sample()) != kubeflow.SpecHash(changed)}
+}
+
+// inPolicies says what the fields mean that act on the life of an application. The longest path that begins a field's is its.
+var inPolicies = map[string]string{
+	"restartPolicy":                                  "policy: whether and when a failed attempt is followed by another",
+	"restartPolicy.type":                             "policy: after which outcome the application runs again",
+	"restartPolicy.onFailureRetries":                 "policy: retries of failed runs whose class has no rule",
+	"restartPolicy.onFailureRetryInterval":           "policy: wait after such a failure, times the failures in a row; 5 s by default",
+	"restartPolicy.onSubmissionFailureRetries":       "policy: retries of refused submissions, unless `submission` is set",
+	"restartPolicy.onSubmissionFailureRetryInterval": "policy: wait after such a failure, times the failures in a row; 5 s by default",
+	"restartPolicy.infrastructure":                   "policy: retries after evictions, preemptions, lost nodes and deleted driver pods",
+	"restartPolicy.submission":                       "policy: retries of refused submissions",
+	"restartPolicy.outOfMemory":                      "policy: retries of drivers that ran out of memory",
+	"restartPolicy.outOfMemory.memoryFactor":         "policy: `spark.driver.memory` and a memory overhead that is set, in attempts after one that ran out of memory",
+	"restartPolicy.outOfMemory.maxMemory":            "policy: bound of the raised `spark.driver.memory`",
+	"restartPolicy.application":                      "policy: retries of drivers that exited with another code than 0",
+	"restartPolicy.resetAfter":                       "policy: when all budgets are full again",
+	"timeToLiveSeconds":                              "policy: when a finished application is deleted",
+	"deadlines":                                      "policy: when a stage that takes too long ends the attempt",
+	"batchSchedulerOptions.onEviction":               "policy: whether a driver that the scheduler took down is followed by another",
+	"batchSchedulerOptions.maxEvictions":             "policy: how often, 3 times by default",
+	"retention":                                      "policy: when what of a finished application is deleted",
+}
+
+// policies notes a difference between the policies of the sample and those of the changed application.
+func policies(path string, changed *v1beta2.SparkApplication, found map[string]bool) {
+	before, _ := kubeflow.Policies(sample())
+	after, _ := kubeflow.Policies(changed)
+	raised := func(o *v1beta2.SparkApplication) string {
+		app := spark.Application{Conf: map[string]string{spark.ConfDriverMemory: "4g"}}
+		return kubeflow.WithRaisedMemory(app, o, 1).Conf[spark.ConfDriverMemory]
+	}
+	if equality.Semantic.DeepEqual(before, after) && raised(sample()) == raised(changed) {
+		return
+	}
+	for prefix := path; ; prefix = prefix[:strings.LastIndexByte(prefix, '.')] {
+		if words, ok := inPolicies[prefix]; ok {
+			found[words] = true
+			return
+		}
+		if !strings.Contains(prefix, ".") {
+			found["policy without words"] = true
+			return
+		}
+	}
 }
 
 // compare notes the differences between two models.
@@ -128,10 +186,15 @@ func change(v reflect.Value, path string) {
 		if !v.IsNil() {
 			next.Elem().Set(v.Elem())
 		}
-		if next.Elem().Kind() != reflect.Struct {
-			change(next.Elem(), path)
-		}
+		change(next.Elem(), path)
 		v.Set(next)
+	case reflect.Struct:
+		switch value := v.Addr().Interface().(type) {
+		case *metav1.Duration:
+			value.Duration++
+		case *runtime.RawExtension:
+			value.Raw = []byte(`{"changed":true}`)
+		}
 	case reflect.Slice:
 		if v.Len() > 0 {
 			v.SetZero()
@@ -144,7 +207,7 @@ func change(v reflect.Value, path string) {
 	case reflect.Bool:
 		v.SetBool(!v.Bool())
 	case reflect.Int32, reflect.Int64:
-		v.SetInt(v.Int() + 1)
+		v.SetInt(v.Int() + 2) // 1 is the default of some
 	default:
 		if text, ok := values[path]; ok {
 			v.SetString(text)
@@ -153,6 +216,8 @@ func change(v reflect.Value, path string) {
 		}
 	}
 }
+
+func seconds(n time.Duration) *metav1.Duration { return &metav1.Duration{Duration: n * time.Second} }
 
 // sample is an application in which every struct of the API is there, so that each of its fields can be changed.
 func sample() *v1beta2.SparkApplication {
@@ -165,6 +230,10 @@ func sample() *v1beta2.SparkApplication {
 			VolumeMounts:     []corev1.VolumeMount{{Name: "data", MountPath: "/data"}},
 		}
 	}
+	rule := func() v1beta2.RetryRule {
+		return v1beta2.RetryRule{Retries: 1, Backoff: &v1beta2.Backoff{Initial: seconds(20), Max: seconds(60)}}
+	}
+	infrastructure, submission := rule(), rule()
 	ports := func() []v1beta2.Port { return []v1beta2.Port{{Name: "http", Protocol: "TCP", ContainerPort: 9000}} }
 	return &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "app", UID: "7b0f0a52-0000-4000-8000-000000000001"},
@@ -179,7 +248,14 @@ func sample() *v1beta2.SparkApplication {
 				ExposeDriverMetrics: true, ExposeExecutorMetrics: true, Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: "/jmx.jar"},
 			},
 			BatchSchedulerOptions: &v1beta2.BatchSchedulerConfiguration{},
-			SparkUIOptions:        &v1beta2.SparkUIConfiguration{},
+			RestartPolicy: v1beta2.RestartPolicy{
+				Type: v1beta2.RestartPolicyOnFailure, Infrastructure: &infrastructure, Submission: &submission,
+				OutOfMemory: &v1beta2.OutOfMemoryRule{RetryRule: rule(), MemoryFactor: ptr.To("2"), MaxMemory: ptr.To("7g")},
+				Application: &v1beta2.ApplicationRule{RetryRule: rule()},
+			},
+			Deadlines:      &v1beta2.Deadlines{},
+			Retention:      &v1beta2.Retention{OnSuccess: &v1beta2.RetentionTimes{}, OnFailure: &v1beta2.RetentionTimes{}},
+			SparkUIOptions: &v1beta2.SparkUIConfiguration{},
 			DriverIngressOptions: []v1beta2.DriverIngressConfiguration{{
 				ServicePort: ptr.To[int32](9000), ServicePortName: ptr.To("http"), IngressURLFormat: "app.example.org",
 			}},

@@ -36,6 +36,9 @@ type Field struct {
 	Owner, Name string
 	// Effects are what changes when the field does: Spark properties and parts of pods.
 	Effects []string
+	// Restarts is whether an edit makes a running application run again from the new spec. What does not restart it acts
+	// at once, or on the next attempt.
+	Restarts bool
 	// Ignored is why nothing does; "" if something does.
 	Ignored string
 }
@@ -45,7 +48,8 @@ func All() []Field {
 	var all []Field
 	visit(reflect.ValueOf(sample()).Elem().FieldByName("Spec"), "", func(f Field, _ reflect.Value) { all = append(all, f) })
 	for i := range all {
-		all[i].Effects = effects(all[i].Path)
+		o := effects(all[i].Path)
+		all[i].Effects, all[i].Restarts = o.Effects, o.Restarts
 		all[i].Ignored = ignored(all[i].Path)
 	}
 	return all

@@ -45,6 +45,9 @@ func TestEveryFieldActsOrIsIgnored(t *testing.T) {
 			if strings.HasPrefix(effect, "model: ") {
 				t.Errorf("spec.%s: say in inModel what %s means", f.Path, effect)
 			}
+			if effect == "policy without words" {
+				t.Errorf("spec.%s: say in inPolicies which policy it is", f.Path)
+			}
 		}
 	}
 	for path := range kubeflow.Ignored() {
@@ -97,17 +100,59 @@ func TestEffectsAreTold(t *testing.T) {
 		"Pod":       {reason: "a field that is a pod's", path: "executor.tolerations", want: "pod: `spec.tolerations`"},
 		"Both":      {reason: "what the driver would overwrite goes both ways", path: "executor.terminationGracePeriodSeconds", want: "`spark.kubernetes.executor.terminationGracePeriodSeconds`"},
 		"ConfigMap": {reason: "an object of its own", path: "monitoring.prometheus.configuration", want: "ConfigMap `<application>-prom-conf`"},
+		"Policy":    {reason: "a field that decides on the next attempt", path: "restartPolicy.outOfMemory.retries", want: "policy: retries of drivers that ran out of memory"},
+		"Raised":    {reason: "a policy that ends in a property", path: "restartPolicy.outOfMemory.maxMemory", want: "policy: bound of the raised `spark.driver.memory`"},
+		"Deadline":  {reason: "a stage's bound", path: "deadlines.firstExecutors", want: "policy: when a stage that takes too long ends the attempt"},
 		"Refused":   {reason: "a value that is refused", path: "mode", want: `refused: the operator runs drivers in pods only; use "cluster"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			for _, e := range effects(tc.path) {
+			for _, e := range effects(tc.path).Effects {
 				if e == tc.want {
 					return
 				}
 			}
-			t.Errorf("%s: %s has the effects %q, want %q", tc.reason, tc.path, effects(tc.path), tc.want)
+			t.Errorf("%s: %s has the effects %q, want %q", tc.reason, tc.path, effects(tc.path).Effects, tc.want)
 		})
+	}
+}
+
+// An edit restarts a running application only if its pods would be made otherwise: what acts on the running application
+// or on the next attempt, and what has no effect at all, restarts nothing.
+func TestRestarts(t *testing.T) {
+	live := func(f Field) bool {
+		for _, e := range f.Effects {
+			if strings.HasPrefix(e, "policy: ") {
+				return true
+			}
+		}
+		return f.Path == "suspend" || f.Ignored != ""
+	}
+	restarting := 0
+	for _, f := range All() {
+		if f.Restarts {
+			restarting++
+		}
+		if f.Restarts == live(f) {
+			t.Errorf("spec.%s: an edit restarts a running application: %t; its effects: %q, ignored: %q", f.Path, f.Restarts, f.Effects, f.Ignored)
+		}
+	}
+	if restarting < 100 {
+		t.Errorf("%d fields restart an application, want most of them", restarting)
+	}
+}
+
+func TestWordsArePolicies(t *testing.T) {
+	used := map[string]bool{}
+	for _, f := range All() {
+		for _, e := range f.Effects {
+			used[e] = true
+		}
+	}
+	for path, words := range inPolicies {
+		if !used[words] && path != "restartPolicy" {
+			t.Errorf("inPolicies speaks of %s, which changes no policy", path)
+		}
 	}
 }
 

@@ -16,7 +16,10 @@ limitations under the License.
 
 package lifecycle
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // ConditionType names one aspect of an application.
 type ConditionType string
@@ -65,10 +68,19 @@ const WaitingPrefix = "waiting: "
 // maxCondition bounds a condition's message, in bytes.
 const maxCondition = 512
 
+// maxCause bounds the record's cause, in bytes: a failure is stored as an error message, and every other cause as the
+// message of a condition, from which it has to be read back whole.
+func (s State) maxCause() int {
+	if s == Failing || s == Failed || s == SubmissionFailed {
+		return 2 * maxCondition
+	}
+	return maxCondition - len(WaitingPrefix)
+}
+
 func conditions(r Record, p Plan) []Condition {
 	all := []Condition{
 		admitted(r, p), submission(r), driverReady(r, p), executorsReady(r, p),
-		suspended(r, p), reconciling(r), stalled(r, p), succeeded(r),
+		suspended(r, p), reconciling(r, p), stalled(r, p), succeeded(r),
 	}
 	for i := range all {
 		all[i].Message = head(all[i].Message, maxCondition)
@@ -76,13 +88,21 @@ func conditions(r Record, p Plan) []Condition {
 	return all
 }
 
-// hasDriver reports whether the current attempt got its driver, which may have ended since.
-func hasDriver(r Record) bool { return r.Current() != nil && !r.State.Starting() }
+// hasDriver reports whether the current attempt got its driver, which may have ended since. Suspension takes it away.
+func hasDriver(r Record) bool {
+	return r.Current() != nil && !r.State.Starting() && r.State != Suspended
+}
+
+// beyondGate reports whether the API server has refused the driver for good, which it is only asked after the gate.
+func beyondGate(r Record) bool {
+	return r.State == SubmissionFailed ||
+		r.State == Failed && (r.Cause.Reason == ReasonSubmissionRefused || r.Cause.Reason == ReasonAdmissionRefused)
+}
 
 func admitted(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionAdmitted}
 	switch {
-	case hasDriver(r):
+	case hasDriver(r), beyondGate(r):
 		c.Status, c.Reason, c.Message = True, ReasonAdmitted, "the application was let start"
 	case p.Gate.Verdict == Admitted:
 		c.Status, c.Reason, c.Message = True, p.Gate.Cause.Reason, p.Gate.Cause.Message
@@ -171,7 +191,7 @@ func suspended(r Record, p Plan) Condition {
 	return c
 }
 
-func reconciling(r Record) Condition {
+func reconciling(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionReconciling, Status: True, Reason: ReasonInProgress, Message: "the application is on its way"}
 	switch {
 	case r.State.Final():
@@ -183,24 +203,40 @@ func reconciling(r Record) Condition {
 	case r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
 	}
+	if at, ok := nextAt(p.App, r); ok {
+		c.Reason, c.Message = ReasonBackoff, "the next attempt starts not before "+at.UTC().Format(time.RFC3339)
+	}
 	return c
+}
+
+// nextAt is when an ended attempt is followed by the next, as it reads after it was stored, in whole seconds.
+func nextAt(app Application, r Record) (at time.Time, ok bool) {
+	r.TerminatedAt = r.TerminatedAt.Truncate(time.Second)
+	switch {
+	case r.State == Failing, r.State == SubmissionFailed:
+		at, ok = RetryAt(app, r)
+	case r.State == Succeeding && app.Policies.Restart.Type == Always:
+		at, ok = r.TerminatedAt.Add(app.Policies.Restart.Failures.Initial), true
+	}
+	return at, ok
 }
 
 // unhelped are the reasons of waits that seldom end unless a person does something.
 var unhelped = map[Reason]bool{
 	ReasonNameConflict: true, ReasonOperatorForbidden: true, ReasonAdmissionRefused: true, ReasonNamespaceTerminating: true,
 	ReasonImagePull: true, ReasonConfigMissing: true, ReasonVolume: true, ReasonContainerStart: true,
+	ReasonFormerDriver: true, ReasonNodeLost: true,
 }
 
 func stalled(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionStalled, Status: False, Reason: ReasonInProgress, Message: "nothing needs a person's help"}
 	w := p.waiting()
 	switch {
-	case r.State == Failed:
+	case r.State == Failed || r.State == SubmissionFailed:
 		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
 	case r.State == Submitted && unhelped[w.Reason]:
 		c.Status, c.Reason, c.Message = True, w.Reason, w.Message
-	case r.State.Starting() && unhelped[r.Cause.Reason]:
+	case (r.State.Starting() || r.State == Suspending) && unhelped[r.Cause.Reason]:
 		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
 	}
 	return c

@@ -18,118 +18,210 @@ package lifecycle
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// brief is a condition without its sentence.
-func brief(c Condition) string { return fmt.Sprintf("%s=%s (%s)", c.Type, c.Status, c.Reason) }
+// shown are the conditions of a plan, those left out that are as in usual.
+func shown(t *testing.T, p Plan) map[ConditionType]string {
+	t.Helper()
+	got := map[ConditionType]string{}
+	for _, c := range Settle(p, nil, Env{Now: later}).Conditions {
+		got[c.Type] = fmt.Sprintf("%s %s", c.Status, c.Reason)
+		if c.Message == "" {
+			t.Errorf("%s has no sentence", c.Type)
+		}
+	}
+	return got
+}
 
 func TestConditions(t *testing.T) {
-	ran := func(s State, c Cause) Record {
-		return Record{State: s, Attempt: 1, Generation: 1, Submissions: 1, Executions: 1, DriverName: "pi-driver", Cause: c}
-	}
+	because := func(r Record, c Cause) Record { r.Cause = c; return r }
 	unready := driver(Current, DriverPending)
-	unready.Waiting = Cause{"ImagePullBackOff", "container spark-kubernetes-driver: Back-off pulling image"}
-	failure := Cause{ReasonDriverFailed, "exit code 1"}
-	refusal := Cause{ReasonSubmissionRefused, "service account not found"}
+	unready.Waiting = Cause{ReasonImagePull, "container spark-kubernetes-driver: Back-off pulling image"}
+	quota := Cause{ReasonQuotaExceeded, "no room"}
 	cases := map[string]struct {
 		reason string
 		plan   Plan
-		want   []string
+		// want is Admitted, Submitted, DriverReady, ExecutorsReady, Suspended, Reconciling, Stalled, Succeeded.
+		want [8]string
 	}{
-		"Untouched": {
-			reason: "before anything was checked nothing is claimed", plan: Plan{Driver: absent},
-			want: []string{"Admitted=Unknown (InProgress)", "Submitted=False (NotSubmitted)", "DriverReady=False (NotSubmitted)", "Succeeded=Unknown (InProgress)"},
-		},
 		"AdmittedNotCreated": {
-			reason: "trouble with the API server after the admission", plan: Plan{Driver: absent, Gate: admit},
-			want: []string{"Admitted=True (Admitted)", "Submitted=False (NotSubmitted)", "DriverReady=False (NotSubmitted)", "Succeeded=Unknown (InProgress)"},
+			reason: "trouble with the API server after the admission", plan: Plan{Driver: absent, Gate: admit, Record: Record{State: Queued}},
+			want: [8]string{"True Admitted", "False NotSubmitted", "False NotSubmitted", "False NoExecutors", "False Admitted", "True InProgress", "False InProgress", "Unknown InProgress"},
 		},
 		"WaitsForScheduler": {
-			reason: "the scheduler's reason everywhere it explains something", plan: Plan{Record: Record{State: Queued, Cause: hold.Cause}, Driver: absent, Gate: hold},
-			want: []string{"Admitted=False (SchedulerUnknown)", "Submitted=False (SchedulerUnknown)", "DriverReady=False (NotSubmitted)", "Succeeded=Unknown (SchedulerUnknown)"},
+			reason: "the scheduler's reason everywhere it explains something", plan: Plan{Record: queued(), Driver: absent, Gate: hold},
+			want: [8]string{"False SchedulerUnknown", "False SchedulerUnknown", "False NotSubmitted", "False NoExecutors", "False Admitted", "True SchedulerUnknown", "False InProgress", "Unknown SchedulerUnknown"},
 		},
 		"WaitsForQuota": {
-			reason: "admitted, but the API server has no room", plan: Plan{Record: Record{State: Queued, Cause: Cause{ReasonQuotaExceeded, "no room"}}, Driver: absent, Gate: admit},
-			want: []string{"Admitted=True (Admitted)", "Submitted=False (QuotaExceeded)", "DriverReady=False (NotSubmitted)", "Succeeded=Unknown (QuotaExceeded)"},
+			reason: "admitted, but the API server has no room", plan: Plan{Record: because(queued(), quota), Driver: absent, Gate: admit},
+			want: [8]string{"True Admitted", "False QuotaExceeded", "False NotSubmitted", "False NoExecutors", "False Admitted", "True QuotaExceeded", "False InProgress", "Unknown QuotaExceeded"},
 		},
-		"Suspended": {
-			reason: "no gate is asked while suspended", plan: Plan{Record: Record{State: Queued, Cause: Cause{ReasonSuspended, "spec.suspend is true"}}, Driver: absent},
-			want: []string{"Admitted=False (Suspended)", "Submitted=False (Suspended)", "DriverReady=False (NotSubmitted)", "Succeeded=Unknown (Suspended)"},
+		"NameTaken": {
+			reason: "a person has to do something", plan: Plan{Record: because(queued(), nameConflict("pi-driver")), Driver: driver(Foreign, DriverRunning), Gate: admit},
+			want: [8]string{"True Admitted", "False NameConflict", "False NotSubmitted", "False NoExecutors", "False Admitted", "True NameConflict", "True NameConflict", "Unknown NameConflict"},
+		},
+		"SuspendedBeforeTheRun": {
+			reason: "no gate is asked while suspended", plan: Plan{App: with(isSuspended), Record: because(queued(), Cause{ReasonSuspended, "spec.suspend is true"}), Driver: absent},
+			want: [8]string{"False Suspended", "False Suspended", "False NotSubmitted", "False NoExecutors", "True Suspended", "False Suspended", "False InProgress", "Unknown Suspended"},
 		},
 		"Invalid": {
-			reason: "a spec that cannot run", plan: Plan{Record: Record{State: Failed, Cause: reject.Cause}, Driver: absent, Gate: reject},
-			want: []string{"Admitted=False (InvalidSpec)", "Submitted=False (InvalidSpec)", "DriverReady=False (NotSubmitted)", "Succeeded=False (InvalidSpec)"},
-		},
-		"Refused": {
-			reason: "the API server refuses the pod", plan: Plan{Record: Record{State: SubmissionFailed, Submissions: 1, Cause: refusal}, Driver: absent, Gate: admit},
-			want: []string{"Admitted=True (Admitted)", "Submitted=False (SubmissionRefused)", "DriverReady=False (NotSubmitted)", "Succeeded=False (SubmissionRefused)"},
+			reason: "a spec that cannot run", plan: Plan{Record: rejected(), Driver: absent, Gate: reject},
+			want: [8]string{"False InvalidSpec", "False InvalidSpec", "False NotSubmitted", "False NoExecutors", "False Finished", "False Finished", "True InvalidSpec", "False InvalidSpec"},
 		},
 		"Pending": {
-			reason: "created, not running", plan: Plan{Record: ran(Submitted, Cause{}), Driver: driver(Current, DriverPending)},
-			want: []string{"Admitted=True (Admitted)", "Submitted=True (DriverCreated)", "DriverReady=False (DriverPending)", "Succeeded=Unknown (InProgress)"},
+			reason: "created, not running", plan: Plan{Record: ran(Submitted), Driver: driver(Current, DriverPending)},
+			want: [8]string{"True Admitted", "True DriverCreated", "False DriverPending", "False NoExecutors", "False Admitted", "True InProgress", "False InProgress", "Unknown InProgress"},
 		},
 		"PendingForAReason": {
-			reason: "the kubelet's word is better than ours", plan: Plan{Record: ran(Submitted, Cause{}), Driver: unready},
-			want: []string{"Admitted=True (Admitted)", "Submitted=True (DriverCreated)", "DriverReady=False (ImagePullBackOff)", "Succeeded=Unknown (InProgress)"},
+			reason: "the kubelet's word is better than ours, and a person has to do something", plan: Plan{Record: ran(Submitted), Driver: unready},
+			want: [8]string{"True Admitted", "True DriverCreated", "False ImagePullBackOff", "False NoExecutors", "False Admitted", "True InProgress", "True ImagePullBackOff", "Unknown InProgress"},
 		},
 		"Running": {
-			reason: "the container runs", plan: Plan{Record: ran(Running, Cause{}), Driver: driver(Current, DriverRunning)},
-			want: []string{"Admitted=True (Admitted)", "Submitted=True (DriverCreated)", "DriverReady=True (DriverRunning)", "Succeeded=Unknown (InProgress)"},
+			reason: "what is on its way has arrived (kstatus)", plan: Plan{Record: ran(Running), Driver: driver(Current, DriverRunning)},
+			want: [8]string{"True Admitted", "True DriverCreated", "True DriverRunning", "True NoExecutors", "False Admitted", "False DriverRunning", "False InProgress", "Unknown InProgress"},
+		},
+		"BeingDeleted": {
+			reason: "somebody deletes the driver", plan: Plan{Record: ran(Running), Driver: deleting(driver(Current, DriverRunning))},
+			want: [8]string{"True Admitted", "True DriverCreated", "True DriverStopping", "True NoExecutors", "False Admitted", "False DriverRunning", "False InProgress", "Unknown InProgress"},
+		},
+		"Suspending": {
+			reason: "not suspended yet", plan: Plan{App: with(isSuspended), Record: because(ran(Suspending), Cause{ReasonSuspended, "spec.suspend is true"}), Driver: driver(Current, DriverRunning)},
+			want: [8]string{"True Admitted", "True DriverCreated", "False Suspended", "False NoExecutors", "False Suspended", "True Suspended", "False InProgress", "Unknown Suspended"},
 		},
 		"Succeeded": {
-			reason: "an ended driver is not ready", plan: Plan{Record: ran(Succeeded, Cause{}), Driver: driver(Current, DriverSucceeded)},
-			want: []string{"Admitted=True (Admitted)", "Submitted=True (DriverCreated)", "DriverReady=False (DriverSucceeded)", "Succeeded=True (DriverSucceeded)"},
+			reason: "an ended driver is not ready", plan: Plan{Record: ran(Succeeded), Driver: driver(Current, DriverSucceeded)},
+			want: [8]string{"True Admitted", "True DriverCreated", "False DriverSucceeded", "False NoExecutors", "False Finished", "False Finished", "False InProgress", "True DriverSucceeded"},
 		},
 		"Failed": {
-			reason: "the cause of the failure", plan: Plan{Record: ran(Failed, failure), Driver: failedDriver(1)},
-			want: []string{"Admitted=True (Admitted)", "Submitted=True (DriverCreated)", "DriverReady=False (DriverFailed)", "Succeeded=False (DriverFailed)"},
+			reason: "the cause of the failure", plan: Plan{Record: ran(Failed), Driver: failedDriver(1)},
+			want: [8]string{"True Admitted", "True DriverCreated", "False DriverFailed", "False NoExecutors", "False Finished", "False Finished", "True DriverFailed", "False DriverFailed"},
 		},
 		"Lost": {
-			reason: "a driver that disappeared", plan: Plan{Record: ran(Failing, Cause{ReasonDriverNotFound, "driver pod not found"}), Driver: absent},
-			want: []string{"Admitted=True (Admitted)", "Submitted=True (DriverCreated)", "DriverReady=False (DriverNotFound)", "Succeeded=False (DriverNotFound)"},
+			reason: "a driver that disappeared", plan: Plan{Record: because(ran(Failing), Cause{ReasonDriverNotFound, "driver pod not found"}), Driver: absent},
+			want: [8]string{"True Admitted", "True DriverCreated", "False DriverNotFound", "False NoExecutors", "False Admitted", "True DriverNotFound", "False InProgress", "False DriverNotFound"},
 		},
+		"Rerunning": {
+			reason: "the next attempt has no driver", plan: Plan{Record: again(Rerunning), Driver: driver(Former, DriverFailed)},
+			want: [8]string{"False Rerun", "False Rerun", "False NotSubmitted", "False NoExecutors", "False Admitted", "True Rerun", "False InProgress", "Unknown Rerun"},
+		},
+	}
+	types := []ConditionType{
+		ConditionAdmitted, ConditionSubmitted, ConditionDriverReady, ConditionExecutorsReady,
+		ConditionSuspended, ConditionReconciling, ConditionStalled, ConditionSucceeded,
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var got []string
-			for _, c := range Settle(tc.plan, nil, Env{Now: later}).Conditions {
-				got = append(got, brief(c))
-				if c.Message == "" {
-					t.Errorf("%s: %s has no sentence", tc.reason, c.Type)
-				}
+			want := map[ConditionType]string{}
+			for i, w := range tc.want {
+				want[types[i]] = w
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(want, shown(t, tc.plan)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
+func condition(t *testing.T, p Plan, which ConditionType) Condition {
+	t.Helper()
+	for _, c := range Settle(p, nil, Env{Now: later}).Conditions {
+		if c.Type == which {
+			return c
+		}
+	}
+	t.Fatalf("there is no condition %s", which)
+	return Condition{}
+}
+
 // What an application waits for is read in one place: the sentence of the outcome.
 func TestConditionOfAWaitingApplication(t *testing.T) {
-	p := Plan{Record: Record{State: Queued, Cause: hold.Cause}, Driver: absent, Gate: hold}
-	for _, c := range Settle(p, nil, Env{Now: later}).Conditions {
-		if c.Type == ConditionSucceeded && c.Message != "waiting: no such scheduler" {
-			t.Errorf("outcome's sentence %q, want the cause behind the prefix", c.Message)
+	p := Plan{Record: queued(), Driver: absent, Gate: hold}
+	if c := condition(t, p, ConditionSucceeded); c.Message != "waiting: no such scheduler" {
+		t.Errorf("outcome's sentence %q, want the cause behind the prefix", c.Message)
+	}
+}
+
+func TestExecutorsReady(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		wanted int32
+		counts ExecutorCounts
+		want   string
+	}{
+		"None":       {reason: "none are wanted", want: "True NoExecutors"},
+		"NotYet":     {reason: "none are there", wanted: 2, want: "False ExecutorsPending"},
+		"Some":       {reason: "one is missing", wanted: 2, counts: ExecutorCounts{Running: 1, Pending: 1, Total: 2}, want: "False ExecutorsPending"},
+		"All":        {reason: "as many as it starts with", wanted: 2, counts: ExecutorCounts{Running: 2, Total: 2}, want: "True ExecutorsRunning"},
+		"More":       {reason: "dynamic allocation asked for more", wanted: 2, counts: ExecutorCounts{Running: 5, Pending: 3, Total: 8}, want: "True ExecutorsRunning"},
+		"Replaced":   {reason: "the failed ones were replaced", wanted: 2, counts: ExecutorCounts{Running: 2, Failed: 3, Total: 5}, want: "True ExecutorsRunning"},
+		"ScaledDown": {reason: "dynamic allocation gave some back", wanted: 2, counts: ExecutorCounts{Running: 1, Total: 2}, want: "False ExecutorsPending"},
+		"Unasked":    {reason: "it starts with none and has asked for some since", counts: ExecutorCounts{Running: 1, Total: 1}, want: "True ExecutorsRunning"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rec := ran(Running)
+			rec.Counts = tc.counts
+			c := condition(t, Plan{App: with(func(a *Application) { a.Executors = tc.wanted }), Record: rec, Driver: driver(Current, DriverRunning)}, ConditionExecutorsReady)
+			if got := fmt.Sprintf("%s %s", c.Status, c.Reason); got != tc.want {
+				t.Errorf("%s: %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestNotesAreShown(t *testing.T) {
+	app := with(func(a *Application) { a.Notes = "spec.driver.lifecycle is ignored" })
+	c := condition(t, Plan{App: app, Record: ran(Running), Driver: driver(Current, DriverRunning)}, ConditionAdmitted)
+	if !strings.HasSuffix(c.Message, "; note: spec.driver.lifecycle is ignored") {
+		t.Errorf("what is accepted and not heeded is said where people look: %q", c.Message)
+	}
+}
+
+// The API takes 32 KiB of a condition's message; the object must stay small.
+func TestConditionsAreBounded(t *testing.T) {
+	rec := ran(Failed)
+	rec.Cause.Message = strings.Repeat("é", 4096)
+	for _, c := range Settle(Plan{Record: rec, Driver: absent}, nil, Env{Now: later}).Conditions {
+		if len(c.Message) > maxCondition || strings.ContainsRune(c.Message, '\uFFFD') {
+			t.Errorf("%s has %d bytes", c.Type, len(c.Message))
 		}
 	}
 }
 
-// The four come true in their order: whoever is ready was submitted, whoever was submitted was admitted.
-func TestConditionsComeTrueInOrder(t *testing.T) {
-	domain(func(name string, app Application, rec Record, obs Observation, gate Gate) {
-		p := Decide(app, rec, obs, gate, Env{Now: later})
-		status := map[ConditionType]Status{}
-		for _, c := range Settle(p, nil, Env{Now: later}).Conditions {
-			status[c.Type] = c.Status
+// What comes next is said, and the same before and after the times were stored in whole seconds.
+func TestBackoffIsShown(t *testing.T) {
+	app := with(restarting(onFailure))
+	rec := ran(Failing)
+	rec.TerminatedAt = now.Add(987 * time.Millisecond)
+	before := condition(t, Plan{App: app, Record: rec, Driver: failedDriver(1)}, ConditionReconciling)
+	rec.TerminatedAt = now
+	after := condition(t, Plan{App: app, Record: rec, Driver: failedDriver(1)}, ConditionReconciling)
+	if before != after || after.Reason != ReasonBackoff || after.Message != "the next attempt starts not before 2026-11-21T09:00:20Z" {
+		t.Errorf("%+v, and stored %+v", before, after)
+	}
+	for name, p := range map[string]Plan{
+		"always":  {App: with(restarting(always)), Record: ran(Succeeding)},
+		"refused": {App: app, Record: refusedFirst()},
+	} {
+		if c := condition(t, p, ConditionReconciling); c.Reason != ReasonBackoff {
+			t.Errorf("%s: %+v", name, c)
 		}
-		if status[ConditionDriverReady] == True && status[ConditionSubmitted] != True ||
-			status[ConditionSubmitted] == True && status[ConditionAdmitted] != True ||
-			status[ConditionSucceeded] == True && status[ConditionSubmitted] != True {
-			t.Errorf("%s: conditions contradict each other: %v", name, status)
+	}
+	if c := condition(t, Plan{App: theApp(), Record: ran(Failing)}, ConditionReconciling); c.Reason == ReasonBackoff {
+		t.Errorf("nothing follows, and it says %q", c.Message)
+	}
+}
+
+func TestSuspendedHasNoDriver(t *testing.T) {
+	p := Plan{App: with(isSuspended), Record: ran(Suspended), Driver: absent}
+	for _, which := range []ConditionType{ConditionAdmitted, ConditionSubmitted, ConditionDriverReady} {
+		if c := condition(t, p, which); c.Status != False {
+			t.Errorf("%s is %s while there is no driver", which, c.Status)
 		}
-	})
+	}
 }

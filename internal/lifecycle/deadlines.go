@@ -51,11 +51,14 @@ func stages(app Application, rec Record, d Driver) []stage {
 		}
 		return []stage{{d.ScheduledAt, limits.DriverReady, ReasonReadyTimeout, Infrastructure, "the driver's container did not run within %s after its pod got a node (spec.deadlines.driverReady)"}}
 	}
-	running := []stage{{d.StartedAt, limits.Run, ReasonRunTimeout, Deadline, "the driver ran longer than %s (spec.deadlines.run)"}}
-	if !rec.Counts.ever() {
-		running = append(running, stage{d.StartedAt, limits.FirstExecutors, ReasonExecutorsTimeout, Deadline, "no executor ran within %s after the driver (spec.deadlines.firstExecutors)"})
+	running := stage{d.StartedAt, limits.Run, ReasonRunTimeout, Deadline, "the driver ran longer than %s (spec.deadlines.run)"}
+	if rec.executed() {
+		return []stage{running}
 	}
-	return running
+	return []stage{
+		{d.StartedAt, limits.FirstExecutors, ReasonExecutorsTimeout, Deadline, "no executor ran within %s after the driver (spec.deadlines.firstExecutors)"},
+		running,
+	}
 }
 
 func queueStage(app Application, rec Record) stage {

@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle
 
 import (
+	"slices"
 	"time"
 )
 
@@ -91,6 +92,11 @@ type Plan struct {
 	Requeue   time.Duration
 }
 
+// Submits reports whether the plan creates a driver.
+func (p Plan) Submits() bool {
+	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == Submit })
+}
+
 const (
 	// conflictRetry is how often a name that is taken is looked at again: foreign pods are not watched.
 	conflictRetry = 10 * time.Second
@@ -122,11 +128,13 @@ func Decide(app Application, rec Record, obs Observation, gate Gate, env Env) Pl
 	case Failing:
 		return decideFailing(p, obs, env)
 	case Invalidating:
+		// an operator before us counts on until the next attempt
+		p.Record.Submissions, p.Record.Executions, p.Record.Retries = 0, 0, Retries{}
 		return rerun(p, Cause{ReasonSpecChanged, "the spec has changed: the application runs again from the new one"})
 	case Suspending:
 		return decideSuspending(p, obs, env)
 	case Suspended:
-		return decideSuspended(p)
+		return decideSuspended(p, obs)
 	case Succeeded, Failed:
 		return decideFinal(p, obs, env)
 	}
@@ -156,21 +164,34 @@ func Gated(app Application, rec Record, driver Driver, env Env) bool {
 func heed(app Application, rec Record, env Env) Record {
 	r := clone(rec)
 	r.Attempt = max(r.Attempt, 1)
-	changed := r.SpecHash != "" && r.SpecHash != app.SpecHash
-	switch {
-	case app.Suspend && stoppable(r):
-		r.State, r.Cause = Suspending, Cause{ReasonSuspended, "spec.suspend is true: the driver is stopped"}
-	case !changed:
-	case r.NeverRan() && (r.State.Final() || r.State == SubmissionFailed):
-		r = Record{Attempt: 1, DriverName: r.DriverName}
-	case r.State.Final() || r.State == Submitted || r.State == Running || r.State == Succeeding || r.State == Failing:
-		r = closed(r, "", Cause{ReasonSpecChanged, "the spec was changed"}, env)
-		r.State, r.Cause = Invalidating, Cause{ReasonSpecChanged, "the spec has changed: the application runs again from the new one"}
-		r.Submissions, r.Executions, r.Retries = 0, 0, Retries{}
-	case r.State == Rerunning || r.State == Resuming || r.State == SubmissionFailed:
-		r.Submissions, r.Executions, r.Retries = 0, 0, Retries{}
+	if r.SpecHash != "" && r.SpecHash != app.SpecHash {
+		r = respecified(r, env)
+	}
+	if app.Suspend && stoppable(r) {
+		r.State, r.Cause = Suspending, stopping
 	}
 	r.Generation, r.SpecHash = app.Generation, app.SpecHash
+	return r
+}
+
+// respecified begins anew with another spec: the budgets are full, and a driver that was made from the old one has to
+// go. An attempt that has none yet is made from the new spec as it is.
+func respecified(r Record, env Env) Record {
+	changed := Cause{ReasonSpecChanged, "the spec has changed: the application runs again from the new one"}
+	if r.NeverRan() && (r.State.Final() || r.State == SubmissionFailed) {
+		return Record{Attempt: 1}
+	}
+	r.Submissions, r.Executions, r.Retries = 0, 0, Retries{}
+	switch r.State {
+	case New, Queued, Rerunning, Resuming, Invalidating, Suspended:
+	case SubmissionFailed: // what was refused is not what is submitted now
+		r.State, r.Cause, r.TerminatedAt = Rerunning, changed, time.Time{}
+	case Suspending: // closed, so that a success of the old spec is none of the new
+		r = closed(r, "", changed, env)
+	case Submitted, Running, Succeeding, Failing, Succeeded, Failed:
+		r = closed(r, "", changed, env)
+		r.State, r.Cause, r.Released = Invalidating, changed, Released{}
+	}
 	return r
 }
 

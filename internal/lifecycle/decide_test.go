@@ -17,8 +17,6 @@ limitations under the License.
 package lifecycle
 
 import (
-	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -29,13 +27,54 @@ var (
 	now   = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	later = now.Add(time.Minute)
 
-	admit  = Gate{Verdict: Admitted, Cause: Cause{"Admitted", "nothing holds the application back"}}
+	admit  = Gate{Verdict: Admitted, Cause: Cause{ReasonAdmitted, "nothing holds the application back"}}
 	hold   = Gate{Verdict: Waiting, Cause: Cause{"SchedulerUnknown", "no such scheduler"}, RetryAfter: time.Minute}
 	reject = Gate{Verdict: Rejected, Cause: Cause{ReasonInvalidSpec, `spec.driver.memory: "2gb": not a heap size`}}
+
+	never     = Restart{Type: Never}
+	twice     = Rule{Retries: 2, Initial: 20 * time.Second, Max: time.Hour, Linear: true}
+	onFailure = Restart{Type: OnFailure, Failures: twice, Submissions: twice}
+	always    = Restart{Type: Always, Failures: twice, Submissions: twice}
 )
 
+// theApp is an application that nothing is special about.
+func theApp() Application {
+	return Application{
+		UID: "app", Generation: 1, SpecHash: "spec-1", SubmissionID: "s-1", SparkAppID: "spark-1", DriverName: "pi-driver",
+		Policies: Policies{Restart: never, Deadlines: Deadlines{Queued: 24 * time.Hour, DriverScheduled: 24 * time.Hour, DriverReady: 30 * time.Minute}},
+	}
+}
+
+// with returns theApp, changed.
+func with(changes ...func(*Application)) Application {
+	app := theApp()
+	for _, change := range changes {
+		change(&app)
+	}
+	return app
+}
+
+func restarting(r Restart) func(*Application) {
+	return func(a *Application) { a.Policies.Restart = r }
+}
+func isSuspended(a *Application) { a.Suspend = true }
+func resumed(a *Application)     { a.Suspend = false; a.Generation++ }
+func isDeleted(a *Application)   { a.Deleting = true }
+func edited(a *Application)      { a.Generation++; a.SpecHash += "'" }
+
 func driver(o Ownership, p DriverPhase) Driver {
-	return Driver{Presence: Present, Ownership: o, Name: "pi-driver", UID: "uid-1", CreatedAt: now, Phase: p}
+	d := Driver{Presence: Present, Ownership: o, Name: "pi-driver", UID: "uid-1", SubmissionID: "s-1", SparkAppID: "spark-1", SpecHash: "spec-1", CreatedAt: now, Phase: p}
+	switch o {
+	case Former:
+		d.SubmissionID, d.UID = "s-0", "uid-0"
+	case Foreign:
+		d.SubmissionID, d.SparkAppID, d.SpecHash, d.UID = "", "", "", "uid-foreign"
+	case Current:
+	}
+	if p != DriverPending {
+		d.ScheduledAt, d.StartedAt = now, now
+	}
+	return d
 }
 
 func failedDriver(code int32) Driver {
@@ -44,12 +83,89 @@ func failedDriver(code int32) Driver {
 	return d
 }
 
+// stranger is a driver of ours that no attempt tells of.
+func stranger() Driver {
+	d := driver(Former, DriverRunning)
+	d.SubmissionID = "s-of-another-operator"
+	return d
+}
+
+func deleting(d Driver) Driver {
+	d.Deleting, d.GoneAt = true, later.Add(30*time.Second)
+	return d
+}
+
+// strayed is deleting, and should have gone long ago.
+func strayed(d Driver) Driver {
+	d.Deleting, d.GoneAt = true, later.Add(-time.Hour)
+	return d
+}
+
 var absent = Driver{Presence: Absent, Name: "pi-driver"}
 
+func unsure() Driver { return Driver{Presence: Unknown, Name: "pi-driver"} }
+
+// ran is the record of a first attempt that has got its driver.
+func ran(s State) Record {
+	r := Record{
+		State: s, Generation: 1, SpecHash: "spec-1", Attempt: 1, Submissions: 1, Executions: 1, SubmittedAt: now,
+		SparkAppID: "spark-1", SubmissionID: "s-1", DriverName: "pi-driver",
+		Attempts: []Attempt{{Number: 1, SubmissionID: "s-1", StartedAt: now}},
+	}
+	switch s {
+	case Succeeding, Succeeded:
+		r.end("", Cause{ReasonDriverSucceeded, "the driver ended with exit code 0"})
+	case Failing, Failed:
+		r.Cause = Cause{ReasonDriverFailed, "driver container failed with ExitCode: 1, Reason: Error"}
+		r.end(ApplicationExit, r.Cause)
+	case Suspended:
+		r.Cause = Cause{ReasonSuspended, "spec.suspend is true: there is no driver until it is false"}
+		r.end("", r.Cause)
+	case New, Queued, Submitted, Running, Rerunning, Invalidating, Suspending, Resuming, SubmissionFailed:
+	}
+	return r
+}
+
+func (r *Record) end(class FailureClass, c Cause) {
+	a := r.Current()
+	a.EndedAt, a.Class, a.Cause, r.TerminatedAt = now, class, c, now
+}
+
+// again is the record of a second attempt that has no driver yet.
+func again(s State) Record {
+	r := nextAttempt(ran(Failing), s, Cause{ReasonRerun, "the application runs again"})
+	if s == SubmissionFailed {
+		r.Cause, r.TerminatedAt, r.SubmittedAt = Cause{ReasonSubmissionRefused, "no"}, now, now
+		r.Submissions++
+	}
+	return r
+}
+
+// refusedFirst is the record of an application whose first driver was refused.
+func refusedFirst() Record {
+	return Record{
+		State: SubmissionFailed, Generation: 1, SpecHash: "spec-1", Attempt: 1, Submissions: 1, SubmittedAt: now, TerminatedAt: now,
+		DriverName: "pi-driver", Cause: Cause{ReasonSubmissionRefused, "service account not found"},
+	}
+}
+
+func queued() Record {
+	return Record{State: Queued, Generation: 1, SpecHash: "spec-1", Attempt: 1, QueuedAt: now, DriverName: "pi-driver", Cause: hold.Cause}
+}
+
+func rejected() Record {
+	return Record{State: Failed, Generation: 1, SpecHash: "spec-1", Attempt: 1, TerminatedAt: now, DriverName: "pi-driver", Cause: reject.Cause}
+}
+
+var (
+	submit = []Action{{Kind: Submit}}
+	// resubmit first takes away what the attempt before has left.
+	resubmit = []Action{{Kind: DeleteResources, Attempt: 1}, {Kind: Submit}}
+	stop     = []Action{{Kind: DeleteDriver, UID: "uid-1"}}
+	stopOld  = []Action{{Kind: DeleteDriver, UID: "uid-0"}}
+)
+
 func TestDecide(t *testing.T) {
-	submit := []Action{{Kind: Submit}}
-	ran := Record{Attempt: 1, Generation: 1, Submissions: 1, Executions: 1, SubmittedAt: now}
-	in := func(s State) Record { r := ran; r.State = s; return r }
 	cases := map[string]struct {
 		reason  string
 		app     Application
@@ -60,38 +176,73 @@ func TestDecide(t *testing.T) {
 		actions []Action
 		cause   Reason
 	}{
-		"Start":            {reason: "a new application that is admitted is submitted", rec: Record{}, driver: absent, gate: admit, state: New, actions: submit},
-		"StartWaits":       {reason: "a scheduler that is not there holds it back", rec: Record{}, driver: absent, gate: hold, state: Queued, cause: "SchedulerUnknown"},
-		"StartRejected":    {reason: "a spec that cannot run fails before anything is created", rec: Record{}, driver: absent, gate: reject, state: Failed, cause: ReasonInvalidSpec},
-		"StartSuspended":   {reason: "suspend holds a new application back", app: Application{Suspend: true}, rec: Record{}, driver: absent, state: Queued, cause: ReasonSuspended},
-		"StartAdopts":      {reason: "a driver created just before a crash is recognised, not doubled", rec: Record{}, driver: driver(Current, DriverRunning), state: Running},
-		"StartForeign":     {reason: "a pod of somebody else is never touched", rec: Record{State: Queued}, driver: driver(Foreign, DriverRunning), gate: admit, state: Queued, cause: ReasonNameConflict},
-		"StartFormer":      {reason: "the name is free only when the earlier pod is gone", rec: Record{State: Queued}, driver: driver(Former, DriverSucceeded), gate: admit, state: Queued, cause: ReasonFormerDriver},
-		"StartDoubt":       {reason: "nothing is created in doubt", rec: Record{State: Queued}, driver: Driver{Presence: Unknown}, gate: admit, state: Queued},
-		"QueuedGoes":       {reason: "a queued application goes on when it is admitted", rec: Record{State: Queued}, driver: absent, gate: admit, state: Queued, actions: submit},
-		"Pending":          {reason: "a pending driver is no progress", rec: in(Submitted), driver: driver(Current, DriverPending), state: Submitted},
-		"Runs":             {reason: "the container runs", rec: in(Submitted), driver: driver(Current, DriverRunning), state: Running},
-		"FallsBack":        {reason: "a pod may be pending again", rec: in(Running), driver: driver(Current, DriverPending), state: Submitted},
-		"Ends":             {reason: "exit code 0", rec: in(Running), driver: driver(Current, DriverSucceeded), state: Succeeding},
-		"EndsFast":         {reason: "a driver may end before it was seen running", rec: in(Submitted), driver: driver(Current, DriverSucceeded), state: Succeeding},
-		"Fails":            {reason: "exit code 1", rec: in(Running), driver: failedDriver(1), state: Failing, cause: ReasonDriverFailed},
-		"Lost":             {reason: "absence is seen by a live read", rec: in(Running), driver: absent, state: Failing, cause: ReasonDriverNotFound},
-		"LostToForeign":    {reason: "somebody else's pod is not our driver", rec: in(Running), driver: driver(Foreign, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
-		"Doubt":            {reason: "doubt is no loss", rec: in(Running), driver: Driver{Presence: Unknown}, state: Running},
-		"Concludes":        {reason: "nothing runs it again", rec: in(Succeeding), driver: driver(Current, DriverSucceeded), state: Succeeded},
-		"ConcludesFailure": {reason: "nothing runs it again", rec: in(Failing), driver: failedDriver(1), state: Failed},
-		"SuccessAbsorbs":   {reason: "a lost pod does not undo a success", rec: in(Succeeded), driver: absent, state: Succeeded},
-		"EditAfterRun":     {reason: "an application that ran keeps its outcome", app: Application{Generation: 2}, rec: in(Failed), driver: absent, gate: admit, state: Failed},
-		"EditBeforeRun":    {reason: "fixing a spec that never ran makes it run", app: Application{Generation: 2}, rec: Record{State: Failed, Generation: 1}, driver: absent, gate: admit, state: New, actions: submit},
-		"EditRefused":      {reason: "so does fixing one that the API server refused", app: Application{Generation: 2}, rec: Record{State: SubmissionFailed, Generation: 1, Attempt: 1, Submissions: 1}, driver: absent, gate: admit, state: New, actions: submit},
-		"Deletion":         {reason: "a held deletion stops the driver", app: Application{Deleting: true}, rec: in(Running), driver: driver(Current, DriverRunning), state: Running, actions: []Action{{Kind: DeleteDriver, UID: "uid-1"}}},
-		"DeletionForeign":  {reason: "a deletion touches nothing foreign", app: Application{Deleting: true}, rec: in(Running), driver: driver(Foreign, DriverRunning), state: Running},
-		"DeletionNew":      {reason: "nothing is created for what goes away", app: Application{Deleting: true}, rec: Record{}, driver: absent, gate: admit, state: New},
+		"Start":             {reason: "a new application that is admitted is submitted", driver: absent, gate: admit, state: New, actions: submit},
+		"StartWaits":        {reason: "a scheduler that is not there holds it back", driver: absent, gate: hold, state: Queued, cause: "SchedulerUnknown"},
+		"StartRejected":     {reason: "a spec that cannot run fails before anything is created", driver: absent, gate: reject, state: Failed, cause: ReasonInvalidSpec},
+		"StartSuspended":    {reason: "suspend holds a new application back, and tools still read SUBMITTED", app: with(isSuspended), driver: absent, state: Queued, cause: ReasonSuspended},
+		"StartAdopts":       {reason: "a driver created just before a crash is recognised, not doubled", driver: driver(Current, DriverRunning), state: Running},
+		"StartAdoptsOther":  {reason: "so is the driver of an operator before us", driver: driver(Former, DriverRunning), state: Running},
+		"StartForeign":      {reason: "a pod of somebody else is never touched", rec: queued(), driver: driver(Foreign, DriverRunning), gate: admit, state: Queued, cause: ReasonNameConflict},
+		"StartDoubt":        {reason: "nothing is created in doubt", rec: queued(), driver: unsure(), gate: admit, state: Queued},
+		"QueuedGoes":        {reason: "a queued application goes on when it is admitted", rec: queued(), driver: absent, gate: admit, state: Queued, actions: submit},
+		"QueuedSuspended":   {reason: "suspension before the first run is no state of its own", app: with(isSuspended), rec: queued(), driver: absent, state: Queued, cause: ReasonSuspended},
+		"Pending":           {reason: "a pending driver is no progress", rec: ran(Submitted), driver: driver(Current, DriverPending), state: Submitted},
+		"Runs":              {reason: "the container runs", rec: ran(Submitted), driver: driver(Current, DriverRunning), state: Running},
+		"FallsBack":         {reason: "a pod may be pending again", rec: ran(Running), driver: driver(Current, DriverPending), state: Submitted},
+		"Ends":              {reason: "exit code 0", rec: ran(Running), driver: driver(Current, DriverSucceeded), state: Succeeding},
+		"EndsFast":          {reason: "a driver may end before it was seen running", rec: ran(Submitted), driver: driver(Current, DriverSucceeded), state: Succeeding},
+		"Fails":             {reason: "exit code 1", rec: ran(Running), driver: failedDriver(1), state: Failing, cause: ReasonDriverFailed},
+		"Lost":              {reason: "absence is seen by a live read", rec: ran(Running), driver: absent, state: Failing, cause: ReasonDriverNotFound},
+		"LostToForeign":     {reason: "somebody else's pod is not our driver", rec: ran(Running), driver: driver(Foreign, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
+		"LostToFormer":      {reason: "nor is that of another attempt", rec: ran(Running), driver: driver(Former, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
+		"NodeLost":          {reason: "a node that does not answer is a failure of the cluster", rec: ran(Running), driver: strayed(driver(Current, DriverRunning)), state: Failing, cause: ReasonNodeLost},
+		"Doubt":             {reason: "doubt is no loss", rec: ran(Running), driver: unsure(), state: Running},
+		"Concludes":         {reason: "nothing runs it again", rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Succeeded},
+		"ConcludesFailure":  {reason: "nothing runs it again", rec: ran(Failing), driver: failedDriver(1), state: Failed},
+		"GivenUp":           {reason: "a driver that is given up is stopped before anything else", rec: ran(Failing), driver: driver(Current, DriverRunning), state: Failing, actions: stop},
+		"GivenUpStops":      {reason: "once", rec: ran(Failing), driver: deleting(driver(Current, DriverRunning)), state: Failing},
+		"RetryWaits":        {reason: "the next attempt has its time", app: with(restarting(Restart{Type: OnFailure, Failures: Rule{Retries: 1, Initial: time.Hour, Max: time.Hour}})), rec: ran(Failing), driver: failedDriver(1), state: Failing},
+		"Retry":             {reason: "the next attempt is stored before it acts", app: with(restarting(onFailure)), rec: ran(Failing), driver: failedDriver(1), state: Rerunning, cause: ReasonRerun},
+		"RerunClears":       {reason: "the name has to be free, and only a UID says which pod is meant", rec: again(Rerunning), driver: driver(Former, DriverFailed), state: Rerunning, actions: stopOld},
+		"RerunWaits":        {reason: "a pod is deleted once", rec: again(Rerunning), driver: deleting(driver(Former, DriverFailed)), state: Rerunning},
+		"RerunStuck":        {reason: "a pod that may still run is never doubled", rec: again(Rerunning), driver: strayed(driver(Former, DriverRunning)), gate: admit, state: Rerunning, cause: ReasonFormerDriver},
+		"RerunGoes":         {reason: "what the attempt before has left goes first", rec: again(Rerunning), driver: absent, gate: admit, state: Rerunning, actions: resubmit},
+		"RerunAdopts":       {reason: "a driver created just before a crash is recognised on every attempt", rec: again(Rerunning), driver: driver(Current, DriverRunning), state: Running},
+		"RerunAdoptsOther":  {reason: "so is that of an operator before us, which no record tells of", rec: again(Rerunning), driver: stranger(), state: Running},
+		"AlwaysRunsAgain":   {reason: "after its interval, also after a success", app: with(restarting(always)), rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Rerunning, cause: ReasonRerun},
+		"RefusedOnce":       {reason: "nothing runs it again", rec: refusedFirst(), driver: absent, gate: admit, state: Failed, cause: ReasonSubmissionRefused},
+		"RefusedRetried":    {reason: "it is submitted again, as the same attempt", app: with(restarting(onFailure)), rec: refusedFirst(), driver: absent, gate: admit, state: SubmissionFailed, actions: submit},
+		"SuccessAbsorbs":    {reason: "a lost pod does not undo a success", rec: ran(Succeeded), driver: absent, state: Succeeded},
+		"SuccessSuspended":  {reason: "what has ended ignores suspension", app: with(isSuspended), rec: ran(Succeeded), driver: absent, state: Succeeded},
+		"SucceedingKept":    {reason: "a finished run is not thrown away by suspension", app: with(isSuspended), rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Succeeded},
+		"EditWhileRunning":  {reason: "the change is stored before anything is done about it", app: with(edited), rec: ran(Running), driver: driver(Current, DriverRunning), state: Invalidating, cause: ReasonSpecChanged},
+		"EditAfterRun":      {reason: "an application that ran runs again from its new spec", app: with(edited), rec: ran(Failed), driver: absent, state: Invalidating},
+		"EditOfNothing":     {reason: "what is no part of an attempt restarts nothing", app: with(func(a *Application) { a.Generation++ }), rec: ran(Running), driver: driver(Current, DriverRunning), state: Running},
+		"Invalidated":       {reason: "the next attempt is stored before it acts", app: with(), rec: ran(Invalidating), driver: driver(Current, DriverRunning), state: Rerunning, cause: ReasonSpecChanged},
+		"EditBeforeRun":     {reason: "fixing a spec that never ran makes it run", app: with(edited), rec: rejected(), driver: absent, gate: admit, state: New, actions: submit},
+		"EditRefused":       {reason: "so does fixing one that the API server refused", app: with(edited), rec: refusedFirst(), driver: absent, gate: admit, state: New, actions: submit},
+		"SuspendRunning":    {reason: "suspension is stored before it acts", app: with(isSuspended), rec: ran(Running), driver: driver(Current, DriverRunning), state: Suspending, cause: ReasonSuspended},
+		"SuspendingStops":   {reason: "the driver is stopped", app: with(isSuspended), rec: ran(Suspending), driver: driver(Current, DriverRunning), state: Suspending, actions: stop},
+		"SuspendingWaits":   {reason: "once", app: with(isSuspended), rec: ran(Suspending), driver: deleting(driver(Current, DriverRunning)), state: Suspending},
+		"SuspendedAtLast":   {reason: "when it is gone", app: with(isSuspended), rec: ran(Suspending), driver: absent, state: Suspended},
+		"SuspendedTooLate":  {reason: "the driver was faster", app: with(isSuspended), rec: ran(Suspending), driver: driver(Current, DriverSucceeded), state: Succeeding},
+		"StaysSuspended":    {reason: "as long as the user wants", app: with(isSuspended), rec: ran(Suspended), driver: absent, state: Suspended},
+		"Resumes":           {reason: "the next attempt is stored before it acts", rec: ran(Suspended), driver: absent, state: Resuming, cause: ReasonResumed},
+		"ResumesThenStarts": {reason: "and then acts", rec: again(Resuming), driver: absent, gate: admit, state: Resuming, actions: resubmit},
+		"Deletion":          {reason: "a held deletion stops the driver", app: with(isDeleted), rec: ran(Running), driver: driver(Current, DriverRunning), state: Running, actions: stop},
+		"DeletionForeign":   {reason: "a deletion touches nothing foreign", app: with(isDeleted), rec: ran(Running), driver: driver(Foreign, DriverRunning), state: Running},
+		"DeletionNew":       {reason: "nothing is created for what goes away", app: with(isDeleted), driver: absent, gate: admit, state: New},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if tc.app.Generation == 0 {
-				tc.app.Generation = 1
+			if tc.app.UID == "" {
+				tc.app = theApp()
+			}
+			if tc.rec.Attempt == 2 {
+				tc.app.SubmissionID = "s-2"
+				if tc.driver.SubmissionID == "s-0" {
+					tc.driver.SubmissionID = "s-1"
+				}
 			}
 			p := Decide(tc.app, tc.rec, Observation{Driver: tc.driver}, tc.gate, Env{Now: later})
 			if diff := cmp.Diff(tc.state, p.Record.State); diff != "" {
@@ -104,141 +255,5 @@ func TestDecide(t *testing.T) {
 				t.Errorf("%s: cause %q, want %q", tc.reason, p.Record.Cause.Reason, tc.cause)
 			}
 		})
-	}
-}
-
-// domain enumerates the small world that decisions are made in, completely.
-func domain(visit func(name string, app Application, rec Record, obs Observation, gate Gate)) {
-	drivers := map[string]Driver{"absent": absent, "unknown": {Presence: Unknown, Name: "pi-driver"}}
-	for _, o := range []Ownership{Foreign, Current, Former} {
-		for _, p := range []DriverPhase{DriverPending, DriverRunning, DriverSucceeded, DriverFailed} {
-			d := driver(o, p)
-			drivers[fmt.Sprintf("%s/%s", o, p)] = d
-			d.Deleting = true
-			drivers[fmt.Sprintf("%s/%s/deleting", o, p)] = d
-		}
-	}
-	gates := map[string]Gate{"admit": admit, "hold": hold, "reject": reject, "none": {}}
-	executors := map[string]map[string]ExecutorState{
-		"none": nil, "running": {"e-1": ExecutorRunning}, "mixed": {"e-1": ExecutorFailed, "e-2": ExecutorPending},
-	}
-	for _, rec := range records() {
-		for _, generation := range []int64{1, 2} {
-			for _, suspend := range []bool{false, true} {
-				for _, deleting := range []bool{false, true} {
-					for dn, d := range drivers {
-						for gn, gate := range gates {
-							app := Application{Generation: generation, Suspend: suspend, Deleting: deleting}
-							if Gated(app, rec, d) != (gn != "none") {
-								continue // the engine computes the gate exactly when Gated says so
-							}
-							for en, ex := range executors {
-								name := fmt.Sprintf("%s ran=%v gen=%d suspend=%v deleting=%v driver=%s gate=%s executors=%s",
-									rec.State, !rec.NeverRan(), generation, suspend, deleting, dn, gn, en)
-								visit(name, app, rec, Observation{Driver: d, Executors: ex}, gate)
-							}
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
-// records are those that a status can hold.
-func records() []Record {
-	var all []Record
-	for _, state := range States() {
-		rec := Record{State: state, Generation: 1, Attempt: 1, DriverName: "pi-driver"}
-		switch state {
-		case New:
-			rec = Record{}
-		case Queued:
-			rec.Cause = hold.Cause
-		case SubmissionFailed:
-			rec.Cause, rec.Submissions = Cause{ReasonSubmissionRefused, "service account not found"}, 1
-		case Failed:
-			rec.Cause = reject.Cause
-			all = append(all, rec)
-			rec.Cause, rec.Submissions, rec.Executions = Cause{ReasonDriverFailed, "exit code 1"}, 1, 1
-		case Failing:
-			rec.Cause, rec.Submissions, rec.Executions = Cause{ReasonDriverFailed, "exit code 1"}, 1, 1
-		case Submitted, Running, Succeeding, Succeeded:
-			rec.Submissions, rec.Executions = 1, 1
-			rec.Executors = map[string]ExecutorState{"e-0": ExecutorRunning}
-		}
-		all = append(all, rec)
-	}
-	return all
-}
-
-func TestInvariants(t *testing.T) {
-	elements := 0
-	domain(func(name string, app Application, rec Record, obs Observation, gate Gate) {
-		elements++
-		before := fmt.Sprintf("%+v", rec)
-		p := Decide(app, rec, obs, gate, Env{Now: later})
-		if after := fmt.Sprintf("%+v", rec); after != before {
-			t.Fatalf("%s: the record given was changed", name)
-		}
-		if again := Decide(app, rec, obs, gate, Env{Now: later}); !cmp.Equal(p, again) {
-			t.Fatalf("%s: not deterministic: %s", name, cmp.Diff(p, again))
-		}
-		checkActions(t, name, app, rec, obs, gate, p)
-		for _, class := range []Class{ClassDone, ClassNameTaken, ClassQuota, ClassTerminating, ClassOperatorForbidden, ClassRefused, ClassTransient} {
-			checkOutcome(t, name+" "+string(class), app, p, class)
-		}
-	})
-	t.Logf("%d elements checked", elements)
-}
-
-func checkActions(t *testing.T, name string, app Application, rec Record, obs Observation, gate Gate, p Plan) {
-	t.Helper()
-	submits := slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == Submit })
-	if submits && obs.Driver.Presence != Absent {
-		t.Errorf("%s: never two live drivers: submits beside a driver that is %s", name, obs.Driver.Presence)
-	}
-	if submits && (app.Deleting || app.Suspend || gate.Verdict != Admitted) {
-		t.Errorf("%s: submits without being admitted", name)
-	}
-	if submits && !rec.NeverRan() && rec.State.Final() {
-		t.Errorf("%s: terminal states absorb: submits again", name)
-	}
-	if submits && !Gated(app, rec, obs.Driver) {
-		t.Errorf("%s: submits although the gate need not be computed", name)
-	}
-	for _, a := range p.Actions {
-		if a.Kind == DeleteDriver && (obs.Driver.Ownership == Foreign || a.UID != obs.Driver.UID) {
-			t.Errorf("%s: deletes what is not its own", name)
-		}
-	}
-	if rec.State.Final() && !rec.NeverRan() && p.Record.State != rec.State {
-		t.Errorf("%s: terminal states absorb: became %s", name, p.Record.State)
-	}
-}
-
-func checkOutcome(t *testing.T, name string, app Application, p Plan, class Class) {
-	t.Helper()
-	var results []Result
-	if len(p.Actions) > 0 {
-		results = []Result{{Kind: p.Actions[0].Kind, Class: class, Message: "the API server's words"}}
-	}
-	o := Settle(p, results, Env{Now: later})
-	gone := p.Driver.Presence == Absent || p.Driver.Is(Foreign)
-	if o.Requeue == 0 && o.Err == nil && (app.Deleting && !gone || !app.Deleting && !o.Record.State.Final()) {
-		t.Errorf("%s: what is not at its end has a timer: %s has none", name, o.Record.State)
-	}
-	if len(o.Conditions) != 4 {
-		t.Errorf("%s: %d conditions, want 4", name, len(o.Conditions))
-	}
-	for _, c := range o.Conditions {
-		if c.Reason == "" || c.Message == "" || c.Status == "" {
-			t.Errorf("%s: every state has a sentence: condition %+v", name, c)
-		}
-	}
-	if submitted := slices.ContainsFunc(results, func(r Result) bool { return r.Kind == Submit }); submitted && class == ClassDone {
-		if o.Record.State != Submitted || o.Record.Executions != 1 || o.Record.Submissions != 1 {
-			t.Errorf("%s: a created driver is recorded as %+v", name, o.Record)
-		}
 	}
 }

@@ -36,7 +36,7 @@ const maxNote = 1024
 // Events is the difference between two stored records. The name is the application's.
 func Events(name string, from, to Record) []Event {
 	var all []Event
-	if a := to.Current(); a != nil && a.EndedAt.IsZero() && from.Current() == nil {
+	if to.Current() != nil && from.Current() == nil {
 		all = append(all, Event{Reason: "SparkApplicationSubmitted", Action: "Submit", Message: fmt.Sprintf("SparkApplication %s was submitted: driver pod %s was created", name, to.DriverName)})
 	}
 	if from.State != to.State || (to.State.Starting() && from.Cause.Reason != to.Cause.Reason) {
@@ -61,7 +61,7 @@ func entered(name string, to Record) (Event, bool) {
 	case Failing:
 		return Event{Warning: true, Reason: "SparkDriverFailed", Action: "Observe", Message: fmt.Sprintf("Driver %s failed: %s", to.DriverName, to.Cause.Message)}, true
 	case Rerunning:
-		return Event{Warning: true, Reason: "SparkApplicationPendingRerun", Action: "Rerun", Message: app + " is pending rerun: " + to.Cause.Message}, true
+		return Event{Warning: to.Cause.Reason != ReasonSpecChanged, Reason: "SparkApplicationPendingRerun", Action: "Rerun", Message: app + " is pending rerun: " + to.Cause.Message}, true
 	case Invalidating:
 		return Event{Reason: "SparkApplicationInvalidating", Action: "Rerun", Message: app + " is stopped: " + to.Cause.Message}, true
 	case Suspending:

@@ -17,43 +17,49 @@ limitations under the License.
 package lifecycle
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func TestEvents(t *testing.T) {
-	at := func(s State, c Cause) Record {
-		r := Record{State: s, Attempt: 1, DriverName: "pi-driver", Cause: c}
-		if r.Started() && c != reject.Cause && c.Reason != ReasonSubmissionRefused {
-			r.Executions = 1
-		}
-		return r
-	}
+	at := func(r Record, c Cause) Record { r.Cause = c; return r }
 	quota := Cause{ReasonQuotaExceeded, "exceeded quota: team"}
-	failure := Cause{ReasonDriverFailed, "driver container failed with ExitCode: 1, Reason: Error"}
+	failure := ran(Failed).Cause
 	refusal := Cause{ReasonSubmissionRefused, `serviceaccount "spark" not found`}
+	one := func(warning bool, reason, action, message string) []Event {
+		return []Event{{Warning: warning, Reason: reason, Action: action, Message: message}}
+	}
+	created := one(false, "SparkApplicationSubmitted", "Submit", "SparkApplication pi was submitted: driver pod pi-driver was created")
+	second := created2()
 	cases := map[string]struct {
 		reason   string
 		from, to Record
 		want     []Event
 	}{
-		"Submitted":      {reason: "the incumbent's reason and words", from: at(New, Cause{}), to: at(Submitted, Cause{}), want: []Event{{Reason: "SparkApplicationSubmitted", Action: "Submit", Message: "SparkApplication pi was submitted: driver pod pi-driver was created"}}},
-		"SubmittedLater": {reason: "the same after waiting", from: at(Queued, quota), to: at(Submitted, Cause{}), want: []Event{{Reason: "SparkApplicationSubmitted", Action: "Submit", Message: "SparkApplication pi was submitted: driver pod pi-driver was created"}}},
-		"Running":        {reason: "the driver's start", from: at(Submitted, Cause{}), to: at(Running, Cause{}), want: []Event{{Reason: "SparkDriverRunning", Action: "Observe", Message: "Driver pi-driver is running"}}},
-		"FellBack":       {reason: "a pod that is pending again is no second submission", from: at(Running, Cause{}), to: at(Submitted, Cause{})},
-		"Completed":      {reason: "one event for the outcome", from: at(Succeeding, Cause{}), to: at(Succeeded, Cause{}), want: []Event{{Reason: "SparkApplicationCompleted", Action: "Complete", Message: "SparkApplication pi completed"}}},
-		"Ending":         {reason: "nothing is concluded yet", from: at(Running, Cause{}), to: at(Succeeding, Cause{})},
-		"EndingBadly":    {reason: "nothing is concluded yet", from: at(Running, Cause{}), to: at(Failing, failure)},
-		"Failed":         {reason: "the outcome with its cause", from: at(Failing, failure), to: at(Failed, failure), want: []Event{{Warning: true, Reason: "SparkApplicationFailed", Action: "Complete", Message: "SparkApplication pi failed: " + failure.Message}}},
-		"Invalid":        {reason: "a spec that cannot run fails without having run", from: at(New, Cause{}), to: at(Failed, reject.Cause), want: []Event{{Warning: true, Reason: "SparkApplicationFailed", Action: "Complete", Message: "SparkApplication pi failed: " + reject.Cause.Message}}},
-		"Refused":        {reason: "the API server's words", from: at(New, Cause{}), to: at(SubmissionFailed, refusal), want: []Event{{Warning: true, Reason: "SparkApplicationSubmissionFailed", Action: "Submit", Message: "failed to submit SparkApplication pi: " + refusal.Message}}},
-		"Waiting":        {reason: "why it does not start", from: at(New, Cause{}), to: at(Queued, quota), want: []Event{{Warning: true, Reason: "SparkApplicationWaiting", Action: "Submit", Message: quota.Message}}},
-		"Suspended":      {reason: "what the user asked for is no warning", from: at(New, Cause{}), to: at(Queued, Cause{ReasonSuspended, "spec.suspend is true"}), want: []Event{{Reason: "SparkApplicationWaiting", Action: "Submit", Message: "spec.suspend is true"}}},
-		"OtherWait":      {reason: "a new reason is news", from: at(Queued, hold.Cause), to: at(Queued, quota), want: []Event{{Warning: true, Reason: "SparkApplicationWaiting", Action: "Submit", Message: quota.Message}}},
-		"SameWait":       {reason: "other numbers in the sentence are no news", from: at(Queued, quota), to: at(Queued, Cause{ReasonQuotaExceeded, "exceeded quota: team, used: 9"})},
-		"SameFailure":    {reason: "an outcome is told once", from: at(Failed, failure), to: at(Failed, failure)},
+		"Submitted":       {reason: "the incumbent's reason and words", to: ran(Submitted), want: created},
+		"SubmittedLater":  {reason: "the same after waiting", from: at(queued(), quota), to: ran(Submitted), want: created},
+		"SubmittedAgain":  {reason: "the same on each attempt", from: again(Rerunning), to: second, want: created},
+		"Running":         {reason: "the driver's start", from: ran(Submitted), to: ran(Running), want: one(false, "SparkDriverRunning", "Observe", "Driver pi-driver is running")},
+		"FellBack":        {reason: "a pod that is pending again is no second submission", from: ran(Running), to: ran(Submitted)},
+		"Ending":          {reason: "nothing is concluded yet", from: ran(Running), to: ran(Succeeding)},
+		"Completed":       {reason: "one event for the outcome", from: ran(Succeeding), to: ran(Succeeded), want: one(false, "SparkApplicationCompleted", "Complete", "SparkApplication pi completed")},
+		"DriverFailed":    {reason: "each failed attempt tells why", from: ran(Running), to: ran(Failing), want: one(true, "SparkDriverFailed", "Observe", "Driver pi-driver failed: "+failure.Message)},
+		"Failed":          {reason: "the outcome with its cause", from: ran(Failing), to: ran(Failed), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+failure.Message)},
+		"PendingRerun":    {reason: "the incumbent's reason", from: ran(Failing), to: again(Rerunning), want: one(true, "SparkApplicationPendingRerun", "Rerun", "SparkApplication pi is pending rerun: the application runs again")},
+		"Invalidated":     {reason: "what the user wanted is no warning", from: ran(Running), to: at(ran(Invalidating), Cause{ReasonSpecChanged, "the spec has changed"}), want: one(false, "SparkApplicationInvalidating", "Rerun", "SparkApplication pi is stopped: the spec has changed")},
+		"Suspending":      {reason: "the incumbent's reason", from: ran(Running), to: ran(Suspending), want: one(false, "SparkApplicationSuspending", "Suspend", "SparkApplication pi is suspending")},
+		"SuspendedNow":    {reason: "once, not at every look", from: ran(Suspending), to: ran(Suspended), want: one(false, "SparkApplicationSuspended", "Suspend", "SparkApplication pi is suspended")},
+		"StaysSuspended":  {reason: "once, not at every look", from: ran(Suspended), to: ran(Suspended)},
+		"Resuming":        {reason: "the incumbent's reason", from: ran(Suspended), to: again(Resuming), want: one(false, "SparkApplicationResuming", "Resume", "SparkApplication pi is resuming")},
+		"Invalid":         {reason: "a spec that cannot run fails without having run", to: rejected(), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+reject.Cause.Message)},
+		"Refused":         {reason: "the API server's words", to: at(refusedFirst(), refusal), want: one(true, "SparkApplicationSubmissionFailed", "Submit", "failed to submit SparkApplication pi: "+refusal.Message)},
+		"RefusedForGood":  {reason: "the outcome", from: at(refusedFirst(), refusal), to: at(rejected(), refusal), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+refusal.Message)},
+		"Waiting":         {reason: "why it does not start", to: at(queued(), quota), want: one(true, "SparkApplicationWaiting", "Submit", quota.Message)},
+		"SuspendedBefore": {reason: "what the user asked for is no warning", to: at(queued(), Cause{ReasonSuspended, "spec.suspend is true"}), want: one(false, "SparkApplicationWaiting", "Submit", "spec.suspend is true")},
+		"OtherWait":       {reason: "a new reason is news", from: queued(), to: at(queued(), quota), want: one(true, "SparkApplicationWaiting", "Submit", quota.Message)},
+		"SameWait":        {reason: "other numbers in the sentence are no news", from: at(queued(), quota), to: at(queued(), Cause{ReasonQuotaExceeded, "exceeded quota: team, used: 9"})},
+		"SameFailure":     {reason: "an outcome is told once", from: ran(Failed), to: ran(Failed)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -64,32 +70,9 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Over every decision of the small world: a reconcile tells at most one thing (a driver that is recognised late was
-// submitted and does something already), with all its words, and nothing at all when the record stays as it was.
-func TestEventsOverTheDomain(t *testing.T) {
-	told := 0
-	domain(func(name string, app Application, rec Record, obs Observation, gate Gate) {
-		p := Decide(app, rec, obs, gate, Env{Now: later})
-		var results []Result
-		for _, a := range p.Actions {
-			results = append(results, Result{Kind: a.Kind, Class: ClassDone})
-		}
-		to := Settle(p, results, Env{Now: later}).Record
-		all := Events("pi", rec, to)
-		told += len(all)
-		if len(all) > 2 || len(all) == 2 && all[0].Reason != "SparkApplicationSubmitted" {
-			t.Errorf("%s: %d events for one reconcile", name, len(all))
-		}
-		for _, e := range all {
-			if e.Reason == "" || e.Action == "" || e.Message == "" || strings.ContainsAny(e.Reason, " .:") {
-				t.Errorf("%s: an event needs a one-word reason, an action and a sentence: %+v", name, e)
-			}
-		}
-		if again := Events("pi", to, to); len(again) != 0 {
-			t.Errorf("%s: told again without a transition: %+v", name, again)
-		}
-	})
-	if told == 0 {
-		t.Error("no decision of the whole domain told anything")
-	}
+// created2 is the record of a second attempt that has got its driver.
+func created2() Record {
+	app := theApp()
+	app.SubmissionID, app.SparkAppID = "s-2", "spark-2"
+	return submitted(again(Rerunning), app, later)
 }

@@ -53,8 +53,18 @@ func (c ExecutorCounts) Unknown() int32 {
 	return max(0, c.Total-c.Pending-c.Running-c.Succeeded-c.Failed)
 }
 
-// ever reports whether any executor has run.
-func (c ExecutorCounts) ever() bool { return c.Running > 0 || c.Total > c.Pending }
+// executed reports whether any executor has run. Spark replaces one that gets no node, so that their number proves nothing.
+func (r Record) executed() bool {
+	if r.Counts.Running+r.Counts.Succeeded+r.Counts.Failed > 0 {
+		return true
+	}
+	for _, state := range r.Executors {
+		if state != ExecutorPending {
+			return true
+		}
+	}
+	return false
+}
 
 // ExecutorFailure is an executor that failed.
 type ExecutorFailure struct {
@@ -66,7 +76,7 @@ type ExecutorFailure struct {
 const (
 	// maxExecutorBytes bounds what the sample takes of the stored object, where each name occurs twice (the second time
 	// in managedFields).
-	maxExecutorBytes = 9 << 10
+	maxExecutorBytes = 6 << 10
 	// maxFailures bounds the failures that are told.
 	maxFailures = 5
 )
@@ -100,8 +110,8 @@ func withExecutors(r Record, obs Observation) Record {
 		}
 	}
 	for name, state := range before {
-		if _, seen := all[name]; seen {
-			continue
+		if _, seen := all[name]; seen || state == ExecutorPending {
+			continue // one that never ran is counted, and that is all there is to say about it
 		}
 		if !state.Ended() {
 			state = ExecutorLost

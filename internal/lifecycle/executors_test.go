@@ -25,6 +25,24 @@ import (
 
 type executorMap = map[string]ExecutorState
 
+// pods returns executors as they are observed.
+func executorPods(all executorMap) []Executor {
+	var out []Executor
+	for name, state := range all {
+		e := Executor{Name: name, State: state}
+		if state == ExecutorFailed {
+			e.ExitCode, e.Reason = new(int32), "Error"
+			*e.ExitCode = 1
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func observed(rec Record, d Driver, executors ...Executor) Record {
+	return Decide(theApp(), rec, Observation{Driver: d, Executors: executors}, Gate{}, Env{Now: later}).Record
+}
+
 func TestExecutorsWhileRunning(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
@@ -34,7 +52,8 @@ func TestExecutorsWhileRunning(t *testing.T) {
 	}{
 		"First":      {reason: "what is seen is recorded", observed: executorMap{"e-1": ExecutorPending}, want: executorMap{"e-1": ExecutorPending}},
 		"Change":     {reason: "what is seen wins over what was", recorded: executorMap{"e-1": ExecutorPending}, observed: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorRunning}},
-		"Lost":       {reason: "a running executor that is not seen any more is lost, not failed", recorded: executorMap{"e-1": ExecutorRunning, "e-2": ExecutorPending}, want: executorMap{"e-1": ExecutorLost, "e-2": ExecutorLost}},
+		"Lost":       {reason: "a running executor that is not seen any more is lost, not failed", recorded: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorLost}},
+		"NeverRan":   {reason: "Spark replaces an executor that gets no node: it is no loss", recorded: executorMap{"e-1": ExecutorPending}, want: executorMap{}},
 		"StaysLost":  {reason: "the application's outcome decides later", recorded: executorMap{"e-1": ExecutorLost}, want: executorMap{"e-1": ExecutorLost}},
 		"Found":      {reason: "a stale cache may have missed it", recorded: executorMap{"e-1": ExecutorLost}, observed: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorRunning}},
 		"StaysEnded": {reason: "an end that was seen is kept when the pod is deleted", recorded: executorMap{"e-1": ExecutorSucceeded, "e-2": ExecutorFailed}, want: executorMap{"e-1": ExecutorSucceeded, "e-2": ExecutorFailed}},
@@ -42,9 +61,10 @@ func TestExecutorsWhileRunning(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1, Executors: tc.recorded}
-			p := Decide(Application{Generation: 1}, rec, Observation{Driver: driver(Current, DriverRunning), Executors: tc.observed}, Gate{}, Env{Now: later})
-			if diff := cmp.Diff(tc.want, p.Record.Executors); diff != "" {
+			rec := ran(Running)
+			rec.Executors = tc.recorded
+			got := observed(rec, driver(Current, DriverRunning), executorPods(tc.observed)...).Executors
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -54,30 +74,31 @@ func TestExecutorsWhileRunning(t *testing.T) {
 // A driver deletes its executors when it stops: what is left open is told by the application's outcome.
 func TestExecutorsConclude(t *testing.T) {
 	recorded := executorMap{"e-1": ExecutorLost, "e-2": ExecutorRunning, "e-3": ExecutorFailed, "e-4": ExecutorSucceeded, "e-5": ExecutorPending}
-	observed := executorMap{"e-5": ExecutorRunning, "e-6": ExecutorPending}
+	seen := executorMap{"e-5": ExecutorRunning, "e-6": ExecutorPending}
 	cases := map[string]struct {
 		reason string
 		state  State
+		driver Driver
 		want   executorMap
+		counts ExecutorCounts
 	}{
-		"Success": {reason: "executors of a success completed, unless they were seen to fail", state: Succeeding, want: executorMap{
+		"Success": {reason: "executors of a success completed, unless they were seen to fail", state: Succeeding, driver: driver(Current, DriverSucceeded), want: executorMap{
 			"e-1": ExecutorSucceeded, "e-2": ExecutorSucceeded, "e-3": ExecutorFailed, "e-4": ExecutorSucceeded, "e-5": ExecutorSucceeded, "e-6": ExecutorSucceeded,
-		}},
-		"Failure": {reason: "executors of a failure failed, unless they were seen to complete", state: Failing, want: executorMap{
+		}, counts: ExecutorCounts{Succeeded: 5, Failed: 1, Total: 6}},
+		"Failure": {reason: "executors of a failure failed, unless they were seen to complete", state: Failing, driver: failedDriver(1), want: executorMap{
 			"e-1": ExecutorFailed, "e-2": ExecutorFailed, "e-3": ExecutorFailed, "e-4": ExecutorSucceeded, "e-5": ExecutorFailed, "e-6": ExecutorFailed,
-		}},
+		}, counts: ExecutorCounts{Succeeded: 1, Failed: 5, Total: 6}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			rec := Record{State: tc.state, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1, Executors: recorded}
-			p := Decide(Application{Generation: 1}, rec, Observation{Driver: driver(Current, DriverSucceeded), Executors: observed}, Gate{}, Env{Now: later})
-			if diff := cmp.Diff(tc.want, p.Record.Executors); diff != "" {
+			rec := ran(tc.state)
+			rec.Executors, rec.Counts = recorded, ExecutorCounts{Running: 1, Pending: 1, Succeeded: 1, Failed: 1, Total: 5}
+			got := observed(rec, tc.driver, executorPods(seen)...)
+			if diff := cmp.Diff(tc.want, got.Executors); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			for name, state := range p.Record.Executors {
-				if !state.Ended() {
-					t.Errorf("executor %s of a finished application is still %s", name, state)
-				}
+			if diff := cmp.Diff(tc.counts, got.Counts); diff != "" {
+				t.Errorf("%s: counts (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -92,46 +113,130 @@ func numbered(from, to int, state ExecutorState) executorMap {
 }
 
 func TestExecutorsAreBounded(t *testing.T) {
-	rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1, Executors: numbered(1, 5000, ExecutorSucceeded)}
+	rec := ran(Running)
+	rec.Executors = numbered(1, 5000, ExecutorSucceeded)
 	running := numbered(3, 12, ExecutorRunning)
-	p := Decide(Application{Generation: 1}, rec, Observation{Driver: driver(Current, DriverRunning), Executors: running}, Gate{}, Env{Now: later})
-	got := p.Record.Executors
-	if len(got) != maxExecutors {
-		t.Fatalf("%d executors recorded, want the bound %d", len(got), maxExecutors)
+	first := observed(rec, driver(Current, DriverRunning), executorPods(running)...)
+	got := first.Executors
+	if size(got) > maxExecutorBytes || size(got) < maxExecutorBytes*9/10 {
+		t.Fatalf("%d bytes of executors recorded, want nearly the bound %d", size(got), maxExecutorBytes)
 	}
 	for name := range running {
 		if got[name] != ExecutorRunning {
 			t.Errorf("executor %s runs, but is recorded as %q: ended ones must not push it out", name, got[name])
 		}
 	}
-	for i := 5000; i > 5000-(maxExecutors-len(running)); i-- {
+	for i := 5000; i > 5000-(len(got)-len(running)); i-- {
 		if _, kept := got[fmt.Sprintf("pi-exec-%d", i)]; !kept {
 			t.Fatalf("executor %d is among the newest that ended and was dropped: numbers are compared as numbers", i)
 		}
 	}
-	again := Decide(Application{Generation: 1}, p.Record, Observation{Driver: driver(Current, DriverRunning), Executors: running}, Gate{}, Env{Now: later})
-	if diff := cmp.Diff(got, again.Record.Executors); diff != "" {
-		t.Errorf("the same observation changes the sample (-first +second):\n%s", diff)
+	again := observed(first, driver(Current, DriverRunning), executorPods(running)...)
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("the same observation changes the record (-first +second):\n%s", diff)
 	}
 }
 
 func TestExecutorsBoundedWithoutNumbers(t *testing.T) {
-	observed := executorMap{}
-	for i := range 2 * maxExecutors {
-		observed[fmt.Sprintf("odd%04d-name", i)] = ExecutorRunning
+	all := executorMap{}
+	for i := range 1000 {
+		all[fmt.Sprintf("odd%04d-name", i)] = ExecutorRunning
 	}
-	first := bounded(observed)
-	if len(first) != maxExecutors {
-		t.Fatalf("%d executors kept, want %d", len(first), maxExecutors)
+	first := bounded(all)
+	if size(first) > maxExecutorBytes {
+		t.Fatalf("%d bytes kept, want at most %d", size(first), maxExecutorBytes)
 	}
-	if diff := cmp.Diff(first, bounded(observed)); diff != "" {
+	if diff := cmp.Diff(first, bounded(all)); diff != "" {
 		t.Errorf("names without a number make the choice depend on map order (-first +second):\n%s", diff)
 	}
 }
 
 func TestExecutorsBelowBoundAreAllKept(t *testing.T) {
-	all := numbered(1, maxExecutors, ExecutorFailed)
+	all := numbered(1, 80, ExecutorFailed)
 	if diff := cmp.Diff(all, bounded(all)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// churn is a world of executors: each step some appear, start, end and disappear, as Spark numbers them.
+type churn struct {
+	next  int
+	alive []Executor
+	// ended and failed are the truth.
+	ended, failed int32
+	seed          uint32
+}
+
+func (c *churn) random(n int) int {
+	c.seed = c.seed*1664525 + 1013904223
+	return int(c.seed>>8) % n
+}
+
+func (c *churn) step() {
+	var alive []Executor
+	for _, e := range c.alive {
+		switch dice := c.random(10); {
+		case e.State.Ended():
+			continue // Spark deletes its pod
+		case e.State == ExecutorPending && dice < 5:
+			e.State = ExecutorRunning
+		case e.State == ExecutorRunning && dice == 0:
+			e.State, e.ExitCode = ExecutorFailed, new(int32)
+			c.failed++
+			c.ended++
+		case e.State == ExecutorRunning && dice == 1:
+			e.State = ExecutorSucceeded
+			c.ended++
+		}
+		alive = append(alive, e)
+	}
+	for range c.random(60) {
+		if len(alive) < 300 {
+			c.next++
+			alive = append(alive, Executor{Name: fmt.Sprintf("pi-0123456789abcdef-exec-%d", c.next), State: ExecutorPending})
+		}
+	}
+	c.alive = alive
+}
+
+// Thousands of executors come and go, hundreds at a time: what runs and what there ever was is counted exactly, what has
+// ended never too high and never lower than before, the failures are the last ones, and the sample stays small.
+func TestCountsUnderChurn(t *testing.T) {
+	world, rec := churn{seed: 1}, ran(Running)
+	for i := range 300 {
+		world.step()
+		before := rec.Counts
+		rec = observed(rec, driver(Current, DriverRunning), world.alive...)
+		var pending, running int32
+		for _, e := range world.alive {
+			switch e.State {
+			case ExecutorPending:
+				pending++
+			case ExecutorRunning:
+				running++
+			case ExecutorSucceeded, ExecutorFailed, ExecutorLost:
+			}
+		}
+		c := rec.Counts
+		if c.Pending != pending || c.Running != running || int(c.Total) != world.next {
+			t.Fatalf("step %d: %+v, and there are %d pending, %d running, %d in all", i, c, pending, running, world.next)
+		}
+		if c.Failed > world.failed || c.Succeeded+c.Failed > world.ended || c.Failed < before.Failed || c.Succeeded < before.Succeeded {
+			t.Fatalf("step %d: %+v, and %d have ended, %d of them failed; before it was %+v", i, c, world.ended, world.failed, before)
+		}
+		if size(rec.Executors) > maxExecutorBytes || len(rec.Failures) > maxFailures {
+			t.Fatalf("step %d: %d bytes and %d failures are kept", i, size(rec.Executors), len(rec.Failures))
+		}
+		if still := observed(rec, driver(Current, DriverRunning), world.alive...); !cmp.Equal(still, rec) {
+			t.Fatalf("step %d: the same executors change the record: %s", i, cmp.Diff(rec, still))
+		}
+	}
+	if world.next < 1000 {
+		t.Errorf("only %d executors came and went", world.next)
+	}
+	rec.State = Succeeding
+	rec.Attempts[0].EndedAt = later
+	if c := observed(rec, driver(Current, DriverSucceeded)).Counts; c.Pending+c.Running != 0 || c.Unknown() != 0 || int(c.Total) != world.next {
+		t.Errorf("after the end: %+v of %d", c, world.next)
 	}
 }

@@ -56,6 +56,8 @@ const oomKilled = "OOMKilled"
 func failureOf(d Driver) (FailureClass, Cause) {
 	text := d.Exit.String()
 	switch {
+	case d.Disruption.Reason != "" && string(d.Disruption.Reason) == d.Exit.Reason:
+		return Infrastructure, Cause{ReasonDriverEvicted, text} // it says so itself
 	case d.Disruption.Reason != "":
 		return Infrastructure, Cause{ReasonDriverEvicted, withDetail(text, string(d.Disruption.Reason), d.Disruption.Message)}
 	case d.Exit.Reason == oomKilled:

@@ -37,14 +37,9 @@ func remembered(all []Attempt, a Attempt) []Attempt {
 }
 
 // closed writes the end of the current attempt into the history and stamps the record. An attempt that has ended keeps
-// its end.
+// its end, and one that never had a driver has no history.
 func closed(r Record, class FailureClass, c Cause, env Env) Record {
-	a := r.Current()
-	if a == nil && !r.State.Starting() {
-		r.Attempts = remembered(r.Attempts, Attempt{Number: r.Attempt, SubmissionID: r.SubmissionID})
-		a = r.Current()
-	}
-	if a != nil && a.EndedAt.IsZero() {
+	if a := r.Current(); a != nil && a.EndedAt.IsZero() {
 		a.EndedAt, a.Class, a.Cause = env.Now, class, Cause{c.Reason, head(c.Message, maxMessage)}
 	}
 	if r.TerminatedAt.IsZero() {
@@ -68,20 +63,20 @@ func bounded10(all []Attempt) []Attempt {
 
 // head returns the beginning of a text, of at most n bytes.
 func head(text string, n int) string {
-	if len(text) <= n {
-		return text
+	if len(text) > n {
+		return strings.ToValidUTF8(text[:n-3], "") + "..."
 	}
-	return strings.ToValidUTF8(text[:n-3], "") + "..."
+	return strings.ToValidUTF8(text, "")
 }
 
-// tail returns the last whole lines of a text, of at most n bytes.
+// tail returns the last whole lines of a text, of at most n bytes; of a longer line its end.
 func tail(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	text = text[len(text)-n:]
-	if _, rest, ok := strings.Cut(text, "\n"); ok {
-		return rest
+	text = strings.TrimRight(text, "\n")
+	if len(text) > n {
+		text = text[len(text)-n:]
+		if _, rest, ok := strings.Cut(text, "\n"); ok {
+			text = rest
+		}
 	}
 	return strings.ToValidUTF8(text, "")
 }

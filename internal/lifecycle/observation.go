@@ -92,10 +92,17 @@ func (d Driver) ours() bool { return d.Is(Current) || d.Is(Former) }
 
 func (d Driver) live() bool { return d.Phase == DriverPending || d.Phase == DriverRunning }
 
-// lost reports whether the pod should have gone for a while: its node does not answer.
-func (d Driver) lost(now time.Time) bool {
-	return d.Presence == Present && d.live() && d.Deleting && !d.GoneAt.IsZero() && now.After(d.GoneAt.Add(lostGrace))
+// stray reports whether the driver runs although the application is over or suspended: a second operator that believed
+// to lead was slow to create it.
+func (d Driver) stray() bool { return d.ours() && d.live() && !d.Deleting }
+
+// overdue reports whether the pod should have gone for a while.
+func (d Driver) overdue(now time.Time) bool {
+	return d.Presence == Present && d.Deleting && !d.GoneAt.IsZero() && now.After(d.GoneAt.Add(lostGrace))
 }
+
+// lost reports whether the pod should have gone for a while, and may still run: its node does not answer.
+func (d Driver) lost(now time.Time) bool { return d.overdue(now) && d.live() }
 
 // Observation is what the reader saw of an application's pods.
 type Observation struct {

@@ -56,7 +56,7 @@ func TestOwnerOf(t *testing.T) {
 }
 
 func TestStatesAreClosed(t *testing.T) {
-	final := map[State]bool{Succeeded: true, Failed: true, SubmissionFailed: true}
+	final := map[State]bool{Succeeded: true, Failed: true}
 	seen := map[State]bool{}
 	for _, s := range States() {
 		if seen[s] {

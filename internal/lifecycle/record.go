@@ -109,12 +109,27 @@ type Released struct {
 // NeverRan reports whether no driver of the application was ever created.
 func (r Record) NeverRan() bool { return len(r.Attempts) == 0 && r.Executions == 0 }
 
+// unrecorded reports whether a driver of this application belongs to no attempt that is known: an operator before us has
+// created it and did not live to record it.
+func (r Record) unrecorded(d Driver) bool {
+	known := func(a Attempt) bool { return a.SubmissionID == d.SubmissionID }
+	return r.NeverRan() || d.SubmissionID != "" && !slices.ContainsFunc(r.Attempts, known)
+}
+
 // Current returns the history of the current attempt, or nil if it has none yet.
 func (r Record) Current() *Attempt {
 	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].Number == r.Attempt {
 		return &r.Attempts[n-1]
 	}
 	return nil
+}
+
+// lastDriven is the number of the last attempt that got a driver. What its successor would have replaced is still there.
+func (r Record) lastDriven() int32 {
+	if n := len(r.Attempts); n > 0 {
+		return r.Attempts[n-1].Number
+	}
+	return r.Attempt
 }
 
 func clone(r Record) Record {

@@ -19,6 +19,7 @@ package lifecycle
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // When a foreign ConfigMap or Service has the name, the sentence names that, not a pod.
@@ -33,8 +34,7 @@ func TestNameTakenSentenceNamesTheObject(t *testing.T) {
 
 // A driver deletion that is refused is reported and repeated.
 func TestRefusedDeletionIsRepeated(t *testing.T) {
-	rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1}
-	p := Decide(Application{Generation: 1, Deleting: true}, rec, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
+	p := Decide(with(isDeleted), ran(Running), Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
 	for _, class := range []Class{ClassOperatorForbidden, ClassRefused, ClassTerminating} {
 		o := Settle(p, []Result{{Kind: DeleteDriver, Class: class, Message: "no"}}, Env{Now: later})
 		if o.Err == nil && o.Requeue == 0 {
@@ -44,8 +44,7 @@ func TestRefusedDeletionIsRepeated(t *testing.T) {
 }
 
 func TestDeletionInDoubtHasATimer(t *testing.T) {
-	rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1}
-	p := Decide(Application{Generation: 1, Deleting: true}, rec, Observation{Driver: Driver{Presence: Unknown, Name: "pi-driver"}}, Gate{}, Env{Now: later})
+	p := Decide(with(isDeleted), ran(Running), Observation{Driver: unsure()}, Gate{}, Env{Now: later})
 	if p.Requeue == 0 {
 		t.Error("the driver was not seen because the API server is in trouble, and nobody will look again")
 	}
@@ -54,11 +53,12 @@ func TestDeletionInDoubtHasATimer(t *testing.T) {
 // Hundreds of lost executors do not push those that run out of the sample.
 func TestLostExecutorsPushOutRunningOnes(t *testing.T) {
 	running := numbered(1, 10, ExecutorRunning)
-	rec := Record{State: Running, Generation: 1, Attempt: 1, Submissions: 1, Executions: 1, Executors: numbered(11, 400, ExecutorRunning)}
-	p := Decide(Application{Generation: 1}, rec, Observation{Driver: driver(Current, DriverRunning), Executors: running}, Gate{}, Env{Now: later})
+	rec := ran(Running)
+	rec.Executors = numbered(11, 400, ExecutorRunning)
+	got := observed(rec, driver(Current, DriverRunning), executorPods(running)...).Executors
 	for name := range running {
-		if p.Record.Executors[name] != ExecutorRunning {
-			t.Fatalf("executor %s runs, but the status does not show it: of %d recorded executors all are lost ones", name, len(p.Record.Executors))
+		if got[name] != ExecutorRunning {
+			t.Fatalf("executor %s runs, but the status does not show it: of %d recorded executors all are lost ones", name, len(got))
 		}
 	}
 }
@@ -66,9 +66,8 @@ func TestLostExecutorsPushOutRunningOnes(t *testing.T) {
 // events.k8s.io allows 1024 bytes of note; client-go does not cut, the API server refuses the event.
 func TestEventsFitTheAPI(t *testing.T) {
 	long := strings.Repeat("x", 4096) // a termination message may be that long
-	from := Record{State: Failing, DriverName: "pi-driver", Cause: Cause{ReasonDriverFailed, long}}
-	to := from
-	to.State = Failed
+	from, to := ran(Failing), ran(Failed)
+	to.Cause.Message = long
 	for _, e := range Events("pi", from, to) {
 		if len(e.Message) > 1024 {
 			t.Errorf("%s has a message of %d bytes: the API server takes 1024", e.Reason, len(e.Message))
@@ -78,7 +77,7 @@ func TestEventsFitTheAPI(t *testing.T) {
 
 // A driver that is recognised after a crash while it already runs was submitted, too.
 func TestRecognisedDriverTellsItsSubmission(t *testing.T) {
-	p := Decide(Application{Generation: 1}, Record{}, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
+	p := Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
 	to := Settle(p, nil, Env{Now: later}).Record
 	var told []string
 	for _, e := range Events("pi", Record{}, to) {
@@ -94,8 +93,135 @@ func TestWebhookRefusalIsNotRBAC(t *testing.T) {
 	err := forbidden(`admission webhook "policy.example" denied the request: containers cannot use the resource nvidia.com/gpu here`)
 	err2 := forbidden(`admission webhook "policy.example" denied the request: pods cannot ask for the resource type gpu`)
 	for _, e := range []error{err, err2} {
-		if got := Classify(Submit, e); got != ClassRefused {
-			t.Errorf("%v: %s, want Refused", e, got)
+		if got := Classify(Submit, e); got != ClassPolicy {
+			t.Errorf("%v: %s, want Policy", e, got)
+		}
+	}
+}
+
+// An attempt that was suspended, or timed out, before it got a driver never was: the next has its number.
+func TestAttemptWithoutADriverIsNoHistory(t *testing.T) {
+	stopped := Decide(with(isSuspended), again(Suspending), Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+	if stopped.State != Suspended || len(stopped.Attempts) != 1 {
+		t.Fatalf("%s: history tells of %d attempts, and there was one: %+v", stopped.State, len(stopped.Attempts), stopped.Attempts)
+	}
+	resumed := Decide(theApp(), stopped, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+	if resumed.State != Resuming || resumed.Attempt != 2 {
+		t.Errorf("%s attempt %d, want attempt 2, which never had a driver", resumed.State, resumed.Attempt)
+	}
+	timedOut := again(Failed)
+	timedOut.Cause = Cause{ReasonQueueTimeout, "waited too long"}
+	if got := heed(with(edited), timedOut, Env{Now: later}); len(got.Attempts) != 1 {
+		t.Errorf("an attempt that timed out in the queue became history: %+v", got.Attempts)
+	}
+}
+
+// What Kubeflow's operator created suspended has never run.
+func TestTakenOverSuspensionResumesAsTheFirstAttempt(t *testing.T) {
+	rec := Record{State: Suspended, Attempt: 1}
+	if got := Decide(theApp(), rec, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record; got.State != Resuming || got.Attempt != 1 {
+		t.Errorf("%s attempt %d, want the first", got.State, got.Attempt)
+	}
+}
+
+// The exit code and the log of somebody else's pod are not our driver's.
+func TestForeignPodTellsNothingAboutOurDriver(t *testing.T) {
+	for _, o := range []Ownership{Foreign, Former} {
+		d := driver(o, DriverFailed)
+		d.Exit, d.LogTail, d.StartedAt = Exit{Code: 3, Reason: "Error"}, "secret", later
+		rec := ran(Running)
+		rec.Attempts[0].StartedAt = time.Time{}
+		a := Decide(theApp(), rec, Observation{Driver: d}, Gate{}, Env{Now: later}).Record.Current()
+		if a.ExitCode != nil || a.LogTail != "" || !a.StartedAt.IsZero() {
+			t.Errorf("%s: the attempt's history is that of another pod: %+v", o, a)
+		}
+	}
+}
+
+// A driver that is recognised after its end was submitted, too.
+func TestEndedDriverTellsItsSubmission(t *testing.T) {
+	to := Settle(Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverSucceeded)}, Gate{}, Env{Now: later}), nil, Env{Now: later}).Record
+	if all := Events("pi", Record{}, to); len(all) != 1 || all[0].Reason != "SparkApplicationSubmitted" {
+		t.Errorf("told %+v: whoever waits for SparkApplicationSubmitted waits for ever", all)
+	}
+}
+
+// With restart policy Always the next attempt needs as much memory as the one that succeeded.
+func TestSuccessKeepsRaisedMemory(t *testing.T) {
+	rec := ran(Running)
+	rec.Retries = Retries{Used: map[FailureClass]int32{OutOfMemory: 2}, MemoryRaises: 2}
+	got := Decide(theApp(), rec, Observation{Driver: driver(Current, DriverSucceeded)}, Gate{}, Env{Now: later}).Record
+	if got.Retries.MemoryRaises != 2 || len(got.Retries.Used) != 0 {
+		t.Errorf("after a success: %+v", got.Retries)
+	}
+}
+
+// When the second attempt times out in the queue, what the first has left is still there.
+func TestRetentionOfAnAttemptThatNeverRan(t *testing.T) {
+	app, zero := theApp(), time.Duration(0)
+	app.Policies.Retention.OnFailure.Resources = &zero
+	rec := again(Failed)
+	rec.TerminatedAt = now
+	p := Decide(app, rec, Observation{Driver: absent}, Gate{}, Env{Now: later})
+	if len(p.Actions) != 1 || p.Actions[0] != (Action{Kind: DeleteResources, Attempt: 1}) {
+		t.Errorf("%+v, want the resources of attempt 1 deleted", p.Actions)
+	}
+}
+
+// Kubeflow's operator stores the id of a submission after it: a driver that it created just before it was replaced is
+// kept, with its id.
+func TestDriverOfAnotherOperatorKeepsItsID(t *testing.T) {
+	for _, state := range []State{Rerunning, Resuming, SubmissionFailed} {
+		rec := again(state)
+		got := Decide(theApp(), rec, Observation{Driver: stranger()}, Gate{}, Env{Now: later})
+		if got.Record.State != Running || got.Record.SubmissionID != "s-of-another-operator" || len(got.Actions) != 0 || got.Record.Attempt != 2 {
+			t.Errorf("%s: a healthy driver is not kept: %s, submission %s, %+v", state, got.Record.State, got.Record.SubmissionID, got.Actions)
+		}
+	}
+}
+
+// A pod that goes its way is no news; one that does not is explained, and looked at less often.
+func TestFormerDriverIsExplainedWhenItIsStuck(t *testing.T) {
+	rec, app := again(Rerunning), theApp()
+	app.SubmissionID = "s-2"
+	d := driver(Former, DriverFailed)
+	d.SubmissionID = "s-1"
+	for _, normal := range []Driver{d, deleting(d)} {
+		if got := Decide(app, rec, Observation{Driver: normal}, Gate{}, Env{Now: later}); got.Record.Cause != rec.Cause {
+			t.Errorf("a status write without news: %+v", got.Record.Cause)
+		}
+	}
+	got := Decide(app, rec, Observation{Driver: strayed(d)}, Gate{}, Env{Now: later})
+	if got.Record.Cause.Reason != ReasonFormerDriver || got.Requeue != heartbeat || len(got.Actions) != 0 {
+		t.Errorf("nobody is told what to do: %+v, next look in %s", got.Record.Cause, got.Requeue)
+	}
+	if c := condition(t, got, ConditionStalled); c.Status != True {
+		t.Errorf("a person has to do something, and Stalled is %s", c.Status)
+	}
+}
+
+// A suspension whose driver cannot be stopped says so.
+func TestSuspensionOfALostDriverIsExplained(t *testing.T) {
+	got := Decide(with(isSuspended), ran(Suspending), Observation{Driver: strayed(driver(Current, DriverRunning))}, Gate{}, Env{Now: later})
+	if got.Record.State != Suspending || got.Record.Cause.Reason != ReasonNodeLost || got.Requeue != heartbeat {
+		t.Errorf("%s: %+v, next look in %s", got.Record.State, got.Record.Cause, got.Requeue)
+	}
+	if c := condition(t, got, ConditionStalled); c.Status != True || c.Reason != ReasonNodeLost {
+		t.Errorf("a person has to do something, and Stalled is %s (%s)", c.Status, c.Reason)
+	}
+}
+
+// A refusal comes after the gate: Admitted stays as it was when the gate is not asked any more, and a person is asked.
+func TestRefusalDoesNotUndoTheAdmission(t *testing.T) {
+	app := with(restarting(onFailure))
+	asked := condition(t, Plan{App: app, Record: refusedFirst(), Driver: absent, Gate: admit}, ConditionAdmitted)
+	for _, rec := range []Record{refusedFirst(), again(SubmissionFailed)} {
+		p := Plan{App: app, Record: rec, Driver: absent}
+		if c := condition(t, p, ConditionAdmitted); c != asked || c.Status != True {
+			t.Errorf("%+v, and while the gate was asked %+v", c, asked)
+		}
+		if c := condition(t, p, ConditionStalled); c.Status != True {
+			t.Errorf("a person has to do something, and Stalled is %s", c.Status)
 		}
 	}
 }

@@ -76,17 +76,27 @@ func (r Restart) worth(exitCode int32) bool {
 // to a fifth shorter than its nominal value, by a jitter that only depends on the seed: applications that failed
 // together do not come back together.
 func (r Rule) wait(n int32, seed string) time.Duration {
+	longest := r.Max
 	if r.Linear {
-		return min(time.Duration(n)*r.Initial, max(r.Max, r.Initial))
+		longest = max(r.Max, r.Initial)
 	}
-	wait := r.Initial
-	for i := int32(1); i < n && wait < r.Max; i++ {
+	wait := min(r.Initial, longest)
+	if r.Linear {
+		if r.Initial > 0 && time.Duration(n) > longest/r.Initial {
+			return longest
+		}
+		return time.Duration(n) * wait
+	}
+	for i := int32(1); i < n && wait < longest; i++ {
+		if wait > longest/2 {
+			wait = longest
+			break
+		}
 		wait *= 2
 	}
-	wait = min(wait, r.Max)
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(seed + "/" + strconv.Itoa(int(n)))) // a hash never fails
-	return wait - time.Duration(h.Sum64()%1000)*wait/5000
+	return wait - wait/5000*time.Duration(h.Sum64()%1000)
 }
 
 // RetryAt returns when a failed attempt is followed by the next; ok is false if there is none.

@@ -20,6 +20,10 @@ import "time"
 
 // decideFinal releases what of a finished application need not be kept any longer.
 func decideFinal(p Plan, obs Observation, env Env) Plan {
+	if d := obs.Driver; d.stray() {
+		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, doubtRetry
+		return p
+	}
 	p.Requeue = 0
 	if p.Record.TerminatedAt.IsZero() {
 		p.Record.TerminatedAt = env.Now // an operator before us has not told
@@ -40,7 +44,7 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 		return p
 	}
 	if !r.Released.Resources && due(keep.Resources) {
-		p.Actions = append(p.Actions, Action{Kind: DeleteResources, Attempt: r.Attempt})
+		p.Actions = append(p.Actions, Action{Kind: DeleteResources, Attempt: r.lastDriven()})
 		r.Released.Resources = true
 	}
 	if !r.Released.DriverPod && due(keep.DriverPod) {

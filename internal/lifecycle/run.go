@@ -30,6 +30,9 @@ const (
 // decideRun follows a driver that was created.
 func decideRun(p Plan, obs Observation, env Env) Plan {
 	p.Record = withExecutors(p.Record, obs)
+	if p.Record.Current() == nil { // an operator before us has not told about it
+		p.Record.Attempts = remembered(p.Record.Attempts, Attempt{Number: p.Record.Attempt, SubmissionID: p.Record.SubmissionID})
+	}
 	d := obs.Driver
 	switch {
 	case d.Presence == Unknown:
@@ -40,10 +43,12 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	case obs.Scheduler.Verdict != "" && d.Phase != DriverSucceeded:
 		return failing(p, Evicted, obs.Scheduler.Cause, d, env)
 	case !d.ours() || d.Is(Former) && d.SubmissionID != p.Record.SubmissionID:
-		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, d, env)
+		// What the pod there tells is not about our driver.
+		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, Driver{}, env)
 	case d.Phase == DriverSucceeded:
 		p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver ended with exit code 0"}, env)
-		p.Record.State, p.Record.Cause, p.Record.Retries, p.Requeue = Succeeding, Cause{}, Retries{}, doubtRetry
+		p.Record.State, p.Record.Cause, p.Requeue = Succeeding, Cause{}, doubtRetry
+		p.Record.Retries.Used = nil // and not the memory that it took
 		return p
 	case d.Phase == DriverFailed:
 		class, cause := failureOf(d)
@@ -124,8 +129,7 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 		p.Record.State, p.Requeue = Failed, doubtRetry
 		return p
 	case p.App.Suspend:
-		p.Record.State, p.Requeue = Suspending, doubtRetry
-		return p
+		return suspending(p)
 	case env.Now.Before(at):
 		p.Requeue = at.Sub(env.Now)
 		return p
@@ -148,8 +152,7 @@ func decideSucceeding(p Plan, obs Observation, env Env) Plan {
 		return p
 	}
 	if p.App.Suspend {
-		p.Record.State, p.Requeue = Suspending, doubtRetry
-		return p
+		return suspending(p)
 	}
 	if left := p.Record.TerminatedAt.Add(restart.Failures.Initial).Sub(env.Now); left > 0 {
 		p.Requeue = left

@@ -60,7 +60,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 			o = settleSchedule(o, r)
 		case r.Class == ClassTransient, r.Kind != Submit && r.Class != ClassDone:
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
-			o.Record = p.Before
+			o.Record = undone(p, r)
 		case r.Kind == Submit:
 			o = settleSubmit(o, p, r, env)
 		}
@@ -68,8 +68,18 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	if o.Record.DriverName == "" {
 		o.Record.DriverName = p.App.DriverName
 	}
+	o.Record.Cause.Message = head(o.Record.Cause.Message, o.Record.State.maxCause())
 	o.Conditions = conditions(o.Record, p)
 	return o
+}
+
+// undone is the record as it was. Only New is not stored: tools take a state without a word for a driver that exists.
+func undone(p Plan, r Result) Record {
+	was := p.Before
+	if was.State == New && !p.App.Deleting {
+		was.State, was.Cause = Queued, Cause{ReasonNotSubmitted, "the API server is in trouble: " + r.Message}
+	}
+	return was
 }
 
 func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {

@@ -29,66 +29,70 @@ const words = `pods "pi-driver" is forbidden: the API server's words`
 
 func TestSettleSubmit(t *testing.T) {
 	fresh := Record{Attempt: 1, Generation: 3}
-	queued := Record{Attempt: 1, Generation: 3, State: Queued, Cause: hold.Cause}
+	waits := Record{Attempt: 1, Generation: 3, State: Queued, Cause: hold.Cause, DriverName: "pi-driver"}
+	refusedBefore := waits
+	refusedBefore.Cause, refusedBefore.SubmittedAt = Cause{ReasonAdmissionRefused, "no"}, later.Add(-policyGrace)
+	because := func(r Reason) Record { w := waits; w.Cause = Cause{r, words}; return w }
+	first := []Attempt{{Number: 1, SubmissionID: "s-1"}}
+	done := Record{
+		State: Submitted, Attempt: 1, Generation: 3, Submissions: 1, Executions: 1, SubmittedAt: later,
+		SparkAppID: "spark-1", SubmissionID: "s-1", DriverName: "pi-driver", Attempts: first,
+		Scheduling: Scheduling{AdmittedAt: later},
+	}
+	refused := func(r Reason) Record {
+		return Record{
+			State: SubmissionFailed, Attempt: 1, Generation: 3, Submissions: 1, Cause: Cause{r, words}, SubmittedAt: later, TerminatedAt: later,
+			SubmissionID: "s-1", DriverName: "pi-driver",
+		}
+	}
+	graceful := because(ReasonAdmissionRefused)
+	graceful.SubmittedAt = later
 	cases := map[string]struct {
 		reason  string
 		record  Record
 		class   Class
 		want    Record
 		requeue time.Duration
+		refused bool
 		err     bool
 	}{
-		"Done": {
-			reason: "a created driver is counted once and has its time", record: fresh, class: ClassDone, requeue: heartbeat,
-			want: Record{State: Submitted, Attempt: 1, Generation: 3, Submissions: 1, Executions: 1, SubmittedAt: later, SparkAppID: "spark-1", DriverName: "pi-driver"},
-		},
-		"DoneAfterWaiting": {
-			reason: "what it waited for is no cause any more", record: queued, class: ClassDone, requeue: heartbeat,
-			want: Record{State: Submitted, Attempt: 1, Generation: 3, Submissions: 1, Executions: 1, SubmittedAt: later, SparkAppID: "spark-1", DriverName: "pi-driver"},
-		},
-		"Quota": {
-			reason: "no room is a wait with the API server's words", record: fresh, class: ClassQuota, requeue: quotaRetry,
-			want: Record{State: Queued, Attempt: 1, Generation: 3, Cause: Cause{ReasonQuotaExceeded, words}, DriverName: "pi-driver"},
-		},
-		"QuotaAgain": {
-			reason: "the latest cause is the one shown", record: queued, class: ClassQuota, requeue: quotaRetry,
-			want: Record{State: Queued, Attempt: 1, Generation: 3, Cause: Cause{ReasonQuotaExceeded, words}, DriverName: "pi-driver"},
-		},
-		"Terminating": {
-			reason: "the namespace's end comes for the application too", record: fresh, class: ClassTerminating, requeue: operatorRetry,
-			want: Record{State: Queued, Attempt: 1, Generation: 3, Cause: Cause{ReasonNamespaceTerminating, words}, DriverName: "pi-driver"},
-		},
-		"OperatorForbidden": {
-			reason: "an admin can change the operator's rights", record: fresh, class: ClassOperatorForbidden, requeue: operatorRetry,
-			want: Record{State: Queued, Attempt: 1, Generation: 3, Cause: Cause{ReasonOperatorForbidden, words}, DriverName: "pi-driver"},
-		},
-		"Refused": {
-			reason: "a refusal for good is final and counts as a submission, not as an execution", record: fresh, class: ClassRefused,
-			want: Record{State: SubmissionFailed, Attempt: 1, Generation: 3, Submissions: 1, Cause: Cause{ReasonSubmissionRefused, words}, SubmittedAt: later, TerminatedAt: later, DriverName: "pi-driver"},
-		},
-		"Transient": {
-			reason: "passing trouble changes nothing but asks for a repetition", record: fresh, class: ClassTransient, requeue: heartbeat, err: true,
-			want: Record{Attempt: 1, Generation: 3, DriverName: "pi-driver"},
-		},
-		"TransientWhileQueued": {
-			reason: "what it waited for stays", record: queued, class: ClassTransient, requeue: heartbeat, err: true,
-			want: Record{State: Queued, Attempt: 1, Generation: 3, Cause: hold.Cause, DriverName: "pi-driver"},
-		},
+		"Done":              {reason: "a created driver is counted once and has its time", record: fresh, class: ClassDone, requeue: heartbeat, want: done},
+		"DoneAfterWaiting":  {reason: "what it waited for is no cause any more", record: waits, class: ClassDone, requeue: heartbeat, want: done},
+		"Quota":             {reason: "no room is a wait with the API server's words", record: fresh, class: ClassQuota, requeue: quotaRetry, refused: true, want: because(ReasonQuotaExceeded)},
+		"QuotaAgain":        {reason: "the latest cause is the one shown", record: waits, class: ClassQuota, requeue: quotaRetry, refused: true, want: because(ReasonQuotaExceeded)},
+		"NameTaken":         {reason: "foreign pods are not watched: a timer", record: fresh, class: ClassNameTaken, requeue: conflictRetry, refused: true, want: because(ReasonNameConflict)},
+		"Terminating":       {reason: "the namespace's end comes for the application too", record: fresh, class: ClassTerminating, requeue: operatorRetry, refused: true, want: because(ReasonNamespaceTerminating)},
+		"OperatorForbidden": {reason: "an admin can change the operator's rights", record: fresh, class: ClassOperatorForbidden, requeue: operatorRetry, refused: true, want: because(ReasonOperatorForbidden)},
+		"Policy":            {reason: "what the policy misses may come: it waits from now on", record: fresh, class: ClassPolicy, requeue: policyRetry, refused: true, want: graceful},
+		"PolicyForGood":     {reason: "it did not come", record: refusedBefore, class: ClassPolicy, requeue: doubtRetry, want: refused(ReasonAdmissionRefused)},
+		"Refused":           {reason: "a refusal counts as a submission, not as an execution", record: fresh, class: ClassRefused, requeue: doubtRetry, want: refused(ReasonSubmissionRefused)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := Plan{App: Application{Generation: 3, SparkAppID: "spark-1"}, Record: tc.record, Driver: absent, Gate: admit, Actions: []Action{{Kind: Submit}}, Requeue: heartbeat}
+			app := theApp()
+			app.Generation = 3
+			p := Plan{App: app, Before: tc.record, Record: tc.record, Driver: absent, Gate: admit, Actions: []Action{{Kind: Submit}}, Requeue: heartbeat}
 			o := Settle(p, []Result{{Kind: Submit, Class: tc.class, Message: words}}, Env{Now: later})
 			if diff := cmp.Diff(tc.want, o.Record); diff != "" {
 				t.Errorf("%s: record (-want +got):\n%s", tc.reason, diff)
 			}
-			if o.Requeue != tc.requeue {
-				t.Errorf("%s: requeue after %s, want %s", tc.reason, o.Requeue, tc.requeue)
+			if o.Requeue != tc.requeue || o.Refused != tc.refused {
+				t.Errorf("%s: requeue after %s, want %s; refused %v, want %v", tc.reason, o.Requeue, tc.requeue, o.Refused, tc.refused)
 			}
 			if (o.Err != nil) != tc.err {
 				t.Errorf("%s: error %v, want one: %v", tc.reason, o.Err, tc.err)
 			}
 		})
+	}
+}
+
+// Passing trouble undoes the plan: whatever it wanted to record did not happen.
+func TestSettleTransient(t *testing.T) {
+	waits := queued()
+	p := Decide(theApp(), waits, Observation{Driver: absent}, admit, Env{Now: later})
+	o := Settle(p, []Result{{Kind: Submit, Class: ClassTransient, Message: words}}, Env{Now: later})
+	if diff := cmp.Diff(waits, o.Record); diff != "" || o.Err == nil {
+		t.Errorf("what it waited for stays, and the reconcile is repeated: error %v (-want +got):\n%s", o.Err, diff)
 	}
 }
 
@@ -103,21 +107,21 @@ func TestSettleNameTakenByPod(t *testing.T) {
 	}
 }
 
-// The counters are the attempt's number, so that settling the same creation again, after a status write that was lost,
-// counts nothing twice.
+// Settling is a function of the plan: the same creation settled again, after a status write that was lost, counts
+// nothing twice.
 func TestSettleRepeatedCountsOnce(t *testing.T) {
-	p := Plan{App: Application{SparkAppID: "spark-1"}, Record: Record{Attempt: 1}, Driver: absent, Gate: admit, Actions: []Action{{Kind: Submit}}}
-	done := []Result{{Kind: Submit, Class: ClassDone}}
-	once := Settle(p, done, Env{Now: now}).Record
-	p.Record = once
-	twice := Settle(p, done, Env{Now: now}).Record
+	p := Decide(theApp(), again(Rerunning), Observation{Driver: absent}, admit, Env{Now: later})
+	results := []Result{{Kind: DeleteResources, Class: ClassDone}, {Kind: Submit, Class: ClassDone}}
+	once := Settle(p, results, Env{Now: now})
+	twice := Settle(p, results, Env{Now: now})
 	if diff := cmp.Diff(once, twice); diff != "" {
 		t.Errorf("a repeated settlement changed the record (-once +twice):\n%s", diff)
 	}
 }
 
 func TestSettleWithoutActions(t *testing.T) {
-	rec := Record{State: Running, Attempt: 1, Submissions: 1, Executions: 1, SubmittedAt: now, DriverName: "pi-driver", Executors: map[string]ExecutorState{"e-1": ExecutorRunning}}
+	rec := ran(Running)
+	rec.Executors = map[string]ExecutorState{"e-1": ExecutorRunning}
 	o := Settle(Plan{Record: rec, Driver: driver(Current, DriverRunning), Requeue: heartbeat}, nil, Env{Now: later})
 	if diff := cmp.Diff(rec, o.Record); diff != "" {
 		t.Errorf("nothing done, yet the record changed (-want +got):\n%s", diff)
@@ -128,8 +132,7 @@ func TestSettleWithoutActions(t *testing.T) {
 }
 
 func TestSettleDeletion(t *testing.T) {
-	rec := Record{State: Running, Attempt: 1, Submissions: 1, Executions: 1, DriverName: "pi-driver"}
-	p := Decide(Application{Generation: 1, Deleting: true}, rec, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
+	p := Decide(with(isDeleted), ran(Running), Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
 	done := Settle(p, []Result{{Kind: DeleteDriver, Class: ClassDone}}, Env{Now: later})
 	if done.Record.State != Running || done.Err != nil {
 		t.Errorf("a deletion is no outcome: state %s, error %v", done.Record.State, done.Err)
@@ -144,14 +147,26 @@ func TestSettleDeletion(t *testing.T) {
 	}
 }
 
-// The driver's name is what was looked for; where nothing was looked for, the one recorded stays.
+// The name is that of the driver there is, and before there is one, of that which will be: the spec may say another one
+// by now.
 func TestSettleDriverName(t *testing.T) {
-	rec := Record{State: Queued, Attempt: 1, DriverName: "old-driver", Cause: hold.Cause}
-	if got := Settle(Plan{Record: rec, Driver: absent}, nil, Env{Now: now}).Record.DriverName; got != "pi-driver" {
-		t.Errorf("driver name %q, want that of the observation", got)
+	renamed := with(func(a *Application) { a.DriverName = "new-driver" })
+	cases := map[string]struct {
+		reason  string
+		plan    Plan
+		results []Result
+		want    string
+	}{
+		"BeforeTheFirst": {reason: "what it will be", plan: Plan{App: renamed, Record: Record{State: Queued, Attempt: 1}, Driver: absent}, want: "new-driver"},
+		"Kept":           {reason: "what it is", plan: Plan{App: renamed, Record: ran(Running), Driver: driver(Current, DriverRunning)}, want: "pi-driver"},
+		"Created":        {reason: "what it is now", plan: Plan{App: renamed, Record: again(Rerunning), Driver: absent, Gate: admit, Actions: submit}, results: []Result{{Kind: Submit, Class: ClassDone}}, want: "new-driver"},
 	}
-	if got := Settle(Plan{Record: rec}, nil, Env{Now: now}).Record.DriverName; got != "old-driver" {
-		t.Errorf("driver name %q, want that of the record", got)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Settle(tc.plan, tc.results, Env{Now: later}).Record.DriverName; got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
 	}
 }
 
@@ -159,14 +174,13 @@ func TestSettleDriverName(t *testing.T) {
 // submitted when it was created.
 func TestTimesOfARun(t *testing.T) {
 	at := func(minutes int) Env { return Env{Now: now.Add(time.Duration(minutes) * time.Minute)} }
-	app := Application{Generation: 1, SparkAppID: "spark-1"}
-	rec := Settle(Decide(app, Record{}, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, at(1)), nil, at(1)).Record
+	rec := Settle(Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, at(1)), nil, at(1)).Record
 	if !rec.SubmittedAt.Equal(now) || !rec.TerminatedAt.IsZero() || rec.SparkAppID != "spark-1" {
 		t.Errorf("recognised: %+v, want it submitted when the pod was created", rec)
 	}
 	for name, d := range map[string]Driver{"success": driver(Current, DriverSucceeded), "failure": failedDriver(1), "loss": absent} {
-		ending := Decide(app, rec, Observation{Driver: d}, Gate{}, at(2)).Record
-		concluded := Decide(app, ending, Observation{Driver: d}, Gate{}, at(3)).Record
+		ending := Decide(theApp(), rec, Observation{Driver: d}, Gate{}, at(2)).Record
+		concluded := Decide(theApp(), ending, Observation{Driver: d}, Gate{}, at(3)).Record
 		if !ending.TerminatedAt.Equal(at(2).Now) || !concluded.TerminatedAt.Equal(at(2).Now) || !concluded.State.Final() {
 			t.Errorf("%s: ended at %s, concluded as %s with %s", name, ending.TerminatedAt, concluded.State, concluded.TerminatedAt)
 		}

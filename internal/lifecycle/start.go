@@ -24,7 +24,7 @@ import (
 func decideStart(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	switch {
-	case d.Is(Current), d.Is(Former) && p.Record.NeverRan():
+	case d.Is(Current), d.Is(Former) && p.Record.unrecorded(d):
 		// Created by a reconcile that did not live to record it, or by an operator before us.
 		p.Record = adopted(p.Record, d)
 		return decideRun(p, obs, env)
@@ -33,6 +33,8 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 	case p.App.Suspend:
 		p.Record.QueuedAt = time.Time{} // suspension is no waiting in a queue
 		return wait(release(p), Cause{ReasonSuspended, "spec.suspend is true: the driver is not created until it is false"}, heartbeat)
+	case d.Presence == Unknown && p.Record.State == New:
+		return wait(p, Cause{ReasonNotSubmitted, "the API server does not tell whether there is a driver pod"}, doubtRetry)
 	case d.Presence == Unknown:
 		p.Requeue = doubtRetry
 		return p
@@ -97,20 +99,25 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 	return p
 }
 
-// clearFormer waits for the driver of an earlier attempt to be gone: the next has the same name. That is a matter of
-// seconds and told only if it is not.
+// clearFormer waits for the driver of an earlier attempt to be gone: the next has the same name. It is no news as long
+// as the pod goes its way.
 func clearFormer(p Plan, d Driver, env Env) Plan {
 	p.Requeue = doubtRetry
 	switch {
 	case !d.Deleting:
 		p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
-	case d.lost(env.Now) && p.Record.State != SubmissionFailed:
-		p.Record.Cause = Cause{ReasonFormerDriver, "driver pod " + d.Name + " of the attempt before cannot be deleted because its node does not answer; " +
-			"bring the node back, delete it, or delete the pod with --force if it is certain that it does not run"}
+	case d.overdue(env.Now):
 		p.Requeue = heartbeat
+		if p.Record.State != SubmissionFailed { // whose cause is still to be shown
+			p.Record.Cause = Cause{ReasonFormerDriver, "driver pod " + d.Name + " of the attempt before " + stuckAdvice}
+		}
 	}
 	return p
 }
+
+// stuckAdvice is what a person can do about a pod that should have gone.
+const stuckAdvice = "should be gone and is not, because its node does not answer or a finalizer holds it; bring the node back, " +
+	"delete the node, or delete the pod with --force if it is certain that it does not run"
 
 func wait(p Plan, c Cause, requeue time.Duration) Plan {
 	switch {
@@ -134,8 +141,9 @@ func submitted(r Record, app Application, now time.Time) Record {
 func adopted(r Record, d Driver) Record {
 	r.Submissions++
 	r.SubmissionID, r.SparkAppID, r.DriverName = d.SubmissionID, d.SparkAppID, d.Name
-	if d.SpecHash != "" {
-		r.SpecHash = d.SpecHash // the spec may have changed since
+	if d.SpecHash != "" && d.SpecHash != r.SpecHash {
+		// The spec has changed since. This generation of it is not observed: what it means is to be read again.
+		r.SpecHash, r.Generation = d.SpecHash, max(0, r.Generation-1)
 	}
 	return created(r, d.CreatedAt)
 }

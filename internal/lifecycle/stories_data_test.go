@@ -14,108 +14,126 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package lifecycle
+package lifecycle_test
 
-const (
-	crash = true
+import (
+	"fmt"
+	"maps"
+	"time"
 
-	quotaText  = `pods "pi-driver" is forbidden: exceeded quota: team, requested: pods=1, used: pods=10, limited: pods=10`
-	rightsText = `User "spark-operator" cannot create resource "pods" in API group "" in the namespace "jobs"`
-	accountErr = `pods "pi-driver" is forbidden: error looking up service account jobs/spark: serviceaccount "spark" not found`
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-func pending() Driver   { return driver(Current, DriverPending) }
-func running() Driver   { return driver(Current, DriverRunning) }
-func completed() Driver { return driver(Current, DriverSucceeded) }
-
-func unsure() Driver { return Driver{Presence: Unknown, Name: "pi-driver"} }
-
-func stuck(reason Reason, message string) Driver {
-	d := pending()
-	d.Waiting = Cause{reason, message}
-	return d
+// stories are what happens to applications: each is one file under testdata/stories.
+func stories() map[string]story {
+	told := map[string]story{}
+	for _, chapter := range []map[string]story{beginnings(), runs(), retries(), wishes(), deadlines(), inheritances()} {
+		maps.Copy(told, chapter)
+	}
+	return told
 }
 
-func exited(e Exit) Driver {
-	d := driver(Current, DriverFailed)
-	d.Exit = e
-	return d
+// beginnings are what happens before there is a driver.
+func beginnings() map[string]story {
+	refused := func(c lifecycle.Class, message string) step {
+		return step{says: "the API server refuses the driver", seen: absent, refuses: c, message: message}
+	}
+	again := func(c lifecycle.Class, message string) step {
+		return step{says: "it refuses again", seen: absent, refuses: c, message: message}
+	}
+	return map[string]story{
+		"happy-path":            {steps: concat(begin("1"), succeed("1"))},
+		"fast-driver":           {steps: concat([]step{{says: "nothing holds it back", seen: absent}}, succeed("1"))},
+		"crash-before-status":   {steps: concat([]step{{says: "the driver is created", seen: absent, lost: crash}, {says: "restarted, it sees its driver", seen: pending("1")}, {says: "its container runs", seen: running("1")}}, succeed("1"))},
+		"crash-twice":           {steps: concat([]step{{says: "the driver is created", seen: absent, lost: crash}, {says: "the create meets its own driver", seen: absent, lost: crash}}, succeed("1"))},
+		"conclusion-lost":       {steps: concat(begin("1"), []step{{says: "exit code 0, the write meets a conflict", seen: completed("1"), lost: crash}}, succeed("1"))},
+		"quota":                 {steps: concat([]step{refused(lifecycle.ClassQuota, quotaText), again(lifecycle.ClassQuota, quotaText)}, begin("1"))},
+		"scheduler-waits":       {steps: concat([]step{{says: "the queue is full", seen: absent, gate: held}, {says: "it still is", seen: absent, gate: held, after: time.Minute}}, begin("1"))},
+		"scheduler-then-quota":  {steps: concat([]step{{says: "the queue is full", seen: absent, gate: held}, refused(lifecycle.ClassQuota, quotaText)}, begin("1"))},
+		"operator-forbidden":    {steps: concat([]step{refused(lifecycle.ClassOperatorForbidden, rightsText)}, begin("1"))},
+		"namespace-terminating": {steps: []step{refused(lifecycle.ClassTerminating, "namespace jobs is being terminated"), {says: "the application is deleted, too", seen: absent, app: remove}}},
+		"trouble-at-submission": {steps: concat([]step{refused(lifecycle.ClassTransient, "etcd leader changed"), again(lifecycle.ClassTransient, "etcd leader changed")}, begin("1"))},
+		"doubt-before-start":    {steps: concat([]step{{says: "the live read fails", seen: unsure}, {says: "it fails again", seen: unsure}}, begin("1"))},
+		"admission-heals":       {steps: concat([]step{refused(lifecycle.ClassPolicy, accountText), again(lifecycle.ClassPolicy, accountText), {says: "the service account was applied", seen: absent}}, begin("1")[1:])},
+		"admission-refused": {steps: []step{refused(lifecycle.ClassPolicy, accountText), again(lifecycle.ClassPolicy, accountText), again(lifecycle.ClassPolicy, accountText),
+			again(lifecycle.ClassPolicy, accountText), {says: "conclude", after: 2 * time.Second, seen: absent}, {says: "nothing moves it", after: time.Hour, seen: absent}}},
+		"refused-then-fixed":       {steps: concat([]step{refused(lifecycle.ClassRefused, "spec.containers: required value"), {says: "conclude", after: 2 * time.Second, seen: absent}, {says: "the spec is edited", seen: absent, app: edit}}, begin("1")[1:], succeed("1"))},
+		"invalid-then-fixed":       {steps: concat([]step{{says: "the spec cannot run", seen: absent, gate: rejected}, {says: "edited, still wrong", seen: absent, gate: rejected, app: edit}, {says: "edited again", seen: absent, app: edit}}, begin("1")[1:])},
+		"suspended-from-the-start": {steps: concat([]step{{says: "created with suspend: true", seen: absent, app: func(a *lifecycle.Application) { a.Suspend = true }}, {says: "nothing new", after: 5 * time.Minute, seen: absent}, {says: "suspend: false", seen: absent, app: unsuspend}}, begin("1")[1:])},
+		"name-conflict":            {steps: concat([]step{{says: "somebody's pod has the name", seen: foreign(lifecycle.DriverRunning)}, {says: "it is still there", seen: foreign(lifecycle.DriverSucceeded)}}, begin("1"))},
+		"name-conflict-unseen":     {steps: []step{refused(lifecycle.ClassNameTaken, "pod pi-driver exists already and does not belong to this application; delete or rename it"), {says: "a live read shows it", seen: foreign(lifecycle.DriverRunning)}}},
+		"deleted-while-queued":     {steps: []step{{says: "the queue is full", seen: absent, gate: held}, {says: "deleted, a finalizer holds it", seen: absent, app: remove}}},
+	}
 }
 
-func edited(a *Application) { a.Generation++ }
+// runs are what happens to a driver.
+func runs() map[string]story {
+	oom, lost := exited("1", 137), leaving(running("1"))
+	return map[string]story{
+		"driver-fails":          {steps: concat(begin("1"), fails(exited("1", 1)))},
+		"driver-oom":            {steps: concat(begin("1"), fails(oom))},
+		"driver-evicted":        {steps: concat(begin("1"), fails(evicted("1")))},
+		"driver-deleted":        {steps: concat(begin("1"), []step{{says: "somebody deletes the pod", seen: leaving(running("1"))}, {says: "it is gone", seen: absent}, {says: "conclude", after: 2 * time.Second, seen: absent}})},
+		"driver-replaced":       {steps: concat(begin("1"), []step{{says: "somebody's pod has the name", seen: foreign(lifecycle.DriverRunning)}, {says: "conclude", after: 2 * time.Second, seen: foreign(lifecycle.DriverRunning)}})},
+		"node-lost":             {app: class(lifecycle.Infrastructure, 3), steps: concat(begin("1"), []step{{says: "the node does not answer, its pods are to be deleted", seen: lost}, {says: "the grace period is over", after: 70 * time.Second, seen: lost}, {says: "the next attempt", after: 10 * time.Second, seen: lost}, {says: "the pod may still run", after: 2 * time.Second, seen: lost}, {says: "still", after: 5 * time.Minute, seen: lost}, {says: "the node was deleted", after: time.Minute, seen: absent}, {says: "the driver runs elsewhere", seen: running("2")}})},
+		"node-back":             {steps: concat(begin("1"), []step{{says: "its readings fail", seen: unsure}, {says: "they fail again", after: 2 * time.Second, seen: unsure}, {says: "it was there all the time", after: time.Minute, seen: running("1")}}, succeed("1"))},
+		"pending-again":         {steps: concat(begin("1"), []step{{says: "the pod is pending again", seen: pending("1")}, {says: "its container runs", seen: running("1")}})},
+		"unschedulable":         {steps: []step{{says: "nothing holds it back", seen: absent}, {says: "no node has room", seen: stuck("1", lifecycle.ReasonUnschedulable, nodesText)}, {says: "still", after: time.Minute, seen: stuck("1", lifecycle.ReasonUnschedulable, nodesText)}, {says: "a node was added", after: time.Minute, seen: running("1")}}},
+		"image-heals":           {steps: []step{{says: "nothing holds it back", seen: absent}, {says: "the registry does not answer", seen: stuck("1", lifecycle.ReasonImagePull, imageText)}, {says: "it answers", after: time.Minute, seen: running("1")}}},
+		"executors":             {app: func(a *lifecycle.Application) { a.Executors = 2 }, steps: executorStory()},
+		"executors-churn":       {app: func(a *lifecycle.Application) { a.Executors = 400 }, steps: churnStory()},
+		"deleted-while-running": {steps: concat(begin("1"), []step{{says: "deleted, a finalizer holds it", seen: running("1"), app: remove}, {says: "the driver is going", seen: leaving(running("1"))}, {says: "the driver is gone", seen: absent}})},
+		"deletion-in-trouble":   {steps: concat(begin("1"), []step{{says: "deleted, the API server is in trouble", seen: running("1"), app: remove, trouble: lifecycle.ClassTransient, message: "etcd leader changed"}, {says: "again", seen: running("1")}})},
+	}
+}
 
-func concat(parts ...[]step) []step {
-	var all []step
-	for _, p := range parts {
-		all = append(all, p...)
+// fails ends an attempt that nothing repeats.
+func fails(d lifecycle.Driver) []step {
+	return []step{
+		{says: "the driver fails", after: time.Minute, seen: d},
+		{says: "conclude", after: 2 * time.Second, seen: d},
+		{says: "look again", seen: d},
+	}
+}
+
+func pods(state lifecycle.ExecutorState, from, to int) []lifecycle.Executor {
+	var all []lifecycle.Executor
+	for i := from; i <= to; i++ {
+		e := lifecycle.Executor{Name: fmt.Sprintf("pi-0123456789abcdef-exec-%d", i), State: state}
+		if state == lifecycle.ExecutorFailed {
+			e.Reason = "OOMKilled"
+		}
+		all = append(all, e)
 	}
 	return all
 }
 
-// start brings an application to a running driver, and end from there to a success.
-func start() []step {
-	return []step{
-		{says: "created", seen: absent, gate: admit},
-		{says: "driver waits for its image", seen: pending()},
-		{says: "container runs", seen: running()},
-	}
-}
-
-func end() []step {
-	return []step{
-		{says: "exit code 0", seen: completed()},
-		{says: "conclude", seen: completed()},
-		{says: "pod is cleaned up", seen: absent},
-	}
-}
-
-// stories are what happens to applications: each is one file under testdata/stories.
-func stories() map[string][]step {
-	return map[string][]step{
-		"happy-path":             concat(start(), end()),
-		"fast-driver":            concat([]step{{says: "created", seen: absent, gate: admit}}, end()),
-		"executors":              executorStory(),
-		"crash-before-status":    concat([]step{{says: "created, operator dies", seen: absent, gate: admit, lost: crash}, {says: "restarted, sees its driver", seen: pending()}, {says: "container runs", seen: running()}}, end()),
-		"crash-twice":            concat([]step{{says: "created, operator dies", seen: absent, gate: admit, lost: crash}, {says: "stale cache, create meets its own", seen: absent, gate: admit, lost: crash}, {says: "restarted, driver has ended", seen: completed()}, {says: "conclude", seen: completed()}}),
-		"conclusion-lost":        concat(start(), []step{{says: "exit code 0, write meets conflict", seen: completed(), lost: crash}}, end()),
-		"quota":                  concat([]step{{says: "created", seen: absent, gate: admit, answer: ClassQuota, message: quotaText}, {says: "still no room", seen: absent, gate: admit, answer: ClassQuota, message: quotaText}}, start()),
-		"scheduler-waits":        concat([]step{{says: "created", seen: absent, gate: hold}, {says: "nothing new", seen: absent, gate: hold}}, start()),
-		"scheduler-then-quota":   concat([]step{{says: "created", seen: absent, gate: hold}, {says: "admitted, but no room", seen: absent, gate: admit, answer: ClassQuota, message: quotaText}}, start()),
-		"operator-forbidden":     concat([]step{{says: "created", seen: absent, gate: admit, answer: ClassOperatorForbidden, message: rightsText}}, start()),
-		"namespace-terminating":  {{says: "created", seen: absent, gate: admit, answer: ClassTerminating, message: "namespace jobs is being terminated"}, {says: "object gets deleted, too", seen: absent, app: func(a *Application) { a.Deleting = true }}},
-		"trouble-at-submission":  concat([]step{{says: "created, API server in trouble", seen: absent, gate: admit, answer: ClassTransient, message: "etcd leader changed"}, {says: "again", seen: absent, gate: admit, answer: ClassTransient, message: "etcd leader changed"}}, start()),
-		"refused-then-fixed":     concat([]step{{says: "created", seen: absent, gate: admit, answer: ClassRefused, message: accountErr}, {says: "nothing moves it", seen: absent, gate: admit}, {says: "spec edited", seen: absent, gate: admit, app: edited}}, start()[1:], end()),
-		"invalid-then-fixed":     concat([]step{{says: "created", seen: absent, gate: reject}, {says: "edited, still wrong", seen: absent, gate: reject, app: edited}, {says: "edited", seen: absent, gate: admit, app: edited}}, start()[1:]),
-		"suspended-then-resumed": concat([]step{{says: "created suspended", seen: absent, gate: admit, app: func(a *Application) { a.Suspend = true }}, {says: "nothing new", seen: absent, gate: admit}, {says: "resumed", seen: absent, gate: admit, app: func(a *Application) { a.Suspend = false; a.Generation++ }}}, start()[1:]),
-		"name-conflict":          concat([]step{{says: "somebody's pod has the name", seen: driver(Foreign, DriverRunning), gate: admit}, {says: "it is still there", seen: driver(Foreign, DriverSucceeded), gate: admit}}, start()),
-		"name-conflict-unseen":   concat([]step{{says: "create meets a pod out of cache", seen: absent, gate: admit, answer: ClassNameTaken, message: "pod pi-driver exists already and does not belong to this application; delete or rename it"}, {says: "live read shows it", seen: driver(Foreign, DriverRunning), gate: admit}}, start()),
-		"driver-oom":             concat(start(), []step{{says: "killed", seen: exited(Exit{Code: 137, Reason: "OOMKilled"})}, {says: "conclude", seen: exited(Exit{Code: 137, Reason: "OOMKilled"})}, {says: "pod is cleaned up", seen: absent}}),
-		"driver-evicted":         concat(start(), []step{{says: "evicted", seen: exited(Exit{Code: -1, Reason: "Evicted", Message: "The node was low on resource: memory."})}, {says: "conclude", seen: absent}}),
-		"driver-deleted":         concat(start(), []step{{says: "somebody deleted the pod", seen: absent}, {says: "conclude", seen: absent}, {says: "edited after it ran", seen: absent, app: edited}}),
-		"driver-replaced":        concat(start(), []step{{says: "somebody made a pod of the name", seen: driver(Foreign, DriverRunning)}, {says: "conclude", seen: driver(Foreign, DriverRunning)}}),
-		"api-server-in-doubt":    concat(start(), []step{{says: "live read fails", seen: unsure()}, {says: "live read fails", seen: unsure()}, {says: "it was there all the time", seen: running()}}, end()),
-		"doubt-before-start":     concat([]step{{says: "created", seen: absent, gate: hold}, {says: "admitted, live read fails", seen: unsure(), gate: admit}}, start()),
-		"unschedulable":          {{says: "created", seen: absent, gate: admit}, {says: "no node has room", seen: stuck("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu.")}, {says: "image is missing", seen: stuck("ImagePullBackOff", "container spark-kubernetes-driver: Back-off pulling image")}, {says: "container runs", seen: running()}},
-		"pending-again":          concat(start(), []step{{says: "pod is pending again", seen: pending()}, {says: "container runs", seen: running()}}, end()),
-		"deleted-while-running":  concat(start(), []step{{says: "deleted, a finalizer holds it", seen: running(), app: func(a *Application) { a.Deleting = true; a.Generation++ }}, {says: "driver is going", seen: leaving()}, {says: "driver is gone", seen: absent}}),
-		"deletion-in-trouble":    concat(start(), []step{{says: "deleted, API server in trouble", seen: running(), app: func(a *Application) { a.Deleting = true }, answer: ClassTransient, message: "etcd leader changed"}, {says: "again", seen: running()}}),
-		"former-attempt":         concat([]step{{says: "created", seen: absent, gate: hold}, {says: "pod of an earlier attempt", seen: driver(Former, DriverRunning), gate: admit}, {says: "it is gone", seen: absent, gate: admit}}, start()[1:]),
-	}
-}
-
-func leaving() Driver {
-	d := running()
-	d.Deleting = true
-	return d
-}
-
 func executorStory() []step {
-	return concat(start(), []step{
-		{says: "executors are asked for", seen: running(), executors: executorMap{"e-1": ExecutorPending, "e-2": ExecutorPending}},
-		{says: "one runs", seen: running(), executors: executorMap{"e-1": ExecutorRunning, "e-2": ExecutorPending}},
-		{says: "one fails, another replaces it", seen: running(), executors: executorMap{"e-1": ExecutorRunning, "e-2": ExecutorFailed, "e-3": ExecutorRunning}},
-		{says: "Spark deletes an idle one", seen: running(), executors: executorMap{"e-2": ExecutorFailed, "e-3": ExecutorRunning}},
-		{says: "exit code 0", seen: completed(), executors: executorMap{"e-2": ExecutorFailed, "e-3": ExecutorRunning}},
-		{says: "conclude", seen: completed()},
+	join := func(parts ...[]lifecycle.Executor) (all []lifecycle.Executor) {
+		for _, p := range parts {
+			all = append(all, p...)
+		}
+		return all
+	}
+	run, fail := lifecycle.ExecutorRunning, lifecycle.ExecutorFailed
+	return concat(begin("1"), []step{
+		{says: "executors are asked for", seen: running("1"), executors: pods(lifecycle.ExecutorPending, 1, 2)},
+		{says: "they run", seen: running("1"), executors: pods(run, 1, 2)},
+		{says: "one runs out of memory, another replaces it", seen: running("1"), executors: join(pods(run, 1, 1), pods(fail, 2, 2), pods(run, 3, 3))},
+		{says: "Spark deletes both", seen: running("1"), executors: pods(run, 3, 3)},
+		{says: "exit code 0", seen: completed("1"), executors: pods(run, 3, 3)},
+		{says: "conclude", after: 2 * time.Second, seen: completed("1")},
+	})
+}
+
+func churnStory() []step {
+	return concat(begin("1"), []step{
+		{says: "hundreds are asked for", seen: running("1"), executors: pods(lifecycle.ExecutorPending, 1, 400)},
+		{says: "they run", seen: running("1"), executors: pods(lifecycle.ExecutorRunning, 1, 400)},
+		{says: "the first stage is done", seen: running("1"), executors: pods(lifecycle.ExecutorRunning, 301, 400)},
+		{says: "and the next", seen: running("1"), executors: pods(lifecycle.ExecutorRunning, 401, 900)},
+		{says: "nothing new", seen: running("1"), executors: pods(lifecycle.ExecutorRunning, 401, 900)},
+		{says: "exit code 0", seen: completed("1"), executors: pods(lifecycle.ExecutorRunning, 401, 500)},
+		{says: "conclude", after: 2 * time.Second, seen: completed("1")},
 	})
 }

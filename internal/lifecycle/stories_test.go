@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package lifecycle
+package lifecycle_test
 
 import (
 	"flag"
@@ -27,126 +27,224 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 var update = flag.Bool("update", false, "rewrite the stories under testdata")
 
 // step is one reconcile of a story: what is seen, and what the API server answers.
 type step struct {
-	says      string
-	seen      Driver
-	executors map[string]ExecutorState
-	gate      Gate
-	// answer is what the API server says to the plan's action; Done unless given.
-	answer  Class
+	says string
+	// after is the time since the step before; ten seconds unless given.
+	after     time.Duration
+	seen      lifecycle.Driver
+	executors []lifecycle.Executor
+	// gate admits unless given.
+	gate lifecycle.Gate
+	// refuses is what the API server answers to a Submit, trouble to any action; both with the message.
+	refuses lifecycle.Class
+	trouble lifecycle.Class
 	message string
 	// app changes the user's object before the step; the change lasts.
-	app func(*Application)
+	app func(*lifecycle.Application)
 	// lost drops the status write: the operator dies before it, or it meets a conflict.
 	lost bool
 }
 
-// tell runs a story and returns one line for each step. Between two steps pass ten seconds.
-func tell(steps []step) string {
-	var b strings.Builder
-	app := Application{Generation: 1, SparkAppID: "spark-1"}
-	var rec Record
-	for i, s := range steps {
-		env := Env{Now: now.Add(time.Duration(i) * 10 * time.Second)}
-		if s.app != nil {
-			s.app(&app)
-		}
-		var gate Gate
-		if Gated(app, rec, s.seen) { // as the engine does it
-			gate = s.gate
-		}
-		p := Decide(app, rec, Observation{Driver: s.seen, Executors: s.executors}, gate, env)
-		var results []Result
-		did := "-"
-		for _, a := range p.Actions {
-			r := Result{Kind: a.Kind, Class: s.answer, Message: s.message}
-			if r.Class == "" {
-				r.Class = ClassDone
-			}
-			results = append(results, r)
-			did = fmt.Sprintf("%s: %s", a.Kind, r.Class)
-		}
-		o := Settle(p, results, env)
-		fmt.Fprintln(&b, strings.TrimRight(line(s, env, gate, did, rec, o), " "))
-		if !s.lost {
-			rec = o.Record
-		}
-	}
-	return b.String()
+// teller tells a story: it does what the engine does, and keeps the status as the API server does, with times in
+// seconds and in the words of v1beta2.
+type teller struct {
+	b      strings.Builder
+	now    time.Time
+	app    lifecycle.Application
+	status v1beta2.SparkApplicationStatus
+	clocks map[string]time.Time
 }
 
-func line(s step, env Env, gate Gate, did string, before Record, o Outcome) string {
-	state := string(o.Record.State)
-	if state == "" {
-		state = "New"
+var dawn = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+// tell runs a story and returns a paragraph for each step.
+func tell(s story) string {
+	t := teller{now: dawn, app: storyApp(), status: s.status, clocks: map[string]time.Time{}}
+	if s.app != nil {
+		s.app(&t.app)
 	}
-	text := fmt.Sprintf("%s  %-34s sees %-18s gate %-9s does %-25s -> %-16s", env.Now.Format("15:04:05"), s.says, sight(s.seen), orDash(string(gate.Verdict)), did, state)
-	next := "never"
-	if o.Requeue > 0 {
-		next = o.Requeue.String()
+	for i, step := range s.steps {
+		if step.after == 0 && i > 0 {
+			step.after = 10 * time.Second
+		}
+		t.now = t.now.Add(step.after)
+		t.step(step)
 	}
-	if o.Err != nil {
-		next = "back-off (" + o.Err.Error() + ")"
+	return t.b.String()
+}
+
+func (t *teller) step(s step) {
+	env := lifecycle.Env{Now: t.now}
+	if s.app != nil {
+		s.app(&t.app)
 	}
-	text += " next " + next
-	if s.lost {
-		return text + "; not stored"
+	rec := kubeflow.RecordOf(&t.status)
+	t.app.SubmissionID, t.app.SparkAppID = fmt.Sprintf("s-%d", max(1, rec.Attempt)), fmt.Sprintf("spark-%d", max(1, rec.Attempt))
+	if rec.SubmissionID != "" {
+		t.app.SubmissionID = rec.SubmissionID
 	}
-	if c := o.Record.Cause; c.Reason != "" {
-		text += fmt.Sprintf("; %s: %s", c.Reason, c.Message)
-	}
-	for _, c := range o.Conditions {
-		if c.Type == ConditionDriverReady && o.Record.State == Submitted && c.Reason != ReasonDriverPending {
-			text += fmt.Sprintf("; %s: %s", c.Reason, c.Message)
+	seen := t.dated(s.seen)
+	gate := lifecycle.Gate{}
+	if lifecycle.Gated(t.app, rec, seen, env) {
+		if gate = s.gate; gate.Verdict == "" {
+			gate = admitted
 		}
 	}
-	if len(o.Record.Executors) > 0 {
-		text += "; executors " + roster(o.Record.Executors)
-	}
-	for _, e := range Events("pi", before, o.Record) {
-		kind := "event"
-		if e.Warning {
-			kind = "warning"
+	plan := lifecycle.Decide(t.app, rec, lifecycle.Observation{Driver: seen, Executors: s.executors}, gate, env)
+	results, did := t.act(s, plan)
+	o := lifecycle.Settle(plan, results, env)
+	next := kubeflow.Project(&t.status, o, env.Now)
+	t.paragraph(s, seen, gate, did, o, next)
+	wrote := !t.app.Deleting && !equality.Semantic.DeepEqual(t.status, next)
+	switch {
+	case t.app.Deleting, slices.Contains(did, "DeleteApplication: Done"):
+	case s.lost:
+		t.say("store", "the operator dies before it")
+	case wrote:
+		t.shown(next, o.Record)
+		for _, e := range lifecycle.Events("pi", rec, o.Record) {
+			t.say(map[bool]string{true: "warns", false: "tells"}[e.Warning], e.Reason+": "+e.Message)
 		}
-		text += fmt.Sprintf("; %s %s", kind, e.Reason)
+		t.status = next
+	default:
+		t.say("store", "nothing has changed")
+	}
+	t.b.WriteString("\n")
+}
+
+func (t *teller) act(s step, plan lifecycle.Plan) (results []lifecycle.Result, did []string) {
+	for _, a := range plan.Actions {
+		r := lifecycle.Result{Kind: a.Kind, Class: lifecycle.ClassDone}
+		if s.trouble != "" {
+			r.Class, r.Message = s.trouble, s.message
+		}
+		if s.refuses != "" && a.Kind == lifecycle.Submit {
+			r.Class, r.Message = s.refuses, s.message
+		}
+		results = append(results, r)
+		text := string(a.Kind)
+		if a.Kind == lifecycle.DeleteResources {
+			text += fmt.Sprintf(" of attempt %d", a.Attempt)
+		}
+		did = append(did, fmt.Sprintf("%s: %s", text, r.Class))
+		if r.Class != lifecycle.ClassDone {
+			break
+		}
+	}
+	return results, did
+}
+
+// dated gives a driver its owner, and the times at which the story first showed it as it is.
+func (t *teller) dated(d lifecycle.Driver) lifecycle.Driver {
+	if d.Presence != lifecycle.Present {
+		return d
+	}
+	if d.Ownership == "" {
+		if d.Ownership = lifecycle.Former; d.SubmissionID == t.app.SubmissionID {
+			d.Ownership = lifecycle.Current
+		}
+	}
+	since := func(what string) time.Time {
+		key := d.UID + what
+		if t.clocks[key].IsZero() {
+			t.clocks[key] = t.now
+		}
+		return t.clocks[key]
+	}
+	d.CreatedAt = since("created")
+	if d.Phase != lifecycle.DriverPending || d.Waiting.Reason != "" && d.Waiting.Reason != lifecycle.ReasonUnschedulable {
+		d.ScheduledAt = since("scheduled")
+	}
+	if d.Phase != lifecycle.DriverPending {
+		d.StartedAt = since("started")
+	}
+	if d.Deleting {
+		d.GoneAt = since("deleted").Add(30 * time.Second)
+	}
+	return d
+}
+
+func (t *teller) say(what, text string) { fmt.Fprintf(&t.b, "    %-6s %s\n", what, text) }
+
+func (t *teller) paragraph(s step, seen lifecycle.Driver, gate lifecycle.Gate, did []string, o lifecycle.Outcome, next v1beta2.SparkApplicationStatus) {
+	fmt.Fprintf(&t.b, "%s  %s\n", t.now.Format("15:04:05"), s.says)
+	sees := "driver " + sight(seen)
+	if n := len(s.executors); n > 0 {
+		sees += fmt.Sprintf(", %d executors", n)
+	}
+	if gate.Verdict != "" {
+		sees += ", gate " + string(gate.Verdict)
+	}
+	t.say("sees", sees)
+	for _, d := range did {
+		t.say("does", d)
+	}
+	when := "never again by itself"
+	switch {
+	case o.Err != nil:
+		when = "again with back-off: " + o.Err.Error()
+	case o.Requeue > 0:
+		when = "again in " + o.Requeue.String()
+	}
+	t.say("looks", when)
+}
+
+// shown is what a status write says to a person.
+func (t *teller) shown(s v1beta2.SparkApplicationStatus, r lifecycle.Record) {
+	state := string(s.AppState.State)
+	if state != strings.ToUpper(string(r.State)) {
+		state += " (" + string(r.State) + ")"
+	}
+	text := fmt.Sprintf("%s, attempt %d, %d submitted, %d executed", state, s.Attempt, s.SubmissionAttempts, s.ExecutionAttempts)
+	if len(s.Released) > 0 {
+		text += ", released " + strings.Join(s.Released, " and ")
+	}
+	t.say("store", text)
+	if s.AppState.ErrorMessage != "" {
+		t.say("", "error: "+s.AppState.ErrorMessage)
+	}
+	for i, c := range s.Conditions {
+		if i < len(t.status.Conditions) && t.status.Conditions[i].Status == c.Status && t.status.Conditions[i].Reason == c.Reason && t.status.Conditions[i].Message == c.Message {
+			continue
+		}
+		t.say("", fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message))
+	}
+	if e := s.Executors; e != nil && !equality.Semantic.DeepEqual(e, t.status.Executors) {
+		t.say("", fmt.Sprintf("executors: %d pending, %d running, %d completed, %d failed, %d unknown; %d shown",
+			e.Pending, e.Running, e.Completed, e.Failed, e.Unknown, len(s.ExecutorState)))
+	}
+	if n := len(s.Attempts); n > 0 && s.Attempts[n-1].EndTime != nil && !equality.Semantic.DeepEqual(s.Attempts, t.status.Attempts) {
+		a := s.Attempts[n-1]
+		text := fmt.Sprintf("attempt %d ended: %s %s", a.Attempt, a.Reason, a.FailureClass)
+		t.say("", strings.TrimSpace(text))
+	}
+}
+
+func sight(d lifecycle.Driver) string {
+	if d.Presence != lifecycle.Present {
+		return string(d.Presence)
+	}
+	text := string(d.Ownership) + " " + string(d.Phase)
+	if d.Deleting {
+		text += " being deleted"
 	}
 	return text
 }
 
-func sight(d Driver) string {
-	if d.Presence != Present {
-		return string(d.Presence)
-	}
-	return string(d.Ownership) + "/" + string(d.Phase)
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-func roster(all map[string]ExecutorState) string {
-	var out []string
-	for name, state := range all {
-		out = append(out, name+"="+string(state))
-	}
-	slices.Sort(out)
-	return strings.Join(out, " ")
-}
-
 func TestStories(t *testing.T) {
 	all := stories()
-	for name, steps := range all {
-		t.Run(name, func(t *testing.T) {
-			golden(t, name, tell(steps))
-		})
+	for name, s := range all {
+		t.Run(name, func(t *testing.T) { golden(t, name, tell(s)) })
 	}
 	files, err := filepath.Glob(filepath.Join("testdata", "stories", "*.txt"))
 	if err != nil {

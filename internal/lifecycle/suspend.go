@@ -29,34 +29,57 @@ func stoppable(r Record) bool {
 	return false
 }
 
+// stopping is the cause while a driver, or what is left of it, is taken away.
+var stopping = Cause{ReasonSuspended, "spec.suspend is true: the driver is stopped"}
+
+// suspending holds back the next attempt. What the last one ended with is in its history.
+func suspending(p Plan) Plan {
+	p.Record.State, p.Record.Cause, p.Requeue = Suspending, stopping, doubtRetry
+	return p
+}
+
 // decideSuspending stops the driver.
 func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	p.Requeue = doubtRetry
+	if d.Is(Current) && p.Record.Current() == nil { // created by a reconcile that did not live to record it
+		c := p.Record.Cause
+		p.Record = adopted(p.Record, d)
+		p.Record.State, p.Record.Cause = Suspending, c
+	}
 	switch {
 	case d.Presence == Unknown:
-	case d.Is(Current) && d.Phase == DriverSucceeded && p.Record.TerminatedAt.IsZero():
+	case d.Is(Current) && d.Phase == DriverSucceeded && p.Record.Current() != nil && p.Record.TerminatedAt.IsZero():
 		return decideRun(p, obs, env) // it was faster
+	case d.ours() && d.overdue(env.Now):
+		p.Requeue = heartbeat
+		p.Record.Cause = Cause{ReasonNodeLost, "driver pod " + d.Name + " is to be stopped because spec.suspend is true; it " + stuckAdvice}
 	case d.ours():
 		if !d.Deleting {
 			p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
 		}
 	default:
 		p.Record = concluded(closed(p.Record, "", Cause{ReasonSuspended, "the driver was stopped because spec.suspend was true"}, env), obs, ExecutorFailed)
-		p.Record.State = Suspended
+		p.Record.State, p.Record.Cause = Suspended, noDriver
 		p = release(p)
 	}
 	return p
 }
 
+var noDriver = Cause{ReasonSuspended, "spec.suspend is true: there is no driver until it is false"}
+
 // decideSuspended waits, and then begins the next attempt, unless the current one has had no driver yet.
-func decideSuspended(p Plan) Plan {
+func decideSuspended(p Plan, obs Observation) Plan {
+	if d := obs.Driver; d.stray() {
+		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, doubtRetry
+		return p
+	}
 	if p.App.Suspend {
-		p.Record.Cause = Cause{ReasonSuspended, "spec.suspend is true: there is no driver until it is false"}
+		p.Record.Cause = noDriver
 		return p
 	}
 	c := Cause{ReasonResumed, "spec.suspend is false again: the application runs again"}
-	if p.Record.Current() == nil && len(p.Record.Attempts) > 0 {
+	if p.Record.Current() == nil && (len(p.Record.Attempts) > 0 || p.Record.NeverRan()) {
 		p.Record.State, p.Record.Cause = Resuming, c
 	} else {
 		p.Record = nextAttempt(p.Record, Resuming, c)

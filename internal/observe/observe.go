@@ -21,8 +21,12 @@ package observe
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -56,15 +60,17 @@ type Reader struct {
 
 // Target says which pods to look for.
 type Target struct {
-	Namespace    string
-	App          string
-	UID          types.UID
-	DriverName   string
+	Namespace  string
+	App        string
+	UID        types.UID
+	DriverName string
+	// NextName is the name that the next driver gets, if the spec has changed it.
+	NextName     string
 	SubmissionID string
 }
 
 // Observe returns what is to be known of the application's pods. A driver that the cache does not have is asked for
-// live, except before the first submission: creating it will tell.
+// live, by its name and then by its mark, except before the first submission: creating it will tell.
 func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Observation, error) {
 	pods, err := r.pods(ctx, t)
 	if err != nil {
@@ -81,7 +87,51 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 		}
 	}
 	o.Driver, err = r.named(ctx, t, rec)
+	if err == nil && rec.State != lifecycle.New && o.Driver.Presence != lifecycle.Unknown && o.Driver.Ownership != lifecycle.Current && o.Driver.Ownership != lifecycle.Former {
+		return o, r.renamed(ctx, t, rec, &o.Driver)
+	}
 	return o, err
+}
+
+// renamed looks for a driver that was created under another name than the recorded one: by a reconcile that did not live
+// to record it, after the spec had changed.
+func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *lifecycle.Driver) error {
+	pods, err := r.Drivers(ctx, t.Namespace, t.SubmissionID)
+	if err != nil {
+		*d = lifecycle.Driver{Presence: lifecycle.Unknown, Name: t.DriverName}
+		return ctx.Err()
+	}
+	for _, found := range pods {
+		if pod, ok := found.(*corev1.Pod); ok && lifecycle.OwnerOf(pod, t.UID, t.SubmissionID) == lifecycle.Current {
+			*d = driverOf(pod)
+			d.Ownership = lifecycle.Current
+			r.complete(ctx, d, pod, rec)
+			return nil
+		}
+	}
+	if d.Presence == lifecycle.Absent && t.NextName != "" && t.NextName != t.DriverName {
+		t.DriverName = t.NextName
+		*d, err = r.named(ctx, t, rec)
+	}
+	return err
+}
+
+// Strays reports whether the cache has a driver of the application that has not ended and is not on its way out.
+func (r Reader) Strays(ctx context.Context, app client.Object) (bool, error) {
+	var list corev1.PodList
+	if err := r.Cache.List(ctx, &list, client.InNamespace(app.GetNamespace()), client.MatchingFields{IndexApp: app.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("list pods of %s/%s: %w", app.GetNamespace(), app.GetName(), err)
+	}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if pod.Labels[spark.LabelRole] != spark.RoleDriver || pod.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, app) {
+			continue
+		}
+		if d := driverOf(pod); d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // named returns the pod that has the driver's name, whoever owns it.
@@ -118,11 +168,24 @@ func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.P
 	switch {
 	case d.Phase == lifecycle.DriverFailed && r.Logs != nil:
 		if text, err := r.Logs(ctx, pod.Namespace, pod.Name, SparkContainer(pod), logLimit); err == nil {
-			d.LogTail = text
+			d.LogTail = plain(text)
 		}
 	case d.Phase == lifecycle.DriverPending && d.Waiting.Reason == "" && !d.ScheduledAt.IsZero():
 		d.Waiting = r.mountTrouble(ctx, pod)
 	}
+}
+
+// colours are the escape sequences by which a program colours a terminal.
+var colours = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+
+// plain is a log without what only a terminal can show.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, colours.ReplaceAllString(text, ""))
 }
 
 // mountTrouble returns the newest event that says why a volume is not mounted, if there is one.
@@ -138,7 +201,7 @@ func (r Reader) mountTrouble(ctx context.Context, pod *corev1.Pod) lifecycle.Cau
 		if e.Reason != "FailedMount" && e.Reason != "FailedAttachVolume" {
 			continue
 		}
-		if newest == nil || newest.LastTimestamp.Before(&e.LastTimestamp) {
+		if newest == nil || seenAt(newest).Before(seenAt(e)) {
 			newest = e
 		}
 	}
@@ -146,6 +209,17 @@ func (r Reader) mountTrouble(ctx context.Context, pod *corev1.Pod) lifecycle.Cau
 		return lifecycle.Cause{}
 	}
 	return lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: newest.Message}
+}
+
+// seenAt is when an event was last seen. Recorders of events.k8s.io leave the old field empty.
+func seenAt(e *corev1.Event) time.Time {
+	switch {
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	case e.Series != nil:
+		return e.Series.LastObservedTime.Time
+	}
+	return e.EventTime.Time
 }
 
 // pods lists the cached pods of the attempt. They are the cache's own and must not be changed.
@@ -160,7 +234,7 @@ func (r Reader) pods(ctx context.Context, t Target) ([]*corev1.Pod, error) {
 	}
 	var pods []*corev1.Pod
 	for i := range list.Items {
-		if list.Items[i].Labels[lifecycle.LabelSubmission] == t.SubmissionID {
+		if of := list.Items[i].Labels; of[lifecycle.LabelSubmission] == t.SubmissionID && of[lifecycle.LabelApp] == t.App {
 			pods = append(pods, &list.Items[i])
 		}
 	}
@@ -231,4 +305,10 @@ func (r Reader) Existing(ctx context.Context, obj client.Object) (client.Object,
 		return nil, fmt.Errorf("get %T %s: %w", obj, client.ObjectKeyFromObject(obj), err)
 	}
 	return found, nil
+}
+
+// Fresh reports whether an object still is as it was read from the cache.
+func (r Reader) Fresh(ctx context.Context, obj client.Object) (bool, error) {
+	found, err := r.Existing(ctx, obj)
+	return found != nil && found.GetUID() == obj.GetUID() && found.GetResourceVersion() == obj.GetResourceVersion(), err
 }

@@ -34,6 +34,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 var target = Target{Namespace: "jobs", App: "pi", UID: "app", DriverName: "pi-driver", SubmissionID: "s-1"}
@@ -147,9 +148,28 @@ func TestObserveExecutors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorRunning, "e-2": lifecycle.ExecutorFailed}
+	want := []lifecycle.Executor{{Name: "e-1", State: lifecycle.ExecutorRunning}, {Name: "e-2", State: lifecycle.ExecutorFailed}}
 	if diff := cmp.Diff(want, got.Executors); diff != "" {
 		t.Errorf("executors of this attempt, this application and this namespace only (-want +got):\n%s", diff)
+	}
+	pods := fake.NewClientBuilder().WithObjects(driverPod(), exec("e-1", "s-1", corev1.PodRunning), exec("e-2", "s-1", corev1.PodFailed),
+		exec("old", "s-0", corev1.PodRunning), strange, elsewhere(exec("far", "s-1", corev1.PodRunning))).Build()
+	live, err := Reader{Live: pods, Cache: pods, Unindexed: true}.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
+	if diff := cmp.Diff(got, live); err != nil || diff != "" {
+		t.Errorf("without the index the same is seen (-indexed +live): %v\n%s", err, diff)
+	}
+}
+
+func TestSparkContainer(t *testing.T) {
+	own := driverPod()
+	own.Spec.Containers = []corev1.Container{{Name: "proxy"}, {Name: "own", Env: []corev1.EnvVar{{Name: appIDEnv}}}}
+	cases := map[string]*corev1.Pod{
+		spark.DriverContainerName: driverPod(), spark.ExecutorContainerName: ours(pod(corev1.PodRunning), "e-1", "executor", "s-1"), "own": own,
+	}
+	for want, pod := range cases {
+		if got := SparkContainer(pod); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 

@@ -82,6 +82,8 @@ func TestDriverOf(t *testing.T) {
 		phase   lifecycle.DriverPhase
 		exit    lifecycle.Exit
 		waiting lifecycle.Cause
+		// disrupted says that the cluster did it, in the pod's own words.
+		disrupted bool
 	}{
 		"New":            {reason: "no kubelet has seen it", pod: pod(""), phase: lifecycle.DriverPending},
 		"Scheduled":      {reason: "the stages that every pod goes through are no reason", pod: pod(corev1.PodPending, waits(driverContainer, "ContainerCreating", "")), phase: lifecycle.DriverPending},
@@ -89,8 +91,8 @@ func TestDriverOf(t *testing.T) {
 		"Unschedulable":  {reason: "the scheduler's words", pod: unscheduled("Unschedulable", "0/3 nodes are available"), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes are available"}},
 		"Gated":          {reason: "a scheduling gate holds it", pod: unscheduled("SchedulingGated", "Scheduling is blocked"), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "SchedulingGated", Message: "Scheduling is blocked"}},
 		"ImagePull":      {reason: "the kubelet's words, and which container", pod: pod(corev1.PodPending, waits(driverContainer, "ImagePullBackOff", `Back-off pulling image "x"`)), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "ImagePullBackOff", Message: `container spark-kubernetes-driver: Back-off pulling image "x"`}},
-		"SidecarImage":   {reason: "a sidecar can hold the pod back, too", pod: pod(corev1.PodPending, waits(driverContainer, "ContainerCreating", ""), waits("log", "ErrImagePull", "denied")), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "ErrImagePull", Message: "container log: denied"}},
-		"InitImage":      {reason: "init containers come first", pod: withInit(pod(corev1.PodPending, waits(driverContainer, "PodInitializing", "")), waits("fetch", "CrashLoopBackOff", "back-off 10s")), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "CrashLoopBackOff", Message: "container fetch: back-off 10s"}},
+		"SidecarImage":   {reason: "a sidecar can hold the pod back, too", pod: pod(corev1.PodPending, waits(driverContainer, "ContainerCreating", ""), waits("log", "ErrImagePull", "denied")), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: "container log: denied"}},
+		"InitImage":      {reason: "init containers come first", pod: withInit(pod(corev1.PodPending, waits(driverContainer, "PodInitializing", "")), waits("fetch", "CrashLoopBackOff", "back-off 10s")), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: lifecycle.ReasonContainerStart, Message: "container fetch: back-off 10s"}},
 		"ConfigError":    {reason: "a missing Secret", pod: pod(corev1.PodPending, waits(driverContainer, "CreateContainerConfigError", `secret "s" not found`)), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "CreateContainerConfigError", Message: `container spark-kubernetes-driver: secret "s" not found`}},
 		"Running":        {reason: "the Spark container runs", pod: pod(corev1.PodRunning, runs(driverContainer)), phase: lifecycle.DriverRunning},
 		"RunningEarly":   {reason: "the phase lags behind the container", pod: pod(corev1.PodPending, runs(driverContainer)), phase: lifecycle.DriverRunning},
@@ -104,19 +106,22 @@ func TestDriverOf(t *testing.T) {
 		"FailedBeside":   {reason: "a sidecar that still runs does not hide a failure", pod: pod(corev1.PodRunning, runs("log"), exits(driverContainer, 1, "Error", "boom")), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: 1, Reason: "Error", Message: "boom"}},
 		"NoContainers":   {reason: "a phase without statuses", pod: pod(corev1.PodSucceeded), phase: lifecycle.DriverSucceeded},
 		"OOM":            {reason: "the kernel's verdict", pod: pod(corev1.PodFailed, exits(driverContainer, 137, "OOMKilled", "")), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: 137, Reason: "OOMKilled"}},
-		"Evicted":        {reason: "no container status: the pod's own words", pod: because(pod(corev1.PodFailed), "Evicted", "The node was low on resource: memory."), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1, Reason: "Evicted", Message: "The node was low on resource: memory."}},
-		"EvictedLate":    {reason: "the container never got an end", pod: because(pod(corev1.PodFailed, waits(driverContainer, "ContainerCreating", "")), "Evicted", "DiskPressure"), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1, Reason: "Evicted", Message: "DiskPressure"}},
-		"NodeShutdown":   {reason: "the kubelet ended it with the node", pod: because(pod(corev1.PodFailed, exits(driverContainer, 143, "Error", "")), "Terminated", "Pod was terminated in response to imminent node shutdown."), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: 143, Reason: "Error"}},
+		"Evicted":        {reason: "no container status: the pod's own words", pod: because(pod(corev1.PodFailed), "Evicted", "The node was low on resource: memory."), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1, Reason: "Evicted", Message: "The node was low on resource: memory."}, disrupted: true},
+		"EvictedLate":    {reason: "the container never got an end", pod: because(pod(corev1.PodFailed, waits(driverContainer, "ContainerCreating", "")), "Evicted", "DiskPressure"), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1, Reason: "Evicted", Message: "DiskPressure"}, disrupted: true},
+		"NodeShutdown":   {reason: "the kubelet ended it with the node", pod: because(pod(corev1.PodFailed, exits(driverContainer, 143, "Error", "")), "Terminated", "Pod was terminated in response to imminent node shutdown."), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: 143, Reason: "Error"}, disrupted: true},
 		"StatusUnknown":  {reason: "the container could not be found any more", pod: pod(corev1.PodFailed, exits(driverContainer, 137, "ContainerStatusUnknown", "could not be located")), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: 137, Reason: "ContainerStatusUnknown", Message: "could not be located"}},
 		"InitFailed":     {reason: "the driver never started", pod: withInit(pod(corev1.PodFailed, waits(driverContainer, "PodInitializing", "")), exits("fetch", 1, "Error", "")), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1}},
 		"CannotRun":      {reason: "no such entry point", pod: pod(corev1.PodFailed, exits(driverContainer, 128, "StartError", "no such file")), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: 128, Reason: "StartError", Message: "no such file"}},
 		"Deadline":       {reason: "activeDeadlineSeconds", pod: because(pod(corev1.PodFailed), "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1, Reason: "DeadlineExceeded", Message: "Pod was active on the node longer than the specified deadline"}},
-		"AdmissionError": {reason: "the kubelet does not take the pod", pod: because(pod(corev1.PodFailed), "OutOfcpu", "Node didn't have enough resource"), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1, Reason: "OutOfcpu", Message: "Node didn't have enough resource"}},
+		"AdmissionError": {reason: "the kubelet does not take the pod", pod: because(pod(corev1.PodFailed), "OutOfcpu", "Node didn't have enough resource"), phase: lifecycle.DriverFailed, exit: lifecycle.Exit{Code: -1, Reason: "OutOfcpu", Message: "Node didn't have enough resource"}, disrupted: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			want := lifecycle.Driver{
 				Presence: lifecycle.Present, Name: "pi-driver", UID: "uid-1", CreatedAt: created, Phase: tc.phase, Exit: tc.exit, Waiting: tc.waiting,
+			}
+			if tc.disrupted {
+				want.Disruption = lifecycle.Cause{Reason: lifecycle.Reason(tc.pod.Status.Reason), Message: tc.pod.Status.Message}
 			}
 			if diff := cmp.Diff(want, driverOf(tc.pod)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -138,20 +143,23 @@ func TestExecutorOf(t *testing.T) {
 		reason string
 		pod    *corev1.Pod
 		want   lifecycle.ExecutorState
+		exit   *int32
+		word   string
 	}{
 		"New":          {reason: "not seen by a kubelet", pod: pod(""), want: lifecycle.ExecutorPending},
 		"Pending":      {reason: "waits for a node", pod: pod(corev1.PodPending), want: lifecycle.ExecutorPending},
 		"Running":      {reason: "runs", pod: pod(corev1.PodRunning, runs(executorContainer)), want: lifecycle.ExecutorRunning},
 		"Succeeded":    {reason: "ended well", pod: pod(corev1.PodSucceeded), want: lifecycle.ExecutorSucceeded},
-		"Failed":       {reason: "evicted", pod: pod(corev1.PodFailed), want: lifecycle.ExecutorFailed},
+		"Failed":       {reason: "evicted", pod: because(pod(corev1.PodFailed), "Evicted", "low on memory"), want: lifecycle.ExecutorFailed, word: "Evicted"},
 		"SidecarStill": {reason: "a sidecar does not hide the end", pod: pod(corev1.PodRunning, exits(executorContainer, 0, "Completed", ""), runs("log")), want: lifecycle.ExecutorSucceeded},
-		"OOM":          {reason: "a sidecar does not hide a failure", pod: pod(corev1.PodRunning, exits(executorContainer, 137, "OOMKilled", ""), runs("log")), want: lifecycle.ExecutorFailed},
+		"OOM":          {reason: "a sidecar does not hide a failure", pod: pod(corev1.PodRunning, exits(executorContainer, 137, "OOMKilled", ""), runs("log")), want: lifecycle.ExecutorFailed, exit: new(int32(137)), word: "OOMKilled"},
 		"NodeLost":     {reason: "doubt is no end", pod: pod(corev1.PodUnknown), want: lifecycle.ExecutorPending},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := executorOf(tc.pod); got != tc.want {
-				t.Errorf("%s: %s, want %s", tc.reason, got, tc.want)
+			want := lifecycle.Executor{Name: "pi-driver", State: tc.want, ExitCode: tc.exit, Reason: tc.word}
+			if diff := cmp.Diff(want, executorOf(tc.pod)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -230,8 +238,8 @@ func TestStripPodKeepsWhatIsJudged(t *testing.T) {
 		if diff := cmp.Diff(driverOf(p), driverOf(s)); diff != "" {
 			t.Fatalf("pod %d: as a driver (-whole +stripped):\n%s", i, diff)
 		}
-		if whole, stripped := executorOf(p), executorOf(s); whole != stripped {
-			t.Fatalf("pod %d: as an executor %s, stripped %s", i, whole, stripped)
+		if diff := cmp.Diff(executorOf(p), executorOf(s)); diff != "" {
+			t.Fatalf("pod %d: as an executor (-whole +stripped):\n%s", i, diff)
 		}
 		if whole, stripped := lifecycle.OwnerOf(p, "app", "s"), lifecycle.OwnerOf(s, "app", "s"); whole != stripped {
 			t.Fatalf("pod %d: owner %s, stripped %s", i, whole, stripped)
@@ -293,8 +301,8 @@ func TestContainerNamedByTemplate(t *testing.T) {
 			if d := driverOf(p); d.Phase != lifecycle.DriverFailed || d.Exit.Code != 3 {
 				t.Errorf("driver %+v, want failed with exit code 3", d)
 			}
-			if e := executorOf(p); e != lifecycle.ExecutorFailed {
-				t.Errorf("executor %v, want failed", e)
+			if e := executorOf(p); e.State != lifecycle.ExecutorFailed {
+				t.Errorf("executor %+v, want failed", e)
 			}
 		})
 	}

@@ -66,6 +66,9 @@ type Refusal struct {
 // Error returns the operator's words.
 func (r *Refusal) Error() string { return r.Message }
 
+// priorityClass is the one kind that an application itself names.
+const priorityClass = "PriorityClass"
+
 // Render returns what the operator would create. The error is a *Refusal.
 func Render(o *v1beta2.SparkApplication, c Cluster, registry *scheduler.Registry) (Rendered, error) {
 	o, request := requestOf(o, c)
@@ -74,10 +77,16 @@ func Render(o *v1beta2.SparkApplication, c Cluster, registry *scheduler.Registry
 	if candidate != nil {
 		snapshot := scheduler.Snapshot{}
 		for _, read := range candidate.Reads() {
+			if read.Kind != priorityClass {
+				continue // the scheduler's own, which is assumed to let the application start
+			}
 			snapshot[read] = &unstructured.Unstructured{}
 			rendered.Assumptions = append(rendered.Assumptions, fmt.Sprintf("%s %s must exist", read.Kind, read.Name))
 		}
-		prepared = candidate.Prepare(snapshot)
+		if prepared = candidate.Prepare(snapshot); prepared.Gate.Verdict == lifecycle.Waiting {
+			rendered.Assumptions = append(rendered.Assumptions, fmt.Sprintf("the scheduler %s must let it start; what it makes for that is not shown", prepared.Choice.Scheduler))
+			prepared = candidate.Assume(prepared)
+		}
 	}
 	if prepared.Gate.Verdict != lifecycle.Admitted {
 		return Rendered{}, &Refusal{Message: prepared.Gate.Cause.Message, Waits: prepared.Gate.Verdict == lifecycle.Waiting}

@@ -59,6 +59,9 @@ type Prepared struct {
 	Choice scheduler.Choice
 	// Plan is the scheduler's whole answer, with the objects of its own; empty if it was not asked.
 	Plan scheduler.Plan
+	// Trouble is what kept the scheduler's plugin from answering, for the operator's log: a *scheduler.PanicError has a
+	// stack. The gate waits then.
+	Trouble error
 }
 
 // Candidate is a request that passed the checks and waits for its scheduler's word.
@@ -67,6 +70,8 @@ type Candidate struct {
 	profile spark.Profile
 	plugin  scheduler.Plugin
 	attempt scheduler.Attempt
+	// trouble is why the plugin could not say what it wants to see.
+	trouble error
 }
 
 // Examine checks a request. Without a candidate the answer is final: the specification cannot run, or its scheduler is
@@ -94,9 +99,10 @@ func Examine(r Request, registry *scheduler.Registry) (*Candidate, Prepared) {
 	return &Candidate{request: r, profile: profile, plugin: resolution.Plugin, attempt: attempt}, Prepared{Choice: resolution.Choice}
 }
 
-// Plugin is the scheduler that was chosen, and Attempt what it is asked about: for the calls of package scheduler that
-// come after the submission.
-func (c *Candidate) Plugin() scheduler.Plugin   { return c.plugin }
+// Plugin is the scheduler that was chosen, for the calls of package scheduler that come after the submission.
+func (c *Candidate) Plugin() scheduler.Plugin { return c.plugin }
+
+// Attempt is what the scheduler is asked about.
 func (c *Candidate) Attempt() scheduler.Attempt { return c.attempt }
 
 // SetQuota tells what other attempts will still take, before Reads. It is for plugins that ask for it.
@@ -117,12 +123,10 @@ func (c *Candidate) Unavailable(why scheduler.Admission) Prepared {
 	return named(Prepared{Gate: gateOf(why), Choice: choice, Plan: scheduler.Plan{Admission: why}})
 }
 
-// Reads names what the scheduler wants to see. A plugin that fails to say so sees nothing; Prepare meets the same failure.
+// Reads names what the scheduler wants to see. If its plugin fails to say so, Prepare reports it.
 func (c *Candidate) Reads() []scheduler.Read {
-	reads, err := scheduler.Reads(c.plugin, c.attempt)
-	if err != nil {
-		return nil
-	}
+	var reads []scheduler.Read
+	reads, c.trouble = scheduler.Reads(c.plugin, c.attempt)
 	return reads
 }
 
@@ -134,22 +138,43 @@ func (c *Candidate) Prepare(snapshot scheduler.Snapshot) Prepared {
 }
 
 func (c *Candidate) answer(snapshot scheduler.Snapshot) Prepared {
-	r := c.request
-	// An error is in the plan, too, as a wait: the trouble is the scheduler's, not the application's.
+	if c.trouble != nil {
+		return troubled(c.trouble)
+	}
 	plan, err := scheduler.Admit(c.plugin, c.attempt, snapshot)
+	if err != nil {
+		return troubled(err)
+	}
 	prepared := Prepared{Gate: gateOf(plan.Admission), Plan: plan}
-	if err != nil || prepared.Gate.Verdict != lifecycle.Admitted {
+	if prepared.Gate.Verdict != lifecycle.Admitted {
 		return prepared
 	}
+	return c.build(prepared)
+}
+
+// Assume builds the submission as if the scheduler had let the attempt start: for those who cannot ask it.
+func (c *Candidate) Assume(p Prepared) Prepared {
+	p.Gate = lifecycle.Gate{Verdict: lifecycle.Admitted, Cause: lifecycle.Cause{Reason: lifecycle.ReasonAdmitted}, Choice: p.Gate.Choice}
+	return c.build(p)
+}
+
+// build adds the submission to an answer that admits the attempt.
+func (c *Candidate) build(prepared Prepared) Prepared {
+	r := c.request
 	app, err := scheduler.Decorate(c.plugin, c.attempt, r.App)
 	if err != nil {
-		failed := scheduler.Failed(err)
-		return Prepared{Gate: gateOf(failed), Plan: scheduler.Plan{Admission: failed}}
+		return troubled(err)
 	}
 	if prepared.Submission, err = spark.Build(labelled(app, r), r.Identity, c.profile); err != nil {
 		return rejected(validation.Explain(r.App, err))
 	}
 	return prepared
+}
+
+// troubled is a wait: the trouble is the scheduler's, not the application's.
+func troubled(err error) Prepared {
+	failed := scheduler.Failed(err)
+	return Prepared{Gate: gateOf(failed), Plan: scheduler.Plan{Admission: failed}, Trouble: err}
 }
 
 // Objections are what the checks say against a request, a sentence each.

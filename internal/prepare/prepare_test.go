@@ -109,11 +109,17 @@ func TestLabelled(t *testing.T) {
 	app, _ := kubeflow.Normalise(o)
 	before := len(app.OperatorConf)
 	id := spark.NewIdentity(app.UID, 1, start)
-	got := labelled(app, id)
+	got := labelled(app, Request{Identity: id, SpecHash: "0123"})
 	for _, prefix := range []string{spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix} {
 		if got.OperatorConf[prefix+lifecycle.LabelSubmission] != id.SubmissionID {
 			t.Errorf("%s: submission label %q", prefix, got.OperatorConf[prefix+lifecycle.LabelSubmission])
 		}
+	}
+	if hash := got.OperatorConf[spark.ConfDriverLabelPrefix+lifecycle.LabelSpecHash]; hash != "0123" {
+		t.Errorf("the driver tells that it was made from %q, want 0123", hash)
+	}
+	if hash, ok := got.OperatorConf[spark.ConfExecutorLabelPrefix+lifecycle.LabelSpecHash]; ok {
+		t.Errorf("executors tell %q; nobody asks them", hash)
 	}
 	if len(app.OperatorConf) != before {
 		t.Error("the application given was changed")

@@ -30,11 +30,7 @@ import (
 func Sum(lists ...corev1.ResourceList) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for _, list := range lists {
-		for name, quantity := range list {
-			sum := total[name].DeepCopy()
-			sum.Add(quantity)
-			total[name] = sum
-		}
+		AddTo(total, list, 1)
 	}
 	return total
 }
@@ -42,12 +38,22 @@ func Sum(lists ...corev1.ResourceList) corev1.ResourceList {
 // Times multiplies a resource list.
 func Times(list corev1.ResourceList, factor int64) corev1.ResourceList {
 	out := make(corev1.ResourceList, len(list))
+	AddTo(out, list, factor)
+	return out
+}
+
+// AddTo adds a multiple of a list to a total. It is Sum for long lists of lists.
+func AddTo(total, list corev1.ResourceList, factor int64) {
 	for name, quantity := range list {
 		product := quantity.DeepCopy()
-		product.Mul(factor)
-		out[name] = product
+		if factor != 1 {
+			product.Mul(factor)
+		}
+		if sum, ok := total[name]; ok {
+			product.Add(sum)
+		}
+		total[name] = product
 	}
-	return out
 }
 
 // Shortage is one resource of which there is not enough.

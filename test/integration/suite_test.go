@@ -29,7 +29,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -79,8 +82,7 @@ var _ = BeforeSuite(func() {
 
 var _ = AfterSuite(func() {
 	if stop != nil {
-		stop()
-		Eventually(ended, wait).Should(Receive(BeNil()), "the operator stops gracefully")
+		stopOperator()
 	}
 	Expect(server.Stop()).To(Succeed())
 })
@@ -97,7 +99,32 @@ func startOperator(cfg *rest.Config) {
 	Expect(err).NotTo(HaveOccurred())
 	var ctx context.Context
 	ctx, stop = context.WithCancel(context.Background())
-	Expect(controller.Setup(ctx, mgr, c, registry)).To(Succeed())
+	Expect(controller.Setup(ctx, again{mgr}, c, registry)).To(Succeed())
 	ended = make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
+}
+
+// again lets a process hold one operator after the other: each has metrics of the same names.
+type again struct{ ctrl.Manager }
+
+func (a again) GetControllerOptions() ctrlconfig.Controller {
+	options := a.Manager.GetControllerOptions()
+	options.SkipNameValidation = ptr.To(true)
+	return options
+}
+
+// stopOperator stops the operator, and waits until it does nothing any more.
+func stopOperator() {
+	GinkgoHelper()
+	stop()
+	Eventually(ended, wait).Should(Receive(BeNil()), "the operator stops gracefully")
+	stop = nil
+}
+
+// restartOperator starts a new operator after something that the old one is not to see happen.
+func restartOperator(meanwhile func()) {
+	GinkgoHelper()
+	stopOperator()
+	meanwhile()
+	startOperator(server.Config)
 }

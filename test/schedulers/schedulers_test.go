@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
-	"github.com/firesteel-dev/firesteel/internal/plugins"
+	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/conformance"
 )

@@ -86,6 +86,7 @@ type SparkApplicationStatus struct {
 	// +optional
 	AppState ApplicationState `json:"applicationState,omitempty"`
 	// ExecutorState holds the state of executors by pod name.
+	// +mapType=atomic
 	// +optional
 	ExecutorState map[string]ExecutorState `json:"executorState,omitempty"`
 	// ExecutionAttempts is how often the application was submitted with success.

@@ -143,6 +143,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
+// Of a dependency Go heeds no replace lines: these are those of its own go.mod.
 replace (
 	k8s.io/api => k8s.io/api v0.34.4
 	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.34.4

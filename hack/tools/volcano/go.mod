@@ -103,6 +103,7 @@ require (
 	volcano.sh/volcano v1.14.1 // indirect
 )
 
+// Of a dependency Go heeds no replace lines: these are those of its own go.mod.
 replace (
 	cloud.google.com/go => cloud.google.com/go v0.100.2
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc => go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc v1.19.0

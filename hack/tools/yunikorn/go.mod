@@ -94,6 +94,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
+// Of a dependency Go heeds no replace lines: these are those of its own go.mod.
 replace (
 	golang.org/x/crypto => golang.org/x/crypto v0.46.0
 	golang.org/x/net => golang.org/x/net v0.48.0

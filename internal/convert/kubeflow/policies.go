@@ -32,6 +32,7 @@ import (
 const (
 	defaultInterval       = 5 * time.Second
 	maxInterval           = time.Hour
+	century               = 100 * 365 * 24 * time.Hour
 	defaultBackoff        = 10 * time.Second
 	defaultMaxBackoff     = 10 * time.Minute
 	defaultEvictions      = 3
@@ -118,7 +119,7 @@ func (r *policyReader) restart(p *v1beta2.RestartPolicy) lifecycle.Restart {
 func linear(retries *int32, interval *int64) lifecycle.Rule {
 	wait := defaultInterval
 	if interval != nil {
-		wait = time.Duration(*interval) * time.Second
+		wait = secondsOf(*interval)
 	}
 	return lifecycle.Rule{Retries: ptr.Deref(retries, 0), Initial: wait, Max: maxInterval, Linear: true}
 }
@@ -134,6 +135,11 @@ func evictions(o *v1beta2.BatchSchedulerConfiguration) lifecycle.Rule {
 		rule.Retries = *o.MaxEvictions
 	}
 	return rule
+}
+
+// secondsOf is a number of seconds as a duration: "for ever" must not overflow into "at once".
+func secondsOf(n int64) time.Duration {
+	return time.Duration(min(max(0, n), int64(century/time.Second))) * time.Second
 }
 
 func (r *policyReader) rule(field string, rule *v1beta2.RetryRule) lifecycle.Rule {
@@ -194,7 +200,7 @@ func (r *policyReader) deadlines(d *v1beta2.Deadlines) lifecycle.Deadlines {
 func (r *policyReader) retention(s *v1beta2.SparkApplicationSpec) lifecycle.Retention {
 	var ttl *time.Duration
 	if s.TimeToLiveSeconds != nil {
-		ttl = ptr.To(time.Duration(max(0, *s.TimeToLiveSeconds)) * time.Second)
+		ttl = ptr.To(secondsOf(*s.TimeToLiveSeconds))
 	}
 	out := lifecycle.Retention{OnSuccess: lifecycle.Keep{Application: ttl}, OnFailure: lifecycle.Keep{Application: ttl}}
 	if s.Retention != nil {

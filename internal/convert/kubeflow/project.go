@@ -109,9 +109,10 @@ func projectAttempts(all []lifecycle.Attempt) []v1beta2.AttemptStatus {
 	for _, a := range all {
 		out = append(out, v1beta2.AttemptStatus{
 			Attempt: a.Number, SubmissionID: a.SubmissionID, StartTime: secondsOrNil(a.StartedAt), EndTime: secondsOrNil(a.EndedAt), ExitCode: a.ExitCode,
-			FailureClass: string(a.Class), Reason: string(a.Cause.Reason), Message: a.Cause.Message, LogTail: a.LogTail,
+			FailureClass: string(a.Class), Reason: string(a.Cause.Reason), Message: beginning(a.Cause.Message, maxAttemptMessage), LogTail: a.LogTail,
 		})
 	}
+	boundLogs(out)
 	return out
 }
 
@@ -158,9 +159,9 @@ func errorMessage(r lifecycle.Record) string {
 	switch {
 	case r.State == lifecycle.SubmissionFailed,
 		r.State == lifecycle.Failed && (r.Cause.Reason == lifecycle.ReasonSubmissionRefused || r.Cause.Reason == lifecycle.ReasonAdmissionRefused):
-		return submissionPrefix + r.Cause.Message
+		return submissionPrefix + beginning(r.Cause.Message, maxErrorMessage)
 	case r.State == lifecycle.Failing, r.State == lifecycle.Failed:
-		return r.Cause.Message
+		return beginning(r.Cause.Message, maxErrorMessage)
 	}
 	return ""
 }

@@ -30,8 +30,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// stored is a status as it comes back from the API server.
-func stored(t *testing.T, s v1beta2.SparkApplicationStatus) v1beta2.SparkApplicationStatus {
+// reread is a status as it comes back from the API server.
+func reread(t *testing.T, s v1beta2.SparkApplicationStatus) v1beta2.SparkApplicationStatus {
 	t.Helper()
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -63,7 +63,13 @@ func TestProjectStates(t *testing.T) {
 		"Failing":          {reason: "tools read the error message", state: lifecycle.Failing, cause: failed, want: "FAILING", message: "exit code 1"},
 		"Succeeded":        {reason: "as the incumbent", state: lifecycle.Succeeded, want: "COMPLETED"},
 		"Failed":           {reason: "tools read the error message", state: lifecycle.Failed, cause: failed, want: "FAILED", message: "exit code 1"},
-		"SubmissionFailed": {reason: "with the incumbent's prefix", state: lifecycle.SubmissionFailed, cause: refused, want: "SUBMISSION_FAILED", message: "failed to submit spark application: service account not found"},
+		"SubmissionFailed": {reason: "with the incumbent's prefix", state: lifecycle.SubmissionFailed, cause: refused, want: "SUBMISSION_FAILED", message: "failed to submit spark application: failed to run spark-submit: service account not found"},
+		"Refused":          {reason: "tools read the incumbent's words", state: lifecycle.Failed, cause: refused, want: "FAILED", message: "failed to submit spark application: failed to run spark-submit: service account not found"},
+		"Rerunning":        {reason: "visible between attempts", state: lifecycle.Rerunning, cause: quota, want: "PENDING_RERUN"},
+		"Invalidating":     {reason: "as the incumbent", state: lifecycle.Invalidating, want: "INVALIDATING"},
+		"Suspending":       {reason: "as the incumbent", state: lifecycle.Suspending, want: "SUSPENDING"},
+		"Suspended":        {reason: "as the incumbent", state: lifecycle.Suspended, want: "SUSPENDED"},
+		"Resuming":         {reason: "as the incumbent", state: lifecycle.Resuming, want: "RESUMING"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -73,14 +79,19 @@ func TestProjectStates(t *testing.T) {
 			}
 		})
 	}
-	if len(cases) != len(lifecycle.States()) {
-		t.Errorf("%d states tested of %d", len(cases), len(lifecycle.States()))
+	for _, state := range lifecycle.States() {
+		if word := states[state]; word == v1beta2.ApplicationStateUnknown || word == "" && state != lifecycle.New {
+			t.Errorf("%s is shown as %q: UNKNOWN never stands for a doubt, and tools take an empty word for a start", state, word)
+		}
+	}
+	if len(cases) != len(lifecycle.States())+1 {
+		t.Errorf("%d cases for %d states", len(cases), len(lifecycle.States()))
 	}
 }
 
 func TestProjectFields(t *testing.T) {
 	r := lifecycle.Record{
-		State: lifecycle.Running, Generation: 4, Attempt: 1, Submissions: 2, Executions: 1,
+		State: lifecycle.Running, Generation: 4, SpecHash: "a", Attempt: 1, Submissions: 2, Executions: 1,
 		SubmittedAt: now.Add(123 * time.Millisecond), TerminatedAt: now.Add(time.Minute), SparkAppID: "spark-1", SubmissionID: "uuid", DriverName: "pi-driver",
 		Executors: map[string]lifecycle.ExecutorState{
 			"e-1": lifecycle.ExecutorPending, "e-2": lifecycle.ExecutorRunning, "e-3": lifecycle.ExecutorSucceeded, "e-4": lifecycle.ExecutorFailed, "e-5": lifecycle.ExecutorLost,
@@ -89,7 +100,8 @@ func TestProjectFields(t *testing.T) {
 	old := v1beta2.SparkApplicationStatus{DriverInfo: v1beta2.DriverInfo{WebUIServiceName: "pi-ui-svc"}}
 	got := Project(&old, lifecycle.Outcome{Record: r}, now)
 	want := v1beta2.SparkApplicationStatus{
-		AppState: v1beta2.ApplicationState{State: "RUNNING"}, ObservedGeneration: 4, SubmissionAttempts: 2, ExecutionAttempts: 1,
+		AppState: v1beta2.ApplicationState{State: "RUNNING"}, ObservedGeneration: 4, SpecHash: "a", Attempt: 1,
+		SubmissionAttempts: 2, ExecutionAttempts: 1,
 		LastSubmissionAttemptTime: metav1.NewTime(now), TerminationTime: metav1.NewTime(now.Add(time.Minute)),
 		SparkApplicationID: "spark-1", SubmissionID: "uuid",
 		DriverInfo:    v1beta2.DriverInfo{PodName: "pi-driver", WebUIServiceName: "pi-ui-svc"},
@@ -100,11 +112,24 @@ func TestProjectFields(t *testing.T) {
 	}
 }
 
-// Before a driver was asked for there is no submission that an id could mean.
-func TestNoSubmissionIDBeforeTheFirstSubmission(t *testing.T) {
-	old := v1beta2.SparkApplicationStatus{SubmissionID: "stale"}
-	if got := Project(&old, lifecycle.Outcome{Record: lifecycle.Record{State: lifecycle.Queued}}, now).SubmissionID; got != "" {
-		t.Errorf("submission id %q without a submission", got)
+// Before a driver was asked for there is no submission that an id could mean; between two drivers it means the last one.
+func TestSubmissionIDWithoutADriver(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		old    string
+		state  lifecycle.State
+		want   string
+	}{
+		"First": {reason: "there was none", state: lifecycle.Queued},
+		"Rerun": {reason: "whoever looks for the log of the last attempt needs it", old: "s-1", state: lifecycle.Rerunning, want: "s-1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			old := v1beta2.SparkApplicationStatus{SubmissionID: tc.old}
+			if got := Project(&old, lifecycle.Outcome{Record: lifecycle.Record{State: tc.state}}, now).SubmissionID; got != tc.want {
+				t.Errorf("%s: submission id %q, want %q", tc.reason, got, tc.want)
+			}
+		})
 	}
 }
 
@@ -131,16 +156,16 @@ func TestTransitionTimesMoveWithTheirCondition(t *testing.T) {
 		// moved are the conditions that change their status in this step.
 		moved []string
 	}{
-		{state: lifecycle.Submitted, moved: []string{"Admitted", "DriverReady", "Submitted", "Succeeded"}},
+		{state: lifecycle.Submitted, moved: []string{"Admitted", "DriverReady", "ExecutorsReady", "Reconciling", "Stalled", "Submitted", "Succeeded", "Suspended"}},
 		{state: lifecycle.Submitted},
-		{state: lifecycle.Running, moved: []string{"DriverReady"}},
+		{state: lifecycle.Running, moved: []string{"DriverReady", "ExecutorsReady", "Reconciling"}},
 		{state: lifecycle.Running},
-		{state: lifecycle.Succeeding, moved: []string{"DriverReady", "Succeeded"}},
-		{state: lifecycle.Succeeded},
+		{state: lifecycle.Succeeding, moved: []string{"DriverReady", "ExecutorsReady", "Reconciling", "Succeeded"}},
+		{state: lifecycle.Succeeded, moved: []string{"Reconciling"}},
 	}
 	for i, step := range steps {
 		before := status
-		status = stored(t, Project(&before, settled(lifecycle.Record{State: step.state, Submissions: 1, Executions: 1, Generation: int64(i)}), at(i)))
+		status = reread(t, Project(&before, settled(lifecycle.Record{State: step.state, Attempt: 1, Submissions: 1, Executions: 1, Generation: int64(i), Attempts: []lifecycle.Attempt{{Number: 1}}}), at(i)))
 		var moved []string
 		for _, c := range status.Conditions {
 			old := meta.FindStatusCondition(before.Conditions, c.Type)
@@ -183,9 +208,9 @@ func TestNewSentenceKeepsTransitionTime(t *testing.T) {
 func TestProjectIsStable(t *testing.T) {
 	for _, r := range producedRecords() {
 		o := settled(r)
-		once := stored(t, Project(&v1beta2.SparkApplicationStatus{}, o, now.Add(999*time.Millisecond)))
+		once := reread(t, Project(&v1beta2.SparkApplicationStatus{}, o, now.Add(999*time.Millisecond)))
 		again := Project(&once, o, now.Add(time.Hour))
-		if diff := cmp.Diff(once, stored(t, again)); diff != "" {
+		if diff := cmp.Diff(once, reread(t, again)); diff != "" {
 			t.Fatalf("%s: a second projection differs (-first +second):\n%s", r.State, diff)
 		}
 	}

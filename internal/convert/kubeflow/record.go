@@ -59,8 +59,12 @@ func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 	if s.Attempt == 0 {
 		takeOver(&r, s)
 	}
-	if !r.State.Starting() { // the next attempt gets a mark of its own
+	switch current := r.Current(); {
+	case r.State.Starting(): // the next attempt gets a mark of its own
+	case s.Attempt == 0:
 		r.SubmissionID = s.SubmissionID
+	case current != nil:
+		r.SubmissionID = current.SubmissionID
 	}
 	return r
 }
@@ -68,19 +72,52 @@ func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 // takeOver completes the record of an application that an operator before us has brought this far. It has counted
 // attempts, and knows nothing of classes.
 func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
-	if s.ExecutionAttempts == 0 {
+	rerun := r.State == lifecycle.Rerunning || r.State == lifecycle.Invalidating
+	if r.State == lifecycle.SubmissionFailed && r.TerminatedAt.IsZero() {
+		r.TerminatedAt = r.SubmittedAt // from which that operator counts the wait
+	}
+	refused := s.SubmissionAttempts - s.ExecutionAttempts
+	if r.State == lifecycle.SubmissionFailed {
+		refused-- // the last one is not retried yet
+	}
+	r.Retries = lifecycle.Retries{Used: spent(map[lifecycle.FailureClass]int32{
+		lifecycle.Submission: refused, lifecycle.ApplicationExit: s.ExecutionAttempts - 1,
+	})}
+	if s.ExecutionAttempts == 0 && !rerun {
+		if r.State == lifecycle.Suspending || r.State == lifecycle.Suspended || r.State == lifecycle.Resuming {
+			r.State = lifecycle.Queued // it was created suspended: SUSPENDED is for what has run
+		}
 		return
 	}
-	r.Attempt = max(1, s.SubmissionAttempts)
-	r.Retries.Used = map[lifecycle.FailureClass]int32{lifecycle.ApplicationExit: max(0, s.ExecutionAttempts-1)}
+	r.Attempt = max(1, s.ExecutionAttempts)
 	last := lifecycle.Attempt{Number: r.Attempt, SubmissionID: s.SubmissionID, EndedAt: s.TerminationTime.Time, Cause: r.Cause}
-	if r.State == lifecycle.Failing || r.State == lifecycle.Failed {
+	switch r.State {
+	case lifecycle.Failing, lifecycle.Failed:
 		last.Class = lifecycle.ApplicationExit
+	case lifecycle.SubmissionFailed: // both are about a driver that there never was
+		last.SubmissionID, last.Cause = "", lifecycle.Cause{}
+	case lifecycle.Invalidating: // that operator forgets its counts when it leaves the state, and we when we enter it
+		r.Submissions, r.Executions, r.Retries = 0, 0, lifecycle.Retries{}
 	}
 	r.Attempts = []lifecycle.Attempt{last}
-	if r.State == lifecycle.Rerunning || r.State == lifecycle.Resuming {
+	if r.State.Starting() {
 		r.Attempt++
 	}
+}
+
+// spent leaves out what is not positive.
+func spent(counts map[lifecycle.FailureClass]int32) map[lifecycle.FailureClass]int32 {
+	var used map[lifecycle.FailureClass]int32
+	for class, n := range counts {
+		if n <= 0 {
+			continue
+		}
+		if used == nil {
+			used = map[lifecycle.FailureClass]int32{}
+		}
+		used[class] = n
+	}
+	return used
 }
 
 func attemptsOf(all []v1beta2.AttemptStatus) []lifecycle.Attempt {
@@ -99,20 +136,10 @@ func retriesOf(s *v1beta2.RetryStatus) lifecycle.Retries {
 	if s == nil {
 		return lifecycle.Retries{}
 	}
-	r := lifecycle.Retries{MemoryRaises: s.MemoryRaises}
-	for class, n := range map[lifecycle.FailureClass]int32{
+	return lifecycle.Retries{MemoryRaises: s.MemoryRaises, Used: spent(map[lifecycle.FailureClass]int32{
 		lifecycle.Infrastructure: s.Infrastructure, lifecycle.Submission: s.Submission,
 		lifecycle.OutOfMemory: s.OutOfMemory, lifecycle.ApplicationExit: s.Application,
-	} {
-		if n == 0 {
-			continue
-		}
-		if r.Used == nil {
-			r.Used = map[lifecycle.FailureClass]int32{}
-		}
-		r.Used[class] = n
-	}
-	return r
+	})}
 }
 
 func schedulingOf(r *lifecycle.Record, s *v1beta2.SchedulingStatus) {
@@ -135,7 +162,7 @@ func schedulingOf(r *lifecycle.Record, s *v1beta2.SchedulingStatus) {
 
 func executorsOf(r *lifecycle.Record, s *v1beta2.ExecutorSummary) {
 	if s == nil {
-		r.Counts.Total = int32(len(r.Executors))
+		r.Counts = countsOf(r.Executors)
 		return
 	}
 	r.Counts = lifecycle.ExecutorCounts{
@@ -145,6 +172,25 @@ func executorsOf(r *lifecycle.Record, s *v1beta2.ExecutorSummary) {
 	for _, f := range s.Failures {
 		r.Failures = append(r.Failures, lifecycle.ExecutorFailure{Name: f.PodName, ExitCode: f.ExitCode, Reason: f.Reason})
 	}
+}
+
+// countsOf counts the executors that an operator without counts has recorded.
+func countsOf(executors map[string]lifecycle.ExecutorState) lifecycle.ExecutorCounts {
+	c := lifecycle.ExecutorCounts{Total: int32(len(executors))}
+	for _, state := range executors {
+		switch state {
+		case lifecycle.ExecutorPending:
+			c.Pending++
+		case lifecycle.ExecutorRunning:
+			c.Running++
+		case lifecycle.ExecutorSucceeded:
+			c.Succeeded++
+		case lifecycle.ExecutorFailed:
+			c.Failed++
+		case lifecycle.ExecutorLost: // the rest
+		}
+	}
+	return c
 }
 
 // stateOf reads the state back. UNKNOWN, which this operator does not write, is a run that somebody could not judge.

@@ -17,8 +17,11 @@ limitations under the License.
 package kubeflow
 
 import (
-	"fmt"
+	"encoding/json"
+	"math/rand/v2"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -33,18 +36,29 @@ var same = cmp.Options{cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)}
 // sights are all things that a reconcile can see, with the name of the driver pod that belongs to them.
 func sights() []lifecycle.Observation {
 	var out []lifecycle.Observation
-	drivers := []lifecycle.Driver{{Presence: lifecycle.Absent, Name: "pi-driver"}, {Presence: lifecycle.Unknown, Name: "pi-driver"}}
-	for _, o := range []lifecycle.Ownership{lifecycle.Foreign, lifecycle.Former, lifecycle.Current} {
+	drivers := []lifecycle.Driver{
+		{Presence: lifecycle.Absent, Name: "pi-driver"}, {Presence: lifecycle.Unknown, Name: "pi-driver"},
+		{Presence: lifecycle.Present, Ownership: lifecycle.Foreign, Name: "pi-driver", UID: "x", Phase: lifecycle.DriverRunning},
+	}
+	for _, o := range []lifecycle.Ownership{lifecycle.Former, lifecycle.Current} {
 		for _, p := range []lifecycle.DriverPhase{lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed} {
-			d := lifecycle.Driver{Presence: lifecycle.Present, Ownership: o, Name: "pi-driver", UID: "u", Phase: p, CreatedAt: now}
+			d := lifecycle.Driver{Presence: lifecycle.Present, Ownership: o, Name: "pi-driver", UID: "u", SubmissionID: "s-1", Phase: p, CreatedAt: now}
+			if o == lifecycle.Former {
+				d.SubmissionID = "s-0"
+			}
+			if p != lifecycle.DriverPending {
+				d.StartedAt = now.Add(-time.Minute)
+			}
 			if p == lifecycle.DriverFailed {
-				d.Exit = lifecycle.Exit{Code: 137, Reason: "OOMKilled"}
+				d.Exit, d.LogTail = lifecycle.Exit{Code: 137, Reason: "OOMKilled"}, "last words\n"
 			}
 			drivers = append(drivers, d)
 		}
 	}
 	for _, d := range drivers {
-		for _, e := range []map[string]lifecycle.ExecutorState{nil, {"e-1": lifecycle.ExecutorRunning}, {"e-1": lifecycle.ExecutorFailed, "e-2": lifecycle.ExecutorPending}} {
+		for _, e := range [][]lifecycle.Executor{
+			nil, {{Name: "e-1", State: lifecycle.ExecutorFailed, ExitCode: new(int32(137)), Reason: "OOMKilled"}, {Name: "e-2", State: lifecycle.ExecutorRunning}},
+		} {
 			out = append(out, lifecycle.Observation{Driver: d, Executors: e})
 		}
 	}
@@ -59,80 +73,118 @@ var gates = []lifecycle.Gate{
 
 var classes = []lifecycle.Class{
 	lifecycle.ClassDone, lifecycle.ClassNameTaken, lifecycle.ClassQuota, lifecycle.ClassTerminating,
-	lifecycle.ClassOperatorForbidden, lifecycle.ClassRefused, lifecycle.ClassTransient,
+	lifecycle.ClassOperatorForbidden, lifecycle.ClassPolicy, lifecycle.ClassRefused, lifecycle.ClassTransient,
 }
 
-// step runs one reconcile over values.
-func step(app lifecycle.Application, rec lifecycle.Record, obs lifecycle.Observation, gate lifecycle.Gate, class lifecycle.Class) lifecycle.Outcome {
-	if !lifecycle.Gated(app, rec, obs.Driver) {
-		gate = lifecycle.Gate{}
-	}
-	p := lifecycle.Decide(app, rec, obs, gate, lifecycle.Env{Now: now})
-	var results []lifecycle.Result
-	for _, a := range p.Actions {
-		results = append(results, lifecycle.Result{Kind: a.Kind, Class: class, Message: "the API server's words"})
-	}
-	return lifecycle.Settle(p, results, lifecycle.Env{Now: now})
-}
-
-// explore visits every outcome that can be reached from a new application, with the record that it came from.
-func explore(visit func(from lifecycle.Record, o lifecycle.Outcome)) {
-	seen := map[string]bool{}
-	queue := []lifecycle.Record{{}}
-	for len(queue) > 0 {
-		rec := queue[0]
-		queue = queue[1:]
-		for _, generation := range []int64{1, 2} {
-			for _, suspend := range []bool{false, true} {
-				app := lifecycle.Application{Generation: generation, Suspend: suspend, SparkAppID: "spark-1"}
-				for _, obs := range sights() {
-					for _, gate := range gates {
-						for _, class := range classes {
-							o := step(app, rec, obs, gate, class)
-							key := fmt.Sprintf("%+v", o.Record)
-							if seen[key] {
-								continue
-							}
-							seen[key] = true
-							visit(rec, o)
-							queue = append(queue, o.Record)
-						}
-						if !lifecycle.Gated(app, rec, obs.Driver) {
-							break // neither gate nor answer play a part
-						}
-					}
-				}
+// wishes are what users want: two specs, suspended or not, with and without a retry that waits for nothing.
+func wishes() []lifecycle.Application {
+	var all []lifecycle.Application
+	for generation, hash := range []string{"a", "b"} {
+		for _, suspend := range []bool{false, true} {
+			for _, restart := range []lifecycle.Restart{
+				{Type: lifecycle.Never}, {Type: lifecycle.OnFailure, Failures: lifecycle.Rule{Retries: 1}, Submissions: lifecycle.Rule{Retries: 1}}, {Type: lifecycle.Always},
+			} {
+				all = append(all, lifecycle.Application{
+					Generation: int64(generation + 1), SpecHash: hash, Suspend: suspend, SparkAppID: "spark-1", SubmissionID: "s-1", DriverName: "pi-driver",
+					RaisesMemory: true, Policies: lifecycle.Policies{Restart: restart, Retention: lifecycle.Retention{OnFailure: lifecycle.Keep{DriverPod: new(time.Duration(0)), Resources: new(time.Duration(0))}}},
+				})
 			}
 		}
 	}
+	return all
 }
 
-// producedRecords are all records that the lifecycle can produce in the small world.
+// step runs one reconcile over values: whatever the cluster shows and the API server answers.
+func step(random *rand.Rand, app lifecycle.Application, rec lifecycle.Record) lifecycle.Outcome {
+	env, obs, gate := lifecycle.Env{Now: now}, pick(random, sights()), pick(random, gates)
+	if !lifecycle.Gated(app, rec, obs.Driver, env) {
+		gate = lifecycle.Gate{}
+	}
+	p := lifecycle.Decide(app, rec, obs, gate, env)
+	var results []lifecycle.Result
+	for _, a := range p.Actions {
+		class := lifecycle.ClassDone
+		if random.IntN(3) == 0 {
+			class = pick(random, classes)
+		}
+		results = append(results, lifecycle.Result{Kind: a.Kind, Class: class, Message: "the API server's words"})
+	}
+	return lifecycle.Settle(p, results, env)
+}
+
+func pick[T any](random *rand.Rand, all []T) T { return all[random.IntN(len(all))] }
+
+// transition is an outcome and the record that it came from.
+type transition struct {
+	from lifecycle.Record
+	to   lifecycle.Outcome
+}
+
+// explored are outcomes of random lives, each different record once.
+var explored = sync.OnceValue(func() []transition {
+	const lives, length = 200, 60
+	var all []transition
+	seen := map[string]bool{}
+	random := rand.New(rand.NewPCG(2026, 11))
+	for range lives {
+		rec, app := lifecycle.Record{}, pick(random, wishes())
+		for range length {
+			if random.IntN(8) == 0 {
+				app = pick(random, wishes()) // the user edits the spec
+			}
+			o := step(random, app, rec)
+			key, err := json.Marshal(o.Record)
+			if err != nil {
+				panic(err)
+			}
+			if !seen[string(key)] {
+				seen[string(key)] = true
+				all = append(all, transition{from: rec, to: o})
+			}
+			rec = o.Record
+		}
+	}
+	return all
+})
+
+// producedRecords are records that the lifecycle produces.
 func producedRecords() []lifecycle.Record {
 	var all []lifecycle.Record
-	explore(func(_ lifecycle.Record, o lifecycle.Outcome) { all = append(all, o.Record) })
+	for _, x := range explored() {
+		all = append(all, x.to.Record)
+	}
 	return all
 }
 
 // What is written is what is read: otherwise the next reconcile decides on something that never was.
 func TestRecordRoundTrip(t *testing.T) {
 	states := map[lifecycle.State]int{}
-	explore(func(from lifecycle.Record, o lifecycle.Outcome) {
+	for _, x := range explored() {
+		o := x.to
 		states[o.Record.State]++
-		before := stored(t, Project(&v1beta2.SparkApplicationStatus{}, settled(from), now))
+		before := reread(t, Project(&v1beta2.SparkApplicationStatus{}, settled(x.from), now))
 		for name, old := range map[string]v1beta2.SparkApplicationStatus{"over nothing": {}, "over the status before": before} {
-			status := stored(t, Project(&old, o, now))
-			if diff := cmp.Diff(o.Record, RecordOf(&status), same); diff != "" {
-				t.Fatalf("%s -> %s, %s: written (-) and read (+) differ:\n%s", from.State, o.Record.State, name, diff)
+			status := reread(t, Project(&old, o, now))
+			if diff := cmp.Diff(readable(o.Record), RecordOf(&status), same); diff != "" {
+				t.Fatalf("%s -> %s, %s: written (-) and read (+) differ:\n%s", x.from.State, o.Record.State, name, diff)
 			}
 		}
-	})
+	}
 	for _, s := range lifecycle.States() {
-		if states[s] == 0 {
-			t.Errorf("the exploration never reached %q", s)
+		if (states[s] == 0) != (s == lifecycle.New) { // which tools would take for a driver: it is never stored
+			t.Errorf("the exploration reached %q %d times", s, states[s])
 		}
 	}
-	t.Logf("records by state: %v", states)
+	t.Logf("%d records by state: %v", len(explored()), states)
+}
+
+// readable is the part of a record that a status holds: the mark of the next attempt is computed anew.
+func readable(r lifecycle.Record) lifecycle.Record {
+	r.Attempt = max(1, r.Attempt)
+	if r.State.Starting() {
+		r.SubmissionID = ""
+	}
+	return r
 }
 
 // Every state for itself, with all that it can carry.
@@ -141,20 +193,55 @@ func TestRecordRoundTripByState(t *testing.T) {
 		"e-1": lifecycle.ExecutorPending, "e-2": lifecycle.ExecutorRunning, "e-3": lifecycle.ExecutorSucceeded, "e-4": lifecycle.ExecutorFailed, "e-5": lifecycle.ExecutorLost,
 	}
 	failed := lifecycle.Cause{Reason: lifecycle.ReasonDriverFailed, Message: "driver container failed with ExitCode: 1, Reason: Error, Message: failed to submit spark application: x"}
-	ran := lifecycle.Record{Generation: 7, Attempt: 1, Submissions: 1, Executions: 1, SubmittedAt: now, SparkAppID: "spark-1", DriverName: "pi-driver", Executors: executors}
+	ran := lifecycle.Record{
+		Generation: 7, SpecHash: "a", Attempt: 2, Submissions: 3, Executions: 2, QueuedAt: now, SubmittedAt: now,
+		SparkAppID: "spark-1", SubmissionID: "s-2", DriverName: "pi-driver", Executors: executors,
+		Counts:   lifecycle.ExecutorCounts{Pending: 1, Running: 1, Succeeded: 3, Failed: 1, Total: 8},
+		Failures: []lifecycle.ExecutorFailure{{Name: "e-4", ExitCode: new(int32(137)), Reason: "OOMKilled"}},
+		Retries: lifecycle.Retries{MemoryRaises: 2, Used: map[lifecycle.FailureClass]int32{
+			lifecycle.Infrastructure: 1, lifecycle.Submission: 2, lifecycle.OutOfMemory: 3, lifecycle.ApplicationExit: 4,
+		}},
+		Attempts: []lifecycle.Attempt{
+			{Number: 1, SubmissionID: "s-1", StartedAt: now, EndedAt: now.Add(time.Minute), ExitCode: new(int32(1)), Class: lifecycle.ApplicationExit, Cause: failed, LogTail: "last\nwords"},
+			{Number: 2, SubmissionID: "s-2", StartedAt: now},
+		},
+	}
+	next := func(s lifecycle.State) func(*lifecycle.Record) {
+		return func(r *lifecycle.Record) {
+			*r = lifecycle.Record{
+				State: s, Generation: 7, SpecHash: "a", Attempt: 3, Submissions: 3, Executions: 2, SubmittedAt: now, DriverName: "pi-driver",
+				Retries: r.Retries, Attempts: r.Attempts, Cause: lifecycle.Cause{Reason: lifecycle.ReasonFormerDriver, Message: "waiting: for Godot"},
+			}
+		}
+	}
 	cases := map[lifecycle.State]func(*lifecycle.Record){
 		lifecycle.New: func(r *lifecycle.Record) { *r = lifecycle.Record{Generation: 7, Attempt: 1, DriverName: "pi-driver"} },
 		lifecycle.Queued: func(r *lifecycle.Record) {
-			*r = lifecycle.Record{State: lifecycle.Queued, Generation: 7, Attempt: 1, DriverName: "pi-driver", Cause: lifecycle.Cause{Reason: "QuotaExceeded", Message: "waiting: for Godot"}}
+			*r = lifecycle.Record{State: lifecycle.Queued, Generation: 7, Attempt: 1, QueuedAt: now, DriverName: "pi-driver", Cause: lifecycle.Cause{Reason: "QuotaExceeded", Message: "waiting: for Godot"}}
 		},
 		lifecycle.Submitted:  func(*lifecycle.Record) {},
 		lifecycle.Running:    func(*lifecycle.Record) {},
 		lifecycle.Succeeding: func(r *lifecycle.Record) { r.TerminatedAt = now },
-		lifecycle.Succeeded:  func(r *lifecycle.Record) { r.TerminatedAt = now },
-		lifecycle.Failing:    func(r *lifecycle.Record) { r.TerminatedAt, r.Cause = now, failed },
-		lifecycle.Failed:     func(r *lifecycle.Record) { r.TerminatedAt, r.Cause = now, failed },
+		lifecycle.Succeeded: func(r *lifecycle.Record) {
+			r.TerminatedAt, r.Released = now, lifecycle.Released{DriverPod: true, Resources: true}
+		},
+		lifecycle.Failing: func(r *lifecycle.Record) { r.TerminatedAt, r.Cause = now, failed },
+		lifecycle.Failed: func(r *lifecycle.Record) {
+			r.TerminatedAt, r.Cause, r.Released = now, failed, lifecycle.Released{Resources: true}
+		},
 		lifecycle.SubmissionFailed: func(r *lifecycle.Record) {
 			*r = lifecycle.Record{Generation: 7, Attempt: 1, Submissions: 1, SubmittedAt: now, TerminatedAt: now, DriverName: "pi-driver", Cause: lifecycle.Cause{Reason: lifecycle.ReasonSubmissionRefused, Message: "no"}}
+		},
+		lifecycle.Rerunning: next(lifecycle.Rerunning),
+		lifecycle.Resuming:  next(lifecycle.Resuming),
+		lifecycle.Invalidating: func(r *lifecycle.Record) {
+			r.TerminatedAt, r.Cause = now, lifecycle.Cause{Reason: lifecycle.ReasonSpecChanged, Message: "the spec has changed"}
+		},
+		lifecycle.Suspending: func(r *lifecycle.Record) {
+			r.Cause = lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the driver is stopped"}
+		},
+		lifecycle.Suspended: func(r *lifecycle.Record) {
+			r.TerminatedAt, r.Cause = now, lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "spec.suspend is true"}
 		},
 	}
 	for _, state := range lifecycle.States() {
@@ -166,8 +253,8 @@ func TestRecordRoundTripByState(t *testing.T) {
 			r := ran
 			set(&r)
 			r.State = state
-			status := stored(t, Project(&v1beta2.SparkApplicationStatus{}, settled(r), now))
-			if diff := cmp.Diff(r, RecordOf(&status), same); diff != "" {
+			status := reread(t, Project(&v1beta2.SparkApplicationStatus{}, settled(r), now))
+			if diff := cmp.Diff(readable(r), RecordOf(&status), same); diff != "" {
 				t.Errorf("written (-) and read (+) differ:\n%s", diff)
 			}
 		})

@@ -27,14 +27,14 @@ import (
 )
 
 // SpecHash identifies what of the spec a running application is made from: if it changes, the application has to run
-// again. It leaves out what acts on a running application as it is, and spells out the defaults of the Kubeflow
-// operator's webhook, so that a manifest without them means the same as one with them. It is made from the user's
-// words and not from what is built of them: a newer operator must not restart what runs.
+// again. It leaves out what acts on a running application as it is and what has no effect, and spells out the defaults
+// of the Kubeflow operator's webhook, so that a manifest without them means the same as one with them. It is made from
+// the user's words and not from what is built of them: a newer operator must not restart what runs.
 func SpecHash(o *v1beta2.SparkApplication) string {
 	s := o.Spec.DeepCopy()
 	s.Suspend, s.TimeToLiveSeconds, s.Retention, s.Deadlines = nil, nil, nil, nil
 	s.RestartPolicy = v1beta2.RestartPolicy{}
-	s.FailureRetries, s.RetryInterval = nil, nil
+	s.Type, s.FailureRetries, s.RetryInterval, s.Executor.MemoryLimit = "", nil, nil, nil // see Ignored
 	s.DriverPodDisruptionBudget = nil
 	s.SparkUIOptions, s.DriverIngressOptions = nil, nil
 	if options := s.BatchSchedulerOptions; options != nil {
@@ -46,6 +46,9 @@ func SpecHash(o *v1beta2.SparkApplication) string {
 	preset(&s.Driver.SparkPodSpec, s.SparkConf, "driver")
 	preset(&s.Executor.SparkPodSpec, s.SparkConf, "executor")
 	dynamic := s.DynamicAllocation != nil && s.DynamicAllocation.Enabled
+	if dynamic && s.DynamicAllocation.ShuffleTrackingEnabled == nil {
+		s.DynamicAllocation.ShuffleTrackingEnabled = ptr.To(true)
+	}
 	if _, set := s.SparkConf["spark.executor.instances"]; s.Executor.Instances == nil && !set && !dynamic {
 		s.Executor.Instances = ptr.To(int32(1))
 	}

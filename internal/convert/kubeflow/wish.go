@@ -42,3 +42,6 @@ func Wish(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Applicati
 		Policies: policies, RaisesMemory: RaisesMemory(o), Deleting: !o.DeletionTimestamp.IsZero(),
 	}
 }
+
+// StateName returns the API's word for a state; it is empty for a new application.
+func StateName(s lifecycle.State) string { return string(states[s]) }

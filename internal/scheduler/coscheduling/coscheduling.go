@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package coscheduling is the plugin for the Coscheduling plugin of kubernetes-sigs/scheduler-plugins, version 0.29 and
-// later.
+// Package coscheduling is the plugin for the Coscheduling plugin of kubernetes-sigs/scheduler-plugins, written for
+// version 0.34.
 //
 // Each attempt gets a PodGroup of its own. By default the group needs one member and asks for the room of the whole
 // application (minResources): the driver starts when the cluster has that room. It is not reserved: two applications

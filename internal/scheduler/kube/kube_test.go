@@ -22,20 +22,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-var highRead = scheduler.Read{
-	GroupVersionKind: schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"},
-	Name:             "high",
-}
+var highRead = scheduler.Read{GroupVersionKind: scheduler.PriorityClassKind, Name: "high"}
 
 func TestDescribe(t *testing.T) {
-	if diff := cmp.Diff(scheduler.Descriptor{Name: "kube"}, Plugin{}.Describe()); diff != "" {
-		t.Errorf("plain Kubernetes leaves schedulerName alone (-want +got):\n%s", diff)
+	d := Plugin{}.Describe()
+	if d.Name != "kube" || d.SchedulerName != "" || !d.Plain || d.Supports != (scheduler.Support{}) {
+		t.Errorf("plain Kubernetes leaves schedulerName alone and promises nothing: %+v", d)
 	}
 }
 
@@ -63,12 +61,13 @@ func TestPlan(t *testing.T) {
 		"Missing":     {reason: "looked up and not there", attempt: scheduler.Attempt{PriorityClass: "high"}, snapshot: scheduler.Snapshot{highRead: nil}, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `spec.batchSchedulerOptions.priorityClassName: PriorityClass "high" does not exist`},
 		"NotLookedUp": {reason: "what was not seen is not there", attempt: scheduler.Attempt{PriorityClass: "high"}, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
 		"Queue":       {reason: "manifests with a queue have always run, but are told", attempt: scheduler.Attempt{Queue: "root.a"}, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: `queue "root.a" is ignored`},
+		"Parameters":  {reason: "there are none", attempt: scheduler.Attempt{Scheduler: "kube", Parameters: []byte(`{"gang":1}`)}, verdict: scheduler.Never, code: scheduler.ReasonInvalidParameters, says: "parameters.gang: is not a parameter of kube"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := scheduler.Admit(Plugin{}, tc.attempt, tc.snapshot)
-			if got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
-				t.Errorf("%s: %+v, want %s, %s and %q", tc.reason, got, tc.verdict, tc.code, tc.says)
+			got, err := scheduler.Admit(Plugin{}, tc.attempt, tc.snapshot)
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
+				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.says)
 			}
 			if (got.RetryAfter > 0) != (tc.verdict == scheduler.Wait) {
 				t.Errorf("%s: retry after %s: a wait has a timer, since classes are not watched", tc.reason, got.RetryAfter)
@@ -79,15 +78,26 @@ func TestPlan(t *testing.T) {
 
 func TestDecorate(t *testing.T) {
 	app := spark.Application{Executor: spark.Role{Overlay: spark.PodOverlay{PriorityClassName: "low"}}}
-	got := scheduler.Decorate(Plugin{}, scheduler.Attempt{PriorityClass: "high"}, app)
-	if got.Driver.Overlay.PriorityClassName != "high" || got.Executor.Overlay.PriorityClassName != "low" {
-		t.Errorf("classes %q and %q; want the application's on the driver and the role's own on the executors",
-			got.Driver.Overlay.PriorityClassName, got.Executor.Overlay.PriorityClassName)
+	got, err := scheduler.Decorate(Plugin{}, scheduler.Attempt{PriorityClass: "high"}, app)
+	if err != nil || got.Driver.Overlay.PriorityClassName != "high" || got.Executor.Overlay.PriorityClassName != "low" {
+		t.Errorf("classes %q and %q, %v; want the application's on the driver and the role's own on the executors",
+			got.Driver.Overlay.PriorityClassName, got.Executor.Overlay.PriorityClassName, err)
 	}
 	if app.Driver.Overlay.PriorityClassName != "" {
 		t.Error("the application given was changed")
 	}
-	if diff := cmp.Diff(app, scheduler.Decorate(Plugin{}, scheduler.Attempt{Queue: "q"}, app)); diff != "" {
+	if got, err = scheduler.Decorate(Plugin{}, scheduler.Attempt{Queue: "q"}, app); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(app, got); diff != "" {
 		t.Errorf("an attempt without a class changes nothing (-want +got):\n%s", diff)
 	}
+}
+
+func FuzzPlugin(f *testing.F) { schedulertest.Fuzz(f, Plugin{}, nil) }
+
+func BenchmarkAdmit(b *testing.B) {
+	a := schedulertest.Attempt(Name)
+	a.PriorityClass = "high"
+	schedulertest.Bench(b, Plugin{}, a, scheduler.Snapshot{highRead: {}})
 }

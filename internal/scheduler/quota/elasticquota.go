@@ -53,18 +53,20 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, string
 		used := scheduler.Sum(q.Status.Used, notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}))
 		problems = compare(where, "ElasticQuota "+q.Name, demand, used, maxOf(q))
 	}
-	bound := map[string]bool{}
-	var used, floor corev1.ResourceList
+	bound, floor := map[string]bool{}, corev1.ResourceList{}
 	for _, q := range quotas {
 		bound[q.Namespace] = true
-		used, floor = scheduler.Sum(used, q.Status.Used), scheduler.Sum(floor, q.Spec.Min)
+	}
+	used := notRunning(a.Quota.Others, bound)
+	for _, q := range quotas {
+		scheduler.AddTo(used, q.Status.Used, 1)
+		scheduler.AddTo(floor, q.Spec.Min, 1)
 	}
 	for name := range demand { // what nobody has a min of, nobody gets
 		if _, given := floor[name]; !given {
 			floor[name] = resource.Quantity{}
 		}
 	}
-	used = scheduler.Sum(used, notRunning(a.Quota.Others, bound))
 	return append(problems, compare(where, "the min of all ElasticQuotas together", demand, used, floor)...), "", nil
 }
 
@@ -104,7 +106,9 @@ func notRunning(others []scheduler.Reservation, namespaces map[string]bool) core
 		if r.Progress.DriverRunning {
 			drivers = 0
 		}
-		total = scheduler.Sum(total, requests(roles(r.Shapes, "", drivers, int64(r.Shapes.Initial)-int64(r.Progress.ExecutorsRunning))))
+		for _, pods := range roles(r.Shapes, "", drivers, int64(r.Shapes.Initial)-int64(r.Progress.ExecutorsRunning)) {
+			scheduler.AddTo(total, pods.requests, pods.count)
+		}
 	}
 	return total
 }
@@ -112,7 +116,7 @@ func notRunning(others []scheduler.Reservation, namespaces map[string]bool) core
 func requests(pods []role) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for _, r := range pods {
-		total = scheduler.Sum(total, scheduler.Times(r.requests, r.count))
+		scheduler.AddTo(total, r.requests, r.count)
 	}
 	return total
 }

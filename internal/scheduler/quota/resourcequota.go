@@ -71,40 +71,58 @@ func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, error
 	for i := range own {
 		own[i].limits = withDefaults(own[i].limits, defaults)
 	}
+	charges := chargesOf(own)
+	var others []charge
+	for _, r := range a.Quota.Others {
+		if r.Namespace == a.App.Namespace {
+			others = append(others, chargesOf(notCreated(r))...)
+		}
+	}
 	var problems []problem
 	for _, item := range s.List(scheduler.Read{GroupVersionKind: resourceQuotaKind, Namespace: a.App.Namespace}) {
 		q, err := scheduler.As[corev1.ResourceQuota](item)
 		if err != nil {
 			return nil, err
 		}
-		if p, ok := missingLimit(q, own); ok {
+		if p, ok := missingLimit(q, charges); ok {
 			problems = append(problems, p)
 			continue
 		}
-		used := q.Status.Used
-		for _, other := range a.Quota.Others {
-			if other.Namespace == a.App.Namespace {
-				used = scheduler.Sum(used, charged(q, notCreated(other)))
-			}
-		}
-		problems = append(problems, compare("namespace "+a.App.Namespace, "ResourceQuota "+q.Name, charged(q, own), used, q.Spec.Hard)...)
+		used := scheduler.Sum(q.Status.Used)
+		addCharges(used, q, others)
+		demand := corev1.ResourceList{}
+		addCharges(demand, q, charges)
+		problems = append(problems, compare("namespace "+a.App.Namespace, "ResourceQuota "+q.Name, demand, used, q.Spec.Hard)...)
 	}
 	return problems, nil
 }
 
-// charged is what a quota counts for pods: those of its scopes.
-func charged(q *corev1.ResourceQuota, pods []role) corev1.ResourceList {
-	total := corev1.ResourceList{}
-	for _, r := range pods {
-		if r.count > 0 && inScope(q, r) {
-			total = scheduler.Sum(total, scheduler.Times(charge(r), r.count))
-		}
-	}
-	return total
+// charge is what one pod of a role costs, by the names that quotas use.
+type charge struct {
+	role
+	cost corev1.ResourceList
 }
 
-// charge is what one pod costs, by the names that quotas use.
-func charge(r role) corev1.ResourceList {
+func chargesOf(pods []role) []charge {
+	out := make([]charge, 0, len(pods))
+	for _, r := range pods {
+		if r.count > 0 {
+			out = append(out, charge{r, costOf(r)})
+		}
+	}
+	return out
+}
+
+// addCharges adds what a quota counts of the pods: those of its scopes.
+func addCharges(total corev1.ResourceList, q *corev1.ResourceQuota, charges []charge) {
+	for _, c := range charges {
+		if inScope(q, c.role) {
+			scheduler.AddTo(total, c.cost, c.count)
+		}
+	}
+}
+
+func costOf(r role) corev1.ResourceList {
 	one := *resource.NewQuantity(1, resource.DecimalSI)
 	out := corev1.ResourceList{corev1.ResourcePods: one, "count/pods": one}
 	for name, quantity := range r.requests {
@@ -167,18 +185,17 @@ var required = []corev1.ResourceName{
 }
 
 // missingLimit finds what the quota counts and a pod does not say: the API server refuses such a pod.
-func missingLimit(q *corev1.ResourceQuota, pods []role) (problem, bool) {
-	for _, r := range pods {
-		if r.count == 0 || !inScope(q, r) {
+func missingLimit(q *corev1.ResourceQuota, charges []charge) (problem, bool) {
+	for _, c := range charges {
+		if !inScope(q, c.role) {
 			continue
 		}
-		cost := charge(r)
 		for _, name := range required {
 			_, counted := q.Spec.Hard[name]
-			if _, given := cost[name]; counted && !given {
+			if _, given := c.cost[name]; counted && !given {
 				return problem{scheduler.ReasonQuotaRequiresLimits, fmt.Sprintf(
 					"ResourceQuota %s of namespace %s counts %s, but the %s has none and would be refused; set it (for limits.cpu: spec.%s.coreLimit), or ask for a LimitRange with a default",
-					q.Name, q.Namespace, name, r.name, r.name)}, true
+					q.Name, q.Namespace, name, c.name, c.name)}, true
 			}
 		}
 	}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package volcano is the plugin for Volcano (https://volcano.sh), version 1.9 and later.
+// Package volcano is the plugin for Volcano (https://volcano.sh), written for version 1.14.
 //
 // Each attempt gets a PodGroup of its own before it gets any pod. The group asks for the room of the whole application
 // (minResources) and for one member only: the driver must run before there are executors, so a group that counted them
@@ -86,7 +86,7 @@ const (
 
 // Describe introduces the plugin.
 func (p Plugin) Describe() scheduler.Descriptor {
-	const hint = "install Volcano 1.9 or later"
+	const hint = "install Volcano with its CRDs"
 	read := []string{"get", "list", "watch"}
 	return scheduler.Descriptor{
 		Name: Name, SchedulerName: p.schedulerName, DefaultQueue: defaultQueue,

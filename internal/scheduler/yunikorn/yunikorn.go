@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package yunikorn is the plugin for Apache YuniKorn (https://yunikorn.apache.org), version 1.5 and later.
+// Package yunikorn is the plugin for Apache YuniKorn (https://yunikorn.apache.org), written for version 1.8.
 //
 // YuniKorn has no objects: all that it wants to know is on the pods, and applications wait with their driver pod. Each
 // attempt is an application of its own to YuniKorn. Before the driver starts, YuniKorn may hold the room of driver and

@@ -1,0 +1,159 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// cluster is the one that kubectl's flags and configuration choose.
+type cluster struct {
+	flags *genericclioptions.ConfigFlags
+}
+
+// addCluster gives a command the flags by which kubectl finds its cluster, and completes the names of applications.
+func addCluster(command *cobra.Command) cluster {
+	all := genericclioptions.NewConfigFlags(true)
+	c := cluster{flags: &genericclioptions.ConfigFlags{
+		KubeConfig: all.KubeConfig, Context: all.Context, Namespace: all.Namespace, Impersonate: all.Impersonate,
+	}}
+	c.flags.AddFlags(command.Flags())
+	command.ValidArgsFunction = c.complete
+	return c
+}
+
+// reader is what this program may do to a cluster: look.
+type reader interface {
+	client.Reader
+	Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error)
+}
+
+// connection is a cluster that can be read.
+type connection struct {
+	reader
+	pods      typedcorev1.PodsGetter
+	namespace string
+}
+
+// connect makes the clients. The cluster is asked by the first call.
+func (c cluster) connect() (*connection, error) {
+	loader := c.flags.ToRawKubeConfigLoader()
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	config, err := c.flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	if raw, err := loader.RawConfig(); err == nil && len(raw.Clusters) == 0 && config.Host == clientcmd.ClusterDefaults.Server {
+		return nil, clientcmd.ErrEmptyConfig // kubectl would try this machine's port 8080
+	}
+	config.QPS, config.WarningHandler, config.UserAgent = -1, rest.NoWarnings{}, "kubectl-spark"
+	scheme := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(scheme))
+	utilruntime.Must(v1beta2.AddToScheme(scheme))
+	reads, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, err
+	}
+	core, err := typedcorev1.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{reader: reads, pods: core, namespace: namespace}, nil
+}
+
+// application reads one application, and suggests others if there is none of that name.
+func (c *connection) application(ctx context.Context, name string) (*v1beta2.SparkApplication, error) {
+	var o v1beta2.SparkApplication
+	err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &o)
+	if apierrors.IsNotFound(err) && isApplication(err) {
+		names, _ := c.names(ctx) // for the suggestion only
+		return nil, noApplication(name, c.namespace, names)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &o, nil
+}
+
+// names lists the applications of the namespace; not more than a person would look at.
+func (c *connection) names(ctx context.Context) ([]string, error) {
+	const enough = 500
+	list := metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(v1beta2.GroupVersion.WithKind("SparkApplicationList"))
+	if err := c.List(ctx, &list, client.InNamespace(c.namespace), client.Limit(enough)); err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(list.Items))
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names, nil
+}
+
+// complete offers the names of applications, or nothing if the cluster does not answer soon.
+func (c cluster) complete(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const patience = 3 * time.Second
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(command.Context(), patience)
+	defer cancel()
+	connected, err := c.connect()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, _ := connected.names(ctx) // a shell has no place for an error
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// tail returns the last lines of a log, at most limit bytes.
+func (c *connection) tail(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
+	const lines, patience = 20, 5 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	options := &corev1.PodLogOptions{Container: container, TailLines: ptr.To[int64](lines), LimitBytes: &limit}
+	text, err := c.pods.Pods(namespace).GetLogs(pod, options).DoRaw(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read log of %s/%s: %w", namespace, pod, err)
+	}
+	return string(text), nil
+}
+
+// say writes what is not the output itself: notes and progress.
+func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }

@@ -1,0 +1,166 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// exitError ends the program with a code of its own.
+type exitError struct {
+	code int
+	err  error
+}
+
+// Error returns the words of the error inside.
+func (e *exitError) Error() string { return e.err.Error() }
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// denied matches what the API server's authorizer says.
+var denied = regexp.MustCompile(`cannot (\S+) resource "(\S+)" in API group "(\S*)"(?: in the namespace "(\S+)")?`)
+
+// forPeople says what is the matter and what to do about it, where the error of a library does not.
+func forPeople(err error) error {
+	var unreachable *url.Error
+	var network net.Error
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return fmt.Errorf("no cluster is configured: set KUBECONFIG or --kubeconfig, as for kubectl")
+	case isMissingKind(err):
+		return fmt.Errorf("the cluster does not know SparkApplications (%s): install the operator or at least its "+
+			"definitions, see README.md, Install: kubectl apply --server-side -k config/crd", v1beta2.GroupVersion)
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("the cluster does not accept your credentials: log in again (kubectl auth whoami shows who you are): %w", err)
+	case apierrors.IsForbidden(err):
+		return forbidden(err)
+	case errors.As(err, &unreachable) && errors.As(err, &network):
+		return fmt.Errorf("no cluster answers at %s: is it up, and is the context the right one (kubectl config current-context)? %w",
+			hostOf(unreachable.URL), unreachable.Err)
+	}
+	return err
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// isMissingKind reports whether the cluster lacks our definitions: discovery finds none, or it found them and they went.
+func isMissingKind(err error) bool {
+	if meta.IsNoMatchError(err) {
+		return true
+	}
+	return apierrors.IsNotFound(err) && !isApplication(err) && strings.Contains(err.Error(), "could not find the requested resource")
+}
+
+// isApplication reports whether an error is about one application, and not about the kind as a whole.
+func isApplication(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "sparkapplications" && status.Status().Details.Name != ""
+}
+
+// forbidden names the right that is missing.
+func forbidden(err error) error {
+	found := denied.FindStringSubmatch(err.Error())
+	if found == nil {
+		return fmt.Errorf("the cluster does not allow it: %w", err)
+	}
+	verb, resource, group, namespace := found[1], found[2], found[3], found[4]
+	if group != "" {
+		resource += "." + group
+	}
+	where, flag := "in the whole cluster", "-A"
+	if namespace != "" {
+		where, flag = "in namespace "+namespace, "-n "+namespace
+	}
+	return fmt.Errorf("you may not %s %s %s: an administrator can give you that right (kubectl auth can-i %s %s %s)",
+		verb, resource, where, verb, resource, flag)
+}
+
+// noApplication says that there is no application of the name, and which others it may be.
+func noApplication(name, namespace string, names []string) error {
+	text := fmt.Sprintf("there is no SparkApplication %q in namespace %s", name, namespace)
+	if near := similar(name, names); len(near) > 0 {
+		return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, ", "))
+	}
+	return fmt.Errorf("%s; kubectl spark list -A shows all", text)
+}
+
+// similar returns up to three names that may have been meant, the nearest first.
+func similar(name string, names []string) []string {
+	const most, shown = 2, 3
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var all []candidate
+	for _, other := range names {
+		d := distance(name, other)
+		if strings.Contains(other, name) || strings.Contains(name, other) {
+			d = min(d, most)
+		}
+		if d <= most {
+			all = append(all, candidate{other, d})
+		}
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
+	})
+	near := make([]string, 0, shown)
+	for _, c := range all[:min(shown, len(all))] {
+		near = append(near, c.name)
+	}
+	return near
+}
+
+// distance is Levenshtein's: how many letters must be put in, left out or changed.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/cmd/plugins"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/prepare"
+)
+
+func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
+	out := output{}
+	var clusters cluster
+	command := &cobra.Command{
+		Use:   "explain NAME",
+		Short: "Say what an application is, what comes next and why",
+		Long: "Say what an application is, what the operator decides about it, on what evidence, what happens next and when, and what a person\n" +
+			"can do.\n\n" +
+			"The decision is made on this machine by the operator's own code from what the cluster shows now, so that it is there also when\n" +
+			"the operator does not run, and when the status is behind the spec. Nothing is changed.",
+		Example: "  kubectl spark explain spark-pi -n jobs\n\n" +
+			"  # for a program\n" +
+			"  kubectl spark explain spark-pi -o json | jq .decision.sentence",
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			connected, err := clusters.connect()
+			if err != nil {
+				return err
+			}
+			report, err := connected.explain(command.Context(), args[0], time.Now())
+			if err != nil {
+				return err
+			}
+			if out.format != "" {
+				return out.print(streams.Out, report)
+			}
+			_, err = fmt.Fprint(streams.Out, report.Text())
+			return err
+		},
+	}
+	clusters = addCluster(command)
+	out.addFormat(command, "", "format of the output: json or yaml; text for people by default", "json", "yaml")
+	return command
+}
+
+// explain reads what the operator would read, and decides as it would.
+func (c *connection) explain(ctx context.Context, name string, now time.Time) (explain.Report, error) {
+	o, err := c.application(ctx, name)
+	if err != nil {
+		return explain.Report{}, err
+	}
+	s := scopeOf(o, now)
+	in := explain.Input{
+		Kind: "SparkApplication", Object: o, StateName: kubeflow.StateName, Conditions: o.Status.Conditions, Scope: s, Now: now,
+	}
+	doubt := func(what string, err error) { in.Doubts = append(in.Doubts, what+": "+forPeople(err).Error()) }
+	pods := observe.Reader{Cache: c, Live: c, Unindexed: true, Logs: c.tail}
+	in.Observed, err = pods.Observe(ctx, observe.Target{
+		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID, DriverName: s.DriverName(), SubmissionID: s.Identity.SubmissionID,
+	}, s.Record)
+	if err != nil {
+		in.Observed.Driver = lifecycle.Driver{Presence: lifecycle.Unknown, Name: s.DriverName()}
+		doubt("pods", err)
+	}
+	if lifecycle.Gated(s.Wish, s.Record, in.Observed.Driver, lifecycle.Env{Now: now}) {
+		if in.Gate, err = gate(ctx, pods, s); err != nil {
+			// What was said last is the best that is known.
+			in.Gate = lifecycle.Gate{Verdict: lifecycle.Waiting, Cause: s.Record.Cause}
+			doubt("what the batch scheduler wants to see", err)
+		}
+	}
+	if s.Record.State.Starting() {
+		var quotas corev1.ResourceQuotaList
+		if err := c.List(ctx, &quotas, client.InNamespace(o.Namespace)); err != nil {
+			doubt("resource quotas", err)
+		}
+		in.Quotas = explain.Usage(quotas.Items)
+	}
+	return explain.Explain(in), nil
+}
+
+func scopeOf(o *v1beta2.SparkApplication, now time.Time) prepare.Scope {
+	record := kubeflow.RecordOf(&o.Status)
+	app, problems := kubeflow.Attempt(o, record)
+	return prepare.NewScope(app, problems, record, kubeflow.Wish(o, record), now)
+}
+
+// gate asks whether the driver may be created. The error is the cluster's.
+func gate(ctx context.Context, cluster observe.Reader, s prepare.Scope) (lifecycle.Gate, error) {
+	registry, err := plugins.Every()
+	if err != nil {
+		return lifecycle.Gate{}, err
+	}
+	candidate, prepared := prepare.Examine(s.Request(), registry)
+	if candidate == nil {
+		return prepared.Gate, nil
+	}
+	snapshot, err := cluster.Snapshot(ctx, candidate.Reads())
+	if err != nil {
+		return lifecycle.Gate{}, err
+	}
+	return candidate.Prepare(snapshot).Gate, nil
+}

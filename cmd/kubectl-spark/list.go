@@ -1,0 +1,257 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// chunk is how many applications are read at once.
+const chunk = 500
+
+// listing is what the flags of list say.
+type listing struct {
+	all    bool
+	states []string
+	out    output
+}
+
+func newList(streams genericiooptions.IOStreams) *cobra.Command {
+	var l listing
+	var clusters cluster
+	command := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List applications, with what each of them waits for",
+		Long: "List the applications of a namespace, or of all, by name.\n\n" +
+			"EXECUTORS is how many run and how many the application starts with; REASON is why it waits or how it failed; DURATION is how long\n" +
+			"the driver of the last attempt has run.",
+		Example: "  kubectl spark list\n\n" +
+			"  # what is not running yet, everywhere, and why\n" +
+			"  kubectl spark list -A --state submitted,pending_rerun -o wide\n\n" +
+			"  # for a program\n" +
+			"  kubectl spark list --state failed -o name | xargs kubectl delete",
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := l.check(); err != nil {
+				return err
+			}
+			connected, err := clusters.connect()
+			if err != nil {
+				return err
+			}
+			return l.run(command.Context(), connected, streams, time.Now())
+		},
+	}
+	clusters = addCluster(command)
+	command.ValidArgsFunction = cobra.NoFileCompletions
+	command.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "list the applications of all namespaces")
+	command.Flags().StringSliceVar(&l.states, "state", nil, "only applications in these states, such as running,failed")
+	l.out.addFormat(command, "", "format of the output: wide, name, json or yaml; a table by default", "wide", "name", "json", "yaml")
+	_ = command.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
+	return command
+}
+
+// stateNames are the states as the API and the table call them.
+func stateNames() []string {
+	var names []string
+	for _, s := range lifecycle.States() {
+		names = append(names, stateName(kubeflow.StateName(s)))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// stateName makes the state of a new application visible.
+func stateName(s string) string {
+	if s == "" {
+		return "NEW"
+	}
+	return s
+}
+
+func (l *listing) check() error {
+	for i, state := range l.states {
+		l.states[i] = strings.ToUpper(state)
+		if !slices.Contains(stateNames(), l.states[i]) {
+			return fmt.Errorf("--state: there is no state %q; the states are %s", state, strings.Join(stateNames(), ", "))
+		}
+	}
+	if formats := []string{"", "wide", "name", "json", "yaml"}; !slices.Contains(formats, l.out.format) {
+		return fmt.Errorf("--output: %q is none of wide, name, json and yaml", l.out.format)
+	}
+	return nil
+}
+
+func (l *listing) run(ctx context.Context, c *connection, streams genericiooptions.IOStreams, now time.Time) error {
+	items, err := l.read(ctx, c)
+	if err != nil {
+		return err
+	}
+	switch l.out.format {
+	case "json", "yaml":
+		return l.out.print(streams.Out, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	case "name":
+		for _, o := range items {
+			say(streams.Out, "sparkapplication.%s/%s", v1beta2.GroupVersion.Group, nested(o, "metadata", "name"))
+		}
+		return nil
+	}
+	if len(items) == 0 {
+		where := "in namespace " + c.namespace
+		if l.all {
+			where = "in any namespace"
+		}
+		say(streams.ErrOut, "No applications found %s.", where)
+		return nil
+	}
+	return l.table(streams.Out, items, now)
+}
+
+// read lists the objects as they are stored, so that programs get all of it, in the order of the API server: by name.
+func (l *listing) read(ctx context.Context, c *connection) ([]map[string]any, error) {
+	options := &client.ListOptions{Namespace: c.namespace, Limit: chunk}
+	if l.all {
+		options.Namespace = ""
+	}
+	items := []map[string]any{}
+	for {
+		var list unstructured.UnstructuredList
+		list.SetGroupVersionKind(v1beta2.GroupVersion.WithKind("SparkApplicationList"))
+		if err := c.List(ctx, &list, options); err != nil {
+			return nil, err
+		}
+		for _, o := range list.Items {
+			state := stateName(nested(o.Object, "status", "applicationState", "state"))
+			if len(l.states) == 0 || slices.Contains(l.states, state) {
+				items = append(items, o.Object)
+			}
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			break
+		}
+	}
+	slices.SortStableFunc(items, func(a, b map[string]any) int {
+		return strings.Compare(nested(a, "metadata", "namespace")+"/"+nested(a, "metadata", "name"), nested(b, "metadata", "namespace")+"/"+nested(b, "metadata", "name"))
+	})
+	return items, nil
+}
+
+func nested(o map[string]any, path ...string) string {
+	text, _, _ := unstructured.NestedString(o, path...) // what is no text is not there
+	return text
+}
+
+// table prints one line for each application.
+func (l *listing) table(out io.Writer, items []map[string]any, now time.Time) error {
+	w := printers.GetNewTabWriter(out)
+	header := []string{"NAME", "STATE", "ATTEMPT", "DRIVER", "EXECUTORS", "REASON", "AGE", "DURATION"}
+	if l.all {
+		header = append([]string{"NAMESPACE"}, header...)
+	}
+	wide := l.out.format == "wide"
+	if wide {
+		header = append(header, "SPARK", "SCHEDULER", "QUEUE", "MESSAGE")
+	}
+	say(w, "%s", strings.Join(header, "\t"))
+	for _, item := range items {
+		o, err := typed(item)
+		if err != nil {
+			return err
+		}
+		cells := row(o, now, wide)
+		if l.all {
+			cells = append([]string{o.Namespace}, cells...)
+		}
+		say(w, "%s", strings.Join(cells, "\t"))
+	}
+	return w.Flush()
+}
+
+// typed decodes an application, also one whose spec cannot be decoded.
+func typed(item map[string]any) (*v1beta2.SparkApplication, error) {
+	text, err := (&unstructured.Unstructured{Object: item}).MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var o v1beta2.SparkApplication
+	return &o, o.UnmarshalJSON(text)
+}
+
+func row(o *v1beta2.SparkApplication, now time.Time, wide bool) []string {
+	record := kubeflow.RecordOf(&o.Status)
+	app, _ := kubeflow.Normalise(o)
+	cause := explain.Cause(record, o.Status.Conditions)
+	executors := fmt.Sprintf("%d/%d", record.Counts.Running, spark.InitialExecutors(app))
+	if record.State.Final() {
+		executors = "-"
+	}
+	cells := []string{
+		o.Name, stateName(string(o.Status.AppState.State)), strconv.Itoa(int(record.Attempt)), dash(record.DriverName), executors,
+		dash(string(cause.Reason)), duration.HumanDuration(now.Sub(o.CreationTimestamp.Time)), dash(ran(record, now)),
+	}
+	if !wide {
+		return cells
+	}
+	return append(cells, dash(o.Spec.SparkVersion), dash(app.Scheduling.Scheduler), dash(app.Scheduling.Queue), dash(firstLine(cause.Message)))
+}
+
+// ran is how long the driver of the last attempt has run, or the empty string.
+func ran(r lifecycle.Record, now time.Time) string {
+	if len(r.Attempts) == 0 {
+		return ""
+	}
+	a := r.Attempts[len(r.Attempts)-1]
+	switch {
+	case a.StartedAt.IsZero():
+		return ""
+	case !a.EndedAt.IsZero():
+		now = a.EndedAt
+	}
+	return duration.HumanDuration(max(0, now.Sub(a.StartedAt)))
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}

@@ -1,0 +1,202 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// patience bounds what a test waits for.
+const patience = 20 * time.Second
+
+// text is an output that a test may read while it is written.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *text) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *text) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// background is a program that runs while the test changes the cluster.
+type background struct {
+	t           *testing.T
+	out, errOut text
+	code        chan int
+}
+
+func start(t *testing.T, args ...string) *background {
+	t.Helper()
+	b := &background{t: t, code: make(chan int, 1)}
+	go func() {
+		b.code <- run(args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &b.out, ErrOut: &b.errOut})
+	}()
+	return b
+}
+
+// ends waits for the exit code.
+func (b *background) ends(want int) {
+	b.t.Helper()
+	select {
+	case code := <-b.code:
+		if code != want {
+			b.t.Errorf("exit code %d, want %d: %s%s", code, want, &b.out, &b.errOut)
+		}
+	case <-time.After(patience):
+		b.t.Fatalf("it does not end: %s%s", &b.out, &b.errOut)
+	}
+}
+
+// watched waits until a kind is watched.
+func (a *api) watched(kind string) {
+	a.t.Helper()
+	for {
+		select {
+		case seen := <-a.watching:
+			if seen == kind {
+				return
+			}
+		case <-time.After(patience):
+			a.t.Fatalf("%s are not watched", kind)
+		}
+	}
+}
+
+func states(out string) string {
+	out = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  `).ReplaceAllString(out, "")
+	return strings.ReplaceAll(strings.TrimSpace(out), "\n", "; ")
+}
+
+func TestWaitForSuccess(t *testing.T) {
+	a := newAPI(t, pi("pi", v1beta2.ApplicationStateSubmitted, queued))
+	b := start(t, "wait", "pi")
+	a.watched("sparkapplications")
+	a.put(pi("pi", v1beta2.ApplicationStateRunning))
+	a.put(pi("pi", v1beta2.ApplicationStateRunning)) // nothing new
+	a.endWatches()
+	a.watched("sparkapplications")
+	a.put(pi("pi", v1beta2.ApplicationStateCompleted))
+	b.ends(0)
+	if got := states(b.out.String()); got != "SUBMITTED (QuotaExceeded: exceeded quota: team); RUNNING; COMPLETED" {
+		t.Errorf("states: %s", got)
+	}
+}
+
+func TestWaitEnds(t *testing.T) {
+	behind := func(o *v1beta2.SparkApplication) { o.Generation = 2 }
+	cases := map[string]struct {
+		reason string
+		app    *v1beta2.SparkApplication
+		args   []string
+		code   int
+		says   string
+	}{
+		"failed":        {"a failure with its message", pi("pi", v1beta2.ApplicationStateFailed, failed), nil, 1, "jobs/pi failed: driver container failed with ExitCode: 1"},
+		"timeout":       {"a code of its own", pi("pi", v1beta2.ApplicationStateRunning), []string{"--timeout", "50ms"}, 2, "timed out after 50ms: jobs/pi is RUNNING"},
+		"behind":        {"an old status does not count", pi("pi", v1beta2.ApplicationStateCompleted, behind), []string{"--timeout", "50ms"}, 2, "is COMPLETED"},
+		"running":       {"there already", pi("pi", v1beta2.ApplicationStateRunning), []string{"--for", "running"}, 0, ""},
+		"ran":           {"it has run", pi("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "running"}, 0, ""},
+		"submitted":     {"a driver pod", pi("pi", v1beta2.ApplicationStateSubmitted), []string{"--for", "submitted"}, 0, ""},
+		"not submitted": {"SUBMITTED without one", pi("pi", v1beta2.ApplicationStateSubmitted, queued), []string{"--for", "submitted", "--timeout", "50ms"}, 2, "QuotaExceeded"},
+		"condition":     {"in any case of letters", pi("pi", v1beta2.ApplicationStateRunning, condition("ExecutorsReady", "True", "ExecutorsRunning", "")), []string{"--for", "executorsready"}, 0, ""},
+		"status":        {"another status than True", pi("pi", v1beta2.ApplicationStateRunning, condition("ExecutorsReady", "False", "ExecutorsPending", "")), []string{"--for", "condition=ExecutorsReady=False"}, 0, ""},
+		"too late":      {"what can come no more", pi("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "ExecutorsReady"}, 1, "without getting there"},
+		"goal":          {"a goal that is none", pi("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "done"}, 1, "the conditions are Admitted"},
+		"bound":         {"a bound that is none", pi("pi", v1beta2.ApplicationStateCompleted), []string{"--timeout", "0s"}, 1, "--timeout"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			newAPI(t, tc.app)
+			_, errOut, code := execute(t, "", append([]string{"wait", "pi"}, tc.args...)...)
+			if code != tc.code || !strings.Contains(errOut, tc.says) {
+				t.Errorf("%s: exit code %d, want %d: %s", tc.reason, code, tc.code, errOut)
+			}
+		})
+	}
+}
+
+func TestWaitForTheDeleted(t *testing.T) {
+	o := pi("pi", v1beta2.ApplicationStateRunning)
+	a := newAPI(t, o)
+	b := start(t, "wait", "pi")
+	a.watched("sparkapplications")
+	a.remove(o)
+	b.ends(1)
+	if !strings.Contains(b.errOut.String(), "jobs/pi was deleted") {
+		t.Error(b.errOut.String())
+	}
+}
+
+// flaky fails to list after the first time, n times.
+type flaky struct {
+	reader
+	lists, fails int
+}
+
+func (f *flaky) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	f.lists++
+	if f.lists > 1 && f.lists <= f.fails+1 {
+		return errors.New("etcd leader changed")
+	}
+	return f.reader.List(ctx, list, opts...)
+}
+
+// Trouble in between is told and survived.
+func TestChangesSurviveTrouble(t *testing.T) {
+	o := pi("pi", v1beta2.ApplicationStateRunning)
+	a := newAPI(t, o)
+	c, err := addCluster(&cobra.Command{}).connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	told := changes(ctx, &flaky{reader: c, fails: 1}, &v1beta2.SparkApplicationList{}, client.ObjectKeyFromObject(o))
+	if seen := <-told; seen.object == nil {
+		t.Fatalf("%+v", seen)
+	}
+	a.watched("sparkapplications")
+	a.endWatches()
+	if seen := <-told; !seen.again || seen.err == nil {
+		t.Errorf("the trouble is not told: %+v", seen)
+	}
+	if seen := <-told; seen.object == nil {
+		t.Errorf("it is not tried again: %+v", seen)
+	}
+}

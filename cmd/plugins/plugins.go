@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package plugins is the list of the schedulers that Firesteel is built with: the one place that names them.
+package plugins
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/coscheduling"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/quota"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/volcano"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/yunikorn"
+)
+
+// plugins are the schedulers that this program knows. A build with another one adds its line here; one without deletes
+// its line and its folder. What users may choose among them is configured.
+func plugins(c config.BatchScheduler) []scheduler.Plugin {
+	return []scheduler.Plugin{
+		kube.Plugin{},
+		volcano.New(c.Plugins[volcano.Name].SchedulerName),
+		yunikorn.Plugin{},
+		coscheduling.New(c.Plugins[coscheduling.Name].SchedulerName),
+	}
+}
+
+// admissions are asked before every scheduler. They are added and deleted like plugins.
+func admissions(c config.BatchScheduler) []scheduler.Plugin {
+	return []scheduler.Plugin{
+		quota.New(string(c.Quota.Mode), c.Quota.ElasticQuotaSchedulers),
+	}
+}
+
+// All returns every scheduler plugin, and last those that are asked before each of them, as they are configured.
+func All(c config.BatchScheduler) []scheduler.Plugin {
+	return slices.Concat(plugins(c), admissions(c))
+}
+
+// Every is a registry in which all plugins are enabled, for those who do not know the operator's configuration.
+func Every() (*scheduler.Registry, error) {
+	c := config.BatchScheduler{Default: kube.Name}
+	for _, plugin := range plugins(c) {
+		c.Enabled = append(c.Enabled, plugin.Describe().Name)
+	}
+	return Registry(c)
+}
+
+// Registry holds the plugins that are configured.
+func Registry(c config.BatchScheduler) (*scheduler.Registry, error) {
+	policy := scheduler.Policy{
+		Default: c.Default, Enabled: c.Enabled, NamespaceDefaults: c.NamespaceDefaults, DefaultQueues: map[string]string{},
+	}
+	for name, settings := range c.Plugins {
+		policy.DefaultQueues[name] = settings.DefaultQueue
+	}
+	for _, rule := range c.AllowedQueues {
+		policy.AllowedQueues = append(policy.AllowedQueues, scheduler.QueueRule(rule))
+	}
+	policy.Admissions = admissions(c)
+	known := plugins(c)
+	names := make([]string, 0, len(known))
+	for _, plugin := range known {
+		names = append(names, plugin.Describe().Name)
+	}
+	for _, name := range c.Quota.ElasticQuotaSchedulers {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("batchScheduler.quota.elasticQuotaSchedulers: %q is not a known scheduler; known: %s", name, strings.Join(names, ", "))
+		}
+	}
+	return scheduler.NewRegistryFor(policy, known...)
+}

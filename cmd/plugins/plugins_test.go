@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plugins
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+func configured(t *testing.T, text string) config.BatchScheduler {
+	t.Helper()
+	c, err := config.Parse([]byte("apiVersion: " + config.APIVersion + "\nkind: " + config.Kind + "\nbatchScheduler: " + text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.BatchScheduler
+}
+
+// Nobody gets a scheduler that the administrator did not enable.
+func TestSchedulersByDefault(t *testing.T) {
+	r, err := Registry(configured(t, "{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"kube"}, r.Names()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Everything that is configured reaches its plugin. The test takes the schedulers as they come: whoever deletes one
+// deletes nothing here.
+func TestSchedulersAsConfigured(t *testing.T) {
+	for _, plugin := range plugins(config.BatchScheduler{}) {
+		d := plugin.Describe()
+		t.Run(d.Name, func(t *testing.T) {
+			r, err := Registry(configured(t, `{default: kube, enabled: [kube, `+d.Name+`], namespaceDefaults: true, plugins: {`+d.Name+`: {schedulerName: other, defaultQueue: batch}},
+  allowedQueues: [{namespaces: [team-a], queues: [batch]}]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, admission := r.Resolve(scheduler.Wish{Namespace: "team-a", NamespaceAnnotations: map[string]string{scheduler.AnnotationScheduler: d.Name}})
+			if got.Plugin == nil || got.Scheduler != d.Name || got.Queue != "batch" {
+				t.Fatalf("%+v, %+v", got.Choice, admission)
+			}
+			configurable := !strings.Contains("kube yunikorn", d.Name) // these two have no name to configure
+			if renamed := got.Plugin.Describe().SchedulerName == "other"; renamed != configurable {
+				t.Errorf("scheduler name %q", got.Plugin.Describe().SchedulerName)
+			}
+			_, refused := r.Resolve(scheduler.Wish{Namespace: "team-b", Scheduling: spark.Scheduling{Scheduler: d.Name}})
+			if forbidden := refused.Reason == scheduler.ReasonQueueForbidden; forbidden != d.Supports.Queues {
+				t.Errorf("another namespace: %+v", refused)
+			}
+		})
+	}
+}
+
+func TestQuotaIsAskedFirst(t *testing.T) {
+	if len(admissions(config.BatchScheduler{})) == 0 {
+		t.Skip("this build has no quota check")
+	}
+	for mode, want := range map[string]bool{"Off": false, "Warn": true, "Enforce": true} {
+		r, err := Registry(configured(t, "{quota: {mode: "+mode+"}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := r.Resolve(scheduler.Wish{})
+		if reads := len(got.Plugin.Reads(scheduler.Attempt{})) > 0; reads != want {
+			t.Errorf("%s: looks at quotas: %t", mode, reads)
+		}
+	}
+}
+
+func TestSchedulersErrors(t *testing.T) {
+	for text, says := range map[string]string{
+		"{default: volcan}":                      `batchScheduler.default: "volcan" is not a known scheduler`,
+		"{enabled: [kub]}":                       `batchScheduler.enabled: "kub" is not a known scheduler`,
+		"{quota: {elasticQuotaSchedulers: [x]}}": `batchScheduler.quota.elasticQuotaSchedulers: "x" is not a known scheduler; known: kube`,
+		"{plugins: {x: {}}}":                     `batchScheduler.plugins: "x" is not a known scheduler`,
+	} {
+		if _, err := Registry(configured(t, text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", text, err, says)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package window is an example of a scheduler plugin: applications start while the ConfigMap batch-window of their
+// namespace says open: "true". Write spec.batchScheduler: window.
+package window
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Plugin lets applications start in a window of time.
+type Plugin struct{}
+
+var _ scheduler.Plugin = Plugin{}
+
+var configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
+
+// label tells people which pods came through the window.
+const label = "example.com/window"
+
+// parameters are spec.batchSchedulerOptions.parameters.
+type parameters struct {
+	// Urgent does not wait for the window.
+	Urgent bool `json:"urgent"`
+}
+
+// Describe says who we are, what we look at, which rights that takes and what we write on pods.
+func (Plugin) Describe() scheduler.Descriptor {
+	return scheduler.Descriptor{
+		Name:     "window",
+		Reads:    []schema.GroupVersionKind{configMapKind},
+		Rules:    []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}},
+		Claims:   []scheduler.PodKey{{Part: scheduler.PodLabel, Key: label}},
+		Supports: scheduler.Support{WaitsBeforePods: true},
+	}
+}
+
+// Validate looks at the application alone.
+func (Plugin) Validate(a scheduler.Attempt) []scheduler.Finding {
+	return scheduler.DecodeParameters(a, &parameters{})
+}
+
+// Reads names what Plan wants to see.
+func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
+	return []scheduler.Read{windowOf(a)}
+}
+
+// Plan says whether the application may start.
+func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
+	var p parameters
+	scheduler.DecodeParameters(a, &p) // Validate has found nothing
+	window, err := scheduler.As[corev1.ConfigMap](s[windowOf(a)])
+	if err != nil {
+		return scheduler.Plan{}, err
+	}
+	switch {
+	case p.Urgent:
+		return answer(scheduler.Go, scheduler.ReasonAdmitted, "urgent: the window does not matter"), nil
+	case window == nil || window.Data["open"] != "true":
+		message := fmt.Sprintf("waiting for the batch window of namespace %s to open", a.App.Namespace)
+		return answer(scheduler.Wait, scheduler.ReasonQueueClosed, message), nil
+	}
+	return answer(scheduler.Go, scheduler.ReasonAdmitted, "the batch window is open"), nil
+}
+
+// Decorate marks the pods.
+func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
+	scheduler.SetIn(&d.Driver.Labels, label, a.ID)
+	scheduler.SetIn(&d.Executor.Labels, label, a.ID)
+	return nil
+}
+
+func windowOf(a scheduler.Attempt) scheduler.Read {
+	return scheduler.Read{GroupVersionKind: configMapKind, Namespace: a.App.Namespace, Name: "batch-window"}
+}
+
+func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.Plan {
+	plan := scheduler.Plan{Admission: scheduler.Admission{Verdict: v, Reason: r, Message: message}}
+	if v == scheduler.Wait {
+		plan.RetryAfter = time.Minute // a wait never relies on a watch alone
+	}
+	return plan
+}

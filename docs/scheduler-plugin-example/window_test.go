@@ -1,0 +1,74 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package window
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
+)
+
+func TestPlan(t *testing.T) {
+	cases := map[string]struct {
+		reason, window, parameters string
+		verdict                    scheduler.Verdict
+		message                    string
+	}{
+		"Open":   {reason: "the window is open", window: `data: {open: "true"}`, verdict: scheduler.Go, message: "the batch window is open"},
+		"Closed": {reason: "the window is closed", window: `data: {open: "false"}`, verdict: scheduler.Wait, message: "waiting for the batch window of namespace team-a to open"},
+		"None":   {reason: "nobody opened it", verdict: scheduler.Wait, message: "waiting for the batch window of namespace team-a to open"},
+		"Urgent": {reason: "some cannot wait", parameters: `{"urgent":true}`, verdict: scheduler.Go, message: "urgent: the window does not matter"},
+		"Typo":   {reason: "a parameter that does not exist", parameters: `{"urgnt":true}`, verdict: scheduler.Never, message: "spec.batchSchedulerOptions.parameters.urgnt: is not a parameter of window"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := schedulertest.Attempt("window")
+			a.Parameters = []byte(tc.parameters)
+			s := scheduler.Snapshot{windowOf(a): nil}
+			if tc.window != "" {
+				s[windowOf(a)] = schedulertest.Object(t, tc.window)
+			}
+			got, err := scheduler.Admit(Plugin{}, a, s)
+			if err != nil || got.Verdict != tc.verdict || got.Message != tc.message {
+				t.Errorf("%s: %+v, %v; want %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.message)
+			}
+			schedulertest.Keeps(t, Plugin{}, a, s, scheduler.Facts{})
+		})
+	}
+}
+
+// Any attempt at all.
+func FuzzPlugin(f *testing.F) {
+	window := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"open": "true"}}}
+	schedulertest.Fuzz(f, Plugin{}, func(scheduler.Read) *unstructured.Unstructured { return window })
+}
+
+// The documentation promises that an example is short.
+func TestShort(t *testing.T) {
+	text, err := os.ReadFile("window.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(text, []byte("\n")); lines >= 120 {
+		t.Errorf("the example has %d lines", lines)
+	}
+}

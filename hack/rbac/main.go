@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command rbac writes the rights that each scheduler plugin needs, as its descriptor declares them, for kustomize and for
+// the chart.
+//
+//	rbac KUSTOMIZE_FOLDER CHART_FOLDER
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/cmd/plugins"
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "rbac:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("usage: rbac KUSTOMIZE_FOLDER CHART_FOLDER")
+	}
+	// The largest set of rights: quotas are enforced, and bind somebody.
+	all := plugins.All(config.BatchScheduler{Quota: config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"any"}}})
+	var resources []string
+	for _, p := range all {
+		d := p.Describe()
+		if len(d.Rules) == 0 || d.Plain {
+			continue // the operator's own role has them
+		}
+		rules, err := yaml.Marshal(d.Rules)
+		if err != nil {
+			return fmt.Errorf("rules of %s: %w", d.Name, err)
+		}
+		if err := write(filepath.Join(args[1], d.Name+".yaml"), rules); err != nil {
+			return err
+		}
+		text, err := role(d)
+		if err != nil {
+			return err
+		}
+		if err := write(filepath.Join(args[0], d.Name+".yaml"), text); err != nil {
+			return err
+		}
+		resources = append(resources, d.Name+".yaml")
+	}
+	list, err := yaml.Marshal(map[string]any{"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component", "resources": resources})
+	if err != nil {
+		return err
+	}
+	return write(filepath.Join(args[0], "kustomization.yaml"), list)
+}
+
+// role is a ClusterRole and its binding to the operator's service account.
+func role(d scheduler.Descriptor) ([]byte, error) {
+	name := "spark-operator-scheduler-" + d.Name
+	objects := []any{
+		rbacv1.ClusterRole{
+			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: d.Rules,
+		},
+		rbacv1.ClusterRoleBinding{
+			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "spark-operator", Name: "spark-operator-controller"}},
+		},
+	}
+	var out bytes.Buffer
+	for _, o := range objects {
+		text, err := yaml.Marshal(o)
+		if err != nil {
+			return nil, fmt.Errorf("role of %s: %w", d.Name, err)
+		}
+		out.WriteString("---\n")
+		out.Write(text)
+	}
+	return out.Bytes(), nil
+}
+
+func write(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, append([]byte("# Written by hack/rbac from what the scheduler plugin declares; see make manifests.\n"), text...), 0o644)
+}

@@ -1,0 +1,94 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestBatchScheduler(t *testing.T) {
+	c, err := Parse([]byte(head + `
+batchScheduler:
+  default: volcano
+  enabled: [kube, volcano]
+  namespaceDefaults: true
+  allowedQueues:
+    - {namespaces: ["team-*"], queues: [shared, "root.team.*"]}
+  quota: {mode: Enforce, elasticQuotaSchedulers: [coscheduling]}
+  plugins:
+    volcano: {schedulerName: vc, defaultQueue: batch}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := BatchScheduler{
+		Default: "volcano", Enabled: []string{"kube", "volcano"}, NamespaceDefaults: true,
+		AllowedQueues: []AllowedQueues{{Namespaces: []string{"team-*"}, Queues: []string{"shared", "root.team.*"}}},
+		Quota:         Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}},
+		Plugins:       map[string]SchedulerPlugin{"volcano": {SchedulerName: "vc", DefaultQueue: "batch"}},
+	}
+	if diff := cmp.Diff(want, c.BatchScheduler); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// YAML takes an unquoted Off for false.
+func TestQuotaModeOff(t *testing.T) {
+	for _, mode := range []string{"Off", `"Off"`, "false"} {
+		c, err := Parse([]byte(head + "batchScheduler: {quota: {mode: " + mode + "}}"))
+		if err != nil || c.BatchScheduler.Quota.Mode != "Off" {
+			t.Errorf("%s: %q, %v", mode, c.BatchScheduler.Quota.Mode, err)
+		}
+	}
+}
+
+func TestBatchSchedulerErrors(t *testing.T) {
+	cases := map[string]struct {
+		reason, text string
+		says         []string
+	}{
+		"Mode":       {reason: "a mode that does not exist would be Off", text: "quota: {mode: enforce}", says: []string{"batchScheduler.quota.mode", `"enforce"`, "Enforce"}},
+		"On":         {reason: "YAML takes it for true", text: "quota: {mode: On}", says: []string{"batchScheduler.quota.mode", "true", "Enforce"}},
+		"NoMode":     {reason: "an empty mode is none", text: `quota: {mode: ""}`, says: []string{"batchScheduler.quota.mode"}},
+		"Nobody":     {reason: "a rule for nobody", text: "allowedQueues: [{queues: [a]}]", says: []string{"batchScheduler.allowedQueues[0].namespaces", `"*"`}},
+		"Nothing":    {reason: "a rule for nothing", text: "allowedQueues: [{namespaces: [a]}]", says: []string{"batchScheduler.allowedQueues[0].queues"}},
+		"Pattern":    {reason: "a pattern that never matches", text: `allowedQueues: [{namespaces: [a, "[b"], queues: [a]}]`, says: []string{"allowedQueues[0].namespaces[1]", `"[b"`}},
+		"NoPattern":  {reason: "a pattern that never matches", text: `allowedQueues: [{namespaces: [a], queues: [""]}]`, says: []string{"allowedQueues[0].queues[0]"}},
+		"Unknown":    {reason: "a setting that does not exist", text: "plugins: {volcano: {queue: a}}", says: []string{"queue"}},
+		"Everything": {reason: "all mistakes at once", text: `{default: "", quota: {mode: x}, allowedQueues: [{}]}`, says: []string{"default", "quota.mode", "namespaces", "queues"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			text := "batchScheduler: {" + tc.text + "}"
+			if strings.HasPrefix(tc.text, "{") {
+				text = "batchScheduler: " + tc.text
+			}
+			_, err := Parse([]byte(head + text))
+			if err == nil {
+				t.Fatalf("%s: accepted", tc.reason)
+			}
+			for _, text := range tc.says {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("%s: the error does not say %q: %v", tc.reason, text, err)
+				}
+			}
+		})
+	}
+}

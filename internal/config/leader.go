@@ -1,0 +1,72 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// LeaderElection lets several replicas stand by for each other. The defaults let a replica follow within half a second
+// when the leader is stopped, and within five seconds when it dies.
+type LeaderElection struct {
+	Enabled bool `json:"enabled,omitempty"`
+	// Namespace of the lease; by default the one that the operator's pod runs in.
+	Namespace string `json:"namespace,omitempty"`
+	// LeaseDuration is how long the others wait for a leader that is silent; 4s by default. It is renewed four times as
+	// often.
+	LeaseDuration metav1.Duration `json:"leaseDuration,omitzero"`
+	// RenewDeadline is how long a leader that cannot renew the lease goes on before it exits; 2.5s by default.
+	RenewDeadline metav1.Duration `json:"renewDeadline,omitzero"`
+	// RetryPeriod is how often a replica looks at the lease, 100ms by default; it does so in its own memory.
+	RetryPeriod metav1.Duration `json:"retryPeriod,omitzero"`
+}
+
+const (
+	minLease       = 2 * time.Second
+	minRetry       = 10 * time.Millisecond
+	renewalsALease = 4
+)
+
+func defaultLeaderElection() LeaderElection {
+	return LeaderElection{
+		LeaseDuration: metav1.Duration{Duration: 4 * time.Second},
+		RenewDeadline: metav1.Duration{Duration: 2500 * time.Millisecond},
+		RetryPeriod:   metav1.Duration{Duration: 100 * time.Millisecond},
+	}
+}
+
+// RenewPeriod is the time between two renewals of the lease.
+func (l LeaderElection) RenewPeriod() time.Duration { return l.LeaseDuration.Duration / renewalsALease }
+
+func (l LeaderElection) validate() error {
+	lease, deadline, retry := l.LeaseDuration.Duration, l.RenewDeadline.Duration, l.RetryPeriod.Duration
+	if lease < minLease || lease%time.Second != 0 {
+		return fmt.Errorf("leaderElection.leaseDuration: %s: must be whole seconds, at least %s: a Lease holds no parts of a second", lease, minLease)
+	}
+	if longest := l.RenewPeriod() / 2; retry < minRetry || retry > longest {
+		return fmt.Errorf("leaderElection.retryPeriod: %s: must be between %s and %s, an eighth of leaseDuration", retry, minRetry, longest)
+	}
+	// A leader believes in a renewal that may be one renewal period old, then tries until the deadline, and notices a
+	// retry period later: it has to have stopped before the others follow.
+	if longest := lease - l.RenewPeriod() - retry; deadline <= 2*retry || deadline > longest {
+		return fmt.Errorf("leaderElection.renewDeadline: %s: must be more than twice retryPeriod (%s) and at most %s: three quarters of leaseDuration, less retryPeriod", deadline, retry, longest)
+	}
+	return nil
+}

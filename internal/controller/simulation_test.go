@@ -1,0 +1,79 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+)
+
+// What test/simulation has found.
+
+// The driver came, was recorded and was deleted; an operator that has just been started has a cache from before.
+func TestStaleCacheRunsNothingTwice(t *testing.T) {
+	w := newWorld(t, pi())
+	w.reconcile()
+	stale := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(pi()).WithStatusSubresource(&v1beta2.SparkApplication{}).
+		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.AppOf).Build()
+	for _, p := range w.drivers() {
+		if err := w.c.Delete(t.Context(), &p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.restart()
+	w.engine.Cache, w.engine.Reader.Cache = stale, stale
+	before := w.writes["create *v1.Pod"]
+	r, err := w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+	if err != nil || r.RequeueAfter == 0 {
+		t.Errorf("result %+v, %v: want another look", r, err)
+	}
+	if n := w.writes["create *v1.Pod"] - before; n > 0 || len(w.drivers()) > 0 {
+		t.Errorf("%d more drivers: the application ran twice", n)
+	}
+}
+
+// A slower operator that also believed to lead creates a driver for an application that has failed already.
+func TestStrayDriverOfAFinishedApplication(t *testing.T) {
+	w := newWorld(t, pi())
+	w.reconcile()
+	stray := w.drivers()[0]
+	w.kubelet(corev1.PodFailed, exited(1, "Error"))
+	for range 4 {
+		w.reconcile()
+	}
+	if w.state() != "FAILED" {
+		t.Fatalf("state %s", w.state())
+	}
+	if err := w.c.Delete(t.Context(), &stray); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	stray.ResourceVersion, stray.UID = "", ""
+	if err := w.c.Create(t.Context(), &stray); err != nil {
+		t.Fatal(err)
+	}
+	w.reconcile()
+	if n := len(w.drivers()); n != 0 || w.state() != "FAILED" {
+		t.Errorf("state %s with %d drivers", w.state(), n)
+	}
+}

@@ -1,0 +1,162 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kubeflow
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// everyField is the application that sets every field of the API.
+func everyField(t *testing.T) *v1beta2.SparkApplication {
+	t.Helper()
+	text, err := os.ReadFile("../../../api/sparkoperator/v1beta2/testdata/every-field.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o v1beta2.SparkApplication
+	if err := yaml.UnmarshalStrict(text, &o); err != nil || o.MalformedSpec != "" {
+		t.Fatal(err, o.MalformedSpec)
+	}
+	return &o
+}
+
+// The hash is stored with every application and on every driver pod. A release that computes another one for the same
+// spec would, at the next edit of anything that acts live, stop and restart every application of the cluster; so would
+// a new version of k8s.io/api that spells an embedded type otherwise (it has done so: creationTimestamp became omitzero).
+// If this test fails, make SpecHash give the old value again. Never update the value: only new fields may be added to
+// the manifest, which changes it once, in the commit that adds them.
+func TestSpecHashIsStable(t *testing.T) {
+	const (
+		ofEveryField = "47554874492ba3be"
+		ofPi         = "cb7179546007b1e1"
+	)
+	if got := SpecHash(everyField(t)); got != ofEveryField {
+		t.Errorf("testdata/every-field.yaml has the hash %s, want %s", got, ofEveryField)
+	}
+	if got := SpecHash(pi()); got != ofPi {
+		t.Errorf("the smallest application has the hash %s, want %s", got, ofPi)
+	}
+}
+
+// That each single field restarts or not is tested, and documented, by package fields. These are edits of several.
+func TestSpecHash(t *testing.T) {
+	defaulted := func(o *v1beta2.SparkApplication) {
+		s := &o.Spec
+		s.Mode, s.RestartPolicy.Type = "cluster", "Never"
+		s.Driver.Cores, s.Driver.Memory = new(int32(1)), new("1g")
+		s.Executor.Cores, s.Executor.Memory, s.Executor.Instances = new(int32(1)), new("1g"), new(int32(1))
+	}
+	cases := map[string]struct {
+		reason   string
+		from, to func(*v1beta2.SparkApplication)
+		same     bool
+	}{
+		"Defaults": {reason: "kubectl replace drops what the incumbent's webhook has filled in", from: defaulted, to: func(*v1beta2.SparkApplication) {}, same: true},
+		"ConfCores": {reason: "the webhook leaves out what sparkConf says", from: func(o *v1beta2.SparkApplication) { o.Spec.SparkConf = props{"spark.driver.cores": "2"} }, to: func(o *v1beta2.SparkApplication) {
+			o.Spec.SparkConf, o.Spec.Driver.Cores = props{"spark.driver.cores": "2"}, new(int32(1))
+		}},
+		"ConfInstances": {reason: "the webhook leaves out what sparkConf says", from: func(o *v1beta2.SparkApplication) {
+			o.Spec.SparkConf = props{"spark.executor.instances": "2"}
+		}, to: func(o *v1beta2.SparkApplication) {
+			o.Spec.SparkConf, o.Spec.Executor.Instances = props{"spark.executor.instances": "2"}, new(int32(1))
+		}},
+		"Dynamic": {reason: "the webhook turns shuffle tracking on, and leaves the executors to Spark", from: func(o *v1beta2.SparkApplication) {
+			defaulted(o)
+			o.Spec.Executor.Instances = nil
+			o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, ShuffleTrackingEnabled: new(true)}
+		}, to: func(o *v1beta2.SparkApplication) {
+			o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true}
+		}, same: true},
+		"Lists": {reason: "an empty list is no list", from: func(o *v1beta2.SparkApplication) {}, to: func(o *v1beta2.SparkApplication) {
+			o.Spec.Arguments, o.Spec.SparkConf, o.Spec.Volumes = []string{}, props{}, []corev1.Volume{}
+		}, same: true},
+		"Quantity": {reason: "one core is a thousand millicores", from: func(o *v1beta2.SparkApplication) {
+			o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Resources: corev1.ResourceList{"cpu": resource.MustParse("1000m")}}
+		}, to: func(o *v1beta2.SparkApplication) {
+			o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Resources: corev1.ResourceList{"cpu": resource.MustParse("1")}}
+		}, same: true},
+		"Policies": {reason: "what acts on a running application as it is", from: func(o *v1beta2.SparkApplication) {}, to: func(o *v1beta2.SparkApplication) {
+			o.Spec.Suspend, o.Spec.TimeToLiveSeconds = new(true), new(int64(60))
+			o.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: "Always", OutOfMemory: &v1beta2.OutOfMemoryRule{MemoryFactor: new("2")}}
+			o.Spec.Deadlines, o.Spec.Retention = &v1beta2.Deadlines{Run: every(time.Hour)}, &v1beta2.Retention{}
+		}, same: true},
+		"Metadata": {reason: "not the spec", from: func(o *v1beta2.SparkApplication) {}, to: func(o *v1beta2.SparkApplication) {
+			o.Labels, o.Generation, o.ResourceVersion = map[string]string{"a": "b"}, 7, "9"
+			o.CreationTimestamp = metav1.NewTime(now)
+		}, same: true},
+		"Image":     {reason: "another program", from: func(o *v1beta2.SparkApplication) {}, to: func(o *v1beta2.SparkApplication) { o.Spec.Image = new("x") }},
+		"Order":     {reason: "arguments have an order", from: func(o *v1beta2.SparkApplication) { o.Spec.Arguments = []string{"a", "b"} }, to: func(o *v1beta2.SparkApplication) { o.Spec.Arguments = []string{"b", "a"} }},
+		"Template":  {reason: "a part of the pods", from: func(o *v1beta2.SparkApplication) {}, to: func(o *v1beta2.SparkApplication) { o.Spec.Driver.Template = &corev1.PodTemplateSpec{} }},
+		"Kueue":     {reason: "where the pods may run", from: func(o *v1beta2.SparkApplication) {}, to: func(o *v1beta2.SparkApplication) { o.Spec.Executor.NodeSelector = props{"pool": "spot"} }},
+		"Malformed": {reason: "another spec that cannot be decoded", from: func(o *v1beta2.SparkApplication) { o.MalformedSpec = "a" }, to: func(o *v1beta2.SparkApplication) { o.MalformedSpec = "b" }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			from, to := pi(), pi()
+			tc.from(from)
+			tc.to(to)
+			before := to.DeepCopy()
+			a, b := SpecHash(from), SpecHash(to)
+			if (a == b) != tc.same {
+				t.Errorf("%s: hashes %s and %s, want the same: %t", tc.reason, a, b, tc.same)
+			}
+			if wrote, err := json.Marshal(to); err != nil || string(wrote) != mustJSON(t, before) {
+				t.Errorf("%s: hashing changed the object: %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+func mustJSON(t *testing.T, o any) string {
+	t.Helper()
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The API server's way of storing an object changes no hash: otherwise the first look after a restart would restart it.
+func TestSpecHashSurvivesStorage(t *testing.T) {
+	for _, o := range []*v1beta2.SparkApplication{pi(), everyField(t)} {
+		var back v1beta2.SparkApplication
+		if err := json.Unmarshal([]byte(mustJSON(t, o)), &back); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := SpecHash(o), SpecHash(&back); a != b {
+			t.Errorf("%s: hash %s, after a round trip %s", o.Name, a, b)
+		}
+	}
+}
+
+// A hash is computed once for each generation: it must cost next to nothing.
+func BenchmarkSpecHash(b *testing.B) {
+	o := pi()
+	for b.Loop() {
+		SpecHash(o)
+	}
+}

@@ -1,0 +1,102 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// advice is what a person can do about a reason. NAME, NAMESPACE and POD stand for the application's. A reason without
+// an entry needs nobody's help, or has said in its message what to do.
+var advice = map[lifecycle.Reason]string{
+	lifecycle.ReasonSchedulerObjects:  "ask an administrator: the API server refuses the objects that the batch scheduler needs",
+	lifecycle.ReasonSuspended:         `let it run: kubectl patch sparkapp NAME -n NAMESPACE --type merge -p '{"spec":{"suspend":false}}'`,
+	lifecycle.ReasonNameConflict:      "see whose pod it is: kubectl get pod POD -n NAMESPACE -o yaml; delete it or set spec.driver.podName",
+	lifecycle.ReasonFormerDriver:      "if the pod does not go, see its node: kubectl get pod POD -n NAMESPACE -o wide",
+	lifecycle.ReasonQuotaExceeded:     "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or ask for less in spec.driver",
+	lifecycle.ReasonAdmissionRefused:  "change what the policy objects to, or the policy; the message is its own",
+	lifecycle.ReasonOperatorForbidden: "give the operator the right that the message names: an administrator has to change its role",
+	lifecycle.ReasonUnschedulable:     "see what the nodes lack: kubectl describe pod POD -n NAMESPACE; ask for less, or add nodes",
+	lifecycle.ReasonSchedulingGated:   "whoever set the scheduling gate has to take it away: kubectl get pod POD -n NAMESPACE -o jsonpath='{.spec.schedulingGates}'",
+	lifecycle.ReasonImagePull:         "check spec.image for its name and tag, and spec.imagePullSecrets",
+	lifecycle.ReasonConfigMissing:     "create the ConfigMap, Secret or key that the message names: the pod goes on by itself then",
+	lifecycle.ReasonVolume:            "create the ConfigMap, Secret or claim that the message names: the pod goes on by itself then",
+	lifecycle.ReasonContainerStart:    "see the container's events: kubectl describe pod POD -n NAMESPACE",
+	lifecycle.ReasonDriverFailed:      "read the end of the log: kubectl spark logs NAME -n NAMESPACE",
+	lifecycle.ReasonDriverOutOfMemory: "raise spec.driver.memory or memoryOverhead, or let spec.restartPolicy.outOfMemory.memoryFactor raise it",
+	lifecycle.ReasonDriverEvicted:     "a budget for such failures is spec.restartPolicy.infrastructure",
+	lifecycle.ReasonDriverNotFound:    "find out who deletes driver pods; a budget for such failures is spec.restartPolicy.infrastructure",
+	lifecycle.ReasonNodeLost:          "bring the node back, or delete it: kubectl get pod POD -n NAMESPACE -o wide",
+	lifecycle.ReasonInvalidSpec:       "change the fields that the message names and apply the manifest again; kubectl spark validate checks it before",
+	lifecycle.ReasonSubmissionRefused: "change what the message names: the API server does not accept the object as it is",
+	lifecycle.ReasonQueueTimeout:      "raise spec.deadlines.queued, or see why the application was kept waiting",
+	lifecycle.ReasonSchedulingTimeout: "raise spec.deadlines.driverScheduled, or make room for the driver",
+	lifecycle.ReasonReadyTimeout:      "raise spec.deadlines.driverReady, or see why the container did not start",
+	lifecycle.ReasonExecutorsTimeout:  "raise spec.deadlines.firstExecutors, or see why executors do not start: kubectl get pods -n NAMESPACE -l spark-role=executor",
+	lifecycle.ReasonRunTimeout:        "raise spec.deadlines.run if the application needs the time",
+	lifecycle.ReasonExecutorsPending:  "see what executors wait for: kubectl get pods -n NAMESPACE -l spark-role=executor,sparkoperator.k8s.io/app-name=NAME",
+	schedulerUnknown:                  "name a scheduler that the operator has in spec.batchScheduler, or install it",
+	priorityNotFound:                  "create the PriorityClass, or name another one",
+}
+
+// Reasons of schedulers that a person can do something about.
+const (
+	schedulerUnknown = lifecycle.Reason(scheduler.ReasonSchedulerUnknown)
+	priorityNotFound = lifecycle.Reason(scheduler.ReasonPriorityClassNotFound)
+)
+
+// advice lists what a person can do, the most pressing first.
+func (v view) advice() []string {
+	var all []string
+	if v.behind() != "" && !v.Scope.Wish.Deleting {
+		all = append(all, "if the status does not follow within seconds, see whether the operator runs and watches this namespace: kubectl get pods -A -l app.kubernetes.io/name=spark-operator")
+	}
+	if text, ok := advice[v.troubling()]; ok {
+		all = append(all, text)
+	}
+	if v.before.State == lifecycle.Failed && v.before.Cause.Reason != lifecycle.ReasonInvalidSpec {
+		all = append(all, "run it again: change the spec, or delete and create the application")
+	}
+	if v.Scope.Wish.Deleting && len(v.Object.GetFinalizers()) > 0 {
+		all = append(all, fmt.Sprintf("if it does not go, whoever set its finalizers has to take them away: %s", strings.Join(v.Object.GetFinalizers(), ", ")))
+	}
+	fill := strings.NewReplacer("NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(), "POD", v.Observed.Driver.Name)
+	for i := range all {
+		all[i] = fill.Replace(all[i])
+	}
+	return all
+}
+
+// troubling is the reason that a person might want to do something about.
+func (v view) troubling() lifecycle.Reason {
+	e := v.executors()
+	switch c := v.cause(); {
+	case v.Scope.Wish.Deleting:
+		return ""
+	case v.again && v.raise() != "":
+		return ""
+	case c.Reason != "":
+		return c.Reason
+	case v.plan.Record.State == lifecycle.Running && e.Running < e.Wanted:
+		return lifecycle.ReasonExecutorsPending
+	}
+	return ""
+}

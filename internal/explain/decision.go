@@ -1,0 +1,272 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// decision puts the plan into words: what is written to the cluster, else what is recorded, else what is waited for.
+func (v view) decision() Decision {
+	d := Decision{State: v.name(v.plan.Record.State)}
+	for _, a := range v.plan.Actions {
+		d.Actions = append(d.Actions, v.action(a))
+	}
+	switch {
+	case len(d.Actions) > 0:
+		d.Sentence = strings.Join(d.Actions, ", then ")
+		if reason := v.why(); reason != "" {
+			d.Sentence += " (" + reason + ")"
+		}
+	case v.plan.Record.Attempt > max(1, v.before.Attempt):
+		d.Sentence = fmt.Sprintf("begin attempt %d", v.plan.Record.Attempt)
+	case v.plan.Record.State != v.before.State && v.plan.Record.State != lifecycle.Queued:
+		d.Sentence = "record that the application is " + v.name(v.plan.Record.State)
+		if c := v.plan.Record.Cause; c.Message != "" {
+			d.Sentence += ": " + c.Message
+		}
+	default:
+		d.Sentence = v.waiting()
+	}
+	return d
+}
+
+func (v view) action(a lifecycle.Action) string {
+	switch a.Kind {
+	case lifecycle.Submit:
+		text := fmt.Sprintf("create driver pod %s for attempt %d", v.Scope.Wish.DriverName, v.plan.Record.Attempt)
+		if refusals[v.before.Cause.Reason] && v.before.State.Starting() {
+			return "try again to " + text + ", which was refused the last time"
+		}
+		return text
+	case lifecycle.DeleteDriver:
+		return "delete driver pod " + v.plan.Driver.Name
+	case lifecycle.DeleteResources:
+		return fmt.Sprintf("delete what was created beside the driver of attempt %d", a.Attempt)
+	case lifecycle.DeleteApplication:
+		return "delete the application"
+	}
+	return string(a.Kind)
+}
+
+// why says what a plan's writes are for, where they do not say it themselves.
+func (v view) why() string {
+	switch kind := v.plan.Actions[0].Kind; {
+	case v.Scope.Wish.Deleting:
+		return "the application is being deleted"
+	case v.before.State.Final() && v.plan.Record.State == v.before.State:
+		return "it is kept no longer, see spec.retention and spec.timeToLiveSeconds"
+	case v.plan.Record.Cause.Reason == lifecycle.ReasonFormerDriver:
+		return fmt.Sprintf("it has the name that attempt %d needs", v.plan.Record.Attempt)
+	case kind == lifecycle.Submit || v.before.State.Starting():
+		return ""
+	}
+	return v.plan.Record.Cause.Message
+}
+
+// refusals are the reasons for which a driver pod could not be created, and is tried again.
+var refusals = map[lifecycle.Reason]bool{
+	lifecycle.ReasonQuotaExceeded: true, lifecycle.ReasonAdmissionRefused: true, lifecycle.ReasonNamespaceTerminating: true,
+	lifecycle.ReasonOperatorForbidden: true, lifecycle.ReasonNameConflict: true, lifecycle.ReasonSubmissionRefused: true,
+}
+
+// waiting is what there is to wait for when nothing is to be done.
+func (v view) waiting() string {
+	r, d := v.plan.Record, v.plan.Driver
+	switch {
+	case v.Scope.Wish.Deleting:
+		return "nothing: what the application owns is deleted with it"
+	case d.Presence == lifecycle.Unknown && !r.State.Final():
+		return "look again: it is not known whether the driver pod exists"
+	}
+	switch r.State {
+	case lifecycle.New, lifecycle.Queued, lifecycle.Rerunning, lifecycle.Resuming, lifecycle.SubmissionFailed:
+		return v.waitingToStart()
+	case lifecycle.Submitted:
+		return "wait until the driver's container runs"
+	case lifecycle.Running:
+		return "wait for the driver's end"
+	case lifecycle.Failing:
+		if v.stopping() {
+			return "wait until driver pod " + d.Name + " has stopped"
+		}
+		return fmt.Sprintf("wait for the back-off, then begin attempt %d", r.Attempt+1)
+	case lifecycle.Succeeding:
+		return "wait for the interval, then run again (restart policy Always)"
+	case lifecycle.Invalidating, lifecycle.Suspending:
+		return "wait until driver pod " + d.Name + " is gone"
+	case lifecycle.Suspended:
+		return "nothing until spec.suspend is false"
+	case lifecycle.Succeeded, lifecycle.Failed:
+	}
+	if len(lifecycle.Keeps(v.Scope.Wish, r)) > 0 {
+		return "nothing until what is kept for a time is to be deleted"
+	}
+	return "nothing: the application is over"
+}
+
+func (v view) waitingToStart() string {
+	c := v.plan.Record.Cause
+	switch {
+	case c.Reason == lifecycle.ReasonSuspended:
+		return "nothing until spec.suspend is false"
+	case v.plan.Record.State == lifecycle.SubmissionFailed && v.again:
+		return "wait for the back-off, then submit again"
+	case c.Message != "":
+		return "wait: " + c.Message
+	}
+	return "wait"
+}
+
+// stopping reports whether a driver that is to stop still runs.
+func (v view) stopping() bool {
+	d := v.plan.Driver
+	return d.Presence == lifecycle.Present && d.Ownership != lifecycle.Foreign && (d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning)
+}
+
+// next lists what is to come, the soonest first.
+func (v view) next() []Event {
+	var all []Event
+	add := func(at time.Time, what string) { all = append(all, Event{At: metav1.Time{Time: at}, What: what}) }
+	idle := len(v.plan.Actions) == 0 && v.plan.Record.State == v.before.State
+	r := v.before
+	switch {
+	case !idle:
+	case r.State == lifecycle.Failing && v.again && !v.stopping():
+		add(v.at, fmt.Sprintf("attempt %d begins", r.Attempt+1)+v.retry(r.Current().Class)+v.raise())
+	case r.State == lifecycle.SubmissionFailed && v.again:
+		add(v.at, "the driver is submitted again"+v.retry(lifecycle.Submission))
+	case r.State == lifecycle.Succeeding:
+		add(v.Now.Add(v.plan.Requeue), fmt.Sprintf("attempt %d begins (restart policy Always)", r.Attempt+1))
+	case v.plan.Requeue > 0 && !r.State.Final():
+		add(v.Now.Add(v.plan.Requeue), "the operator looks again, at the latest")
+	}
+	for _, d := range v.deadlines() {
+		add(d.At.Time, d.Field+" ("+d.Limit+") ends the attempt")
+	}
+	for _, k := range lifecycle.Keeps(v.Scope.Wish, v.plan.Record) {
+		add(k.Till, kept[k.What])
+	}
+	slices.SortStableFunc(all, func(a, b Event) int { return a.At.Compare(b.At.Time) })
+	return all
+}
+
+// retry says how far a class has used up its retries.
+func (v view) retry(class lifecycle.FailureClass) string {
+	for _, b := range v.Scope.Wish.Policies.Restart.Budgets(v.before.Retries.Used) {
+		if slices.Contains(b.Classes, class) && !b.Unlimited {
+			return fmt.Sprintf(" (retry %d of %d in class %s)", b.Used+1, b.Retries, class)
+		}
+	}
+	return ""
+}
+
+// raise says that the next attempt gets more memory.
+func (v view) raise() string {
+	if a := v.before.Current(); a != nil && a.Class == lifecycle.OutOfMemory && v.Scope.Wish.RaisesMemory {
+		return ", with more memory for the driver"
+	}
+	return ""
+}
+
+// kept says what becomes of what a finished application leaves behind.
+var kept = map[lifecycle.ActionKind]string{
+	lifecycle.DeleteDriver:      "the driver pod is deleted, and its log with it",
+	lifecycle.DeleteResources:   "the ConfigMaps, Services and other objects of the last attempt are deleted",
+	lifecycle.DeleteApplication: "the application is deleted",
+}
+
+// summary is what the application is, after its name.
+func (v view) summary() string {
+	r, c := v.before, v.cause()
+	if v.Scope.Wish.Deleting {
+		return "is being deleted"
+	}
+	switch r.State {
+	case lifecycle.New:
+		return withCause("is new", v.firstWait())
+	case lifecycle.Queued, lifecycle.Rerunning, lifecycle.Resuming:
+		return withCause("waits for its driver", c.Message)
+	case lifecycle.SubmissionFailed:
+		return withCause("could not be submitted", r.Cause.Message)
+	case lifecycle.Submitted:
+		return withCause("has a driver pod that does not run yet", v.Observed.Driver.Waiting.Message)
+	case lifecycle.Running:
+		return v.progress()
+	case lifecycle.Succeeding:
+		return "has succeeded"
+	case lifecycle.Failing:
+		if v.again {
+			return withCause("has failed and will run again", r.Cause.Message)
+		}
+		return withCause("has failed", r.Cause.Message)
+	case lifecycle.Invalidating:
+		return "is stopped to run again from a new spec"
+	case lifecycle.Suspending:
+		return "is being stopped because spec.suspend is true"
+	case lifecycle.Suspended:
+		return "is suspended"
+	case lifecycle.Succeeded:
+		return "has completed" + v.ago()
+	case lifecycle.Failed:
+		return withCause("has failed for good"+v.ago(), r.Cause.Message)
+	}
+	return ""
+}
+
+// firstWait is what keeps an application back that the operator has not looked at.
+func (v view) firstWait() string {
+	if v.plan.Record.State == lifecycle.New {
+		return ""
+	}
+	return v.plan.Record.Cause.Message
+}
+
+func (v view) ago() string {
+	if v.before.TerminatedAt.IsZero() {
+		return ""
+	}
+	return " " + duration.HumanDuration(v.Now.Sub(v.before.TerminatedAt)) + " ago"
+}
+
+func withCause(text, cause string) string {
+	if cause == "" {
+		return text
+	}
+	return text + ": " + cause
+}
+
+// progress is of a driver that runs.
+func (v view) progress() string {
+	if v.plan.Record.State != lifecycle.Running {
+		return "ran when the operator looked at it last"
+	}
+	text := "runs"
+	if a := v.plan.Record.Current(); a != nil && !a.StartedAt.IsZero() {
+		text += " for " + duration.HumanDuration(v.Now.Sub(a.StartedAt))
+	}
+	e := v.executors()
+	return fmt.Sprintf("%s with %d of %d executors", text, e.Running, e.Wanted)
+}

@@ -1,0 +1,162 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+func timeOrNil(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &metav1.Time{Time: t}
+}
+
+func (v view) scheduling() Scheduling {
+	wanted := v.Scope.App.Scheduling
+	return Scheduling{
+		Scheduler: wanted.Scheduler, Queue: wanted.Queue,
+		Verdict: string(v.Gate.Verdict), Reason: string(v.Gate.Cause.Reason), Message: v.Gate.Cause.Message,
+	}
+}
+
+func (v view) driver() Driver {
+	d := v.Observed.Driver
+	out := Driver{Name: d.Name, Presence: string(d.Presence)}
+	if d.Presence != lifecycle.Present {
+		return out
+	}
+	out.Ownership, out.Phase, out.Waiting = string(d.Ownership), string(d.Phase), sentence(d.Waiting)
+	out.Created, out.Scheduled, out.Started = timeOrNil(d.CreatedAt), timeOrNil(d.ScheduledAt), timeOrNil(d.StartedAt)
+	out.Disruption = sentence(d.Disruption)
+	if d.Deleting {
+		out.GoneBy = timeOrNil(d.GoneAt)
+	}
+	if d.Phase == lifecycle.DriverFailed {
+		out.Exit = d.Exit.String()
+	}
+	return out
+}
+
+// sentence joins a reason and its message.
+func sentence(c lifecycle.Cause) string {
+	if c.Reason == "" || c.Message == "" {
+		return string(c.Reason) + c.Message
+	}
+	return string(c.Reason) + ": " + c.Message
+}
+
+// executors counts what the decision would record: it is what was observed, laid over what was known.
+func (v view) executors() Executors {
+	c := v.plan.Record.Counts
+	out := Executors{
+		Wanted: v.Scope.Wish.Executors, Pending: c.Pending, Running: c.Running, Completed: c.Succeeded, Failed: c.Failed, Unknown: c.Unknown(),
+	}
+	for _, f := range v.plan.Record.Failures {
+		text := f.Name
+		if f.ExitCode != nil {
+			text += fmt.Sprintf(": exit code %d", *f.ExitCode)
+		}
+		if f.Reason != "" {
+			text += ", " + f.Reason
+		}
+		out.Failures = append(out.Failures, text)
+	}
+	return out
+}
+
+func (v view) budgets() []Budget {
+	var out []Budget
+	for _, b := range v.Scope.Wish.Policies.Restart.Budgets(v.before.Retries.Used) {
+		if b.Retries == 0 && !b.Unlimited {
+			continue
+		}
+		budget := Budget{Retries: b.Retries, Used: b.Used, Left: b.Left(), Unlimited: b.Unlimited}
+		for _, class := range b.Classes {
+			budget.Classes = append(budget.Classes, string(class))
+		}
+		out = append(out, budget)
+	}
+	return out
+}
+
+// fields are those of the spec that set the deadlines.
+var fields = map[lifecycle.Reason]string{
+	lifecycle.ReasonQueueTimeout:      "spec.deadlines.queued",
+	lifecycle.ReasonSchedulingTimeout: "spec.deadlines.driverScheduled",
+	lifecycle.ReasonReadyTimeout:      "spec.deadlines.driverReady",
+	lifecycle.ReasonExecutorsTimeout:  "spec.deadlines.firstExecutors",
+	lifecycle.ReasonRunTimeout:        "spec.deadlines.run",
+}
+
+func (v view) deadlines() []Deadline {
+	var out []Deadline
+	for _, t := range lifecycle.Timers(v.Scope.Wish, v.plan.Record, v.Observed.Driver) {
+		out = append(out, Deadline{Field: fields[t.Reason], Limit: duration.HumanDuration(t.Limit), At: metav1.Time{Time: t.Since.Add(t.Limit)}})
+	}
+	slices.SortStableFunc(out, func(a, b Deadline) int { return a.At.Compare(b.At.Time) })
+	return out
+}
+
+// attempts are those on record, and the end of the log of one whose end is about to be recorded.
+func (v view) attempts() []Attempt {
+	var out []Attempt
+	ended := v.plan.Record.Current()
+	for _, a := range v.before.Attempts {
+		if ended != nil && ended.Number == a.Number {
+			a.LogTail = ended.LogTail
+		}
+		out = append(out, Attempt{
+			Number: a.Number, Started: timeOrNil(a.StartedAt), Ended: timeOrNil(a.EndedAt), ExitCode: a.ExitCode,
+			Class: string(a.Class), Reason: string(a.Cause.Reason), Message: a.Cause.Message, LogTail: a.LogTail,
+		})
+	}
+	return out
+}
+
+// Usage lists what ResourceQuotas limit, the exhausted first.
+func Usage(quotas []corev1.ResourceQuota) []Quota {
+	var out []Quota
+	for _, q := range quotas {
+		for name, hard := range q.Status.Hard {
+			used := q.Status.Used[name]
+			out = append(out, Quota{
+				Name: q.Name, Resource: string(name), Used: used.String(), Hard: hard.String(), Exhausted: used.Cmp(hard) >= 0,
+			})
+		}
+	}
+	slices.SortFunc(out, func(a, b Quota) int {
+		if a.Exhausted != b.Exhausted {
+			if a.Exhausted {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Resource, b.Resource))
+	})
+	return out
+}

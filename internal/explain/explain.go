@@ -1,0 +1,235 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package explain says of an application what it is, what the operator would do next and why, and what a person can do.
+// The decision is the operator's own: lifecycle.Decide over what was read, without acting. It is pure.
+package explain
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/prepare"
+)
+
+// Input is what was read of one application.
+type Input struct {
+	Kind   string
+	Object metav1.Object
+	// StateName translates a state into the API's word.
+	StateName  func(lifecycle.State) string
+	Conditions []metav1.Condition
+	Scope      prepare.Scope
+	Observed   lifecycle.Observation
+	Gate       lifecycle.Gate
+	Quotas     []Quota
+	// Doubts are sentences about what could not be read.
+	Doubts []string
+	Now    time.Time
+}
+
+// Report is the explanation. Its JSON form is for programs, Text for people.
+type Report struct {
+	Kind               string `json:"kind"`
+	Namespace          string `json:"namespace"`
+	Name               string `json:"name"`
+	State              string `json:"state"`
+	Generation         int64  `json:"generation"`
+	ObservedGeneration int64  `json:"observedGeneration"`
+	// Behind says how the status is older than the spec; empty if it is not.
+	Behind  string      `json:"behind,omitempty"`
+	Attempt int32       `json:"attempt"`
+	Created metav1.Time `json:"created"`
+	// Summary is what the application is, in one sentence.
+	Summary string `json:"summary"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Decision is what the operator does next.
+	Decision Decision `json:"decision"`
+	// Next is what happens after that, the soonest first.
+	Next       []Event    `json:"next,omitempty"`
+	Scheduling Scheduling `json:"scheduling"`
+	Driver     Driver     `json:"driver"`
+	Executors  Executors  `json:"executors"`
+	Quotas     []Quota    `json:"quotas,omitempty"`
+	// RestartPolicy is Never, OnFailure or Always; Retries are its budgets.
+	RestartPolicy string             `json:"restartPolicy"`
+	Retries       []Budget           `json:"retries,omitempty"`
+	Deadlines     []Deadline         `json:"deadlines,omitempty"`
+	Attempts      []Attempt          `json:"attempts,omitempty"`
+	Conditions    []metav1.Condition `json:"conditions,omitempty"`
+	// Advice is what a person can do.
+	Advice []string `json:"advice,omitempty"`
+	// Doubts are what could not be read.
+	Doubts []string `json:"doubts,omitempty"`
+
+	now time.Time
+}
+
+// Decision is what the operator would do now.
+type Decision struct {
+	Sentence string `json:"sentence"`
+	// Actions are the writes, in order.
+	Actions []string `json:"actions,omitempty"`
+	// State is the one that the application would be in then.
+	State string `json:"state"`
+}
+
+// Event is something to come. It happens sooner if the cluster changes before.
+type Event struct {
+	At   metav1.Time `json:"at"`
+	What string      `json:"what"`
+}
+
+// Scheduling is the verdict of the checks and of the batch scheduler.
+type Scheduling struct {
+	// Scheduler and Queue are as the spec names them.
+	Scheduler string `json:"scheduler,omitempty"`
+	Queue     string `json:"queue,omitempty"`
+	// QueuedAt is since when the attempt waits for its driver.
+	QueuedAt *metav1.Time `json:"queuedAt,omitempty"`
+	// Verdict is empty if nobody needed to be asked.
+	Verdict string `json:"verdict,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Driver is the pod that has the driver's name.
+type Driver struct {
+	Name string `json:"name"`
+	// Presence is Present, Absent or Unknown, Ownership Current, Former or Foreign.
+	Presence  string       `json:"presence"`
+	Ownership string       `json:"ownership,omitempty"`
+	Phase     string       `json:"phase,omitempty"`
+	Created   *metav1.Time `json:"created,omitempty"`
+	Scheduled *metav1.Time `json:"scheduled,omitempty"`
+	Started   *metav1.Time `json:"started,omitempty"`
+	// GoneBy is when a pod that is being deleted should have gone.
+	GoneBy     *metav1.Time `json:"goneBy,omitempty"`
+	Waiting    string       `json:"waiting,omitempty"`
+	Exit       string       `json:"exit,omitempty"`
+	Disruption string       `json:"disruption,omitempty"`
+}
+
+// Executors are those of the current attempt.
+type Executors struct {
+	// Wanted is how many the application starts with.
+	Wanted    int32    `json:"wanted"`
+	Pending   int32    `json:"pending"`
+	Running   int32    `json:"running"`
+	Completed int32    `json:"completed"`
+	Failed    int32    `json:"failed"`
+	Unknown   int32    `json:"unknown"`
+	Failures  []string `json:"failures,omitempty"`
+}
+
+// Quota is one limit of a ResourceQuota of the namespace.
+type Quota struct {
+	Name     string `json:"name"`
+	Resource string `json:"resource"`
+	Used     string `json:"used"`
+	Hard     string `json:"hard"`
+	// Exhausted is set if nothing is left.
+	Exhausted bool `json:"exhausted,omitempty"`
+}
+
+// Budget is what is left of the retries of some classes of failures.
+type Budget struct {
+	Classes   []string `json:"classes"`
+	Retries   int32    `json:"retries"`
+	Used      int32    `json:"used"`
+	Left      int32    `json:"left"`
+	Unlimited bool     `json:"unlimited,omitempty"`
+}
+
+// Deadline is one that runs.
+type Deadline struct {
+	Field string      `json:"field"`
+	Limit string      `json:"limit"`
+	At    metav1.Time `json:"at"`
+}
+
+// Attempt is one attempt's history.
+type Attempt struct {
+	Number   int32        `json:"number"`
+	Started  *metav1.Time `json:"started,omitempty"`
+	Ended    *metav1.Time `json:"ended,omitempty"`
+	ExitCode *int32       `json:"exitCode,omitempty"`
+	Class    string       `json:"failureClass,omitempty"`
+	Reason   string       `json:"reason,omitempty"`
+	Message  string       `json:"message,omitempty"`
+	LogTail  string       `json:"logTail,omitempty"`
+}
+
+// Explain decides as the operator would, and says so.
+func Explain(in Input) Report {
+	s, env := in.Scope, lifecycle.Env{Now: in.Now}
+	v := view{Input: in, before: s.Record, plan: lifecycle.Decide(s.Wish, s.Record, in.Observed, in.Gate, env)}
+	v.at, v.again = lifecycle.RetryAt(s.Wish, s.Record)
+	cause := v.cause()
+	r := Report{
+		Kind: in.Kind, Namespace: in.Object.GetNamespace(), Name: in.Object.GetName(), State: v.name(v.before.State),
+		Generation: in.Object.GetGeneration(), ObservedGeneration: v.before.Generation, Behind: v.behind(),
+		Attempt: max(1, v.before.Attempt), Created: in.Object.GetCreationTimestamp(),
+		Summary: v.summary(), Reason: string(cause.Reason), Message: cause.Message,
+		Decision: v.decision(), Next: v.next(), Scheduling: v.scheduling(), Driver: v.driver(), Executors: v.executors(),
+		RestartPolicy: string(s.Wish.Policies.Restart.Type), Retries: v.budgets(), Deadlines: v.deadlines(), Attempts: v.attempts(),
+		Conditions: in.Conditions, Advice: v.advice(), Doubts: in.Doubts, now: in.Now,
+	}
+	if v.before.State.Starting() {
+		r.Quotas, r.Scheduling.QueuedAt = in.Quotas, timeOrNil(v.plan.Record.QueuedAt)
+	}
+	return r
+}
+
+// view is what the parts of a report are made from.
+type view struct {
+	Input
+	before lifecycle.Record
+	plan   lifecycle.Plan
+	// at is when the application runs again after a failure, if again is set.
+	at    time.Time
+	again bool
+}
+
+func (v view) name(s lifecycle.State) string {
+	if name := v.StateName(s); name != "" {
+		return name
+	}
+	return "NEW"
+}
+
+// cause is why the application is where it is: what keeps its driver from running, else what the decision records.
+func (v view) cause() lifecycle.Cause {
+	if w := v.plan.Driver.Waiting; v.plan.Record.State == lifecycle.Submitted && w.Reason != "" {
+		return w
+	}
+	return v.plan.Record.Cause
+}
+
+func (v view) behind() string {
+	switch g := v.Object.GetGeneration(); {
+	case v.before.State == lifecycle.New:
+		return "the operator has not looked at the application yet"
+	case v.before.Generation == 0:
+		return "the status was written by another operator; this one takes the application over as it is"
+	case v.before.Generation != g:
+		return "the spec was changed after the operator looked at it last"
+	}
+	return ""
+}

@@ -1,0 +1,236 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// Text is the report for people.
+func (r Report) Text() string {
+	p := page{now: r.now}
+	p.line("%s %s/%s %s", r.Kind, r.Namespace, r.Name, r.Summary)
+	p.section("")
+	p.field("State", "%s, attempt %d, created %s ago", r.State, r.Attempt, p.since(r.Created.Time))
+	if r.Behind != "" {
+		p.field("Status", "generation %d of %d: %s", r.ObservedGeneration, r.Generation, r.Behind)
+	}
+	if r.Reason != "" {
+		p.field("Reason", "%s", r.reason())
+	}
+	p.field("Decision", "%s", r.Decision.Sentence)
+	for _, e := range r.Next {
+		p.field("Next", "%s: %s", p.in(e.At.Time), e.What)
+	}
+	p.list("What you can do", r.Advice)
+	r.evidence(&p)
+	r.history(&p)
+	p.list("Could not be read", r.Doubts)
+	return p.String()
+}
+
+// reason is the reason's word, with its sentence unless that was said already.
+func (r Report) reason() string {
+	if strings.Contains(r.Summary, r.Message) || strings.Contains(r.Decision.Sentence, r.Message) {
+		return r.Reason
+	}
+	return r.Reason + ": " + r.Message
+}
+
+func (r Report) evidence(p *page) {
+	p.section("Evidence")
+	p.field("Driver", "%s", r.Driver.text(p))
+	p.field("Executors", "%s", r.Executors.text())
+	for _, f := range r.Executors.Failures {
+		p.field("", "%s", f)
+	}
+	if s := r.Scheduling; s.Verdict != "" {
+		p.field("Scheduler", "%s: %s", s.Verdict, s.Message)
+	}
+	if s := r.Scheduling; s.QueuedAt != nil {
+		p.field("Queued", "for %s", p.since(s.QueuedAt.Time))
+	}
+	for _, q := range r.Quotas {
+		full := ""
+		if q.Exhausted {
+			full = ", nothing is left"
+		}
+		p.field("Quota", "%s: %s, %s of %s used%s", q.Name, q.Resource, q.Used, q.Hard, full)
+	}
+	for _, b := range r.Retries {
+		left := fmt.Sprintf("%d of %d retries left", b.Left, b.Retries)
+		if b.Unlimited {
+			left = fmt.Sprintf("unlimited, %d used", b.Used)
+		}
+		p.field("Retries", "%s: %s", strings.Join(b.Classes, ", "), left)
+	}
+	if len(r.Retries) == 0 {
+		p.field("Retries", "none: restart policy %s", r.RestartPolicy)
+	}
+}
+
+func (r Report) history(p *page) {
+	if len(r.Attempts) > 0 {
+		p.section("Attempts")
+	}
+	tail := Attempt{}
+	for _, a := range r.Attempts {
+		p.field(fmt.Sprintf("#%d", a.Number), "%s", a.text(p))
+		if a.LogTail != "" {
+			tail = a
+		}
+	}
+	if tail.LogTail != "" {
+		p.section(fmt.Sprintf("The last lines of the log of attempt %d", tail.Number))
+		for line := range strings.Lines(tail.LogTail) {
+			p.line("  | %s", strings.TrimRight(line, "\r\n"))
+		}
+	}
+	if len(r.Conditions) > 0 {
+		p.section("Conditions")
+	}
+	for _, c := range r.Conditions {
+		p.line("  %-16s %-8s %s: %s", c.Type, c.Status, c.Reason, oneLine(c.Message))
+	}
+}
+
+func (d Driver) text(p *page) string {
+	switch {
+	case d.Presence == "Unknown":
+		return d.Name + ": the API server did not say whether it exists"
+	case d.Presence == "Absent":
+		return d.Name + ": does not exist"
+	case d.Ownership == "Foreign":
+		return d.Name + ": exists, but does not belong to this application"
+	}
+	parts := []string{d.Phase}
+	if d.Ownership == "Former" {
+		parts = append(parts, "of an earlier attempt")
+	}
+	add := func(format string, at *metav1.Time) {
+		if at != nil {
+			parts = append(parts, fmt.Sprintf(format, p.since(at.Time)))
+		}
+	}
+	add("created %s ago", d.Created)
+	if d.Scheduled == nil && d.Phase == "Pending" {
+		parts = append(parts, "no node yet")
+	}
+	add("got its node %s ago", d.Scheduled)
+	add("started %s ago", d.Started)
+	if d.GoneBy != nil {
+		parts = append(parts, "is being deleted")
+	}
+	for _, words := range []string{d.Waiting, d.Exit, d.Disruption} {
+		if words != "" {
+			parts = append(parts, words)
+		}
+	}
+	return d.Name + ": " + strings.Join(parts, ", ")
+}
+
+func (e Executors) text() string {
+	text := fmt.Sprintf("%d of %d running", e.Running, e.Wanted)
+	for _, c := range []struct {
+		n    int32
+		word string
+	}{{e.Pending, "pending"}, {e.Completed, "completed"}, {e.Failed, "failed"}, {e.Unknown, "disappeared"}} {
+		if c.n > 0 {
+			text += fmt.Sprintf(", %d %s", c.n, c.word)
+		}
+	}
+	return text
+}
+
+func (a Attempt) text(p *page) string {
+	var parts []string
+	switch {
+	case a.Started == nil && a.Ended == nil:
+		parts = append(parts, "has not started")
+	case a.Started == nil:
+		parts = append(parts, "ended "+p.since(a.Ended.Time)+" ago without having started")
+	case a.Ended == nil:
+		parts = append(parts, "runs for "+p.since(a.Started.Time))
+	default:
+		parts = append(parts, fmt.Sprintf("ended %s ago after %s", p.since(a.Ended.Time), duration.HumanDuration(a.Ended.Sub(a.Started.Time))))
+	}
+	if a.Class != "" {
+		parts = append(parts, "class "+a.Class)
+	}
+	if a.Reason != "" {
+		parts = append(parts, a.Reason+": "+oneLine(a.Message))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// page collects lines. Times are told from now.
+type page struct {
+	strings.Builder
+	now  time.Time
+	last string
+}
+
+func (p *page) line(format string, args ...any) {
+	p.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
+}
+
+func (p *page) section(title string) {
+	p.WriteString("\n")
+	if title != "" {
+		p.line("%s", title)
+	}
+	p.last = ""
+}
+
+// field writes a labelled line; a label that repeats is not written again.
+func (p *page) field(label, format string, args ...any) {
+	shown := label
+	if label == p.last {
+		shown = ""
+	}
+	p.last = label
+	p.line("  %-10s %s", shown, oneLine(fmt.Sprintf(format, args...)))
+}
+
+func (p *page) list(title string, all []string) {
+	if len(all) == 0 {
+		return
+	}
+	p.section(title)
+	for _, text := range all {
+		p.line("  * %s", oneLine(text))
+	}
+}
+
+func (p *page) since(t time.Time) string { return duration.HumanDuration(max(0, p.now.Sub(t))) }
+
+func (p *page) left(t time.Time) string { return duration.HumanDuration(max(0, t.Sub(p.now))) }
+
+func (p *page) in(t time.Time) string {
+	if !t.After(p.now) {
+		return "now"
+	}
+	return "in " + p.left(t)
+}
+
+// oneLine keeps a message of several lines from breaking the page.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,179 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+)
+
+var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+// world is one application whose status is what the operator's own code makes of what happens to it.
+type world struct {
+	t   *testing.T
+	o   *v1beta2.SparkApplication
+	now time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	return &world{t: t, now: start, o: &v1beta2.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "jobs", Name: "pi", UID: types.UID("7b0f0a52-0000-4000-8000-000000000001"), Generation: 1,
+			CreationTimestamp: metav1.NewTime(start),
+		},
+		Spec: v1beta2.SparkApplicationSpec{
+			Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: ptr.To("spark:4.1.4"), MainClass: ptr.To("Main"),
+			MainApplicationFile: ptr.To("local:///app.jar"),
+			Executor:            v1beta2.ExecutorSpec{Instances: ptr.To[int32](2)},
+		},
+	}}
+}
+
+func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }
+
+func (w *world) edit(change func(*v1beta2.SparkApplicationSpec)) {
+	change(&w.o.Spec)
+	w.o.Generation++
+}
+
+func (w *world) scope() prepare.Scope {
+	record := kubeflow.RecordOf(&w.o.Status)
+	app, problems := kubeflow.Attempt(w.o, record)
+	return prepare.NewScope(app, problems, record, kubeflow.Wish(w.o, record), w.now)
+}
+
+// gate asks for the verdict where the operator would.
+func (w *world) gate(s prepare.Scope, d lifecycle.Driver) lifecycle.Gate {
+	w.t.Helper()
+	if !lifecycle.Gated(s.Wish, s.Record, d, lifecycle.Env{Now: w.now}) {
+		return lifecycle.Gate{}
+	}
+	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	candidate, prepared := prepare.Examine(s.Request(), registry)
+	if candidate == nil {
+		return prepared.Gate
+	}
+	return candidate.Prepare(scheduler.Snapshot{}).Gate
+}
+
+// sees lets the operator reconcile what is seen. Every action is done, but for a submission that answer refuses.
+func (w *world) sees(obs lifecycle.Observation, answer ...lifecycle.Result) {
+	w.t.Helper()
+	s, env := w.scope(), lifecycle.Env{Now: w.now}
+	plan := lifecycle.Decide(s.Wish, s.Record, obs, w.gate(s, obs.Driver), env)
+	var results []lifecycle.Result
+	for _, a := range plan.Actions {
+		r := lifecycle.Result{Kind: a.Kind, Class: lifecycle.ClassDone}
+		if a.Kind == lifecycle.Submit && len(answer) > 0 {
+			r.Class, r.Message = answer[0].Class, answer[0].Message
+		}
+		results = append(results, r)
+	}
+	outcome := lifecycle.Settle(plan, results, env)
+	if outcome.Err != nil {
+		w.t.Fatal(outcome.Err)
+	}
+	w.o.Status = kubeflow.Project(&w.o.Status, outcome, w.now)
+}
+
+func (w *world) explain(obs lifecycle.Observation, change ...func(*Input)) Report {
+	w.t.Helper()
+	s := w.scope()
+	in := Input{
+		Kind: "SparkApplication", Object: w.o, StateName: kubeflow.StateName, Conditions: w.o.Status.Conditions,
+		Scope: s, Observed: obs, Gate: w.gate(s, obs.Driver), Now: w.now,
+	}
+	for _, c := range change {
+		c(&in)
+	}
+	return Explain(in)
+}
+
+// absent is a driver that does not exist.
+func absent() lifecycle.Observation {
+	return lifecycle.Observation{Driver: lifecycle.Driver{Presence: lifecycle.Absent, Name: "pi-driver"}}
+}
+
+// pod is the current attempt's driver, created now.
+func (w *world) pod(phase lifecycle.DriverPhase, changes ...func(*lifecycle.Driver)) lifecycle.Observation {
+	d := lifecycle.Driver{
+		Presence: lifecycle.Present, Ownership: lifecycle.Current, Name: "pi-driver", UID: "u1", Phase: phase,
+		SubmissionID: w.o.Status.SubmissionID, CreatedAt: start,
+	}
+	for _, c := range changes {
+		c(&d)
+	}
+	return lifecycle.Observation{Driver: d}
+}
+
+// ended is the current attempt's driver with exit code 1.
+func (w *world) ended(changes ...func(*lifecycle.Driver)) lifecycle.Observation {
+	return w.pod(lifecycle.DriverFailed, append(changes, func(d *lifecycle.Driver) {
+		d.CreatedAt, d.ScheduledAt, d.StartedAt, d.Exit = start, start.Add(time.Second), start.Add(2*time.Second), boom
+	})...)
+}
+
+// submitted brings the application to a driver pod, and running to a running driver.
+func (w *world) submitted() lifecycle.Observation {
+	w.sees(absent())
+	w.pass(2 * time.Second)
+	return w.pod(lifecycle.DriverPending)
+}
+
+func (w *world) running(executors ...lifecycle.Executor) lifecycle.Observation {
+	obs := w.submitted()
+	d := &obs.Driver
+	d.Phase, d.ScheduledAt, d.StartedAt = lifecycle.DriverRunning, w.now.Add(time.Second), w.now.Add(3*time.Second)
+	w.pass(4 * time.Second)
+	obs.Executors = executors
+	w.sees(obs)
+	return obs
+}
+
+// exits ends a running driver.
+func exits(obs lifecycle.Observation, e lifecycle.Exit, log string) lifecycle.Observation {
+	obs.Driver.Phase, obs.Driver.Exit, obs.Driver.LogTail = lifecycle.DriverFailed, e, log
+	return obs
+}
+
+func executor(name string, state lifecycle.ExecutorState) lifecycle.Executor {
+	return lifecycle.Executor{Name: name, State: state}
+}
+
+func suspend(s *v1beta2.SparkApplicationSpec) { s.Suspend = ptr.To(true) }
+
+func retrying(s *v1beta2.SparkApplicationSpec) {
+	s.RestartPolicy = v1beta2.RestartPolicy{Application: &v1beta2.ApplicationRule{RetryRule: v1beta2.RetryRule{
+		Retries: 3, Backoff: &v1beta2.Backoff{Initial: &metav1.Duration{Duration: time.Minute}},
+	}}}
+}

@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// documented returns the first cells of the tables below a heading of docs/conditions.md.
+func documented(t *testing.T, from, to string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "conditions.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, found := strings.Cut(string(text), "\n"+from+"\n")
+	if !found {
+		t.Fatalf("docs/conditions.md has no heading %q", from)
+	}
+	if to != "" {
+		part, _, _ = strings.Cut(part, "\n"+to+"\n")
+	}
+	var out []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Za-z]+)` \\|").FindAllStringSubmatch(part, -1) {
+		out = append(out, row[1])
+	}
+	return out
+}
+
+// Every reason is documented, once, and none is invented.
+func TestReasonsAreDocumented(t *testing.T) {
+	const schedulers = "### Batch schedulers"
+	own, theirs := constants("reasons.go", "Reason"), constants(filepath.Join("..", "scheduler", "scheduler.go"), "Reason")
+	theirs = slices.DeleteFunc(theirs, func(r string) bool { return slices.Contains(own, r) })
+	compare(t, "docs/conditions.md, reasons", own, documented(t, "## Reasons", schedulers))
+	compare(t, "docs/conditions.md, reasons of schedulers", theirs, documented(t, schedulers, ""))
+}
+
+func TestConditionsAreDocumented(t *testing.T) {
+	var shown []string
+	for _, c := range lifecycle.Settle(lifecycle.Plan{}, nil, lifecycle.Env{}).Conditions {
+		shown = append(shown, string(c.Type))
+	}
+	compare(t, "docs/conditions.md, conditions", shown, documented(t, "## Conditions", "## Reasons"))
+}
+
+// Every failure class is explained where retries are.
+func TestClassesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "retries.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range append(lifecycle.FailureClasses(), lifecycle.Deadline) {
+		if !strings.Contains(string(text), "\n| `"+string(class)+"` |") {
+			t.Errorf("docs/retries.md does not explain the class %s", class)
+		}
+	}
+}
+
+func compare(t *testing.T, what string, want, got []string) {
+	t.Helper()
+	for _, w := range want {
+		if !slices.Contains(got, w) {
+			t.Errorf("%s: %s is missing", what, w)
+		}
+	}
+	for i, g := range got {
+		if !slices.Contains(want, g) {
+			t.Errorf("%s: %s is invented", what, g)
+		}
+		if slices.Contains(got[:i], g) {
+			t.Errorf("%s: %s is there twice", what, g)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package domain
+
+import (
+	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// wait is the time between a failure and the next attempt in all policies of the domain.
+const wait = time.Minute
+
+// Retries is the budget of each class in all policies of the domain.
+const Retries = 2
+
+// restarts are all kinds of restart policies.
+func restarts() []named[lifecycle.Restart] {
+	rule := lifecycle.Rule{Retries: Retries, Initial: wait, Max: wait, Linear: true}
+	own := map[lifecycle.FailureClass]lifecycle.Rule{}
+	for _, c := range lifecycle.FailureClasses() {
+		own[c] = lifecycle.Rule{Retries: Retries, Initial: wait, Max: wait}
+	}
+	return []named[lifecycle.Restart]{
+		{"Never", lifecycle.Restart{Type: lifecycle.Never, Failures: rule, Submissions: rule}},
+		{"OnFailure", lifecycle.Restart{Type: lifecycle.OnFailure, Failures: rule, Submissions: rule, FailExitCodes: []int32{42}}},
+		{"OnFailure by class", lifecycle.Restart{Type: lifecycle.OnFailure, Failures: rule, Submissions: rule, Classes: own, ResetAfter: time.Minute}},
+		{"Always", lifecycle.Restart{Type: lifecycle.Always, Failures: rule, Submissions: rule}},
+	}
+}
+
+// limits are all deadlines and retention times at once: not yet, or over.
+func limits() []named[lifecycle.Policies] {
+	all := func(d time.Duration) lifecycle.Policies {
+		keep := lifecycle.Keep{DriverPod: &d, Resources: &d}
+		return lifecycle.Policies{
+			Deadlines: lifecycle.Deadlines{Queued: d, DriverScheduled: d, DriverReady: d, FirstExecutors: d, Run: d},
+			Retention: lifecycle.Retention{OnSuccess: keep, OnFailure: lifecycle.Keep{DriverPod: &d, Resources: &d, Application: &d}},
+		}
+	}
+	return []named[lifecycle.Policies]{{"in time", all(long)}, {"overdue", all(short)}}
+}
+
+// wishes are all that a user can want of an application.
+func wishes() []named[lifecycle.Application] {
+	var out []named[lifecycle.Application]
+	for _, restart := range restarts() {
+		for _, limit := range limits() {
+			for _, spec := range []string{"", " edited"} {
+				for _, suspend := range []string{"", " suspended"} {
+					for _, deleting := range []string{"", " deleted"} {
+						app := lifecycle.Application{
+							UID: "app", Generation: 1, SpecHash: hashOfSpec, Suspend: suspend != "", Deleting: deleting != "",
+							DriverName: driverName, Executors: 2, Policies: limit.value, RaisesMemory: true,
+						}
+						app.Policies.Restart = restart.value
+						if spec != "" {
+							app.Generation, app.SpecHash = 2, "spec-2"
+						}
+						out = append(out, named[lifecycle.Application]{restart.name + " " + limit.name + spec + suspend + deleting, app})
+					}
+				}
+			}
+		}
+	}
+	return out
+}

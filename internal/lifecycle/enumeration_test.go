@@ -1,0 +1,256 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle/domain"
+)
+
+// TestEnumeration checks the rules of docs/architecture.md, section 5, for every element of the domain: every decision
+// that can be made, under every answer of the scheduler, and every result that its actions can have.
+func TestEnumeration(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a million small records: collecting them takes longer than making them
+	var elements, outcomes atomic.Int64
+	t.Run("states", func(t *testing.T) {
+		for _, state := range lifecycle.States() {
+			t.Run(orNew(state), func(t *testing.T) {
+				t.Parallel()
+				c := checker{t: t, gates: domain.Gates()}
+				domain.Each(state, c.element)
+				c.unchanged()
+				if c.elements == 0 {
+					t.Errorf("the domain has no record in state %q", state)
+				}
+				for rule, n := range c.failures {
+					t.Errorf("%d times: %s", n, rule)
+				}
+				elements.Add(c.elements)
+				outcomes.Add(c.outcomes)
+			})
+		}
+	})
+	text := fmt.Sprintf("lifecycle: %d elements of the domain enumerated, %d outcomes checked", elements.Load(), outcomes.Load())
+	t.Log(text)
+	if !t.Failed() {
+		number(t, "enumeration", text)
+	}
+}
+
+// number hands a number to the test runner, which prints it at the end.
+func number(t *testing.T, name, text string) {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(root, "dist", "numbers")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".txt"), []byte(text+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func orNew(s lifecycle.State) string {
+	if s == lifecycle.New {
+		return "New"
+	}
+	return string(s)
+}
+
+// checker checks one state's elements.
+type checker struct {
+	t     *testing.T
+	gates []lifecycle.Gate
+	plans [4]lifecycle.Plan
+	e     *domain.Element
+	// kind names record, and before is what it was.
+	kind           string
+	record, before lifecycle.Record
+
+	gate               lifecycle.Gate
+	elements, outcomes int64
+	failures           map[string]int
+}
+
+// broken reports a broken rule. The first few elements that break it say enough.
+func (c *checker) broken(rule string, args ...any) {
+	c.t.Helper()
+	if c.failures == nil {
+		c.failures = map[string]int{}
+	}
+	if c.failures[rule]++; c.failures[rule] <= 3 {
+		c.t.Errorf("%s, gate %q: %s", c.e, c.gate.Verdict, fmt.Sprintf(rule, args...))
+	}
+}
+
+func (c *checker) decide(gate lifecycle.Gate) lifecycle.Plan {
+	return lifecycle.Decide(c.e.App, c.e.Record, c.e.Observation, gate, c.e.Env)
+}
+
+func (c *checker) element(e *domain.Element) {
+	if e.Kind() != c.kind {
+		c.unchanged()
+		c.kind, c.record, c.before = e.Kind(), e.Record, snapshot(e.Record)
+	}
+	c.e = e
+	gated := lifecycle.Gated(e.App, e.Record, e.Observation.Driver, e.Env)
+	depends := false
+	for i, gate := range c.gates {
+		c.plans[i] = c.decide(gate)
+		depends = depends || !sameDecision(&c.plans[i], &c.plans[0])
+	}
+	c.gate = lifecycle.Gate{}
+	if depends != gated {
+		c.broken("Gated says %v, but the decision depends on the gate: %v", gated, depends)
+	}
+	if again := c.decide(c.gates[1]); !sameDecision(&again, &c.plans[1]) {
+		c.broken("Decide is not deterministic")
+	}
+	for i := range c.plans {
+		if gated == (i == 0) {
+			continue // an engine asks exactly if Gated says so
+		}
+		c.elements++
+		c.gate = c.gates[i]
+		c.plan(&c.plans[i])
+		c.results(&c.plans[i])
+		c.converges(c.plans[i], lifecycle.ClassRefused)
+		if submits(&c.plans[i]) {
+			c.converges(c.plans[i], lifecycle.ClassQuota)
+		}
+	}
+}
+
+// unchanged checks that no decision about the record has changed it.
+func (c *checker) unchanged() {
+	if !sameRecord(&c.before, &c.record) {
+		c.broken("Decide or Settle changed the record that it was given")
+	}
+}
+
+func snapshot(r lifecycle.Record) lifecycle.Record {
+	r.Executors, r.Retries.Used = maps.Clone(r.Executors), maps.Clone(r.Retries.Used)
+	r.Attempts, r.Failures = slices.Clone(r.Attempts), slices.Clone(r.Failures)
+	return r
+}
+
+func sameDecision(a, b *lifecycle.Plan) bool {
+	return a.Requeue == b.Requeue && slices.Equal(a.Actions, b.Actions) && sameRecord(&a.Record, &b.Record)
+}
+
+// sameRecord compares by hand: reflection would take most of the time of the enumeration.
+func sameRecord(a, b *lifecycle.Record) bool {
+	return a.State == b.State && a.Generation == b.Generation && a.SpecHash == b.SpecHash && a.Attempt == b.Attempt &&
+		a.Submissions == b.Submissions && a.Executions == b.Executions && a.QueuedAt.Equal(b.QueuedAt) &&
+		a.SubmittedAt.Equal(b.SubmittedAt) && a.TerminatedAt.Equal(b.TerminatedAt) && a.Cause == b.Cause &&
+		a.SparkAppID == b.SparkAppID && a.SubmissionID == b.SubmissionID && a.DriverName == b.DriverName &&
+		maps.Equal(a.Executors, b.Executors) && a.Counts == b.Counts && slices.Equal(a.Failures, b.Failures) &&
+		maps.Equal(a.Retries.Used, b.Retries.Used) && a.Retries.MemoryRaises == b.Retries.MemoryRaises &&
+		slices.EqualFunc(a.Attempts, b.Attempts, sameAttempt) && a.Released == b.Released && sameScheduling(a.Scheduling, b.Scheduling)
+}
+
+func sameScheduling(a, b lifecycle.Scheduling) bool {
+	return a.Choice == b.Choice && a.AdmittedAt.Equal(b.AdmittedAt) && a.HeldAttempt == b.HeldAttempt
+}
+
+func sameAttempt(a, b lifecycle.Attempt) bool {
+	return a.Number == b.Number && a.SubmissionID == b.SubmissionID && a.StartedAt.Equal(b.StartedAt) && a.EndedAt.Equal(b.EndedAt) &&
+		(a.ExitCode == b.ExitCode || a.ExitCode != nil && b.ExitCode != nil && *a.ExitCode == *b.ExitCode) &&
+		a.Class == b.Class && a.Cause == b.Cause && a.LogTail == b.LogTail
+}
+
+// TestSameRecordSeesEveryField keeps sameRecord complete when records grow.
+func TestSameRecordSeesEveryField(t *testing.T) {
+	if got, want := reflect.TypeFor[lifecycle.Record]().NumField(), 20; got != want {
+		t.Errorf("Record has %d fields and sameRecord compares %d", got, want)
+	}
+	if got, want := reflect.TypeFor[lifecycle.Attempt]().NumField(), 8; got != want {
+		t.Errorf("Attempt has %d fields and sameAttempt compares %d", got, want)
+	}
+}
+
+func submits(p *lifecycle.Plan) bool {
+	return slices.ContainsFunc(p.Actions, func(a lifecycle.Action) bool { return a.Kind == lifecycle.Submit })
+}
+
+// plan checks the rules of a decision.
+func (c *checker) plan(p *lifecycle.Plan) {
+	e, d := c.e, c.e.Observation.Driver
+	switch {
+	case !submits(p):
+	case d.Presence != lifecycle.Absent:
+		c.broken("never two drivers: it submits beside a driver that is %s %s", d.Presence, d.Ownership)
+	case e.App.Suspend, e.App.Deleting, c.gate.Verdict != lifecycle.Admitted:
+		c.broken("it submits although suspended, deleted or not admitted")
+	case p.Record.Attempt != max(1, e.Record.Attempt):
+		c.broken("a retry is stored before it acts: it submits attempt %d, and stored is %d", p.Record.Attempt, e.Record.Attempt)
+	case e.Record.State.Final() && (!e.Record.NeverRan() || e.App.SpecHash == e.Record.SpecHash):
+		c.broken("a final state submits")
+	case p.Actions[len(p.Actions)-1].Kind != lifecycle.Submit:
+		c.broken("the driver is created after everything else")
+	}
+	for _, a := range p.Actions {
+		switch {
+		case a.Kind == lifecycle.DeleteDriver && (d.Presence != lifecycle.Present || d.Ownership == lifecycle.Foreign || a.UID != d.UID || a.UID == ""):
+			c.broken("it deletes a driver that is not ours, or not by its UID")
+		case a.Kind == lifecycle.DeleteDriver && d.Deleting:
+			c.broken("it deletes a driver twice")
+		case a.Kind == lifecycle.DeleteApplication && (len(p.Actions) != 1 || !e.Record.State.Final()):
+			c.broken("it deletes an application that is not over, or does something beside")
+		}
+	}
+	if d.Ownership == lifecycle.Foreign && slices.ContainsFunc(p.Actions, func(a lifecycle.Action) bool { return a.Kind == lifecycle.DeleteDriver }) {
+		c.broken("a foreign pod leads to a deletion")
+	}
+	c.counters(&e.Record, &p.Record)
+}
+
+// counters checks what only grows.
+func (c *checker) counters(from, to *lifecycle.Record) {
+	edited := from.SpecHash != "" && from.SpecHash != c.e.App.SpecHash
+	if grown := max(1, to.Attempt) - max(1, from.Attempt); grown < 0 || grown > 1 {
+		c.broken("the attempt went from %d to %d", from.Attempt, to.Attempt)
+	}
+	if !edited && from.State != lifecycle.Invalidating && (to.Submissions < from.Submissions || to.Executions < from.Executions) {
+		c.broken("counters fell from %d/%d to %d/%d", from.Submissions, from.Executions, to.Submissions, to.Executions)
+	}
+	if to.Submissions < to.Executions {
+		c.broken("%d executions of %d submissions", to.Executions, to.Submissions)
+	}
+	if to.Released != (lifecycle.Released{}) && !to.State.Final() {
+		c.broken("%s has released %+v", to.State, to.Released)
+	}
+	if from.State.Final() && to.State != from.State && !edited {
+		c.broken("a final state was left for %s without a change of the spec", to.State)
+	}
+	if from.State == to.State && to.Attempt == from.Attempt && !edited && (to.Counts.Total < from.Counts.Total || to.Counts.Failed < from.Counts.Failed) {
+		c.broken("executors were forgotten: %+v became %+v", from.Counts, to.Counts)
+	}
+}

@@ -1,0 +1,113 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestTail(t *testing.T) {
+	cases := map[string]struct {
+		reason, text string
+		n            int
+		want         string
+	}{
+		"Short":       {reason: "all of it", text: "a\nb\n", n: 10, want: "a\nb"},
+		"WholeLines":  {reason: "half a line tells nothing", text: "first line\nsecond\nthird\n", n: 14, want: "second\nthird"},
+		"OneLongLine": {reason: "the end of a long line is better than nothing", text: strings.Repeat("x", 20) + "\n", n: 5, want: "xxxxx"},
+		"Runes":       {reason: "a letter is not cut in half", text: "ääää", n: 3, want: "ä"},
+		"NotText":     {reason: "the API server takes UTF-8 only", text: "a\xffb", n: 10, want: "ab"},
+		"NoRoom":      {reason: "nothing is left for the oldest", text: "abc", n: 0, want: ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tail(tc.text, tc.n); got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestHead(t *testing.T) {
+	cases := map[string]struct {
+		reason, text string
+		n            int
+		want         string
+	}{
+		"Short":   {reason: "all of it", text: "abc", n: 3, want: "abc"},
+		"Long":    {reason: "it shows that there is more", text: "abcdefgh", n: 6, want: "abc..."},
+		"Runes":   {reason: "a letter is not cut in half", text: "ääääää", n: 8, want: "ää..."},
+		"NotText": {reason: "the API server takes UTF-8 only", text: "a\xffb", n: 10, want: "ab"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := head(tc.text, tc.n); got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// Ten attempts, and 4 KiB of logs, of which the newest have the most; whatever the logs are made of.
+func TestHistoryIsBounded(t *testing.T) {
+	for name, line := range map[string]string{"ascii": "a line of a log\n", "umlauts": "äöüäöüäöü", "noise": "\xff\xfe\x80", "long": strings.Repeat("x", 500) + "\n"} {
+		var all []Attempt
+		for i := range int32(25) {
+			all = remembered(all, Attempt{Number: i + 1, LogTail: strings.Repeat(line, 1000)})
+		}
+		logs := 0
+		for i, a := range all {
+			logs += len(a.LogTail)
+			if !utf8.ValidString(a.LogTail) {
+				t.Errorf("%s: attempt %d has a log that is no text", name, a.Number)
+			}
+			if want := int32(16 + i); a.Number != want {
+				t.Errorf("%s: attempt %d kept, want %d", name, a.Number, want)
+			}
+		}
+		if len(all) != maxAttempts || logs > maxLogs {
+			t.Errorf("%s: %d attempts with %d bytes of logs kept", name, len(all), logs)
+		}
+		if newest := all[len(all)-1]; name != "noise" && len(newest.LogTail) < maxLog/2 {
+			t.Errorf("%s: of the newest log only %d bytes are kept", name, len(newest.LogTail))
+		}
+	}
+}
+
+func TestRememberedReplacesItsOwn(t *testing.T) {
+	all := remembered([]Attempt{{Number: 1}, {Number: 2, SubmissionID: "old"}}, Attempt{Number: 2, SubmissionID: "new"})
+	if len(all) != 2 || all[1].SubmissionID != "new" {
+		t.Errorf("an attempt is told twice: %+v", all)
+	}
+}
+
+// An attempt keeps its first end: what follows (a clean-up, a change of the spec) is no other outcome.
+func TestClosedKeepsTheFirstEnd(t *testing.T) {
+	rec := ran(Failing)
+	first := rec.Attempts[0]
+	got := closed(rec, "", Cause{ReasonSpecChanged, "the spec was changed"}, Env{Now: later})
+	if fmt.Sprint(got.Attempts[0]) != fmt.Sprint(first) || !got.TerminatedAt.Equal(now) {
+		t.Errorf("the end was moved: %+v", got.Attempts[0])
+	}
+	long := closed(ran(Running), ApplicationExit, Cause{ReasonDriverFailed, strings.Repeat("x", 4096)}, Env{Now: later})
+	if n := len(long.Attempts[0].Cause.Message); n > maxMessage {
+		t.Errorf("a message of %d bytes is kept", n)
+	}
+}

@@ -1,0 +1,162 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"testing"
+	"time"
+)
+
+func TestRetry(t *testing.T) {
+	one, three := Rule{Retries: 1, Initial: 5 * time.Second, Max: time.Hour, Linear: true}, Rule{Retries: 3, Initial: time.Second, Max: time.Minute, Linear: true}
+	plain := Restart{Type: OnFailure, Failures: three, Submissions: one}
+	own := plain
+	own.Classes = map[FailureClass]Rule{OutOfMemory: one}
+	type used = map[FailureClass]int32
+	with := func(change func(*Restart)) Restart { r := plain; change(&r); return r }
+	code := func(n int32) *int32 { return &n }
+	cases := map[string]struct {
+		reason  string
+		restart Restart
+		class   FailureClass
+		exit    *int32
+		used    used
+		again   bool
+		wait    time.Duration
+	}{
+		"Never":             {reason: "is never", restart: with(func(r *Restart) { r.Type = Never }), class: ApplicationExit},
+		"NeverInfra":        {reason: "is never, whoever is to blame", restart: with(func(r *Restart) { r.Type = Never }), class: Infrastructure},
+		"First":             {reason: "the first failure waits the interval", restart: plain, class: ApplicationExit, again: true, wait: time.Second},
+		"Linear":            {reason: "the third in a row three times as long", restart: plain, class: ApplicationExit, used: used{ApplicationExit: 2}, again: true, wait: 3 * time.Second},
+		"UsedUp":            {reason: "retries + 1 attempts, and no more", restart: plain, class: ApplicationExit, used: used{ApplicationExit: 3}},
+		"Shared":            {reason: "classes without a rule of their own share a budget", restart: plain, class: OutOfMemory, used: used{ApplicationExit: 2, Infrastructure: 1}},
+		"SharedWait":        {reason: "and a row of failures", restart: plain, class: OutOfMemory, used: used{ApplicationExit: 1, Infrastructure: 1}, again: true, wait: 3 * time.Second},
+		"SubmissionApart":   {reason: "submissions do not pay for runs", restart: plain, class: Submission, used: used{ApplicationExit: 3}, again: true, wait: 5 * time.Second},
+		"RunsApart":         {reason: "nor runs for submissions", restart: plain, class: ApplicationExit, used: used{Submission: 1}, again: true, wait: time.Second},
+		"SubmissionUsedUp":  {reason: "their own budget bounds them", restart: plain, class: Submission, used: used{Submission: 1}},
+		"OwnBudget":         {reason: "a class with a rule has a budget of its own", restart: own, class: OutOfMemory, used: used{ApplicationExit: 3}, again: true, wait: 5 * time.Second},
+		"OwnUsedUp":         {reason: "which bounds it", restart: own, class: OutOfMemory, used: used{OutOfMemory: 1}},
+		"OthersShareStill":  {reason: "and the others do not pay for it", restart: own, class: ApplicationExit, used: used{OutOfMemory: 1, Infrastructure: 2}, again: true, wait: 3 * time.Second},
+		"Always":            {reason: "has no end", restart: with(func(r *Restart) { r.Type = Always }), class: ApplicationExit, used: used{ApplicationExit: 99}, again: true, wait: time.Minute},
+		"AlwaysOwnBudget":   {reason: "except for a class that the user has bounded", restart: Restart{Type: Always, Failures: three, Classes: own.Classes}, class: OutOfMemory, used: used{OutOfMemory: 1}},
+		"Deadline":          {reason: "what took too long would again", restart: with(func(r *Restart) { r.Type = Always }), class: Deadline},
+		"Nothing":           {reason: "what a person ended is no failure", restart: plain, class: ""},
+		"FailsAtOnce":       {reason: "an exit code that is never worth it", restart: with(func(r *Restart) { r.FailExitCodes = []int32{2} }), class: ApplicationExit, exit: code(2)},
+		"FailsAtOnceAlways": {reason: "with any policy", restart: with(func(r *Restart) { r.Type, r.FailExitCodes = Always, []int32{2} }), class: ApplicationExit, exit: code(2)},
+		"OtherCode":         {reason: "another one is", restart: with(func(r *Restart) { r.FailExitCodes = []int32{2} }), class: ApplicationExit, exit: code(1), again: true, wait: time.Second},
+		"OnlyThese":         {reason: "only the listed codes are worth it", restart: with(func(r *Restart) { r.RetryExitCodes = []int32{75} }), class: ApplicationExit, exit: code(1)},
+		"OneOfThese":        {reason: "and this is one", restart: with(func(r *Restart) { r.RetryExitCodes = []int32{75} }), class: ApplicationExit, exit: code(75), again: true, wait: time.Second},
+		"BothLists":         {reason: "never goes before only", restart: with(func(r *Restart) { r.RetryExitCodes, r.FailExitCodes = []int32{75}, []int32{75} }), class: ApplicationExit, exit: code(75)},
+		"NoCode":            {reason: "without an exit code the lists say nothing", restart: with(func(r *Restart) { r.RetryExitCodes = []int32{75} }), class: ApplicationExit, again: true, wait: time.Second},
+		"CodeOfAnEviction":  {reason: "an evicted driver's exit code is not its own", restart: with(func(r *Restart) { r.FailExitCodes = []int32{143} }), class: Infrastructure, exit: code(143), again: true, wait: time.Second},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			wait, again := tc.restart.Retry(tc.class, tc.exit, tc.used, "app")
+			if again != tc.again || again && wait != tc.wait {
+				t.Errorf("%s: again %v after %s, want %v after %s", tc.reason, again, wait, tc.again, tc.wait)
+			}
+		})
+	}
+}
+
+func TestExponentialBackoff(t *testing.T) {
+	rule := Rule{Initial: 10 * time.Second, Max: 10 * time.Minute}
+	nominal := []time.Duration{10, 20, 40, 80, 160, 320, 600, 600, 600}
+	spread := map[time.Duration]bool{}
+	for i, want := range nominal {
+		n := int32(i + 1)
+		want *= time.Second
+		for _, seed := range []string{"a", "b", "c", "d", "e"} {
+			got := rule.wait(n, seed)
+			if got > want || got < want-want/5 {
+				t.Errorf("wait %d of %s is %s, want %s less up to a fifth", n, seed, got, want)
+			}
+			if again := rule.wait(n, seed); again != got {
+				t.Errorf("wait %d of %s is %s and then %s", n, seed, got, again)
+			}
+			spread[got] = true
+		}
+	}
+	if len(spread) < 30 {
+		t.Errorf("45 waits have only %d values: applications that failed together come back together", len(spread))
+	}
+}
+
+// Waits that nobody lives to see are still waits.
+func TestWaitsDoNotOverflow(t *testing.T) {
+	long := 200 * 365 * 24 * time.Hour
+	for name, rule := range map[string]Rule{
+		"linear":      {Initial: 5 * time.Second, Max: time.Hour, Linear: true},
+		"long linear": {Initial: long, Max: time.Hour, Linear: true},
+		"exponential": {Initial: time.Second, Max: long},
+		"long":        {Initial: long, Max: long},
+		"none":        {},
+		"none linear": {Linear: true},
+	} {
+		for _, n := range []int32{1, 2, 60, 100, 1 << 30, 1<<31 - 1} {
+			if got := rule.wait(n, "app"); got < 0 || got > max(rule.Initial, rule.Max) {
+				t.Errorf("%s: wait %d is %s", name, n, got)
+			}
+		}
+	}
+}
+
+func TestRetryAt(t *testing.T) {
+	app := with(restarting(onFailure))
+	if at, ok := RetryAt(app, ran(Failing)); !ok || !at.Equal(now.Add(20*time.Second)) {
+		t.Errorf("%s %v: the wait begins with the end of the attempt, not with its submission", at, ok)
+	}
+	if at, ok := RetryAt(app, refusedFirst()); !ok || !at.Equal(now.Add(20*time.Second)) {
+		t.Errorf("%s %v: or with the refusal", at, ok)
+	}
+	unknown := ran(Failing)
+	unknown.Attempts = nil
+	if _, ok := RetryAt(app, unknown); ok {
+		t.Error("an attempt that nothing is known of is not repeated")
+	}
+}
+
+// One retry is taken from the budget for each attempt, and raised memory is a matter of its class and of the user's wish.
+func TestRetryTakesFromItsBudget(t *testing.T) {
+	for _, class := range []FailureClass{Infrastructure, OutOfMemory, ApplicationExit} {
+		for _, raises := range []bool{false, true} {
+			app := with(restarting(onFailure), func(a *Application) { a.RaisesMemory = raises })
+			rec := ran(Failing)
+			rec.Attempts[0].Class = class
+			got := Decide(app, rec, Observation{Driver: failedDriver(1)}, Gate{}, Env{Now: later}).Record.Retries
+			if len(got.Used) != 1 || got.Used[class] != 1 || (got.MemoryRaises == 1) != (raises && class == OutOfMemory) {
+				t.Errorf("%s, memory may be raised %v: %+v", class, raises, got)
+			}
+		}
+	}
+}
+
+// A driver that has run long enough gives the budgets back: a streaming application does not fail for good because of
+// three failures in three months.
+func TestHealthyPeriodResetsBudgets(t *testing.T) {
+	r := onFailure
+	r.ResetAfter = 30 * time.Second
+	for ran4, want := range map[time.Duration]int{29 * time.Second: 1, 30 * time.Second: 0} {
+		rec := ran(Running)
+		rec.Attempts[0].StartedAt, rec.Retries = later.Add(-ran4), Retries{Used: map[FailureClass]int32{ApplicationExit: 2}, MemoryRaises: 1}
+		got := Decide(with(restarting(r)), rec, Observation{Driver: failedDriver(1)}, Gate{}, Env{Now: later}).Record.Retries
+		if len(got.Used) != want || got.MemoryRaises != 1 {
+			t.Errorf("after %s: %+v", ran4, got)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRetention(t *testing.T) {
+	d := func(n time.Duration) *time.Duration { return &n }
+	minute, hour := d(time.Minute), d(time.Hour)
+	resources := Action{Kind: DeleteResources, Attempt: 1}
+	cases := map[string]struct {
+		reason  string
+		keep    Keep
+		was     Released
+		driver  Driver
+		actions []Action
+		is      Released
+		requeue time.Duration
+	}{
+		"Everything":    {reason: "what is not named is kept", driver: driver(Current, DriverFailed)},
+		"NotYet":        {reason: "it is looked at again at the first time", keep: Keep{DriverPod: hour, Application: d(2 * time.Hour)}, driver: driver(Current, DriverFailed), requeue: 59 * time.Minute},
+		"Resources":     {reason: "they are deleted, and that is remembered", keep: Keep{Resources: minute}, driver: driver(Current, DriverFailed), actions: []Action{resources}, is: Released{Resources: true}},
+		"Once":          {reason: "what was deleted is not looked for again", keep: Keep{Resources: minute}, was: Released{Resources: true}, driver: driver(Current, DriverFailed), is: Released{Resources: true}},
+		"Driver":        {reason: "by its UID; it is remembered when it has gone", keep: Keep{DriverPod: minute}, driver: driver(Current, DriverFailed), actions: stop, requeue: doubtRetry},
+		"DriverGoing":   {reason: "once", keep: Keep{DriverPod: minute}, driver: deleting(driver(Current, DriverFailed)), requeue: doubtRetry},
+		"DriverGone":    {reason: "it is remembered", keep: Keep{DriverPod: minute}, driver: absent, is: Released{DriverPod: true}},
+		"DriverForeign": {reason: "somebody else's pod is left alone", keep: Keep{DriverPod: minute}, driver: driver(Foreign, DriverRunning), is: Released{DriverPod: true}},
+		"DriverDoubt":   {reason: "it is looked at again", keep: Keep{DriverPod: minute}, driver: unsure(), requeue: doubtRetry},
+		"Both":          {reason: "at the same time", keep: Keep{DriverPod: minute, Resources: minute}, driver: driver(Current, DriverFailed), actions: []Action{resources, stop[0]}, is: Released{Resources: true}, requeue: doubtRetry},
+		"Application":   {reason: "with all that belongs to it", keep: Keep{DriverPod: minute, Resources: minute, Application: minute}, driver: driver(Current, DriverFailed), actions: []Action{{Kind: DeleteApplication}}, requeue: doubtRetry},
+		"AtOnce":        {reason: "timeToLiveSeconds: 0", keep: Keep{Application: d(0)}, driver: driver(Current, DriverFailed), actions: []Action{{Kind: DeleteApplication}}, requeue: doubtRetry},
+		"AllReleased":   {reason: "nothing but the application is left to wait for", keep: Keep{DriverPod: minute, Resources: minute, Application: hour}, was: Released{true, true}, driver: absent, is: Released{true, true}, requeue: 59 * time.Minute},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, state := range []State{Succeeded, Failed} {
+				app, rec := theApp(), ran(state)
+				app.Policies.Retention = Retention{OnFailure: tc.keep}
+				if state == Succeeded {
+					app.Policies.Retention = Retention{OnSuccess: tc.keep}
+				}
+				rec.Released = tc.was
+				p := Decide(app, rec, Observation{Driver: tc.driver}, Gate{}, Env{Now: later})
+				if diff := cmp.Diff(tc.actions, p.Actions); diff != "" {
+					t.Errorf("%s: actions (-want +got):\n%s", tc.reason, diff)
+				}
+				if p.Record.Released != tc.is || p.Requeue != tc.requeue || p.Record.State != state {
+					t.Errorf("%s: %s released %+v, next look in %s; want %+v, %s", tc.reason, p.Record.State, p.Record.Released, p.Requeue, tc.is, tc.requeue)
+				}
+				after, rests := Rests(app, rec, Env{Now: later})
+				if quiet := len(tc.actions) == 0 && tc.requeue != doubtRetry && tc.is == tc.was; rests != quiet || rests && after != tc.requeue {
+					t.Errorf("%s: rests %v for %s, want %v for %s", tc.reason, rests, after, quiet, tc.requeue)
+				}
+			}
+		})
+	}
+}
+
+// An attempt that is retried keeps nothing waiting and loses nothing early: retention is for finished applications.
+func TestRetentionIsNoMatterOfAttempts(t *testing.T) {
+	zero := time.Duration(0)
+	keep := Keep{DriverPod: &zero, Resources: &zero, Application: &zero}
+	app := with(restarting(onFailure), func(a *Application) { a.Policies.Retention = Retention{OnSuccess: keep, OnFailure: keep} })
+	for _, rec := range []Record{ran(Failing), ran(Succeeding), ran(Suspended), ran(Running)} {
+		app.Suspend = rec.State == Suspended
+		p := Decide(app, rec, Observation{Driver: failedDriver(1)}, Gate{}, Env{Now: now})
+		if len(p.Actions) > 0 {
+			t.Errorf("%s: %+v", rec.State, p.Actions)
+		}
+	}
+}
+
+// A finished application at rest costs nothing; a change of the object, or a record that is not complete, wakes it.
+func TestRests(t *testing.T) {
+	incomplete := ran(Failed)
+	incomplete.TerminatedAt = time.Time{}
+	cases := map[string]struct {
+		reason string
+		app    Application
+		rec    Record
+		rests  bool
+	}{
+		"Over":       {reason: "nothing is to be done", app: theApp(), rec: ran(Succeeded), rests: true},
+		"Suspended":  {reason: "what has ended ignores suspension", app: with(isSuspended), rec: ran(Succeeded), rests: true},
+		"Running":    {reason: "it is not over", app: theApp(), rec: ran(Running)},
+		"Edited":     {reason: "it runs again", app: with(edited), rec: ran(Failed)},
+		"Touched":    {reason: "the generation is to be told", app: with(func(a *Application) { a.Generation++ }), rec: ran(Failed)},
+		"Deleted":    {reason: "its driver may have to be stopped", app: with(isDeleted), rec: ran(Failed)},
+		"Incomplete": {reason: "an operator before us has not told its end", app: theApp(), rec: incomplete},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if after, rests := Rests(tc.app, tc.rec, Env{Now: later}); rests != tc.rests || after != 0 {
+				t.Errorf("%s: rests %v for %s", tc.reason, rests, after)
+			}
+		})
+	}
+	if got := Decide(theApp(), incomplete, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record; !got.TerminatedAt.Equal(later) {
+		t.Errorf("retention begins when the end was found: %s", got.TerminatedAt)
+	}
+}

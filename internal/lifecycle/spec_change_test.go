@@ -1,0 +1,121 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"testing"
+	"time"
+)
+
+// engine is what the engine makes of the user's object: what the spec means is only read again when its generation is
+// not the one that was observed.
+func engine(app Application, rec Record) Application {
+	if rec.SpecHash != "" && rec.Generation == app.Generation {
+		app.SpecHash = rec.SpecHash
+	}
+	return app
+}
+
+// A driver that was created before a crash, and whose spec was changed before the restart, is replaced.
+func TestAdoptedDriverOfAnOldSpecIsReplaced(t *testing.T) {
+	app := with(edited)
+	adopted := Decide(engine(app, Record{}), Record{}, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later}).Record
+	if adopted.SpecHash != "spec-1" {
+		t.Fatalf("the driver was made from spec-1, recorded is %q", adopted.SpecHash)
+	}
+	next := Decide(engine(app, adopted), adopted, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later}).Record
+	if next.State != Invalidating {
+		t.Errorf("the new spec is never run: the application stays %s", next.State)
+	}
+}
+
+// A change of the spec that comes together with suspension, or while the driver is stopped, is not lost when the old
+// driver succeeds before it is stopped.
+func TestSuspensionDoesNotHideAChangeOfTheSpec(t *testing.T) {
+	for name, rec := range map[string]Record{"running": ran(Running), "stopping": ran(Suspending)} {
+		app := with(edited, isSuspended)
+		stopping := Decide(app, rec, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later}).Record
+		if stopping.State != Suspending {
+			t.Fatalf("%s: became %s", name, stopping.State)
+		}
+		next := Decide(app, stopping, Observation{Driver: driver(Current, DriverSucceeded)}, Gate{}, Env{Now: later})
+		if next.Record.State != Suspending || len(next.Actions) != 1 {
+			t.Errorf("%s: a success of the old spec is taken for one of the new: %s", name, next.Record.State)
+		}
+	}
+}
+
+// Budgets and memory begin anew with another spec, also while suspended or before the first driver.
+func TestAnotherSpecHasFullBudgets(t *testing.T) {
+	for _, rec := range []Record{ran(Suspended), ran(Suspending), again(Rerunning), again(Resuming), queued(), ran(Running), ran(Failed), again(SubmissionFailed)} {
+		rec.Retries = Retries{Used: map[FailureClass]int32{OutOfMemory: 2}, MemoryRaises: 2}
+		rec.Submissions = max(rec.Submissions, 1)
+		got := heed(with(edited, isSuspended), rec, Env{Now: later})
+		if len(got.Retries.Used) > 0 || got.Retries.MemoryRaises > 0 || got.Submissions > 0 || got.Executions > 0 {
+			t.Errorf("%s: the new spec pays for the old one: %+v, %d/%d", rec.State, got.Retries, got.Submissions, got.Executions)
+		}
+	}
+}
+
+// Whoever fixes a spec that the API server refused on a later attempt gets another try, at once and with any policy.
+func TestFixOfARefusedRetryIsTried(t *testing.T) {
+	app := with(edited)
+	app.SubmissionID = "s-2"
+	rec := Decide(app, again(SubmissionFailed), Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+	if rec.State != Rerunning || rec.Attempt != 2 {
+		t.Fatalf("the fixed spec is never submitted: %s, attempt %d", rec.State, rec.Attempt)
+	}
+	p := Decide(app, rec, Observation{Driver: absent}, admit, Env{Now: later})
+	if len(p.Actions) == 0 || p.Actions[len(p.Actions)-1].Kind != Submit {
+		t.Errorf("the fixed spec is not submitted: %+v", p.Actions)
+	}
+}
+
+// Only a finished application has released anything.
+func TestInvalidatedApplicationHasReleasedNothing(t *testing.T) {
+	rec := ran(Failed)
+	rec.Released = Released{DriverPod: true, Resources: true}
+	if got := heed(with(edited), rec, Env{Now: later}); got.State != Invalidating || got.Released != (Released{}) {
+		t.Errorf("%s has released %+v", got.State, got.Released)
+	}
+}
+
+// Kubeflow's operator resets its counters only when it leaves INVALIDATING.
+func TestTakenOverInvalidationBeginsAnew(t *testing.T) {
+	rec := ran(Invalidating)
+	rec.SpecHash, rec.Retries.Used = "", map[FailureClass]int32{ApplicationExit: 2}
+	got := Decide(theApp(), rec, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later}).Record
+	if got.State != Rerunning || got.Executions != 0 || len(got.Retries.Used) != 0 {
+		t.Errorf("the new spec pays for the old one: %+v", got)
+	}
+}
+
+// Airflow takes every state but an absent one and SUBMITTED for a driver that exists: the first thing that is stored is
+// that it waits.
+func TestNothingIsStoredWithoutAState(t *testing.T) {
+	doubt := Settle(Decide(theApp(), Record{}, Observation{Driver: unsure()}, Gate{}, Env{Now: later}), nil, Env{Now: later})
+	p := Decide(theApp(), Record{}, Observation{Driver: absent}, admit, Env{Now: later})
+	trouble := Settle(p, []Result{{Kind: Submit, Class: ClassTransient, Message: "etcd leader changed"}}, Env{Now: later})
+	for name, o := range map[string]Outcome{"doubt": doubt, "trouble": trouble} {
+		if o.Record.State != Queued || o.Record.Cause.Reason != ReasonNotSubmitted {
+			t.Errorf("%s: %q is stored, with %+v", name, o.Record.State, o.Record.Cause)
+		}
+	}
+	if trouble.Err == nil || !doubt.Record.QueuedAt.Equal(time.Time{}) {
+		t.Errorf("trouble is repeated (%v), and nothing was asked yet (%s)", trouble.Err, doubt.Record.QueuedAt)
+	}
+}

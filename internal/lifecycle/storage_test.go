@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle/domain"
+)
+
+// What is stored is read back as it was, in every state: decisions rest on nothing else. The mark of an attempt that has
+// no driver is not stored; it follows from the attempt's number.
+func TestRecordsSurviveTheirStorage(t *testing.T) {
+	checked, element := 0, 0
+	for _, state := range lifecycle.States() {
+		domain.Each(state, func(e *domain.Element) {
+			if element++; e.App.Deleting || element%13 != 0 {
+				return // storing takes long, and the domain repeats itself in what is stored
+			}
+			gates := domain.Gates()[:1]
+			if lifecycle.Gated(e.App, e.Record, e.Observation.Driver, e.Env) {
+				gates = domain.Gates()[1:]
+			}
+			for _, gate := range gates {
+				plan := lifecycle.Decide(e.App, e.Record, e.Observation, gate, e.Env)
+				var results []lifecycle.Result
+				for _, a := range plan.Actions {
+					results = append(results, result(a, lifecycle.ClassDone))
+				}
+				o := lifecycle.Settle(plan, results, e.Env)
+				status := kubeflow.Project(&v1beta2.SparkApplicationStatus{}, o, e.Env.Now)
+				got, want := kubeflow.RecordOf(&status), o.Record
+				if want.State.Starting() || want.Current() == nil {
+					want.SubmissionID = ""
+				}
+				if checked++; !sameRecord(&got, &want) {
+					t.Errorf("%s, gate %q: stored was\n%+v\nand read back\n%+v", e, gate.Verdict, want, got)
+				}
+				if again := kubeflow.Project(&status, lifecycle.Outcome{Record: got, Conditions: o.Conditions}, e.Env.Now); again.AppState != status.AppState {
+					t.Errorf("%s: %+v is stored again as %+v", e, status.AppState, again.AppState)
+				}
+			}
+			if t.Failed() {
+				t.FailNow()
+			}
+		})
+	}
+	if checked < 10_000 {
+		t.Errorf("only %d outcomes checked", checked)
+	}
+}
+
+// The object stays below 20 KiB, whatever happened to it: ten failed attempts with long logs, thousands of executors with long names,
+// and the longest sentences.
+func TestStatusIsBounded(t *testing.T) {
+	long := strings.Repeat("x", 4096)
+	m := newModel(lifecycle.Restart{Type: lifecycle.Always, Failures: lifecycle.Rule{Initial: time.Second, Max: time.Minute}})
+	rec := m.play(t, func(n int) lifecycle.Driver {
+		d := exited("1", 1)
+		d.Exit.Message, d.LogTail = long, strings.Repeat(long[:100]+"\n", 200)
+		return d
+	}, done)
+	for rec.State != lifecycle.Running {
+		rec = m.look(lifecycle.ClassDone)
+	}
+	var all []lifecycle.Executor
+	for i := range 3000 {
+		e := lifecycle.Executor{Name: fmt.Sprintf("%s-0123456789abcdef-exec-%d", long[:30], i+1), State: lifecycle.ExecutorRunning}
+		if i%3 == 0 {
+			e.State, e.Reason = lifecycle.ExecutorFailed, "UnexpectedAdmissionError"
+		}
+		all = append(all, e)
+	}
+	env := lifecycle.Env{Now: m.now}
+	m.driver.Ownership = lifecycle.Current
+	ended := m.driver
+	ended.Phase, ended.Exit, ended.LogTail = lifecycle.DriverFailed, lifecycle.Exit{Code: 1, Reason: "Error", Message: long}, long
+	o := lifecycle.Settle(lifecycle.Decide(m.app, rec, lifecycle.Observation{Driver: ended, Executors: all}, lifecycle.Gate{}, env), nil, env)
+	status := kubeflow.Project(&m.status, o, env.Now)
+	text, err := json.Marshal(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Of a map, managedFields repeats the names.
+	names := 0
+	for name := range status.ExecutorState {
+		names += len(name) + len(`"f:":{},`)
+	}
+	t.Logf("%d bytes, %d executors shown, %d bytes of their names once more in managedFields", len(text), len(status.ExecutorState), names)
+	if len(status.Attempts) != 10 || len(status.ExecutorState) == 0 {
+		t.Errorf("not the worst: %d attempts, %d executors", len(status.Attempts), len(status.ExecutorState))
+	}
+	if size := len(text) + names; size > 20<<10 {
+		t.Errorf("the status takes %d bytes of the object, want less than 20 KiB", size)
+	}
+}

@@ -1,0 +1,92 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import "testing"
+
+// What suspension leads out of, and with which state the world ends when it comes true.
+func TestSuspensionByState(t *testing.T) {
+	cases := map[State]struct {
+		reason string
+		rec    Record
+		driver Driver
+		next   State
+		end    State
+	}{
+		New:              {reason: "tools read SUBMITTED before the first driver", driver: absent, next: Queued, end: Queued},
+		Queued:           {reason: "tools read SUBMITTED before the first driver", rec: queued(), driver: absent, next: Queued, end: Queued},
+		Submitted:        {reason: "the driver is stopped", rec: ran(Submitted), driver: driver(Current, DriverPending), next: Suspending, end: Suspended},
+		Running:          {reason: "the driver is stopped", rec: ran(Running), driver: driver(Current, DriverRunning), next: Suspending, end: Suspended},
+		Succeeding:       {reason: "a finished run is kept", rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), next: Succeeded, end: Succeeded},
+		Failing:          {reason: "what nothing repeats has failed", rec: ran(Failing), driver: failedDriver(1), next: Failed, end: Failed},
+		Rerunning:        {reason: "there is no driver to come", rec: again(Rerunning), driver: absent, next: Suspending, end: Suspended},
+		Resuming:         {reason: "suspended again", rec: again(Resuming), driver: absent, next: Suspending, end: Suspended},
+		Invalidating:     {reason: "the driver goes in any case", rec: ran(Invalidating), driver: driver(Current, DriverRunning), next: Suspending, end: Suspended},
+		Suspending:       {reason: "it is on its way", rec: ran(Suspending), driver: absent, next: Suspended, end: Suspended},
+		Suspended:        {reason: "it stays", rec: ran(Suspended), driver: absent, next: Suspended, end: Suspended},
+		SubmissionFailed: {reason: "before the first driver it waits", rec: refusedFirst(), driver: absent, next: Queued, end: Queued},
+		Succeeded:        {reason: "it is over", rec: ran(Succeeded), driver: absent, next: Succeeded, end: Succeeded},
+		Failed:           {reason: "it is over", rec: ran(Failed), driver: absent, next: Failed, end: Failed},
+	}
+	for _, state := range States() {
+		tc, told := cases[state]
+		if !told {
+			t.Errorf("nothing is said about %q", state)
+			continue
+		}
+		rec := Decide(with(isSuspended), tc.rec, Observation{Driver: tc.driver}, Gate{}, Env{Now: later}).Record
+		if rec.State != tc.next {
+			t.Errorf("%q: %s: became %s, want %s", state, tc.reason, rec.State, tc.next)
+		}
+		for range 3 {
+			rec = Decide(with(isSuspended), rec, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+		}
+		if rec.State != tc.end {
+			t.Errorf("%q: %s: ends as %s, want %s", state, tc.reason, rec.State, tc.end)
+		}
+	}
+}
+
+// A retry that waits is suspended, too, and its budget stays as it was.
+func TestSuspensionOfAWaitingRetry(t *testing.T) {
+	app := with(restarting(onFailure), isSuspended)
+	rec := Decide(app, ran(Failing), Observation{Driver: failedDriver(1)}, Gate{}, Env{Now: now}).Record
+	if rec.State != Suspending {
+		t.Fatalf("a retry that waits became %s", rec.State)
+	}
+	rec = Decide(app, rec, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+	if a := rec.Attempts[0]; rec.State != Suspended || a.Class != ApplicationExit || !a.EndedAt.Equal(now) {
+		t.Errorf("%s: the attempt had failed before, and history says %+v", rec.State, a)
+	}
+	if rec = Decide(with(restarting(onFailure)), rec, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record; rec.Attempt != 2 || len(rec.Retries.Used) != 0 {
+		t.Errorf("resumed as attempt %d with %+v", rec.Attempt, rec.Retries)
+	}
+}
+
+// Suspending and resuming faster than the driver stops runs the next attempt when it has gone, and not before.
+func TestSuspendAndResumeQuickly(t *testing.T) {
+	rec := Decide(with(isSuspended), ran(Running), Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: now}).Record
+	p := Decide(with(resumed), rec, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
+	if p.Record.State != Suspending || len(p.Actions) != 1 {
+		t.Fatalf("%s, %+v", p.Record.State, p.Actions)
+	}
+	p = Decide(with(resumed), p.Record, Observation{Driver: absent}, Gate{}, Env{Now: later})
+	p = Decide(with(resumed), p.Record, Observation{Driver: absent}, Gate{}, Env{Now: later})
+	if p.Record.State != Resuming || p.Record.Attempt != 2 {
+		t.Errorf("%s, attempt %d", p.Record.State, p.Record.Attempt)
+	}
+}

@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"slices"
+	"time"
+)
+
+// What is in this file decides nothing: it shows what the decisions are made from.
+
+// Budget is what a rule has of retries, for the classes that share it.
+type Budget struct {
+	Classes []FailureClass
+	Retries int32
+	// Used counts the retries since the budget was last full.
+	Used int32
+	// Unlimited is set if the restart policy is Always and the classes have no rule of their own.
+	Unlimited bool
+}
+
+// Left is how many more failures are followed by another attempt.
+func (b Budget) Left() int32 { return max(0, b.Retries-b.Used) }
+
+// Budgets lists the budgets of a restart policy, none if nothing is retried.
+func (r Restart) Budgets(used map[FailureClass]int32) []Budget {
+	if r.Type == Never {
+		return nil
+	}
+	var all []Budget
+	for _, class := range FailureClasses() {
+		rule, sharing := r.rule(class)
+		if slices.ContainsFunc(all, func(b Budget) bool { return slices.Contains(b.Classes, class) }) {
+			continue
+		}
+		_, own := r.Classes[class]
+		b := Budget{Classes: sharing, Retries: rule.Retries, Unlimited: r.Type == Always && !own}
+		for _, c := range sharing {
+			b.Used += used[c]
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// Timer is a deadline that runs. What is not over at Since plus Limit ends the attempt for Reason.
+type Timer struct {
+	Reason Reason
+	Since  time.Time
+	Limit  time.Duration
+}
+
+// Timers lists the deadlines that run for what is recorded of an application and seen of its driver.
+func Timers(app Application, rec Record, d Driver) []Timer {
+	var running []stage
+	switch {
+	case app.Deleting:
+	case rec.State.Starting() && !app.Suspend:
+		running = []stage{queueStage(app, rec)}
+	case (rec.State == Submitted || rec.State == Running) && d.ours() && d.live():
+		running = stages(app, rec, d)
+	}
+	var all []Timer
+	for _, s := range running {
+		if _, bounded := s.remaining(time.Time{}); bounded {
+			all = append(all, Timer{Reason: s.reason, Since: s.since, Limit: s.limit})
+		}
+	}
+	return all
+}
+
+// Kept is when something of a finished application is to be deleted.
+type Kept struct {
+	What ActionKind
+	Till time.Time
+}
+
+// Keeps lists what of a finished application is there only for some time.
+func Keeps(app Application, rec Record) []Kept {
+	if !rec.State.Final() {
+		return nil
+	}
+	keep := app.Policies.Retention.of(rec.State)
+	var all []Kept
+	add := func(what ActionKind, limit *time.Duration, done bool) {
+		if limit != nil && !done {
+			all = append(all, Kept{What: what, Till: rec.TerminatedAt.Add(*limit)})
+		}
+	}
+	add(DeleteDriver, keep.DriverPod, rec.Released.DriverPod)
+	add(DeleteResources, keep.Resources, rec.Released.Resources)
+	add(DeleteApplication, keep.Application, false)
+	return all
+}
+
+// ConditionTypes lists the conditions that every application shows.
+func ConditionTypes() []ConditionType {
+	var all []ConditionType
+	for _, c := range conditions(Record{}, Plan{}) {
+		all = append(all, c.Type)
+	}
+	return all
+}

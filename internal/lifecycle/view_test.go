@@ -1,0 +1,138 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What is shown of a policy is what Retry goes by.
+func TestBudgets(t *testing.T) {
+	own := map[FailureClass]Rule{OutOfMemory: {Retries: 2, Initial: time.Second}}
+	all := []FailureClass{Infrastructure, OutOfMemory, ApplicationExit}
+	cases := map[string]struct {
+		reason  string
+		restart Restart
+		used    map[FailureClass]int32
+		want    []Budget
+	}{
+		"never": {"no budget at all", Restart{Type: Never, Failures: Rule{Retries: 3}}, nil, nil},
+		"shared": {
+			"one budget for all failures of a run", Restart{Type: OnFailure, Failures: Rule{Retries: 3}, Submissions: Rule{Retries: 1}},
+			map[FailureClass]int32{Infrastructure: 1, ApplicationExit: 1},
+			[]Budget{{Classes: all, Retries: 3, Used: 2}, {Classes: []FailureClass{Submission}, Retries: 1}},
+		},
+		"own": {
+			"a class with a rule has its own", Restart{Type: OnFailure, Classes: own}, map[FailureClass]int32{OutOfMemory: 1},
+			[]Budget{{Classes: []FailureClass{Infrastructure, ApplicationExit}}, {Classes: []FailureClass{Submission}}, {Classes: []FailureClass{OutOfMemory}, Retries: 2, Used: 1}},
+		},
+		"always": {
+			"no end but for a class with a rule", Restart{Type: Always, Classes: own}, nil,
+			[]Budget{
+				{Classes: []FailureClass{Infrastructure, ApplicationExit}, Unlimited: true}, {Classes: []FailureClass{Submission}, Unlimited: true},
+				{Classes: []FailureClass{OutOfMemory}, Retries: 2},
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := tc.restart.Budgets(tc.used)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			for _, b := range got {
+				for _, class := range b.Classes {
+					_, again := tc.restart.Retry(class, nil, tc.used, "seed")
+					if shown := b.Unlimited || b.Left() > 0; shown != again {
+						t.Errorf("%s: shown %t, retried %t", class, shown, again)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestTimers(t *testing.T) {
+	began := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	app := Application{Policies: Policies{Deadlines: Deadlines{Queued: time.Hour, DriverScheduled: time.Minute, Run: 2 * time.Hour, FirstExecutors: time.Minute}}}
+	d := Driver{Presence: Present, Ownership: Current, CreatedAt: began, StartedAt: began}
+	with := func(phase DriverPhase) Driver { d := d; d.Phase = phase; return d }
+	cases := map[string]struct {
+		reason string
+		app    Application
+		rec    Record
+		driver Driver
+		want   []Reason
+	}{
+		"queued":    {"the wait for the driver", app, Record{State: Queued, QueuedAt: began}, Driver{}, []Reason{ReasonQueueTimeout}},
+		"suspended": {"suspension does not count", Application{Suspend: true, Policies: app.Policies}, Record{State: Queued, QueuedAt: began}, Driver{}, nil},
+		"pending":   {"the wait for a node", app, Record{State: Submitted}, with(DriverPending), []Reason{ReasonSchedulingTimeout}},
+		"running":   {"two at once", app, Record{State: Running}, with(DriverRunning), []Reason{ReasonExecutorsTimeout, ReasonRunTimeout}},
+		"ended":     {"none after the end", app, Record{State: Running}, with(DriverFailed), nil},
+		"deleting":  {"none while it goes", Application{Deleting: true, Policies: app.Policies}, Record{State: Running}, with(DriverRunning), nil},
+		"unbounded": {"none is set", Application{}, Record{State: Running}, with(DriverRunning), nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []Reason
+			for _, timer := range Timers(tc.app, tc.rec, tc.driver) {
+				got = append(got, timer.Reason)
+				if timer.Since != began || timer.Limit <= 0 {
+					t.Errorf("%+v", timer)
+				}
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("%s: %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// What is shown of retention is what Decide deletes, and when.
+func TestKeeps(t *testing.T) {
+	ended := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	app := Application{Policies: Policies{Retention: Retention{OnSuccess: Keep{DriverPod: new(time.Minute), Application: new(time.Hour)}}}}
+	rec := Record{State: Succeeded, Attempt: 1, TerminatedAt: ended}
+	want := []Kept{{DeleteDriver, ended.Add(time.Minute)}, {DeleteApplication, ended.Add(time.Hour)}}
+	if diff := cmp.Diff(want, Keeps(app, rec)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, k := range want {
+		seen := Observation{Driver: Driver{Presence: Present, Ownership: Current, UID: "u"}}
+		plan := Decide(app, rec, seen, Gate{}, Env{Now: k.Till})
+		if len(plan.Actions) == 0 || plan.Actions[0].Kind != k.What {
+			t.Errorf("at %s: %+v, want %s", k.Till, plan.Actions, k.What)
+		}
+	}
+	rec.Released.DriverPod = true
+	if got := Keeps(app, rec); len(got) != 1 {
+		t.Errorf("what was deleted is not kept: %+v", got)
+	}
+	if got := Keeps(app, Record{State: Running}); got != nil {
+		t.Errorf("an application that is not over keeps everything: %+v", got)
+	}
+}
+
+func TestConditionTypes(t *testing.T) {
+	if all := ConditionTypes(); len(all) != 8 || !slices.Contains(all, ConditionExecutorsReady) {
+		t.Errorf("%v", all)
+	}
+}

@@ -1,0 +1,147 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func object(name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetName(name)
+	return u
+}
+
+func TestChainPlan(t *testing.T) {
+	goes := Admission{Verdict: Go, Reason: ReasonAdmitted, Message: "room"}
+	wait := Admission{Verdict: Wait, Reason: ReasonWaitingForQuota, Message: "full"}
+	place := Plan{Apply: []*unstructured.Unstructured{object("group")}, Delete: []Ref{{Name: "old"}}}
+	boom := errors.New("boom")
+	group := Ref{Name: "place"}
+	cases := map[string]struct {
+		reason    string
+		admission stub
+		placement stub
+		snapshot  Snapshot
+		asked     int
+		want      Plan
+		err       error
+	}{
+		"Both":  {reason: "both say go", admission: stub{admission: Admission{Verdict: Go}}, placement: stub{admission: goes, plan: place}, asked: 1, want: Plan{Apply: place.Apply, Delete: place.Delete, Admission: goes}},
+		"Words": {reason: "what admission has to say is said, too", admission: stub{admission: Admission{Verdict: Go, Message: "warning"}}, placement: stub{admission: goes}, asked: 1, want: Plan{Admission: Admission{Verdict: Go, Reason: ReasonAdmitted, Message: "room; warning"}}},
+		"First": {reason: "placement is not asked", admission: stub{admission: wait}, placement: stub{admission: goes, plan: place}, want: Plan{Admission: wait}},
+		"Back":  {reason: "what placement has reserved is released", admission: stub{admission: wait}, placement: stub{name: "place"}, snapshot: Snapshot{group.Read(): object("place")}, want: Plan{Delete: []Ref{group}, Admission: wait}},
+		"Last":  {reason: "placement waits", admission: stub{admission: goes}, placement: stub{admission: wait}, asked: 1, want: Plan{Admission: wait}},
+		"Err1":  {reason: "trouble of the first", admission: stub{planErr: boom}, err: boom},
+		"Err2":  {reason: "trouble of the last", admission: stub{admission: goes}, placement: stub{planErr: boom}, asked: 1, err: boom},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			tc.placement.asked = &asked
+			got, err := Chain(tc.admission, observer{tc.placement}).Plan(Attempt{}, tc.snapshot)
+			if !errors.Is(err, tc.err) {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if asked != tc.asked {
+				t.Errorf("%s: placement was asked %d times", tc.reason, asked)
+			}
+		})
+	}
+}
+
+func TestChainDescribes(t *testing.T) {
+	kind := func(name string) schema.GroupVersionKind { return schema.GroupVersionKind{Kind: name} }
+	quota := stub{name: "quota", descriptor: Descriptor{Reads: []schema.GroupVersionKind{kind("A")}, Quota: true, Supports: Support{Reserves: true}}}
+	queue := stub{name: "queue", schedulerName: "s", descriptor: Descriptor{
+		Reads: []schema.GroupVersionKind{kind("B")}, Owns: []schema.GroupVersionKind{kind("C")}, Claims: []PodKey{{PodLabel, "l"}},
+		DefaultQueue: "d", Supports: Support{Queues: true},
+	}}
+	want := Descriptor{
+		Name: "queue", SchedulerName: "s", DefaultQueue: "d", Quota: true,
+		Reads: []schema.GroupVersionKind{kind("A"), kind("B")}, Owns: []schema.GroupVersionKind{kind("C")}, Claims: []PodKey{{PodLabel, "l"}},
+		Supports: Support{Queues: true, Reserves: true},
+	}
+	if diff := cmp.Diff(want, Chain(quota, queue).Describe()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	named := Chain(stub{schedulerName: "a"}, stub{})
+	if got := named.Describe().SchedulerName; got != "a" {
+		t.Errorf("scheduler name %q: the only one there is", got)
+	}
+	if got := named.Validate(Attempt{}); len(got) != 0 {
+		t.Errorf("one scheduler name is no conflict: %v", got)
+	}
+	if got := Chain(stub{schedulerName: "a"}, stub{schedulerName: "b", findings: []Finding{{Field: "f"}}}).Validate(Attempt{}); len(got) != 2 {
+		t.Errorf("a pod has one scheduler, and placement's finding counts, too: %v", got)
+	}
+}
+
+func TestChainObserves(t *testing.T) {
+	running := Facts{Driver: &PodFact{Phase: corev1.PodRunning, Node: "n"}}
+	cases := map[string]struct {
+		reason string
+		chain  Plugin
+		want   Observation
+	}{
+		"Pods":      {reason: "nobody has a view of its own", chain: Chain(stub{}, stub{}), want: Pods(running)},
+		"Placement": {reason: "placement knows where", chain: Chain(stub{}, observer{}), want: Observation{Stage: StageReserving, Reason: "Mine", Delete: []Ref{{Name: "observed"}}}},
+		"Withdrawn": {reason: "admission takes its word back", chain: Chain(stopper{}, observer{}), want: Observation{Stage: StageEvicted, StopApp: true, Delete: []Ref{{Name: "observed"}}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Observe(tc.chain, Attempt{}, nil, running)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+	if reads, err := ObserveReads(Chain(observer{}, observer{}), Attempt{}, running); len(reads) != 2 || err != nil {
+		t.Errorf("both look at what they like: %v, %v", reads, err)
+	}
+}
+
+// stopper is an admission that withdraws.
+type stopper struct{ stub }
+
+func (stopper) ObserveReads(Attempt, Facts) []Read { return nil }
+func (stopper) Observe(Attempt, Snapshot, Facts) (Observation, error) {
+	return Observation{Stage: StageEvicted, StopApp: true}, nil
+}
+
+func TestChainReleasesBackwards(t *testing.T) {
+	got, err := Release(Chain(observer{stub{name: "first"}}, observer{stub{name: "last"}}), Attempt{})
+	if diff := cmp.Diff([]Ref{{Name: "last"}, {Name: "first"}}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	reads := []Read{{Name: "a"}}
+	if got := Chain(stub{reads: reads}, stub{reads: reads}).Reads(Attempt{}); len(got) != 2 {
+		t.Errorf("both see what they ask for: %v", got)
+	}
+}

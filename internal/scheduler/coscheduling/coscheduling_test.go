@@ -1,0 +1,223 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package coscheduling
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+const gangOfExecutors = `{"executorGang":true}`
+
+func attempt(parameters string) scheduler.Attempt {
+	a := schedulertest.Attempt(Name)
+	a.Parameters = []byte(parameters)
+	return a
+}
+
+func wanted(t *testing.T, spec string) map[string]any {
+	t.Helper()
+	return schedulertest.Object(t, `
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: spark-0123456789abcdef-1, namespace: team-a}
+spec: `+spec).Object
+}
+
+func TestAdmit(t *testing.T) {
+	cases := map[string]struct {
+		reason, parameters string
+		change             func(*scheduler.Attempt)
+		verdict            scheduler.Verdict
+		code               scheduler.Reason
+		says, spec         string
+	}{
+		"Headroom":   {reason: "the room of all, and one member", verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: "room for the whole application", spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
+		"Gang":       {reason: "executors alone", parameters: gangOfExecutors, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: "its 3 executors start together", spec: `{minMember: 3}`},
+		"NoGang":     {reason: "a gang of nobody is none", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.Shapes.Initial = 0 }, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "1", memory: 2Gi}}`},
+		"Timeout":    {reason: "the user's patience", parameters: `{"scheduleTimeoutSeconds":30}`, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}, scheduleTimeoutSeconds: 30}`},
+		"Override":   {reason: "the user's own number", change: func(a *scheduler.Attempt) { a.Resources = schedulertest.Shape("9", "1Gi").Requests }, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "9", memory: 1Gi}}`},
+		"Class":      {reason: "the pods would be refused", change: func(a *scheduler.Attempt) { a.PriorityClass = "high" }, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
+		"Never":      {reason: "Spark never makes them all", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.Shapes.MaxPending = 2 }, verdict: scheduler.Never, code: scheduler.ReasonInvalidParameters, says: "maxPendingPods allows 2"},
+		"Just":       {reason: "Spark makes just as many", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.Shapes.MaxPending = 3 }, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, spec: `{minMember: 3}`},
+		"NoTime":     {reason: "no time at all", parameters: `{"scheduleTimeoutSeconds":0}`, verdict: scheduler.Never, code: scheduler.ReasonInvalidParameters, says: "parameters.scheduleTimeoutSeconds: 0: must be at least 1"},
+		"Misspelt":   {reason: "no such parameter", parameters: `{"executorgang":true}`, verdict: scheduler.Never, code: scheduler.ReasonInvalidParameters, says: "parameters.executorgang: is not a parameter of coscheduling"},
+		"QueueNoted": {reason: "there are no queues to go to", change: func(a *scheduler.Attempt) { a.Queue = "q" }, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt(tc.parameters)
+			if tc.change != nil {
+				tc.change(&a)
+			}
+			got, err := scheduler.Admit(New(""), a, scheduler.Snapshot{})
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
+				t.Fatalf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.says)
+			}
+			schedulertest.Keeps(t, New(""), a, scheduler.Snapshot{}, scheduler.Facts{})
+			if tc.spec == "" {
+				return
+			}
+			if diff := cmp.Diff(schedulertest.Numbers(wanted(t, tc.spec)), schedulertest.Numbers(got.Apply[0].Object)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDecorate(t *testing.T) {
+	a := attempt("")
+	got, err := scheduler.Decorate(New("batch"), a, spark.Application{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := spark.PodOverlay{SchedulerName: "batch", Labels: map[string]string{"scheduling.x-k8s.io/pod-group": a.ID}}
+	want := spark.Application{OperatorConf: map[string]string{}, Driver: spark.Role{Overlay: member}, Executor: spark.Role{Overlay: member}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, err = scheduler.Decorate(New("batch"), attempt(gangOfExecutors), spark.Application{}); err != nil || got.Driver.Overlay.Labels != nil || got.Executor.Overlay.Labels == nil {
+		t.Errorf("a driver in the gang of its executors would wait for them for ever: %+v, %v", got.Driver.Overlay.Labels, err)
+	}
+	if name := New("").Describe().SchedulerName; name != "scheduler-plugins-scheduler" {
+		t.Errorf("scheduler name %q", name)
+	}
+	if diff := cmp.Diff([]scheduler.Ref{groupOf(a)}, New("").Release(a)); diff != "" {
+		t.Errorf("the group goes with its attempt (-want +got):\n%s", diff)
+	}
+}
+
+// facts: the driver has a node or not, and so many executors wait.
+func facts(at time.Duration, placed bool, waiting int) scheduler.Facts {
+	f := scheduler.Facts{Now: schedulertest.Start.Add(at), Driver: &scheduler.PodFact{Phase: corev1.PodPending, SchedulerName: schedulerName}}
+	f.Driver.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "resource gap"}}
+	if placed {
+		f.Driver = &scheduler.PodFact{Phase: corev1.PodRunning, Node: "n1", Started: true}
+	}
+	for range waiting {
+		f.Executors = append(f.Executors, scheduler.PodFact{Phase: corev1.PodPending})
+	}
+	return f
+}
+
+// clock is a time of day after the tests' start, as an annotation has it.
+func clock(at time.Duration) string { return schedulertest.Start.Add(at).Format(time.RFC3339) }
+
+func TestCare(t *testing.T) {
+	const second = time.Second
+	made := func(f scheduler.Facts, at time.Duration) scheduler.Facts {
+		f.RoomMadeAt = schedulertest.Start.Add(at)
+		return f
+	}
+	cases := map[string]struct {
+		reason         string
+		parameters     string
+		facts          scheduler.Facts
+		lowered        string // what the group's annotations say
+		nudged         string
+		cpu            string // what it asks for afterwards
+		wantLow, wantN string
+		retry          time.Duration
+	}{
+		"Waiting":   {reason: "the driver waits for the room of all", facts: facts(0, false, 0), cpu: "7"},
+		"RoomMade":  {reason: "the scheduler does not wake it by itself", facts: made(facts(60*second, false, 0), 59*second), cpu: "7", wantN: clock(60 * second)},
+		"Patience":  {reason: "at most every 15 s", facts: made(facts(60*second, false, 0), 59*second), nudged: clock(50 * second), cpu: "7", wantN: clock(50 * second), retry: 5 * second},
+		"OldNews":   {reason: "room that was made before the last nudge", facts: made(facts(60*second, false, 0), 30*second), nudged: clock(40 * second), cpu: "7", wantN: clock(40 * second)},
+		"Lower":     {reason: "the driver has a node: the others need no such room", facts: facts(100*second, true, 2), cpu: "1", wantLow: clock(100 * second), retry: 5 * second},
+		"Settle":    {reason: "the scheduler still judges by the old spec", facts: facts(102*second, true, 2), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second), retry: 3 * second},
+		"Nudge":     {reason: "now it judges by the new one", facts: facts(105*second, true, 2), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(105 * second)},
+		"Once":      {reason: "one nudge suffices", facts: facts(120*second, true, 2), lowered: clock(100 * second), nudged: clock(105 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(105 * second)},
+		"Placed":    {reason: "nobody waits", facts: facts(120*second, true, 0), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second)},
+		"Late":      {reason: "an executor that came later, and room for it", facts: made(facts(200*second, true, 1), 199*second), lowered: clock(100 * second), nudged: clock(105 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(200 * second)},
+		"Spoilt":    {reason: "an annotation that somebody wrote", facts: facts(0, false, 0), nudged: "yesterday", cpu: "7"},
+		"Gang":      {reason: "a gang asks for no room", parameters: gangOfExecutors, facts: facts(100*second, true, 2), cpu: ""},
+		"Unscathed": {reason: "the clock went back", facts: made(facts(0, false, 0), 30*second), cpu: "7", retry: 30 * second},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt(tc.parameters)
+			group := &unstructured.Unstructured{Object: wanted(t, "{minMember: 1}")}
+			annotations := map[string]string{}
+			for key, value := range map[string]string{annotationLowered: tc.lowered, annotationNudged: tc.nudged} {
+				if value != "" {
+					annotations[key] = value
+				}
+			}
+			group.SetAnnotations(annotations)
+			s := scheduler.Snapshot{groupOf(a).Read(): group}
+			got, err := scheduler.Observe(New(""), a, s, tc.facts)
+			if err != nil || len(got.Apply) != 1 {
+				t.Fatalf("%s: %+v, %v", tc.reason, got, err)
+			}
+			cpu, _, _ := unstructured.NestedString(got.Apply[0].Object, "spec", "minResources", "cpu")
+			have := got.Apply[0].GetAnnotations()
+			if cpu != tc.cpu || have[annotationLowered] != tc.wantLow || have[annotationNudged] != tc.wantN || got.RetryAfter != tc.retry {
+				t.Errorf("%s: asks for %q CPU, %v, again after %s; want %q, %q, %q, %s",
+					tc.reason, cpu, have, got.RetryAfter, tc.cpu, tc.wantLow, tc.wantN, tc.retry)
+			}
+			schedulertest.Keeps(t, New(""), a, s, tc.facts)
+		})
+	}
+}
+
+func TestObserve(t *testing.T) {
+	gone := facts(0, true, 0)
+	gone.Driver.Deleting = true
+	ended := facts(0, true, 0)
+	ended.Driver.Phase = corev1.PodFailed
+	cases := map[string]struct {
+		reason, parameters string
+		facts              scheduler.Facts
+		stage              scheduler.Stage
+		code               scheduler.Reason
+		applies            bool
+	}{
+		"Queued":   {reason: "the driver waits", facts: facts(0, false, 0), stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForCapacity, applies: true},
+		"Short":    {reason: "executors wait one by one", facts: facts(0, true, 2), stage: scheduler.StageShort, code: scheduler.ReasonWaitingForCapacity, applies: true},
+		"Gang":     {reason: "executors wait for each other", parameters: gangOfExecutors, facts: facts(0, true, 2), stage: scheduler.StageShort, code: scheduler.ReasonWaitingForGang, applies: true},
+		"Absent":   {reason: "no driver, no care", stage: scheduler.StageGone, code: scheduler.ReasonDriverGone},
+		"Deleting": {reason: "a group on its way out is not made anew", facts: gone, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
+		"Ended":    {reason: "an attempt that is over", facts: ended, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt(tc.parameters)
+			got, err := scheduler.Observe(New(""), a, scheduler.Snapshot{groupOf(a).Read(): nil}, tc.facts)
+			if err != nil || got.Stage != tc.stage || got.Reason != tc.code || (len(got.Apply) > 0) != tc.applies {
+				t.Errorf("%s: %+v, %v; want %s and %s", tc.reason, got, err, tc.stage, tc.code)
+			}
+		})
+	}
+}
+
+func FuzzPlugin(f *testing.F) {
+	group := schedulertest.Object(f, "metadata: {annotations: {firesteel.dev/nudged-at: x}}")
+	schedulertest.Fuzz(f, New(""), func(scheduler.Read) *unstructured.Unstructured { return group })
+}
+
+func BenchmarkAdmit(b *testing.B) {
+	schedulertest.Bench(b, New(""), attempt(gangOfExecutors), scheduler.Snapshot{})
+}

@@ -1,0 +1,86 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package coscheduling
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
+)
+
+// An application from its group to its end. Each look is repeated: nothing may be written twice.
+func TestStory(t *testing.T) {
+	const second = time.Second
+	c := schedulertest.NewCluster(t, New(""))
+	a := attempt("")
+	if got := c.Admit(a); got.Verdict != scheduler.Go || c.Get(groupOf(a)) == nil {
+		t.Fatalf("%+v: the group is there before the driver", got.Admission)
+	}
+	room := facts(40*second, false, 0)
+	room.RoomMadeAt = schedulertest.Start.Add(39 * second)
+	steps := []struct {
+		reason string
+		facts  scheduler.Facts
+		stage  scheduler.Stage
+		cpu    string
+		writes int
+	}{
+		{"the driver waits for the room of all", facts(10*second, false, 0), scheduler.StageQueued, "7", 1},
+		{"somebody's pod ended: the scheduler is told", room, scheduler.StageQueued, "7", 2},
+		{"the driver has a node: the group asks for its room only", facts(50*second, true, 0), scheduler.StagePlaced, "1", 3},
+		{"executors are there, and the scheduler judges by the old group", facts(52*second, true, 3), scheduler.StageShort, "1", 3},
+		{"it is told again", facts(56*second, true, 3), scheduler.StageShort, "1", 4},
+		{"one is placed", facts(60*second, true, 2), scheduler.StageShort, "1", 4},
+		{"all are placed", facts(70*second, true, 0), scheduler.StagePlaced, "1", 4},
+	}
+	for _, step := range steps {
+		for range 3 {
+			got := c.Observe(a, step.facts)
+			if got.Stage != step.stage {
+				t.Errorf("%s: %+v", step.reason, got)
+			}
+		}
+		cpu, _, _ := unstructured.NestedString(c.Get(groupOf(a)).Object, "spec", "minResources", "cpu")
+		if cpu != step.cpu || c.Writes != step.writes {
+			t.Errorf("%s: asks for %s CPU after %d writes, want %s after %d", step.reason, cpu, c.Writes, step.cpu, step.writes)
+		}
+	}
+	c.Release(a)
+	if c.Get(groupOf(a)) != nil {
+		t.Error("the group outlives its attempt")
+	}
+}
+
+// The group is deleted by somebody while the application runs: late executors would not be scheduled.
+func TestStoryOfMeddling(t *testing.T) {
+	c := schedulertest.NewCluster(t, New(""))
+	a := attempt(gangOfExecutors)
+	c.Admit(a)
+	c.Remove(groupOf(a))
+	c.Observe(a, facts(0, true, 2))
+	members, _, _ := unstructured.NestedInt64(c.Get(groupOf(a)).Object, "spec", "minMember")
+	if members != 3 {
+		t.Errorf("%d members", members)
+	}
+	if driver, executor := c.Decorate(a); driver.Labels != nil || executor.Labels["scheduling.x-k8s.io/pod-group"] != a.ID {
+		t.Errorf("labels %v and %v", driver.Labels, executor.Labels)
+	}
+}

@@ -1,0 +1,62 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kube
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
+)
+
+// A class that appears, a driver that waits for a node, runs and is preempted.
+func TestStory(t *testing.T) {
+	c := schedulertest.NewCluster(t, Plugin{})
+	a := schedulertest.Attempt(Name)
+	a.PriorityClass = "high"
+	if got := c.Admit(a); got.Reason != scheduler.ReasonPriorityClassNotFound {
+		t.Errorf("%+v", got.Admission)
+	}
+	c.Put(schedulertest.Object(t, "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}"))
+	if got := c.Admit(a); got.Verdict != scheduler.Go {
+		t.Errorf("%+v", got.Admission)
+	}
+	condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus, reason string) []corev1.PodCondition {
+		return []corev1.PodCondition{{Type: kind, Status: status, Reason: reason}}
+	}
+	steps := []struct {
+		reason string
+		driver scheduler.PodFact
+		stage  scheduler.Stage
+		code   scheduler.Reason
+	}{
+		{"no node has room", scheduler.PodFact{Phase: corev1.PodPending, Conditions: condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable")}, scheduler.StageQueued, scheduler.ReasonWaitingForCapacity},
+		{"whatever scheduler the user named is fine", scheduler.PodFact{Phase: corev1.PodRunning, Node: "n1", SchedulerName: "mine"}, scheduler.StagePlaced, scheduler.ReasonScheduled},
+		{"somebody more important", scheduler.PodFact{Phase: corev1.PodRunning, Node: "n1", Conditions: condition(corev1.DisruptionTarget, corev1.ConditionTrue, corev1.PodReasonPreemptionByScheduler)}, scheduler.StageEvicted, scheduler.ReasonPreempted},
+	}
+	for _, step := range steps {
+		if got := c.Observe(a, scheduler.Facts{Driver: &step.driver}); got.Stage != step.stage || got.Reason != step.code {
+			t.Errorf("%s: %+v, want %s and %s", step.reason, got, step.stage, step.code)
+		}
+	}
+	c.Release(a)
+	if c.Writes != 0 {
+		t.Errorf("%d writes: plain Kubernetes has no objects", c.Writes)
+	}
+}

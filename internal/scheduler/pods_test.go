@@ -1,0 +1,114 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// unschedulable is how the kube-scheduler marks a pod without a node.
+func unschedulable(message string) []corev1.PodCondition {
+	return []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: message}}
+}
+
+func disrupted(reason, message string) []corev1.PodCondition {
+	return []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason, Message: message}}
+}
+
+func TestPods(t *testing.T) {
+	const pending, running, failed = corev1.PodPending, corev1.PodRunning, corev1.PodFailed
+	up := &PodFact{Phase: running, Node: "n1", Started: true}
+	cases := map[string]struct {
+		reason string
+		facts  Facts
+		stage  Stage
+		code   Reason
+		says   []string
+		evicts bool
+	}{
+		"Gone":      {reason: "no driver", stage: StageGone, code: ReasonDriverGone},
+		"Silent":    {reason: "nobody has looked at it", facts: Facts{Driver: &PodFact{Phase: pending}}, stage: StageQueued, code: ReasonWaitingForScheduler},
+		"Full":      {reason: "the scheduler's own words", facts: Facts{Driver: &PodFact{Phase: pending, Conditions: unschedulable("0/3 nodes are available: 3 Insufficient cpu.")}}, stage: StageQueued, code: ReasonWaitingForCapacity, says: []string{"3 Insufficient cpu"}},
+		"Wordless":  {reason: "the reason stands in for the message", facts: Facts{Driver: &PodFact{Phase: pending, Conditions: unschedulable("")}}, stage: StageQueued, code: ReasonWaitingForCapacity, says: []string{"Unschedulable"}},
+		"Gated":     {reason: "a gate that is not ours", facts: Facts{Driver: &PodFact{Phase: pending, Gates: []string{"kueue.x-k8s.io/admission"}}}, stage: StageQueued, code: ReasonCapturedByOther, says: []string{"kueue.x-k8s.io/admission"}},
+		"Starting":  {reason: "it has a node", facts: Facts{Driver: &PodFact{Phase: pending, Node: "n1"}}, stage: StagePlaced, code: ReasonScheduled},
+		"Running":   {reason: "it runs", facts: Facts{Driver: up}, stage: StagePlaced, code: ReasonScheduled},
+		"Ended":     {reason: "what it ended with is not the scheduler's affair", facts: Facts{Driver: &PodFact{Phase: failed, Node: "n1", Started: true}}, stage: StagePlaced, code: ReasonScheduled},
+		"Preempted": {reason: "somebody more important", facts: Facts{Driver: &PodFact{Phase: running, Node: "n1", Started: true, Deleting: true, Conditions: disrupted("PreemptionByScheduler", "default-scheduler: preempting")}}, stage: StageEvicted, code: ReasonPreempted, says: []string{"default-scheduler: preempting"}, evicts: true},
+		"Drained":   {reason: "the node went", facts: Facts{Driver: &PodFact{Phase: failed, Node: "n1", Started: true, Conditions: disrupted("DeletionByTaintManager", "")}}, stage: StageEvicted, code: ReasonNodeFailure, says: []string{"the driver was evicted"}, evicts: true},
+		"OutOfCpu":  {reason: "two schedulers met on a node", facts: Facts{Driver: &PodFact{Phase: failed, Node: "n1", Reason: "OutOfcpu", Message: "Node didn't have enough resource"}}, stage: StageEvicted, code: ReasonNodeFailure, says: []string{"node n1", "enough resource"}, evicts: true},
+		"Short": {
+			reason: "some executors wait",
+			facts:  Facts{Driver: up, Executors: []PodFact{{Phase: running, Node: "n1"}, {Phase: pending, Conditions: unschedulable("no room")}, {Phase: pending}}},
+			stage:  StageShort, code: ReasonWaitingForCapacity, says: []string{"2 of 3 executors", "no room"},
+		},
+		"Pulling": {reason: "executors with a node do not wait for one", facts: Facts{Driver: up, Executors: []PodFact{{Phase: pending, Node: "n2"}}}, stage: StagePlaced, code: ReasonScheduled},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Pods(tc.facts)
+			if got.Stage != tc.stage || got.Reason != tc.code {
+				t.Errorf("%s: %s and %s, want %s and %s", tc.reason, got.Stage, got.Reason, tc.stage, tc.code)
+			}
+			if (got.Eviction != nil) != tc.evicts {
+				t.Errorf("%s: eviction %+v", tc.reason, got.Eviction)
+			}
+			for _, text := range append(tc.says, "") {
+				if !strings.Contains(got.Message, text) || got.Message == "" {
+					t.Errorf("%s: the sentence does not say %q: %s", tc.reason, text, got.Message)
+				}
+			}
+		})
+	}
+}
+
+func TestFactOf(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "x", Labels: map[string]string{spark.LabelExecID: "7"}, DeletionTimestamp: &metav1.Time{}},
+		Spec:       corev1.PodSpec{NodeName: "n1", SchedulerName: "s", SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}}},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodFailed, Reason: "R", Message: "M", Conditions: unschedulable("m"),
+			ContainerStatuses: []corev1.ContainerStatus{{}, {State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}},
+		},
+	}
+	want := PodFact{
+		Name: "x", ExecutorID: 7, Phase: corev1.PodFailed, Reason: "R", Message: "M", Conditions: unschedulable("m"), Node: "n1",
+		Deleting: true, Started: true, SchedulerName: "s", Gates: []string{"g"},
+	}
+	if diff := cmp.Diff(want, FactOf(pod)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	waiting := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}}}
+	if diff := cmp.Diff(PodFact{}, FactOf(waiting)); diff != "" {
+		t.Errorf("a container that waits has not started (-want +got):\n%s", diff)
+	}
+	restarted := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}}}
+	if !FactOf(restarted).Started {
+		t.Error("a container that waits to start again has started before")
+	}
+	odd := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{spark.LabelExecID: "EXECID"}}}
+	if FactOf(odd).ExecutorID != 0 {
+		t.Error("a word is no number")
+	}
+}

@@ -1,0 +1,350 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quota
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// attempt asks for 7 CPU and 14 GiB in namespace team-a.
+func attempt() scheduler.Attempt { return schedulertest.Attempt("batch") }
+
+// other is an attempt like it that was admitted, of which so many pods exist.
+func other(namespace string, p scheduler.Progress) scheduler.Reservation {
+	return scheduler.Reservation{ID: "other", Namespace: namespace, Shapes: attempt().Shapes, Progress: p}
+}
+
+// resourceQuota has limits and uses in the form "{requests.cpu: 40}".
+func resourceQuota(tb testing.TB, name, hard, used, more string) *unstructured.Unstructured {
+	tb.Helper()
+	return schedulertest.Object(tb, fmt.Sprintf("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: %s, namespace: team-a}\nspec: {hard: %s%s}\nstatus: {used: %s}", name, hard, more, used))
+}
+
+func limitRange(tb testing.TB, defaults string) *unstructured.Unstructured {
+	tb.Helper()
+	return schedulertest.Object(tb, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l, namespace: team-a}\nspec: {limits: [{type: Pod, default: {cpu: 1}}, {type: Container, default: "+defaults+"}]}")
+}
+
+func elasticQuota(tb testing.TB, namespace, name, limits, used string) *unstructured.Unstructured {
+	tb.Helper()
+	return schedulertest.Object(tb, fmt.Sprintf("apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: %s, namespace: %s}\nspec: %s\nstatus: {used: %s}", name, namespace, limits, used))
+}
+
+func snapshot(quotas, ranges, elastic []*unstructured.Unstructured) scheduler.Snapshot {
+	return scheduler.Snapshot{
+		{GroupVersionKind: resourceQuotaKind, Namespace: "team-a"}: scheduler.NewList(quotas...),
+		{GroupVersionKind: limitRangeKind, Namespace: "team-a"}:    scheduler.NewList(ranges...),
+		allElasticQuotas: scheduler.NewList(elastic...),
+	}
+}
+
+type objects = []*unstructured.Unstructured
+
+func TestResourceQuota(t *testing.T) {
+	quota := func(hard, used string) objects { return objects{resourceQuota(t, "compute", hard, used, "")} }
+	scoped := func(scope string) objects {
+		return objects{resourceQuota(t, "compute", "{requests.cpu: 1}", "{}", ", "+scope)}
+	}
+	classes := func(op, values string) objects {
+		return scoped("scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: " + op + values + "}]}")
+	}
+	fully := scheduler.Progress{DriverCreated: true, ExecutorsCreated: 3}
+	cases := map[string]struct {
+		reason  string
+		quotas  objects
+		ranges  objects
+		change  func(*scheduler.Attempt)
+		verdict scheduler.Verdict
+		code    scheduler.Reason
+		message string
+	}{
+		"None":   {reason: "no quota"},
+		"Room":   {reason: "it fits exactly", quotas: quota("{requests.cpu: 40, requests.memory: 64Gi, pods: 10}", "{requests.cpu: 33, requests.memory: 50Gi, pods: 6}")},
+		"Full":   {reason: "it will pass, with numbers", quotas: quota("{requests.cpu: 40}", "{requests.cpu: 36}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.cpu asked 7, free 4 of 40 (ResourceQuota compute)"},
+		"Short":  {reason: "cpu is another name for requests.cpu", quotas: quota("{cpu: 40}", "{cpu: 36}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 4 of 40 (ResourceQuota compute)"},
+		"Pods":   {reason: "pods are counted", quotas: quota("{pods: 10, count/pods: 10}", "{pods: 7, count/pods: 7}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: count/pods asked 4, free 3 of 10; pods asked 4, free 3 of 10 (ResourceQuota compute)"},
+		"Memory": {reason: "limits are counted", quotas: quota("{limits.memory: 16Gi}", "{limits.memory: 4Gi}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.memory asked 14Gi, free 12Gi of 16Gi (ResourceQuota compute)"},
+		"TooBig": {reason: "it will not pass", quotas: quota("{requests.cpu: 6}", "{}"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 6"},
+		"GPU": {reason: "extended resources are counted as requests", change: func(a *scheduler.Attempt) {
+			a.Shapes.Executor.Requests["nvidia.com/gpu"] = *a.Shapes.Driver.Requests.Cpu()
+		}, quotas: quota("{requests.nvidia.com/gpu: 2}", "{}"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.nvidia.com/gpu asked 3, limit 2"},
+		"Foreign":   {reason: "what pods do not take is not our affair", quotas: quota("{configmaps: 0, requests.storage: 0}", "{}")},
+		"Worst":     {reason: "what will not pass is said before what will", quotas: objects{resourceQuota(t, "a", "{pods: 9}", "{pods: 9}", ""), resourceQuota(t, "b", "{requests.cpu: 1}", "{}", "")}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota b of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
+		"NoLimit":   {reason: "the pods would be refused", quotas: quota("{limits.cpu: 100}", "{}"), verdict: scheduler.Never, code: scheduler.ReasonQuotaRequiresLimits, message: "ResourceQuota compute of namespace team-a counts limits.cpu, but the driver has none and would be refused; set it (for limits.cpu: spec.driver.coreLimit), or ask for a LimitRange with a default"},
+		"Defaulted": {reason: "a LimitRange gives them one", quotas: quota("{limits.cpu: 100}", "{}"), ranges: objects{limitRange(t, "{cpu: 2}")}},
+		"DefaultUp": {reason: "and it counts", quotas: quota("{limits.cpu: 10}", "{limits.cpu: 4}"), ranges: objects{limitRange(t, "{cpu: 2}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.cpu asked 8, free 6 of 10 (ResourceQuota compute)"},
+		"Best":      {reason: "Spark's pods have requests", quotas: scoped("scopes: [BestEffort]")},
+		"NotBest":   {reason: "Spark's pods have requests", quotas: scoped("scopes: [NotBestEffort, NotTerminating]"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
+		"Ending":    {reason: "Spark's pods have no deadline", quotas: scoped("scopes: [Terminating]")},
+		"Class":     {reason: "another class", quotas: classes("In", ", values: [low]")},
+		"ClassIn":   {reason: "its class", change: func(a *scheduler.Attempt) { a.PriorityClass = "low" }, quotas: classes("In", ", values: [low]"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
+		"ClassRole": {reason: "the driver alone has it", change: func(a *scheduler.Attempt) { a.Shapes.DriverTraits = spark.Traits{PriorityClassName: "low"} }, quotas: classes("In", ", values: [low]")},
+		"ClassNot":  {reason: "all but this class", quotas: classes("NotIn", ", values: [low]"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
+		"ClassAny":  {reason: "pods with a class", quotas: classes("Exists", "")},
+		"ClassNone": {reason: "pods without a class", change: func(a *scheduler.Attempt) { a.PriorityClass = "low" }, quotas: classes("DoesNotExist", "")},
+		"Promised": {reason: "what others will take is taken", change: func(a *scheduler.Attempt) {
+			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{})}
+		}, quotas: quota("{requests.cpu: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.cpu asked 7, free 3 of 10 (ResourceQuota compute)"},
+		"Partly": {reason: "what exists is counted by the quota", change: func(a *scheduler.Attempt) {
+			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{DriverCreated: true, ExecutorsCreated: 1})}
+		}, quotas: quota("{requests.cpu: 10}", "{requests.cpu: 3}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.cpu asked 7, free 3 of 10 (ResourceQuota compute)"},
+		"Complete": {reason: "nothing is outstanding", change: func(a *scheduler.Attempt) { a.Quota.Others = []scheduler.Reservation{other("team-a", fully)} }, quotas: quota("{requests.cpu: 14}", "{requests.cpu: 7}")},
+		"Elsewhere": {reason: "another namespace has its own quota", change: func(a *scheduler.Attempt) {
+			a.Quota.Others = []scheduler.Reservation{other("team-b", scheduler.Progress{})}
+		}, quotas: quota("{requests.cpu: 10}", "{}")},
+		"Held":  {reason: "who was admitted needs no room any more", change: func(a *scheduler.Attempt) { a.Quota.Held = true }, quotas: quota("{requests.cpu: 10}", "{requests.cpu: 10}")},
+		"Ahead": {reason: "first come, first served", change: func(a *scheduler.Attempt) { a.Quota.Ahead = 2 }, quotas: quota("{requests.cpu: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonBehindOthers, message: "waiting for quota in namespace team-a: there is room, but other applications have waited longer"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt()
+			if tc.change != nil {
+				tc.change(&a)
+			}
+			if tc.verdict == "" {
+				tc.verdict, tc.code = scheduler.Go, scheduler.ReasonAdmitted
+			}
+			got, err := scheduler.Admit(New("Enforce", nil), a, snapshot(tc.quotas, tc.ranges, nil))
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message != tc.message {
+				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.message)
+			}
+			if waits := tc.verdict == scheduler.Wait; got.InLine != waits || (got.RetryAfter > 0) != waits {
+				t.Errorf("%s: in line %t, again after %s", tc.reason, got.InLine, got.RetryAfter)
+			}
+		})
+	}
+}
+
+// The rules are those of CapacityScheduling: the namespace's max, and the sum of all mins.
+func TestElasticQuota(t *testing.T) {
+	const wide = "{min: {cpu: 100, memory: 100Gi}, max: {cpu: 100, memory: 100Gi}}"
+	rich := elasticQuota(t, "team-b", "b", wide, "{}")
+	cases := map[string]struct {
+		reason  string
+		quotas  objects
+		change  func(*scheduler.Attempt)
+		verdict scheduler.Verdict
+		code    scheduler.Reason
+		message string
+	}{
+		"None":    {reason: "a namespace without one is not bound", quotas: objects{elasticQuota(t, "team-b", "b", "{min: {cpu: 1}, max: {cpu: 1}}", "{}")}},
+		"Room":    {reason: "it fits", quotas: objects{elasticQuota(t, "team-a", "a", wide, "{}")}},
+		"Max":     {reason: "the namespace's own max", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 20, memory: 100Gi}}", "{cpu: 16}"), rich}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 4 of 20 (ElasticQuota a)"},
+		"TooBig":  {reason: "more than its max", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 5, memory: 100Gi}}", "{}"), rich}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ElasticQuota a of namespace team-a can ever give: cpu asked 7, limit 5"},
+		"Unnamed": {reason: "what a max does not name is zero", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 20}}", "{}"), rich}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ElasticQuota a of namespace team-a can ever give: memory asked 14Gi, limit 0"},
+		"NoMax":   {reason: "no max is no limit", quotas: objects{elasticQuota(t, "team-a", "a", "{}", "{cpu: 50}"), rich}},
+		"Floor":   {reason: "all together never use more than the sum of the mins", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 4, memory: 100Gi}}", "{}"), elasticQuota(t, "team-b", "b", "{min: {cpu: 4}}", "{cpu: 3}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 5 of 8 (the min of all ElasticQuotas together)"},
+		"NoFloor": {reason: "what nobody has a min of, nobody gets", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 9}}", "{}")}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than the min of all ElasticQuotas together of namespace team-a can ever give: memory asked 14Gi, limit 0"},
+		"Two":     {reason: "nobody knows which one the scheduler heeds", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 1}}", "{}"), elasticQuota(t, "team-a", "b", wide, "{}")}, message: "namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
+		"Starting": {reason: "the quota counts running pods only", change: func(a *scheduler.Attempt) {
+			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 3, ExecutorsRunning: 1})}
+		}, quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 10, memory: 100Gi}}", "{cpu: 3}"), rich}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 3 of 10 (ElasticQuota a)"},
+		"Borrower": {reason: "other bound namespaces count against the floor", change: func(a *scheduler.Attempt) {
+			a.Quota.Others = []scheduler.Reservation{other("team-b", scheduler.Progress{})}
+		}, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 5, memory: 100Gi}}", "{}"), elasticQuota(t, "team-b", "b", "{min: {cpu: 5}}", "{}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 3 of 10 (the min of all ElasticQuotas together)"},
+		"Free": {reason: "unbound namespaces do not", change: func(a *scheduler.Attempt) {
+			a.Quota.Others = []scheduler.Reservation{other("team-c", scheduler.Progress{})}
+		}, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 100Gi}}", "{}")}},
+		"NotBound": {reason: "another scheduler heeds no ElasticQuota", change: func(a *scheduler.Attempt) { a.Scheduler = "other" }, quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 1}}", "{}")}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt()
+			if tc.change != nil {
+				tc.change(&a)
+			}
+			if tc.verdict == "" {
+				tc.verdict, tc.code = scheduler.Go, scheduler.ReasonAdmitted
+			}
+			got, err := scheduler.Admit(New("Enforce", []string{"batch"}), a, snapshot(nil, nil, tc.quotas))
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message != tc.message {
+				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.message)
+			}
+		})
+	}
+}
+
+func TestModes(t *testing.T) {
+	small := objects{resourceQuota(t, "compute", "{requests.cpu: 6}", "{}", "")}
+	two := objects{elasticQuota(t, "team-a", "a", "{}", "{}"), elasticQuota(t, "team-a", "b", "{}", "{}")}
+	cases := map[string]struct {
+		reason, mode string
+		quotas       objects
+		message      string
+		reads        int
+		described    bool
+	}{
+		"Off":   {reason: "nobody looks", mode: "Off", quotas: small},
+		"Typo":  {reason: "the configuration is checked elsewhere", mode: "enforce", quotas: small},
+		"Warn":  {reason: "it starts and says so", mode: "Warn", quotas: small, reads: 3, described: true, message: "warning: more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 6; namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
+		"Quiet": {reason: "nothing to warn of", mode: "Warn", reads: 3, described: true, message: "warning: namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, a := New(tc.mode, []string{"batch"}), attempt()
+			got, err := scheduler.Admit(p, a, snapshot(tc.quotas, nil, two))
+			if err != nil || got.Verdict != scheduler.Go || got.Message != tc.message {
+				t.Errorf("%s: %+v, %v; want %q", tc.reason, got.Admission, err, tc.message)
+			}
+			if n := len(p.Reads(a)); n != tc.reads {
+				t.Errorf("%s: %d reads, want %d", tc.reason, n, tc.reads)
+			}
+			if d := p.Describe(); d.Quota != tc.described || (len(d.Rules) > 0) != tc.described || d.Supports.Reserves {
+				t.Errorf("%s: %+v", tc.reason, d)
+			}
+		})
+	}
+	a := attempt()
+	if a.Quota.Held = true; len(New("Enforce", nil).Reads(a)) != 0 {
+		t.Error("who was admitted looks at nothing")
+	}
+	if d := New("Enforce", nil).Describe(); len(d.Needs) != 0 || !d.Supports.Reserves || !d.Supports.WaitsBeforePods {
+		t.Errorf("no ElasticQuota is needed: %+v", d)
+	}
+}
+
+func TestSpoiltObjects(t *testing.T) {
+	bad := schedulertest.Object(t, "kind: Quota\nmetadata: {name: q, namespace: team-a}\nspec: text")
+	p := New("Enforce", []string{"batch"})
+	for name, s := range map[string]scheduler.Snapshot{
+		"ResourceQuota": snapshot(objects{bad}, nil, nil), "LimitRange": snapshot(nil, objects{bad}, nil), "ElasticQuota": snapshot(nil, nil, objects{bad}),
+	} {
+		if got, err := scheduler.Admit(p, attempt(), s); err == nil || got.Verdict != scheduler.NotReady || !strings.Contains(got.Message, "decode") {
+			t.Errorf("%s: %+v, %v: trouble is no verdict", name, got.Admission, err)
+		}
+	}
+}
+
+// Two applications race for one slot, as the engine lets them: exactly one enters, and the other has the numbers.
+func TestRace(t *testing.T) {
+	cluster := snapshot(objects{resourceQuota(t, "compute", "{requests.cpu: 10}", "{}", "")}, nil, nil)
+	for range 100 {
+		ledger := scheduler.NewLedger()
+		var lock sync.Mutex
+		var group sync.WaitGroup
+		answers := make(chan scheduler.Plan, 2)
+		for _, id := range []string{"a", "b"} {
+			group.Go(func() {
+				lock.Lock()
+				defer lock.Unlock()
+				a := attempt()
+				a.ID = id
+				a.Quota = ledger.Outstanding(a)
+				plan, err := scheduler.Admit(New("Enforce", nil), a, cluster)
+				if err != nil {
+					t.Error(err)
+				}
+				ledger.Record(a, plan.Admission)
+				answers <- plan
+			})
+		}
+		group.Wait()
+		close(answers)
+		got := map[scheduler.Verdict]string{}
+		for plan := range answers {
+			got[plan.Verdict] = plan.Message
+		}
+		want := map[scheduler.Verdict]string{
+			scheduler.Go: "", scheduler.Wait: "waiting for quota in namespace team-a: requests.cpu asked 7, free 3 of 10 (ResourceQuota compute)",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("exactly one enters (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// A ledger that was lost says the same after the attempts that have a driver were entered again.
+func TestRebuild(t *testing.T) {
+	cluster := snapshot(objects{resourceQuota(t, "compute", "{requests.cpu: 10}", "{requests.cpu: 3}", "")}, nil, nil)
+	first := attempt()
+	first.ID = "first"
+	seen := scheduler.Progress{DriverCreated: true, ExecutorsCreated: 1}
+	old := scheduler.NewLedger()
+	old.Record(first, scheduler.Admission{Verdict: scheduler.Go})
+	old.Settle("first", seen)
+	rebuilt := scheduler.NewLedger()
+	rebuilt.Reserve(first)
+	rebuilt.Settle("first", seen)
+	var plans []scheduler.Plan
+	for _, ledger := range []*scheduler.Ledger{old, rebuilt} {
+		a := attempt()
+		a.Quota = ledger.Outstanding(a)
+		plan, err := scheduler.Admit(New("Enforce", nil), a, cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans = append(plans, plan)
+	}
+	if diff := cmp.Diff(plans[0], plans[1]); diff != "" || plans[0].Verdict != scheduler.Wait {
+		t.Errorf("%+v (-before +after):\n%s", plans[0].Admission, diff)
+	}
+}
+
+func FuzzPlugin(f *testing.F) {
+	quotas := scheduler.NewList(resourceQuota(f, "q", "{requests.cpu: 10, pods: 3}", "{requests.cpu: 3}", ""))
+	gate := chained{scheduler.Chain(New("Enforce", nil), placement{})}
+	schedulertest.Fuzz(f, gate, func(r scheduler.Read) *unstructured.Unstructured {
+		if r.GroupVersionKind == resourceQuotaKind {
+			return quotas
+		}
+		return nil
+	})
+}
+
+// placement lets everything through; chained names the two together.
+type placement struct{}
+
+func (placement) Describe() scheduler.Descriptor                          { return scheduler.Descriptor{Name: "batch"} }
+func (placement) Validate(scheduler.Attempt) []scheduler.Finding          { return nil }
+func (placement) Reads(scheduler.Attempt) []scheduler.Read                { return nil }
+func (placement) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return nil }
+func (placement) Plan(scheduler.Attempt, scheduler.Snapshot) (scheduler.Plan, error) {
+	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: "placed"}}, nil
+}
+
+type chained struct{ scheduler.Plugin }
+
+// A namespace with 4 quotas, 50 others that start, and ElasticQuotas in 50 namespaces.
+func BenchmarkAdmit(b *testing.B) {
+	var quotas, elastic objects
+	for i := range 4 {
+		quotas = append(quotas, resourceQuota(b, fmt.Sprint("q", i), "{requests.cpu: 1000, requests.memory: 4Ti, pods: 1000}", "{requests.cpu: 3}", ""))
+	}
+	for i := range 50 {
+		elastic = append(elastic, elasticQuota(b, fmt.Sprint("n", i), "q", "{min: {cpu: 100, memory: 400Gi}}", "{cpu: 3}"))
+	}
+	elastic = append(elastic, elasticQuota(b, "team-a", "q", "{min: {cpu: 100, memory: 400Gi}}", "{cpu: 3}"))
+	ledger := scheduler.NewLedger()
+	for i := range 50 {
+		a := attempt()
+		a.ID = fmt.Sprint("other-", i)
+		ledger.Reserve(a)
+	}
+	a := attempt()
+	a.Quota = ledger.Outstanding(a)
+	schedulertest.Bench(b, New("Enforce", []string{"batch"}), a, snapshot(quotas, nil, elastic))
+}

@@ -1,0 +1,137 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quota
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
+)
+
+var quotaRef = scheduler.Ref{GroupVersionKind: resourceQuotaKind, Namespace: "team-a", Name: "compute"}
+
+// named is the n-th application of a namespace, in the order in which they came.
+func named(n int) scheduler.Attempt {
+	a := attempt()
+	a.ID = fmt.Sprintf("app-%d", n)
+	a.QueuedAt = a.QueuedAt.AddDate(0, 0, n)
+	return a
+}
+
+// pods of an attempt: the driver runs, and so many executors.
+func pods(executors int) scheduler.Facts {
+	f := scheduler.Facts{Driver: &scheduler.PodFact{Phase: corev1.PodRunning, Node: "n"}}
+	for i := range executors {
+		f.Executors = append(f.Executors, scheduler.PodFact{ExecutorID: int64(i + 1), Phase: corev1.PodRunning, Node: "n"})
+	}
+	return f
+}
+
+func cluster(t *testing.T, hard string) *schedulertest.Cluster {
+	t.Helper()
+	return schedulertest.NewCluster(t, scheduler.Chain(New("Enforce", nil), placement{}),
+		resourceQuota(t, "compute", "{requests.cpu: "+hard+"}", "{requests.cpu: 0}", ""))
+}
+
+// Three applications and room for one at a time: they run in the order in which they came.
+func TestStory(t *testing.T) {
+	c := cluster(t, "10")
+	first, second, third := named(1), named(2), named(3)
+	want := func(step string, a scheduler.Attempt, reason scheduler.Reason) {
+		t.Helper()
+		if got := c.Admit(a); got.Reason != reason {
+			t.Errorf("%s: %s: %+v, want %s", step, a.ID, got.Admission, reason)
+		}
+	}
+	want("it is empty", first, scheduler.ReasonAdmitted)
+	want("the first has no pod yet", second, scheduler.ReasonWaitingForQuota)
+	want("nor has anybody else room", third, scheduler.ReasonWaitingForQuota)
+	want("who was let in stays in", first, scheduler.ReasonAdmitted)
+	c.Status(quotaRef, "7", "used", "requests.cpu")
+	c.Observe(first, pods(3))
+	want("the quota counts the first now", second, scheduler.ReasonWaitingForQuota)
+	c.Status(quotaRef, "0", "used", "requests.cpu")
+	c.Release(first)
+	want("the third came last", third, scheduler.ReasonBehindOthers)
+	want("the second has its turn", second, scheduler.ReasonAdmitted)
+	want("and takes the room", third, scheduler.ReasonWaitingForQuota)
+	c.Release(second)
+	want("all are gone", third, scheduler.ReasonAdmitted)
+}
+
+// A small one does not overtake a big one that waits.
+func TestStoryOfABigOne(t *testing.T) {
+	c := cluster(t, "20")
+	running, big, small := named(1), named(2), named(3)
+	big.Shapes.Initial, small.Shapes.Initial = 8, 0
+	c.Admit(running)
+	if got := c.Admit(big); got.Reason != scheduler.ReasonWaitingForQuota {
+		t.Fatalf("%+v", got.Admission)
+	}
+	if got := c.Admit(small); got.Reason != scheduler.ReasonBehindOthers {
+		t.Errorf("%+v: the big one would never start", got.Admission)
+	}
+	big.Shapes.Initial = 80
+	if got := c.Admit(big); got.Verdict != scheduler.Never {
+		t.Errorf("%+v: it does not fit at all now", got.Admission)
+	}
+	if got := c.Admit(small); got.Verdict != scheduler.Go {
+		t.Errorf("%+v: what can never start is in nobody's way", got.Admission)
+	}
+}
+
+// The operator restarts between any two steps: what runs is counted once, what waits takes its place again.
+func TestStoryOfARestart(t *testing.T) {
+	c := cluster(t, "10")
+	first, second := named(1), named(2)
+	c.Admit(first)
+	c.Status(quotaRef, "3", "used", "requests.cpu") // driver and one executor
+	c.Observe(first, pods(1))
+	c.Restart(map[*scheduler.Attempt]scheduler.Facts{&first: pods(1)})
+	got := c.Admit(second)
+	if got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 3 of 10 (ResourceQuota compute)" {
+		t.Errorf("%+v: two executors of the first are still to come", got.Admission)
+	}
+	c.Status(quotaRef, "1", "used", "requests.cpu") // its executors have ended
+	gone := pods(0)
+	gone.Executors = []scheduler.PodFact{{ExecutorID: 3, Phase: corev1.PodRunning}}
+	c.Restart(map[*scheduler.Attempt]scheduler.Facts{&first: gone})
+	if got := c.Admit(second); got.Verdict != scheduler.Go {
+		t.Errorf("%+v: the third executor was there, so all of them were", got.Admission)
+	}
+}
+
+// A limit that an administrator raises, or lowers below what runs.
+func TestStoryOfALimit(t *testing.T) {
+	c := cluster(t, "6")
+	a := named(1)
+	for hard, want := range map[string]scheduler.Verdict{"6": scheduler.Never, "7": scheduler.Go, "0": scheduler.Never} {
+		c.Release(a)
+		c.Put(resourceQuota(t, "compute", "{requests.cpu: "+hard+"}", "{requests.cpu: 0}", ""))
+		if got := c.Admit(a); got.Verdict != want {
+			t.Errorf("limit %s: %+v, want %s", hard, got.Admission, want)
+		}
+	}
+	c.Remove(quotaRef)
+	if got := c.Admit(a); got.Verdict != scheduler.Go {
+		t.Errorf("no quota: %+v", got.Admission)
+	}
+}

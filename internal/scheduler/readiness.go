@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// readinessRetry is how often a scheduler that cannot be asked is looked for, beside the watch on its APIs.
+const readinessRetry = 30 * time.Second
+
+// Access is one right that a plugin needs, as an access review asks for it.
+type Access struct{ Group, Resource, Verb string }
+
+// Accesses are the rights that the plugin needs, one by one, in the order of its rules.
+func (d Descriptor) Accesses() []Access {
+	var out []Access
+	for _, rule := range d.Rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					out = append(out, Access{Group: group, Resource: resource, Verb: verb})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Unready is the answer of a plugin that cannot be asked, because an API is missing or the operator lacks a right. served
+// reports whether the API server knows a kind, allowed whether the operator has a right. ok is false if the plugin can
+// be asked.
+func (d Descriptor) Unready(served func(schema.GroupVersionKind) bool, allowed func(Access) bool) (answer Admission, ok bool) {
+	absent := map[schema.GroupResource]bool{}
+	for _, api := range d.Needs {
+		if api.servedBy(served) {
+			continue
+		}
+		if !api.Optional {
+			return d.notReady(ReasonSchedulerNotInstalled, fmt.Sprintf("%s is not installed: the API server has no %s of %s %s; %s",
+				d.Name, api.Kind, api.Group, strings.Join(api.Versions, " or "), api.Hint)), true
+		}
+		for _, version := range api.Versions {
+			plural, singular := meta.UnsafeGuessKindToResource(api.WithVersion(version))
+			absent[plural.GroupResource()], absent[singular.GroupResource()] = true, true
+		}
+	}
+	for _, access := range d.Accesses() {
+		if !absent[schema.GroupResource{Group: access.Group, Resource: access.Resource}] && !allowed(access) {
+			return d.notReady(ReasonSchedulerForbidden, fmt.Sprintf("the operator may not %s %s; give it that right to use %s",
+				access.Verb, access.qualified(), d.Name)), true
+		}
+	}
+	return Admission{}, false
+}
+
+func (d Descriptor) notReady(reason Reason, message string) Admission {
+	return Admission{Verdict: NotReady, Reason: reason, Message: message, RetryAfter: readinessRetry}
+}
+
+// servedBy is whether one of the versions is there.
+func (a API) servedBy(served func(schema.GroupVersionKind) bool) bool {
+	for _, version := range a.Versions {
+		if served(a.WithVersion(version)) {
+			return true
+		}
+	}
+	return false
+}
+
+// qualified is the resource as kubectl writes it.
+func (a Access) qualified() string {
+	if a.Group == "" {
+		return a.Resource
+	}
+	return a.Resource + "." + a.Group
+}

@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volcano
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
+)
+
+func up(executors int) scheduler.Facts {
+	f := scheduler.Facts{Driver: &scheduler.PodFact{Phase: corev1.PodRunning, Node: "n1", Started: true, SchedulerName: "volcano"}}
+	for range executors {
+		f.Executors = append(f.Executors, scheduler.PodFact{Phase: corev1.PodRunning, Node: "n1"})
+	}
+	return f
+}
+
+// evictedBy is a driver as Volcano 1.14 leaves it; the words are its own.
+func evictedBy(action string) scheduler.Facts {
+	f := up(0)
+	f.Driver.Deleting = true
+	f.Driver.Conditions = []corev1.PodCondition{
+		{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler", Message: "volcano: preempting to accommodate a higher priority pod"},
+		{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "Evict", Message: "Pod is evicted, because of " + action},
+	}
+	return f
+}
+
+func TestObserve(t *testing.T) {
+	deleting, ended := up(0), up(0)
+	deleting.Driver.Deleting = true
+	ended.Driver.Phase = corev1.PodSucceeded
+	waiting := scheduler.Facts{Driver: &scheduler.PodFact{Phase: corev1.PodPending, SchedulerName: "volcano", Conditions: []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient cpu.",
+	}}}}
+	drained := evictedBy("x")
+	drained.Driver.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager"}}
+	cases := map[string]struct {
+		reason  string
+		facts   scheduler.Facts
+		stage   scheduler.Stage
+		code    scheduler.Reason
+		message string
+		applies bool
+	}{
+		"Running":   {reason: "the group is kept: late executors need it", facts: up(3), stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled, message: "all pods have a node", applies: true},
+		"Waiting":   {reason: "the driver is larger than any node", facts: waiting, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForCapacity, message: "the driver waits for a node: 0/3 nodes are available: 3 Insufficient cpu.", applies: true},
+		"Reclaimed": {reason: "another queue took its share", facts: evictedBy("reclaim"), stage: scheduler.StageEvicted, code: scheduler.ReasonReclaimed, message: "the driver was evicted: Pod is evicted, because of reclaim"},
+		"Preempted": {reason: "somebody more important", facts: evictedBy("preempt"), stage: scheduler.StageEvicted, code: scheduler.ReasonPreempted, message: "the driver was evicted: Pod is evicted, because of preempt"},
+		"Drained":   {reason: "not Volcano's doing", facts: drained, stage: scheduler.StageEvicted, code: scheduler.ReasonNodeFailure, message: "the driver was evicted"},
+		"Deleting":  {reason: "a group that is on its way out is not made anew", facts: deleting, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled, message: "all pods have a node"},
+		"Ended":     {reason: "an attempt that is over needs no group", facts: ended, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled, message: "all pods have a node"},
+		"Gone":      {reason: "nothing to look after", stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, message: "the driver pod is gone"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt()
+			got, err := scheduler.Observe(New(""), a, scheduler.Snapshot{groupOf(a).Read(): nil}, tc.facts)
+			if err != nil || got.Stage != tc.stage || got.Reason != tc.code || got.Message != tc.message {
+				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.stage, tc.code, tc.message)
+			}
+			if (got.Eviction != nil) != (tc.stage == scheduler.StageEvicted) {
+				t.Errorf("%s: eviction %+v", tc.reason, got.Eviction)
+			}
+			if applied := len(got.Apply) > 0; applied != tc.applies {
+				t.Errorf("%s: the group is applied: %t", tc.reason, applied)
+			}
+			queues := queue(t, "team-a", "", "Open", 0, 0)
+			schedulertest.Keeps(t, New(""), a, snapshot(a, podGroup(t, "Running"), nil, queues), tc.facts)
+		})
+	}
+}
+
+// With DriverOnly the group shrinks once, when all initial executors run, and stays so.
+func TestAfterStart(t *testing.T) {
+	lowered := podGroup(t, "Running")
+	lowered.SetAnnotations(map[string]string{annotationHolds: driverOnly})
+	cases := map[string]struct {
+		reason     string
+		parameters string
+		facts      scheduler.Facts
+		group      *unstructured.Unstructured
+		cpu        string
+	}{
+		"Keep":    {reason: "the room stays held by default", facts: up(3), group: podGroup(t, "Running"), cpu: "7"},
+		"Early":   {reason: "executors are still to come", parameters: `{"afterStart":"DriverOnly"}`, facts: up(2), group: podGroup(t, "Running"), cpu: "7"},
+		"Lower":   {reason: "all of them run", parameters: `{"afterStart":"DriverOnly"}`, facts: up(3), group: podGroup(t, "Running"), cpu: "1"},
+		"Stays":   {reason: "executors that ended are not asked for again", parameters: `{"afterStart":"DriverOnly"}`, facts: up(1), group: lowered, cpu: "1"},
+		"Changed": {reason: "the mark means nothing without the option", facts: up(1), group: lowered, cpu: "7"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt()
+			a.Parameters = []byte(tc.parameters)
+			got, err := scheduler.Observe(New(""), a, scheduler.Snapshot{groupOf(a).Read(): tc.group}, tc.facts)
+			if err != nil || len(got.Apply) != 1 {
+				t.Fatalf("%s: %+v, %v", tc.reason, got, err)
+			}
+			cpu, _, _ := unstructured.NestedString(got.Apply[0].Object, "spec", "minResources", "cpu")
+			if cpu != tc.cpu {
+				t.Errorf("%s: the group asks for %s CPU, want %s", tc.reason, cpu, tc.cpu)
+			}
+			if marked := got.Apply[0].GetAnnotations()[annotationHolds] != ""; marked != (tc.cpu == "1") {
+				t.Errorf("%s: marked as lowered: %t", tc.reason, marked)
+			}
+		})
+	}
+}
+
+func TestObserveReads(t *testing.T) {
+	a := attempt()
+	if diff := cmp.Diff([]scheduler.Read{groupOf(a).Read()}, New("").ObserveReads(a, scheduler.Facts{})); diff != "" {
+		t.Errorf("a running attempt looks at its group only (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,91 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volcano
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// The whole way of a manifest: what the pods of both roles look like when Volcano places them.
+func TestSubmission(t *testing.T) {
+	o := &v1beta2.SparkApplication{}
+	o.Namespace, o.Name, o.UID = "team-a", "pi", "7b0f0a52-0000-4000-8000-000000000001"
+	o.Spec = v1beta2.SparkApplicationSpec{
+		Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: new("spark:4.1.4"), MainClass: new("Pi"),
+		MainApplicationFile: new("local:///pi.jar"), BatchScheduler: new(Name),
+		SparkConf: map[string]string{spark.ConfExecutorSchedulerName: "mine"},
+	}
+	o.Spec.Driver.SchedulerName, o.Spec.Executor.Instances = new("mine"), new(int32(2))
+	registry, err := scheduler.NewRegistry(Name, New(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	app, problems := kubeflow.Normalise(o)
+	candidate, refused := prepare.Examine(prepare.Request{
+		App: app, Problems: problems, Attempt: 1, Identity: spark.NewIdentity(o.UID, 1, schedulertest.Start),
+	}, registry)
+	if candidate == nil {
+		t.Fatalf("%+v", refused.Gate)
+	}
+	a := candidate.Attempt()
+	got := candidate.Prepare(snapshot(a, podGroup(t, "Inqueue"), nil, queue(t, "default", "", "Open", 0, 0)))
+	if got.Submission.Driver == nil {
+		t.Fatalf("%+v", got.Gate)
+	}
+	driver := got.Submission.Driver
+	if driver.Spec.SchedulerName != "volcano" || driver.Annotations["scheduling.k8s.io/group-name"] != got.Plan.Group.Name {
+		t.Errorf("driver: scheduler %q, annotations %v", driver.Spec.SchedulerName, driver.Annotations)
+	}
+	var template string
+	for _, resource := range got.Submission.Resources {
+		if m, ok := resource.(*corev1.ConfigMap); ok && strings.HasSuffix(m.Name, "-driver-podspec-conf-map") {
+			template = m.Data["podspec-configmap-key"]
+		}
+	}
+	for _, line := range []string{"scheduling.k8s.io/group-name: " + a.ID, `volcano.sh/preemptable: "true"`, "schedulerName: volcano"} {
+		if !strings.Contains(template, line) {
+			t.Errorf("executors' template lacks %q:\n%s", line, template)
+		}
+	}
+	if name := got.Submission.Properties[spark.ConfExecutorSchedulerName]; name != "volcano" {
+		t.Errorf("the driver gives its executors the scheduler %q", name)
+	}
+	whole := scheduler.Sum(driver.Spec.Containers[0].Resources.Requests, scheduler.Times(a.Shapes.Executor.Requests, 2))
+	asked, err := scheduler.As[struct {
+		Spec struct {
+			MinResources corev1.ResourceList `json:"minResources"`
+		} `json:"spec"`
+	}](got.Plan.Apply[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, quantity := range whole {
+		if have := asked.Spec.MinResources[name]; have.Cmp(quantity) != 0 {
+			t.Errorf("the group asks for %s %s, the pods for %s", have.String(), name, quantity.String())
+		}
+	}
+}

@@ -1,0 +1,295 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volcano
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// attempt is one in the queue team-a: 7 CPU and 14 GiB.
+func attempt() scheduler.Attempt {
+	a := schedulertest.Attempt(Name)
+	a.Queue = "team-a"
+	return a
+}
+
+// queue is a Queue: name, parent ("" for none), state, capability and what is allocated, in CPU (0 for none).
+func queue(tb testing.TB, name, parent, state string, capability, allocated int) *unstructured.Unstructured {
+	tb.Helper()
+	q := schedulertest.Object(tb, fmt.Sprintf("apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: %s}\nspec: {weight: 1}\nstatus: {}", name))
+	set := func(value any, fields ...string) {
+		if err := unstructured.SetNestedField(q.Object, value, fields...); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if parent != "" {
+		set(parent, "spec", "parent")
+	}
+	if state != "" {
+		set(state, "status", "state")
+	}
+	if capability > 0 {
+		set(fmt.Sprint(capability), "spec", "capability", "cpu")
+	}
+	set(fmt.Sprint(allocated), "status", "allocated", "cpu")
+	return q
+}
+
+// podGroup is the attempt's group in a phase.
+func podGroup(tb testing.TB, phase string) *unstructured.Unstructured {
+	tb.Helper()
+	g := schedulertest.Object(tb, "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: spark-0123456789abcdef-1, namespace: team-a}")
+	if phase != "" {
+		g.Object["status"] = map[string]any{"phase": phase}
+	}
+	return g
+}
+
+func event(tb testing.TB, kind, reason, at, message string) *unstructured.Unstructured {
+	tb.Helper()
+	return schedulertest.Object(tb, fmt.Sprintf("type: %s\nreason: %s\nlastTimestamp: %q\nmessage: %q", kind, reason, at, message))
+}
+
+// snapshot is a cluster with a group (nil for none), events about it and queues.
+func snapshot(a scheduler.Attempt, group *unstructured.Unstructured, events []*unstructured.Unstructured, all ...*unstructured.Unstructured) scheduler.Snapshot {
+	return scheduler.Snapshot{
+		groupOf(a).Read(): group, groupEvents(a): scheduler.NewList(events...), allQueues: scheduler.NewList(all...),
+	}
+}
+
+func TestPlanByQueue(t *testing.T) {
+	open := func(capability, allocated int) *unstructured.Unstructured {
+		return queue(t, "team-a", "", "Open", capability, allocated)
+	}
+	const wait, never = scheduler.Wait, scheduler.Never
+	cases := map[string]struct {
+		reason  string
+		change  func(*scheduler.Attempt)
+		queues  []*unstructured.Unstructured
+		verdict scheduler.Verdict
+		code    scheduler.Reason
+		says    string
+		group   bool
+	}{
+		"New":         {reason: "the group is there before any pod", queues: []*unstructured.Unstructured{open(0, 0)}, verdict: wait, code: scheduler.ReasonWaitingForScheduler, says: "waiting for Volcano to look at PodGroup spark-0123456789abcdef-1", group: true},
+		"NoState":     {reason: "nobody has looked at the queue yet", queues: []*unstructured.Unstructured{queue(t, "team-a", "", "", 0, 0)}, verdict: wait, code: scheduler.ReasonWaitingForScheduler, group: true},
+		"Missing":     {reason: "Volcano would never say a word", queues: []*unstructured.Unstructured{queue(t, "default", "root", "Open", 0, 0), queue(t, "root", "", "Open", 0, 0)}, verdict: wait, code: scheduler.ReasonQueueNotFound, says: `queue "team-a" does not exist; queues you may use: default`},
+		"Theirs":      {reason: "only queues that the namespace may use are offered", change: func(a *scheduler.Attempt) { a.UsableQueues = []string{"team-*"} }, queues: []*unstructured.Unstructured{queue(t, "default", "", "Open", 0, 0), queue(t, "team-x", "", "Open", 0, 0)}, verdict: wait, code: scheduler.ReasonQueueNotFound, says: "queues you may use: team-x"},
+		"Closed":      {reason: "an administrator closed it", queues: []*unstructured.Unstructured{queue(t, "team-a", "", "Closed", 0, 0)}, verdict: wait, code: scheduler.ReasonQueueClosed, says: "queue team-a is Closed"},
+		"Closing":     {reason: "it takes nothing more", queues: []*unstructured.Unstructured{queue(t, "team-a", "", "Closing", 0, 0)}, verdict: wait, code: scheduler.ReasonQueueClosed, says: "Closing"},
+		"Inner":       {reason: "a group there stops the whole cluster", queues: []*unstructured.Unstructured{open(0, 0), queue(t, "a1", "team-a", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf, says: `queue "team-a" has queues below it and takes no applications; queues you may use: a1`},
+		"Root":        {reason: "the root is no leaf, even alone", change: func(a *scheduler.Attempt) { a.Queue = "root" }, queues: []*unstructured.Unstructured{queue(t, "root", "", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf, says: `"root"`},
+		"TooBig":      {reason: "it can never fit, with numbers", queues: []*unstructured.Unstructured{open(6, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "more than queue team-a can ever give: cpu asked 7, limit 6"},
+		"TooBigAbove": {reason: "a queue above is smaller", queues: []*unstructured.Unstructured{queue(t, "team-a", "dept", "Open", 40, 0), queue(t, "dept", "root", "Open", 5, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "queue dept can ever give: cpu asked 7, limit 5"},
+		"Override":    {reason: "the user's own number counts", change: func(a *scheduler.Attempt) { a.Resources = schedulertest.Shape("9", "1Gi").Requests }, queues: []*unstructured.Unstructured{open(8, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "cpu asked 9, limit 8"},
+		"Loop":        {reason: "queues that are above each other end the walk", queues: []*unstructured.Unstructured{queue(t, "team-a", "b", "Open", 0, 0), queue(t, "b", "team-a", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf},
+		"Class":       {reason: "the pods would be refused", change: func(a *scheduler.Attempt) { a.PriorityClass = "high" }, queues: []*unstructured.Unstructured{open(0, 0)}, verdict: wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
+		"Parameter":   {reason: "a mistake in the options", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"afterStart":"Drop"}`) }, verdict: never, code: scheduler.ReasonInvalidParameters, says: `spec.batchSchedulerOptions.parameters.afterStart: "Drop": must be KeepReservation or DriverOnly`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt()
+			if tc.change != nil {
+				tc.change(&a)
+			}
+			got, err := scheduler.Admit(New(""), a, snapshot(a, nil, nil, tc.queues...))
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
+				t.Fatalf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.says)
+			}
+			if applied := len(got.Apply) == 1; applied != tc.group {
+				t.Errorf("%s: the group is applied: %t", tc.reason, applied)
+			}
+			if len(got.Delete) != 0 {
+				t.Errorf("%s: nothing exists, yet it deletes %v", tc.reason, got.Delete)
+			}
+			if (got.RetryAfter > 0) != (tc.verdict == wait) {
+				t.Errorf("%s: retry after %s", tc.reason, got.RetryAfter)
+			}
+			if tc.verdict == wait || tc.group {
+				schedulertest.Keeps(t, New(""), a, snapshot(a, nil, nil, tc.queues...), scheduler.Facts{})
+			}
+		})
+	}
+}
+
+// What Volcano makes of the group decides; texts and phases are those of Volcano 1.14.
+func TestPlanByGroup(t *testing.T) {
+	const overused = "resource in cluster is overused: overused cpu"
+	noise := event(t, "Warning", "Unschedulable", "2026-11-21T10:00:00Z", "0/0 tasks in gang unschedulable: pod group is not ready, 1 minAvailable")
+	cases := map[string]struct {
+		reason                string
+		phase                 string
+		capability, allocated int
+		events                []*unstructured.Unstructured
+		verdict               scheduler.Verdict
+		code                  scheduler.Reason
+		message               string
+	}{
+		"Unseen":    {reason: "no status is its normal state at first", verdict: scheduler.Wait, code: scheduler.ReasonWaitingForScheduler, message: "waiting for Volcano to look at PodGroup spark-0123456789abcdef-1; if this lasts, see whether its scheduler is running"},
+		"Full":      {reason: "the numbers of the queue", phase: "Pending", capability: 40, allocated: 36, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in queue team-a: cpu asked 7, free 4 of 40"},
+		"Promised":  {reason: "room that is promised to others shows nowhere", phase: "Pending", capability: 40, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a"},
+		"Noise":     {reason: "every group without pods has this warning, admitted ones, too", phase: "Pending", events: []*unstructured.Unstructured{noise}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a"},
+		"Words":     {reason: "the scheduler's own words, the newest", phase: "Pending", events: []*unstructured.Unstructured{noise, event(t, "Normal", "Unschedulable", "2026-11-21T10:00:00Z", overused), event(t, "Normal", "Unschedulable", "2026-11-21T09:00:00Z", "old")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a: " + overused},
+		"Raw":       {reason: "Go values are not for people", phase: "Pending", events: []*unstructured.Unstructured{event(t, "Normal", "Unschedulable", "", "resource quota insufficient, requested: map[requests.cpu:{{4 0} {<nil>} 4 DecimalSI}]")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a"},
+		"Inqueue":   {reason: "the room is held", phase: "Inqueue", verdict: scheduler.Go, code: scheduler.ReasonAdmitted, message: "queue team-a holds the room for the whole application"},
+		"InqueueUp": {reason: "who is let in is let in, whatever the queue counts", phase: "Inqueue", capability: 40, allocated: 40, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, message: "queue team-a holds the room for the whole application"},
+		"Running":   {reason: "the driver exists already", phase: "Running", verdict: scheduler.Go, code: scheduler.ReasonAdmitted, message: "queue team-a holds the room for the whole application"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt()
+			s := snapshot(a, podGroup(t, tc.phase), tc.events, queue(t, "team-a", "", "Open", tc.capability, tc.allocated))
+			got, err := scheduler.Admit(New(""), a, s)
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message != tc.message {
+				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.message)
+			}
+			ref := groupOf(a)
+			if diff := cmp.Diff(&ref, got.Group); diff != "" || len(got.Apply) != 1 {
+				t.Errorf("%s: the group stays what it is (-want +got):\n%s", tc.reason, diff)
+			}
+			schedulertest.Keeps(t, New(""), a, s, scheduler.Facts{})
+		})
+	}
+}
+
+// A group that must not be is deleted as soon as that is known: in an inner queue it stops the whole cluster.
+func TestPlanDeletes(t *testing.T) {
+	inner := []*unstructured.Unstructured{queue(t, "team-a", "", "Open", 0, 0), queue(t, "a1", "team-a", "Open", 0, 0)}
+	cases := map[string][]*unstructured.Unstructured{
+		"the queue got children": inner, "the queue is gone": nil, "the queue was closed": {queue(t, "team-a", "", "Closed", 0, 0)},
+		"the queue shrank": {queue(t, "team-a", "", "Open", 1, 0)},
+	}
+	for reason, queues := range cases {
+		a := attempt()
+		got, err := scheduler.Admit(New(""), a, snapshot(a, podGroup(t, "Pending"), nil, queues...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]scheduler.Ref{groupOf(a)}, got.Delete); diff != "" || len(got.Apply) != 0 {
+			t.Errorf("%s: applies %d objects (-want +got):\n%s", reason, len(got.Apply), diff)
+		}
+	}
+}
+
+func TestGroup(t *testing.T) {
+	a := attempt()
+	a.PriorityClass = "high"
+	a.Shapes.Executor.Limits["nvidia.com/gpu"] = resource.MustParse("1")
+	a.Shapes.Executor.Requests["nvidia.com/gpu"] = resource.MustParse("1")
+	got, err := group(a, wholeDemand(a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := schedulertest.Object(t, `
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: spark-0123456789abcdef-1, namespace: team-a}
+spec:
+  minMember: 1
+  queue: team-a
+  priorityClassName: high
+  minResources:
+    cpu: "7"
+    memory: 14Gi
+    nvidia.com/gpu: "3"
+    requests.cpu: "7"
+    requests.memory: 14Gi
+    requests.nvidia.com/gpu: "3"
+    limits.memory: 14Gi
+`)
+	if diff := cmp.Diff(schedulertest.Numbers(want.Object), schedulertest.Numbers(got.Object)); diff != "" {
+		t.Errorf("one member, the room of all, in both kinds of names (-want +got):\n%s", diff)
+	}
+	a.Resources = schedulertest.Shape("9", "1Gi").Requests
+	if got, err = group(a, wholeDemand(a)); err != nil {
+		t.Fatal(err)
+	}
+	room, _, _ := unstructured.NestedMap(got.Object, "spec", "minResources")
+	if diff := cmp.Diff(map[string]any{"cpu": "9", "memory": "1Gi", "requests.cpu": "9", "requests.memory": "1Gi"}, room); diff != "" {
+		t.Errorf("the user's own number (-want +got):\n%s", diff)
+	}
+}
+
+func TestDecorate(t *testing.T) {
+	a := attempt()
+	a.PriorityClass = "high"
+	got, err := scheduler.Decorate(New("vc"), a, spark.Application{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := func(role, preemptable string) spark.PodOverlay {
+		return spark.PodOverlay{
+			SchedulerName: "vc", PriorityClassName: "high",
+			Annotations: map[string]string{"scheduling.k8s.io/group-name": a.ID, "volcano.sh/task-spec": role, "volcano.sh/preemptable": preemptable},
+		}
+	}
+	want := spark.Application{OperatorConf: map[string]string{}, Driver: spark.Role{Overlay: marks("driver", "false")}, Executor: spark.Role{Overlay: marks("executor", "true")}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("only executors may be preempted (-want +got):\n%s", diff)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	d := New("").Describe()
+	if d.SchedulerName != "volcano" || d.DefaultQueue != "default" || !d.Supports.Queues || !d.Supports.WaitsBeforePods || !d.Supports.Reserves {
+		t.Errorf("%+v", d)
+	}
+	for _, rule := range d.Rules {
+		for _, name := range rule.Resources {
+			if strings.HasSuffix(name, "/status") {
+				t.Errorf("a status is Volcano's own: %v", rule)
+			}
+		}
+	}
+	if diff := cmp.Diff([]scheduler.Ref{groupOf(attempt())}, New("").Release(attempt())); diff != "" {
+		t.Errorf("the group goes with its attempt (-want +got):\n%s", diff)
+	}
+}
+
+func FuzzPlugin(f *testing.F) {
+	all := scheduler.NewList(queue(f, "default", "", "Open", 9, 0), queue(f, "x", "other", "", 0, 0))
+	pending := podGroup(f, "Pending")
+	schedulertest.Fuzz(f, New(""), func(r scheduler.Read) *unstructured.Unstructured {
+		if r == allQueues {
+			return all
+		}
+		if r.Kind == "PodGroup" {
+			return pending
+		}
+		return nil
+	})
+}
+
+// A hundred queues are many.
+func BenchmarkAdmit(b *testing.B) {
+	all := []*unstructured.Unstructured{queue(b, "team-a", "dept", "Open", 40, 36), queue(b, "dept", "root", "Open", 100, 50)}
+	for i := range 100 {
+		all = append(all, queue(b, fmt.Sprintf("q%d", i), "dept", "Open", 40, 36))
+	}
+	a := attempt()
+	schedulertest.Bench(b, New(""), a, snapshot(a, podGroup(b, "Pending"), nil, all...))
+}

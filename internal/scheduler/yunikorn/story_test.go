@@ -1,0 +1,76 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package yunikorn
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
+)
+
+// From the priority class that is missing to a second attempt, which YuniKorn must not take for the first.
+func TestStory(t *testing.T) {
+	c := schedulertest.NewCluster(t, Plugin{})
+	a := attempt("")
+	a.PriorityClass = "high"
+	if got := c.Admit(a); got.Reason != scheduler.ReasonPriorityClassNotFound {
+		t.Errorf("%+v", got.Admission)
+	}
+	c.Put(schedulertest.Object(t, "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}"))
+	if got := c.Admit(a); got.Verdict != scheduler.Go {
+		t.Errorf("%+v", got.Admission)
+	}
+	steps := []struct {
+		reason string
+		driver *scheduler.PodFact
+		want   scheduler.Stage
+	}{
+		{"placeholders are gathered", &scheduler.PodFact{Name: "d", Phase: corev1.PodPending, SchedulerName: "yunikorn"}, scheduler.StageReserving},
+		{"the gang is complete", &scheduler.PodFact{Name: "d", Phase: corev1.PodRunning, Node: "n1", Started: true}, scheduler.StagePlaced},
+		{"it is preempted without a word", nil, scheduler.StageGone},
+		{"YuniKorn refuses what comes next", &scheduler.PodFact{Name: "d", Phase: corev1.PodFailed, Reason: "ApplicationRejected"}, scheduler.StageRefused},
+	}
+	for _, step := range steps {
+		if got := c.Observe(a, scheduler.Facts{Driver: step.driver}); got.Stage != step.want {
+			t.Errorf("%s: %+v", step.reason, got)
+		}
+	}
+	c.Release(a)
+	second := a
+	second.Number, second.ID = 2, "spark-0123456789abcdef-2"
+	old, _ := c.Decorate(a)
+	driver, executor := c.Decorate(second)
+	const id = "yunikorn.apache.org/app-id"
+	if driver.Labels[id] == old.Labels[id] || driver.Labels[id] != executor.Labels[id] {
+		t.Errorf("ids %q, %q after %q: each attempt is an application, and its pods are one", driver.Labels[id], executor.Labels[id], old.Labels[id])
+	}
+	if c.Writes != 0 {
+		t.Errorf("%d writes: YuniKorn has no objects", c.Writes)
+	}
+}
+
+// Another scheduler's admission controller took the driver.
+func TestStoryOfATheft(t *testing.T) {
+	c := schedulertest.NewCluster(t, Plugin{})
+	got := c.Observe(attempt(""), scheduler.Facts{Driver: &scheduler.PodFact{Name: "d", Phase: corev1.PodPending, SchedulerName: "volcano"}})
+	if got.Reason != scheduler.ReasonCapturedByOther {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestTraits(t *testing.T) {
+	profile, err := ProfileFor("4.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tolerations := []corev1.Toleration{{Key: "batch", Operator: corev1.TolerationOpExists}}
+	app := Application{
+		MainFile: NoResource, MainClass: "Pi",
+		Conf: map[string]string{
+			"spark.kubernetes.driver.label.team": "conf", "spark.kubernetes.executor.annotation.note": "conf",
+			"spark.kubernetes.node.selector.zone": "a", "spark.kubernetes.executor.node.selector.pool": "batch",
+			"spark.kubernetes.scheduler.name": "both", "spark.kubernetes.executor.scheduler.name": "executors",
+			"spark.kubernetes.allocation.maxPendingPods": "7",
+		},
+		Driver: Role{
+			Template: &corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"from": "template"}},
+				Spec:       corev1.PodSpec{SchedulerName: "template", PriorityClassName: "high"},
+			},
+			Overlay: PodOverlay{Annotations: map[string]string{"from": "overlay"}, SchedulerName: "overlay"},
+		},
+		Executor: Role{Overlay: PodOverlay{Tolerations: tolerations, NodeSelector: map[string]string{"disk": "ssd"}}},
+	}
+	got, err := PodShapes(app, profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver := Traits{
+		Labels: map[string]string{"from": "template", "team": "conf"}, Annotations: map[string]string{"from": "overlay"},
+		SchedulerName: "overlay", PriorityClassName: "high", NodeSelector: map[string]string{"zone": "a"},
+	}
+	if diff := cmp.Diff(driver, got.DriverTraits); diff != "" {
+		t.Errorf("driver: template, configuration and overlay together (-want +got):\n%s", diff)
+	}
+	executor := Traits{
+		Annotations: map[string]string{"note": "conf"}, SchedulerName: "executors",
+		NodeSelector: map[string]string{"zone": "a", "pool": "batch", "disk": "ssd"}, Tolerations: tolerations,
+	}
+	if diff := cmp.Diff(executor, got.ExecutorTraits); diff != "" {
+		t.Errorf("executors: their own keys win (-want +got):\n%s", diff)
+	}
+	if got.MaxPending != 7 {
+		t.Errorf("at most %d pending executors, want 7", got.MaxPending)
+	}
+	if app.Driver.Template.Labels["team"] != "" {
+		t.Error("the application given was changed")
+	}
+}
+
+func TestMaxPending(t *testing.T) {
+	cases := map[string]struct {
+		reason, value string
+		want          int32
+	}{
+		"Limit":   {reason: "a limit", value: " 3 ", want: 3},
+		"Default": {reason: "Spark's way to say that there is none", value: "2147483647"},
+		"Wrong":   {reason: "the driver refuses it", value: "some"},
+		"Zero":    {reason: "the driver refuses it", value: "0"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := maxPending(newConf(map[string]string{confMaxPendingPods: tc.value}, nil)); got != tc.want {
+				t.Errorf("%s: %d, want %d", tc.reason, got, tc.want)
+			}
+		})
+	}
+	if got := maxPending(newConf(nil, nil)); got != 0 {
+		t.Errorf("unset: %d", got)
+	}
+}

@@ -1,0 +1,151 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package integration
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+var _ = Describe("kubectl spark", Ordered, func() {
+	var (
+		ctx                context.Context
+		binary, kubeconfig string
+		ns                 string
+	)
+	BeforeAll(func() {
+		dir := GinkgoT().TempDir()
+		binary = filepath.Join(dir, "kubectl-spark")
+		build := exec.Command("go", "build", "-o", binary, "../../cmd/kubectl-spark")
+		text, err := build.CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), "%s", text)
+		user, err := server.AddUser(envtest.User{Name: "cli", Groups: []string{"system:masters"}}, nil)
+		Expect(err).NotTo(HaveOccurred())
+		config, err := user.KubeConfig()
+		Expect(err).NotTo(HaveOccurred())
+		kubeconfig = filepath.Join(dir, "kubeconfig")
+		Expect(os.WriteFile(kubeconfig, config, 0o600)).To(Succeed())
+	})
+	BeforeEach(func() {
+		ctx = context.Background()
+		ns = newNamespace(ctx)
+	})
+
+	start := func(args ...string) *gexec.Session {
+		GinkgoHelper()
+		command := exec.Command(binary, append(args, "--kubeconfig", kubeconfig, "-n", ns)...)
+		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func() { session.Kill().Wait(wait) })
+		return session
+	}
+	// spark runs the program to its end.
+	spark := func(args ...string) (out, errOut string, code int) {
+		GinkgoHelper()
+		session := start(args...)
+		Eventually(session, wait).Should(gexec.Exit())
+		return string(session.Out.Contents()), string(session.Err.Contents()), session.ExitCode()
+	}
+	// run brings an application to a running driver.
+	run := func(o *v1beta2.SparkApplication) *corev1.Pod {
+		GinkgoHelper()
+		Expect(admin.Create(ctx, o)).To(Succeed())
+		driver := driverPod(ctx, ns, o.Name+"-driver")
+		eventuallyState(ctx, ns, o.Name, v1beta2.ApplicationStateSubmitted)
+		kubelet(ctx, driver, corev1.PodRunning, driverContainer, running())
+		eventuallyState(ctx, ns, o.Name, v1beta2.ApplicationStateRunning)
+		return driver
+	}
+
+	It("lists and explains an application that runs, and one that waits", func() {
+		held := sparkPi(ns, "held")
+		held.Spec.Suspend = ptr.To(true)
+		Expect(admin.Create(ctx, held)).To(Succeed())
+		run(sparkPi(ns, "pi"))
+		Eventually(func() string { return condition(ctx, ns, "held", "Suspended").Reason }, wait, poll).Should(Equal("Suspended"))
+
+		out, errOut, code := spark("list")
+		Expect(code).To(BeZero(), errOut)
+		Expect(out).To(MatchRegexp(`(?m)^held +SUBMITTED +1 +\S+ +0/1 +Suspended `))
+		Expect(out).To(MatchRegexp(`(?m)^pi +RUNNING +1 +pi-driver +0/1 `))
+		out, _, _ = spark("list", "--state", "running", "-o", "name")
+		Expect(out).To(Equal("sparkapplication.sparkoperator.k8s.io/pi\n"))
+
+		out, errOut, code = spark("explain", "pi")
+		Expect(code).To(BeZero(), errOut)
+		Expect(out).To(ContainSubstring("with 0 of 1 executors"))
+		Expect(out).To(ContainSubstring("Decision   wait for the driver's end"))
+		Expect(out).NotTo(ContainSubstring("Could not be read"))
+		out, _, _ = spark("explain", "held", "-o", "json")
+		Expect(out).To(ContainSubstring(`"sentence": "nothing until spec.suspend is false"`))
+
+		_, errOut, code = spark("explain", "hled")
+		Expect(code).To(Equal(1))
+		Expect(errOut).To(ContainSubstring("did you mean held?"))
+	})
+
+	It("waits: 0 for a success, 1 for a failure, 2 for a timeout", func() {
+		driver := run(sparkPi(ns, "good"))
+		session := start("wait", "good", "--timeout", "1m")
+		Eventually(session.Out, wait).Should(gbytes.Say("RUNNING"))
+		kubelet(ctx, driver, corev1.PodSucceeded, driverContainer, exited(0, "Completed"))
+		Eventually(session, wait).Should(gexec.Exit(0))
+		Expect(string(session.Out.Contents())).To(HaveSuffix("COMPLETED\n"))
+
+		driver = run(sparkPi(ns, "bad"))
+		_, errOut, code := spark("wait", "bad", "--timeout", "1s")
+		Expect(code).To(Equal(2), errOut)
+		session = start("wait", "bad")
+		kubelet(ctx, driver, corev1.PodFailed, driverContainer, exited(3, "Error"))
+		Eventually(session, wait).Should(gexec.Exit(1))
+		Expect(string(session.Err.Contents())).To(ContainSubstring("bad failed: driver container failed with ExitCode: 3, Reason: Error"))
+	})
+
+	It("prints what the status keeps of the log of a pod that is gone", func() {
+		driver := run(sparkPi(ns, "pi"))
+		kubelet(ctx, driver, corev1.PodFailed, driverContainer, exited(3, "Error"))
+		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateFailed)
+		Expect(client.IgnoreNotFound(admin.Delete(ctx, driver, client.GracePeriodSeconds(0)))).To(Succeed())
+		Eventually(gone(ctx, driver), wait, poll).Should(BeTrue())
+		// There is no kubelet here that the operator could have read the log from.
+		_, errOut, code := spark("logs", "pi")
+		Expect(code).To(Equal(1))
+		Expect(errOut).To(ContainSubstring("driver pod pi-driver is gone; attempt 1 ended"))
+		Expect(errOut).To(ContainSubstring("no log of it is kept"))
+
+		o := app(ctx, ns, "pi")
+		o.Status.Attempts[0].LogTail = "one\nboom\n"
+		Expect(admin.Status().Update(ctx, o)).To(Succeed())
+		out, errOut, code := spark("logs", "pi")
+		Expect(code).To(BeZero(), errOut)
+		Expect(out).To(Equal("one\nboom\n"))
+		Expect(errOut).To(ContainSubstring("DriverFailed"))
+	})
+})

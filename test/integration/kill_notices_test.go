@@ -1,0 +1,76 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// The proof is worth what it notices.
+func TestHistory(t *testing.T) {
+	type event struct {
+		kind    apiwatch.EventType
+		pod     types.UID
+		app     types.UID
+		attempt int32
+		phase   corev1.PodPhase
+	}
+	born := func(pod, app types.UID, attempt int32) event {
+		return event{apiwatch.Added, pod, app, attempt, corev1.PodPending}
+	}
+	cases := map[string]struct {
+		reason string
+		events []event
+		says   string
+	}{
+		"Retry":      {reason: "one after the other", events: []event{born("a", "x", 1), {apiwatch.Modified, "a", "x", 1, corev1.PodFailed}, born("b", "x", 2)}},
+		"Gone":       {reason: "a pod that is gone runs no more", events: []event{born("a", "x", 1), {apiwatch.Deleted, "a", "x", 1, corev1.PodRunning}, born("b", "x", 2)}},
+		"Neighbours": {reason: "each application has its own", events: []event{born("a", "x", 1), born("b", "y", 1)}},
+		"Doubled":    {reason: "the first still runs", events: []event{born("a", "x", 1), {apiwatch.Modified, "a", "x", 1, corev1.PodRunning}, born("b", "x", 2)}, says: "lives"},
+		"Repeated":   {reason: "the same attempt ran twice", events: []event{born("a", "x", 1), {apiwatch.Deleted, "a", "x", 1, corev1.PodRunning}, born("b", "x", 1)}, says: "are both of submission"},
+		"Skipped":    {reason: "an attempt is missing", events: []event{born("a", "x", 1), {apiwatch.Deleted, "a", "x", 1, corev1.PodRunning}, born("b", "x", 3)}, says: "is not of attempt 2"},
+		"Foreign":    {reason: "only drivers are in the namespace", events: []event{born("a", "", 1)}, says: "belongs to nobody"},
+		"Missed":     {reason: "the watch has a hole", events: []event{{apiwatch.Modified, "a", "x", 1, corev1.PodRunning}}, says: "was never created"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(nil)
+			for _, e := range tc.events {
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: string(e.pod), UID: e.pod}, Status: corev1.PodStatus{Phase: e.phase}}
+				pod.Labels = map[string]string{lifecycle.LabelSubmission: spark.NewIdentity(e.app, e.attempt, time.Time{}).SubmissionID}
+				if e.app != "" {
+					pod.OwnerReferences = []metav1.OwnerReference{{Name: string(e.app), UID: e.app, Controller: new(true)}}
+				}
+				h.add(e.kind, pod)
+			}
+			got := strings.Join(h.violations(), "\n")
+			if (tc.says == "") != (got == "") || !strings.Contains(got, tc.says) {
+				t.Errorf("%s: want a violation that says %q, got %q", tc.reason, tc.says, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,128 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package integration
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// leading are the specs of a leader and its standby, with the lease as it is by default.
+func leading(l *lab) {
+	It("follows a leader that stops at once, and one that dies in seconds", func(ctx SpecContext) {
+		const stops, kills, window = 6, 4, 10 * time.Second
+		d := l.duel(ctx)
+
+		By("counting what they ask while there is nothing to do")
+		before := l.requests()
+		Expect(pause(ctx, window)).To(BeTrue())
+		asked := 0
+		for what, n := range l.requests() {
+			if n -= before[what]; n > 0 {
+				GinkgoWriter.Printf("%d %s\n", n, what)
+				asked += n
+			}
+		}
+		Expect(asked).To(BeNumerically("<", 2*window/time.Second), "requests of leader and standby in %s", window)
+
+		By("stopping the leader")
+		var stopped []time.Duration
+		for range stops {
+			stopped = append(stopped, d.round(ctx, syscall.SIGTERM))
+		}
+		Expect(median(stopped)).To(BeNumerically("<", 500*time.Millisecond), "%v", stopped)
+		Expect(slices.Max(stopped)).To(BeNumerically("<", 1500*time.Millisecond), "%v", stopped)
+
+		By("killing the leader")
+		r := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))
+		var killed []time.Duration
+		for range kills {
+			pause(ctx, time.Duration(r.IntN(1000))*time.Millisecond) // any moment between two renewals
+			killed = append(killed, d.round(ctx, syscall.SIGKILL))
+		}
+		Expect(slices.Max(killed)).To(BeNumerically("<", 5*time.Second), "%v", killed)
+
+		Expect(d.history.violations()).To(BeEmpty())
+		Expect(d.history.created()).To(Equal(stops + kills))
+		publish("leadership.txt", "leadership: leader stopped -> driver by the other: median %d ms, slowest %d ms of %d, after at most %d ms for stopping; leader killed: median %.1f s, slowest %.1f s of %d; leader and standby at rest ask %d requests a minute",
+			median(stopped).Milliseconds(), slices.Max(stopped).Milliseconds(), stops, d.stopping.Milliseconds(), median(killed).Seconds(), slices.Max(killed).Seconds(), kills, asked*int(time.Minute/window))
+	}, NodeTimeout(3*time.Minute))
+}
+
+func median(all []time.Duration) time.Duration { return slices.Sorted(slices.Values(all))[len(all)/2] }
+
+// duel is a leader and its standby.
+type duel struct {
+	lab             *lab
+	namespace       string
+	leader, standby *operator
+	history         *history
+	rounds          int
+	// stopping is how long a leader took at most from SIGTERM to the end of its process.
+	stopping time.Duration
+}
+
+const (
+	leads   = "Successfully acquired lease"
+	watches = "Attempting to acquire leader lease"
+)
+
+// duel starts two operators. The standby has seen everything when it begins to look at the lease.
+func (l *lab) duel(ctx SpecContext) *duel {
+	GinkgoHelper()
+	ns := l.namespace(ctx)
+	d := &duel{lab: l, namespace: ns, history: l.watchDrivers(ctx, ns, nil)}
+	for _, op := range []**operator{&d.leader, &d.standby} {
+		*op = l.operator(ns, "leaderElection: {enabled: true, namespace: "+leaseNamespace+"}")
+		one := *op
+		DeferCleanup(func() { _ = one.end(syscall.SIGKILL) })
+		Expect(one.start()).To(Succeed())
+		one.says(watches)
+		d.leader.says(leads)
+	}
+	return d
+}
+
+// round ends the leader, creates an application once its process is gone, and returns how long after the end that
+// application has its driver. A leader that is killed ends when the signal is sent. The former leader then becomes the
+// standby.
+func (d *duel) round(ctx SpecContext, signal syscall.Signal) time.Duration {
+	GinkgoHelper()
+	ended := time.Now()
+	Expect(d.leader.end(signal)).To(Succeed())
+	if signal != syscall.SIGKILL {
+		d.stopping = max(d.stopping, time.Since(ended))
+		ended = time.Now()
+	}
+	d.rounds++
+	a := sparkPi(d.namespace, fmt.Sprintf("app-%d", d.rounds))
+	Expect(d.lab.client.Create(ctx, a)).To(Succeed())
+	Eventually(ctx, func() []driven { return d.history.of(a.UID) }, wait, time.Millisecond).Should(HaveLen(1), func() string { return d.standby.log.String() })
+	took := d.history.of(a.UID)[0].seen.Sub(ended)
+	GinkgoWriter.Printf("%s -> %s\n", signal, took)
+	d.standby.says(leads)
+	d.leader, d.standby = d.standby, d.leader
+	Expect(d.standby.start()).To(Succeed())
+	d.standby.says(watches)
+	return took
+}

@@ -1,0 +1,192 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// wrapped breaks the client that writes, and reads from the cache.
+func wrapped(wrap func(client.Client) client.Client) func(*history) {
+	return func(h *history) {
+		h.mutation = func(c client.Client, l client.Reader) (client.Client, client.Reader) { return wrap(c), l }
+	}
+}
+
+// looking breaks the reader that asks the API server.
+func looking(wrap func(*history, client.Client, client.Reader) client.Reader) func(*history) {
+	return func(h *history) {
+		h.mutation = func(c client.Client, l client.Reader) (client.Client, client.Reader) { return c, wrap(h, c, l) }
+	}
+}
+
+// staleLook asks the cache about the application.
+type staleLook struct {
+	client.Reader
+	cache client.Reader
+}
+
+func (r staleLook) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if kindOf(obj) == kindApp {
+		return r.cache.Get(ctx, key, obj, opts...)
+	}
+	return r.Reader.Get(ctx, key, obj, opts...)
+}
+
+// nameOnly takes whatever has the driver's name for the application's own.
+type nameOnly struct {
+	client.Reader
+	h *history
+}
+
+func (r nameOnly) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := r.Reader.Get(ctx, key, obj, opts...)
+	if app := r.h.store.app(); err == nil && app != nil && kindOf(obj) == kindPod {
+		obj.SetOwnerReferences([]metav1.OwnerReference{lifecycle.OwnerReference(app, v1beta2.GroupVersion.String(), kindApp)})
+	}
+	return err
+}
+
+// noLists finds no drivers by their mark.
+type noLists struct{ client.Reader }
+
+func (r noLists) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if kindOf(list) == kindPod {
+		return nil
+	}
+	return r.Reader.List(ctx, list, opts...)
+}
+
+// heedlessOfSuspend never sees that an application is suspended.
+type heedlessOfSuspend struct{ client.Client }
+
+func (c heedlessOfSuspend) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := c.Client.Get(ctx, key, obj, opts...)
+	if app, ok := obj.(*v1beta2.SparkApplication); ok {
+		app.Spec.Suspend = nil
+	}
+	return err
+}
+
+// forgetful stores no retries.
+type forgetful struct{ client.Client }
+
+func (c forgetful) Status() client.SubResourceWriter { return forgetfulWriter{c.Client.Status()} }
+
+type forgetfulWriter struct{ client.SubResourceWriter }
+
+func (w forgetfulWriter) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	obj.(*v1beta2.SparkApplication).Status.Retries = nil
+	return w.SubResourceWriter.Patch(ctx, obj, patch, opts...)
+}
+
+type heedlessDelete struct{ client.Client }
+
+func (c heedlessDelete) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	kept := slices.DeleteFunc(slices.Clone(opts), func(o client.DeleteOption) bool {
+		_, precondition := o.(client.Preconditions)
+		return precondition
+	})
+	return c.Client.Delete(ctx, obj, kept...)
+}
+
+type heedlessPatch struct{ client.Client }
+
+func (c heedlessPatch) Status() client.SubResourceWriter {
+	return patchWriter{c.Client.Status(), func(p client.Patch) client.Patch { return unlocked{p} }, false}
+}
+
+type trustingPatch struct{ client.Client }
+
+func (c trustingPatch) Status() client.SubResourceWriter {
+	return patchWriter{c.Client.Status(), func(p client.Patch) client.Patch { return p }, true}
+}
+
+type patchWriter struct {
+	client.SubResourceWriter
+	change  func(client.Patch) client.Patch
+	trusted bool
+}
+
+func (w patchWriter) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	err := w.SubResourceWriter.Patch(ctx, obj, w.change(patch), opts...)
+	if w.trusted {
+		return nil
+	}
+	return err
+}
+
+// unlocked is a patch without a resourceVersion.
+type unlocked struct{ client.Patch }
+
+func (u unlocked) Data(obj client.Object) ([]byte, error) {
+	data, err := u.Patch.Data(obj)
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(data, &tree); err != nil {
+		return nil, err
+	}
+	delete(tree, "metadata")
+	return json.Marshal(tree)
+}
+
+type overwritingCreate struct{ client.Client }
+
+func (c overwritingCreate) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	err := c.Client.Create(ctx, obj, opts...)
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	if err := c.Delete(ctx, obj, client.GracePeriodSeconds(0)); err != nil {
+		return err
+	}
+	return c.Client.Create(ctx, obj, opts...)
+}
+
+type trustingCreate struct{ client.Client }
+
+func (c trustingCreate) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	if err := c.Client.Create(ctx, obj, opts...); apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return nil
+}
+
+type randomSubmission struct {
+	client.Client
+	count *int
+}
+
+func (c randomSubmission) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	if pod, ok := obj.(*corev1.Pod); ok {
+		*c.count++
+		pod.Labels[lifecycle.LabelSubmission] += string(rune('a' + *c.count%26))
+	}
+	return c.Client.Create(ctx, obj, opts...)
+}

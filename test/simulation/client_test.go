@@ -1,0 +1,205 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// cached is what manager.GetClient returns: it reads from the cache and writes to the API server. What the operator does
+// not use is left nil and would panic.
+type cached struct {
+	client.Client
+	o *operator
+}
+
+func (c cached) Get(_ context.Context, key client.ObjectKey, out client.Object, _ ...client.GetOption) error {
+	i := id{kindOf(out), key.Name}
+	o := c.o.cache.objects[i]
+	if app, ok := o.(*v1beta2.SparkApplication); ok {
+		c.o.decides = app
+	}
+	if o == nil {
+		return apierrors.NewNotFound(resource(i.kind), i.name)
+	}
+	copyInto(out, o)
+	return nil
+}
+
+func (c cached) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	return listFrom(c.o.cache.objects, list, opts)
+}
+
+func (c cached) Create(_ context.Context, obj client.Object, _ ...client.CreateOption) error {
+	h := c.o.h
+	return c.o.call("create", obj, func() error {
+		err := h.create(obj)
+		if err == nil {
+			h.law.created(c.o, obj)
+		}
+		return err
+	})
+}
+
+func (c cached) Delete(_ context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	h := c.o.h
+	var options client.DeleteOptions
+	options.ApplyOptions(opts)
+	return c.o.call("delete", obj, func() error {
+		target := h.store.objects[idOf(obj)]
+		err := h.remove(obj, options)
+		if err == nil {
+			h.law.deleted(c.o, target)
+		}
+		return err
+	})
+}
+
+func (c cached) Status() client.SubResourceWriter { return statusWriter{o: c.o} }
+
+func (c cached) Scheme() *runtime.Scheme { return scheme }
+
+type statusWriter struct {
+	client.SubResourceWriter
+	o *operator
+}
+
+func (w statusWriter) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
+	h := w.o.h
+	return w.o.call(patches, obj, func() error {
+		before := h.store.app()
+		changed, err := h.patchStatus(obj, patch)
+		if err == nil {
+			h.law.reported(w.o, before, h.store.app(), changed)
+		}
+		return err
+	})
+}
+
+// live is what manager.GetAPIReader returns.
+type live struct{ o *operator }
+
+func (l live) Get(_ context.Context, key client.ObjectKey, out client.Object, _ ...client.GetOption) error {
+	named := out.DeepCopyObject().(client.Object)
+	named.SetName(key.Name)
+	return l.o.call("get", named, func() error {
+		if kindOf(out) == kindApp {
+			l.o.looked = l.o.h.store.version
+		}
+		return l.o.h.get(out, key.Name)
+	})
+}
+
+func (l live) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	return l.o.callList(list, func() error { return listFrom(l.o.h.store.objects, list, opts) })
+}
+
+// listFrom is LIST by labels, or by the index of pods by their application, in the order of names.
+func listFrom(objects map[id]client.Object, list client.ObjectList, opts []client.ListOption) error {
+	var options client.ListOptions
+	options.ApplyOptions(opts)
+	kind := kindOf(list)
+	var names []string
+	for i, o := range objects {
+		if i.kind != kind || options.LabelSelector != nil && !options.LabelSelector.Matches(labelsOf(o)) {
+			continue
+		}
+		if options.FieldSelector != nil && !options.FieldSelector.Matches(fieldsOf(o)) {
+			continue
+		}
+		names = append(names, i.name)
+	}
+	slices.Sort(names)
+	shared := options.UnsafeDisableDeepCopy != nil && *options.UnsafeDisableDeepCopy
+	if pods, ok := list.(*corev1.PodList); ok {
+		pods.Items = make([]corev1.Pod, len(names))
+		for n, name := range names {
+			stored := objects[id{kind, name}].(*corev1.Pod)
+			if shared {
+				pods.Items[n] = *stored
+			} else {
+				stored.DeepCopyInto(&pods.Items[n])
+			}
+		}
+		return nil
+	}
+	if metadata, ok := list.(*metav1.PartialObjectMetadataList); ok {
+		metadata.Items = nil
+		for _, name := range names {
+			metadata.Items = append(metadata.Items, metadataOf(objects[id{kind, name}]))
+		}
+		return nil
+	}
+	all := make([]runtime.Object, 0, len(names))
+	for _, name := range names {
+		all = append(all, objects[id{kind, name}].DeepCopyObject())
+	}
+	return meta.SetList(list, all)
+}
+
+// attributes are the labels, or the selectable fields, of an object.
+type attributes map[string]string
+
+func (a attributes) Has(key string) bool   { _, ok := a[key]; return ok }
+func (a attributes) Get(key string) string { return a[key] }
+func (a attributes) Lookup(key string) (string, bool) {
+	v, ok := a[key]
+	return v, ok
+}
+
+func labelsOf(o client.Object) attributes { return o.GetLabels() }
+
+// fieldsOf are the fields that the operator may select by.
+func fieldsOf(o client.Object) attributes {
+	f := attributes{"metadata.name": o.GetName(), "metadata.namespace": o.GetNamespace()}
+	if pod, ok := o.(*corev1.Pod); ok {
+		f["app"] = pod.Labels[lifecycle.LabelApp]
+	}
+	if e, ok := o.(*corev1.Event); ok {
+		f["involvedObject.name"], f["involvedObject.uid"] = e.InvolvedObject.Name, string(e.InvolvedObject.UID)
+		f["involvedObject.kind"], f["type"] = e.InvolvedObject.Kind, e.Type
+	}
+	return f
+}
+
+// answerOf is an error in the words of a story.
+func answerOf(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case apierrors.ReasonForError(err) != "" && !apierrors.IsForbidden(err):
+		return string(apierrors.ReasonForError(err))
+	}
+	_, text, found := strings.Cut(err.Error(), "is forbidden: ")
+	if !found {
+		return err.Error()
+	}
+	return fmt.Sprintf("Forbidden (%s)", text)
+}

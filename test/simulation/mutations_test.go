@@ -1,0 +1,98 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulation
+
+import (
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// enoughForMutations is how many histories a broken operator may survive.
+const enoughForMutations = 20_000
+
+// A test that cannot fail proves nothing: each way of breaking the operator must be found.
+func TestMutationsAreFound(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		change func(*history)
+	}{
+		"deletes ignore the UID": {
+			"the pod that has the name by now may be somebody else's",
+			wrapped(func(c client.Client) client.Client { return heedlessDelete{c} }),
+		},
+		"status patches ignore the resourceVersion": {
+			"a decision from an old status overwrites a newer one",
+			wrapped(func(c client.Client) client.Client { return heedlessPatch{c} }),
+		},
+		"what the cache misses is absent": {
+			"a driver that was just created is not in the cache",
+			func(h *history) {
+				h.mutation = func(c client.Client, _ client.Reader) (client.Client, client.Reader) { return c, c }
+			},
+		},
+		"creates replace what is there": {
+			"it may be the driver, or somebody else's",
+			wrapped(func(c client.Client) client.Client { return overwritingCreate{c} }),
+		},
+		"creates that fail are taken for done": {
+			"the application then has no driver",
+			wrapped(func(c client.Client) client.Client { return trustingCreate{c} }),
+		},
+		"every submission has an id of its own": {
+			"a driver is not recognised after a crash, as with today's operators",
+			wrapped(func(c client.Client) client.Client { return randomSubmission{c, new(int)} }),
+		},
+		"status patches that fail are taken for done": {
+			"what was decided is forgotten",
+			wrapped(func(c client.Client) client.Client { return trustingPatch{c} }),
+		},
+		"the application is not looked at before a driver is created": {
+			"a stale cache does not know that the driver has come and gone",
+			looking(func(_ *history, c client.Client, l client.Reader) client.Reader { return staleLook{l, c} }),
+		},
+		"drivers are known by their name only": {
+			"somebody else's pod may have it",
+			looking(func(h *history, _ client.Client, l client.Reader) client.Reader { return nameOnly{l, h} }),
+		},
+		"drivers are not looked for by their mark": {
+			"the spec may have given the driver another name",
+			looking(func(_ *history, _ client.Client, l client.Reader) client.Reader { return noLists{l} }),
+		},
+		"suspension is not heeded": {
+			"the user wants no driver",
+			wrapped(func(c client.Client) client.Client { return heedlessOfSuspend{c} }),
+		},
+		"retries are not counted": {
+			"they have a budget",
+			wrapped(func(c client.Client) client.Client { return forgetful{c} }),
+		},
+		"no timers": {
+			"a state waits for something that no watch tells",
+			func(h *history) { h.dropTimers = true },
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			stats, found := many(1, enoughForMutations, 1, tc.change)
+			if len(found) == 0 {
+				t.Fatalf("survived %d histories although %s", stats.Histories, tc.reason)
+			}
+			t.Logf("found after %d histories, by seed %d: %s", stats.Histories, found[0], lived(found[0], false, tc.change).broken)
+		})
+	}
+}

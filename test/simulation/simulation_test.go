@@ -1,0 +1,142 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulation
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var (
+	histories = flag.Int("histories", 100_000, "how many histories to live")
+	first     = flag.Uint64("first", 1, "the seed of the first history")
+	seed      = flag.Uint64("seed", 0, "live one history and print its story")
+)
+
+// live lives one history of a seed.
+func lived(seed uint64, tell bool, change func(*history)) *history {
+	h := newHistory(seed)
+	if tell {
+		h.told = &strings.Builder{}
+	}
+	if change != nil {
+		change(h)
+	}
+	h.run()
+	return h
+}
+
+// garbage is how much of it may pile up, in bytes, before it is collected: histories are short and small.
+const garbage = 256 << 20
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(garbage)
+	os.Exit(m.Run())
+}
+
+func TestHistories(t *testing.T) {
+	if *seed != 0 {
+		h := lived(*seed, true, nil)
+		t.Logf("the story of seed %d:\n%s", *seed, h.told)
+		if h.broken != "" {
+			t.Error(h.broken)
+		}
+		return
+	}
+	start := time.Now()
+	total, failed := many(*first, *histories, shown, nil)
+	took := time.Since(start)
+	for _, s := range failed {
+		h := lived(s, true, nil)
+		t.Errorf("seed %d: %s\n%s\nto replay: go test ./test/simulation -run TestHistories -v -args -seed %d", s, h.broken, h.told, s)
+	}
+	line := fmt.Sprintf("simulation: %d histories (%d with two leaders), %d reconciles, %d API calls, %d crashes (%d within a reconcile), %d faults injected, %d drivers, %d violations, %.0f s",
+		total.Histories, total.TwoLeaders, total.Reconciles, total.Calls, total.Crashes, total.MidReconcile, total.Faults, total.Drivers, len(failed), took.Seconds())
+	t.Log(line)
+	publish(t, line)
+}
+
+// shown is how many failing seeds are worth their stories.
+const shown = 3
+
+// many lives n histories on all processors until some have failed, and returns the seeds of these.
+func many(first uint64, n, stop int, change func(*history)) (Stats, []uint64) {
+	var (
+		total  Stats
+		failed []uint64
+		mu     sync.Mutex
+		wg     sync.WaitGroup
+		next   atomic.Uint64
+	)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			var mine Stats
+			defer func() {
+				mu.Lock()
+				defer mu.Unlock()
+				total.add(mine)
+			}()
+			for {
+				i := next.Add(1) - 1
+				mu.Lock()
+				enough := len(failed) >= stop
+				mu.Unlock()
+				if i >= uint64(n) || enough {
+					return
+				}
+				h := lived(first+i, false, change)
+				mine.add(h.stats)
+				if h.broken != "" {
+					mu.Lock()
+					failed = append(failed, first+i)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return total, failed
+}
+
+// publish leaves the numbers where the test runner prints them from.
+func publish(t *testing.T, line string) {
+	t.Helper()
+	root, err := os.Getwd()
+	for err == nil && root != "/" {
+		if _, missing := os.Stat(filepath.Join(root, "go.mod")); missing == nil {
+			break
+		}
+		root = filepath.Dir(root)
+	}
+	dir := filepath.Join(root, "dist", "numbers")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "simulation.txt"), []byte(line+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

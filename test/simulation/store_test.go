@@ -1,0 +1,236 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package simulation runs the operator's engine in a simulated cluster: an API server with the semantics that matter,
+// and actors around it, all driven by one seed. It proves by very many short histories what no single test can: that the
+// operator may be killed between any two of its calls and nothing is lost, doubled or hidden.
+package simulation
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+)
+
+const namespace = "jobs"
+
+// The two kinds that the operator watches.
+const (
+	kindApp = "SparkApplication"
+	kindPod = "Pod"
+)
+
+// id is what the API server tells objects apart by.
+type id struct{ kind, name string }
+
+func (i id) String() string { return i.kind + " " + i.name }
+
+// kindOf is the kind of an object, or of the items of a list.
+func kindOf(o any) string {
+	switch o := o.(type) {
+	case *v1beta2.SparkApplication, *v1beta2.SparkApplicationList:
+		return kindApp
+	case *corev1.Pod, *corev1.PodList:
+		return kindPod
+	case *unstructured.Unstructured:
+		return o.GetKind()
+	case *metav1.PartialObjectMetadata:
+		return o.Kind
+	case *metav1.PartialObjectMetadataList:
+		return o.Kind
+	}
+	return strings.TrimSuffix(reflect.TypeOf(o).Elem().Name(), "List")
+}
+
+func idOf(o client.Object) id { return id{kindOf(o), o.GetName()} }
+
+// resource is how errors name a kind.
+func resource(kind string) schema.GroupResource {
+	r := schema.GroupResource{Resource: strings.ToLower(kind) + "s"}
+	if kind == kindApp {
+		r.Group = v1beta2.GroupVersion.Group
+	}
+	return r
+}
+
+// store is what etcd holds. Objects in it are never changed, only replaced.
+type store struct {
+	objects map[id]client.Object
+	uids    map[types.UID]id
+	version int64
+	created int
+	// log holds every change of the watched kinds, for caches to catch up with.
+	log map[string][]change
+	// orphans is set when there may be something for the garbage collector.
+	orphans bool
+}
+
+// change is one event of a watch.
+type change struct {
+	id id
+	// object as a cache holds it; nil when it was deleted.
+	object client.Object
+	// app is the name of the application that is to be looked at.
+	app string
+}
+
+func newStore() *store {
+	return &store{objects: map[id]client.Object{}, uids: map[types.UID]id{}, log: map[string][]change{}}
+}
+
+// create takes an object over.
+func (s *store) create(o client.Object, now metav1.Time) {
+	s.created++
+	o.SetUID(types.UID("uid-" + strconv.Itoa(s.created)))
+	o.SetCreationTimestamp(now)
+	o.SetGeneration(1)
+	s.uids[o.GetUID()] = idOf(o)
+	s.put(o)
+	for _, owner := range o.GetOwnerReferences() {
+		if _, exists := s.uids[owner.UID]; !exists {
+			s.orphans = true
+		}
+	}
+}
+
+// put stores the next version of an object, which it takes over.
+func (s *store) put(o client.Object) {
+	s.version++
+	o.SetResourceVersion(strconv.FormatInt(s.version, 10))
+	i := idOf(o)
+	s.objects[i] = o
+	s.record(i, o, false)
+}
+
+func (s *store) remove(i id) {
+	o := s.objects[i]
+	if o == nil {
+		return
+	}
+	s.version++
+	delete(s.objects, i)
+	delete(s.uids, o.GetUID())
+	s.record(i, o, true)
+	s.orphans = true
+}
+
+// record appends to the log what the operator's watches select: all applications, and pods with its label.
+func (s *store) record(i id, o client.Object, gone bool) {
+	c := change{id: i, app: i.name}
+	switch o := o.(type) {
+	case *v1beta2.SparkApplication:
+		c.object = o
+	case *corev1.Pod:
+		if o.Labels[lifecycle.LabelLaunchedBy] != "true" {
+			return
+		}
+		c.app = o.Labels[lifecycle.LabelApp]
+		if !gone {
+			c.object = stripped(o)
+		}
+	default:
+		return
+	}
+	if gone {
+		c.object = nil
+	}
+	s.log[i.kind] = append(s.log[i.kind], c)
+}
+
+// stripped is a pod as the operator's cache keeps it.
+func stripped(pod *corev1.Pod) client.Object {
+	p := *pod
+	o, err := observe.StripPod(&p)
+	if err != nil {
+		panic(err)
+	}
+	return o.(*corev1.Pod)
+}
+
+func (s *store) app() *v1beta2.SparkApplication {
+	app, _ := s.objects[id{kindApp, appName}].(*v1beta2.SparkApplication)
+	return app
+}
+
+func (s *store) pod(name string) *corev1.Pod {
+	pod, _ := s.objects[id{kindPod, name}].(*corev1.Pod)
+	return pod
+}
+
+// copyInto fills out with a stored object.
+func copyInto(out, stored client.Object) {
+	switch stored := stored.(type) {
+	case *v1beta2.SparkApplication:
+		stored.DeepCopyInto(out.(*v1beta2.SparkApplication))
+	case *corev1.Pod:
+		stored.DeepCopyInto(out.(*corev1.Pod))
+	default:
+		if meta, ok := out.(*metav1.PartialObjectMetadata); ok {
+			*meta = metadataOf(stored)
+			return
+		}
+		from, to := reflect.ValueOf(stored.DeepCopyObject()), reflect.ValueOf(out)
+		if from.Type() != to.Type() {
+			panic(fmt.Sprintf("a %s was asked for as %s", from.Type(), to.Type()))
+		}
+		to.Elem().Set(from.Elem())
+	}
+}
+
+// metadataOf is all that a metadata-only read tells of an object.
+func metadataOf(o client.Object) metav1.PartialObjectMetadata {
+	m := reflect.ValueOf(o).Elem().FieldByName("ObjectMeta").Interface().(metav1.ObjectMeta)
+	return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kindOf(o)}, ObjectMeta: *m.DeepCopy()}
+}
+
+// cache is what one operator process knows of the cluster. Each kind lags behind on its own.
+type cache struct {
+	store   *store
+	objects map[id]client.Object
+	// seen is how many changes of each kind have arrived.
+	seen map[string]int
+}
+
+func newCache(s *store) *cache {
+	return &cache{store: s, objects: map[id]client.Object{}, seen: map[string]int{}}
+}
+
+// behind is the number of changes that have not arrived.
+func (c *cache) behind(kind string) int { return len(c.store.log[kind]) - c.seen[kind] }
+
+// next takes in one change.
+func (c *cache) next(kind string) change {
+	got := c.store.log[kind][c.seen[kind]]
+	c.seen[kind]++
+	if got.object == nil {
+		delete(c.objects, got.id)
+	} else {
+		c.objects[got.id] = got.object
+	}
+	return got
+}

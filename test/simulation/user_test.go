@@ -1,0 +1,213 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulation
+
+import (
+	"cmp"
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// foreignFinalizer is somebody else's, who takes his time.
+const foreignFinalizer = "example.com/audit"
+
+// pi is the smallest application that runs.
+func pi() *v1beta2.SparkApplication {
+	return &v1beta2.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: appName},
+		Spec: v1beta2.SparkApplicationSpec{
+			Type:                v1beta2.ApplicationTypeScala,
+			SparkVersion:        "4.1.0",
+			MainClass:           new("Pi"),
+			MainApplicationFile: new("local:///pi.jar"),
+			Image:               new("spark"),
+			Executor:            v1beta2.ExecutorSpec{Instances: new(int32(2))},
+		},
+	}
+}
+
+// apply creates an application with some policy.
+func (h *history) apply() {
+	app := pi()
+	s := &app.Spec
+	s.RestartPolicy = h.drawPolicy()
+	if h.rng.IntN(5) == 0 {
+		s.TimeToLiveSeconds = new(int64(h.rng.IntN(60)))
+	}
+	if h.rng.IntN(8) == 0 {
+		s.Suspend = new(true)
+	}
+	s.Deadlines, s.Retention = h.drawDeadlines(), h.drawRetention()
+	if h.rng.IntN(16) == 0 {
+		s.SparkVersion = unknownVersion
+	}
+	if h.rng.IntN(16) == 0 {
+		app.Finalizers = []string{foreignFinalizer}
+	}
+	h.applied(app)
+}
+
+// unknownVersion makes a spec that cannot run.
+const unknownVersion = "9.9.9"
+
+func (h *history) applied(app *v1beta2.SparkApplication) {
+	restart := cmp.Or(app.Spec.RestartPolicy.Type, v1beta2.RestartPolicyNever)
+	h.tell("user", "applies %s: restart %s, suspend %t, ttl %d", app.Name, restart, ptr.Deref(app.Spec.Suspend, false), ptr.Deref(app.Spec.TimeToLiveSeconds, -1))
+	if err := h.create(app); err != nil {
+		panic(err)
+	}
+	h.law.applied(h.store.app())
+}
+
+// edit changes the spec.
+func (h *history) edit(what string, change func(*v1beta2.SparkApplicationSpec)) {
+	before := h.store.app()
+	next := before.DeepCopy()
+	change(&next.Spec)
+	next.Generation++
+	h.tell("user", "edits: %s", what)
+	h.store.put(next)
+	h.law.edited(before, next)
+}
+
+// user does one of the things that users do, or applies the application again after it is gone.
+func user(h *history) bool {
+	app := h.store.app()
+	switch {
+	case app == nil:
+		h.apply()
+		return true
+	case app.DeletionTimestamp != nil:
+		return false
+	}
+	n := h.rng.IntN(14)
+	if n == 7 && h.stats.TwoLeaders > 0 {
+		n = 4 // between two operators that lead at once only the name keeps their drivers apart
+	}
+	switch n {
+	case 0, 1, 2, 3:
+		h.toggleSuspend()
+	case 4, 5:
+		h.edit("arguments", func(s *v1beta2.SparkApplicationSpec) { s.Arguments = append(s.Arguments, "x") })
+	case 6:
+		h.edit("time to live", func(s *v1beta2.SparkApplicationSpec) { s.TimeToLiveSeconds = new(int64(h.rng.IntN(60))) })
+	case 7:
+		h.edit("name of the driver pod", func(s *v1beta2.SparkApplicationSpec) {
+			if s.Driver.PodName == nil {
+				s.Driver.PodName = new("another-driver")
+			} else {
+				s.Driver.PodName = nil
+			}
+		})
+	case 8:
+		h.edit("restart policy", func(s *v1beta2.SparkApplicationSpec) { s.RestartPolicy = h.drawPolicy() })
+	case 9:
+		h.edit("Spark version", func(s *v1beta2.SparkApplicationSpec) {
+			if s.SparkVersion == unknownVersion {
+				s.SparkVersion = "4.1.0"
+			} else {
+				s.SparkVersion = unknownVersion
+			}
+		})
+	case 10:
+		h.label(app)
+	case 11:
+		h.edit("deadlines", func(s *v1beta2.SparkApplicationSpec) { s.Deadlines = h.drawDeadlines() })
+	case 12:
+		h.edit("retention", func(s *v1beta2.SparkApplicationSpec) { s.Retention = h.drawRetention() })
+	case 13:
+		h.deleteApp()
+	}
+	return true
+}
+
+func (h *history) toggleSuspend() {
+	suspend := !ptr.Deref(h.store.app().Spec.Suspend, false)
+	what := "resumes"
+	if suspend {
+		what = "suspends"
+	}
+	h.edit(what, func(s *v1beta2.SparkApplicationSpec) { s.Suspend = &suspend })
+}
+
+// label changes metadata only, which is a new version and no new generation.
+func (h *history) label(app *v1beta2.SparkApplication) {
+	next := *app
+	next.Labels = maps.Clone(app.Labels)
+	if next.Labels == nil {
+		next.Labels = map[string]string{}
+	}
+	next.Labels["team"] += "x"
+	h.tell("user", "edits: a label of the application")
+	h.store.put(&next)
+}
+
+func (h *history) deleteApp() {
+	policy := metav1.DeletePropagationBackground
+	if h.rng.IntN(3) == 0 {
+		policy = metav1.DeletePropagationForeground
+	}
+	h.tell("user", "deletes the application, %s", policy)
+	h.delete(h.store.app(), client.PropagationPolicy(policy))
+}
+
+// userDeletesDriver is a person who kills a driver by hand.
+func userDeletesDriver(h *history) bool {
+	p := h.pick(isDriver)
+	if p == nil || !h.law.ours(p) || p.DeletionTimestamp != nil {
+		return false
+	}
+	h.removePod(p, "user")
+	return true
+}
+
+// decideEnd is what the user has made of it in the end: an application that would run for ever is ended, one that is
+// suspended sometimes goes on.
+func (h *history) decideEnd() {
+	app := h.store.app()
+	if app == nil || app.DeletionTimestamp != nil {
+		return
+	}
+	if ptr.Deref(app.Spec.Suspend, false) && h.rng.IntN(2) == 0 {
+		h.toggleSuspend()
+	}
+}
+
+// closer ends an application that has run in fair weather and would run for ever.
+func closer(h *history) bool {
+	app := h.store.app()
+	if app == nil || app.DeletionTimestamp != nil || app.Spec.RestartPolicy.Type != v1beta2.RestartPolicyAlways ||
+		ptr.Deref(app.Spec.Suspend, false) || h.law.runs(app.UID) < h.law.enough {
+		return false
+	}
+	switch h.rng.IntN(3) {
+	case 0:
+		h.deleteApp()
+	case 1:
+		h.toggleSuspend()
+	default:
+		h.edit("restart policy", func(s *v1beta2.SparkApplicationSpec) {
+			s.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyNever}
+		})
+	}
+	return true
+}

@@ -1,0 +1,178 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulation
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// statusLimit is how large a status may become, in bytes of JSON.
+const statusLimit = 20 << 10
+
+func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
+
+// reported judges a status that an operator has written.
+func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, changed bool) {
+	if !changed {
+		l.h.fail("a status was written that changes nothing")
+		return
+	}
+	was, is := &before.Status, &after.Status
+	if is.ExecutionAttempts > 0 {
+		l.record(after)
+	}
+	w := l.apps[after.UID]
+	if final(before) && was.AppState.State != is.AppState.State && w.specs[was.ObservedGeneration] == w.specs[after.Generation] && was.ExecutionAttempts > 0 {
+		l.h.fail("%s became %s, but the spec has not changed", was.AppState.State, is.AppState.State)
+	}
+	if is.ExecutionAttempts > is.SubmissionAttempts {
+		l.h.fail("%d executions of %d submissions", is.ExecutionAttempts, is.SubmissionAttempts)
+	}
+	if is.Attempt < was.Attempt && was.ExecutionAttempts > 0 {
+		l.h.fail("attempt %d is followed by attempt %d", was.Attempt, is.Attempt)
+	}
+	if n := l.runs(after.UID); int(is.ExecutionAttempts) > n {
+		l.h.fail("%d executions are counted, but %d drivers were created", is.ExecutionAttempts, n)
+	}
+	if is.AppState.State == v1beta2.ApplicationStateCompleted && !l.succeeded(after) {
+		l.h.fail("COMPLETED, but no driver of submission %s succeeded", is.SubmissionID)
+	}
+	if is.AppState.State == v1beta2.ApplicationStateFailed && is.AppState.ErrorMessage == "" {
+		l.h.fail("FAILED without a reason")
+	}
+	for _, c := range is.Conditions {
+		if c.Reason == "" || c.Message == "" {
+			l.h.fail("condition %s has no reason or no message", c.Type)
+		}
+	}
+	if l.h.faithful {
+		if text, err := json.Marshal(is); err != nil || len(text) > statusLimit {
+			l.h.fail("a status of %d bytes, %v", len(text), err)
+		}
+	}
+}
+
+// record notes that a status tells of the present submission's driver. If it had two, because nobody knew of the first,
+// it is the last one.
+func (l *law) record(app *v1beta2.SparkApplication) {
+	for _, r := range slices.Backward(l.drivers) {
+		if r.app == app.UID && r.submission == app.Status.SubmissionID {
+			if r.recorded == 0 {
+				r.recorded = l.h.store.version
+			}
+			return
+		}
+	}
+}
+
+// succeeded reports whether the driver of the present submission really ended with exit code 0.
+func (l *law) succeeded(app *v1beta2.SparkApplication) bool {
+	for _, r := range l.drivers {
+		if r.app == app.UID && r.submission == app.Status.SubmissionID && r.over && r.code == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// rests judges a reconcile that left no error behind: a timer or an event must bring the application on, unless it is at
+// its end.
+func (l *law) rests(o *operator) {
+	app := l.h.store.app()
+	if !o.timer.IsZero() || o.ready || app == nil || app.DeletionTimestamp != nil {
+		return
+	}
+	if o.cache.behind(kindApp) > 0 || o.cache.behind(kindPod) > 0 || l.final(app) {
+		return
+	}
+	l.h.fail("nothing will bring the application on: %s", l.summary())
+}
+
+// final reports whether the application's state is one that it may stay in.
+func (l *law) final(app *v1beta2.SparkApplication) bool {
+	k := keeps(app)
+	released := func(what string, keep *metav1.Duration) bool {
+		return keep == nil || slices.Contains(app.Status.Released, what)
+	}
+	return final(app) && k.Application == nil && released("driverPod", k.DriverPod) && released("resources", k.Resources)
+}
+
+// settled reports whether the application is where it may stay: gone without a trace, at its end, or suspended.
+func (l *law) settled() bool {
+	app := l.h.store.app()
+	if app == nil {
+		for i, o := range l.h.store.objects {
+			if i.kind != kindApp && len(o.GetOwnerReferences()) > 0 {
+				return false
+			}
+		}
+		return true
+	}
+	if app.DeletionTimestamp != nil || app.Status.ObservedGeneration != app.Generation {
+		return false
+	}
+	if l.final(app) {
+		return true
+	}
+	return ptr.Deref(app.Spec.Suspend, false) && l.held(app)
+}
+
+// held reports whether a suspended application has no driver.
+func (l *law) held(app *v1beta2.SparkApplication) bool {
+	return len(l.h.pods(func(p *corev1.Pod) bool {
+		owner := metav1.GetControllerOfNoCopy(p)
+		return owner != nil && owner.UID == app.UID
+	})) == 0
+}
+
+// end judges the state in which the application stays.
+func (l *law) end() {
+	app := l.h.store.app()
+	if app == nil {
+		return
+	}
+	if live := l.h.pods(func(p *corev1.Pod) bool { return l.ours(p) && isDriver(p) && alive(p) }); len(live) > 0 {
+		l.h.fail("at the end driver %s lives on: %s", live[0].Name, l.summary())
+	}
+	s, w := &app.Status, l.apps[app.UID]
+	last := l.lastDriver()
+	switch s.AppState.State {
+	case v1beta2.ApplicationStateCompleted:
+		if last.spec != w.specs[app.Generation] {
+			l.h.fail("completed from an old spec: %s", l.summary())
+		}
+	case v1beta2.ApplicationStateFailed:
+	case v1beta2.ApplicationStateSuspended:
+	case v1beta2.ApplicationStateSubmitted:
+		if s.ExecutionAttempts > 0 {
+			l.h.fail("suspended in the wrong state: %s", l.summary())
+		}
+	default:
+		l.h.fail("at the end in a state that is none: %s", l.summary())
+	}
+	if n := l.runs(app.UID); w.edits == 0 && int(s.ExecutionAttempts) != n {
+		l.h.fail("%d drivers, but: %s", n, l.summary())
+	}
+}
