@@ -30,7 +30,6 @@ import (
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
-	"github.com/firesteel-dev/firesteel/internal/plugins"
 	"github.com/firesteel-dev/firesteel/internal/version"
 )
 
