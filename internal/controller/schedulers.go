@@ -50,9 +50,10 @@ type waiter struct {
 	kinds   []schema.GroupVersionKind
 }
 
-// NewSchedulers returns an empty memory. Without kinds every API counts as installed.
+// NewSchedulers returns an empty memory. Without kinds every API counts as installed. Pods may have ended while nobody
+// looked, so room counts as made now.
 func NewSchedulers(now clock.PassiveClock, kinds *kinds) *Schedulers {
-	return &Schedulers{clock: now, kinds: kinds, ledger: scheduler.NewLedger(), waiting: map[types.NamespacedName]waiter{}}
+	return &Schedulers{clock: now, kinds: kinds, ledger: scheduler.NewLedger(), waiting: map[types.NamespacedName]waiter{}, room: now.Now()}
 }
 
 // Unavailable returns why the plugin cannot be asked now.
