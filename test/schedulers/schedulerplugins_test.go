@@ -43,8 +43,6 @@ type coscheduling struct {
 	*cluster
 	stand           *standIn
 	live, caretaker *process
-	// shared leaves the nodes that everybody shares.
-	shared bool
 }
 
 func (s *coscheduling) Install(ctx context.Context) error {
@@ -227,7 +225,7 @@ func coschedulingSubject(c *cluster, tier conformance.Tier) conformance.Subject 
 		Title: "coscheduling", Tier: tier, Scheduler: "coscheduling", Settings: settings("coscheduling"), Environment: e,
 		API: "PodGroup.scheduling.x-k8s.io", Alone: true,
 		Silent: scheduler.ReasonWaitingForScheduler, Full: []scheduler.Reason{scheduler.ReasonWaitingForCapacity},
-		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 24: doesNotChoose},
+		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 18: neverTakesBack, 24: doesNotChoose, 25: orderIsTheirs},
 	}
 	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling"}}
 	return s
@@ -236,7 +234,6 @@ func coschedulingSubject(c *cluster, tier conformance.Tier) conformance.Subject 
 func elasticSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	s := coschedulingSubject(c, tier)
 	e := s.Environment.(*coscheduling)
-	e.shared = true
 	if e.stand != nil {
 		e.stand.name = "coscheduling-quota"
 	}
@@ -246,5 +243,6 @@ func elasticSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	s.Full, s.TooBig = []scheduler.Reason{scheduler.ReasonWaitingForQuota}, scheduler.ReasonExceedsQuota
 	delete(s.DoesNotApply, 10)
 	delete(s.DoesNotApply, 24)
+	delete(s.DoesNotApply, 25)
 	return s
 }

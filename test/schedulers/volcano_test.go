@@ -293,6 +293,6 @@ func volcanoSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		API: "PodGroup.scheduling.volcano.sh", Silent: scheduler.ReasonWaitingForScheduler,
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonExceedsQueueCapacity, MissingQueue: scheduler.ReasonQueueNotFound, ClosedQueue: scheduler.ReasonQueueClosed,
-		Reckons: volcanoReckons, DoesNotApply: map[int]string{},
+		Reckons: volcanoReckons, DoesNotApply: map[int]string{18: neverTakesBack, 25: orderIsTheirs},
 	}
 }

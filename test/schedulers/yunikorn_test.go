@@ -250,6 +250,6 @@ func yunikornSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForGang, scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonSchedulerRefused, MissingQueue: scheduler.ReasonSchedulerRefused, ClosedQueue: scheduler.ReasonSchedulerRefused,
 		Reckons:      yunikornReckons,
-		DoesNotApply: map[int]string{3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 28: hasNoObjects, 29: hasNoObjects},
+		DoesNotApply: map[int]string{3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 18: neverTakesBack, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects},
 	}
 }

@@ -32,6 +32,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,6 +89,10 @@ type Subject struct {
 	// Settings are the operator's, and Registry makes its plugins of them.
 	Settings config.BatchScheduler
 	Registry func(config.BatchScheduler) (*scheduler.Registry, error)
+	// Other is the name of another plugin in the registry.
+	Other string
+	// Role are the rights that the operator has whatever its plugins.
+	Role []rbacv1.PolicyRule
 	// API is the reader-facing name of an API that the plugin cannot do without; "" if it needs none.
 	API string
 	// Silent is the reason of an application whose scheduler does not run.
