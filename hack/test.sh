@@ -89,7 +89,7 @@ log=dist/test.log
 rm -rf "$numbers"
 mkdir -p "$numbers"
 status=0
-"$runner" --format pkgname --format-hide-empty-pkg -- -count=1 -timeout 30m -parallel 12 "${packages[@]}" 2>&1 | tee "$log" || status=$?
+"$runner" --format pkgname --format-hide-empty-pkg -- -count=1 -timeout 30m "${packages[@]}" 2>&1 | tee "$log" || status=$?
 for file in "$numbers"/*.txt; do
   [ ! -e "$file" ] || say "$(basename "$file" .txt): $(cat "$file")"
 done

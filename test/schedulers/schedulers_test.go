@@ -20,6 +20,7 @@ package schedulers
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,6 +40,15 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/conformance"
 )
+
+// TestMain lets cases run side by side although there are few cores: they mostly wait.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 func TestSchedulers(t *testing.T) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
