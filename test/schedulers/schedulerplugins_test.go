@@ -223,7 +223,7 @@ func coschedulingSubject(c *cluster, tier conformance.Tier) conformance.Subject 
 	}
 	s := conformance.Subject{
 		Title: "coscheduling", Tier: tier, Scheduler: "coscheduling", Settings: settings("coscheduling"), Environment: e,
-		API: "PodGroup.scheduling.x-k8s.io", Alone: true,
+		API: "scheduling.x-k8s.io", Alone: true,
 		Silent: scheduler.ReasonWaitingForScheduler, Full: []scheduler.Reason{scheduler.ReasonWaitingForCapacity},
 		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 18: neverTakesBack, 24: doesNotChoose, 25: orderIsTheirs},
 	}

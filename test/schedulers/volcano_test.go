@@ -290,7 +290,7 @@ func volcanoSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	}
 	return conformance.Subject{
 		Title: "volcano", Tier: tier, Scheduler: "volcano", Settings: settings("volcano"), Environment: e,
-		API: "PodGroup.scheduling.volcano.sh", Silent: scheduler.ReasonWaitingForScheduler,
+		API: "scheduling.volcano.sh", Silent: scheduler.ReasonWaitingForScheduler,
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonExceedsQueueCapacity, MissingQueue: scheduler.ReasonQueueNotFound, ClosedQueue: scheduler.ReasonQueueClosed,
 		Reckons: volcanoReckons, DoesNotApply: map[int]string{18: neverTakesBack, 25: orderIsTheirs},

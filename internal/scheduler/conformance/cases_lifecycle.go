@@ -115,7 +115,7 @@ func deletion(w *World) {
 	w.runs(first, 1)
 	second := w.create("second")
 	w.waits(second, w.Full...)
-	w.during("it comes first in line, which is in whole seconds", 1100*time.Millisecond, func() error { return nil })
+	w.nextSecond()
 	third := w.create("third")
 	w.waits(third, append([]scheduler.Reason{scheduler.ReasonBehindOthers}, w.Full...)...)
 	w.delete(second)

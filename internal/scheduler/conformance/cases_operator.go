@@ -123,6 +123,7 @@ func order(w *World) {
 	w.runs(first, 1)
 	large := w.create("large", func(a *app) { a.Spec.Executor.Instances = ptr.To[int32](3) })
 	w.waits(large, w.Full...)
+	w.nextSecond()
 	small := w.create("small")
 	w.waits(small, scheduler.ReasonBehindOthers)
 	w.completes(first)

@@ -93,7 +93,7 @@ type Subject struct {
 	Other string
 	// Role are the rights that the operator has whatever its plugins.
 	Role []rbacv1.PolicyRule
-	// API is the reader-facing name of an API that the plugin cannot do without; "" if it needs none.
+	// API is the group of an API that the plugin cannot do without; "" if it needs none.
 	API string
 	// Silent is the reason of an application whose scheduler does not run.
 	Silent scheduler.Reason

@@ -18,6 +18,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -248,6 +249,18 @@ func (w *World) during(what string, d time.Duration, check func() error) {
 		case <-time.After(poll):
 		}
 	}
+}
+
+// nextSecond lets the clock move on: statuses tell times in whole seconds, and who came first goes by them.
+func (w *World) nextSecond() {
+	w.Helper()
+	now := time.Now().Unix()
+	w.eventually("the next second", func() error {
+		if time.Now().Unix() == now {
+			return errors.New("it is the same second")
+		}
+		return nil
+	})
 }
 
 func (w *World) inState(a *app, states ...v1beta2.ApplicationStateType) func() error {
