@@ -58,6 +58,10 @@ test-simulation: ## 100,000 lives of an application in a simulated cluster
 test-integration: ## A real kube-apiserver and etcd
 	hack/test.sh integration
 
+.PHONY: test-schedulers
+test-schedulers: ## Every scheduler plugin: 32 cases with a stand-in, and with the real scheduler
+	hack/test.sh schedulers
+
 .PHONY: test-e2e
 test-e2e: ## Real kubelet, containerd and Spark (Linux, root)
 	hack/test.sh e2e

@@ -5,6 +5,7 @@
 #
 #   hack/test.sh                everything
 #   hack/test.sh integration    only what needs a kube-apiserver and etcd
+#   hack/test.sh schedulers     only the scheduler plugins, with stand-ins and with the real schedulers
 #   hack/test.sh e2e            only what needs a real node
 #
 # With CI=true nothing may be left out. The node of the e2e tests is a cluster of its own, which ends with the run.
@@ -28,6 +29,19 @@ assets() {
   echo "$dir"
 }
 
+# schedulers builds what the conformance tests of the scheduler plugins run.
+schedulers() {
+  local tool
+  for tool in kwok volcano yunikorn scheduler-plugins; do
+    hack/tools/build.sh "$tool" >/dev/null
+  done
+  if (: <"/dev/tcp/127.0.0.1/9080") 2>/dev/null; then
+    left_out+=("test/schedulers: YuniKorn needs port 9080, on which something listens")
+    return
+  fi
+  packages+=(./test/schedulers)
+}
+
 start_node() {
   # silent when all is well: the last words belong to the test runner
   trap 'text=$(hack/cluster/cluster.sh down 2>&1) || { echo "$text" >&2; exit 1; }' EXIT
@@ -44,10 +58,15 @@ runner=$(hack/tools/build.sh gotestsum)/gotestsum
 if [ "$what" = all ]; then
   packages+=(./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/simulation)
 fi
-if [ "$what" = all ] || [ "$what" = integration ]; then
+if [ "$what" = all ] || [ "$what" = integration ] || [ "$what" = schedulers ]; then
   KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(assets)}
   export KUBEBUILDER_ASSETS
+fi
+if [ "$what" = all ] || [ "$what" = integration ]; then
   packages+=(./test/integration/...)
+fi
+if [ "$what" = all ] || [ "$what" = schedulers ]; then
+  schedulers
 fi
 if [ "$what" = all ] || [ "$what" = e2e ]; then
   if reason=$(hack/cluster/cluster.sh check 2>&1); then

@@ -21,6 +21,10 @@ if [ "$name" = kubernetes ]; then # without a version the binaries say v0.0.0, a
   hint=' (about 5 minutes on 2 cores, once per version)'
 fi
 
+case $name in # each brings its own version of Kubernetes' libraries
+volcano | yunikorn | scheduler-plugins) hint=' (3 to 6 minutes on 2 cores, once per version)' ;;
+esac
+
 cache=${FIRESTEEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/firesteel}
 key=$( (cat "$module/go.mod" "$module/go.sum"; echo "$ldflags") | sha256sum | cut -c1-12)
 out=$cache/tools/$name-$key

@@ -103,7 +103,8 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	var p asked
-	if lifecycle.Gated(s.Wish, s.Record, observed.Driver, env) {
+	gated := lifecycle.Gated(s.Wish, s.Record, observed.Driver, env)
+	if gated {
 		if p, err = e.prepare(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -117,9 +118,11 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 			return ctrl.Result{RequeueAfter: time.Second}, err
 		}
 	}
-	if !plan.Record.State.Starting() && plan.Record.State != lifecycle.Submitted && plan.Record.State != lifecycle.Running {
-		e.Schedulers.release(prepare.AttemptID(s.Identity, s.Record.Attempt))
+	if state := plan.Record.State; state.Starting() && !gated {
+		e.Schedulers.forget(req.NamespacedName) // suspended, or in a pause: it asks again when it wants to start
+	} else if !state.Starting() && state != lifecycle.Submitted && state != lifecycle.Running {
 		e.Schedulers.forget(req.NamespacedName)
+		e.Schedulers.release(prepare.AttemptID(s.Identity, s.Record.Attempt))
 	}
 	results := e.act(ctx, s, plan, p)
 	if gone(results) {

@@ -44,6 +44,8 @@ func (e *Engine[T]) prepare(ctx context.Context, s scope[T]) (asked, error) {
 		return asked{Prepared: answer}, err
 	}
 	key := client.ObjectKeyFromObject(s.obj)
+	// before it looks: what changes while it looks must wake it
+	e.Schedulers.waits(key, candidate, scheduler.Admission{Verdict: scheduler.Wait})
 	if missing, ok := e.Schedulers.Unavailable(candidate.Plugin()); ok {
 		e.Schedulers.waits(key, candidate, missing)
 		return asked{Prepared: candidate.Unavailable(missing)}, nil

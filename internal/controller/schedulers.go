@@ -40,6 +40,8 @@ type Schedulers struct {
 	ledger  *scheduler.Ledger
 	rebuilt bool
 	waiting map[types.NamespacedName]waiter
+	// entered are the attempts that the ledger knows, by application.
+	entered map[types.NamespacedName]string
 	room    time.Time
 }
 
@@ -50,9 +52,10 @@ type waiter struct {
 	kinds   []schema.GroupVersionKind
 }
 
-// NewSchedulers returns an empty memory. Without kinds every API counts as installed.
+// NewSchedulers returns an empty memory. Without kinds every API counts as installed. Pods may have ended while nobody
+// looked, so room counts as made now.
 func NewSchedulers(now clock.PassiveClock, kinds *kinds) *Schedulers {
-	return &Schedulers{clock: now, kinds: kinds, ledger: scheduler.NewLedger(), waiting: map[types.NamespacedName]waiter{}}
+	return &Schedulers{clock: now, kinds: kinds, ledger: scheduler.NewLedger(), waiting: map[types.NamespacedName]waiter{}, entered: map[types.NamespacedName]string{}, room: now.Now()}
 }
 
 // Unavailable returns why the plugin cannot be asked now.
@@ -77,6 +80,7 @@ func (m *Schedulers) admit(_ context.Context, c *prepare.Candidate, seen schedul
 	c.SetQuota(m.ledger.Outstanding(c.Attempt()))
 	p := c.Prepare(seen)
 	m.ledger.Record(c.Attempt(), p.Plan.Admission)
+	m.entered[appOf(c.Attempt())] = c.Attempt().ID
 	return p, nil
 }
 
@@ -102,6 +106,11 @@ func (m *Schedulers) enter(a scheduler.Attempt, p scheduler.Progress) {
 	defer m.mu.Unlock()
 	m.ledger.Reserve(a)
 	m.ledger.Settle(a.ID, p)
+	m.entered[appOf(a)] = a.ID
+}
+
+func appOf(a scheduler.Attempt) types.NamespacedName {
+	return types.NamespacedName{Namespace: a.App.Namespace, Name: a.App.Name}
 }
 
 func (m *Schedulers) settle(id string, p scheduler.Progress) {
@@ -139,11 +148,17 @@ func (m *Schedulers) waits(app types.NamespacedName, c *prepare.Candidate, a sch
 	m.waiting[app] = w
 }
 
-// forget drops an application that does not exist any more or does not wait.
+// forget drops an application that does not exist any more or does not want to start: neither is it woken, nor does it
+// keep what it was promised or its place in a line.
 func (m *Schedulers) forget(app types.NamespacedName) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	delete(m.waiting, app)
+	attempt, known := m.entered[app]
+	delete(m.entered, app)
+	m.mu.Unlock()
+	if known {
+		m.release(attempt)
+	}
 }
 
 // waitersFor returns the applications that wait for a change of the kind, longest first.

@@ -46,14 +46,16 @@ const (
 	ClassTransient Class = "Transient"
 )
 
-// Classify judges the error of a create or a delete. nil is Done, and so is the NotFound or the failed UID precondition
-// of a delete, which say that the object meant is gone.
+// Classify judges the error of a write. nil is Done, and so is the NotFound or the failed UID precondition of a delete,
+// which say that the object meant is gone.
 func Classify(kind ActionKind, err error) Class {
 	switch {
 	case err == nil:
 		return ClassDone
 	case kind == DeleteApplication && apierrors.IsConflict(err):
 		return ClassTransient
+	case kind == Schedule && (apierrors.IsNotFound(err) || apierrors.IsConflict(err)):
+		return ClassTransient // its API was uninstalled a moment ago, or somebody else changed the object
 	case kind != Submit && (apierrors.IsNotFound(err) || apierrors.IsConflict(err)):
 		return ClassDone
 	case apierrors.IsAlreadyExists(err):

@@ -57,6 +57,8 @@ func TestClassify(t *testing.T) {
 		"Deleted":           {reason: "no error is done", kind: DeleteDriver, want: ClassDone},
 		"DeletedBefore":     {reason: "a driver that is gone needs no deletion", kind: DeleteDriver, err: apierrors.NewNotFound(pods, "pi-driver"), want: ClassDone},
 		"AnotherOne":        {reason: "the UID precondition failed: the pod meant is gone", kind: DeleteDriver, err: apierrors.NewConflict(pods, "pi-driver", errors.New("precondition failed: UID")), want: ClassDone},
+		"NoAPI":             {reason: "a group that was not made must not let the driver start", kind: Schedule, err: apierrors.NewNotFound(schema.GroupResource{Group: "x", Resource: "podgroups"}, ""), want: ClassTransient},
+		"ScheduleConflict":  {reason: "the object is not what was wanted", kind: Schedule, err: apierrors.NewConflict(pods, "group", errors.New("precondition failed: UID")), want: ClassTransient},
 		"NoNamespace":       {reason: "a create meets NotFound when the namespace is gone", kind: Submit, err: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "jobs"), want: ClassRefused},
 		"CreateConflict":    {reason: "a conflict does not say that a create happened", kind: Submit, err: apierrors.NewConflict(pods, "pi-driver", errors.New("try again")), want: ClassTransient},
 		"NameTaken":         {reason: "the caller has ruled out that the object is ours", kind: Submit, err: apierrors.NewAlreadyExists(pods, "pi-driver"), want: ClassNameTaken},

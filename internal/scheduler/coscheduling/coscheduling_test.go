@@ -132,6 +132,10 @@ func TestCare(t *testing.T) {
 		f.RoomMadeAt = schedulertest.Start.Add(at)
 		return f
 	}
+	since := func(f scheduler.Facts, at time.Duration) scheduler.Facts {
+		f.Driver.Conditions[0].LastTransitionTime.Time = schedulertest.Start.Add(at)
+		return f
+	}
 	cases := map[string]struct {
 		reason         string
 		parameters     string
@@ -152,6 +156,8 @@ func TestCare(t *testing.T) {
 		"Once":      {reason: "one nudge suffices", facts: facts(120*second, true, 2), lowered: clock(100 * second), nudged: clock(105 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(105 * second)},
 		"Placed":    {reason: "nobody waits", facts: facts(120*second, true, 0), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second)},
 		"Late":      {reason: "an executor that came later, and room for it", facts: made(facts(200*second, true, 1), 199*second), lowered: clock(100 * second), nudged: clock(105 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(200 * second)},
+		"Restarted": {reason: "a new operator takes room for made when it starts: who waits since before is woken", facts: made(since(facts(60*second, false, 0), 10*second), 50*second), cpu: "7", wantN: clock(60 * second)},
+		"Newcomer":  {reason: "the scheduler knew of that room when it first found too little", facts: made(since(facts(60*second, false, 0), 55*second), 50*second), cpu: "7"},
 		"Spoilt":    {reason: "an annotation that somebody wrote", facts: facts(0, false, 0), nudged: "yesterday", cpu: "7"},
 		"Gang":      {reason: "a gang asks for no room", parameters: gangOfExecutors, facts: facts(100*second, true, 2), cpu: ""},
 		"Unscathed": {reason: "the clock went back", facts: made(facts(0, false, 0), 30*second), cpu: "7", retry: 30 * second},

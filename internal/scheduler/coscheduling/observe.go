@@ -118,10 +118,24 @@ func nextNudge(c care, f scheduler.Facts) (time.Time, bool) {
 	if !c.lowered.IsZero() && c.nudged.Before(settled) {
 		return settled, true
 	}
-	if f.RoomMadeAt.After(c.nudged) {
+	if f.RoomMadeAt.After(c.nudged) && f.RoomMadeAt.After(waitingSince(f)) {
 		return later(c.nudged.Add(pause), f.RoomMadeAt), true
 	}
 	return time.Time{}, false
+}
+
+// waitingSince is when the scheduler first found no room for a pod that still waits: room that was made before is known
+// to it.
+func waitingSince(f scheduler.Facts) time.Time {
+	var first time.Time
+	pods := append([]scheduler.PodFact{*f.Driver}, f.Executors...)
+	for i := range pods {
+		c := pods[i].Condition(corev1.PodScheduled)
+		if at := c.LastTransitionTime.Time; c.Status == corev1.ConditionFalse && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
 }
 
 func later(a, b time.Time) time.Time {

@@ -1,0 +1,102 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package conformance
+
+import (
+	"strings"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// plainly lets an application opt out of the scheduler that is tested.
+func plainly(a *app) {
+	a.Spec.BatchScheduler = new(string)
+	*a.Spec.BatchScheduler = scheduler.NoScheduler
+}
+
+// apiMissing : the application says which API is missing and how to get it, and others go on.
+func apiMissing(w *World) {
+	w.start()
+	a := w.create("waits")
+	message := w.waits(a, scheduler.ReasonSchedulerNotInstalled)
+	if !strings.Contains(message, w.API) || !strings.Contains(message, "install") {
+		w.Errorf("the message names neither %s nor what to do: %s", w.API, message)
+	}
+	other := w.create("plain", plainly)
+	w.eventually("another scheduler's application has its driver", func() error {
+		return w.inState(other, stateSubmitted, stateRunning)()
+	})
+	w.delete(a)
+	w.gone(a)
+}
+
+// apiLater : an operator that started without the API goes on with it once it is there.
+func apiLater(w *World) {
+	w.start()
+	a := w.create("waits")
+	w.waits(a, scheduler.ReasonSchedulerNotInstalled)
+	must(w, "install the API", w.Environment.Install(w.Context()))
+	w.makePlace(1)
+	if w.place.Queue != "" {
+		w.change(a, func(o *app) { *o = *w.withPlace(o) })
+	}
+	must(w, "start the scheduler", w.Environment.Start(w.Context()))
+	defer w.Environment.Stop()
+	w.runs(a, 1)
+	w.completes(a)
+}
+
+// withPlace moves the application to the world's place, which was made after it.
+func (w *World) withPlace(o *app) *app {
+	fresh := w.application(o.Name)
+	o.Spec = fresh.Spec
+	return o
+}
+
+// schedulerNotRunning : the application waits, says so, and goes on when the scheduler is back.
+func schedulerNotRunning(w *World) {
+	w.startWithRoomFor(1)
+	a := w.create("waits")
+	w.waits(a, w.Silent)
+	must(w, "start the scheduler", w.Environment.Start(w.Context()))
+	w.runs(a, 1)
+	w.completes(a)
+}
+
+// apiRemoved : whatever state applications are in when the API goes away, nothing hangs.
+func apiRemoved(w *World) {
+	w.startWithRoomFor(2)
+	running, dying := w.create("running"), w.create("dying")
+	w.runs(running, 1)
+	w.runs(dying, 1)
+	queued := w.create("queued")
+	w.waits(queued, w.Full...)
+	must(w, "remove the API", w.Environment.Uninstall(w.Context()))
+	w.delete(dying)
+	w.gone(dying)
+	w.waits(queued, append([]scheduler.Reason{scheduler.ReasonSchedulerNotInstalled}, w.Full...)...)
+	must(w, "the running one still runs", w.inState(running, stateRunning)())
+	w.completes(running)
+	w.delete(queued)
+	w.gone(queued)
+	late := w.create("late")
+	w.waits(late, scheduler.ReasonSchedulerNotInstalled)
+	other := w.create("plain", plainly)
+	w.eventually("another scheduler's application has its driver", func() error {
+		return w.inState(other, stateSubmitted, stateRunning)()
+	})
+}

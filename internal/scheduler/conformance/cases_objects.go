@@ -1,0 +1,264 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// quiet wakes the operator again and again, and sees to it that it writes nothing: whatever there was to say was said.
+// What is in flight when it begins may still arrive.
+func (w *World) quiet(when string, a *app, d time.Duration) {
+	w.Helper()
+	w.settled(a)
+	before := len(w.operator.writes.about(a))
+	n := 0
+	w.during(when, d, func() error {
+		if n++; n%10 == 0 {
+			w.touch(a, n)
+		}
+		if all := w.operator.writes.about(a); len(all) > before {
+			return fmt.Errorf("the operator wrote %v", all[before:])
+		}
+		return nil
+	})
+}
+
+// settled waits until the operator has written nothing about the application for two seconds.
+func (w *World) settled(a *app) {
+	w.Helper()
+	last, since := -1, time.Now()
+	w.eventually("the operator comes to rest with "+a.Name, func() error {
+		if n := len(w.operator.writes.about(a)); n != last {
+			last, since = n, time.Now()
+		}
+		if time.Since(since) < 2*time.Second {
+			return fmt.Errorf("%d writes so far", last)
+		}
+		return nil
+	})
+}
+
+// askedTwice : asking the plugin again changes nothing, neither while the application waits nor while it runs, nor by an
+// operator that remembers nothing.
+func askedTwice(w *World) {
+	w.startWithRoomFor(1)
+	first := w.create("first")
+	w.runs(first, 1)
+	w.quiet("while it runs", first, 2*time.Second)
+	second := w.create("second")
+	w.waits(second, w.Full...)
+	w.operator.restart()
+	w.quiet("after a restart", second, 3*time.Second)
+	groups := w.hasGroups(first, true)
+	if again := w.hasGroups(first, true); !slices.Equal(groups, again) {
+		w.Errorf("the objects changed from %v to %v", groups, again)
+	}
+}
+
+// restarts : an operator that is restarted between every two steps loses nothing and does nothing twice.
+func restarts(w *World) {
+	w.startWithRoomFor(1)
+	first := w.create("first")
+	w.operator.restart()
+	w.runs(first, 1)
+	uid := w.driver(first).UID
+	second := w.create("second")
+	w.waits(second, w.Full...)
+	w.operator.restart()
+	w.waits(second, w.Full...)
+	groups := w.groups(second)
+	w.end(first, 0)
+	w.operator.restart()
+	w.eventually("it completes", w.inState(first, "COMPLETED"))
+	w.runs(second, 1)
+	w.operator.restart()
+	w.runs(second, 1)
+	for _, a := range []*app{first, second} {
+		current, err := w.get(a)
+		must(w, "read it", err)
+		if current.Status.SubmissionAttempts != 1 || current.Status.Attempt > 1 {
+			w.Errorf("%s was submitted %d times in %d attempts", a.Name, current.Status.SubmissionAttempts, current.Status.Attempt)
+		}
+	}
+	if again := w.driver(first).UID; again != uid {
+		w.Error("the driver is another one")
+	}
+	if after := w.hasGroups(second, true); len(groups) > 0 && !slices.Equal(groups, after) {
+		w.Errorf("the objects changed from %v to %v", groups, after)
+	}
+	w.completes(second)
+}
+
+// names : names as long as they may be, and the same name in two namespaces.
+func names(w *World) {
+	w.makePlace(2)
+	here := w.place
+	other := w.newNamespace()
+	there, err := w.Environment.Place(w.Context(), other, room(2))
+	must(w, "make a place", err)
+	w.start()
+	name := "a" + strings.Repeat("-long", 12) // 61 characters
+	mine := w.create(name)
+	w.Namespace, w.place = other, there
+	theirs := w.create(name)
+	w.Namespace, w.place = w.namespaces[0], here
+	w.runs(mine, 1)
+	w.runs(theirs, 1)
+	if a, b := w.hasGroups(mine, true), w.hasGroups(theirs, true); len(a) > 0 && a[0] == b[0] {
+		w.Errorf("both have the object %s", a[0])
+	}
+	if a, b := w.claimed(w.driver(mine)), w.claimed(w.driver(theirs)); len(a) > 0 && slices.Equal(a, b) && len(w.DoesNotApply[13]) == 0 {
+		w.Errorf("the scheduler cannot tell their pods apart: %v", a)
+	}
+	w.completes(mine)
+	w.completes(theirs)
+}
+
+// claimed returns the plugin's own marks on a pod.
+func (w *World) claimed(pod *corev1.Pod) []string {
+	var found []string
+	for _, key := range w.plugin(w).Describe().Claims {
+		switch key.Part {
+		case scheduler.PodLabel:
+			found = append(found, key.Key+"="+pod.Labels[key.Key])
+		case scheduler.PodAnnotation:
+			found = append(found, key.Key+"="+pod.Annotations[key.Key])
+		case scheduler.PodPriorityClass:
+		}
+	}
+	return found
+}
+
+// suspended creates an application that does not start before it is resumed, so that its objects' names are known.
+func (w *World) suspended(name string) (*app, string) {
+	w.Helper()
+	a := w.create(name, func(a *app) { a.Spec.Suspend = ptr.To(true) })
+	current, err := w.get(a)
+	must(w, "read it", err)
+	return current, prepare.AttemptID(spark.NewIdentity(current.UID, 1, time.Now()), 1)
+}
+
+// foreign : an object of the same name that is not ours is left alone, and the message names it.
+func foreign(w *World) {
+	w.startWithRoomFor(1)
+	a, id := w.suspended("late")
+	kind := w.plugin(w).Describe().Owns[0]
+	theirs := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"minMember": int64(7)}}}
+	theirs.SetGroupVersionKind(kind)
+	theirs.SetNamespace(w.Namespace)
+	theirs.SetName(id)
+	must(w, "create the foreign object", w.Client.Create(w.Context(), theirs))
+	w.change(a, func(o *app) { o.Spec.Suspend = nil })
+	message := w.waits(a, scheduler.Reason(lifecycle.ReasonNameConflict))
+	if !strings.Contains(message, id) {
+		w.Errorf("the message does not name the object: %s", message)
+	}
+	must(w, "read the foreign object", w.Client.Get(w.Context(), client.ObjectKeyFromObject(theirs), theirs))
+	if n, _, _ := unstructured.NestedInt64(theirs.Object, "spec", "minMember"); n != 7 || len(theirs.GetOwnerReferences()) > 0 {
+		w.Errorf("the foreign object was changed: %v", theirs.Object)
+	}
+	must(w, "delete the foreign object", w.Client.Delete(w.Context(), theirs))
+	w.runs(a, 1)
+	w.completes(a)
+}
+
+// meddling : what somebody else deletes is made again, under the same name, whether the application waits or runs.
+func meddling(w *World) {
+	w.startWithRoomFor(1)
+	first := w.create("first")
+	w.runs(first, 1)
+	second := w.create("second")
+	w.waits(second, w.Full...)
+	for _, a := range []*app{first, second} {
+		before := w.groups(a)
+		if a == second && len(before) == 0 {
+			continue // a quota holds it back, and it has nothing yet
+		}
+		w.eventually("the object comes back", func() error { return w.deleteAndSee(a, before[0]) })
+	}
+	must(w, "the first one still runs", w.inState(first, stateRunning)())
+	w.completes(first)
+	w.runs(second, 1)
+	w.completes(second)
+}
+
+// deleteAndSee deletes the named object and waits for another one in its place.
+func (w *World) deleteAndSee(a *app, name string) error {
+	for _, o := range w.owned(w.Context(), a.Namespace) {
+		if o.GetName() != name {
+			continue
+		}
+		uid := o.GetUID()
+		must(w, "delete the object", client.IgnoreNotFound(w.Client.Delete(w.Context(), &o)))
+		return eventually(w.Context(), func() error {
+			for _, o := range w.owned(w.Context(), a.Namespace) {
+				if o.GetName() == name && o.GetUID() != uid && o.GetDeletionTimestamp() == nil {
+					return nil
+				}
+			}
+			return fmt.Errorf("%s is not back", name)
+		})
+	}
+	return fmt.Errorf("there is no %s", name)
+}
+
+// sizes : what the operator reckons with is what the pods ask for.
+func sizes(w *World) {
+	w.startWithRoomFor(4)
+	a := w.create("odd", func(a *app) {
+		a.Spec.Driver.Memory, a.Spec.Driver.Cores = ptr.To("700m"), ptr.To[int32](1)
+		a.Spec.Driver.MemoryOverhead = ptr.To("100m")
+		a.Spec.Executor.Memory, a.Spec.Executor.CoreRequest = ptr.To("600m"), ptr.To("500m")
+		a.Spec.Executor.Instances = ptr.To[int32](3)
+	})
+	w.runs(a, 3)
+	driver, executors := w.driver(a), w.pods(a, spark.RoleExecutor)
+	asked := requests(driver)
+	for i := range executors {
+		asked = scheduler.Sum(asked, requests(&executors[i]))
+	}
+	want := corev1.ResourceList{corev1.ResourceCPU: quantity("2500m"), corev1.ResourceMemory: quantity("3752Mi")} // 800 + 3 x 984
+	for name, q := range want {
+		if got := asked[name]; got.Cmp(q) != 0 {
+			w.Errorf("the pods ask for %s of %s, and not for %s", got.String(), name, q.String())
+		}
+	}
+	if w.Reckons == nil {
+		return
+	}
+	reckoned, err := w.Reckons(w.Context(), w.Client, driver, w.owned(w.Context(), w.Namespace))
+	must(w, "see what the scheduler was told", err)
+	for name, q := range want {
+		if got := reckoned[name]; got.Cmp(q) != 0 {
+			w.Errorf("the scheduler was told %s of %s, and not %s", got.String(), name, q.String())
+		}
+	}
+}

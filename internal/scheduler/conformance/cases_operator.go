@@ -1,0 +1,306 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// unsaid leaves the choice of the scheduler to the operator.
+func unsaid(a *app) { a.Spec.BatchScheduler = nil }
+
+// newDefault : another default concerns attempts to come. What runs is followed by the scheduler that it was given to.
+func newDefault(w *World) {
+	w.makePlace(1)
+	w.Settings.Default = w.Scheduler
+	w.start()
+	a := w.create("before", unsaid)
+	w.runs(a, 1)
+	w.operator.settings.Default = w.Other
+	w.operator.settings.Enabled = []string{w.Scheduler, w.Other}
+	w.operator.restart()
+	w.quiet("after the change", a, 3*time.Second)
+	current, err := w.get(a)
+	must(w, "read it", err)
+	if s := current.Status.Scheduling; s == nil || s.Scheduler != w.Scheduler {
+		w.Errorf("it moved to another scheduler: %+v", s)
+	}
+	w.completes(a)
+	w.hasGroups(a, false)
+}
+
+// disabled : what runs goes on when its plugin is disabled, what has not started waits for it.
+func disabled(w *World) {
+	w.startWithRoomFor(1)
+	running := w.create("running")
+	w.runs(running, 1)
+	queued := w.create("queued")
+	w.waits(queued, w.Full...)
+	had := len(w.pods(queued, spark.RoleDriver))
+	w.operator.settings.Default, w.operator.settings.Enabled = w.Other, []string{w.Other}
+	w.operator.restart()
+	late := w.create("late")
+	w.waits(late, scheduler.ReasonSchedulerDisabled)
+	if had == 0 {
+		w.waits(queued, scheduler.ReasonSchedulerDisabled)
+	}
+	must(w, "what runs goes on", w.inState(running, stateRunning)())
+	w.completes(running)
+	w.delete(late)
+	w.gone(late)
+	w.operator.settings = w.Settings
+	w.operator.restart()
+	w.runs(queued, 1)
+	w.completes(queued)
+}
+
+// allocation : executors that dynamic allocation adds find their place, and the room is free when they go.
+func allocation(w *World) {
+	w.startWithRoomFor(2)
+	a := w.create("elastic", func(a *app) {
+		a.Spec.Executor.Instances = nil
+		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](1), MinExecutors: ptr.To[int32](1), MaxExecutors: ptr.To[int32](3)}
+	})
+	w.runs(a, 1)
+	want := func(n int) {
+		w.eventually("tell the driver", func() error {
+			driver := w.driver(a)
+			metav1.SetMetaDataAnnotation(&driver.ObjectMeta, annotationExecutors, fmt.Sprint(n))
+			return w.Client.Update(w.Context(), driver)
+		})
+		w.runs(a, n)
+	}
+	want(3)
+	if w.Reckons != nil {
+		reckoned, err := w.Reckons(w.Context(), w.Client, w.driver(a), w.owned(w.Context(), w.Namespace))
+		must(w, "see what the scheduler was told", err)
+		if cpu := reckoned[corev1.ResourceCPU]; cpu.Cmp(quantity("2")) != 0 {
+			w.Errorf("the scheduler was told of %s CPUs, and the application started with 2", cpu.String())
+		}
+	}
+	want(1)
+	b := w.create("next")
+	w.runs(b, 1)
+	w.completes(a)
+	w.completes(b)
+}
+
+// order : where places are given in line, a small application does not overtake a large one that came first.
+func order(w *World) {
+	w.startWithRoomFor(2)
+	first := w.create("first")
+	w.runs(first, 1)
+	large := w.create("large", func(a *app) { a.Spec.Executor.Instances = ptr.To[int32](3) })
+	w.waits(large, w.Full...)
+	w.nextSecond()
+	small := w.create("small")
+	w.waits(small, scheduler.ReasonBehindOthers)
+	w.completes(first)
+	w.runs(large, 3)
+	w.waits(small, append([]scheduler.Reason{scheduler.ReasonBehindOthers}, w.Full...)...)
+	w.completes(large)
+	w.runs(small, 1)
+	w.completes(small)
+}
+
+// as starts the operator as somebody with these rights only.
+func (w *World) as(name string, rules []rbacv1.PolicyRule) {
+	w.Helper()
+	name = w.Namespace + "-" + name
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}},
+	}
+	must(w, "create the role", errors.Join(w.Client.Create(w.Context(), role), w.Client.Create(w.Context(), binding)))
+	cfg := rest.CopyConfig(w.Admin)
+	cfg.Impersonate = rest.ImpersonationConfig{UserName: name}
+	w.operator = &operator{world: w, rest: cfg, settings: w.Settings, writes: &writes{}}
+	w.operator.start()
+	w.Cleanup(w.operator.stop)
+}
+
+// rules are the rights that the subject's plugins declare.
+func (w *World) rules() []rbacv1.PolicyRule {
+	w.Helper()
+	registry, err := w.Registry(w.Settings)
+	must(w, "make the registry", err)
+	var all []rbacv1.PolicyRule
+	for _, p := range registry.Plugins() {
+		if d := p.Describe(); d.Name == w.Scheduler || !slices.Contains(registry.Names(), d.Name) {
+			all = append(all, d.Rules...)
+		}
+	}
+	return all
+}
+
+// rights : the operator's own rights and those that the plugins declare suffice for a whole life.
+func rights(w *World) {
+	w.makePlace(1)
+	w.as("enough", slices.Concat(w.Role, w.rules()))
+	first := w.create("first")
+	w.runs(first, 1)
+	second := w.create("second")
+	w.waits(second, w.Full...)
+	w.delete(second)
+	w.gone(second)
+	third := w.create("third", func(a *app) {
+		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: ptr.To[int32](1), OnFailureRetryInterval: ptr.To[int64](1)}
+	})
+	w.completes(first)
+	w.runs(third, 1)
+	w.end(third, 1)
+	w.eventually("it is tried again", func() error {
+		if current, err := w.get(third); err != nil || current.Status.ExecutionAttempts != 2 {
+			return fmt.Errorf("%d attempts so far, %v", current.Status.ExecutionAttempts, err)
+		}
+		return nil
+	})
+	w.runs(third, 1)
+	w.completes(third)
+}
+
+// forbidden : an application says which right is missing, for each that the plugin declares, and goes on with it.
+func forbidden(w *World) {
+	w.makePlace(1)
+	for i, rule := range w.plugin(w).Describe().Rules {
+		if len(rule.Resources) != 1 {
+			w.Fatalf("a rule must be about one resource, so that it can be told which is missing: %+v", rule)
+		}
+		others := slices.DeleteFunc(slices.Concat(w.Role, w.rules()), func(r rbacv1.PolicyRule) bool {
+			return slices.Equal(r.APIGroups, rule.APIGroups) && slices.Contains(r.Resources, rule.Resources[0])
+		})
+		w.as(fmt.Sprintf("lacks-%d", i), others)
+		a := w.create(fmt.Sprintf("lacks-%d", i))
+		if message := w.waits(a, scheduler.ReasonSchedulerForbidden); !strings.Contains(message, rule.Resources[0]) {
+			w.Errorf("the message does not name %s: %s", rule.Resources[0], message)
+		}
+		w.operator.stop()
+		w.as(fmt.Sprintf("has-%d", i), slices.Concat(w.Role, w.rules()))
+		w.runs(a, 1)
+		w.completes(a)
+		w.operator.stop()
+	}
+}
+
+// fuzz : whatever an attempt looks like, the plugin does not panic, and decorates with what it claims only.
+func fuzz(w *World) {
+	p := w.plugin(w)
+	random := rand.New(rand.NewPCG(1, uint64(len(w.Scheduler))))
+	for range 3000 {
+		a := randomAttempt(random, w.Scheduler)
+		var broken *scheduler.PanicError
+		snapshot := scheduler.Snapshot{}
+		if reads, err := scheduler.Reads(p, a); errors.As(err, &broken) {
+			w.Fatalf("Reads(%+v): %v", a, err)
+		} else if random.IntN(2) == 0 {
+			for _, read := range reads {
+				snapshot[read] = nil
+			}
+		}
+		plan, err := scheduler.Admit(p, a, snapshot)
+		if errors.As(err, &broken) {
+			w.Fatalf("Plan(%+v): %v", a, err)
+		}
+		if plan.Verdict == "" || plan.Reason == "" || plan.Message == "" {
+			w.Fatalf("Plan(%+v) says nothing: %+v", a, plan)
+		}
+		if plan.Verdict == scheduler.Go {
+			if _, err := scheduler.Decorate(p, a, spark.Application{}); err != nil {
+				w.Fatalf("Decorate(%+v): %v", a, err)
+			}
+		}
+		facts := randomFacts(random)
+		if _, err := scheduler.Observe(p, a, snapshot, facts); errors.As(err, &broken) {
+			w.Fatalf("Observe(%+v, %+v): %v", a, facts, err)
+		}
+		if _, err := scheduler.Release(p, a); err != nil {
+			w.Fatalf("Release(%+v): %v", a, err)
+		}
+	}
+}
+
+func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
+
+func randomAttempt(r *rand.Rand, name string) scheduler.Attempt {
+	shape := func() spark.Shape {
+		s := spark.Shape{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+		for _, resourceName := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, "nvidia.com/gpu"} {
+			if r.IntN(3) > 0 {
+				s.Requests[resourceName] = *resource.NewMilliQuantity(r.Int64N(1<<40), resource.DecimalSI)
+			}
+			if r.IntN(3) > 0 {
+				s.Limits[resourceName] = *resource.NewMilliQuantity(r.Int64N(1<<40), resource.DecimalSI)
+			}
+		}
+		return s
+	}
+	a := scheduler.Attempt{
+		App:    scheduler.App{Namespace: pick(r, "a", strings.Repeat("n", 63)), Name: pick(r, "app", strings.Repeat("x", 253)), UID: types.UID(fmt.Sprint(r.Uint64()))},
+		Number: r.Int32N(5), ID: fmt.Sprintf("spark-%016x-%d", r.Uint64(), r.IntN(1000)), Scheduler: name,
+		Source: pick(r, scheduler.SourceApplication, scheduler.SourceCluster, scheduler.SourceNamespace),
+		Queue:  pick(r, "", "default", "root.a.b", "..", "ä queue", strings.Repeat("q", 300)), PriorityClass: pick(r, "", "high", "!"),
+		User:       scheduler.User{Name: pick(r, "", "somebody", "\"\x00")},
+		Parameters: []byte(pick(r, "", "null", "{}", "[]", "{", `{"x":1}`, `{"executorGang":true}`, `{"gangSchedulingStyle":"Hard"}`, `{"afterStart":"DriverOnly"}`, `{"scheduleTimeoutSeconds":-1}`)),
+		Shapes:     spark.Shapes{Driver: shape(), Executor: shape(), Initial: r.Int32N(100), Max: r.Int32(), MaxPending: r.Int32N(3)},
+	}
+	if r.IntN(4) == 0 {
+		a.Resources = shape().Requests
+	}
+	return a
+}
+
+func randomFacts(r *rand.Rand) scheduler.Facts {
+	fact := func() scheduler.PodFact {
+		return scheduler.PodFact{
+			Name: "x", Phase: pick(r, corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown, ""),
+			Reason: pick(r, "", "ApplicationRejected", "ResourceReservationTimeout", "OutOfcpu"), Node: pick(r, "", "n"),
+			Deleting: r.IntN(2) == 0, Started: r.IntN(2) == 0,
+			Conditions: []corev1.PodCondition{{
+				Type:   pick(r, corev1.PodScheduled, corev1.DisruptionTarget, corev1.PodReady),
+				Status: pick(r, corev1.ConditionTrue, corev1.ConditionFalse), Reason: pick(r, "", "Evict", corev1.PodReasonPreemptionByScheduler),
+			}},
+		}
+	}
+	f := scheduler.Facts{Now: time.Unix(r.Int64N(1<<31), 0)}
+	if r.IntN(4) > 0 {
+		driver := fact()
+		f.Driver = &driver
+	}
+	for range r.IntN(4) {
+		f.Executors = append(f.Executors, fact())
+	}
+	return f
+}

@@ -1,0 +1,223 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package conformance is the test that every scheduler plugin must pass: 32 cases of what users and administrators do
+// with an application that waits for a scheduler. Each case runs our whole operator against a real API server. The
+// author of a plugin describes it with a Subject and calls Run from a test of their own.
+//
+// A subject is tested in two tiers. In the first a stand-in plays the scheduler and writes what the real one would; in
+// the second it is the real program. A case that passes in the first and fails in the second shows that the stand-in is
+// wrong, which keeps it honest.
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Tier is how real the scheduler is.
+type Tier int
+
+const (
+	// StandIn is a script that writes what the scheduler would.
+	StandIn Tier = 1
+	// Real is the scheduler itself.
+	Real Tier = 2
+)
+
+// Place is where applications are put. It has a certain room, and what is outside of it does not matter to them.
+type Place struct {
+	// Queue is for spec.batchSchedulerOptions.queue; "" for none.
+	Queue string
+	// NodeSelector and Tolerations are for the pods of both roles.
+	NodeSelector map[string]string
+	Tolerations  []corev1.Toleration
+}
+
+// Environment is what the author of a plugin provides: the scheduler and what an administrator would do with it.
+type Environment interface {
+	// Install makes the APIs of the scheduler exist, and Uninstall takes them away.
+	Install(ctx context.Context) error
+	Uninstall(ctx context.Context) error
+	// Start starts the scheduler, and Stop ends it.
+	Start(ctx context.Context) error
+	Stop()
+	// Place makes a place for the applications of a namespace that has the given room.
+	Place(ctx context.Context, namespace string, room corev1.ResourceList) (Place, error)
+}
+
+// Queues is for schedulers whose queues can be made, closed and opened again.
+type Queues interface {
+	CreateQueue(ctx context.Context, name string, room corev1.ResourceList) error
+	CloseQueue(ctx context.Context, name string) error
+	OpenQueue(ctx context.Context, name string) error
+}
+
+// Subject is a plugin that is put to the test.
+type Subject struct {
+	// Title heads the column in the table.
+	Title string
+	Tier  Tier
+	// Scheduler is what applications write in spec.batchScheduler.
+	Scheduler string
+	// Settings are the operator's, and Registry makes its plugins of them.
+	Settings config.BatchScheduler
+	Registry func(config.BatchScheduler) (*scheduler.Registry, error)
+	// Other is the name of another plugin in the registry.
+	Other string
+	// Role are the rights that the operator has whatever its plugins.
+	Role []rbacv1.PolicyRule
+	// API is the group of an API that the plugin cannot do without; "" if it needs none.
+	API string
+	// Silent is the reason of an application whose scheduler does not run.
+	Silent scheduler.Reason
+	// Full are the reasons, one of which an application has that finds its place full.
+	Full []scheduler.Reason
+	// TooBig is the reason of an application that is larger than its place.
+	TooBig scheduler.Reason
+	// MissingQueue is the reason of an application whose queue does not exist; SchedulerRefused means that it fails.
+	MissingQueue scheduler.Reason
+	// ClosedQueue is the same for a queue that is closed.
+	ClosedQueue scheduler.Reason
+	// QueuePrefix begins the names of the queues that the cases make.
+	QueuePrefix string
+	// Reckons reads from the driver and the plugin's objects what the scheduler was told of the application's size; nil if
+	// it is told nothing but the pods.
+	Reckons func(ctx context.Context, c client.Client, driver *corev1.Pod, objects []unstructured.Unstructured) (corev1.ResourceList, error)
+	// Alone says that all applications of the cluster share one room, so that the cases must run one by one.
+	Alone bool
+	// DoesNotApply says why a case does not concern the plugin, by its number.
+	DoesNotApply map[int]string
+
+	Environment Environment
+	// Admin reaches the API server with every right.
+	Admin *rest.Config
+}
+
+// plugin returns what applications choose.
+func (s Subject) plugin(t testing.TB) scheduler.Plugin {
+	t.Helper()
+	registry, err := s.Registry(s.Settings)
+	must(t, "make the registry", err)
+	p, ok := registry.Plugin(s.Scheduler)
+	if !ok {
+		t.Fatalf("the plugin %s is not enabled", s.Scheduler)
+	}
+	return p
+}
+
+// stage is when a case runs.
+type stage int
+
+const (
+	// beforeAPI : the scheduler's API is not there yet; the last of these cases installs it.
+	beforeAPI stage = iota
+	// beforeScheduler : the scheduler does not run yet; the last of these cases starts it.
+	beforeScheduler
+	// normal : all is well, and the cases run side by side.
+	normal
+	// last : the case leaves the cluster without the API.
+	last
+)
+
+// Case is one of the cases.
+type Case struct {
+	Number int
+	Name   string
+	stage  stage
+	run    func(*World)
+}
+
+// Cases are all cases that exist, by their numbers.
+func Cases() []Case { return cases }
+
+// Run puts a subject to the test. What comes of it is noted in the report.
+func Run(t *testing.T, s Subject, report *Report) {
+	ctx := t.Context()
+	only := selection()
+	run := func(t *testing.T, c Case, parallel bool) {
+		if reason := s.DoesNotApply[c.Number]; reason != "" {
+			report.note(s, c.Number, "does not apply: "+reason)
+			return
+		}
+		if len(only) > 0 && !only[c.Number] {
+			return
+		}
+		t.Run(fmt.Sprintf("%02d %s", c.Number, c.Name), func(t *testing.T) {
+			if parallel {
+				t.Parallel()
+			}
+			t.Cleanup(func() { report.note(s, c.Number, outcome(t)) })
+			c.run(newWorld(t, s))
+		})
+	}
+	each := func(t *testing.T, at stage, parallel bool) {
+		for _, c := range cases {
+			if c.stage == at {
+				run(t, c, parallel)
+			}
+		}
+	}
+	t.Cleanup(s.Environment.Stop)
+	each(t, beforeAPI, false)
+	must(t, "install the scheduler's API", s.Environment.Install(ctx))
+	each(t, beforeScheduler, false)
+	must(t, "start the scheduler", s.Environment.Start(ctx))
+	t.Run("cases", func(t *testing.T) { each(t, normal, !s.Alone) })
+	each(t, last, false)
+	must(t, "uninstall the scheduler's API", s.Environment.Uninstall(ctx))
+}
+
+// selection reads the numbers of the only cases to run, for whoever works on them.
+func selection() map[int]bool {
+	only := map[int]bool{}
+	for _, text := range strings.FieldsFunc(os.Getenv("CONFORMANCE_CASES"), func(r rune) bool { return r == ',' }) {
+		if n, err := strconv.Atoi(text); err == nil {
+			only[n] = true
+		}
+	}
+	return only
+}
+
+func must(t testing.TB, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func outcome(t *testing.T) string {
+	switch {
+	case t.Failed():
+		return "FAILED"
+	case t.Skipped():
+		return "skipped"
+	}
+	return "passed"
+}

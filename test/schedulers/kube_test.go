@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package schedulers
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler/conformance"
+)
+
+const labelPlace = "conformance.firesteel.dev/place"
+
+// kube is plain Kubernetes: kube-scheduler, and a place is a node that nobody else may use.
+type kube struct {
+	*cluster
+	stand *standIn // plays the scheduler, if set
+	live  *process
+}
+
+func (k *kube) Install(context.Context) error   { return nil }
+func (k *kube) Uninstall(context.Context) error { return nil }
+
+func (k *kube) Start(ctx context.Context) error {
+	if k.stand != nil {
+		return k.stand.start(ctx)
+	}
+	if k.live != nil {
+		return nil
+	}
+	dir, err := tool("kubernetes")
+	if err != nil {
+		return err
+	}
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	k.live, err = k.run(ctx, "kube-scheduler", filepath.Join(dir, "kube-scheduler"), nil,
+		"--kubeconfig="+k.kubeconfig, "--authentication-kubeconfig="+k.kubeconfig, "--authorization-kubeconfig="+k.kubeconfig,
+		"--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(port), "--cert-dir="+filepath.Join(k.dir, "kube-scheduler"))
+	return err
+}
+
+func (k *kube) Stop() {
+	k.stand.stop()
+	k.live.stop()
+	k.live = nil
+}
+
+// Place makes a node of the given size.
+func (k *kube) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
+	taint := corev1.Taint{Key: labelPlace, Value: namespace, Effect: corev1.TaintEffectNoSchedule}
+	place := conformance.Place{
+		NodeSelector: map[string]string{labelPlace: namespace},
+		Tolerations:  []corev1.Toleration{{Key: taint.Key, Value: taint.Value, Effect: taint.Effect}},
+	}
+	return place, k.addNode(ctx, "node-"+namespace, room, place.NodeSelector, taint)
+}
+
+// quotas is kube with a ResourceQuota as the place.
+type quotas struct{ *kube }
+
+func (q quotas) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "place"}}
+	quota.Spec.Hard = corev1.ResourceList{
+		corev1.ResourceRequestsCPU: room[corev1.ResourceCPU], corev1.ResourceRequestsMemory: room[corev1.ResourceMemory],
+	}
+	if err := q.client.Create(ctx, quota); err != nil {
+		return conformance.Place{}, fmt.Errorf("create the quota: %w", err)
+	}
+	return conformance.Place{}, q.eventually(ctx, "the quota", func() error {
+		if err := q.client.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+			return err
+		}
+		if len(quota.Status.Hard) == 0 {
+			return fmt.Errorf("nobody has looked at it")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,248 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package schedulers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/conformance"
+)
+
+// coscheduling is scheduler-plugins' scheduler and controller. Its groups are compared with the room of all nodes
+// together, so that a place is the whole cluster: one node, and no other.
+type coscheduling struct {
+	*cluster
+	stand           *standIn
+	live, caretaker *process
+}
+
+func (s *coscheduling) Install(ctx context.Context) error {
+	dir, err := moduleDir("scheduler-plugins", "sigs.k8s.io/scheduler-plugins")
+	if err != nil {
+		return err
+	}
+	crds := filepath.Join(dir, "config", "crd", "bases")
+	return s.install(ctx, filepath.Join(crds, "scheduling.x-k8s.io_podgroups.yaml"), filepath.Join(crds, "scheduling.x-k8s.io_elasticquotas.yaml"))
+}
+
+func (s *coscheduling) Uninstall(ctx context.Context) error {
+	return s.uninstall(ctx, v1alpha1.SchemeGroupVersion.Group)
+}
+
+func (s *coscheduling) Start(ctx context.Context) error {
+	if s.stand != nil {
+		return s.stand.start(ctx)
+	}
+	if s.live != nil {
+		return nil
+	}
+	dir, err := tool("scheduler-plugins")
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join("testdata", "scheduler-plugins.yaml"))
+	if err != nil {
+		return fmt.Errorf("read the scheduler's configuration: %w", err)
+	}
+	path := filepath.Join(s.dir, "scheduler-plugins.yaml")
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "KUBECONFIG", s.kubeconfig)), 0o600); err != nil {
+		return fmt.Errorf("write the scheduler's configuration: %w", err)
+	}
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	if s.live, err = s.run(ctx, "coscheduling-scheduler", filepath.Join(dir, "scheduler"), nil,
+		"--config="+path, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(port), "--cert-dir="+filepath.Join(s.dir, "coscheduling"),
+		"--authentication-kubeconfig="+s.kubeconfig, "--authorization-kubeconfig="+s.kubeconfig, "--authentication-skip-lookup"); err != nil {
+		return err
+	}
+	s.caretaker, err = s.run(ctx, "coscheduling-controller", filepath.Join(dir, "controller"), nil,
+		"--kubeconfig="+s.kubeconfig, "--metricsAddr=127.0.0.1:0", "--probeAddr=127.0.0.1:0", "--enableLeaderElection=false")
+	return err
+}
+
+func (s *coscheduling) Stop() {
+	s.stand.stop()
+	s.live.stop()
+	s.caretaker.stop()
+	s.live, s.caretaker = nil, nil
+	if err := s.shareNodes(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "nodes:", err)
+	}
+}
+
+// Place makes the cluster as large as the place, and that of other cases that are not over yet.
+func (s *coscheduling) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
+	var nodes corev1.NodeList
+	if err := s.client.List(ctx, &nodes); err != nil {
+		return conformance.Place{}, fmt.Errorf("list nodes: %w", err)
+	}
+	for i := range nodes.Items {
+		node := &nodes.Items[i]
+		var ns corev1.Namespace
+		err := s.client.Get(ctx, client.ObjectKey{Name: node.Labels[labelPlace]}, &ns)
+		if err == nil && ns.DeletionTimestamp == nil {
+			continue
+		}
+		if err := s.client.Delete(ctx, node); client.IgnoreNotFound(err) != nil {
+			return conformance.Place{}, fmt.Errorf("delete node %s: %w", node.Name, err)
+		}
+	}
+	labels := map[string]string{labelPlace: namespace}
+	return conformance.Place{NodeSelector: labels}, s.addNode(ctx, "node-"+namespace, room, labels)
+}
+
+// elastic is coscheduling where a place is an ElasticQuota.
+type elastic struct{ *coscheduling }
+
+func (e elastic) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
+	quota := &v1alpha1.ElasticQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "place"}, Spec: v1alpha1.ElasticQuotaSpec{Min: room, Max: room},
+	}
+	if err := e.client.Create(ctx, quota); err != nil {
+		return conformance.Place{}, fmt.Errorf("create the quota: %w", err)
+	}
+	return conformance.Place{}, nil
+}
+
+// coschedulingRules are the stand-in's.
+type coschedulingRules struct {
+	*cluster
+	groups map[client.ObjectKey]*v1alpha1.PodGroup
+	quotas map[string]*v1alpha1.ElasticQuota
+}
+
+func (r *coschedulingRules) look(ctx context.Context, s *sight) error {
+	var groups v1alpha1.PodGroupList
+	var quotas v1alpha1.ElasticQuotaList
+	for _, list := range []client.ObjectList{&groups, &quotas} {
+		if err := r.client.List(ctx, list); err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	r.groups, r.quotas = map[client.ObjectKey]*v1alpha1.PodGroup{}, map[string]*v1alpha1.ElasticQuota{}
+	for i := range groups.Items {
+		r.groups[client.ObjectKeyFromObject(&groups.Items[i])] = &groups.Items[i]
+	}
+	var errs []error
+	for i := range quotas.Items {
+		q := &quotas.Items[i]
+		r.quotas[q.Namespace] = q
+		used := corev1.ResourceList{corev1.ResourceCPU: {}, corev1.ResourceMemory: {}}
+		for j := range s.pods {
+			if pod := &s.pods[j]; pod.Namespace == q.Namespace && pod.Status.Phase == corev1.PodRunning {
+				used = scheduler.Sum(used, requests(pod))
+			}
+		}
+		if !equalResources(used, q.Status.Used) {
+			q.Status.Used = used
+			errs = append(errs, client.IgnoreNotFound(r.client.Status().Update(ctx, q)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func equalResources(a, b corev1.ResourceList) bool {
+	return len(scheduler.Shortages(a, nil, b)) == 0 && len(scheduler.Shortages(b, nil, a)) == 0 && len(a) == len(b)
+}
+
+func (r *coschedulingRules) judge(s *sight, pod *corev1.Pod) judgement {
+	if q := r.quotas[pod.Namespace]; q != nil {
+		used := corev1.ResourceList{}
+		for i := range s.pods {
+			if p := &s.pods[i]; p.Namespace == pod.Namespace && p.Spec.NodeName != "" && !ended(p) {
+				used = scheduler.Sum(used, requests(p))
+			}
+		}
+		if len(scheduler.Shortages(requests(pod), used, q.Spec.Max)) > 0 {
+			return judgement{wait: true, message: "Pod " + pod.Namespace + "/" + pod.Name + " is rejected in PreFilter because ElasticQuota " + pod.Namespace + " is more than Max."}
+		}
+	}
+	name := pod.Labels[v1alpha1.PodGroupLabel]
+	if name == "" {
+		return judgement{}
+	}
+	group := r.groups[client.ObjectKey{Namespace: pod.Namespace, Name: name}]
+	if group == nil {
+		return judgement{wait: true, message: "0/1 nodes are available: 1 PodGroup not found."}
+	}
+	members, room := int32(0), s.free()
+	for i := range s.pods {
+		p := &s.pods[i]
+		if p.Labels[v1alpha1.PodGroupLabel] != name || p.Namespace != pod.Namespace {
+			continue
+		}
+		members++
+		if p.Spec.NodeName != "" && !ended(p) {
+			room = scheduler.Sum(room, requests(p))
+		}
+	}
+	switch {
+	case members < group.Spec.MinMember:
+		return judgement{wait: true, message: "pre-filter pod " + pod.Name + " cannot find enough sibling pods"}
+	case len(scheduler.Shortages(group.Spec.MinResources, nil, room)) > 0:
+		return judgement{wait: true, message: "0/1 nodes are available: resource gap"}
+	}
+	return judgement{}
+}
+
+func coschedulingSubject(c *cluster, tier conformance.Tier) conformance.Subject {
+	e := &coscheduling{cluster: c}
+	if tier == conformance.StandIn {
+		e.stand = &standIn{cluster: c, name: "coscheduling", rules: &coschedulingRules{cluster: c}}
+	}
+	s := conformance.Subject{
+		Title: "coscheduling", Tier: tier, Scheduler: "coscheduling", Settings: settings("coscheduling"), Environment: e,
+		API: "scheduling.x-k8s.io", Alone: true,
+		Silent: scheduler.ReasonWaitingForScheduler, Full: []scheduler.Reason{scheduler.ReasonWaitingForCapacity},
+		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 18: neverTakesBack, 24: doesNotChoose, 25: orderIsTheirs},
+	}
+	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling"}}
+	return s
+}
+
+func elasticSubject(c *cluster, tier conformance.Tier) conformance.Subject {
+	s := coschedulingSubject(c, tier)
+	e := s.Environment.(*coscheduling)
+	if e.stand != nil {
+		e.stand.name = "coscheduling-quota"
+	}
+	s.Title, s.Environment, s.Alone = "coscheduling+ElasticQuota", elastic{e}, false
+	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling-quota"}}
+	s.Settings.Quota = config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}}
+	s.Full, s.TooBig = []scheduler.Reason{scheduler.ReasonWaitingForQuota}, scheduler.ReasonExceedsQuota
+	delete(s.DoesNotApply, 10)
+	delete(s.DoesNotApply, 24)
+	delete(s.DoesNotApply, 25)
+	return s
+}

@@ -1,0 +1,205 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package schedulers puts every scheduler plugin to the test of conformance: with a stand-in that plays its scheduler,
+// and with the scheduler itself, built from its Go module. The nodes are KWOK's, and nothing that is said to run does.
+package schedulers
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/cmd/plugins"
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/conformance"
+)
+
+// TestMain lets cases run side by side although there are few cores: they mostly wait.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+func TestSchedulers(t *testing.T) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("KUBEBUILDER_ASSETS is not set: run make test-schedulers")
+		}
+		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-schedulers")
+	}
+	dir := t.TempDir()
+	if kept := os.Getenv("CONFORMANCE_LOGS"); kept != "" {
+		dir = kept
+	}
+	logTo(t, filepath.Join(dir, "operators.log"))
+	c, err := startCluster(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- conformance.RunDrivers(ctx, c.rest) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	role, err := operatorRole()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := &conformance.Report{}
+	started := time.Now()
+	t.Cleanup(func() { write(t, report, time.Since(started)) })
+	for _, s := range subjects(c) {
+		name := fmt.Sprintf("%s-%d", s.Title, s.Tier)
+		t.Run(name, func(t *testing.T) {
+			s.Admin, s.Registry, s.Role = c.rest, plugins.Registry, role
+			if s.Other = "kube"; s.Scheduler == s.Other {
+				s.Other = "volcano"
+			}
+			begun := time.Now()
+			conformance.Run(t, s, report)
+			t.Logf("%s took %s", name, time.Since(begun).Round(time.Second))
+		})
+	}
+}
+
+// subjects are the plugins, each in both tiers.
+func subjects(c *cluster) []conformance.Subject {
+	var all []conformance.Subject
+	for _, tier := range []conformance.Tier{conformance.StandIn, conformance.Real} {
+		for _, subject := range []func(*cluster, conformance.Tier) conformance.Subject{
+			kubeSubject, quotaSubject, coschedulingSubject, elasticSubject, volcanoSubject, yunikornSubject,
+		} {
+			all = append(all, subject(c, tier))
+		}
+	}
+	return all
+}
+
+// operatorRole reads the rights that the operator is installed with.
+func operatorRole() ([]rbacv1.PolicyRule, error) {
+	text, err := os.ReadFile(filepath.Join(root, "config", "rbac", "role.yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("read the operator's role: %w", err)
+	}
+	var role rbacv1.ClusterRole
+	if err := yaml.UnmarshalStrict(text, &role); err != nil {
+		return nil, fmt.Errorf("read the operator's role: %w", err)
+	}
+	return role.Rules, nil
+}
+
+// settings are the operator's for one plugin.
+func settings(plugin string) config.BatchScheduler {
+	enabled := []string{"kube"}
+	if plugin != "kube" {
+		enabled = append(enabled, plugin)
+	}
+	return config.BatchScheduler{Default: "kube", Enabled: enabled, Quota: config.Quota{Mode: "Off"}}
+}
+
+// Reasons that several plugins give.
+const (
+	hasNoAPI       = "the plugin needs no API of its own"
+	hasNoQueues    = "there are no queues"
+	hasNoObjects   = "the plugin has no objects"
+	nodesMayCome   = "there is no limit that an application could exceed for good: nodes may be added"
+	isTheSame      = "all attempts are the same to a scheduler that knows only pods"
+	neverTakesBack = "the scheduler has no permission to take back once pods exist: what it takes are pods (case 17)"
+	orderIsTheirs  = "the plugin promises no order: it is the scheduler's affair"
+	doesNotChoose  = "the scheduler reserves nothing and promises nothing to applications that race"
+)
+
+func kubeSubject(c *cluster, tier conformance.Tier) conformance.Subject {
+	e := &kube{cluster: c}
+	if tier == conformance.StandIn {
+		e.stand = &standIn{cluster: c, name: "default-scheduler"}
+	}
+	return conformance.Subject{
+		Title: "kube", Tier: tier, Scheduler: "kube", Settings: settings("kube"), Environment: e,
+		Silent: "DriverPending", // plain Kubernetes is not watched beyond its pods
+		Full:   []scheduler.Reason{"Unschedulable", scheduler.ReasonWaitingForCapacity},
+		DoesNotApply: map[int]string{
+			3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 13: isTheSame,
+			18: neverTakesBack, 24: doesNotChoose, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects,
+		},
+	}
+}
+
+func quotaSubject(c *cluster, tier conformance.Tier) conformance.Subject {
+	s := kubeSubject(c, tier)
+	s.Title, s.Environment = "kube+quota", quotas{s.Environment.(*kube)}
+	s.Settings.Quota.Mode = "Enforce"
+	s.Full, s.TooBig = []scheduler.Reason{scheduler.ReasonWaitingForQuota}, scheduler.ReasonExceedsQuota
+	delete(s.DoesNotApply, 10)
+	delete(s.DoesNotApply, 24)
+	delete(s.DoesNotApply, 25)
+	return s
+}
+
+func logTo(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	logf.SetLogger(zap.New(zap.WriteTo(file)))
+}
+
+// write prints the report and keeps it.
+func write(t *testing.T, report *conformance.Report, took time.Duration) {
+	t.Helper()
+	var text strings.Builder
+	if err := report.Write(&text); err != nil {
+		t.Error(err)
+	}
+	fmt.Fprintf(&text, "took %s\n", took.Round(time.Second))
+	t.Log("\n" + text.String())
+	path := filepath.Join(root, "dist", "numbers", "schedulers.txt")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Error(err)
+	}
+}
+
+// big is the room of the nodes that everybody shares.
+func big() corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("256Gi")}
+}

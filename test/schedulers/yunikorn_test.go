@@ -1,0 +1,255 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package schedulers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/yunikorn-k8shim/pkg/common/constants"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/conformance"
+)
+
+// yunikorn is YuniKorn. A place is a queue with a maximum; all queues are below root.conformance.
+type yunikorn struct {
+	*cluster
+	stand *standIn
+	live  *process
+
+	mu     sync.Mutex
+	queues map[string]corev1.ResourceList
+	closed map[string]bool
+}
+
+const (
+	yunikornNamespace = "yunikorn"
+	yunikornParent    = "root.conformance."
+	// yunikornAddress is fixed in YuniKorn, so that only one can run.
+	yunikornAddress = "127.0.0.1:9080"
+)
+
+func (y *yunikorn) Install(ctx context.Context) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: yunikornNamespace}}
+	if err := y.client.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create YuniKorn's namespace: %w", err)
+	}
+	return y.configure(ctx)
+}
+
+func (y *yunikorn) Uninstall(context.Context) error { return nil }
+
+func (y *yunikorn) Start(ctx context.Context) error {
+	if y.stand != nil {
+		return y.stand.start(ctx)
+	}
+	if y.live != nil {
+		return nil
+	}
+	dir, err := tool("yunikorn")
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", ":9080")
+	if err != nil {
+		return fmt.Errorf("YuniKorn can listen on port 9080 only, which is taken: %w", err)
+	}
+	if err := l.Close(); err != nil {
+		return fmt.Errorf("free port 9080: %w", err)
+	}
+	y.live, err = y.run(ctx, "yunikorn", filepath.Join(dir, "shim"), []string{"KUBECONFIG=" + y.kubeconfig, "NAMESPACE=" + yunikornNamespace})
+	if err != nil {
+		return err
+	}
+	return y.answers(ctx, "http://"+yunikornAddress+"/ws/v1/partition/default/queues")
+}
+
+func (y *yunikorn) Stop() {
+	y.stand.stop()
+	y.live.stop()
+	y.live = nil
+}
+
+func (y *yunikorn) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
+	name := yunikornParent + namespace
+	return conformance.Place{Queue: name}, y.CreateQueue(ctx, name, room)
+}
+
+func (y *yunikorn) CreateQueue(ctx context.Context, name string, room corev1.ResourceList) error {
+	return y.change(ctx, name, func() { y.queues[strings.TrimPrefix(name, yunikornParent)] = room }, "Active")
+}
+
+// CloseQueue takes the queue out of the configuration: YuniKorn lets it drain.
+func (y *yunikorn) CloseQueue(ctx context.Context, name string) error {
+	return y.change(ctx, name, func() { y.closed[strings.TrimPrefix(name, yunikornParent)] = true }, "Draining")
+}
+
+func (y *yunikorn) OpenQueue(ctx context.Context, name string) error {
+	return y.change(ctx, name, func() { delete(y.closed, strings.TrimPrefix(name, yunikornParent)) }, "Active")
+}
+
+// change changes the configuration and waits until YuniKorn has taken notice, if it runs.
+func (y *yunikorn) change(ctx context.Context, name string, edit func(), status string) error {
+	y.mu.Lock()
+	edit()
+	err := y.configure(ctx)
+	y.mu.Unlock()
+	if err != nil || y.live == nil {
+		return err
+	}
+	return y.eventually(ctx, "queue "+name, func() error {
+		got, err := queueStatus(ctx, name)
+		if err == nil && got != status {
+			err = fmt.Errorf("it is %q, and should be %s", got, status)
+		}
+		return err
+	})
+}
+
+func queueStatus(ctx context.Context, name string) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+yunikornAddress+"/ws/v1/partition/default/queue/"+name, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return "", err
+	}
+	var queue struct {
+		Status string `json:"status"`
+	}
+	return queue.Status, json.Unmarshal(text, &queue)
+}
+
+// configure writes YuniKorn's configuration, which it reads again when it changes.
+func (y *yunikorn) configure(ctx context.Context) error {
+	var b strings.Builder
+	b.WriteString("partitions:\n- name: default\n  queues:\n  - name: root\n    submitacl: \"*\"\n    queues:\n    - name: conformance\n      parent: true\n      queues:\n")
+	b.WriteString("      - {name: always-there}\n")
+	for _, name := range slices.Sorted(maps.Keys(y.queues)) {
+		if y.closed[name] {
+			continue
+		}
+		room := y.queues[name]
+		cpu, memory := room[corev1.ResourceCPU], room[corev1.ResourceMemory]
+		fmt.Fprintf(&b, "      - {name: %s, properties: {application.sort.policy: fifo}, resources: {max: {vcore: %q, memory: %q}}}\n", name, cpu.String(), memory.String())
+	}
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: yunikornNamespace, Name: "yunikorn-configs"}}
+	err := y.client.Get(ctx, client.ObjectKeyFromObject(m), m)
+	m.Data = map[string]string{
+		"queues.yaml": b.String(), "service.schedulingInterval": "100ms", "service.placeholderImage": "pause",
+		"kubernetes.qps": "500", "kubernetes.burst": "1000",
+	}
+	if apierrors.IsNotFound(err) {
+		return y.client.Create(ctx, m)
+	}
+	return errors.Join(err, y.client.Update(ctx, m))
+}
+
+// yunikornRules are the stand-in's: a gang gets its room at once or waits, and what its queue can never take is refused.
+type yunikornRules struct{ *yunikorn }
+
+func (yunikornRules) look(context.Context, *sight) error { return nil }
+
+// gang reads what the driver asks for all its pods.
+func gang(driver *corev1.Pod) corev1.ResourceList {
+	var groups []struct {
+		MinMember   int64               `json:"minMember"`
+		MinResource corev1.ResourceList `json:"minResource"`
+	}
+	total := corev1.ResourceList{}
+	if err := json.Unmarshal([]byte(driver.Annotations[constants.AnnotationTaskGroups]), &groups); err != nil {
+		return requests(driver)
+	}
+	for _, g := range groups {
+		total = scheduler.Sum(total, scheduler.Times(g.MinResource, g.MinMember))
+	}
+	return total
+}
+
+func (r yunikornRules) judge(s *sight, pod *corev1.Pod) judgement {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	queue := pod.Labels[constants.CanonicalLabelQueueName]
+	name, _ := strings.CutPrefix(queue, yunikornParent)
+	room, known := r.queues[name]
+	app := pod.Labels[constants.CanonicalLabelApplicationID]
+	held, mine := corev1.ResourceList{}, false
+	for i := range s.pods {
+		p := &s.pods[i]
+		if p.Labels[constants.CanonicalLabelQueueName] != queue || p.Spec.NodeName == "" || ended(p) {
+			continue
+		}
+		mine = mine || p.Labels[constants.CanonicalLabelApplicationID] == app
+		if p.Annotations[constants.AnnotationTaskGroups] != "" {
+			held = scheduler.Sum(held, gang(p))
+		}
+	}
+	asked := gang(pod)
+	switch {
+	case mine: // its room is held
+		return judgement{}
+	case !known || r.closed[name]:
+		return judgement{refusal: constants.ApplicationRejectedFailure, message: " failed to place application " + app}
+	case len(scheduler.Shortages(asked, nil, room)) > 0:
+		return judgement{refusal: constants.ApplicationRejectedFailure, message: " queue " + queue + " cannot fit application " + app}
+	case len(scheduler.Shortages(asked, held, room)) > 0:
+		return judgement{wait: true}
+	}
+	return judgement{}
+}
+
+// yunikornReckons reads the task groups from the driver.
+func yunikornReckons(_ context.Context, _ client.Client, driver *corev1.Pod, _ []unstructured.Unstructured) (corev1.ResourceList, error) {
+	return gang(driver), nil
+}
+
+func yunikornSubject(c *cluster, tier conformance.Tier) conformance.Subject {
+	e := &yunikorn{cluster: c, queues: map[string]corev1.ResourceList{}, closed: map[string]bool{}}
+	if tier == conformance.StandIn {
+		e.stand = &standIn{cluster: c, name: "yunikorn", rules: yunikornRules{e}}
+	}
+	return conformance.Subject{
+		Title: "yunikorn", Tier: tier, Scheduler: "yunikorn", Settings: settings("yunikorn"), Environment: e,
+		QueuePrefix: yunikornParent, Silent: scheduler.ReasonWaitingForGang, // it says nothing either way
+		Full:   []scheduler.Reason{scheduler.ReasonWaitingForGang, scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
+		TooBig: scheduler.ReasonSchedulerRefused, MissingQueue: scheduler.ReasonSchedulerRefused, ClosedQueue: scheduler.ReasonSchedulerRefused,
+		Reckons:      yunikornReckons,
+		DoesNotApply: map[int]string{3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 18: neverTakesBack, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects},
+	}
+}
