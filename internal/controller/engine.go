@@ -97,13 +97,18 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	if wait := e.written.paused(obj, env.Now); wait > 0 && record.State.Starting() {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	s := e.scope(obj, record, wish, env)
+	return e.advance(ctx, e.scope(obj, record, wish, env))
+}
+
+// advance looks, decides, acts and stores.
+func (e *Engine[T]) advance(ctx context.Context, s scope[T]) (ctrl.Result, error) {
+	key := client.ObjectKeyFromObject(s.obj)
 	observed, err := e.Reader.Observe(ctx, s.target(), s.Record)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	var p asked
-	gated := lifecycle.Gated(s.Wish, s.Record, observed.Driver, env)
+	gated := lifecycle.Gated(s.Wish, s.Record, observed.Driver, s.env)
 	if gated {
 		if p, err = e.prepare(ctx, s); err != nil {
 			return ctrl.Result{}, err
@@ -111,25 +116,25 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	} else if observed.Scheduler, err = e.observeScheduler(ctx, s, observed.Driver); err != nil {
 		return ctrl.Result{}, err
 	}
-	plan := lifecycle.Decide(s.Wish, s.Record, observed, p.Gate, env)
+	plan := lifecycle.Decide(s.Wish, s.Record, observed, p.Gate, s.env)
 	if plan.Submits() {
 		// A stale cache may not know that the attempt's driver has come and gone already.
-		if fresh, err := e.Reader.Fresh(ctx, obj); err != nil || !fresh {
+		if fresh, err := e.Reader.Fresh(ctx, s.obj); err != nil || !fresh {
 			return ctrl.Result{RequeueAfter: time.Second}, err
 		}
 	}
 	if state := plan.Record.State; state.Starting() && !gated {
-		e.Schedulers.forget(req.NamespacedName) // suspended, or in a pause: it asks again when it wants to start
+		e.Schedulers.forget(key) // suspended, or in a pause: it asks again when it wants to start
 	} else if !state.Starting() && state != lifecycle.Submitted && state != lifecycle.Running {
-		e.Schedulers.forget(req.NamespacedName)
+		e.Schedulers.forget(key)
 		e.Schedulers.release(prepare.AttemptID(s.Identity, s.Record.Attempt))
 	}
 	results := e.act(ctx, s, plan, p)
 	if gone(results) {
-		e.written.forget(req.NamespacedName)
+		e.written.forget(key)
 		return ctrl.Result{}, nil
 	}
-	return e.store(ctx, s, lifecycle.Settle(plan, results, env))
+	return e.store(ctx, s, lifecycle.Settle(plan, results, s.env))
 }
 
 // gone reports whether the application itself was deleted.

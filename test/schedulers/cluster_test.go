@@ -235,7 +235,7 @@ const root = "../.."
 
 // tool builds the programs of a tool module, unless they are there, and returns the folder with them.
 func tool(name string) (string, error) {
-	cmd := exec.Command(filepath.Join(root, "hack", "tools", "build.sh"), name)
+	cmd := exec.CommandContext(context.Background(), filepath.Join(root, "hack", "tools", "build.sh"), name)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -246,7 +246,7 @@ func tool(name string) (string, error) {
 
 // moduleDir is the folder of a vendor's module in the module cache, in the version that the tool is built from.
 func moduleDir(name, module string) (string, error) {
-	cmd := exec.Command("go", "list", "-C", filepath.Join(root, "hack", "tools", name), "-m", "-f", "{{.Dir}}", module)
+	cmd := exec.CommandContext(context.Background(), "go", "list", "-C", filepath.Join(root, "hack", "tools", name), "-m", "-f", "{{.Dir}}", module)
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -269,7 +269,7 @@ func (c *cluster) run(_ context.Context, name, path string, env []string, args .
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	p := &process{name: name, cmd: exec.Command(path, args...), done: make(chan error, 1)}
+	p := &process{name: name, cmd: exec.CommandContext(context.Background(), path, args...), done: make(chan error, 1)}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -307,7 +307,7 @@ func (p *process) stop() {
 
 // freePort returns a port of the loopback address on which nobody listens.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}

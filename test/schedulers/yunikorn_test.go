@@ -80,7 +80,7 @@ func (y *yunikorn) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", ":9080")
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", ":9080")
 	if err != nil {
 		return fmt.Errorf("YuniKorn can listen on port 9080 only, which is taken: %w", err)
 	}

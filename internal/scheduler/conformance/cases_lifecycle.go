@@ -17,6 +17,7 @@ limitations under the License.
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func retry(w *World) {
 	}
 	w.eventually("the next attempt runs", func() error {
 		if current, err := w.get(a); err != nil || current.Status.ExecutionAttempts != 2 {
-			return fmt.Errorf("%d attempts so far, %v", current.Status.ExecutionAttempts, err)
+			return errors.Join(fmt.Errorf("%d attempts so far", current.Status.ExecutionAttempts), err)
 		}
 		return nil
 	})
@@ -177,7 +178,7 @@ func eviction(w *World) {
 	})
 	w.eventually("it runs again", func() error {
 		if current, err := w.get(a); err != nil || current.Status.ExecutionAttempts != 2 {
-			return fmt.Errorf("%d attempts so far, %v", current.Status.ExecutionAttempts, err)
+			return errors.Join(fmt.Errorf("%d attempts so far", current.Status.ExecutionAttempts), err)
 		}
 		return w.inState(a, stateRunning)()
 	})

@@ -184,7 +184,7 @@ func rights(w *World) {
 	w.end(third, 1)
 	w.eventually("it is tried again", func() error {
 		if current, err := w.get(third); err != nil || current.Status.ExecutionAttempts != 2 {
-			return fmt.Errorf("%d attempts so far, %v", current.Status.ExecutionAttempts, err)
+			return errors.Join(fmt.Errorf("%d attempts so far", current.Status.ExecutionAttempts), err)
 		}
 		return nil
 	})

@@ -60,17 +60,17 @@ func (r *Report) Write(w io.Writer) error {
 		names[c.Number] = c.Name
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(table, "case")
+	_, _ = fmt.Fprint(table, "case")
 	for _, name := range r.columns {
-		fmt.Fprint(table, "\t", name)
+		_, _ = fmt.Fprint(table, "\t", name)
 	}
-	fmt.Fprintln(table)
+	_, _ = fmt.Fprintln(table)
 	for n := 1; n <= numberOfCases; n++ {
-		fmt.Fprintf(table, "%d %s", n, names[n])
+		_, _ = fmt.Fprintf(table, "%d %s", n, names[n])
 		for _, name := range r.columns {
-			fmt.Fprint(table, "\t", short(r.results[name][n]))
+			_, _ = fmt.Fprint(table, "\t", short(r.results[name][n]))
 		}
-		fmt.Fprintln(table)
+		_, _ = fmt.Fprintln(table)
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write the table: %w", err)
