@@ -118,18 +118,25 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 			return ctrl.Result{RequeueAfter: time.Second}, err
 		}
 	}
-	if state := plan.Record.State; state.Starting() && !gated {
-		e.Schedulers.forget(req.NamespacedName) // suspended, or in a pause: it asks again when it wants to start
-	} else if !state.Starting() && state != lifecycle.Submitted && state != lifecycle.Running {
-		e.Schedulers.forget(req.NamespacedName)
-		e.Schedulers.release(prepare.AttemptID(s.Identity, s.Record.Attempt))
-	}
+	e.forgetPromises(s, plan.Record.State, gated)
 	results := e.act(ctx, s, plan, p)
 	if gone(results) {
 		e.written.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	return e.store(ctx, s, lifecycle.Settle(plan, results, env))
+}
+
+// forgetPromises takes an application off the schedulers' books that does not want to start at present, e.g. because it
+// is suspended, or that is over.
+func (e *Engine[T]) forgetPromises(s scope[T], state lifecycle.State, gated bool) {
+	over := !state.Starting() && state != lifecycle.Submitted && state != lifecycle.Running
+	if over || state.Starting() && !gated {
+		e.Schedulers.forget(client.ObjectKeyFromObject(s.obj))
+	}
+	if over {
+		e.Schedulers.release(prepare.AttemptID(s.Identity, s.Record.Attempt))
+	}
 }
 
 // gone reports whether the application itself was deleted.

@@ -121,13 +121,13 @@ type Subject struct {
 }
 
 // plugin returns what applications choose.
-func (s Subject) plugin(t testing.TB) scheduler.Plugin {
-	t.Helper()
+func (s Subject) plugin(tb testing.TB) scheduler.Plugin {
+	tb.Helper()
 	registry, err := s.Registry(s.Settings)
-	must(t, "make the registry", err)
+	must(tb, "make the registry", err)
 	p, ok := registry.Plugin(s.Scheduler)
 	if !ok {
-		t.Fatalf("the plugin %s is not enabled", s.Scheduler)
+		tb.Fatalf("the plugin %s is not enabled", s.Scheduler)
 	}
 	return p
 }
@@ -159,9 +159,11 @@ func Cases() []Case { return cases }
 
 // Run puts a subject to the test. What comes of it is noted in the report.
 func Run(t *testing.T, s Subject, report *Report) {
+	t.Helper()
 	ctx := t.Context()
 	only := selection()
 	run := func(t *testing.T, c Case, parallel bool) {
+		t.Helper()
 		if reason := s.DoesNotApply[c.Number]; reason != "" {
 			report.note(s, c.Number, "does not apply: "+reason)
 			return
@@ -173,11 +175,12 @@ func Run(t *testing.T, s Subject, report *Report) {
 			if parallel {
 				t.Parallel()
 			}
-			t.Cleanup(func() { report.note(s, c.Number, outcome(t)) })
+			t.Cleanup(func() { report.note(s, c.Number, outcome(t.Failed(), t.Skipped())) })
 			c.run(newWorld(t, s))
 		})
 	}
 	each := func(t *testing.T, at stage, parallel bool) {
+		t.Helper()
 		for _, c := range cases {
 			if c.stage == at {
 				run(t, c, parallel)
@@ -205,18 +208,18 @@ func selection() map[int]bool {
 	return only
 }
 
-func must(t testing.TB, what string, err error) {
-	t.Helper()
+func must(tb testing.TB, what string, err error) {
+	tb.Helper()
 	if err != nil {
-		t.Fatalf("%s: %v", what, err)
+		tb.Fatalf("%s: %v", what, err)
 	}
 }
 
-func outcome(t *testing.T) string {
+func outcome(failed, skipped bool) string {
 	switch {
-	case t.Failed():
+	case failed:
 		return "FAILED"
-	case t.Skipped():
+	case skipped:
 		return "skipped"
 	}
 	return "passed"

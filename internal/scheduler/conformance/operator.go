@@ -81,10 +81,10 @@ func (o *operator) stop() {
 	select {
 	case err := <-o.ended:
 		if err != nil {
-			o.world.T.Errorf("the operator ended with an error: %v", err)
+			o.world.Errorf("the operator ended with an error: %v", err)
 		}
 	case <-time.After(patience):
-		o.world.T.Error("the operator does not stop")
+		o.world.Error("the operator does not stop")
 	}
 }
 

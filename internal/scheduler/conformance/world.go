@@ -21,27 +21,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/controller"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 const poll = 100 * time.Millisecond
@@ -261,200 +254,4 @@ func (w *World) nextSecond() {
 		}
 		return nil
 	})
-}
-
-func (w *World) inState(a *app, states ...v1beta2.ApplicationStateType) func() error {
-	return func() error {
-		current, err := w.get(a)
-		if err != nil {
-			return err
-		}
-		if state := current.Status.AppState.State; !slices.Contains(states, state) {
-			return fmt.Errorf("%s is in state %q, not one of %q; %s", a.Name, state, states, current.Status.AppState.ErrorMessage)
-		}
-		return nil
-	}
-}
-
-// runs waits for the driver to run with as many executors.
-func (w *World) runs(a *app, executors int) {
-	w.Helper()
-	w.eventually(a.Name+" runs", func() error {
-		if err := w.inState(a, v1beta2.ApplicationStateRunning)(); err != nil {
-			return err
-		}
-		running := 0
-		for _, pod := range w.pods(a, spark.RoleExecutor) {
-			if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
-				running++
-			}
-		}
-		if running != executors {
-			return fmt.Errorf("%s has %d running executors, not %d", a.Name, running, executors)
-		}
-		return nil
-	})
-}
-
-// waits waits until the application says that it waits for one of the reasons, and returns the sentence. Applications of
-// some schedulers wait with a driver pod, which then has no node.
-func (w *World) waits(a *app, reasons ...scheduler.Reason) string {
-	w.Helper()
-	var message string
-	w.eventually(a.Name+" waits", func() error {
-		reason, text, err := w.waiting(a)
-		if err == nil && !slices.Contains(reasons, reason) {
-			err = fmt.Errorf("%s waits for %q (%s), not for one of %q", a.Name, reason, text, reasons)
-		}
-		message = text
-		return err
-	})
-	return message
-}
-
-// waiting returns what the application says about its wait. It is an error if it does not wait.
-func (w *World) waiting(a *app) (scheduler.Reason, string, error) {
-	current, err := w.get(a)
-	if err != nil {
-		return "", "", err
-	}
-	switch state := current.Status.AppState.State; state {
-	case stateNew, stateSubmitted, stateRerun, stateResuming:
-	default:
-		return "", "", fmt.Errorf("%s does not wait: %s", a.Name, state)
-	}
-	if s := current.Status.Scheduling; s != nil && s.Reason != "" {
-		return scheduler.Reason(s.Reason), s.Message, nil
-	}
-	for _, kind := range []string{"Admitted", "DriverReady"} {
-		if c := meta.FindStatusCondition(current.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
-			return scheduler.Reason(c.Reason), c.Message, nil
-		}
-	}
-	return "", "", fmt.Errorf("%s does not say yet why it waits", a.Name)
-}
-
-// fails waits until the application has failed for the reason, and returns the sentence.
-func (w *World) fails(a *app, reason scheduler.Reason) string {
-	w.Helper()
-	w.eventually(a.Name+" fails", w.inState(a, v1beta2.ApplicationStateFailed))
-	current, err := w.get(a)
-	must(w, "read "+a.Name, err)
-	c := meta.FindStatusCondition(current.Status.Conditions, "Stalled")
-	if c == nil || c.Reason != string(reason) {
-		w.Fatalf("%s failed, but not with %s: %+v", a.Name, reason, c)
-	}
-	return c.Message
-}
-
-// pods returns the application's pods of one role that are there.
-func (w *World) pods(a *app, role string) []corev1.Pod {
-	w.Helper()
-	var pods corev1.PodList
-	must(w, "list pods", w.Client.List(w.Context(), &pods, client.InNamespace(a.Namespace),
-		client.MatchingLabels{lifecycle.LabelApp: a.Name, spark.LabelRole: role}))
-	return pods.Items
-}
-
-// driver returns the driver's pod.
-func (w *World) driver(a *app) *corev1.Pod {
-	w.Helper()
-	pods := w.pods(a, spark.RoleDriver)
-	if len(pods) != 1 {
-		w.Fatalf("%s has %d drivers", a.Name, len(pods))
-	}
-	return &pods[0]
-}
-
-// end lets the driver's container end.
-func (w *World) end(a *app, exitCode int32) {
-	w.Helper()
-	phase := corev1.PodSucceeded
-	if exitCode != 0 {
-		phase = corev1.PodFailed
-	}
-	w.eventually("end the driver of "+a.Name, func() error {
-		pod := w.driver(a)
-		pod.Status.Phase = phase
-		for i := range pod.Status.ContainerStatuses {
-			pod.Status.ContainerStatuses[i].Ready = false
-			pod.Status.ContainerStatuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: exitCode, Reason: "Ended"}}
-		}
-		return w.Client.Status().Update(w.Context(), pod)
-	})
-}
-
-// completes lets the application end well.
-func (w *World) completes(a *app) {
-	w.Helper()
-	w.end(a, 0)
-	w.eventually(a.Name+" completes", w.inState(a, v1beta2.ApplicationStateCompleted))
-}
-
-// owned returns the objects of the kinds that the plugin owns.
-func (w *World) owned(ctx context.Context, namespace string) []unstructured.Unstructured {
-	var all []unstructured.Unstructured
-	for _, kind := range w.plugin(w).Describe().Owns {
-		var list unstructured.UnstructuredList
-		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := w.Client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-			if !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
-				w.Errorf("list %s: %v", kind.Kind, err)
-			}
-			continue
-		}
-		all = append(all, list.Items...)
-	}
-	return all
-}
-
-// groups returns the names of what the plugin has made for an application.
-func (w *World) groups(a *app) []string {
-	var names []string
-	for _, o := range w.owned(w.Context(), a.Namespace) {
-		if o.GetLabels()[lifecycle.LabelApp] == a.Name && o.GetDeletionTimestamp() == nil {
-			names = append(names, o.GetName())
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// hasGroups waits until the plugin has as many objects for the application: one, if it has any at all, or none.
-func (w *World) hasGroups(a *app, wanted bool) []string {
-	w.Helper()
-	number := 0
-	if wanted && len(w.plugin(w).Describe().Owns) > 0 {
-		number = 1
-	}
-	var names []string
-	w.eventually("objects of the scheduler", func() error {
-		if names = w.groups(a); len(names) != number {
-			return fmt.Errorf("%s has the objects %v, and should have %d", a.Name, names, number)
-		}
-		return nil
-	})
-	return names
-}
-
-// gone waits until nothing is left of the application.
-func (w *World) gone(a *app) {
-	w.Helper()
-	w.eventually(a.Name+" is gone", func() error {
-		if _, err := w.get(a); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("the application is there: %v", err)
-		}
-		if n := len(w.pods(a, spark.RoleDriver)) + len(w.pods(a, spark.RoleExecutor)); n > 0 {
-			return fmt.Errorf("%d pods are left", n)
-		}
-		if names := w.groups(a); len(names) > 0 {
-			return fmt.Errorf("%v are left", names)
-		}
-		return nil
-	})
-}
-
-func (w *World) delete(a *app) {
-	w.Helper()
-	must(w, "delete "+a.Name, w.Client.Delete(w.Context(), a))
 }
