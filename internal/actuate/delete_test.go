@@ -146,7 +146,7 @@ func TestDeleteApplication(t *testing.T) {
 			}
 		}},
 		"Gone": {reason: "somebody was faster", class: lifecycle.ClassDone, edit: func(s *server) {
-			if err := s.WithWatch.Delete(t.Context(), read(s)); err != nil {
+			if err := s.Delete(t.Context(), read(s)); err != nil {
 				t.Fatal(err)
 			}
 		}},

@@ -102,7 +102,7 @@ func TestMoreMemory(t *testing.T) {
 		s.Driver.Memory = new("1g")
 		s.RestartPolicy.OutOfMemory = &v1beta2.OutOfMemoryRule{RetryRule: v1beta2.RetryRule{Retries: 2, Backoff: &v1beta2.Backoff{Initial: every(time.Second)}}, MemoryFactor: new("2"), MaxMemory: new("3g")}
 	})
-	for _, want := range []string{"2457Mi", "3456Mi"} {
+	for _, want := range []string{"2432Mi", "3456Mi"} {
 		w.kubelet(corev1.PodFailed, exited(137, "OOMKilled"))
 		w.settle()
 		if got := w.drivers()[0].Spec.Containers[0].Resources.Limits.Memory().String(); got != want {
@@ -271,7 +271,7 @@ func TestChurnOfAThousandExecutors(t *testing.T) {
 	for n := range executors {
 		h.executors = append(h.executors, corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "jobs", Name: fmt.Sprintf("pi-0123456789abcdef-exec-%d", n+1),
-			Labels: map[string]string{"spark-role": "executor", lifecycle.LabelSubmission: driver.Labels[lifecycle.LabelSubmission]},
+			Labels: map[string]string{"spark-role": "executor", lifecycle.LabelApp: "pi", lifecycle.LabelSubmission: driver.Labels[lifecycle.LabelSubmission]},
 		}})
 	}
 	w.engine.Reader.Cache = h

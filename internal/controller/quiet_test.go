@@ -63,56 +63,54 @@ func TestNoChangeNoWriteInEveryState(t *testing.T) {
 	suspend := func(w *world, suspended bool) {
 		w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Suspend = &suspended })
 	}
-	cases := map[v1beta2.ApplicationStateType]func(*testing.T) *world{
-		"SUBMITTED": func(t *testing.T) *world {
-			w := newWorld(t, pi())
-			w.settle()
-			return w
-		},
-		"RUNNING": func(t *testing.T) *world { return started(t, plainly) },
-		"SUCCEEDING": func(t *testing.T) *world {
-			w := started(t, slow)
+	// Each case leads a running application to its state.
+	type runner func(change func(*v1beta2.SparkApplicationSpec)) *world
+	cases := map[v1beta2.ApplicationStateType]func(runner) *world{
+		"SUBMITTED": nil,
+		"RUNNING":   func(run runner) *world { return run(plainly) },
+		"SUCCEEDING": func(run runner) *world {
+			w := run(slow)
 			w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
 			return w
 		},
-		"FAILING": func(t *testing.T) *world {
-			w := started(t, slow)
+		"FAILING": func(run runner) *world {
+			w := run(slow)
 			w.kubelet(corev1.PodFailed, exited(1, "Error"))
 			return w
 		},
-		"COMPLETED": func(t *testing.T) *world {
-			w := started(t, plainly)
+		"COMPLETED": func(run runner) *world {
+			w := run(plainly)
 			w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
 			return w
 		},
-		"FAILED": func(t *testing.T) *world {
-			w := started(t, plainly)
+		"FAILED": func(run runner) *world {
+			w := run(plainly)
 			w.kubelet(corev1.PodFailed, exited(1, "Error"))
 			return w
 		},
-		"SUSPENDING": func(t *testing.T) *world {
-			w := started(t, plainly)
+		"SUSPENDING": func(run runner) *world {
+			w := run(plainly)
 			w.hold()
 			suspend(w, true)
 			w.reconcile()
 			w.reconcile()
 			return w
 		},
-		"SUSPENDED": func(t *testing.T) *world {
-			w := started(t, plainly)
+		"SUSPENDED": func(run runner) *world {
+			w := run(plainly)
 			suspend(w, true)
 			return w
 		},
-		"RESUMING": func(t *testing.T) *world {
-			w := started(t, plainly)
+		"RESUMING": func(run runner) *world {
+			w := run(plainly)
 			suspend(w, true)
 			w.settle()
 			w.full()
 			suspend(w, false)
 			return w
 		},
-		"PENDING_RERUN": func(t *testing.T) *world {
-			w := started(t, plainly)
+		"PENDING_RERUN": func(run runner) *world {
+			w := run(plainly)
 			w.full()
 			w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Image = new("other") })
 			return w
@@ -120,7 +118,10 @@ func TestNoChangeNoWriteInEveryState(t *testing.T) {
 	}
 	for state, reach := range cases {
 		t.Run(string(state), func(t *testing.T) {
-			w := reach(t)
+			w := newWorld(t, pi())
+			if reach != nil {
+				w = reach(func(change func(*v1beta2.SparkApplicationSpec)) *world { return started(t, change) })
+			}
 			if state != "SUSPENDING" { // which comes back every two seconds until the pod is gone
 				w.settle()
 			}

@@ -51,7 +51,7 @@ func documented(t *testing.T, from, to string) []string {
 // Every reason is documented, once, and none is invented.
 func TestReasonsAreDocumented(t *testing.T) {
 	const schedulers = "### Batch schedulers"
-	own, theirs := constants("reasons.go", "Reason"), constants(filepath.Join("..", "scheduler", "scheduler.go"), "Reason")
+	own, theirs := constants("reasons.go", "Reason"), constants(filepath.Join("..", "scheduler", "admission.go"), "Reason")
 	theirs = slices.DeleteFunc(theirs, func(r string) bool { return slices.Contains(own, r) })
 	compare(t, "docs/conditions.md, reasons", own, documented(t, "## Reasons", schedulers))
 	compare(t, "docs/conditions.md, reasons of schedulers", theirs, documented(t, schedulers, ""))
@@ -71,7 +71,7 @@ func TestClassesAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, class := range append(lifecycle.FailureClasses(), lifecycle.Deadline) {
+	for _, class := range append(lifecycle.FailureClasses(), lifecycle.Deadline, lifecycle.Evicted) {
 		if !strings.Contains(string(text), "\n| `"+string(class)+"` |") {
 			t.Errorf("docs/retries.md does not explain the class %s", class)
 		}

@@ -74,9 +74,9 @@ type ExecutorFailure struct {
 }
 
 const (
-	// maxExecutorBytes bounds what the sample takes of the stored object, where each name occurs twice (the second time
-	// in managedFields).
-	maxExecutorBytes = 6 << 10
+	// maxExecutorBytes bounds what the sample takes of the stored object. The map is atomic, so that its names are not
+	// repeated in managedFields.
+	maxExecutorBytes = 4800
 	// maxFailures bounds the failures that are told.
 	maxFailures = 5
 )
@@ -179,7 +179,7 @@ func bounded(all map[string]ExecutorState) map[string]ExecutorState {
 }
 
 // weight is how many bytes of the stored object an executor takes, at most.
-func weight(name string) int { return 2*len(name) + len(`"":"COMPLETED",`) + len(`"f:":{},`) }
+func weight(name string) int { return len(name) + len(`"":"COMPLETED",`) }
 
 func size(all map[string]ExecutorState) int {
 	n := 0

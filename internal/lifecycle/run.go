@@ -71,7 +71,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	p.Record.State = Running
 	if d.Phase == DriverPending {
 		p.Record.State = Submitted
-		p.Requeue = min(left, min(max(env.Now.Sub(d.CreatedAt)/2, firstLook), lastLook))
+		p.Requeue = min(p.Requeue, min(max(env.Now.Sub(d.CreatedAt)/2, firstLook), lastLook))
 	}
 	if d.Deleting {
 		p.Requeue = min(p.Requeue, max(d.GoneAt.Sub(env.Now), doubtRetry))

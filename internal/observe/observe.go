@@ -139,7 +139,10 @@ func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (life
 	key := client.ObjectKey{Namespace: t.Namespace, Name: t.DriverName}
 	var pod corev1.Pod
 	err := r.Cache.Get(ctx, key, &pod)
-	if apierrors.IsNotFound(err) && rec.State != lifecycle.New {
+	// The driver of the attempt before may be in a cache that is behind, under the very name of the one that lives.
+	outdated := err == nil && !rec.State.Starting() && lifecycle.OwnerOf(&pod, t.UID, t.SubmissionID) != lifecycle.Current
+	if outdated || apierrors.IsNotFound(err) && rec.State != lifecycle.New {
+		pod = corev1.Pod{}
 		err = r.Live.Get(ctx, key, &pod)
 	}
 	switch {

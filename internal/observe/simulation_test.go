@@ -102,3 +102,15 @@ func TestStrays(t *testing.T) {
 		}
 	}
 }
+
+// The cache still has the driver of the attempt before, under the same name: the one of this attempt lives.
+func TestFormerDriverInAStaleCache(t *testing.T) {
+	former := ours(pod(corev1.PodFailed), "pi-driver", "driver", "s-0")
+	for _, state := range []lifecycle.State{lifecycle.Submitted, lifecycle.Running, lifecycle.Suspending} {
+		r := Reader{Cache: cluster(nil, nil, former), Live: cluster(nil, nil, driverPod())}
+		got, err := r.Observe(t.Context(), target, lifecycle.Record{State: state})
+		if err != nil || got.Driver.Ownership != lifecycle.Current || got.Driver.Phase != lifecycle.DriverRunning {
+			t.Errorf("%s: %+v, %v: a healthy driver is taken for lost", state, got.Driver, err)
+		}
+	}
+}

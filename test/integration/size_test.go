@@ -119,7 +119,7 @@ var _ = Describe("The stored object", func() {
 			}
 			Expect(next.Status.Attempts).To(HaveLen(10))
 			Expect(next.Status.AppState.ErrorMessage).NotTo(BeEmpty())
-			Expect(len(next.Status.ExecutorState)).To(BeNumerically(">=", 60))
+			Expect(len(next.Status.ExecutorState)).To(BeNumerically(">=", 60), "of the longest names; nearly twice as many of usual ones")
 			Expect(whole).To(BeNumerically("<", maxObject))
 		},
 		Entry("with stack traces", strings.Repeat(frame, 200)),

@@ -227,7 +227,7 @@ var kept = map[string]bool{
 	"completed": true, "failing-last": true, "failed": true, "submission-failed-crashed": true,
 }
 
-var _ = Describe("Taking over from the Kubeflow operator", Ordered, func() {
+var _ = Describe("Taking over from the Kubeflow operator", Ordered, ContinueOnFailure, func() {
 	var (
 		ctx    context.Context
 		worlds = map[string]left{}

@@ -82,6 +82,8 @@ type history struct {
 	noRights  bool
 	// lost are the UIDs of pods on a node that does not answer.
 	lost map[string]bool
+	// sidecar lets every pod have one.
+	sidecar bool
 	// faithful histories send status patches through JSON.
 	faithful bool
 

@@ -174,15 +174,19 @@ func (h *history) start(p *corev1.Pod) {
 		return
 	}
 	if !h.fair && h.rng.IntN(6) == 0 {
-		h.tell("kubelet", "pod %s: ImagePullBackOff", p.Name)
-		h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: containers(p, corev1.ContainerState{
-			Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "Back-off pulling image \"spark\""},
-		})})
+		h.backOff(p)
 		return
 	}
 	h.tell("kubelet", "pod %s: Running", p.Name)
 	h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: containers(p, corev1.ContainerState{
 		Running: &corev1.ContainerStateRunning{StartedAt: h.second()},
+	})})
+}
+
+func (h *history) backOff(p *corev1.Pod) {
+	h.tell("kubelet", "pod %s: ImagePullBackOff", p.Name)
+	h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: containers(p, corev1.ContainerState{
+		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "Back-off pulling image \"spark\""},
 	})})
 }
 
@@ -232,7 +236,7 @@ func (h *history) finish(p *corev1.Pod, code int32, reason, message string) {
 		over.StartedAt = r[0].State.Running.StartedAt
 	}
 	states := containers(p, corev1.ContainerState{Terminated: &over})
-	if h.scripted == nil && h.rng.IntN(8) == 0 {
+	if h.sidecar || h.scripted == nil && h.rng.IntN(8) == 0 {
 		phase = corev1.PodRunning
 		states = append(states, corev1.ContainerStatus{Name: "sidecar", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
 		p = withSidecar(p)

@@ -95,7 +95,11 @@ func (w *wish) allow(p v1beta2.RestartPolicy) {
 	if p.Application != nil {
 		retries += p.Application.Retries
 	}
-	switch p.Type {
+	restart := p.Type
+	if restart == "" && retries > 0 {
+		restart = v1beta2.RestartPolicyOnFailure // rules of classes are enough
+	}
+	switch restart {
 	case v1beta2.RestartPolicyAlways:
 		w.endless = true
 	case v1beta2.RestartPolicyOnFailure:

@@ -230,6 +230,24 @@ var stories = map[string]func(*script){
 		}
 		s.pass(time.Minute)
 	},
+	"stale-pods-after-a-crash": func(s *script) {
+		s.app(onFailure(1))
+		s.work()
+		s.runs()
+		s.exits(1)
+		s.pass(20 * time.Second)
+		s.runs()
+		s.kill(0)
+		s.startStale()
+		o := s.operators[0]
+		o.deliver(kindApp, o.cache.behind(kindApp))
+		o.deliver(kindPod, 1)
+		for o.due() {
+			o.step()
+		}
+		s.exits(0)
+		s.pass(time.Minute)
+	},
 	"refused-by-a-policy": func(s *script) {
 		s.app(func(spec *v1beta2.SparkApplicationSpec) {
 			spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnSubmissionFailureRetries: new(int32(1))}

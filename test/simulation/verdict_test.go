@@ -59,6 +59,9 @@ func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, cha
 	if is.AppState.State == v1beta2.ApplicationStateCompleted && !l.succeeded(after) {
 		l.h.fail("COMPLETED, but no driver of submission %s succeeded", is.SubmissionID)
 	}
+	if is.AppState.State == v1beta2.ApplicationStateFailing && was.AppState.State != is.AppState.State {
+		l.failing(after)
+	}
 	if is.AppState.State == v1beta2.ApplicationStateFailed && is.AppState.ErrorMessage == "" {
 		l.h.fail("FAILED without a reason")
 	}
@@ -70,6 +73,25 @@ func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, cha
 	if l.h.faithful {
 		if text, err := json.Marshal(is); err != nil || len(text) > statusLimit {
 			l.h.fail("a status of %d bytes, %v", len(text), err)
+		}
+	}
+}
+
+// readyWithin is the default of spec.deadlines.driverReady, and the shortest of the defaults.
+const readyWithin = 30 * time.Minute
+
+// failing judges the end of an attempt: a driver that lives and is not on its way out has not failed, unless it took too
+// long.
+func (l *law) failing(app *v1beta2.SparkApplication) {
+	for _, r := range l.drivers {
+		if r.app != app.UID || r.submission != app.Status.SubmissionID || r.over || r.excused {
+			continue
+		}
+		for _, p := range l.h.pods(func(p *corev1.Pod) bool { return p.UID == r.uid && p.DeletionTimestamp == nil }) {
+			late := app.Spec.Deadlines != nil || !running(p) && l.h.now.Sub(p.CreationTimestamp.Time) >= readyWithin
+			if !late {
+				l.h.fail("driver %s is declared failed, but it lives", p.Name)
+			}
 		}
 	}
 }
@@ -139,8 +161,17 @@ func (l *law) settled() bool {
 	return ptr.Deref(app.Spec.Suspend, false) && l.held(app)
 }
 
-// held reports whether a suspended application has no driver.
+// held reports whether a suspended application shows it and has no pods. One that never ran is SUBMITTED.
 func (l *law) held(app *v1beta2.SparkApplication) bool {
+	switch s := &app.Status; s.AppState.State {
+	case v1beta2.ApplicationStateSuspended:
+	case v1beta2.ApplicationStateSubmitted:
+		if s.ExecutionAttempts > 0 {
+			return false
+		}
+	default:
+		return false
+	}
 	return len(l.h.pods(func(p *corev1.Pod) bool {
 		owner := metav1.GetControllerOfNoCopy(p)
 		return owner != nil && owner.UID == app.UID
@@ -158,19 +189,8 @@ func (l *law) end() {
 	}
 	s, w := &app.Status, l.apps[app.UID]
 	last := l.lastDriver()
-	switch s.AppState.State {
-	case v1beta2.ApplicationStateCompleted:
-		if last.spec != w.specs[app.Generation] {
-			l.h.fail("completed from an old spec: %s", l.summary())
-		}
-	case v1beta2.ApplicationStateFailed:
-	case v1beta2.ApplicationStateSuspended:
-	case v1beta2.ApplicationStateSubmitted:
-		if s.ExecutionAttempts > 0 {
-			l.h.fail("suspended in the wrong state: %s", l.summary())
-		}
-	default:
-		l.h.fail("at the end in a state that is none: %s", l.summary())
+	if s.AppState.State == v1beta2.ApplicationStateCompleted && last.spec != w.specs[app.Generation] {
+		l.h.fail("completed from an old spec: %s", l.summary())
 	}
 	if n := l.runs(app.UID); w.edits == 0 && int(s.ExecutionAttempts) != n {
 		l.h.fail("%d drivers, but: %s", n, l.summary())

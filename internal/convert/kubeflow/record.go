@@ -91,12 +91,12 @@ func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 	}
 	r.Attempt = max(1, s.ExecutionAttempts)
 	last := lifecycle.Attempt{Number: r.Attempt, SubmissionID: s.SubmissionID, EndedAt: s.TerminationTime.Time, Cause: r.Cause}
-	switch r.State {
-	case lifecycle.Failing, lifecycle.Failed:
+	switch {
+	case r.State == lifecycle.Failing, r.State == lifecycle.Failed:
 		last.Class = lifecycle.ApplicationExit
-	case lifecycle.SubmissionFailed: // both are about a driver that there never was
+	case r.State == lifecycle.SubmissionFailed: // both are about a driver that there never was
 		last.SubmissionID, last.Cause = "", lifecycle.Cause{}
-	case lifecycle.Invalidating: // that operator forgets its counts when it leaves the state, and we when we enter it
+	case r.State == lifecycle.Invalidating: // that operator forgets its counts when it leaves the state, and we when we enter it
 		r.Submissions, r.Executions, r.Retries = 0, 0, lifecycle.Retries{}
 	}
 	r.Attempts = []lifecycle.Attempt{last}

@@ -1,0 +1,125 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
+	var clusters cluster
+	var all bool
+	var queue string
+	command := &cobra.Command{
+		Use:   "queue",
+		Short: "List the applications that wait for their driver or for its place, who has waited longest first",
+		Long: "List the applications that wait: for their driver pod to be created, or for the driver pod's place on a node.\n\n" +
+			"SCHEDULER and QUEUE are what was chosen for the application, SINCE is how long it has waited, and WHY is the sentence that the\n" +
+			"operator and the scheduler have for it.",
+		Example: "  kubectl spark queue\n\n  # one queue, everywhere\n  kubectl spark queue -A --queue root.team-a",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			connected, err := clusters.connect()
+			if err != nil {
+				return err
+			}
+			return printQueue(command.Context(), connected, streams, all, queue, time.Now())
+		},
+	}
+	clusters = addCluster(command)
+	command.ValidArgsFunction = cobra.NoFileCompletions
+	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list the applications of all namespaces")
+	command.Flags().StringVar(&queue, "queue", "", "only applications in this queue")
+	return command
+}
+
+// inLine is an application that waits.
+type inLine struct {
+	app   *v1beta2.SparkApplication
+	since time.Time
+	why   string
+}
+
+func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOStreams, all bool, queue string, now time.Time) error {
+	items, err := (&listing{all: all}).read(ctx, c)
+	if err != nil {
+		return err
+	}
+	var line []inLine
+	for _, item := range items {
+		o, err := typed(item)
+		if err != nil {
+			return err
+		}
+		if w, waits := waitingOf(o); waits && (queue == "" || o.Status.Scheduling != nil && o.Status.Scheduling.Queue == queue) {
+			line = append(line, w)
+		}
+	}
+	if len(line) == 0 {
+		say(streams.ErrOut, "No application waits.")
+		return nil
+	}
+	slices.SortStableFunc(line, func(a, b inLine) int { return a.since.Compare(b.since) })
+	w := printers.GetNewTabWriter(streams.Out)
+	say(w, "NAMESPACE\tNAME\tSCHEDULER\tQUEUE\tSINCE\tWHY")
+	for _, x := range line {
+		s := v1beta2.SchedulingStatus{}
+		if x.app.Status.Scheduling != nil {
+			s = *x.app.Status.Scheduling
+		}
+		cells := []string{x.app.Namespace, x.app.Name, cmp.Or(s.Scheduler, "-"), cmp.Or(s.Queue, "-"), duration.HumanDuration(now.Sub(x.since)), x.why}
+		say(w, "%s", strings.Join(cells, "\t"))
+	}
+	return w.Flush()
+}
+
+// waitingOf says since when an application waits and why. One that nobody has looked at waits for the operator.
+func waitingOf(o *v1beta2.SparkApplication) (inLine, bool) {
+	r := kubeflow.RecordOf(&o.Status)
+	w := inLine{app: o, since: o.CreationTimestamp.Time, why: r.Cause.Message}
+	switch {
+	case r.State == lifecycle.New:
+		w.why = "the operator has not looked at it yet"
+	case r.State.Starting():
+		if !r.QueuedAt.IsZero() {
+			w.since = r.QueuedAt
+		}
+	case r.State == lifecycle.Submitted:
+		w.since = r.SubmittedAt
+		for _, c := range o.Status.Conditions {
+			if c.Type == string(lifecycle.ConditionDriverReady) {
+				w.why = c.Message
+			}
+		}
+	default:
+		return w, false
+	}
+	return w, true
+}

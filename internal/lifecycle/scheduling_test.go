@@ -1,0 +1,167 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// gang is the gate of a scheduler that has objects of its own.
+func gang(v Verdict) Gate {
+	return Gate{
+		Verdict: v, Cause: Cause{"WaitingForQuota", "waiting for quota in queue team-a"}, RetryAfter: time.Minute, Objects: true,
+		Choice: Choice{Scheduler: "batch", Source: "Application", Queue: "team-a", Group: "PodGroup g-1"},
+	}
+}
+
+func holding(s State) Record {
+	r := ran(s)
+	r.Scheduling = Scheduling{Choice: gang(Admitted).Choice, HeldAttempt: 1}
+	return r
+}
+
+func kinds(actions []Action) []ActionKind {
+	var all []ActionKind
+	for _, a := range actions {
+		all = append(all, a.Kind)
+	}
+	return all
+}
+
+// A scheduler's objects are made after it was stored that there will be some, and go before anything that follows.
+func TestSchedulersObjects(t *testing.T) {
+	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1}}
+	next := holding(Rerunning)
+	next.Attempt, next.Scheduling.HeldAttempt = 2, 1
+	failed := holding(Failing)
+	failed.Attempts[0].Class, failed.Attempts[0].EndedAt, failed.TerminatedAt = ApplicationExit, later, later
+	cases := map[string]struct {
+		reason  string
+		app     Application
+		rec     Record
+		driver  Driver
+		gate    Gate
+		actions []ActionKind
+		state   State
+		held    int32
+	}{
+		"First":     {reason: "attempt 1 has none until that is stored", app: theApp(), driver: absent, gate: gang(Waiting), state: Queued, held: 1},
+		"FirstGo":   {reason: "not even if it may start at once", app: theApp(), driver: absent, gate: gang(Admitted), state: Queued, held: 1},
+		"Waits":     {reason: "they are made while it waits", app: theApp(), rec: queued, driver: absent, gate: gang(Waiting), actions: []ActionKind{Schedule}, state: Queued, held: 1},
+		"Goes":      {reason: "and before the driver", app: theApp(), rec: queued, driver: absent, gate: gang(Admitted), actions: []ActionKind{Schedule, Submit}, state: Queued, held: 1},
+		"Never":     {reason: "a refused attempt holds nothing", app: theApp(), rec: queued, driver: absent, gate: gang(Rejected), actions: []ActionKind{Release}, state: Failed},
+		"Suspended": {reason: "nor does a suspended one", app: with(isSuspended), rec: queued, driver: absent, actions: []ActionKind{Release}, state: Queued},
+		"Fails":     {reason: "they go before the back-off", app: theApp(), rec: failed, driver: failedDriver(1), actions: []ActionKind{Release}, state: Failed},
+		"Succeeds":  {reason: "and at the end", app: theApp(), rec: holding(Succeeding), driver: driver(Current, DriverSucceeded), actions: []ActionKind{Release}, state: Succeeded},
+		"Stopping":  {reason: "but not while the driver is there", app: with(isSuspended), rec: holding(Suspending), driver: driver(Current, DriverRunning), actions: []ActionKind{DeleteDriver}, state: Suspending, held: 1},
+		"Stopped":   {reason: "they go with it", app: with(isSuspended), rec: holding(Suspending), driver: absent, actions: []ActionKind{Release}, state: Suspended},
+		"Next":      {reason: "those of the attempt before go when its driver has", app: theApp(), rec: next, driver: absent, gate: gang(Admitted), actions: []ActionKind{Release}, state: Rerunning},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := Decide(tc.app, tc.rec, Observation{Driver: tc.driver}, tc.gate, Env{Now: later})
+			if diff := cmp.Diff(tc.actions, kinds(p.Actions)); diff != "" {
+				t.Errorf("%s: actions (-want +got):\n%s", tc.reason, diff)
+			}
+			if p.Record.State != tc.state || p.Record.Scheduling.HeldAttempt != tc.held {
+				t.Errorf("%s: state %s, objects of attempt %d; want %s, %d", tc.reason, p.Record.State, p.Record.Scheduling.HeldAttempt, tc.state, tc.held)
+			}
+		})
+	}
+}
+
+// What cannot be made is a wait with the API server's words; what cannot be deleted is tried again.
+func TestSettleSchedulersObjects(t *testing.T) {
+	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1}}
+	p := Decide(theApp(), queued, Observation{Driver: absent}, gang(Admitted), Env{Now: later})
+	for class, want := range map[Class]Reason{
+		ClassNameTaken: ReasonNameConflict, ClassQuota: ReasonQuotaExceeded, ClassOperatorForbidden: ReasonOperatorForbidden,
+		ClassTerminating: ReasonNamespaceTerminating, ClassRefused: ReasonSchedulerObjects, ClassPolicy: ReasonSchedulerObjects,
+	} {
+		o := Settle(p, []Result{{Kind: Schedule, Class: class, Message: words}}, Env{Now: later})
+		if o.Record.State != Queued || o.Record.Cause != (Cause{want, words}) || o.Requeue == 0 || o.Record.Executions != 0 {
+			t.Errorf("%s: state %s, cause %+v, requeue %s", class, o.Record.State, o.Record.Cause, o.Requeue)
+		}
+	}
+	p = Decide(theApp(), holding(Succeeding), Observation{Driver: driver(Current, DriverSucceeded)}, Gate{}, Env{Now: later})
+	o := Settle(p, []Result{{Kind: Release, Class: ClassTransient, Message: "etcd leader changed"}}, Env{Now: later})
+	if o.Err == nil || o.Record.State != Succeeding || o.Record.Scheduling.HeldAttempt != 1 {
+		t.Errorf("error %v, state %s, objects of attempt %d: nothing may be forgotten", o.Err, o.Record.State, o.Record.Scheduling.HeldAttempt)
+	}
+}
+
+// What a scheduler does to a driver is no failure of the application.
+func TestSchedulersVerdicts(t *testing.T) {
+	why := Cause{"Preempted", "taken down for a pod of higher priority (batch)"}
+	app := theApp()
+	app.Policies.Restart.Evictions = Rule{Retries: 1, Initial: time.Second, Max: time.Second}
+	cases := map[string]struct {
+		reason  string
+		verdict SchedulerVerdict
+		driver  Driver
+		class   FailureClass
+		again   bool
+	}{
+		"Evicted":  {reason: "it is requeued on a budget of its own", verdict: SchedulerEvicted, driver: failedDriver(143), class: Evicted, again: true},
+		"Gone":     {reason: "also if the pod is gone already", verdict: SchedulerEvicted, driver: absent, class: Evicted, again: true},
+		"Withdrew": {reason: "a driver that may not run any more is stopped", verdict: SchedulerWithdrew, driver: driver(Current, DriverRunning), class: Evicted, again: true},
+		"Refused":  {reason: "what is refused for good is not tried again", verdict: SchedulerRefused, driver: driver(Current, DriverPending)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			obs := Observation{Driver: tc.driver, Scheduler: SchedulerView{Verdict: tc.verdict, Cause: why}}
+			rec := Settle(Decide(app, ran(Running), obs, Gate{}, Env{Now: later}), nil, Env{Now: later}).Record
+			if rec.State != Failing || rec.Current().Class != tc.class || rec.Current().Cause != why {
+				t.Fatalf("%s: state %s, attempt %+v", tc.reason, rec.State, rec.Current())
+			}
+			if _, again := RetryAt(app, rec); again != tc.again {
+				t.Errorf("%s: again %v", tc.reason, again)
+			}
+			rec.Retries.Used = map[FailureClass]int32{Evicted: 1}
+			if _, again := RetryAt(app, rec); again {
+				t.Errorf("%s: the budget is used up", tc.reason)
+			}
+		})
+	}
+}
+
+// A success that the scheduler has a word about stays a success.
+func TestSuccessGoesBeforeEviction(t *testing.T) {
+	obs := Observation{Driver: driver(Current, DriverSucceeded), Scheduler: SchedulerView{Verdict: SchedulerEvicted, Cause: Cause{"Preempted", "too late"}}}
+	if p := Decide(theApp(), ran(Running), obs, Gate{}, Env{Now: later}); p.Record.State != Succeeding {
+		t.Errorf("state %s", p.Record.State)
+	}
+}
+
+// Why a pod has no place is told by who looks for it.
+func TestSchedulersWords(t *testing.T) {
+	d := driver(Current, DriverPending)
+	d.Waiting = Cause{ReasonUnschedulable, "0/3 nodes are available"}
+	view := SchedulerView{Waiting: Cause{"WaitingForQuota", "waiting for quota in queue root.team-a (batch)"}, RetryAfter: 3 * time.Second}
+	p := Decide(theApp(), ran(Submitted), Observation{Driver: d, Scheduler: view}, Gate{}, Env{Now: later})
+	for _, c := range Settle(p, nil, Env{Now: later}).Conditions {
+		if c.Type == ConditionDriverReady && (c.Reason != "WaitingForQuota" || c.Message != view.Waiting.Message) {
+			t.Errorf("the condition says %+v", c)
+		}
+	}
+	if p.Requeue != 3*time.Second {
+		t.Errorf("looks again after %s, the scheduler wants 3s", p.Requeue)
+	}
+}

@@ -1,0 +1,156 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulation
+
+import (
+	"maps"
+	"time"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+func init() { maps.Copy(stories, lives) }
+
+// lives are stories of applications in which nobody fails but the application, its cluster and its user.
+var lives = map[string]func(*script){
+	"suspended-before-the-first-run": func(s *script) {
+		s.app(func(spec *v1beta2.SparkApplicationSpec) { spec.Suspend = new(true) })
+		s.pass(time.Minute)
+		s.suspend(false)
+		s.completes()
+	},
+	"suspended-when-it-is-over": func(s *script) {
+		s.app(nil)
+		s.completes()
+		s.suspend(true)
+		s.pass(time.Minute)
+		s.suspend(false)
+		s.pass(time.Minute)
+	},
+	"driver-deleted-by-hand": func(s *script) {
+		s.app(onFailure(1))
+		s.work()
+		s.runs()
+		s.removePod(s.driver(), "user")
+		s.work()
+		s.vanishes()
+		s.pass(20 * time.Second)
+		s.completes()
+	},
+	"out-of-memory-then-more": func(s *script) {
+		s.app(func(spec *v1beta2.SparkApplicationSpec) {
+			spec.RestartPolicy = v1beta2.RestartPolicy{OutOfMemory: &v1beta2.OutOfMemoryRule{
+				RetryRule: v1beta2.RetryRule{Retries: 1}, MemoryFactor: new("1.5"),
+			}}
+		})
+		s.work()
+		s.memory()
+		s.runs()
+		s.finish(s.driver(), 137, "OOMKilled", "")
+		s.pass(20 * time.Second)
+		s.memory()
+		s.completes()
+	},
+	"always-runs-again": func(s *script) {
+		s.app(func(spec *v1beta2.SparkApplicationSpec) { spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways })
+		s.work()
+		s.runs()
+		s.exits(0)
+		s.pass(20 * time.Second)
+		s.runs()
+		s.exits(1)
+		s.pass(20 * time.Second)
+		s.runs()
+		s.edit("restart policy Never", func(spec *v1beta2.SparkApplicationSpec) { spec.RestartPolicy.Type = v1beta2.RestartPolicyNever })
+		s.exits(0)
+		s.pass(time.Minute)
+	},
+	"runs-too-long": func(s *script) {
+		s.app(func(spec *v1beta2.SparkApplicationSpec) {
+			spec.Deadlines = &v1beta2.Deadlines{Run: duration(time.Minute)}
+		})
+		s.work()
+		s.runs()
+		s.pass(2 * time.Minute)
+		s.exits(143)
+		s.vanishes()
+		s.pass(time.Minute)
+	},
+	"image-never-comes": func(s *script) {
+		s.app(func(spec *v1beta2.SparkApplicationSpec) {
+			spec.Deadlines = &v1beta2.Deadlines{DriverReady: duration(time.Minute)}
+		})
+		s.work()
+		s.schedule(s.driver())
+		s.backOff(s.driver())
+		s.pass(90 * time.Second)
+		s.vanishes()
+		s.pass(time.Minute)
+	},
+	"retention": func(s *script) {
+		s.app(func(spec *v1beta2.SparkApplicationSpec) {
+			spec.Retention = &v1beta2.Retention{OnSuccess: &v1beta2.RetentionTimes{
+				DriverPod: duration(time.Minute), Resources: duration(10 * time.Second), Application: duration(time.Hour),
+			}}
+		})
+		s.completes()
+		s.pass(2 * time.Hour)
+	},
+	"spec-wrong-then-right": func(s *script) {
+		s.app(func(spec *v1beta2.SparkApplicationSpec) { spec.SparkVersion = unknownVersion })
+		s.pass(time.Minute)
+		s.edit("Spark version", func(spec *v1beta2.SparkApplicationSpec) { spec.SparkVersion = "4.1.0" })
+		s.completes()
+	},
+	"spec-changed-when-it-is-over": func(s *script) {
+		s.app(nil)
+		s.completes()
+		s.edit("arguments", func(spec *v1beta2.SparkApplicationSpec) { spec.Arguments = []string{"1000"} })
+		s.pass(10 * time.Second)
+		s.completes()
+	},
+	"sidecar-lives-on": func(s *script) {
+		s.app(nil)
+		s.work()
+		s.runs()
+		s.sidecar = true
+		s.exits(0)
+		s.pass(time.Minute)
+	},
+	"driver-renamed-during-a-crash": func(s *script) {
+		o := s.app(nil)
+		s.until(o, createDriver)
+		s.kill(0)
+		s.edit("name of the driver pod", func(spec *v1beta2.SparkApplicationSpec) { spec.Driver.PodName = new("another-driver") })
+		s.start()
+		s.pass(10 * time.Second)
+	},
+}
+
+// completes brings a driver to a good end.
+func (s *script) completes() {
+	s.t.Helper()
+	s.work()
+	s.runs()
+	s.exits(0)
+	s.pass(time.Minute)
+}
+
+// memory tells what the driver asks for.
+func (s *script) memory() {
+	s.tell("scheduler", "the driver asks for %s", s.driver().Spec.Containers[0].Resources.Requests.Memory())
+}
