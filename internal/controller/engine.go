@@ -123,18 +123,25 @@ func (e *Engine[T]) advance(ctx context.Context, s scope[T]) (ctrl.Result, error
 			return ctrl.Result{RequeueAfter: time.Second}, err
 		}
 	}
-	if state := plan.Record.State; state.Starting() && !gated {
-		e.Schedulers.forget(key) // suspended, or in a pause: it asks again when it wants to start
-	} else if !state.Starting() && state != lifecycle.Submitted && state != lifecycle.Running {
-		e.Schedulers.forget(key)
-		e.Schedulers.release(prepare.AttemptID(s.Identity, s.Record.Attempt))
-	}
+	e.forgetPromises(s, plan.Record.State, gated)
 	results := e.act(ctx, s, plan, p)
 	if gone(results) {
 		e.written.forget(key)
 		return ctrl.Result{}, nil
 	}
 	return e.store(ctx, s, lifecycle.Settle(plan, results, s.env))
+}
+
+// forgetPromises takes an application off the schedulers' books that does not want to start at present, e.g. because it
+// is suspended, or that is over.
+func (e *Engine[T]) forgetPromises(s scope[T], state lifecycle.State, gated bool) {
+	over := !state.Starting() && state != lifecycle.Submitted && state != lifecycle.Running
+	if over || state.Starting() && !gated {
+		e.Schedulers.forget(client.ObjectKeyFromObject(s.obj))
+	}
+	if over {
+		e.Schedulers.release(prepare.AttemptID(s.Identity, s.Record.Attempt))
+	}
 }
 
 // gone reports whether the application itself was deleted.

@@ -34,11 +34,13 @@ type Scope struct {
 	Record   lifecycle.Record
 	Wish     lifecycle.Application
 	Identity spark.Identity
+	// now is when the attempt begins to wait if nothing is recorded yet.
+	now time.Time
 }
 
 // NewScope completes a wish with what follows from the model of the application and from what is recorded of it.
 func NewScope(app spark.Application, problems []*spark.ConfError, record lifecycle.Record, wish lifecycle.Application, now time.Time) Scope {
-	s := Scope{App: app, Problems: problems, Record: record, Wish: wish}
+	s := Scope{App: app, Problems: problems, Record: record, Wish: wish, now: now}
 	s.Identity = spark.NewIdentity(app.UID, max(1, record.Attempt), now)
 	if record.SubmissionID != "" {
 		s.Identity.SubmissionID = record.SubmissionID
@@ -62,6 +64,9 @@ func (s Scope) Request() Request {
 	r := Request{
 		App: s.App, Problems: s.Problems, Identity: s.Identity, Attempt: s.Record.Attempt, SpecHash: s.Wish.SpecHash,
 		QueuedAt: s.Record.QueuedAt,
+	}
+	if r.QueuedAt.IsZero() {
+		r.QueuedAt = s.now // who asks for the first time comes last, not first
 	}
 	if c := s.Record.Scheduling; c.Scheduler != "" && s.Record.SpecHash == s.Wish.SpecHash {
 		r.Recorded = &scheduler.Choice{Scheduler: c.Scheduler, Source: scheduler.Source(c.Source), Queue: c.Queue}

@@ -18,55 +18,22 @@ package prepare
 
 import (
 	"testing"
+	"time"
 
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// The scope of an attempt has the marks and names that its objects have.
-func TestScope(t *testing.T) {
-	o := pi()
-	cases := map[string]struct {
-		reason         string
-		record         lifecycle.Record
-		submission     string
-		driver         string
-		attempt        int32
-		wantSparkAppID string
-	}{
-		"new": {
-			reason: "attempt 1 is implied", submission: spark.NewIdentity(o.UID, 1, start).SubmissionID, driver: "pi-driver",
-			wantSparkAppID: spark.NewIdentity(o.UID, 1, start).AppID,
-		},
-		"third": {
-			reason: "each attempt has a mark of its own", record: lifecycle.Record{Attempt: 3, DriverName: "pi-driver"},
-			submission: spark.NewIdentity(o.UID, 3, start).SubmissionID, driver: "pi-driver", attempt: 3,
-			wantSparkAppID: spark.NewIdentity(o.UID, 3, start).AppID,
-		},
-		"taken over": {
-			reason: "the mark on record goes before ours, and so does the driver's name", submission: "foreign", driver: "other", attempt: 1,
-			record:         lifecycle.Record{Attempt: 1, Executions: 1, SubmissionID: "foreign", DriverName: "other"},
-			wantSparkAppID: spark.NewIdentity(o.UID, 1, start).AppID,
-		},
-		"renamed before it ran": {
-			reason: "no driver has the name on record", record: lifecycle.Record{Attempt: 1, DriverName: "former"}, attempt: 1,
-			submission: spark.NewIdentity(o.UID, 1, start).SubmissionID, driver: "pi-driver", wantSparkAppID: spark.NewIdentity(o.UID, 1, start).AppID,
-		},
+// An application that asks for the first time stands at the end of the line, not before everybody.
+func TestFirstRequestIsQueuedNow(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	s := NewScope(spark.Application{UID: "u"}, nil, lifecycle.Record{}, lifecycle.Application{}, now)
+	if at := s.Request().QueuedAt; !at.Equal(now) {
+		t.Errorf("queued at %s", at)
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			app, problems := kubeflow.Attempt(o, tc.record)
-			s := NewScope(app, problems, tc.record, kubeflow.Wish(o, tc.record), start)
-			if s.Identity.SubmissionID != tc.submission || s.Wish.SubmissionID != tc.submission || s.Wish.SparkAppID != tc.wantSparkAppID {
-				t.Errorf("%s: %+v", tc.reason, s.Identity)
-			}
-			if s.DriverName() != tc.driver || s.Wish.Executors != 1 {
-				t.Errorf("%s: driver %s, %d executors", tc.reason, s.DriverName(), s.Wish.Executors)
-			}
-			if r := s.Request(); r.Attempt != tc.attempt || r.SpecHash != s.Wish.SpecHash || r.Identity != s.Identity {
-				t.Errorf("%s: %+v", tc.reason, r)
-			}
-		})
+	before := lifecycle.Record{QueuedAt: now.Add(-time.Hour)}
+	s = NewScope(spark.Application{UID: "u"}, nil, before, lifecycle.Application{}, now)
+	if at := s.Request().QueuedAt; !at.Equal(before.QueuedAt) {
+		t.Errorf("queued at %s", at)
 	}
 }

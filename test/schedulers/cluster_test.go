@@ -72,11 +72,11 @@ func startCluster(ctx context.Context, dir string) (_ *cluster, err error) {
 			c.stop()
 		}
 	}()
-	kubernetes, err := tool("kubernetes")
+	kubernetes, err := tool(ctx, "kubernetes")
 	if err != nil {
 		return nil, err
 	}
-	kwok, err := tool("kwok")
+	kwok, err := tool(ctx, "kwok")
 	if err != nil {
 		return nil, err
 	}
@@ -234,8 +234,8 @@ func (c *cluster) uninstall(ctx context.Context, groups ...string) error {
 const root = "../.."
 
 // tool builds the programs of a tool module, unless they are there, and returns the folder with them.
-func tool(name string) (string, error) {
-	cmd := exec.CommandContext(context.Background(), filepath.Join(root, "hack", "tools", "build.sh"), name)
+func tool(ctx context.Context, name string) (string, error) {
+	cmd := exec.CommandContext(ctx, filepath.Join(root, "hack", "tools", "build.sh"), name)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -245,8 +245,8 @@ func tool(name string) (string, error) {
 }
 
 // moduleDir is the folder of a vendor's module in the module cache, in the version that the tool is built from.
-func moduleDir(name, module string) (string, error) {
-	cmd := exec.CommandContext(context.Background(), "go", "list", "-C", filepath.Join(root, "hack", "tools", name), "-m", "-f", "{{.Dir}}", module)
+func moduleDir(ctx context.Context, name, module string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-C", filepath.Join(root, "hack", "tools", name), "-m", "-f", "{{.Dir}}", module)
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -264,12 +264,12 @@ type process struct {
 }
 
 // run starts a program. Should the test die, the kernel ends it, too.
-func (c *cluster) run(_ context.Context, name, path string, env []string, args ...string) (*process, error) {
+func (c *cluster) run(ctx context.Context, name, path string, env []string, args ...string) (*process, error) {
 	log, err := os.OpenFile(filepath.Join(c.dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	p := &process{name: name, cmd: exec.CommandContext(context.Background(), path, args...), done: make(chan error, 1)}
+	p := &process{name: name, cmd: exec.CommandContext(context.WithoutCancel(ctx), path, args...), done: make(chan error, 1)}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -306,8 +306,8 @@ func (p *process) stop() {
 }
 
 // freePort returns a port of the loopback address on which nobody listens.
-func freePort() (int, error) {
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+func freePort(ctx context.Context) (int, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}

@@ -48,11 +48,11 @@ func (k *kube) Start(ctx context.Context) error {
 	if k.live != nil {
 		return nil
 	}
-	dir, err := tool("kubernetes")
+	dir, err := tool(ctx, "kubernetes")
 	if err != nil {
 		return err
 	}
-	port, err := freePort()
+	port, err := freePort(ctx)
 	if err != nil {
 		return err
 	}

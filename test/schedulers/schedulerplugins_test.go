@@ -46,7 +46,7 @@ type coscheduling struct {
 }
 
 func (s *coscheduling) Install(ctx context.Context) error {
-	dir, err := moduleDir("scheduler-plugins", "sigs.k8s.io/scheduler-plugins")
+	dir, err := moduleDir(ctx, "scheduler-plugins", "sigs.k8s.io/scheduler-plugins")
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (s *coscheduling) Start(ctx context.Context) error {
 	if s.live != nil {
 		return nil
 	}
-	dir, err := tool("scheduler-plugins")
+	dir, err := tool(ctx, "scheduler-plugins")
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *coscheduling) Start(ctx context.Context) error {
 	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "KUBECONFIG", s.kubeconfig)), 0o600); err != nil {
 		return fmt.Errorf("write the scheduler's configuration: %w", err)
 	}
-	port, err := freePort()
+	port, err := freePort(ctx)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ type volcano struct {
 var volcanoGroups = []string{"scheduling.volcano.sh", "bus.volcano.sh", "batch.volcano.sh", "nodeinfo.volcano.sh", "topology.volcano.sh", "shard.volcano.sh", "flow.volcano.sh", "datadependency.volcano.sh", "config.volcano.sh"}
 
 func (v *volcano) Install(ctx context.Context) error {
-	dir, err := moduleDir("volcano", "volcano.sh/volcano")
+	dir, err := moduleDir(ctx, "volcano", "volcano.sh/volcano")
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (v *volcano) Start(ctx context.Context) error {
 	if v.live != nil {
 		return nil
 	}
-	dir, err := tool("volcano")
+	dir, err := tool(ctx, "volcano")
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (v *volcano) Start(ctx context.Context) error {
 	}
 	var ports [3]string
 	for i := range ports {
-		port, err := freePort()
+		port, err := freePort(ctx)
 		if err != nil {
 			return err
 		}

@@ -76,11 +76,11 @@ func (y *yunikorn) Start(ctx context.Context) error {
 	if y.live != nil {
 		return nil
 	}
-	dir, err := tool("yunikorn")
+	dir, err := tool(ctx, "yunikorn")
 	if err != nil {
 		return err
 	}
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", ":9080")
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", ":9080")
 	if err != nil {
 		return fmt.Errorf("YuniKorn can listen on port 9080 only, which is taken: %w", err)
 	}

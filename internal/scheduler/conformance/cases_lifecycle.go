@@ -17,7 +17,6 @@ limitations under the License.
 package conformance
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,12 +61,7 @@ func retry(w *World) {
 	if w.hasGroups(a, false); time.Since(ended) > (pause+3)*time.Second {
 		w.Error("the objects of the first attempt outlived the pause")
 	}
-	w.eventually("the next attempt runs", func() error {
-		if current, err := w.get(a); err != nil || current.Status.ExecutionAttempts != 2 {
-			return errors.Join(fmt.Errorf("%d attempts so far", current.Status.ExecutionAttempts), err)
-		}
-		return nil
-	})
+	w.submittedTwice(a)
 	w.runs(a, 1)
 	if after := w.hasGroups(a, true); len(after) > 0 && after[0] == groups[0] {
 		w.Errorf("both attempts have the object %s", after[0])
@@ -176,12 +170,7 @@ func eviction(w *World) {
 		}
 		return nil
 	})
-	w.eventually("it runs again", func() error {
-		if current, err := w.get(a); err != nil || current.Status.ExecutionAttempts != 2 {
-			return errors.Join(fmt.Errorf("%d attempts so far", current.Status.ExecutionAttempts), err)
-		}
-		return w.inState(a, stateRunning)()
-	})
+	w.submittedTwice(a)
 	w.runs(a, 1)
 	w.completes(a)
 }

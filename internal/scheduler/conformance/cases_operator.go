@@ -182,12 +182,7 @@ func rights(w *World) {
 	w.completes(first)
 	w.runs(third, 1)
 	w.end(third, 1)
-	w.eventually("it is tried again", func() error {
-		if current, err := w.get(third); err != nil || current.Status.ExecutionAttempts != 2 {
-			return errors.Join(fmt.Errorf("%d attempts so far", current.Status.ExecutionAttempts), err)
-		}
-		return nil
-	})
+	w.submittedTwice(third)
 	w.runs(third, 1)
 	w.completes(third)
 }

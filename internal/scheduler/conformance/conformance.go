@@ -175,7 +175,7 @@ func Run(t *testing.T, s Subject, report *Report) {
 			if parallel {
 				t.Parallel()
 			}
-			t.Cleanup(func() { report.note(s, c.Number, outcome(t)) })
+			t.Cleanup(func() { report.note(s, c.Number, outcome(t.Failed(), t.Skipped())) })
 			c.run(newWorld(t, s))
 		})
 	}
@@ -215,12 +215,11 @@ func must(tb testing.TB, what string, err error) {
 	}
 }
 
-func outcome(t *testing.T) string {
-	t.Helper()
+func outcome(failed, skipped bool) string {
 	switch {
-	case t.Failed():
+	case failed:
 		return "FAILED"
-	case t.Skipped():
+	case skipped:
 		return "skipped"
 	}
 	return "passed"

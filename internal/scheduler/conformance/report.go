@@ -21,6 +21,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"text/tabwriter"
 )
@@ -59,18 +60,17 @@ func (r *Report) Write(w io.Writer) error {
 	for _, c := range cases {
 		names[c.Number] = c.Name
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprint(table, "case")
-	for _, name := range r.columns {
-		_, _ = fmt.Fprint(table, "\t", name)
-	}
-	_, _ = fmt.Fprintln(table)
+	rows := []string{strings.Join(append([]string{"case"}, r.columns...), "\t")}
 	for n := 1; n <= numberOfCases; n++ {
-		_, _ = fmt.Fprintf(table, "%d %s", n, names[n])
+		row := []string{fmt.Sprintf("%d %s", n, names[n])}
 		for _, name := range r.columns {
-			_, _ = fmt.Fprint(table, "\t", short(r.results[name][n]))
+			row = append(row, short(r.results[name][n]))
 		}
-		_, _ = fmt.Fprintln(table)
+		rows = append(rows, strings.Join(row, "\t"))
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if _, err := fmt.Fprintln(table, strings.Join(rows, "\n")); err != nil {
+		return fmt.Errorf("write the table: %w", err)
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write the table: %w", err)

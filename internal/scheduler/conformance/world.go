@@ -18,6 +18,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -28,6 +29,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -205,4 +207,51 @@ func (w *World) get(a *app) (*app, error) {
 	var current app
 	err := w.Client.Get(w.Context(), client.ObjectKeyFromObject(a), &current)
 	return &current, err
+}
+
+// eventually waits for something to come about. The error says what is still missing.
+func (w *World) eventually(what string, check func() error) {
+	w.Helper()
+	if err := eventually(w.Context(), check); err != nil {
+		w.Fatalf("%s: %v", what, err)
+	}
+}
+
+func eventually(ctx context.Context, check func() error) error {
+	last := error(nil)
+	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(context.Context) (bool, error) {
+		last = check()
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("not within %s: %w", patience, last)
+	}
+	return nil
+}
+
+// during sees to it that something stays so for a while.
+func (w *World) during(what string, d time.Duration, check func() error) {
+	w.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		if err := check(); err != nil {
+			w.Fatalf("%s: %v", what, err)
+		}
+		select {
+		case <-w.Context().Done():
+			w.Fatal(w.Context().Err())
+		case <-time.After(poll):
+		}
+	}
+}
+
+// nextSecond lets the clock move on: statuses tell times in whole seconds, and who came first goes by them.
+func (w *World) nextSecond() {
+	w.Helper()
+	now := time.Now().Unix()
+	w.eventually("the next second", func() error {
+		if time.Now().Unix() == now {
+			return errors.New("it is the same second")
+		}
+		return nil
+	})
 }

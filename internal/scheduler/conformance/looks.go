@@ -21,14 +21,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -36,53 +34,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
-
-// eventually waits for something to come about. The error says what is still missing.
-func (w *World) eventually(what string, check func() error) {
-	w.Helper()
-	if err := eventually(w.Context(), check); err != nil {
-		w.Fatalf("%s: %v", what, err)
-	}
-}
-
-func eventually(ctx context.Context, check func() error) error {
-	last := error(nil)
-	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(context.Context) (bool, error) {
-		last = check()
-		return last == nil, nil
-	})
-	if err != nil {
-		return fmt.Errorf("not within %s: %w", patience, last)
-	}
-	return nil
-}
-
-// during sees to it that something stays so for a while.
-func (w *World) during(what string, d time.Duration, check func() error) {
-	w.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); {
-		if err := check(); err != nil {
-			w.Fatalf("%s: %v", what, err)
-		}
-		select {
-		case <-w.Context().Done():
-			w.Fatal(w.Context().Err())
-		case <-time.After(poll):
-		}
-	}
-}
-
-// nextSecond lets the clock move on: statuses tell times in whole seconds, and who came first goes by them.
-func (w *World) nextSecond() {
-	w.Helper()
-	now := time.Now().Unix()
-	w.eventually("the next second", func() error {
-		if time.Now().Unix() == now {
-			return errors.New("it is the same second")
-		}
-		return nil
-	})
-}
 
 func (w *World) inState(a *app, states ...v1beta2.ApplicationStateType) func() error {
 	return func() error {
@@ -272,6 +223,18 @@ func (w *World) gone(a *app) {
 			return fmt.Errorf("%v are left", names)
 		}
 		return nil
+	})
+}
+
+// submittedTwice waits for the second attempt.
+func (w *World) submittedTwice(a *app) {
+	w.Helper()
+	w.eventually("the next attempt of "+a.Name, func() error {
+		current, err := w.get(a)
+		if err == nil && current.Status.ExecutionAttempts != 2 {
+			err = fmt.Errorf("%d attempts so far", current.Status.ExecutionAttempts)
+		}
+		return err
 	})
 }
 
