@@ -164,13 +164,12 @@ func Run(t *testing.T, s Subject, report *Report) {
 	t.Helper()
 	ctx := t.Context()
 	only := selection()
+	for number, reason := range s.DoesNotApply {
+		report.note(s, number, "does not apply: "+reason)
+	}
 	run := func(t *testing.T, c Case, parallel bool) {
 		t.Helper()
-		if reason := s.DoesNotApply[c.Number]; reason != "" {
-			report.note(s, c.Number, "does not apply: "+reason)
-			return
-		}
-		if len(only) > 0 && !only[c.Number] {
+		if s.DoesNotApply[c.Number] != "" || len(only) > 0 && !only[c.Number] {
 			return
 		}
 		t.Run(fmt.Sprintf("%02d %s", c.Number, c.Name), func(t *testing.T) {
