@@ -110,7 +110,7 @@ type Subject struct {
 	// Reckons reads from the driver and the plugin's objects what the scheduler was told of the application's size; nil if
 	// it is told nothing but the pods.
 	Reckons func(ctx context.Context, c client.Client, driver *corev1.Pod, objects []unstructured.Unstructured) (corev1.ResourceList, error)
-	// Alone says that all applications of the cluster share one room, so that the cases must run one by one.
+	// Alone says that all applications of the cluster share one room, so that cases that fill it must run one by one.
 	Alone bool
 	// DoesNotApply says why a case does not concern the plugin, by its number.
 	DoesNotApply map[int]string
@@ -142,6 +142,8 @@ const (
 	beforeScheduler
 	// normal : all is well, and the cases run side by side.
 	normal
+	// filling : the same, but the case fills its place, so that free room elsewhere must not matter.
+	filling
 	// last : the case leaves the cluster without the API.
 	last
 )
@@ -162,13 +164,12 @@ func Run(t *testing.T, s Subject, report *Report) {
 	t.Helper()
 	ctx := t.Context()
 	only := selection()
+	for number, reason := range s.DoesNotApply {
+		report.note(s, number, "does not apply: "+reason)
+	}
 	run := func(t *testing.T, c Case, parallel bool) {
 		t.Helper()
-		if reason := s.DoesNotApply[c.Number]; reason != "" {
-			report.note(s, c.Number, "does not apply: "+reason)
-			return
-		}
-		if len(only) > 0 && !only[c.Number] {
+		if s.DoesNotApply[c.Number] != "" || len(only) > 0 && !only[c.Number] {
 			return
 		}
 		t.Run(fmt.Sprintf("%02d %s", c.Number, c.Name), func(t *testing.T) {
@@ -192,7 +193,15 @@ func Run(t *testing.T, s Subject, report *Report) {
 	must(t, "install the scheduler's API", s.Environment.Install(ctx))
 	each(t, beforeScheduler, false)
 	must(t, "start the scheduler", s.Environment.Start(ctx))
-	t.Run("cases", func(t *testing.T) { each(t, normal, !s.Alone) })
+	t.Run("cases", func(t *testing.T) {
+		each(t, normal, true)
+		if !s.Alone {
+			each(t, filling, true)
+		}
+	})
+	if s.Alone {
+		each(t, filling, false)
+	}
 	each(t, last, false)
 	must(t, "uninstall the scheduler's API", s.Environment.Uninstall(ctx))
 }

@@ -56,7 +56,7 @@ func (r *Report) note(s Subject, number int, result string) {
 func (r *Report) Write(w io.Writer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	names := map[int]string{}
+	names := map[int]string{16: "1,000 attempts", 18: "admission withdrawn", 26: "scheduled applications"} // not written yet
 	for _, c := range cases {
 		names[c.Number] = c.Name
 	}
