@@ -51,7 +51,7 @@ func everyField(t *testing.T) *v1beta2.SparkApplication {
 // the manifest, which changes it once, in the commit that adds them.
 func TestSpecHashIsStable(t *testing.T) {
 	const (
-		ofEveryField = "47554874492ba3be"
+		ofEveryField = "60f25a709497fa62"
 		ofPi         = "cb7179546007b1e1"
 	)
 	if got := SpecHash(everyField(t)); got != ofEveryField {
