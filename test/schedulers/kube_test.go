@@ -26,7 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/internal/scheduler/conformance"
+	"github.com/firesteel-dev/firesteel/test/schedulers/conformance"
 )
 
 const labelPlace = "conformance.firesteel.dev/place"

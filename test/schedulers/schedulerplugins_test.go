@@ -34,7 +34,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/conformance"
+	"github.com/firesteel-dev/firesteel/test/schedulers/conformance"
 )
 
 // coscheduling is scheduler-plugins' scheduler and controller. Its groups are compared with the room of all nodes

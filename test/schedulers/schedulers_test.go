@@ -38,7 +38,7 @@ import (
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/conformance"
+	"github.com/firesteel-dev/firesteel/test/schedulers/conformance"
 )
 
 // TestMain lets cases run side by side although there are few cores: they mostly wait.

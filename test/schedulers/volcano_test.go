@@ -34,7 +34,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/conformance"
+	"github.com/firesteel-dev/firesteel/test/schedulers/conformance"
 )
 
 // volcano is Volcano's scheduler and the two of its controllers that matter. A place is a queue with a capability.

@@ -38,7 +38,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/conformance"
+	"github.com/firesteel-dev/firesteel/test/schedulers/conformance"
 )
 
 // yunikorn is YuniKorn. A place is a queue with a maximum; all queues are below root.conformance.

@@ -71,7 +71,7 @@ func FuzzBounds(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, n int) {
 		if n < 3 || n > 10000 {
-			t.Skip("no bound that anybody sets")
+			return // no bound that anybody sets
 		}
 		for name, cut := range map[string]func(string, int) string{"beginning": beginning, "lastLines": lastLines} {
 			got := cut(text, n)

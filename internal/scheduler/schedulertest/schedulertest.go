@@ -153,7 +153,7 @@ func Fuzz(f *testing.F, p scheduler.Plugin, found func(scheduler.Read) *unstruct
 	f.Fuzz(func(t *testing.T, queue, class, parameters string, executors int32, cpu string, id int64, phase, node string) {
 		quantity, err := resource.ParseQuantity(cpu)
 		if err != nil {
-			t.Skip()
+			return // the API server would not have stored it
 		}
 		a := Attempt(p.Describe().Name)
 		a.Queue, a.PriorityClass, a.Shapes.Initial = queue, class, executors
