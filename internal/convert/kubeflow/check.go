@@ -18,8 +18,8 @@ package kubeflow
 
 import (
 	"fmt"
-	"strconv"
 	"slices"
+	"strconv"
 	"strings"
 
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
