@@ -83,10 +83,11 @@ generate: ## DeepCopy methods, the field reference and the lifecycle's transitio
 	go run ./hack/lifecycle docs/lifecycle-transitions.md
 
 .PHONY: manifests
-manifests: ## CRDs and RBAC, also in the chart
+manifests: ## CRDs, RBAC and webhook configurations, also in the chart
 	"$$($(TOOLS) controller-gen)/controller-gen" crd:maxDescLen=160 paths=./api/... output:crd:dir=config/crd/bases
 	go run ./hack/crd config/crd/bases/*.yaml
 	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=controller paths=./internal/controller/... output:rbac:dir=config/rbac
+	"$$($(TOOLS) controller-gen)/controller-gen" webhook paths=./internal/webhook/... output:webhook:dir=config/webhook
 	go run ./hack/rbac config/rbac/schedulers charts/spark-operator/files/schedulers
 	cp config/crd/bases/*.yaml charts/spark-operator/crds/
 	cp config/rbac/role.yaml config/rbac/leader_election_role.yaml charts/spark-operator/files/

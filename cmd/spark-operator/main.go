@@ -14,15 +14,18 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command spark-operator runs the operator: it reads its configuration, wires the parts and runs until it is told to
-// stop.
+// Command spark-operator runs one of the operator's processes: the controller, or the admission webhook. It reads its
+// configuration, wires the parts and runs until it is told to stop.
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -31,56 +34,99 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/version"
+	"github.com/firesteel-dev/firesteel/internal/webhook"
 )
 
 func main() {
-	if err := run(); err != nil {
+	if err := root().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
 		fmt.Fprintln(os.Stderr, "spark-operator:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
-	path := flag.String("config", "/etc/spark-operator/config.yaml", "path of the operator's configuration file")
-	showVersion := flag.Bool("version", false, "print the version and exit")
+// process wires one process of the operator. What it returns is worth a line in its log.
+type process func(context.Context, *rest.Config, config.OperatorConfiguration) (mgr ctrl.Manager, facts []any, err error)
+
+// root runs the controller, unless a subcommand says otherwise.
+func root() *cobra.Command {
+	var path string
 	logging := zap.Options{}
-	logging.BindFlags(flag.CommandLine)
-	flag.Parse()
-	if *showVersion {
-		fmt.Println(version.String())
-		return nil
+	command := func(use, short string, wire process) *cobra.Command {
+		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			return run(cmd.Context(), path, logging, wire)
+		}}
 	}
+	root := command("spark-operator", "Run Apache Spark applications on Kubernetes", controllerProcess)
+	root.Version = version.String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SilenceUsage, root.SilenceErrors = true, true
+	for _, c := range []*cobra.Command{
+		command("controller", "Run the controller (as without a command)", controllerProcess),
+		command("webhook", "Run the admission webhook", webhookProcess),
+	} {
+		start := *c // the Kubeflow operator's word
+		start.Use, start.Hidden = "start", true
+		c.AddCommand(&start)
+		root.AddCommand(c)
+	}
+	root.AddCommand(&cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, Run: func(cmd *cobra.Command, _ []string) {
+		fmt.Fprintln(cmd.OutOrStdout(), version.String())
+	}})
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	logging.BindFlags(flags)
+	if kubeconfig := flag.Lookup(ctrlKubeconfig); kubeconfig != nil {
+		flags.Var(kubeconfig.Value, kubeconfig.Name, kubeconfig.Usage)
+	}
+	root.PersistentFlags().AddGoFlagSet(flags)
+	root.PersistentFlags().StringVar(&path, "config", "/etc/spark-operator/config.yaml", "path of the operator's configuration file")
+	return root
+}
+
+// ctrlKubeconfig is the flag that controller-runtime registers by itself.
+const ctrlKubeconfig = "kubeconfig"
+
+func run(ctx context.Context, path string, logging zap.Options, wire process) error {
 	logger := zap.New(zap.UseFlagOptions(&logging))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
 
-	text, err := os.ReadFile(*path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
 	c, err := config.Parse(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", *path, err)
-	}
-	registry, err := plugins.Registry(c.BatchScheduler)
-	if err != nil {
-		return fmt.Errorf("%s: %w", *path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	kubeconfig, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the API server: %w", err)
 	}
-	ctx := ctrl.SetupSignalHandler()
-	mgr, err := controller.NewManager(kubeconfig, c)
+	mgr, facts, err := wire(ctx, kubeconfig, c)
 	if err != nil {
 		return err
 	}
-	if err := controller.Setup(ctx, mgr, c, registry); err != nil {
-		return err
-	}
-	logger.Info("starting", "version", version.String(), "schedulers", registry.Names())
+	logger.Info("starting", append([]any{"version", version.String()}, facts...)...)
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run manager: %w", err)
 	}
 	return nil
+}
+
+func controllerProcess(ctx context.Context, kubeconfig *rest.Config, c config.OperatorConfiguration) (ctrl.Manager, []any, error) {
+	registry, err := plugins.Registry(c.BatchScheduler)
+	if err != nil {
+		return nil, nil, fmt.Errorf("configuration: %w", err)
+	}
+	mgr, err := controller.NewManager(kubeconfig, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return mgr, []any{"schedulers", registry.Names()}, controller.Setup(ctx, mgr, c, registry)
+}
+
+func webhookProcess(_ context.Context, kubeconfig *rest.Config, c config.OperatorConfiguration) (ctrl.Manager, []any, error) {
+	mgr, err := webhook.New(kubeconfig, c)
+	return mgr, []any{"certificates", c.Webhook.Certificates}, err
 }

@@ -48,6 +48,7 @@ type OperatorConfiguration struct {
 	Metrics        Endpoint       `json:"metrics,omitempty"`
 	Health         Endpoint       `json:"health,omitempty"`
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitempty"`
+	Webhook        Webhook        `json:"webhook,omitempty"`
 }
 
 // Endpoint is an HTTP endpoint. BindAddress "0" turns it off.
@@ -64,6 +65,7 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 		Health:         Endpoint{BindAddress: ":8081"},
 		BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
 		LeaderElection: defaultLeaderElection(),
+		Webhook:        DefaultWebhook(),
 	}
 	var document, second yamlv3.Node
 	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
@@ -95,7 +97,7 @@ func (c OperatorConfiguration) validate() error {
 		}
 	}
 	errs = append(errs, c.BatchScheduler.validate()...)
-	errs = append(errs, c.Metrics.validate("metrics"), c.Health.validate("health"), c.LeaderElection.validate())
+	errs = append(errs, c.Metrics.validate("metrics"), c.Health.validate("health"), c.LeaderElection.validate(), c.Webhook.validate())
 	return errors.Join(errs...)
 }
 

@@ -37,7 +37,7 @@ type Corpus struct {
 }
 
 // Open opens what the variable GOLDEN names, or our own copy.
-func Open(t *testing.T, own string) Corpus {
+func Open(t testing.TB, own string) Corpus {
 	t.Helper()
 	name := os.Getenv("GOLDEN")
 	if name == "" {
@@ -59,7 +59,7 @@ func Open(t *testing.T, own string) Corpus {
 }
 
 // unwrap opens the only zip file inside of a zip file: many small files compress better that way.
-func unwrap(t *testing.T, archive *zip.Reader) *zip.Reader {
+func unwrap(t testing.TB, archive *zip.Reader) *zip.Reader {
 	t.Helper()
 	if len(archive.File) != 1 || !strings.HasSuffix(archive.File[0].Name, ".zip") {
 		return archive
@@ -119,6 +119,22 @@ func (c Corpus) Read(tb testing.TB, into any, elem ...string) {
 	if err != nil {
 		tb.Fatalf("%s: %v", path.Join(elem...), err)
 	}
+}
+
+// ExecutorPods are all recorded executor pods, as the drivers sent them, by file.
+func (c Corpus) ExecutorPods(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	files, err := fs.Glob(c.fs, "*/*/driver/pod-exec-*.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	pods := map[string][]byte{}
+	for _, file := range files {
+		if pods[file], err = fs.ReadFile(c.fs, file); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return pods
 }
 
 // Cases returns all recorded cases in order.

@@ -49,10 +49,10 @@ func Check(app spark.Application) []*spark.ConfError {
 	for _, check := range checks {
 		said := map[string]bool{}
 		for _, f := range found {
-			said[fieldOf(app, f)] = true
+			said[FieldOf(app, f)] = true
 		}
 		for _, f := range check(app) {
-			if !said[fieldOf(app, f)] {
+			if !said[FieldOf(app, f)] {
 				found = append(found, f)
 			}
 		}
@@ -78,11 +78,11 @@ func Explain(app spark.Application, err error) string {
 	if !errors.As(err, &c) {
 		return err.Error()
 	}
-	return c.About(fieldOf(app, c))
+	return c.About(FieldOf(app, c))
 }
 
-// fieldOf is the field of the user's object that an error is about.
-func fieldOf(app spark.Application, c *spark.ConfError) string {
+// FieldOf is the field of the user's object that an error is about.
+func FieldOf(app spark.Application, c *spark.ConfError) string {
 	if c.Key == "" {
 		return cmp.Or(app.Origins[c.Field], c.Field)
 	}

@@ -18,6 +18,7 @@ package kubeflow
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -135,22 +136,25 @@ func warnings(o *v1beta2.SparkApplication) []*spark.ConfError {
 	return w.found
 }
 
-// language compares the declared type with the suffix, by which alone Spark decides.
+// language compares the declared type with what Spark will do.
 func (w *warner) language(s *v1beta2.SparkApplicationSpec) {
+	runs := languages(s)
+	if s.Type == "" || slices.Contains(runs, s.Type) {
+		return
+	}
 	file := ptr.Deref(s.MainApplicationFile, "")
-	runs := []v1beta2.ApplicationType{v1beta2.ApplicationTypeScala, v1beta2.ApplicationTypeJava}
-	switch {
-	case strings.HasSuffix(file, ".py"):
-		runs = []v1beta2.ApplicationType{v1beta2.ApplicationTypePython}
-	case strings.HasSuffix(file, ".R"), strings.HasSuffix(file, ".r"):
-		runs = []v1beta2.ApplicationType{v1beta2.ApplicationTypeR}
-	}
-	for _, t := range runs {
-		if s.Type == t || s.Type == "" {
-			return
-		}
-	}
 	w.warn("spec.type", string(s.Type), fmt.Sprintf("by its suffix %q runs as %s; write that type", file, runs[0]))
+}
+
+// languages are the types that fit the suffix of the main file, by which alone Spark decides; the preferred one first.
+func languages(s *v1beta2.SparkApplicationSpec) []v1beta2.ApplicationType {
+	switch file := ptr.Deref(s.MainApplicationFile, ""); {
+	case strings.HasSuffix(file, ".py"):
+		return []v1beta2.ApplicationType{v1beta2.ApplicationTypePython}
+	case strings.HasSuffix(file, ".R"), strings.HasSuffix(file, ".r"):
+		return []v1beta2.ApplicationType{v1beta2.ApplicationTypeR}
+	}
+	return []v1beta2.ApplicationType{v1beta2.ApplicationTypeScala, v1beta2.ApplicationTypeJava}
 }
 
 func (w *warner) role(s *v1beta2.SparkApplicationSpec, r role) {

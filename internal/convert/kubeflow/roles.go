@@ -71,7 +71,7 @@ func executorConf(c conf, o *v1beta2.SparkApplication) {
 	c.setString(executorKeys.request, e.CoreRequest, "spec.executor.coreRequest")
 	c.setString(executorKeys.options, e.JavaOptions, "spec.executor.javaOptions")
 	c.setInt(spark.ConfExecutorInstances, e.Instances, "spec.executor.instances")
-	if _, set := c.user[spark.ConfExecutorInstances]; !set && !dynamic(c, &o.Spec) {
+	if _, set := c.user[spark.ConfExecutorInstances]; !set && !allocatesDynamically(&o.Spec) {
 		// Spark's own default is 2; users of this API rely on 1.
 		c.set(spark.ConfExecutorInstances, "1", "spec.executor.instances")
 	}
@@ -95,13 +95,6 @@ func executorOverrides(c conf, o *v1beta2.SparkApplication) {
 	if ptr.Deref(o.Spec.SparkConfigMap, "") != "" {
 		c.setDefault(executorKeys.env+"SPARK_CONF_DIR", sparkConfDir, "spec.sparkConfigMap")
 	}
-}
-
-func dynamic(c conf, s *v1beta2.SparkApplicationSpec) bool {
-	if d := s.DynamicAllocation; d != nil && d.Enabled {
-		return true
-	}
-	return strings.EqualFold(c.user[spark.ConfDynamicAllocation], "true")
 }
 
 // roleConf sets what both roles have in common. The application's own labels reach the pods too, below the role's.

@@ -24,6 +24,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // SpecHash identifies what of the spec a running application is made from: if it changes, the application has to run
@@ -32,6 +33,10 @@ import (
 // the user's words and not from what is built of them: a newer operator must not restart what runs.
 func SpecHash(o *v1beta2.SparkApplication) string {
 	s := o.Spec.DeepCopy()
+	fill(s)
+	if _, set := s.SparkConf[spark.ConfExecutorInstances]; s.Executor.Instances == nil && !set && (s.DynamicAllocation == nil || !s.DynamicAllocation.Enabled) {
+		s.Executor.Instances = ptr.To(int32(1)) // their webhook overlooks dynamic allocation in sparkConf
+	}
 	s.Suspend, s.TimeToLiveSeconds, s.Retention, s.Deadlines = nil, nil, nil, nil
 	s.RestartPolicy = v1beta2.RestartPolicy{}
 	s.Type, s.FailureRetries, s.RetryInterval, s.Executor.MemoryLimit = "", nil, nil, nil // see Ignored
@@ -39,18 +44,6 @@ func SpecHash(o *v1beta2.SparkApplication) string {
 	s.SparkUIOptions, s.DriverIngressOptions = nil, nil
 	if options := s.BatchSchedulerOptions; options != nil {
 		options.OnEviction, options.MaxEvictions = "", nil
-	}
-	if s.Mode == "" {
-		s.Mode = v1beta2.DeployModeCluster
-	}
-	preset(&s.Driver.SparkPodSpec, s.SparkConf, "driver")
-	preset(&s.Executor.SparkPodSpec, s.SparkConf, "executor")
-	dynamic := s.DynamicAllocation != nil && s.DynamicAllocation.Enabled
-	if dynamic && s.DynamicAllocation.ShuffleTrackingEnabled == nil {
-		s.DynamicAllocation.ShuffleTrackingEnabled = ptr.To(true)
-	}
-	if _, set := s.SparkConf["spark.executor.instances"]; s.Executor.Instances == nil && !set && !dynamic {
-		s.Executor.Instances = ptr.To(int32(1))
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -60,13 +53,4 @@ func SpecHash(o *v1beta2.SparkApplication) string {
 	_, _ = h.Write(text) // a hash never fails
 	_, _ = h.Write([]byte(o.MalformedSpec))
 	return fmt.Sprintf("%016x", h.Sum64())
-}
-
-func preset(p *v1beta2.SparkPodSpec, conf map[string]string, role string) {
-	if _, set := conf["spark."+role+".cores"]; p.Cores == nil && !set {
-		p.Cores = ptr.To(int32(1))
-	}
-	if _, set := conf["spark."+role+".memory"]; p.Memory == nil && !set {
-		p.Memory = ptr.To("1g")
-	}
 }

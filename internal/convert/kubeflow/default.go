@@ -1,0 +1,172 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kubeflow
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// AnnotationDefaulted names the fields of the spec, separated by commas, that Default has filled in. Without it nobody
+// could tell a default from the same value in the user's words.
+const AnnotationDefaulted = "firesteel.dev/defaulted"
+
+// Default writes down in the spec what is taken for fields that are not set, and which these are. It changes nothing of
+// what is run, nor the SpecHash: the values are those of the Kubeflow operator's webhook. A default that was written
+// before and no longer holds, because sparkConf has a say in it now, is taken back. What cannot be decoded is left alone.
+func Default(o *v1beta2.SparkApplication) {
+	if o.MalformedSpec != "" {
+		return
+	}
+	before := strings.Split(o.Annotations[AnnotationDefaulted], ",")
+	for _, p := range presets {
+		if slices.Contains(before, p.field) && p.holds(&o.Spec) {
+			p.clear(&o.Spec)
+		}
+	}
+	filled := fill(&o.Spec)
+	if len(filled) == 0 {
+		delete(o.Annotations, AnnotationDefaulted)
+		return
+	}
+	if o.Annotations == nil {
+		o.Annotations = map[string]string{}
+	}
+	o.Annotations[AnnotationDefaulted] = strings.Join(filled, ",")
+}
+
+// fill sets the defaults that hold, and returns the names of their fields.
+func fill(s *v1beta2.SparkApplicationSpec) []string {
+	var filled []string
+	for _, p := range presets {
+		if p.applies(s) {
+			p.set(s)
+			filled = append(filled, p.field)
+		}
+	}
+	return filled
+}
+
+// preset is one default of a field.
+type preset struct {
+	field string
+	// applies reports whether the field is not set and its default is taken for it.
+	applies func(*v1beta2.SparkApplicationSpec) bool
+	// holds reports whether the field has the default's value.
+	holds      func(*v1beta2.SparkApplicationSpec) bool
+	set, clear func(*v1beta2.SparkApplicationSpec)
+}
+
+// presets are all defaults. Those of one field exclude each other. Later ones see what earlier ones have set.
+var presets = []preset{
+	language(v1beta2.ApplicationTypePython),
+	language(v1beta2.ApplicationTypeR),
+	language(v1beta2.ApplicationTypeScala),
+	word("mode", func(s *v1beta2.SparkApplicationSpec) *v1beta2.DeployMode { return &s.Mode }, v1beta2.DeployModeCluster, always),
+	word("restartPolicy.type", restartType, v1beta2.RestartPolicyOnFailure, hasRestartRules),
+	word("restartPolicy.type", restartType, v1beta2.RestartPolicyNever, always),
+	value("restartPolicy.onFailureRetryInterval", func(s *v1beta2.SparkApplicationSpec) **int64 { return &s.RestartPolicy.OnFailureRetryInterval }, retryInterval, restarts),
+	value("restartPolicy.onSubmissionFailureRetryInterval", func(s *v1beta2.SparkApplicationSpec) **int64 {
+		return &s.RestartPolicy.OnSubmissionFailureRetryInterval
+	}, retryInterval, restarts),
+	value("driver.cores", func(s *v1beta2.SparkApplicationSpec) **int32 { return &s.Driver.Cores }, 1, notInConf(spark.ConfDriverCores)),
+	value("driver.memory", func(s *v1beta2.SparkApplicationSpec) **string { return &s.Driver.Memory }, "1g", notInConf(spark.ConfDriverMemory)),
+	value("executor.cores", func(s *v1beta2.SparkApplicationSpec) **int32 { return &s.Executor.Cores }, 1, notInConf(spark.ConfExecutorCores)),
+	value("executor.memory", func(s *v1beta2.SparkApplicationSpec) **string { return &s.Executor.Memory }, "1g", notInConf(spark.ConfExecutorMemory)),
+	value("executor.instances", func(s *v1beta2.SparkApplicationSpec) **int32 { return &s.Executor.Instances }, 1, func(s *v1beta2.SparkApplicationSpec) bool {
+		return notInConf(spark.ConfExecutorInstances)(s) && !allocatesDynamically(s)
+	}),
+	value("dynamicAllocation.shuffleTrackingEnabled", func(s *v1beta2.SparkApplicationSpec) **bool {
+		if s.DynamicAllocation == nil || !s.DynamicAllocation.Enabled {
+			return nil
+		}
+		return &s.DynamicAllocation.ShuffleTrackingEnabled
+	}, true, always),
+}
+
+// retryInterval is defaultInterval in the API's unit, seconds.
+const retryInterval = int64(5)
+
+// language is the default of the type for programs that Spark runs in it.
+func language(preferred v1beta2.ApplicationType) preset {
+	return word("type", func(s *v1beta2.SparkApplicationSpec) *v1beta2.ApplicationType { return &s.Type }, preferred,
+		func(s *v1beta2.SparkApplicationSpec) bool { return languages(s)[0] == preferred })
+}
+
+// word is the default of a field in which nothing means not set.
+func word[T ~string](field string, at func(*v1beta2.SparkApplicationSpec) *T, preferred T, wanted func(*v1beta2.SparkApplicationSpec) bool) preset {
+	return preset{
+		field:   field,
+		applies: func(s *v1beta2.SparkApplicationSpec) bool { return *at(s) == "" && wanted(s) },
+		holds:   func(s *v1beta2.SparkApplicationSpec) bool { return *at(s) == preferred },
+		set:     func(s *v1beta2.SparkApplicationSpec) { *at(s) = preferred },
+		clear:   func(s *v1beta2.SparkApplicationSpec) { *at(s) = "" },
+	}
+}
+
+// value is the default of an optional field. There is none where at returns nil.
+func value[T comparable](field string, at func(*v1beta2.SparkApplicationSpec) **T, preferred T, wanted func(*v1beta2.SparkApplicationSpec) bool) preset {
+	return preset{
+		field: field,
+		applies: func(s *v1beta2.SparkApplicationSpec) bool {
+			p := at(s)
+			return p != nil && *p == nil && wanted(s)
+		},
+		holds: func(s *v1beta2.SparkApplicationSpec) bool {
+			p := at(s)
+			return p != nil && *p != nil && **p == preferred
+		},
+		set:   func(s *v1beta2.SparkApplicationSpec) { *at(s) = ptr.To(preferred) },
+		clear: func(s *v1beta2.SparkApplicationSpec) { *at(s) = nil },
+	}
+}
+
+func always(*v1beta2.SparkApplicationSpec) bool { return true }
+
+func notInConf(key string) func(*v1beta2.SparkApplicationSpec) bool {
+	return func(s *v1beta2.SparkApplicationSpec) bool {
+		_, set := s.SparkConf[key]
+		return !set
+	}
+}
+
+func restartType(s *v1beta2.SparkApplicationSpec) *v1beta2.RestartPolicyType {
+	return &s.RestartPolicy.Type
+}
+
+// hasRestartRules reports whether a policy without a type means OnFailure.
+func hasRestartRules(s *v1beta2.SparkApplicationSpec) bool {
+	p := s.RestartPolicy
+	return p.Infrastructure != nil || p.Submission != nil || p.OutOfMemory != nil || p.Application != nil
+}
+
+func restarts(s *v1beta2.SparkApplicationSpec) bool {
+	return s.RestartPolicy.Type != v1beta2.RestartPolicyNever
+}
+
+// allocatesDynamically reports whether Spark chooses the number of executors.
+func allocatesDynamically(s *v1beta2.SparkApplicationSpec) bool {
+	if d := s.DynamicAllocation; d != nil && d.Enabled {
+		return true
+	}
+	return strings.EqualFold(s.SparkConf[spark.ConfDynamicAllocation], "true")
+}

@@ -1,0 +1,227 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package webhook is admission, which is optional: it refuses an application when it is sent, in the words in which the
+// operator would refuse it later, and writes down what the operator would assume. Both come from the pure packages that
+// the operator uses itself, so that what runs is the same without it.
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// objection is why an object is refused.
+type objection struct {
+	// field is the path of the field at fault, as the user wrote it.
+	field string
+	// problem is the value, and what is wrong with it.
+	problem string
+}
+
+// String is the objection as the operator says it.
+func (o objection) String() string { return o.field + ": " + o.problem }
+
+// opinion is what there is to say about an object.
+type opinion struct {
+	objections []objection
+	// remarks are sentences about what is accepted and not heeded.
+	remarks []string
+}
+
+// kind says how the objects of one kind are admitted. Its functions are pure.
+type kind[T client.Object] struct {
+	// complete writes down what is assumed of a spec.
+	complete func(T)
+	// judge says what is wrong with it.
+	judge func(T) opinion
+}
+
+// register serves all our kinds.
+func register(server webhook.Server, scheme *runtime.Scheme, checks []Check) error {
+	return errors.Join(
+		serve(server, scheme, sparkApplication(checks)),
+	)
+}
+
+// serve serves one kind, at the paths that kubebuilder gives it.
+func serve[S any, T interface {
+	*S
+	client.Object
+}](server webhook.Server, scheme *runtime.Scheme, k kind[T]) error {
+	gvk, err := apiutil.GVKForObject(T(new(S)), scheme)
+	if err != nil {
+		return fmt.Errorf("register webhook: %w", err)
+	}
+	a := &admitter[T]{kind: k, gvk: gvk, decoder: admission.NewDecoder(scheme), empty: func() T { return T(new(S)) }}
+	path := strings.ReplaceAll(gvk.Group, ".", "-") + "-" + gvk.Version + "-" + strings.ToLower(gvk.Kind)
+	server.Register("/mutate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.mutate)})
+	server.Register("/validate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.validate)})
+	return nil
+}
+
+// admitter answers the API server's questions about one kind.
+type admitter[T client.Object] struct {
+	kind[T]
+	gvk     schema.GroupVersionKind
+	decoder admission.Decoder
+	empty   func() T
+}
+
+// mutate answers with the defaults, and touches nothing else: not even what our types do not know.
+func (a *admitter[T]) mutate(_ context.Context, request admission.Request) admission.Response {
+	object, asked, err := a.asked(request)
+	switch {
+	case err != nil:
+		return admission.Errored(http.StatusBadRequest, err)
+	case !asked:
+		return admission.Allowed("")
+	}
+	before, err := json.Marshal(object)
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	a.complete(object)
+	after, err := json.Marshal(object)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	difference, err := jsonpatch.CreateMergePatch(before, after)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	defaulted, err := jsonpatch.MergePatch(request.Object.Raw, difference)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	return admission.PatchResponseFromRaw(request.Object.Raw, defaulted)
+}
+
+// validate refuses an object for everything that is wrong with it. An edit is refused only for what it makes wrong:
+// otherwise nobody could suspend an application that an older operator still took.
+func (a *admitter[T]) validate(_ context.Context, request admission.Request) admission.Response {
+	object, asked, err := a.asked(request)
+	switch {
+	case err != nil:
+		return admission.Errored(http.StatusBadRequest, err)
+	case !asked:
+		return admission.Allowed("")
+	}
+	said := a.judge(object)
+	objections, remarks := said.objections, said.remarks
+	if request.Operation == admissionv1.Update {
+		stored := a.empty()
+		if err := a.decoder.DecodeRaw(request.OldObject, stored); err != nil {
+			return admission.Errored(http.StatusBadRequest, err)
+		}
+		var old []objection
+		objections, old = split(objections, a.judge(stored).objections)
+		for _, o := range old {
+			remarks = append(remarks, "wrong before this change already: "+o.String())
+		}
+	}
+	if len(objections) == 0 {
+		return admission.Allowed("").WithWarnings(bounded(remarks)...)
+	}
+	return a.refuse(cmp.Or(object.GetName(), request.Name), objections).WithWarnings(bounded(remarks)...)
+}
+
+// asked returns the object of a request, and whether there is anything to say about it: not when an edit leaves the
+// spec as it is, and not about an object on its way out.
+func (a *admitter[T]) asked(request admission.Request) (object T, asked bool, err error) {
+	object = a.empty()
+	if request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
+		return object, false, nil
+	}
+	if err := a.decoder.DecodeRaw(request.Object, object); err != nil {
+		return object, false, err
+	}
+	if object.GetNamespace() == "" {
+		object.SetNamespace(request.Namespace)
+	}
+	if request.Operation == admissionv1.Create {
+		return object, true, nil
+	}
+	if object.GetDeletionTimestamp() != nil {
+		return object, false, nil
+	}
+	same, err := sameSpec(request.OldObject.Raw, request.Object.Raw)
+	return object, !same, err
+}
+
+// sameSpec compares what was written: two specs that cannot be decoded differ, too.
+func sameSpec(a, b []byte) (bool, error) {
+	var x, y struct {
+		Spec any `json:"spec"`
+	}
+	if err := errors.Join(json.Unmarshal(a, &x), json.Unmarshal(b, &y)); err != nil {
+		return false, err
+	}
+	return reflect.DeepEqual(x.Spec, y.Spec), nil
+}
+
+// split parts what is new from what was objected to before.
+func split(objections, before []objection) (fresh, old []objection) {
+	for _, o := range objections {
+		if slices.Contains(before, o) {
+			old = append(old, o)
+		} else {
+			fresh = append(fresh, o)
+		}
+	}
+	return fresh, old
+}
+
+// maxRemarks bounds the warnings of one answer: the API server cuts them off, and nobody reads more.
+const maxRemarks = 10
+
+func bounded(remarks []string) []string {
+	if len(remarks) > maxRemarks {
+		return append(slices.Clone(remarks[:maxRemarks]), "...")
+	}
+	return remarks
+}
+
+// refuse answers as the API server does for a schema: with each field as a cause of its own.
+func (a *admitter[T]) refuse(name string, objections []objection) admission.Response {
+	details := &metav1.StatusDetails{Group: a.gvk.Group, Kind: a.gvk.Kind, Name: name}
+	sentences := make([]string, 0, len(objections))
+	for _, o := range objections {
+		sentences = append(sentences, o.String())
+		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: o.field, Message: o.problem})
+	}
+	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
+		Message: strings.Join(sentences, "; "), Details: details,
+	}}}
+}

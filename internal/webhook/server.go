@@ -1,0 +1,149 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/config"
+)
+
+const (
+	shutdownTimeout = 10 * time.Second
+	certificateFile = "tls.crt"
+	keyFile         = "tls.key"
+)
+
+// Scheme returns the types that the webhook decodes.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(v1beta2.AddToScheme(s))
+	return s
+}
+
+// podNamespaceFile tells a process in a pod which namespace it is in. Kubernetes: service account admission.
+var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// New returns the manager of the webhook's process, which is ready when the API server can call it. Every replica serves,
+// so there is no leader. The checks are made beside those of package validation.
+func New(cfg *rest.Config, c config.OperatorConfiguration, checks ...Check) (ctrl.Manager, error) {
+	self := c.Webhook.Certificates == config.CertificatesSelf
+	if self && c.Webhook.Namespace == "" {
+		text, err := os.ReadFile(podNamespaceFile)
+		if err != nil {
+			return nil, fmt.Errorf("webhook.namespace: name one, because this process does not run in a pod: %w", err)
+		}
+		c.Webhook.Namespace = string(text)
+	}
+	mgr, err := ctrl.NewManager(narrowed(cfg, c.Webhook), ctrl.Options{
+		Scheme:                  Scheme(),
+		Metrics:                 metricsserver.Options{BindAddress: c.Metrics.BindAddress},
+		HealthProbeBindAddress:  c.Health.BindAddress,
+		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
+		Cache:                   cache.Options{DefaultNamespaces: map[string]cache.Config{c.Webhook.Namespace: {}}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create manager: %w", err)
+	}
+	ready := map[string]healthz.Checker{}
+	if ready["webhook"], err = addServer(mgr, c.Webhook, checks); err != nil {
+		return nil, err
+	}
+	if self {
+		if ready["certificates"], err = addRotation(mgr, c.Webhook); err != nil {
+			return nil, fmt.Errorf("set up rotation of certificates: %w", err)
+		}
+	}
+	for name, check := range ready {
+		if err := mgr.AddReadyzCheck(name, check); err != nil {
+			return nil, fmt.Errorf("add readiness check: %w", err)
+		}
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add health check: %w", err)
+	}
+	return mgr, nil
+}
+
+// addServer returns a check that connects to the server.
+func addServer(mgr ctrl.Manager, c config.Webhook, checks []Check) (healthz.Checker, error) {
+	options := webhook.Options{Port: c.Port, CertDir: c.CertDir, CertName: certificateFile, KeyName: keyFile}
+	s := server{webhook.NewServer(options), c.CertDir}
+	if err := register(s, mgr.GetScheme(), checks); err != nil {
+		return nil, err
+	}
+	if err := mgr.Add(s); err != nil {
+		return nil, fmt.Errorf("add webhook server: %w", err)
+	}
+	return s.StartedChecker(), nil
+}
+
+// server begins to listen when there is a certificate; controller-runtime's would give up.
+type server struct {
+	webhook.Server
+	certDir string
+}
+
+const look = 200 * time.Millisecond
+
+// Start serves until the context ends.
+func (s server) Start(ctx context.Context) error {
+	err := wait.PollUntilContextCancel(ctx, look, true, func(context.Context) (bool, error) {
+		for _, name := range []string{keyFile, certificateFile} {
+			if _, err := os.Stat(filepath.Join(s.certDir, name)); err != nil {
+				return false, nil //nolint:nilerr // it comes, or the readiness check goes on failing
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return nil //nolint:nilerr // told to stop before there was anything to serve with
+	}
+	return s.Server.Start(ctx)
+}
+
+// closed is a check that fails until the channel is closed.
+func closed(c <-chan struct{}, missing string) healthz.Checker {
+	return func(*http.Request) error {
+		select {
+		case <-c:
+			return nil
+		default:
+			return errors.New(missing)
+		}
+	}
+}

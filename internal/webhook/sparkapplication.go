@@ -1,0 +1,64 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhook
+
+import (
+	"strings"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
+)
+
+// +kubebuilder:webhookconfiguration:mutating=true,name=webhook
+// +kubebuilder:webhookconfiguration:mutating=false,name=webhook
+// +kubebuilder:webhook:path=/mutate-sparkoperator-k8s-io-v1beta2-sparkapplication,mutating=true,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=create;update,versions=v1beta2,name=mutate-sparkoperator-k8s-io-v1beta2-sparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator,reinvocationPolicy=Never
+// +kubebuilder:webhook:path=/validate-sparkoperator-k8s-io-v1beta2-sparkapplication,mutating=false,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=create;update,versions=v1beta2,name=validate-sparkoperator-k8s-io-v1beta2-sparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator
+
+// Check objects to what an application may not do here. It is pure.
+type Check func(spark.Application) []*spark.ConfError
+
+func sparkApplication(checks []Check) kind[*v1beta2.SparkApplication] {
+	return kind[*v1beta2.SparkApplication]{
+		complete: kubeflow.Default,
+		judge: func(o *v1beta2.SparkApplication) opinion {
+			app, problems := kubeflow.Normalise(o)
+			if o.MalformedSpec != "" {
+				return judgement(app, problems, nil)
+			}
+			return judgement(app, problems, checks)
+		},
+	}
+}
+
+// judgement puts into words what is wrong with an application, whatever kind it came from.
+func judgement(app spark.Application, problems []*spark.ConfError, checks []Check) opinion {
+	found := validation.Report(app, problems)
+	for _, check := range checks {
+		found = append(found, check(app)...)
+	}
+	var said opinion
+	for _, p := range found {
+		field := validation.FieldOf(app, p)
+		said.objections = append(said.objections, objection{field: field, problem: strings.TrimPrefix(p.About(field), field+": ")})
+	}
+	for _, w := range validation.Warnings(app) {
+		said.remarks = append(said.remarks, validation.Explain(app, w))
+	}
+	return said
+}

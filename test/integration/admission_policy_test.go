@@ -1,0 +1,257 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package integration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/golden"
+)
+
+// manifests are the objects of a file of the repository.
+func manifests(elem ...string) []*unstructured.Unstructured {
+	GinkgoHelper()
+	text, err := os.ReadFile(filepath.Join(append([]string{"..", ".."}, elem...)...))
+	Expect(err).NotTo(HaveOccurred())
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	var all []*unstructured.Unstructured
+	for {
+		var o unstructured.Unstructured
+		err := decoder.Decode(&o)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		Expect(err).NotTo(HaveOccurred())
+		if len(o.Object) > 0 {
+			all = append(all, &o)
+		}
+	}
+}
+
+// install creates an object, and deletes it when the spec is over.
+func install(ctx context.Context, o client.Object) {
+	GinkgoHelper()
+	Expect(admin.Create(ctx, o)).To(Succeed())
+	DeferCleanup(func() { Expect(client.IgnoreNotFound(admin.Delete(context.Background(), o))).To(Succeed()) })
+}
+
+// convert gives an object its type.
+func convert[T any](o *unstructured.Unstructured) *T {
+	GinkgoHelper()
+	typed := new(T)
+	Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, typed)).To(Succeed())
+	return typed
+}
+
+// as returns a client with the token that Kubernetes would mount in a pod; without a pod, one that is bound to none.
+func as(ctx context.Context, namespace, account string, pod *corev1.Pod) client.Client {
+	GinkgoHelper()
+	clients, err := kubernetes.NewForConfig(server.Config)
+	Expect(err).NotTo(HaveOccurred())
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](3600)}}
+	if pod != nil {
+		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}
+	}
+	answer, err := clients.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, account, request, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	cfg := rest.AnonymousClientConfig(server.Config)
+	cfg.BearerToken = answer.Status.Token
+	c, err := client.New(cfg, client.Options{Scheme: admin.Scheme(), Mapper: admin.RESTMapper()})
+	Expect(err).NotTo(HaveOccurred())
+	return c
+}
+
+func mergePatch(text string) client.Patch {
+	return client.RawPatch(types.MergePatchType, []byte(text))
+}
+
+// simplePod is a pod of an account.
+func simplePod(namespace, name, account string, labels map[string]string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels},
+		Spec:       corev1.PodSpec{ServiceAccountName: account, Containers: []corev1.Container{{Name: "c", Image: "spark"}}},
+	}
+}
+
+var _ = Describe("The admission policy for executors", Ordered, func() {
+	const account = "spark"
+	var (
+		ns     string
+		driver *corev1.Pod
+		tenant client.Client // the driver
+	)
+
+	// executor is a pod as Spark makes it, for the driver.
+	executor := func(name string) *corev1.Pod {
+		pod := simplePod(ns, name, "", map[string]string{"spark-role": "executor", v1beta2.LabelAppName: "pi", "spark-app-selector": "spark-1"})
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: ptr.To(true)}}
+		return pod
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		ns = newNamespace(ctx)
+		for _, o := range manifests("config", "admission-policy", "executors.yaml") {
+			install(ctx, o)
+		}
+		for _, o := range manifests("config", "rbac", "spark-driver", "role.yaml") {
+			o.SetNamespace(ns)
+			install(ctx, o)
+		}
+		for _, name := range []string{account, "default", "powerful"} {
+			Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}})).To(Succeed())
+			Expect(admin.Create(ctx, &rbacv1.RoleBinding{
+				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
+				RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "spark-driver"},
+				Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns, Name: name}},
+			})).To(Succeed())
+		}
+		driver = simplePod(ns, "pi-driver", account, map[string]string{"spark-role": "driver", v1beta2.LabelAppName: "pi"})
+		Expect(admin.Create(ctx, driver)).To(Succeed())
+		tenant = as(ctx, ns, account, driver)
+		By("waiting until the API server goes by the policy")
+		Eventually(func() error {
+			pod := simplePod(ns, "probe", "", nil)
+			err := tenant.Create(ctx, pod)
+			if err == nil {
+				Expect(admin.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+			}
+			return err
+		}, wait, poll).Should(Satisfy(apierrors.IsForbidden))
+	})
+
+	It("lets every executor pass that a real driver was seen to make", func(ctx SpecContext) {
+		corpus := golden.Open(GinkgoTB(), filepath.Join("..", "..", "internal", "spark", "testdata", "golden.zip"))
+		seen := 0
+		for file, text := range corpus.ExecutorPods(GinkgoTB()) {
+			var pod corev1.Pod
+			Expect(yaml.Unmarshal(text, &pod)).To(Succeed())
+			pod.Namespace, pod.Spec.PriorityClassName = ns, "" // there is no such class here
+			for i := range pod.OwnerReferences {
+				pod.OwnerReferences[i].UID = driver.UID
+			}
+			maps.DeleteFunc(pod.Labels, func(_, value string) bool { return strings.Contains(value, "{") }) // before 4.0 no API server takes them
+			pod.Labels[v1beta2.LabelAppName] = "pi"                                                         // spark-submit knows no applications
+			Expect(tenant.Create(ctx, &pod)).To(Succeed(), file)
+			Expect(tenant.Patch(ctx, &pod, mergePatch(`{"metadata":{"labels":{"spark-exec-inactive":"true"}}}`))).To(Succeed(), file)
+			Expect(tenant.Delete(ctx, &pod, client.GracePeriodSeconds(0))).To(Succeed(), file)
+			seen++
+		}
+		Expect(seen).To(BeNumerically(">", 15))
+	})
+
+	It("lets a driver mark itself, label executors for decommissioning and delete them by label", func(ctx SpecContext) {
+		for _, name := range []string{"pi-exec-1", "pi-exec-2"} {
+			Expect(tenant.Create(ctx, executor(name))).To(Succeed())
+		}
+		annotate := mergePatch(`{"metadata":{"annotations":{"spark.exit-exception":"x"}}}`)
+		Expect(tenant.Patch(ctx, driver.DeepCopy(), annotate)).To(Succeed())
+		decommission := mergePatch(`{"metadata":{"labels":{"decommission":"true"}}}`)
+		Expect(tenant.Patch(ctx, executor("pi-exec-1"), decommission)).To(Succeed())
+		Expect(tenant.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(ns), client.GracePeriodSeconds(0),
+			client.MatchingLabels{"spark-app-selector": "spark-1", "spark-role": "executor"})).To(Succeed())
+		Expect(tenant.Create(ctx, &corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "claim"},
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{"storage": resource.MustParse("1Gi")}},
+			},
+		})).To(Succeed(), "claims are no pods")
+	})
+
+	DescribeTable("refuses", func(ctx SpecContext, says string, act func(ctx context.Context) error) {
+		err := act(ctx)
+		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
+		Expect(err).To(MatchError(And(ContainSubstring("spark-operator-executors"), ContainSubstring(says))))
+	},
+		Entry("a pod that belongs to nobody", "name it as their owner", func(ctx context.Context) error {
+			pod := executor("x")
+			pod.OwnerReferences = nil
+			return tenant.Create(ctx, pod)
+		}),
+		Entry("an executor of another driver", "name it as their owner", func(ctx context.Context) error {
+			pod := executor("x")
+			pod.OwnerReferences[0].UID = "00000000-0000-4000-8000-000000000009"
+			return tenant.Create(ctx, pod)
+		}),
+		Entry("a second driver", "labels of an executor", func(ctx context.Context) error {
+			pod := executor("x")
+			pod.Labels["spark-role"] = "driver"
+			return tenant.Create(ctx, pod)
+		}),
+		Entry("an executor of no application", "labels of an executor", func(ctx context.Context) error {
+			pod := executor("x")
+			delete(pod.Labels, v1beta2.LabelAppName)
+			return tenant.Create(ctx, pod)
+		}),
+		Entry("an executor with somebody else's rights", "may not have the service account powerful", func(ctx context.Context) error {
+			pod := executor("x")
+			pod.Spec.ServiceAccountName = "powerful"
+			return tenant.Create(ctx, pod)
+		}),
+		Entry("the deletion of somebody else's pod", "name it as their owner", func(ctx context.Context) error {
+			pod := simplePod(ns, "other-driver", "default", nil)
+			Expect(admin.Create(ctx, pod)).To(Succeed())
+			DeferCleanup(func() { Expect(admin.Delete(context.Background(), pod, client.GracePeriodSeconds(0))).To(Succeed()) })
+			return tenant.Delete(ctx, pod)
+		}),
+		Entry("the deletion of everything", "name it as their owner", func(ctx context.Context) error {
+			pod := simplePod(ns, "other-pod", "default", nil)
+			Expect(admin.Create(ctx, pod)).To(Succeed())
+			DeferCleanup(func() { Expect(admin.Delete(context.Background(), pod, client.GracePeriodSeconds(0))).To(Succeed()) })
+			return tenant.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(ns), client.MatchingFields{"metadata.name": "other-pod"})
+		}),
+		Entry("a driver that calls itself another application's", "may not change the labels", func(ctx context.Context) error {
+			rename := mergePatch(`{"metadata":{"labels":{"sparkoperator.k8s.io/app-name":"other"}}}`)
+			return tenant.Patch(ctx, driver.DeepCopy(), rename)
+		}),
+		Entry("a token that was carried away", "the token that Kubernetes mounts", func(ctx context.Context) error {
+			return as(ctx, ns, account, nil).Create(ctx, executor("x"))
+		}),
+	)
+
+	It("is about drivers only", func(ctx SpecContext) {
+		other := simplePod(ns, "other", "powerful", nil)
+		Expect(as(ctx, ns, "powerful", nil).Create(ctx, other)).To(Succeed())
+		Expect(as(ctx, ns, "powerful", nil).Delete(ctx, other, client.GracePeriodSeconds(0))).To(Succeed())
+	})
+})
