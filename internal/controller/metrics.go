@@ -20,6 +20,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -42,8 +44,18 @@ import (
 // off is the bind address that serves nothing.
 const off = "0"
 
-func metricsOptions(c config.Metrics) metricsserver.Options {
-	return metricsserver.Options{BindAddress: c.BindAddress, SecureServing: c.TLS.Enabled, CertDir: c.TLS.CertDir}
+// metricsOptions fails if a certificate is named that is not there: the server would sign one itself and not tell.
+func metricsOptions(c config.Metrics) (metricsserver.Options, error) {
+	options := metricsserver.Options{BindAddress: c.BindAddress, SecureServing: c.TLS.Enabled, CertDir: c.TLS.CertDir}
+	if c.BindAddress == off || c.TLS.CertDir == "" {
+		return options, nil
+	}
+	for _, name := range []string{"tls.crt", "tls.key"} {
+		if _, err := os.Stat(filepath.Join(c.TLS.CertDir, name)); err != nil {
+			return options, fmt.Errorf("metrics.tls.certDir: %q: it must hold tls.crt and tls.key: %w", c.TLS.CertDir, err)
+		}
+	}
+	return options, nil
 }
 
 // addMetrics lets the engine record metrics if they are served.
@@ -85,25 +97,26 @@ func subjectOf(o client.Object) metrics.Subject {
 // scrapePatience bounds how long a scrape waits for a cache that is not filled yet.
 const scrapePatience = 5 * time.Second
 
-// applications tells of all applications, once this replica leads: of two that tell, a sum would count everything twice.
+// applications tells of all applications once this replica leads.
 func (e *Engine[T]) applications(leads <-chan struct{}) metrics.Source {
-	return func(each func(metrics.Subject, metrics.View)) {
+	return func(each func(metrics.Subject, metrics.View)) bool {
 		select {
 		case <-leads:
 		default:
-			return
+			return false
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 		defer cancel()
 		all, err := e.List(ctx, uncopied{e.Cache})
 		if err != nil {
 			ctrllog.Log.Error(err, "cannot list applications for metrics")
-			return
+			return true
 		}
 		now := e.Clock.Now()
 		for _, o := range all {
 			each(subjectOf(o), e.view(o, now))
 		}
+		return true
 	}
 }
 

@@ -110,7 +110,7 @@ func TestMetricsOfALife(t *testing.T) {
 		"spark_application_success_execution_time_seconds": 1, "spark_application_submit_latency_seconds": 1, "spark_application_submit_latency_seconds_histogram": 1,
 		"spark_application_start_latency_seconds": 1, "spark_application_start_latency_seconds_histogram": 1,
 		"spark_application_queue_wait_seconds": 1, "spark_application_ready_seconds": 1, "spark_application_driver_ready_seconds": 1,
-		"spark_application_attempts_total Succeeded": 1, "spark_executor_success_count": 1, "spark_applications Succeeded": 1,
+		"spark_application_attempts_total Succeeded": 1, "spark_executor_success_count": 1, "spark_applications Succeeded": 1, "spark_operator_leading": 1,
 		"spark_operator_api_write_duration_seconds pods OK create": 1, "spark_operator_api_write_duration_seconds configmaps OK create": 1,
 		"spark_operator_api_write_duration_seconds services OK create": 1, "spark_operator_api_write_duration_seconds sparkapplications/status OK patch": 4,
 	}
@@ -138,7 +138,7 @@ func TestMetricsAfterARestart(t *testing.T) {
 	w.restart()
 	m := w.measured()
 	w.settle()
-	want := map[string]float64{"spark_application_running_count": 1, "spark_applications Running": 1, "spark_executor_running_count": 1, "spark_executors Running": 1}
+	want := map[string]float64{"spark_application_running_count": 1, "spark_applications Running": 1, "spark_executor_running_count": 1, "spark_executors Running": 1, "spark_operator_leading": 1}
 	got := scrape(t, m)
 	delete(got, "spark_operator_decide_seconds")
 	delete(got, "spark_operator_reconcile_api_writes")

@@ -74,16 +74,19 @@ func Scheme() *runtime.Scheme {
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration) (ctrl.Manager, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
+	served, err := metricsOptions(c.Metrics)
+	if err != nil {
+		return nil, err
+	}
 	options := ctrl.Options{
 		Scheme:                  Scheme(),
-		Metrics:                 metricsOptions(c.Metrics),
+		Metrics:                 served,
 		HealthProbeBindAddress:  c.Health.BindAddress,
 		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
 		Cache:                   cacheOptions(c),
 	}
 	var leader *election
 	if c.LeaderElection.Enabled {
-		var err error
 		if leader, err = newElection(cfg, c.LeaderElection); err != nil {
 			return nil, err
 		}

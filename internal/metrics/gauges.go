@@ -37,13 +37,14 @@ type View struct {
 	Pending, Running int32
 }
 
-// Source calls each for every application that the operator is responsible for now. It calls for none where another
-// replica leads, and where the cache cannot be read.
-type Source func(each func(Subject, View))
+// Source calls each for every application in the cache, and returns whether this replica leads. If it does not, it calls
+// for none: of two that tell, a sum would count everything twice.
+type Source func(each func(Subject, View)) (leads bool)
 
 type gauges struct {
 	running, executorsRunning                *prometheus.Desc
 	states, waiting, longest, executorStates *prometheus.Desc
+	leading                                  *prometheus.Desc
 }
 
 func (m *Metrics) newGauges() gauges {
@@ -65,11 +66,14 @@ func (m *Metrics) newGauges() gauges {
 		executorStates: m.gauge(Family{
 			Name: "spark_executors", Labels: []string{"state"}, Help: "Executors that have not ended, by state.", When: scrape,
 		}),
+		leading: m.gauge(Family{
+			Name: "spark_operator_leading", Operator: true, Help: "1 if this replica of the operator works, 0 if it stands by.", When: "asked at each scrape",
+		}),
 	}
 }
 
 func (g gauges) describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.running, g.executorsRunning, g.states, g.waiting, g.longest, g.executorStates} {
+	for _, d := range []*prometheus.Desc{g.running, g.executorsRunning, g.states, g.waiting, g.longest, g.executorStates, g.leading} {
 		out <- d
 	}
 }
@@ -96,26 +100,33 @@ func (m *Metrics) collectGauges(source Source, out chan<- prometheus.Metric) {
 	if len(m.labels.keys) == 0 {
 		all[""] = newTally(nil)
 	}
-	source(func(s Subject, v View) {
+	leads := source(func(s Subject, v View) {
 		labels := m.labels.values(s)
 		key := strings.Join(labels, separator)
-		t := all[key]
-		if t == nil {
-			t = newTally(labels)
-			all[key] = t
+		if all[key] == nil {
+			all[key] = newTally(labels)
 		}
-		t.states[StateName(v.State)]++
-		if v.Reason != "" {
-			reason := m.labels.reason(v.Reason)
-			t.waiting[reason]++
-			t.longest[reason] = max(t.longest[reason], v.Waiting)
-		}
-		t.pending += int(v.Pending)
-		t.running += int(v.Running)
+		all[key].add(v, m.labels)
 	})
+	if !leads {
+		out <- prometheus.MustNewConstMetric(m.gauges.leading, prometheus.GaugeValue, 0)
+		return
+	}
+	out <- prometheus.MustNewConstMetric(m.gauges.leading, prometheus.GaugeValue, 1)
 	for _, t := range all {
 		m.gauges.tell(t, out)
 	}
+}
+
+func (t *tally) add(v View, l *limiter) {
+	t.states[StateName(v.State)]++
+	if v.Reason != "" {
+		reason := l.reason(v.Reason)
+		t.waiting[reason]++
+		t.longest[reason] = max(t.longest[reason], v.Waiting)
+	}
+	t.pending += int(v.Pending)
+	t.running += int(v.Running)
 }
 
 func (g gauges) tell(t *tally, out chan<- prometheus.Metric) {

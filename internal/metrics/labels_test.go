@@ -101,13 +101,14 @@ func FuzzMeans(f *testing.F) {
 
 func TestGauges(t *testing.T) {
 	etl, none := Subject{Namespace: "a", Labels: map[string]string{"app-type": "etl"}}, Subject{Namespace: "a"}
-	apps := func(each func(Subject, View)) {
+	apps := func(each func(Subject, View)) bool {
 		each(etl, View{State: lifecycle.Running, Pending: 1, Running: 3})
 		each(etl, View{State: lifecycle.Running, Running: 2})
 		each(etl, View{State: lifecycle.Queued, Reason: "QuotaExceeded", Waiting: time.Minute})
 		each(etl, View{State: lifecycle.Queued, Reason: "QuotaExceeded", Waiting: time.Hour})
 		each(etl, View{State: lifecycle.Submitted, Reason: "Unschedulable", Waiting: time.Second})
 		each(none, View{})
+		return true
 	}
 	cases := map[string]struct {
 		reason string
@@ -124,10 +125,12 @@ func TestGauges(t *testing.T) {
 			"spark_executor_running_count app_type=Unknown 0", "spark_executor_running_count app_type=etl 5",
 			"spark_executors app_type=Unknown,state=Pending 0", "spark_executors app_type=Unknown,state=Running 0",
 			"spark_executors app_type=etl,state=Pending 1", "spark_executors app_type=etl,state=Running 5",
+			"spark_operator_leading 1",
 		}},
-		"Empty": {reason: "without labels an empty cluster has zeros", source: func(func(Subject, View)) {}, want: []string{
-			"spark_application_running_count 0", "spark_executor_running_count 0", "spark_executors state=Pending 0", "spark_executors state=Running 0",
+		"Empty": {reason: "without labels an empty cluster has zeros", source: func(func(Subject, View)) bool { return true }, want: []string{
+			"spark_application_running_count 0", "spark_executor_running_count 0", "spark_executors state=Pending 0", "spark_executors state=Running 0", "spark_operator_leading 1",
 		}},
+		"Standby":  {reason: "it says so, and nothing else", source: func(func(Subject, View)) bool { return false }, want: []string{"spark_operator_leading 0"}},
 		"NoSource": {reason: "nobody to ask"},
 	}
 	for name, tc := range cases {
@@ -148,10 +151,11 @@ func TestGauges(t *testing.T) {
 
 func TestReasonsAreBounded(t *testing.T) {
 	m := New(configured(nil))
-	m.Observe(func(each func(Subject, View)) {
+	m.Observe(func(each func(Subject, View)) bool {
 		for i := range 3 * maxReasons {
 			each(Subject{}, View{State: lifecycle.Queued, Reason: fmt.Sprintf("Reason%d", i)})
 		}
+		return true
 	})
 	reasons := 0
 	for _, s := range samples(t, m) {

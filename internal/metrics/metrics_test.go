@@ -99,8 +99,9 @@ func busy(c config.Metrics) *Metrics {
 	good.State, good.Retries = lifecycle.Succeeded, lifecycle.Retries{}
 	m.Transition(s, lifecycle.Record{}, good, at(9))
 	m.Transition(s, lifecycle.Record{}, lifecycle.Record{State: lifecycle.SubmissionFailed, Attempt: 1, Submissions: 1}, at(9))
-	m.Observe(func(each func(Subject, View)) {
+	m.Observe(func(each func(Subject, View)) bool {
 		each(s, View{State: lifecycle.Queued, Reason: "QuotaExceeded", Waiting: time.Minute, Pending: 1, Running: 2})
+		return true
 	})
 	m.Decided(time.Millisecond)
 	ctx, done := m.Reconcile(contextOf())
