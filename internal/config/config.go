@@ -45,7 +45,7 @@ type OperatorConfiguration struct {
 	// Workers is how many applications are handled at the same time; default 10.
 	Workers        int            `json:"workers,omitempty"`
 	LeaderElection LeaderElection `json:"leaderElection,omitempty"`
-	Metrics        Endpoint       `json:"metrics,omitempty"`
+	Metrics        Metrics        `json:"metrics,omitempty"`
 	Health         Endpoint       `json:"health,omitempty"`
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitempty"`
 	Webhook        Webhook        `json:"webhook,omitempty"`
@@ -61,7 +61,7 @@ type Endpoint struct {
 func Parse(text []byte) (OperatorConfiguration, error) {
 	c := OperatorConfiguration{
 		Workers:        10,
-		Metrics:        Endpoint{BindAddress: ":8080"},
+		Metrics:        defaultMetrics(),
 		Health:         Endpoint{BindAddress: ":8081"},
 		BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
 		LeaderElection: defaultLeaderElection(),
@@ -97,7 +97,8 @@ func (c OperatorConfiguration) validate() error {
 		}
 	}
 	errs = append(errs, c.BatchScheduler.validate()...)
-	errs = append(errs, c.Metrics.validate("metrics"), c.Health.validate("health"), c.LeaderElection.validate(), c.Webhook.validate())
+	errs = append(errs, c.Metrics.validate()...)
+	errs = append(errs, c.Health.validate("health"), c.LeaderElection.validate(), c.Webhook.validate())
 	return errors.Join(errs...)
 }
 

@@ -35,6 +35,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/prepare"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -70,6 +71,8 @@ type Engine[T client.Object] struct {
 	List     func(context.Context, client.Reader) ([]T, error)
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
+	// Metrics may be nil.
+	Metrics *metrics.Metrics
 
 	written written
 }
@@ -107,6 +110,7 @@ func (e *Engine[T]) advance(ctx context.Context, s scope[T]) (ctrl.Result, error
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	looked := e.Clock.Now()
 	var p asked
 	gated := lifecycle.Gated(s.Wish, s.Record, observed.Driver, s.env)
 	if gated {
@@ -117,6 +121,9 @@ func (e *Engine[T]) advance(ctx context.Context, s scope[T]) (ctrl.Result, error
 		return ctrl.Result{}, err
 	}
 	plan := lifecycle.Decide(s.Wish, s.Record, observed, p.Gate, s.env)
+	e.Metrics.Decided(e.Clock.Since(looked))
+	ctx, done := e.Metrics.Reconcile(ctx)
+	defer done()
 	if plan.Submits() {
 		// A stale cache may not know that the attempt's driver has come and gone already.
 		if fresh, err := e.Reader.Fresh(ctx, s.obj); err != nil || !fresh {
@@ -236,6 +243,7 @@ func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) 
 	}
 	e.written.add(next, s.env.Now)
 	e.tell(next, s.Record, o.Record)
+	e.Metrics.Transition(subjectOf(next), s.Record, o.Record, s.env.Now)
 	return result, o.Err
 }
 

@@ -37,7 +37,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -75,16 +74,19 @@ func Scheme() *runtime.Scheme {
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration) (ctrl.Manager, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
+	served, err := metricsOptions(c.Metrics)
+	if err != nil {
+		return nil, err
+	}
 	options := ctrl.Options{
 		Scheme:                  Scheme(),
-		Metrics:                 metricsserver.Options{BindAddress: c.Metrics.BindAddress},
+		Metrics:                 served,
 		HealthProbeBindAddress:  c.Health.BindAddress,
 		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
 		Cache:                   cacheOptions(c),
 	}
 	var leader *election
 	if c.LeaderElection.Enabled {
-		var err error
 		if leader, err = newElection(cfg, c.LeaderElection); err != nil {
 			return nil, err
 		}
@@ -144,6 +146,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: watched, Logs: logsOf(clientset)}
 	engine := NewKubeflowEngine(reader, client.WithFieldOwner(mgr.GetClient(), fieldOwner), registry, mgr.GetEventRecorder(fieldOwner), clock.RealClock{})
 	engine.Schedulers = schedulers
+	if err := addMetrics(mgr, c.Metrics, engine); err != nil {
+		return err
+	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("sparkapplication").
 		For(&v1beta2.SparkApplication{}).

@@ -60,7 +60,7 @@ func (o *operator) start() {
 	must(t, "make the registry", err)
 	c := config.OperatorConfiguration{
 		Namespaces: o.world.namespaces, Workers: 4, BatchScheduler: o.settings,
-		Metrics: config.Endpoint{BindAddress: "0"}, Health: config.Endpoint{BindAddress: "0"},
+		Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, Health: config.Endpoint{BindAddress: "0"},
 	}
 	cfg := rest.CopyConfig(o.rest)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return counted{next, o.writes} })

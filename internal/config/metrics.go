@@ -1,0 +1,131 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Metrics configures what the operator tells Prometheus, at /metrics of an endpoint.
+type Metrics struct {
+	Endpoint
+	// Prefix is put before the names of the operator's own metrics; a - in it becomes _.
+	Prefix string `json:"prefix,omitempty"`
+	// Labels are keys of labels of applications whose values become labels of the metrics about applications; default
+	// app_type. The key namespace means the application's namespace.
+	Labels []string `json:"labels,omitempty"`
+	// MaxLabelValues bounds the values of each of these labels, by default to 100: what comes after them is "Other".
+	MaxLabelValues int `json:"maxLabelValues,omitempty"`
+	// JobSubmitLatencyBuckets and JobStartLatencyBuckets are upper bounds in seconds.
+	JobSubmitLatencyBuckets []float64  `json:"jobSubmitLatencyBuckets,omitempty"`
+	JobStartLatencyBuckets  []float64  `json:"jobStartLatencyBuckets,omitempty"`
+	TLS                     MetricsTLS `json:"tls,omitempty"`
+}
+
+// MetricsTLS serves metrics by HTTPS.
+type MetricsTLS struct {
+	Enabled bool `json:"enabled,omitempty"`
+	// CertDir holds tls.crt and tls.key, which are read again when they change. Without it the operator signs a
+	// certificate of its own at each start.
+	CertDir string `json:"certDir,omitempty"`
+}
+
+// NamespaceLabel is the key in Metrics.Labels that means the namespace.
+const NamespaceLabel = "namespace"
+
+func defaultMetrics() Metrics {
+	return Metrics{
+		Endpoint:                Endpoint{BindAddress: ":8080"},
+		Labels:                  []string{"app_type"},
+		MaxLabelValues:          100,
+		JobSubmitLatencyBuckets: []float64{0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256},
+		JobStartLatencyBuckets:  []float64{30, 60, 90, 120, 150, 180, 210, 240, 270, 300},
+	}
+}
+
+var (
+	// metricName is what Prometheus allows. The colon is for recording rules.
+	metricName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+	notInLabel = regexp.MustCompile(`[^a-zA-Z0-9_]`)
+)
+
+// reservedLabels are labels that the metrics have already, or that Prometheus sets itself.
+var reservedLabels = []string{"le", "quantile", "job", "instance", "state", "reason", "class", "outcome", "by"}
+
+// LabelName makes a label's name of the key of a label in Kubernetes: team.example.com/cost-centre becomes
+// team_example_com_cost_centre.
+func LabelName(key string) string {
+	name := notInLabel.ReplaceAllString(key, "_")
+	if name != "" && name[0] >= '0' && name[0] <= '9' {
+		name = "_" + name
+	}
+	return name
+}
+
+// NamePrefix is the prefix as names have it.
+func (m Metrics) NamePrefix() string { return strings.ReplaceAll(m.Prefix, "-", "_") }
+
+func (m Metrics) validate() []error {
+	errs := []error{m.Endpoint.validate("metrics")}
+	if p := m.NamePrefix(); p != "" && !metricName.MatchString(p) {
+		errs = append(errs, fmt.Errorf("metrics.prefix: %q: a name in Prometheus has letters, digits and _, and does not begin with a digit", m.Prefix))
+	}
+	errs = append(errs, m.validateLabels()...)
+	if m.MaxLabelValues < 1 {
+		errs = append(errs, fmt.Errorf("metrics.maxLabelValues: %d: must be at least 1", m.MaxLabelValues))
+	}
+	errs = append(errs, buckets("metrics.jobSubmitLatencyBuckets", m.JobSubmitLatencyBuckets), buckets("metrics.jobStartLatencyBuckets", m.JobStartLatencyBuckets))
+	if m.TLS.CertDir != "" && !m.TLS.Enabled {
+		errs = append(errs, errors.New("metrics.tls.certDir: it has no effect unless metrics.tls.enabled is true"))
+	}
+	return errs
+}
+
+func (m Metrics) validateLabels() []error {
+	var errs []error
+	names := map[string]string{}
+	for i, key := range m.Labels {
+		name, field := LabelName(key), fmt.Sprintf("metrics.labels[%d]", i)
+		switch other, twice := names[name]; {
+		case name == "":
+			errs = append(errs, fmt.Errorf("%s: \"\": name a label of applications", field))
+		case slices.Contains(reservedLabels, name) || strings.HasPrefix(name, "__"):
+			errs = append(errs, fmt.Errorf("%s: %q: the metrics have a label %s of their own; choose another", field, key, name))
+		case twice:
+			errs = append(errs, fmt.Errorf("%s: %q: %q becomes the same label, %s; name one of them", field, key, other, name))
+		}
+		names[name] = key
+	}
+	return errs
+}
+
+func buckets(field string, bounds []float64) error {
+	if len(bounds) == 0 {
+		return fmt.Errorf("%s: name at least one upper bound, in seconds", field)
+	}
+	for i, b := range bounds {
+		if b <= 0 || math.IsInf(b, 0) || math.IsNaN(b) || i > 0 && b <= bounds[i-1] {
+			return fmt.Errorf("%s[%d]: %v: upper bounds in seconds are greater than 0 and increase", field, i, b)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
+)
+
+// off is the bind address that serves nothing.
+const off = "0"
+
+// metricsOptions fails if a certificate is named that is not there: the server would sign one itself and not tell.
+func metricsOptions(c config.Metrics) (metricsserver.Options, error) {
+	options := metricsserver.Options{BindAddress: c.BindAddress, SecureServing: c.TLS.Enabled, CertDir: c.TLS.CertDir}
+	if c.BindAddress == off || c.TLS.CertDir == "" {
+		return options, nil
+	}
+	for _, name := range []string{"tls.crt", "tls.key"} {
+		if _, err := os.Stat(filepath.Join(c.TLS.CertDir, name)); err != nil {
+			return options, fmt.Errorf("metrics.tls.certDir: %q: it must hold tls.crt and tls.key: %w", c.TLS.CertDir, err)
+		}
+	}
+	return options, nil
+}
+
+// addMetrics lets the engine record metrics if they are served.
+func addMetrics[T client.Object](mgr ctrl.Manager, c config.Metrics, e *Engine[T]) error {
+	if c.BindAddress == off {
+		return nil
+	}
+	e.Metrics = metrics.New(c)
+	e.Metrics.Observe(e.applications(mgr.Elected()))
+	e.Writer.Client = countingClient{e.Writer.Client, writeCounter{e.Metrics, e.Clock, mgr.GetScheme()}}
+	if err := mgr.Add(registered{e.Metrics}); err != nil {
+		return fmt.Errorf("add metrics: %w", err)
+	}
+	return nil
+}
+
+// registered holds metrics in the registry that is served, as long as the operator runs.
+type registered struct{ *metrics.Metrics }
+
+var _ manager.LeaderElectionRunnable = registered{}
+
+// Start implements manager.Runnable.
+func (r registered) Start(ctx context.Context) error {
+	if err := ctrlmetrics.Registry.Register(r.Metrics); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	<-ctx.Done()
+	ctrlmetrics.Registry.Unregister(r.Metrics)
+	return nil
+}
+
+// NeedLeaderElection says that a standby has metrics, too.
+func (registered) NeedLeaderElection() bool { return false }
+
+func subjectOf(o client.Object) metrics.Subject {
+	return metrics.Subject{Namespace: o.GetNamespace(), Labels: o.GetLabels(), CreatedAt: o.GetCreationTimestamp().Time}
+}
+
+// scrapePatience bounds how long a scrape waits for a cache that is not filled yet.
+const scrapePatience = 5 * time.Second
+
+// applications tells of all applications once this replica leads.
+func (e *Engine[T]) applications(leads <-chan struct{}) metrics.Source {
+	return func(each func(metrics.Subject, metrics.View)) bool {
+		select {
+		case <-leads:
+		default:
+			return false
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+		defer cancel()
+		all, err := e.List(ctx, uncopied{e.Cache})
+		if err != nil {
+			ctrllog.Log.Error(err, "cannot list applications for metrics")
+			return true
+		}
+		now := e.Clock.Now()
+		for _, o := range all {
+			each(subjectOf(o), e.view(o, now))
+		}
+		return true
+	}
+}
+
+// uncopied lists what the cache holds without copying it. Nobody may change it.
+type uncopied struct{ client.Reader }
+
+func (u uncopied) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	return u.Reader.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...)
+}
+
+// waitingDriver is an adapter that knows why a driver pod does not run yet; "" if it is about to.
+type waitingDriver[T client.Object] interface{ DriverWaits(T) string }
+
+var _ waitingDriver[*v1beta2.SparkApplication] = kubeflowApplication{}
+
+// DriverWaits reads the reason from the condition.
+func (kubeflowApplication) DriverWaits(o *v1beta2.SparkApplication) string {
+	if c := meta.FindStatusCondition(o.Status.Conditions, string(lifecycle.ConditionDriverReady)); c != nil {
+		return c.Reason
+	}
+	return ""
+}
+
+// view says where an application is and what it waits for, be it its driver pod or the start of that.
+func (e *Engine[T]) view(o T, now time.Time) metrics.View {
+	r := e.Adapter.Record(o)
+	v := metrics.View{State: r.State}
+	if !r.State.Final() {
+		v.Pending, v.Running = r.Counts.Pending, r.Counts.Running
+	}
+	since := r.QueuedAt
+	switch {
+	case r.State == lifecycle.Submitted:
+		since = r.SubmittedAt
+		if a, ok := e.Adapter.(waitingDriver[T]); ok {
+			v.Reason = a.DriverWaits(o)
+		}
+		v.Reason = cmp.Or(v.Reason, string(lifecycle.ReasonDriverPending))
+	case r.State.Starting():
+		v.Reason = cmp.Or(string(r.Cause.Reason), string(lifecycle.ReasonNotSubmitted))
+	}
+	if v.Reason != "" && !since.IsZero() {
+		v.Waiting = max(0, now.Sub(since))
+	}
+	return v
+}
+
+// countingClient measures writes.
+type countingClient struct {
+	client.Client
+	writeCounter
+}
+
+type writeCounter struct {
+	metrics *metrics.Metrics
+	clock   clock.PassiveClock
+	scheme  *runtime.Scheme
+}
+
+func (w writeCounter) measure(ctx context.Context, verb string, o runtime.Object, subresource string, write func() error) error {
+	began := w.clock.Now()
+	err := write()
+	w.metrics.Write(ctx, verb, w.resource(o)+subresource, w.clock.Since(began), err)
+	return err
+}
+
+// resource is the usual name of the object's kind.
+func (w writeCounter) resource(o runtime.Object) string {
+	if o != nil {
+		if gvk, err := apiutil.GVKForObject(o, w.scheme); err == nil {
+			plural, _ := meta.UnsafeGuessKindToResource(gvk)
+			return plural.Resource
+		}
+	}
+	return "unknown"
+}
+
+// Create implements client.Writer.
+func (c countingClient) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	return c.measure(ctx, "create", o, "", func() error { return c.Client.Create(ctx, o, opts...) })
+}
+
+// Delete implements client.Writer.
+func (c countingClient) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
+	return c.measure(ctx, "delete", o, "", func() error { return c.Client.Delete(ctx, o, opts...) })
+}
+
+// Apply implements client.Writer.
+func (c countingClient) Apply(ctx context.Context, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	wanted, _ := o.(runtime.Object) // actuate has no typed ones
+	return c.measure(ctx, "apply", wanted, "", func() error { return c.Client.Apply(ctx, o, opts...) })
+}
+
+// Status implements client.StatusClient.
+func (c countingClient) Status() client.SubResourceWriter {
+	return countingStatus{c.Client.Status(), c.writeCounter}
+}
+
+type countingStatus struct {
+	client.SubResourceWriter
+	writeCounter
+}
+
+// Patch implements client.SubResourceWriter.
+func (c countingStatus) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+	return c.measure(ctx, "patch", o, "/status", func() error { return c.SubResourceWriter.Patch(ctx, o, p, opts...) })
+}

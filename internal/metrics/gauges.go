@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package metrics
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// View is what gauges need to know of one application.
+type View struct {
+	State lifecycle.State
+	// Reason is what an application without a running driver waits for; "" if it does not wait.
+	Reason string
+	// Waiting is for how long it waits.
+	Waiting time.Duration
+	// Pending and Running count its executors.
+	Pending, Running int32
+}
+
+// Source calls each for every application in the cache, and returns whether this replica leads. If it does not, it calls
+// for none: of two that tell, a sum would count everything twice.
+type Source func(each func(Subject, View)) (leads bool)
+
+type gauges struct {
+	running, executorsRunning                *prometheus.Desc
+	states, waiting, longest, executorStates *prometheus.Desc
+	leading                                  *prometheus.Desc
+}
+
+func (m *Metrics) newGauges() gauges {
+	const scrape = "computed from the cache at each scrape, by the replica that leads"
+	return gauges{
+		running:          m.gauge(Family{Name: "spark_application_running_count", Incumbent: true, Help: "Applications whose driver runs.", When: scrape}),
+		executorsRunning: m.gauge(Family{Name: "spark_executor_running_count", Incumbent: true, Help: "Executors that run.", When: scrape}),
+		states: m.gauge(Family{
+			Name: "spark_applications", Labels: []string{"state"}, Help: "Applications by state.", When: scrape,
+		}),
+		waiting: m.gauge(Family{
+			Name: "spark_applications_waiting", Labels: []string{"reason"},
+			Help: "Applications whose driver does not run yet, by what they wait for.", When: scrape,
+		}),
+		longest: m.gauge(Family{
+			Name: "spark_applications_longest_wait_seconds", Labels: []string{"reason"},
+			Help: "Seconds for which the application waits that waits longest, by what it waits for.", When: scrape,
+		}),
+		executorStates: m.gauge(Family{
+			Name: "spark_executors", Labels: []string{"state"}, Help: "Executors that have not ended, by state.", When: scrape,
+		}),
+		leading: m.gauge(Family{
+			Name: "spark_operator_leading", Operator: true, Help: "1 if this replica of the operator works, 0 if it stands by.", When: "asked at each scrape",
+		}),
+	}
+}
+
+func (g gauges) describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{g.running, g.executorsRunning, g.states, g.waiting, g.longest, g.executorStates, g.leading} {
+		out <- d
+	}
+}
+
+// tally is what was counted of the applications with the same labels.
+type tally struct {
+	labels           []string
+	states           map[string]int
+	waiting          map[string]int
+	longest          map[string]time.Duration
+	pending, running int
+}
+
+func newTally(labels []string) *tally {
+	return &tally{labels: labels, states: map[string]int{}, waiting: map[string]int{}, longest: map[string]time.Duration{}}
+}
+
+// separator is in no label value: those of Kubernetes have letters, digits and three signs.
+const separator = "\x00"
+
+// collectGauges counts. Without configured labels there is one row of counts, which is told also if it is empty.
+func (m *Metrics) collectGauges(source Source, out chan<- prometheus.Metric) {
+	all := map[string]*tally{}
+	if len(m.labels.keys) == 0 {
+		all[""] = newTally(nil)
+	}
+	leads := source(func(s Subject, v View) {
+		labels := m.labels.values(s)
+		key := strings.Join(labels, separator)
+		if all[key] == nil {
+			all[key] = newTally(labels)
+		}
+		all[key].add(v, m.labels)
+	})
+	if !leads {
+		out <- prometheus.MustNewConstMetric(m.gauges.leading, prometheus.GaugeValue, 0)
+		return
+	}
+	out <- prometheus.MustNewConstMetric(m.gauges.leading, prometheus.GaugeValue, 1)
+	for _, t := range all {
+		m.gauges.tell(t, out)
+	}
+}
+
+func (t *tally) add(v View, l *limiter) {
+	t.states[StateName(v.State)]++
+	if v.Reason != "" {
+		reason := l.reason(v.Reason)
+		t.waiting[reason]++
+		t.longest[reason] = max(t.longest[reason], v.Waiting)
+	}
+	t.pending += int(v.Pending)
+	t.running += int(v.Running)
+}
+
+func (g gauges) tell(t *tally, out chan<- prometheus.Metric) {
+	send := func(d *prometheus.Desc, value float64, own ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, slices.Concat(t.labels, own)...)
+	}
+	send(g.running, float64(t.states[string(lifecycle.Running)]))
+	send(g.executorsRunning, float64(t.running))
+	send(g.executorStates, float64(t.pending), string(lifecycle.ExecutorPending))
+	send(g.executorStates, float64(t.running), string(lifecycle.ExecutorRunning))
+	for state, n := range t.states {
+		send(g.states, float64(n), state)
+	}
+	for reason, n := range t.waiting {
+		send(g.waiting, float64(n), reason)
+		send(g.longest, t.longest[reason].Seconds(), reason)
+	}
+}
+
+// StateName is the value of the label state.
+func StateName(s lifecycle.State) string {
+	if s == lifecycle.New {
+		return "New"
+	}
+	return string(s)
+}

@@ -1,0 +1,137 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package metrics
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+)
+
+const (
+	// unknown is the value of a label that an application does not have, as the incumbent calls it.
+	unknown = "Unknown"
+	// other is the value of everything beyond the bound.
+	other = "Other"
+	// maxReasons bounds reasons, which scheduler plugins may add to.
+	maxReasons = 100
+)
+
+// limiter makes label values of what users write, and bounds their number. The first values of a process have it, so
+// that a value keeps its series as long as the process lives.
+type limiter struct {
+	keys, names []string
+	max         int
+
+	mu sync.Mutex
+	// seen are the values of each key, and at last the reasons.
+	seen []map[string]bool
+}
+
+func newLimiter(keys []string, bound int) *limiter {
+	l := &limiter{keys: keys, max: bound}
+	for _, key := range keys {
+		l.names = append(l.names, config.LabelName(key))
+		l.seen = append(l.seen, map[string]bool{})
+	}
+	l.seen = append(l.seen, map[string]bool{})
+	return l
+}
+
+// values returns the values of the configured labels for an application. There is no room behind them, so that two that
+// append to them do not share it.
+func (l *limiter) values(s Subject) []string {
+	out := make([]string, 0, len(l.keys))
+	for i, key := range l.keys {
+		value := s.Namespace
+		if key != config.NamespaceLabel {
+			value = lookup(s.Labels, key, l.names[i])
+		}
+		out = append(out, l.bounded(i, value, l.max))
+	}
+	return out
+}
+
+func (l *limiter) reason(r string) string {
+	if r == "" {
+		return unknown
+	}
+	return l.bounded(len(l.keys), r, maxReasons)
+}
+
+func (l *limiter) bounded(i int, value string, bound int) string {
+	if value == unknown || value == other {
+		return value
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seen := l.seen[i]
+	if !seen[value] {
+		if len(seen) >= bound {
+			return other
+		}
+		seen[value] = true
+	}
+	return value
+}
+
+// lookup returns the value of the label that has the key, or else of the first in the order of the alphabet whose key
+// means the same in Prometheus: app-type is found by app_type.
+func lookup(labels map[string]string, key, name string) string {
+	if value, ok := labels[key]; ok {
+		return orUnknown(value)
+	}
+	found := ""
+	for k := range labels {
+		if means(k, name) && (found == "" || k < found) {
+			found = k
+		}
+	}
+	return orUnknown(labels[found])
+}
+
+func orUnknown(value string) string {
+	if value == "" {
+		return unknown
+	}
+	return value
+}
+
+// means reports whether config.LabelName(key) is name, without making it.
+func means(key, name string) bool {
+	if key != "" && key[0] >= '0' && key[0] <= '9' {
+		rest, found := strings.CutPrefix(name, "_")
+		if !found {
+			return false
+		}
+		name = rest
+	}
+	if len(key) != len(name) {
+		return false
+	}
+	for i := range len(key) {
+		if c := key[i]; c != name[i] && (name[i] != '_' || slices.Contains(allowed, c)) {
+			return false
+		}
+	}
+	return true
+}
+
+// allowed are the bytes that LabelName leaves as they are.
+var allowed = []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")

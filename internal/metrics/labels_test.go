@@ -1,0 +1,212 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+func contextOf() context.Context { return context.Background() }
+
+func TestLabels(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		key    string
+		labels map[string]string
+		want   string
+	}{
+		"Exact":     {reason: "the very label", key: "app_type", labels: map[string]string{"app_type": "etl", "app-type": "x"}, want: "etl"},
+		"Dash":      {reason: "as the incumbent matches", key: "app_type", labels: map[string]string{"app-type": "etl"}, want: "etl"},
+		"Key":       {reason: "the key may be written as Kubernetes has it", key: "team.example.com/cost", labels: map[string]string{"team.example.com/cost": "42"}, want: "42"},
+		"Converted": {reason: "or as Prometheus has it", key: "team_example_com_cost", labels: map[string]string{"team.example.com/cost": "42"}, want: "42"},
+		"Several":   {reason: "always the same one of several", key: "app_type", labels: map[string]string{"app.type": "b", "app-type": "a"}, want: "a"},
+		"Digit":     {reason: "a key that begins with a digit", key: "_2nd", labels: map[string]string{"2nd": "b"}, want: "b"},
+		"NotDigit":  {reason: "another key", key: "xxxx", labels: map[string]string{"2nd": "b"}, want: "Unknown"},
+		"Similar":   {reason: "a letter is no sign", key: "app_type", labels: map[string]string{"appxtype": "a"}, want: "Unknown"},
+		"None":      {reason: "as the incumbent calls it", key: "app_type", labels: map[string]string{"app": "a"}, want: "Unknown"},
+		"Empty":     {reason: "an empty label is none to Prometheus", key: "app_type", labels: map[string]string{"app_type": ""}, want: "Unknown"},
+		"Namespace": {reason: "the application's, whatever its labels", key: "namespace", labels: map[string]string{"namespace": "mine"}, want: "jobs"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLimiter([]string{tc.key}, 10)
+			if diff := cmp.Diff([]string{tc.want}, l.values(Subject{Namespace: "jobs", Labels: tc.labels})); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLabelsAreBounded(t *testing.T) {
+	l := newLimiter([]string{"namespace", "app_type"}, 2)
+	var got [][]string
+	for _, s := range []Subject{
+		{Namespace: "a", Labels: map[string]string{"app_type": "x"}}, {Namespace: "b"}, {Namespace: "c", Labels: map[string]string{"app_type": "y"}},
+		{Namespace: "a", Labels: map[string]string{"app_type": "z"}}, {Namespace: "d", Labels: map[string]string{"app_type": "x"}},
+	} {
+		got = append(got, l.values(s))
+	}
+	want := [][]string{{"a", "x"}, {"b", "Unknown"}, {"Other", "y"}, {"a", "Other"}, {"Other", "x"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("each label has two values of its own, and who came first keeps them (-want +got):\n%s", diff)
+	}
+}
+
+// means must agree with the name that the configuration makes of a key.
+func FuzzMeans(f *testing.F) {
+	for _, key := range []string{"app_type", "a-b/c.d", "1a", "", "_", "ü", "x1"} {
+		f.Add(key, "app_type")
+	}
+	f.Fuzz(func(t *testing.T, key, other string) {
+		name := config.LabelName(key)
+		for _, r := range key {
+			if r > 127 {
+				return // no label of Kubernetes
+			}
+		}
+		if !means(key, name) {
+			t.Errorf("%q does not mean its own name %q", key, name)
+		}
+		if name != other && means(key, other) {
+			t.Errorf("%q means %q, and its name is %q", key, other, name)
+		}
+	})
+}
+
+func TestGauges(t *testing.T) {
+	etl, none := Subject{Namespace: "a", Labels: map[string]string{"app-type": "etl"}}, Subject{Namespace: "a"}
+	apps := func(each func(Subject, View)) bool {
+		each(etl, View{State: lifecycle.Running, Pending: 1, Running: 3})
+		each(etl, View{State: lifecycle.Running, Running: 2})
+		each(etl, View{State: lifecycle.Queued, Reason: "QuotaExceeded", Waiting: time.Minute})
+		each(etl, View{State: lifecycle.Queued, Reason: "QuotaExceeded", Waiting: time.Hour})
+		each(etl, View{State: lifecycle.Submitted, Reason: "Unschedulable", Waiting: time.Second})
+		each(none, View{})
+		return true
+	}
+	cases := map[string]struct {
+		reason string
+		labels []string
+		source Source
+		want   []string
+	}{
+		"Labels": {reason: "a row for each value", labels: []string{"app_type"}, source: apps, want: []string{
+			"spark_application_running_count app_type=Unknown 0", "spark_application_running_count app_type=etl 2",
+			"spark_applications app_type=Unknown,state=New 1", "spark_applications app_type=etl,state=Queued 2",
+			"spark_applications app_type=etl,state=Running 2", "spark_applications app_type=etl,state=Submitted 1",
+			"spark_applications_longest_wait_seconds app_type=etl,reason=QuotaExceeded 3600", "spark_applications_longest_wait_seconds app_type=etl,reason=Unschedulable 1",
+			"spark_applications_waiting app_type=etl,reason=QuotaExceeded 2", "spark_applications_waiting app_type=etl,reason=Unschedulable 1",
+			"spark_executor_running_count app_type=Unknown 0", "spark_executor_running_count app_type=etl 5",
+			"spark_executors app_type=Unknown,state=Pending 0", "spark_executors app_type=Unknown,state=Running 0",
+			"spark_executors app_type=etl,state=Pending 1", "spark_executors app_type=etl,state=Running 5",
+			"spark_operator_leading 1",
+		}},
+		"Empty": {reason: "without labels an empty cluster has zeros", source: func(func(Subject, View)) bool { return true }, want: []string{
+			"spark_application_running_count 0", "spark_executor_running_count 0", "spark_executors state=Pending 0", "spark_executors state=Running 0", "spark_operator_leading 1",
+		}},
+		"Standby":  {reason: "it says so, and nothing else", source: func(func(Subject, View)) bool { return false }, want: []string{"spark_operator_leading 0"}},
+		"NoSource": {reason: "nobody to ask"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := New(configured(func(c *config.Metrics) { c.Labels = tc.labels }))
+			if tc.source != nil {
+				m.Observe(tc.source)
+			}
+			if diff := cmp.Diff(tc.want, samples(t, m)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.want, samples(t, m)); diff != "" {
+				t.Errorf("%s: the second look is different (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestReasonsAreBounded(t *testing.T) {
+	m := New(configured(nil))
+	m.Observe(func(each func(Subject, View)) bool {
+		for i := range 3 * maxReasons {
+			each(Subject{}, View{State: lifecycle.Queued, Reason: fmt.Sprintf("Reason%d", i)})
+		}
+		return true
+	})
+	reasons := 0
+	for _, s := range samples(t, m) {
+		if s == "spark_applications_waiting reason=Other 200" {
+			reasons++
+		}
+	}
+	if reasons != 1 {
+		t.Errorf("the reasons beyond the bound are not one: %q", samples(t, m)[:5])
+	}
+}
+
+func TestWrites(t *testing.T) {
+	resource := schema.GroupResource{Resource: "pods"}
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   string
+	}{
+		"OK":       {reason: "no error", want: "OK"},
+		"Conflict": {reason: "the API server's word", err: apierrors.NewConflict(resource, "a", errors.New("x")), want: "Conflict"},
+		"Wrapped":  {reason: "an error around it", err: fmt.Errorf("x: %w", apierrors.NewNotFound(resource, "a")), want: "NotFound"},
+		"Webhook":  {reason: "a webhook may say anything", err: &apierrors.StatusError{ErrStatus: metav1.Status{Reason: "pod-7 is not welcome"}}, want: "Other"},
+		"Network":  {reason: "no answer", err: errors.New("connection refused"), want: "Other"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := New(configured(nil))
+			m.Write(contextOf(), "create", "pods", 2*time.Second, tc.err)
+			want := []string{"spark_operator_api_write_duration_seconds resource=pods,result=" + tc.want + ",verb=create 1: 2"}
+			if diff := cmp.Diff(want, samples(t, m)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestReconcile(t *testing.T) {
+	m := New(configured(nil))
+	ctx, done := m.Reconcile(contextOf())
+	m.Write(ctx, "create", "pods", time.Second, nil)
+	m.Write(ctx, "patch", "pods", time.Second, nil)
+	m.Write(contextOf(), "patch", "pods", time.Second, nil) // another's
+	done()
+	m.Decided(3 * time.Second)
+	want := []string{
+		"spark_operator_api_write_duration_seconds resource=pods,result=OK,verb=create 1: 1",
+		"spark_operator_api_write_duration_seconds resource=pods,result=OK,verb=patch 2: 2",
+		"spark_operator_decide_seconds 1: 3", "spark_operator_reconcile_api_writes 1: 2",
+	}
+	if diff := cmp.Diff(want, samples(t, m)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

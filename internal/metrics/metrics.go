@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package metrics is what the operator tells Prometheus. Counters and histograms are recorded from status transitions
+// that were stored, beside events; gauges are computed from the cache when they are asked for, so that a restart loses
+// none. No label has an application's name, and values that users choose are bounded.
+package metrics
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+)
+
+// Family describes one metric.
+type Family struct {
+	// Name is without the configured prefix.
+	Name string
+	// Type is counter, gauge, histogram or summary.
+	Type string
+	// Labels are those of its own.
+	Labels []string
+	// Operator says that it is about the operator and not about applications: it has none of the configured labels.
+	Operator bool
+	// Incumbent says that the Kubeflow Spark operator has a metric of this name and type.
+	Incumbent bool
+	// Help says what it is, When how it comes to its value.
+	Help, When string
+}
+
+// Metrics are the operator's metrics. A nil pointer records nothing.
+type Metrics struct {
+	prefix   string
+	labels   *limiter
+	families []Family
+	vectors  []prometheus.Collector
+	source   atomic.Pointer[Source]
+
+	incumbent incumbent
+	ours      ours
+	gauges    gauges
+	operator  operator
+}
+
+var _ prometheus.Collector = (*Metrics)(nil)
+
+// New returns metrics that have recorded nothing. The configuration is valid.
+func New(c config.Metrics) *Metrics {
+	m := &Metrics{prefix: c.NamePrefix(), labels: newLimiter(c.Labels, c.MaxLabelValues)}
+	m.incumbent = m.newIncumbent(c)
+	m.ours = m.newOurs()
+	m.gauges = m.newGauges()
+	m.operator = m.newOperator()
+	return m
+}
+
+// Families lists all metrics in the order of the documentation.
+func (m *Metrics) Families() []Family { return m.families }
+
+// Observe sets where gauges are computed from.
+func (m *Metrics) Observe(s Source) { m.source.Store(&s) }
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+	for _, v := range m.vectors {
+		v.Describe(out)
+	}
+	m.gauges.describe(out)
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	for _, v := range m.vectors {
+		v.Collect(out)
+	}
+	if source := m.source.Load(); source != nil {
+		m.collectGauges(*source, out)
+	}
+}
+
+// add remembers a family, and returns its full name and labels.
+func (m *Metrics) add(kind string, f Family) (name string, labels []string) {
+	f.Type = kind
+	m.families = append(m.families, f)
+	if !f.Operator {
+		labels = append(labels, m.labels.names...)
+	}
+	return m.prefix + f.Name, append(labels, f.Labels...)
+}
+
+func (m *Metrics) counter(f Family) *prometheus.CounterVec {
+	name, labels := m.add("counter", f)
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: f.Help}, labels)
+	m.vectors = append(m.vectors, v)
+	return v
+}
+
+func (m *Metrics) histogram(f Family, buckets []float64) *prometheus.HistogramVec {
+	name, labels := m.add("histogram", f)
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: f.Help, Buckets: buckets}, labels)
+	m.vectors = append(m.vectors, v)
+	return v
+}
+
+func (m *Metrics) summary(f Family) *prometheus.SummaryVec {
+	name, labels := m.add("summary", f)
+	v := prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: name, Help: f.Help}, labels)
+	m.vectors = append(m.vectors, v)
+	return v
+}
+
+func (m *Metrics) gauge(f Family) *prometheus.Desc {
+	name, labels := m.add("gauge", f)
+	return prometheus.NewDesc(name, f.Help, labels, nil)
+}

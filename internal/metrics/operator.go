@@ -1,0 +1,94 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package metrics
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// operator are metrics about the operator itself.
+type operator struct {
+	decide, perReconcile prometheus.Observer
+	writes               *prometheus.HistogramVec
+}
+
+func (m *Metrics) newOperator() operator {
+	decide := m.histogram(Family{
+		Name: "spark_operator_decide_seconds", Operator: true,
+		Help: "Seconds from having looked at an application's pods to the decision about it.", When: "each decision; what the scheduler's plugin reads is part of it",
+	}, []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1})
+	writes := m.histogram(Family{
+		Name: "spark_operator_api_write_duration_seconds", Labels: []string{"verb", "resource", "result"}, Operator: true,
+		Help: "Seconds that a write to the API server took, by verb, resource and result; its count is the number of writes.",
+		When: "each write but events and leases; the result is `OK` or the API server's reason",
+	}, []float64{.0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10})
+	perReconcile := m.histogram(Family{
+		Name: "spark_operator_reconcile_api_writes", Operator: true,
+		Help: "Writes to the API server in one reconcile of an application that is not at rest.", When: "each reconcile that came to a decision",
+	}, []float64{0, 1, 2, 3, 4, 5, 6, 8, 12})
+	return operator{decide: decide.WithLabelValues(), perReconcile: perReconcile.WithLabelValues(), writes: writes}
+}
+
+// Decided records how long a decision took.
+func (m *Metrics) Decided(took time.Duration) {
+	if m != nil {
+		m.operator.decide.Observe(took.Seconds())
+	}
+}
+
+type writesKey struct{}
+
+// Reconcile begins to count the writes that are made with the context it returns; done ends it.
+func (m *Metrics) Reconcile(ctx context.Context) (counting context.Context, done func()) {
+	if m == nil {
+		return ctx, func() {}
+	}
+	n := &atomic.Int32{}
+	return context.WithValue(ctx, writesKey{}, n), func() { m.operator.perReconcile.Observe(float64(n.Load())) }
+}
+
+// Write records a write to the API server and what came of it.
+func (m *Metrics) Write(ctx context.Context, verb, resource string, took time.Duration, err error) {
+	if n, ok := ctx.Value(writesKey{}).(*atomic.Int32); ok {
+		n.Add(1)
+	}
+	m.operator.writes.WithLabelValues(verb, resource, result(err)).Observe(took.Seconds())
+}
+
+// results are the reasons that are told. A webhook may answer with any word.
+var results = []metav1.StatusReason{
+	metav1.StatusReasonConflict, metav1.StatusReasonAlreadyExists, metav1.StatusReasonNotFound, metav1.StatusReasonForbidden,
+	metav1.StatusReasonInvalid, metav1.StatusReasonUnauthorized, metav1.StatusReasonTooManyRequests, metav1.StatusReasonTimeout,
+	metav1.StatusReasonServerTimeout, metav1.StatusReasonServiceUnavailable, metav1.StatusReasonInternalError,
+}
+
+func result(err error) string {
+	if err == nil {
+		return "OK"
+	}
+	if reason := apierrors.ReasonForError(err); slices.Contains(results, reason) {
+		return string(reason)
+	}
+	return other
+}
