@@ -48,6 +48,10 @@ type OperatorConfiguration struct {
 	Metrics        Endpoint       `json:"metrics,omitempty"`
 	Health         Endpoint       `json:"health,omitempty"`
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitempty"`
+	UI             UI             `json:"ui,omitempty"`
+
+	DriverPodDisruptionBudget DriverPodDisruptionBudget `json:"driverPodDisruptionBudget,omitempty"`
+	HistoryServer             HistoryServer             `json:"historyServer,omitempty"`
 }
 
 // Endpoint is an HTTP endpoint. BindAddress "0" turns it off.
@@ -64,6 +68,7 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 		Health:         Endpoint{BindAddress: ":8081"},
 		BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
 		LeaderElection: defaultLeaderElection(),
+		UI:             UI{Service: true},
 	}
 	var document, second yamlv3.Node
 	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
@@ -95,6 +100,7 @@ func (c OperatorConfiguration) validate() error {
 		}
 	}
 	errs = append(errs, c.BatchScheduler.validate()...)
+	errs = append(errs, c.validateExposure()...)
 	errs = append(errs, c.Metrics.validate("metrics"), c.Health.validate("health"), c.LeaderElection.validate())
 	return errors.Join(errs...)
 }

@@ -31,6 +31,7 @@ func defaults() OperatorConfiguration {
 		APIVersion: APIVersion, Kind: Kind, Workers: 10,
 		Metrics: Endpoint{BindAddress: ":8080"}, Health: Endpoint{BindAddress: ":8081"}, BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
 		LeaderElection: LeaderElection{LeaseDuration: seconds(4), RenewDeadline: seconds(2.5), RetryPeriod: seconds(0.1)},
+		UI:             UI{Service: true},
 	}
 }
 
