@@ -42,7 +42,7 @@ func (w Writer) Expose(ctx context.Context, owner Owner, object exposure.Object)
 	wanted := object.DeepCopy()
 	lifecycle.Own(wanted, owner.Reference)
 	made := wanted.DeepCopy()
-	err := w.Client.Create(ctx, made)
+	err := w.Client.Create(ctx, made, client.FieldOwner(FieldOwner))
 	if err == nil {
 		return made, exposed(nil)
 	}
@@ -92,7 +92,7 @@ func (w Writer) change(ctx context.Context, existing, wanted *unstructured.Unstr
 		}
 	}
 	wanted.SetUID(existing.GetUID()) // another object of this name is not meant
-	if err := w.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership); err != nil {
+	if err := w.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership, client.FieldOwner(FieldOwner)); err != nil {
 		return nil, exposed(err)
 	}
 	return wanted, exposed(nil)

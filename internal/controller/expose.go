@@ -62,6 +62,10 @@ func (e *Engine[T]) expose(ctx context.Context, s scope[T], o *lifecycle.Outcome
 		return // the garbage collector takes everything
 	}
 	x := exposing{owner: e.owner(s), before: s.Record.Exposure}
+	if s.Record.State.Final() && len(x.before.Objects) == 0 && x.before.Service != "" {
+		o.Record.Exposure = x.before // what an operator before us has left is not worth waking what has ended
+		return
+	}
 	attempt := exposure.Attempt{App: s.App, SparkAppID: o.Record.SparkAppID, SubmissionID: o.Record.SubmissionID, DriverName: o.Record.DriverName}
 	x.owner.SubmissionID = o.Record.SubmissionID
 	lives := hasLiveDriver(o.Record.State)
