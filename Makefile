@@ -88,7 +88,7 @@ manifests: ## CRDs, RBAC and webhook configurations, also in the chart
 	go run ./hack/crd config/crd/bases/*.yaml
 	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=controller paths=./internal/controller/... output:rbac:dir=config/rbac
 	"$$($(TOOLS) controller-gen)/controller-gen" webhook paths=./internal/webhook/... output:webhook:dir=config/webhook
-	go run ./hack/rbac config/rbac/schedulers charts/spark-operator/files/schedulers
+	go run ./hack/rbac config/rbac charts/spark-operator/files
 	cp config/crd/bases/*.yaml charts/spark-operator/crds/
 	cp config/rbac/role.yaml config/rbac/leader_election_role.yaml charts/spark-operator/files/
 	cp config/rbac/spark-driver/role.yaml charts/spark-operator/files/spark_driver_role.yaml

@@ -14,8 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command rbac writes the rights that each scheduler plugin needs, as its descriptor declares them, for kustomize and for
-// the chart.
+// Command rbac writes the rights that are needed only if something is turned on, for kustomize and for the chart: those of
+// each scheduler plugin, as its descriptor declares them, and those of each kind of objects beside drivers. In both folders
+// it fills schedulers and exposure.
 //
 //	rbac KUSTOMIZE_FOLDER CHART_FOLDER
 package main
@@ -32,7 +33,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
-	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
 )
 
 func main() {
@@ -46,44 +47,62 @@ func run(args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("usage: rbac KUSTOMIZE_FOLDER CHART_FOLDER")
 	}
-	// The largest set of rights: quotas are enforced, and bind somebody.
+	for folder, fragments := range map[string][]exposure.Fragment{"schedulers": ofSchedulers(), "exposure": exposure.Fragments()} {
+		if err := writeAll(filepath.Join(args[0], folder), filepath.Join(args[1], folder), prefixes[folder], fragments); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prefixes begin the names of ClusterRoles.
+var prefixes = map[string]string{"schedulers": "spark-operator-scheduler-", "exposure": "spark-operator-"}
+
+// ofSchedulers returns the largest set of rights: quotas are enforced, and bind somebody.
+func ofSchedulers() []exposure.Fragment {
 	all := plugins.All(config.BatchScheduler{Quota: config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"any"}}})
-	var resources []string
+	var fragments []exposure.Fragment
 	for _, p := range all {
-		d := p.Describe()
-		if len(d.Rules) == 0 || d.Plain {
-			continue // the operator's own role has them
+		if d := p.Describe(); len(d.Rules) > 0 && !d.Plain { // the operator's own role has those of a plain one
+			fragments = append(fragments, exposure.Fragment{Name: d.Name, Rules: d.Rules})
 		}
-		rules, err := yaml.Marshal(d.Rules)
+	}
+	return fragments
+}
+
+// writeAll writes a role for kustomize and the rules for the chart for each fragment.
+func writeAll(kustomize, chart, prefix string, fragments []exposure.Fragment) error {
+	var resources []string
+	for _, f := range fragments {
+		rules, err := yaml.Marshal(f.Rules)
 		if err != nil {
-			return fmt.Errorf("rules of %s: %w", d.Name, err)
+			return fmt.Errorf("rules of %s: %w", f.Name, err)
 		}
-		if err := write(filepath.Join(args[1], d.Name+".yaml"), rules); err != nil {
+		if err := write(filepath.Join(chart, f.Name+".yaml"), rules); err != nil {
 			return err
 		}
-		text, err := role(d)
+		text, err := role(prefix+f.Name, f.Rules)
 		if err != nil {
 			return err
 		}
-		if err := write(filepath.Join(args[0], d.Name+".yaml"), text); err != nil {
+		if err := write(filepath.Join(kustomize, f.Name+".yaml"), text); err != nil {
 			return err
 		}
-		resources = append(resources, d.Name+".yaml")
+		resources = append(resources, f.Name+".yaml")
 	}
 	list, err := yaml.Marshal(map[string]any{"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component", "resources": resources})
 	if err != nil {
 		return err
 	}
-	return write(filepath.Join(args[0], "kustomization.yaml"), list)
+	return write(filepath.Join(kustomize, "kustomization.yaml"), list)
 }
 
 // role is a ClusterRole and its binding to the operator's service account.
-func role(d scheduler.Descriptor) ([]byte, error) {
-	name := "spark-operator-scheduler-" + d.Name
+func role(name string, rules []rbacv1.PolicyRule) ([]byte, error) {
 	objects := []any{
 		rbacv1.ClusterRole{
 			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
-			ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: d.Rules,
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules,
 		},
 		rbacv1.ClusterRoleBinding{
 			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
@@ -96,7 +115,7 @@ func role(d scheduler.Descriptor) ([]byte, error) {
 	for _, o := range objects {
 		text, err := yaml.Marshal(o)
 		if err != nil {
-			return nil, fmt.Errorf("role of %s: %w", d.Name, err)
+			return nil, fmt.Errorf("role %s: %w", name, err)
 		}
 		out.WriteString("---\n")
 		out.Write(text)
@@ -108,5 +127,5 @@ func write(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(path, append([]byte("# Written by hack/rbac from what the scheduler plugin declares; see make manifests.\n"), text...), 0o644)
+	return os.WriteFile(path, append([]byte("# Written by hack/rbac from what the code declares; see make manifests.\n"), text...), 0o644)
 }

@@ -33,9 +33,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// annotationApplied holds a hash of what was applied last, so that the same is not applied again.
-const annotationApplied = "sparkoperator.k8s.io/applied"
-
 // Schedule makes the objects of a scheduler plugin's plan exist, and those that it does not want any more go. An object
 // of somebody else is never touched. seen is what the plugin was shown.
 func (w Writer) Schedule(ctx context.Context, owner Owner, app string, plan scheduler.Plan, seen scheduler.Snapshot) lifecycle.Result {
@@ -75,7 +72,7 @@ func (w Writer) applyObject(ctx context.Context, owner Owner, wanted, existing *
 		r.Kind, r.Message = lifecycle.Schedule, fmt.Sprintf("%s %s exists already and does not belong to this application; delete or rename it", wanted.GetKind(), wanted.GetName())
 		return r
 	}
-	if existing.GetAnnotations()[annotationApplied] == wanted.GetAnnotations()[annotationApplied] {
+	if existing.GetAnnotations()[lifecycle.AnnotationApplied] == wanted.GetAnnotations()[lifecycle.AnnotationApplied] {
 		return lifecycle.Result{Kind: lifecycle.Schedule, Class: lifecycle.ClassDone}
 	}
 	wanted.SetUID(existing.GetUID()) // another object of this name is not meant
@@ -101,7 +98,7 @@ func ownedObject(object *unstructured.Unstructured, owner Owner, app string) (*u
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[annotationApplied] = fmt.Sprintf("%016x", h.Sum64())
+	annotations[lifecycle.AnnotationApplied] = fmt.Sprintf("%016x", h.Sum64())
 	wanted.SetAnnotations(annotations)
 	return wanted, nil
 }

@@ -49,6 +49,10 @@ type OperatorConfiguration struct {
 	Health         Endpoint       `json:"health,omitempty"`
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitempty"`
 	Webhook        Webhook        `json:"webhook,omitempty"`
+	UI             UI             `json:"ui,omitempty"`
+
+	DriverPodDisruptionBudget DriverPodDisruptionBudget `json:"driverPodDisruptionBudget,omitempty"`
+	HistoryServer             HistoryServer             `json:"historyServer,omitempty"`
 }
 
 // Endpoint is an HTTP endpoint. BindAddress "0" turns it off.
@@ -66,6 +70,7 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 		BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
 		LeaderElection: defaultLeaderElection(),
 		Webhook:        DefaultWebhook(),
+		UI:             UI{Service: true},
 	}
 	var document, second yamlv3.Node
 	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
@@ -99,6 +104,7 @@ func (c OperatorConfiguration) validate() error {
 	errs = append(errs, c.BatchScheduler.validate()...)
 	errs = append(errs, c.Metrics.validate()...)
 	errs = append(errs, c.Health.validate("health"), c.LeaderElection.validate(), c.Webhook.validate())
+	errs = append(errs, c.validateExposure()...)
 	return errors.Join(errs...)
 }
 

@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -73,6 +74,8 @@ type Engine[T client.Object] struct {
 	Clock    clock.PassiveClock
 	// Metrics may be nil.
 	Metrics *metrics.Metrics
+	// Exposure says what is made beside drivers.
+	Exposure exposure.Config
 
 	written written
 }
@@ -92,7 +95,7 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	record := e.Adapter.Record(obj)
 	wish := e.Adapter.Wish(obj, record)
 	if after, rests := lifecycle.Rests(wish, record, env); rests {
-		if strays, err := e.Reader.Strays(ctx, obj); err != nil || !strays {
+		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
 			e.written.forget(req.NamespacedName)
 			return ctrl.Result{RequeueAfter: after}, err
 		}
@@ -136,7 +139,9 @@ func (e *Engine[T]) advance(ctx context.Context, s scope[T]) (ctrl.Result, error
 		e.written.forget(key)
 		return ctrl.Result{}, nil
 	}
-	return e.store(ctx, s, lifecycle.Settle(plan, results, s.env))
+	outcome := lifecycle.Settle(plan, results, s.env)
+	e.expose(ctx, s, &outcome)
+	return e.store(ctx, s, outcome)
 }
 
 // forgetPromises takes an application off the schedulers' books that does not want to start at present, e.g. because it
@@ -166,7 +171,9 @@ type scope[T client.Object] struct {
 
 func (e *Engine[T]) scope(obj T, record lifecycle.Record, wish lifecycle.Application, env lifecycle.Env) scope[T] {
 	app, problems := e.Adapter.Normalise(obj, record)
-	return scope[T]{Scope: prepare.NewScope(app, problems, record, wish, env.Now), obj: obj, env: env}
+	s := scope[T]{Scope: prepare.NewScope(app, problems, record, wish, env.Now), obj: obj, env: env}
+	s.App = exposure.Configure(s.App, s.Identity.AppID, e.Exposure)
+	return s
 }
 
 func (s scope[T]) target() observe.Target {

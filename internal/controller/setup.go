@@ -57,7 +57,7 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 const (
-	fieldOwner      = "spark-operator"
+	fieldOwner      = actuate.FieldOwner
 	shutdownTimeout = 10 * time.Second
 )
 
@@ -143,9 +143,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 	}
 	schedulers := NewSchedulers(clock.RealClock{}, watched)
 	watched.waiters = schedulers.waitersFor
-	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: watched, Logs: logsOf(clientset)}
+	beside, err := newCompanions(mgr, c, watched.wake)
+	if err != nil {
+		return err
+	}
+	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: watched, Companions: beside, Logs: logsOf(clientset)}
 	engine := NewKubeflowEngine(reader, client.WithFieldOwner(mgr.GetClient(), fieldOwner), registry, mgr.GetEventRecorder(fieldOwner), clock.RealClock{})
-	engine.Schedulers = schedulers
+	engine.Schedulers, engine.Exposure = schedulers, c.Exposure()
 	if err := addMetrics(mgr, c.Metrics, engine); err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(start), recorder: events.NewFakeRecorder(100), writes: map[string]int{}, reads: map[string]int{}, plugin: plain{goAhead}}
 	w.c = fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(objects...).
 		WithStatusSubresource(&v1beta2.SparkApplication{}, &corev1.Pod{}).
-		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.AppOf).
+		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.AppOf).WithReturnManagedFields().
 		WithInterceptorFuncs(interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 				w.reads["get "+fmt.Sprintf("%T", obj)]++

@@ -74,7 +74,8 @@ var inModel = map[string]string{
 }
 
 // notMeant are parts of the model that only speak about the others.
-var notMeant = map[string]bool{"Origins": true, "Warnings": true}
+// The exposure has words of its own.
+var notMeant = map[string]bool{"Origins": true, "Warnings": true, "Exposure": true}
 
 // outcome is what a change of a field does.
 type outcome struct {
@@ -100,6 +101,7 @@ func effects(path string) outcome {
 	}
 	compare(reflect.ValueOf(before), reflect.ValueOf(after), found)
 	policies(path, changed, found)
+	besides(path, before.Exposure, after.Exposure, found)
 	return outcome{Effects: slices.Sorted(maps.Keys(found)), Restarts: kubeflow.SpecHash(sample()) != kubeflow.SpecHash(changed)}
 }
 
@@ -123,6 +125,35 @@ var inPolicies = map[string]string{
 	"batchSchedulerOptions.onEviction":               "policy: whether a driver that the scheduler took down is followed by another",
 	"batchSchedulerOptions.maxEvictions":             "policy: how often, 3 times by default",
 	"retention":                                      "policy: when what of a finished application is deleted",
+}
+
+// inExposure says what the fields mean that describe objects beside a running driver.
+var inExposure = map[string]string{
+	"sparkUIOptions":                            "beside the driver: Service `<application>-ui-svc`",
+	"sparkUIOptions.ingressAnnotations":         "beside the driver: Ingress `<application>-ui-ingress`, if the operator makes Ingresses",
+	"sparkUIOptions.ingressTLS":                 "beside the driver: Ingress `<application>-ui-ingress`, if the operator makes Ingresses",
+	"driverIngressOptions":                      "beside the driver: Service `<application>-driver-<servicePort>`",
+	"driverIngressOptions[].ingressURLFormat":   "beside the driver: Ingress `<application>-ing-<servicePort>`, if the operator makes Ingresses",
+	"driverIngressOptions[].ingressAnnotations": "beside the driver: Ingress `<application>-ing-<servicePort>`, if the operator makes Ingresses",
+	"driverIngressOptions[].ingressTLS":         "beside the driver: Ingress `<application>-ing-<servicePort>`, if the operator makes Ingresses",
+	"driverPodDisruptionBudget":                 "beside the driver: PodDisruptionBudget of the driver pod's name, if the operator makes them",
+}
+
+// besides notes a difference between what is to be beside the driver of the sample and of the changed application.
+func besides(path string, before, after spark.Exposure, found map[string]bool) {
+	if equality.Semantic.DeepEqual(before, after) {
+		return
+	}
+	if words, ok := inExposure[path]; ok {
+		found[words] = true
+		return
+	}
+	field, _, _ := strings.Cut(path, ".")
+	if words, ok := inExposure[strings.TrimSuffix(field, "[]")]; ok {
+		found[words] = true
+		return
+	}
+	found["exposure without words"] = true
 }
 
 // policies notes a difference between the policies of the sample and those of the changed application.

@@ -48,6 +48,9 @@ func TestEveryFieldActsOrIsIgnored(t *testing.T) {
 			if effect == "policy without words" {
 				t.Errorf("spec.%s: say in inPolicies which policy it is", f.Path)
 			}
+			if effect == "exposure without words" {
+				t.Errorf("spec.%s: say in inExposure what it describes", f.Path)
+			}
 		}
 	}
 	for path := range kubeflow.Ignored() {
@@ -103,6 +106,9 @@ func TestEffectsAreTold(t *testing.T) {
 		"Policy":    {reason: "a field that decides on the next attempt", path: "restartPolicy.outOfMemory.retries", want: "policy: retries of drivers that ran out of memory"},
 		"Raised":    {reason: "a policy that ends in a property", path: "restartPolicy.outOfMemory.maxMemory", want: "policy: bound of the raised `spark.driver.memory`"},
 		"Deadline":  {reason: "a stage's bound", path: "deadlines.firstExecutors", want: "policy: when a stage that takes too long ends the attempt"},
+		"Service":   {reason: "an object beside the driver", path: "sparkUIOptions.servicePort", want: "beside the driver: Service `<application>-ui-svc`"},
+		"Ingress":   {reason: "another one", path: "driverIngressOptions[].ingressTLS", want: "beside the driver: Ingress `<application>-ing-<servicePort>`, if the operator makes Ingresses"},
+		"Budget":    {reason: "and one that protects it", path: "driverPodDisruptionBudget", want: "beside the driver: PodDisruptionBudget of the driver pod's name, if the operator makes them"},
 		"Refused":   {reason: "a value that is refused", path: "mode", want: `refused: the operator runs drivers in pods only; use "cluster"`},
 	}
 	for name, tc := range cases {
@@ -122,7 +128,7 @@ func TestEffectsAreTold(t *testing.T) {
 func TestRestarts(t *testing.T) {
 	live := func(f Field) bool {
 		for _, e := range f.Effects {
-			if strings.HasPrefix(e, "policy: ") {
+			if strings.HasPrefix(e, "policy: ") || strings.HasPrefix(e, "beside the driver: ") {
 				return true
 			}
 		}
@@ -152,6 +158,11 @@ func TestWordsArePolicies(t *testing.T) {
 	for path, words := range inPolicies {
 		if !used[words] && path != "restartPolicy" {
 			t.Errorf("inPolicies speaks of %s, which changes no policy", path)
+		}
+	}
+	for path, words := range inExposure {
+		if !used[words] {
+			t.Errorf("inExposure speaks of %s, which changes nothing beside the driver", path)
 		}
 	}
 }

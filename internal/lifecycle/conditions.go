@@ -44,6 +44,9 @@ const (
 	ConditionSucceeded ConditionType = "Succeeded"
 )
 
+// ConditionExposed is False while something cannot be made that is wanted beside the driver, and not there otherwise.
+const ConditionExposed ConditionType = "Exposed"
+
 // Status is the status of a condition.
 type Status string
 

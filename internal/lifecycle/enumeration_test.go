@@ -183,7 +183,14 @@ func sameRecord(a, b *lifecycle.Record) bool {
 		a.SparkAppID == b.SparkAppID && a.SubmissionID == b.SubmissionID && a.DriverName == b.DriverName &&
 		maps.Equal(a.Executors, b.Executors) && a.Counts == b.Counts && slices.Equal(a.Failures, b.Failures) &&
 		maps.Equal(a.Retries.Used, b.Retries.Used) && a.Retries.MemoryRaises == b.Retries.MemoryRaises &&
-		slices.EqualFunc(a.Attempts, b.Attempts, sameAttempt) && a.Released == b.Released && sameScheduling(a.Scheduling, b.Scheduling)
+		slices.EqualFunc(a.Attempts, b.Attempts, sameAttempt) && a.Released == b.Released && sameScheduling(a.Scheduling, b.Scheduling) &&
+		sameExposure(&a.Exposure, &b.Exposure)
+}
+
+func sameExposure(a, b *lifecycle.Exposure) bool {
+	return slices.Equal(a.Objects, b.Objects) && a.Service == b.Service && a.ServiceAddress == b.ServiceAddress && a.ServicePort == b.ServicePort &&
+		a.Ingress == b.Ingress && a.IngressAddress == b.IngressAddress && a.Route == b.Route && a.RouteAddress == b.RouteAddress &&
+		a.HistoryURL == b.HistoryURL && a.Trouble == b.Trouble
 }
 
 func sameScheduling(a, b lifecycle.Scheduling) bool {
@@ -198,7 +205,7 @@ func sameAttempt(a, b lifecycle.Attempt) bool {
 
 // TestSameRecordSeesEveryField keeps sameRecord complete when records grow.
 func TestSameRecordSeesEveryField(t *testing.T) {
-	if got, want := reflect.TypeFor[lifecycle.Record]().NumField(), 20; got != want {
+	if got, want := reflect.TypeFor[lifecycle.Record]().NumField(), 21; got != want {
 		t.Errorf("Record has %d fields and sameRecord compares %d", got, want)
 	}
 	if got, want := reflect.TypeFor[lifecycle.Attempt]().NumField(), 8; got != want {

@@ -35,7 +35,12 @@ const (
 	LabelSpecHash = "sparkoperator.k8s.io/spec-hash"
 	// LabelSubmission holds the attempt's submission id (spark.Identity.SubmissionID).
 	LabelSubmission = "sparkoperator.k8s.io/submission-id"
+	// LabelExposes tells what an object beside a running driver is for; the cache of such objects is restricted to it.
+	LabelExposes = "sparkoperator.k8s.io/exposes"
 )
+
+// AnnotationApplied holds a hash of what was applied last to an object, so that the same is not applied again.
+const AnnotationApplied = "sparkoperator.k8s.io/applied"
 
 // OwnerOf says whose object it is: the controller's UID tells the application, the submission label the attempt.
 func OwnerOf(o metav1.Object, app types.UID, submissionID string) Ownership {

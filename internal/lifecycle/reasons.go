@@ -119,3 +119,11 @@ const (
 	// ReasonNoExecutors : the application has no executors now, or needs none.
 	ReasonNoExecutors Reason = "NoExecutors"
 )
+
+// Reasons of what is wanted beside a running driver and cannot be made.
+const (
+	// ReasonExposureInvalid : what the spec or the operator's configuration says about it means nothing.
+	ReasonExposureInvalid Reason = "ExposureInvalid"
+	// ReasonExposureRefused : the API server refuses an object, or does not know its kind.
+	ReasonExposureRefused Reason = "ExposureRefused"
+)

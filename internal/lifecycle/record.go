@@ -61,6 +61,27 @@ type Record struct {
 	// Released says what of a finished application was deleted already.
 	Released   Released
 	Scheduling Scheduling
+	// Exposure is what exists beside the driver. No decision depends on it.
+	Exposure Exposure
+}
+
+// Exposure is what was made beside a running driver, so that people reach it and nodes spare it.
+type Exposure struct {
+	// Objects that exist or may exist, as kind/name. They are recorded until they are known to be gone.
+	Objects []string
+	// Service of the UI, with its cluster IP and port.
+	Service        string
+	ServiceAddress string
+	ServicePort    int32
+	// Ingress and Route of the UI, with their URLs.
+	Ingress        string
+	IngressAddress string
+	Route          string
+	RouteAddress   string
+	// HistoryURL is where a history server shows the current attempt, also when it is over.
+	HistoryURL string
+	// Trouble says what could not be made, and why. It never stops an application.
+	Trouble Cause
 }
 
 // Scheduling is what was chosen for the current attempt, and how its scheduler stands to it.
@@ -144,6 +165,7 @@ func clone(r Record) Record {
 	r.Failures = slices.Clone(r.Failures)
 	r.Attempts = slices.Clone(r.Attempts)
 	r.Retries.Used = maps.Clone(r.Retries.Used)
+	r.Exposure.Objects = slices.Clone(r.Exposure.Objects)
 	return r
 }
 

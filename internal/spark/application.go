@@ -72,6 +72,8 @@ type Application struct {
 	Suspend bool
 	// Scheduling is the user's choice of a batch scheduler.
 	Scheduling Scheduling
+	// Exposure is what the user wants beside a running driver.
+	Exposure Exposure
 }
 
 // Dependencies are the lists of spark-submit's --jars, --files, --py-files, --archives, --packages,

@@ -158,6 +158,19 @@ type DriverInfo struct {
 	// WebUIIngressAddress is the URL of that Ingress.
 	// +optional
 	WebUIIngressAddress string `json:"webUIIngressAddress,omitempty"`
+	// WebUIRouteName is the name of the HTTPRoute of the Spark UI.
+	// +optional
+	WebUIRouteName string `json:"webUIRouteName,omitempty"`
+	// WebUIRouteAddress is the URL of that HTTPRoute.
+	// +optional
+	WebUIRouteAddress string `json:"webUIRouteAddress,omitempty"`
+	// HistoryServerURL is where the history server shows the current attempt.
+	// +optional
+	HistoryServerURL string `json:"historyServerURL,omitempty"`
+	// ExposedBy are the objects beside the driver, as kind/name, as long as they may exist.
+	// +listType=atomic
+	// +optional
+	ExposedBy []string `json:"exposedBy,omitempty"`
 }
 
 // AttemptStatus is one attempt.

@@ -24,8 +24,5 @@ func Ignored() map[string]string {
 		"failureRetries":            "without effect in the Kubeflow operator, too; restartPolicy.onFailureRetries is its successor",
 		"retryInterval":             "without effect in the Kubeflow operator, too; restartPolicy.onFailureRetryInterval is its successor",
 		"executor.memoryLimit":      "the driver limits each executor to the memory that Spark computes, whatever the template says; raise memoryOverhead instead",
-		"sparkUIOptions":            "not part of a submission: Service and Ingress of the UI come with the exposure of drivers",
-		"driverIngressOptions":      "not part of a submission: Services and Ingresses come with the exposure of drivers; contradictions are refused already",
-		"driverPodDisruptionBudget": "not part of a submission: the budget comes with the protection of drivers",
 	}
 }

@@ -102,6 +102,7 @@ func TestIncumbentStates(t *testing.T) {
 				"pi-exec-1": lifecycle.ExecutorRunning, "pi-exec-2": lifecycle.ExecutorFailed, "pi-exec-3": lifecycle.ExecutorLost,
 			}
 			want.Counts = lifecycle.ExecutorCounts{Running: 1, Failed: 1, Total: 3}
+			want.Exposure = lifecycle.Exposure{Service: "pi-ui-svc", ServiceAddress: "10.0.0.1:4040", ServicePort: 4040}
 			if tc.last != nil {
 				want.Attempts = []lifecycle.Attempt{*tc.last}
 			}

@@ -58,6 +58,7 @@ func Normalise(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfErr
 		Submitter:  spark.Submitter{User: sparkUser},
 		Suspend:    ptr.Deref(o.Spec.Suspend, false),
 		Scheduling: scheduling(&o.Spec),
+		Exposure:   exposure(&o.Spec),
 	}
 	c := confOf(o)
 	app.Conf, app.Origins, app.OperatorConf = c.user, c.origins, c.operator

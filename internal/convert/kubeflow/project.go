@@ -75,7 +75,7 @@ func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.
 	s.LastSubmissionAttemptTime, s.TerminationTime = seconds(r.SubmittedAt), seconds(r.TerminatedAt)
 	s.SpecHash, s.Attempt = r.SpecHash, r.Attempt
 	s.SparkApplicationID = r.SparkAppID
-	s.DriverInfo.PodName = r.DriverName
+	s.DriverInfo = projectDriver(r)
 	if r.SubmissionID != "" {
 		s.SubmissionID = r.SubmissionID // while the next attempt waits, that of the last one is shown
 	}
@@ -101,6 +101,7 @@ func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.
 			ObservedGeneration: r.Generation, LastTransitionTime: seconds(now),
 		})
 	}
+	projectTrouble(&s, r, now)
 	return s
 }
 

@@ -96,8 +96,9 @@ func TestProjectFields(t *testing.T) {
 		Executors: map[string]lifecycle.ExecutorState{
 			"e-1": lifecycle.ExecutorPending, "e-2": lifecycle.ExecutorRunning, "e-3": lifecycle.ExecutorSucceeded, "e-4": lifecycle.ExecutorFailed, "e-5": lifecycle.ExecutorLost,
 		},
+		Exposure: lifecycle.Exposure{Service: "pi-ui-svc"},
 	}
-	old := v1beta2.SparkApplicationStatus{DriverInfo: v1beta2.DriverInfo{WebUIServiceName: "pi-ui-svc"}}
+	old := v1beta2.SparkApplicationStatus{DriverInfo: v1beta2.DriverInfo{WebUIIngressName: "pi-ui-ingress"}}
 	got := Project(&old, lifecycle.Outcome{Record: r}, now)
 	want := v1beta2.SparkApplicationStatus{
 		AppState: v1beta2.ApplicationState{State: "RUNNING"}, ObservedGeneration: 4, SpecHash: "a", Attempt: 1,

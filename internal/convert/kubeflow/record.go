@@ -43,6 +43,7 @@ func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 		Cause:        causeOf(s),
 		Attempts:     attemptsOf(s.Attempts),
 		Retries:      retriesOf(s.Retries),
+		Exposure:     exposureOf(s),
 	}
 	schedulingOf(&r, s.Scheduling)
 	for _, what := range s.Released {

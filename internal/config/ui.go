@@ -1,0 +1,142 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+)
+
+// UI says how people reach the drivers.
+type UI struct {
+	// Service makes a Service for each application that has a UI; default true.
+	Service bool      `json:"service,omitempty"`
+	Ingress UIIngress `json:"ingress,omitempty"`
+	Route   UIRoute   `json:"route,omitempty"`
+}
+
+// UIIngress says whether and how Ingresses are made.
+type UIIngress struct {
+	// Enabled lets the operator make Ingresses; a urlFormat implies it. Without a urlFormat, only spec.driverIngressOptions
+	// of applications gets some.
+	Enabled bool `json:"enabled,omitempty"`
+	// URLFormat is the URL of each UI, with {{$appName}}, {{$appNamespace}} and {{$appId}}; "" for no Ingress of the UI.
+	URLFormat string `json:"urlFormat,omitempty"`
+	// ClassName is the ingressClassName of all Ingresses.
+	ClassName string `json:"className,omitempty"`
+	// TLS and Annotations are for applications that have none of their own.
+	TLS         []networkingv1.IngressTLS `json:"tls,omitempty"`
+	Annotations map[string]string         `json:"annotations,omitempty"`
+}
+
+// UIRoute says how HTTPRoutes of the Gateway API are made; without a urlFormat there are none.
+type UIRoute struct {
+	URLFormat   string            `json:"urlFormat,omitempty"`
+	ParentRefs  []ParentRef       `json:"parentRefs,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// ParentRef names a Gateway.
+type ParentRef struct {
+	Name        string `json:"name"`
+	Namespace   string `json:"namespace,omitempty"`
+	SectionName string `json:"sectionName,omitempty"`
+	Port        int32  `json:"port,omitempty"`
+}
+
+// DriverPodDisruptionBudget lets applications protect their drivers by spec.driverPodDisruptionBudget.
+type DriverPodDisruptionBudget struct {
+	Enabled bool `json:"enabled,omitempty"`
+}
+
+// HistoryServer is where event logs can be read.
+type HistoryServer struct {
+	// URLFormat is the URL of an application in the history server, with {{$appName}}, {{$appNamespace}} and {{$appId}}.
+	URLFormat string `json:"urlFormat,omitempty"`
+}
+
+// Exposure is the configuration of what is beside the drivers.
+func (c OperatorConfiguration) Exposure() exposure.Config {
+	i, r := c.UI.Ingress, c.UI.Route
+	out := exposure.Config{
+		Service: c.UI.Service,
+		Ingress: exposure.Ingress{
+			Enabled: i.Enabled || i.URLFormat != "", URLFormat: i.URLFormat, ClassName: i.ClassName, TLS: i.TLS, Annotations: i.Annotations,
+		},
+		Route:            exposure.Route{URLFormat: r.URLFormat, Annotations: r.Annotations},
+		DisruptionBudget: c.DriverPodDisruptionBudget.Enabled,
+		HistoryURLFormat: c.HistoryServer.URLFormat,
+	}
+	for _, p := range r.ParentRefs {
+		out.Route.ParentRefs = append(out.Route.ParentRefs, exposure.ParentRef(p))
+	}
+	return out
+}
+
+// validateExposure checks what concerns the drivers' surroundings.
+func (c OperatorConfiguration) validateExposure() []error {
+	var errs []error
+	format := func(field, value string, check func(string) error) {
+		if value == "" {
+			return
+		}
+		if err := check(value); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %q: %w", field, value, err))
+		}
+	}
+	format("ui.ingress.urlFormat", c.UI.Ingress.URLFormat, exposure.CheckHost)
+	format("ui.route.urlFormat", c.UI.Route.URLFormat, exposure.CheckHost)
+	format("historyServer.urlFormat", c.HistoryServer.URLFormat, exposure.CheckURL)
+	ingress, route := c.UI.Ingress.URLFormat, c.UI.Route.URLFormat
+	if (ingress != "" || route != "") && !c.UI.Service {
+		errs = append(errs, errors.New("ui.service: false: Ingress and HTTPRoute lead to the Service; turn it on, or take the urlFormats away"))
+	}
+	if ingress != "" && route != "" && pathIn(ingress) != pathIn(route) {
+		errs = append(errs, fmt.Errorf("ui.route.urlFormat: %q: its path must be that of ui.ingress.urlFormat, %q: Spark's UI knows one path", route, ingress))
+	}
+	if route != "" && len(c.UI.Route.ParentRefs) == 0 {
+		errs = append(errs, errors.New("ui.route.parentRefs: there is none; name the Gateway that HTTPRoutes attach to"))
+	}
+	for i, p := range c.UI.Route.ParentRefs {
+		if p.Name == "" {
+			errs = append(errs, fmt.Errorf("ui.route.parentRefs[%d].name: must not be empty", i))
+		}
+		if p.Port < 0 || p.Port > 65535 {
+			errs = append(errs, fmt.Errorf("ui.route.parentRefs[%d].port: %d: must be a port, or 0 for all", i, p.Port))
+		}
+	}
+	return errs
+}
+
+// pathIn is what follows the host of a URL format.
+func pathIn(format string) string {
+	if _, rest, ok := strings.Cut(format, "://"); ok {
+		format = rest
+	}
+	_, p, _ := strings.Cut(format, "/")
+	unescaped, err := url.PathUnescape(strings.TrimRight(p, "/"))
+	if err != nil {
+		return p
+	}
+	return unescaped
+}

@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+)
+
+// companions watches what is beside drivers: the metadata of objects that carry our label, so that one that is deleted or
+// tampered with is noticed, and looking at them costs nothing. Its cache is apart from the manager's: an API that is not
+// installed must not block anything else.
+type companions struct {
+	cache.Cache
+	kinds []schema.GroupVersionKind
+	wake  func([]types.NamespacedName)
+
+	mu        sync.Mutex
+	informers map[schema.GroupVersionKind]cache.Informer
+}
+
+// newCompanions returns the watch and adds it to the manager.
+func newCompanions(mgr ctrl.Manager, c config.OperatorConfiguration, wake func([]types.NamespacedName)) (*companions, error) {
+	ours, err := labels.NewRequirement(lifecycle.LabelExposes, selection.Exists, nil)
+	if err != nil {
+		return nil, fmt.Errorf("select what is beside drivers: %w", err)
+	}
+	options := cacheOptions(c)
+	options.ByObject, options.DefaultLabelSelector = nil, labels.NewSelector().Add(*ours)
+	options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
+	own, err := cache.New(mgr.GetConfig(), options)
+	if err != nil {
+		return nil, fmt.Errorf("create cache of what is beside drivers: %w", err)
+	}
+	w := &companions{Cache: own, kinds: exposure.Kinds(c.Exposure()), wake: wake, informers: map[schema.GroupVersionKind]cache.Informer{}}
+	if err := mgr.Add(w); err != nil {
+		return nil, fmt.Errorf("add watch over what is beside drivers: %w", err)
+	}
+	return w, nil
+}
+
+// Start watches the kinds until the context ends; those whose API is not installed as soon as it is. It implements
+// manager.Runnable.
+func (w *companions) Start(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() { done <- w.Cache.Start(ctx) }()
+	ticker := time.NewTicker(discoveryPeriod)
+	defer ticker.Stop()
+	for {
+		for _, kind := range w.kinds {
+			w.watch(ctx, kind)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-done:
+			return err
+		case <-ticker.C:
+		}
+	}
+}
+
+// NeedLeaderElection makes the manager start it with the controllers.
+func (w *companions) NeedLeaderElection() bool { return true }
+
+func (w *companions) watch(ctx context.Context, kind schema.GroupVersionKind) {
+	if w.informers[kind] != nil { // only this goroutine writes
+		return
+	}
+	var object metav1.PartialObjectMetadata
+	object.SetGroupVersionKind(kind)
+	err := w.Cache.IndexField(ctx, &object, observe.IndexApp, observe.IndexCompanion)
+	if err != nil {
+		ctrllog.FromContext(ctx).Info("cannot watch what is beside drivers", "kind", kind.String(), "answer", err.Error())
+		return
+	}
+	informer, err := w.Cache.GetInformer(ctx, &object, cache.BlockUntilSynced(false))
+	if err == nil {
+		_, err = informer.AddEventHandler(w.handler())
+	}
+	if err != nil {
+		ctrllog.FromContext(ctx).Error(err, "cannot watch what is beside drivers", "kind", kind.String())
+		return
+	}
+	w.mu.Lock()
+	w.informers[kind] = informer
+	w.mu.Unlock()
+}
+
+// handler wakes the application of an object that is gone or is not what was applied. What we make ourselves is no news.
+func (w *companions) handler() toolscache.ResourceEventHandler {
+	wake := func(o any) {
+		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+			o = gone.Obj
+		}
+		if object, ok := o.(client.Object); ok {
+			for _, app := range observe.IndexCompanion(object) {
+				w.wake([]types.NamespacedName{{Namespace: object.GetNamespace(), Name: app}})
+			}
+		}
+	}
+	return toolscache.ResourceEventHandlerFuncs{DeleteFunc: wake, UpdateFunc: func(before, after any) {
+		a, _ := before.(client.Object)
+		b, _ := after.(client.Object)
+		if a != nil && b != nil && maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations()) {
+			return
+		}
+		wake(after)
+	}}
+}
+
+// Watched implements observe.Companions.
+func (w *companions) Watched() []schema.GroupVersionKind {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var synced []schema.GroupVersionKind
+	for _, kind := range w.kinds {
+		if informer := w.informers[kind]; informer != nil && informer.HasSynced() {
+			synced = append(synced, kind)
+		}
+	}
+	return slices.Clip(synced)
+}

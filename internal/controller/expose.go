@@ -1,0 +1,227 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// +kubebuilder:rbac:groups="",resources=services,verbs=watch;patch
+
+const (
+	// exposureRetry is how often what the API server refuses beside a driver is tried again, and exposureSoon what it may
+	// well take in a moment.
+	exposureRetry = 30 * time.Second
+	exposureSoon  = 5 * time.Second
+)
+
+// exposing is one look at what is beside a driver.
+type exposing struct {
+	owner  actuate.Owner
+	before lifecycle.Exposure
+	wanted exposure.Wanted
+	seen   exposure.Seen
+	after  lifecycle.Exposure
+	// trouble says what cannot be made; again is when to try it again, 0 for no need.
+	trouble []lifecycle.Cause
+	again   time.Duration
+}
+
+// expose makes what is wanted beside the driver be there while it lives, and go when it is over. It runs after the actions
+// of a reconcile and before its status write, so that the status tells of it at no cost. What it made is recorded until it
+// is known to be gone. Trouble with it is told, and never is the application's.
+func (e *Engine[T]) expose(ctx context.Context, s scope[T], o *lifecycle.Outcome) {
+	if s.Wish.Deleting {
+		return // the garbage collector takes everything
+	}
+	x := exposing{owner: e.owner(s), before: s.Record.Exposure}
+	if s.Record.State.Final() && len(x.before.Objects) == 0 && x.before.Service != "" {
+		o.Record.Exposure = x.before // what an operator before us has left is not worth waking what has ended
+		return
+	}
+	attempt := exposure.Attempt{App: s.App, SparkAppID: o.Record.SparkAppID, SubmissionID: o.Record.SubmissionID, DriverName: o.Record.DriverName}
+	x.owner.SubmissionID = o.Record.SubmissionID
+	lives := hasLiveDriver(o.Record.State)
+	if lives {
+		x.wanted = exposure.Of(attempt, e.Exposure)
+	}
+	about := exposure.About(x.wanted, x.before)
+	if !lives && hasLiveDriver(s.Record.State) && len(x.before.Objects) == 0 {
+		// An operator before us may have made it, or we did and did not live to record it.
+		about = exposure.About(exposure.Of(attempt, e.Exposure), x.before)
+	}
+	seen, err := e.Reader.Exposed(ctx, s.App.Namespace, s.App.Name, about, func(r exposure.Ref) bool {
+		return !lives || slices.Contains(x.before.Objects, r.String()) || r.Name == x.before.Service || r.Name == x.before.Ingress
+	})
+	if err != nil {
+		ctrllog.FromContext(ctx).Info("cannot see what is beside the driver", "answer", err.Error())
+		o.Record.Exposure, o.Requeue = x.before, sooner(o.Requeue, exposureSoon)
+		return
+	}
+	x.seen = seen
+	e.converge(ctx, &x, s.App.Namespace)
+	x.after.Trouble = told(append(x.wanted.Problems, x.trouble...))
+	x.after.HistoryURL = exposure.History(s.App, o.Record.SparkAppID, e.Exposure)
+	o.Record.Exposure = x.after
+	if x.again > 0 {
+		o.Requeue = sooner(o.Requeue, x.again)
+	}
+}
+
+// hasLiveDriver reports whether there is something to expose.
+func hasLiveDriver(s lifecycle.State) bool {
+	return s == lifecycle.Submitted || s == lifecycle.Running
+}
+
+// converge writes and deletes, and notes what is there then.
+func (e *Engine[T]) converge(ctx context.Context, x *exposing, namespace string) {
+	write, remove := exposure.Diff(x.wanted, x.seen)
+	there := map[exposure.Ref]*unstructured.Unstructured{}
+	for _, object := range x.wanted.Objects {
+		there[object.Ref] = nil
+	}
+	for _, object := range write {
+		var found *unstructured.Unstructured
+		var r lifecycle.Result
+		if x.seen[object.Ref] == nil {
+			found, r = e.Writer.Expose(ctx, x.owner, object)
+		} else {
+			found, r = e.Writer.Amend(ctx, x.owner, object)
+		}
+		if there[object.Ref] = found; r.Class != lifecycle.ClassDone {
+			delete(there, object.Ref)
+			x.failed(ctx, object.Ref, r)
+		}
+	}
+	for _, ref := range remove {
+		if r := e.Writer.Conceal(ctx, x.owner, ref, x.seen[ref]); r.Class != lifecycle.ClassDone {
+			x.failed(ctx, ref, r)
+			x.after.Objects = append(x.after.Objects, ref.String())
+		}
+	}
+	for _, object := range x.wanted.Objects {
+		if _, ok := there[object.Ref]; ok || x.seen[object.Ref] != nil {
+			x.after.Objects = append(x.after.Objects, object.Ref.String())
+		}
+	}
+	slices.Sort(x.after.Objects)
+	e.describe(ctx, x, there, namespace)
+}
+
+// failed notes what the API server answered. What may pass in a moment is not worth a condition.
+func (x *exposing) failed(ctx context.Context, ref exposure.Ref, r lifecycle.Result) {
+	ctrllog.FromContext(ctx).Info("cannot keep what is beside the driver", "object", ref.String(), "answer", r.Message)
+	if r.Class == lifecycle.ClassTransient {
+		x.again = sooner(x.again, exposureSoon)
+		x.after.Objects = append(x.after.Objects, ref.String()) // it may have been made
+		return
+	}
+	x.again = sooner(x.again, exposureRetry)
+	reason := lifecycle.ReasonExposureRefused
+	switch r.Class {
+	case lifecycle.ClassNameTaken:
+		reason = lifecycle.ReasonNameConflict
+	case lifecycle.ClassQuota:
+		reason = lifecycle.ReasonQuotaExceeded
+	case lifecycle.ClassOperatorForbidden:
+		reason = lifecycle.ReasonOperatorForbidden
+	case lifecycle.ClassTerminating:
+		reason = lifecycle.ReasonNamespaceTerminating
+	case lifecycle.ClassDone, lifecycle.ClassPolicy, lifecycle.ClassRefused, lifecycle.ClassTransient:
+	}
+	x.trouble = append(x.trouble, lifecycle.Cause{Reason: reason, Message: ref.String() + ": " + r.Message})
+}
+
+// describe tells the addresses of what is there.
+func (e *Engine[T]) describe(ctx context.Context, x *exposing, there map[exposure.Ref]*unstructured.Unstructured, namespace string) {
+	w := x.wanted.Status
+	service := exposure.Ref{Kind: exposure.Service, Name: w.Service}
+	if found, ok := there[service]; ok {
+		x.after.Service, x.after.ServicePort = w.Service, w.ServicePort
+		if known, _, err := net.SplitHostPort(x.before.ServiceAddress); found == nil && err == nil && x.before.Service == w.Service {
+			x.after.ServiceAddress = net.JoinHostPort(known, strconv.Itoa(int(w.ServicePort)))
+		} else {
+			if found == nil {
+				found = e.Writer.Companion(ctx, namespace, service)
+			}
+			x.after.ServiceAddress = addressOf(found, w.ServicePort)
+		}
+	}
+	if _, ok := there[exposure.Ref{Kind: exposure.IngressKind, Name: w.Ingress}]; ok {
+		x.after.Ingress, x.after.IngressAddress = w.Ingress, w.IngressAddress
+	}
+	if _, ok := there[exposure.Ref{Kind: exposure.HTTPRoute, Name: w.Route}]; ok {
+		x.after.Route, x.after.RouteAddress = w.Route, w.RouteAddress
+	}
+}
+
+// addressOf is the cluster IP of a Service with a port; "" if it has none.
+func addressOf(service *unstructured.Unstructured, port int32) string {
+	if service == nil {
+		return ""
+	}
+	ip, _, err := unstructured.NestedString(service.Object, "spec", "clusterIP")
+	if err != nil || ip == "" || ip == "None" {
+		return ""
+	}
+	return net.JoinHostPort(ip, strconv.Itoa(int(port)))
+}
+
+// told is one cause out of several.
+func told(all []lifecycle.Cause) lifecycle.Cause {
+	if len(all) == 0 {
+		return lifecycle.Cause{}
+	}
+	sentences := make([]string, 0, len(all))
+	for _, c := range all {
+		sentences = append(sentences, c.Message)
+	}
+	return lifecycle.Cause{Reason: all[0].Reason, Message: strings.Join(sentences, "; ")}
+}
+
+// sooner is the shorter of two waits, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+// leftovers reports whether something of an application that is over may still have to go: a driver, or what was beside it.
+func (e *Engine[T]) leftovers(ctx context.Context, o client.Object, r lifecycle.Record) (bool, error) {
+	if len(r.Exposure.Objects) > 0 {
+		return true, nil
+	}
+	strays, err := e.Reader.Strays(ctx, o)
+	if strays || err != nil {
+		return strays, err
+	}
+	return e.Reader.HasCompanions(ctx, o)
+}

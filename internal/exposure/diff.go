@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package exposure
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// Seen is what was found of an application's objects beside its driver, by reference; nil for one that does not exist.
+type Seen map[Ref]metav1.Object
+
+// About names the objects that it is worth to look at: those that are wanted, and those that are recorded. What an
+// operator before us recorded are names only.
+func About(w Wanted, recorded lifecycle.Exposure) []Ref {
+	var refs []Ref
+	add := func(r Ref) {
+		if !slices.Contains(refs, r) {
+			refs = append(refs, r)
+		}
+	}
+	for _, object := range w.Objects {
+		add(object.Ref)
+	}
+	for _, text := range recorded.Objects {
+		if ref, err := ParseRef(text); err == nil { // what cannot be read was not written by us
+			add(ref)
+		}
+	}
+	if recorded.Service != "" {
+		add(Ref{Service, recorded.Service})
+	}
+	if recorded.Ingress != "" {
+		add(Ref{IngressKind, recorded.Ingress})
+	}
+	return refs
+}
+
+// Diff compares what is wanted with what was seen: what is to be written, and what is to be deleted. Whether an object is
+// ours is for the writer to look at.
+func Diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
+	keep := map[Ref]bool{}
+	for _, object := range w.Objects {
+		keep[object.Ref] = true
+		if found := seen[object.Ref]; found == nil || !Same(found, object) {
+			write = append(write, object)
+		}
+	}
+	for ref, found := range seen {
+		if found != nil && !keep[ref] {
+			remove = append(remove, ref)
+		}
+	}
+	slices.SortFunc(remove, func(a, b Ref) int { return strings.Compare(a.String(), b.String()) })
+	return write, remove
+}
+
+// Same reports whether an object is as it is wanted: it tells what was applied, and nobody has taken our labels away.
+func Same(found metav1.Object, want Object) bool {
+	if found.GetAnnotations()[lifecycle.AnnotationApplied] != want.GetAnnotations()[lifecycle.AnnotationApplied] {
+		return false
+	}
+	labels := found.GetLabels()
+	for key, value := range want.GetLabels() {
+		if labels[key] != value {
+			return false
+		}
+	}
+	return found.GetDeletionTimestamp().IsZero()
+}

@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package exposure says what there is to be beside a running driver, so that people reach it and nodes spare it: Services,
+// Ingresses, a Gateway API route, a disruption budget, and a link to a history server. It is pure: values in, objects out.
+package exposure
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Config is what the operator's administrator decides. Its zero value makes nothing but what an application asks for by
+// itself, the Services of spec.driverIngressOptions.
+type Config struct {
+	// Service of the UI for each application that has one.
+	Service bool
+	Ingress Ingress
+	Route   Route
+	// DisruptionBudget lets applications ask for one.
+	DisruptionBudget bool
+	// HistoryURLFormat is the link to the history server, with placeholders; "" for none.
+	HistoryURLFormat string
+}
+
+// Ingress says whether and how Ingresses are made.
+type Ingress struct {
+	// Enabled lets the operator make Ingresses: that of the UI if there is a URLFormat, and those of
+	// spec.driverIngressOptions.
+	Enabled   bool
+	URLFormat string
+	ClassName string
+	// TLS and Annotations are for applications that have none of their own.
+	TLS         []networkingv1.IngressTLS
+	Annotations map[string]string
+}
+
+// Route says how the HTTPRoute of the UI is made; without a URLFormat there is none.
+type Route struct {
+	URLFormat   string
+	ParentRefs  []ParentRef
+	Annotations map[string]string
+}
+
+// ParentRef is a Gateway, as gateway.networking.k8s.io/v1 refers to it.
+type ParentRef struct {
+	Name        string
+	Namespace   string
+	SectionName string
+	// Port of the Gateway; 0 for all.
+	Port int32
+}
+
+// Attempt is the attempt whose driver runs.
+type Attempt struct {
+	App spark.Application
+	// SparkAppID is Spark's id of the attempt, SubmissionID the mark of its objects.
+	SparkAppID   string
+	SubmissionID string
+	DriverName   string
+}
+
+// Wanted is what is to be there while the driver of an attempt lives.
+type Wanted struct {
+	Objects []Object
+	// Status names what the objects offer, as far as it is known before they exist.
+	Status lifecycle.Exposure
+	// Problems are why something cannot be made. They concern nothing else.
+	Problems []lifecycle.Cause
+}
+
+// Of returns what is to be there for an attempt.
+func Of(a Attempt, c Config) Wanted {
+	w := &wanted{attempt: a, config: c, names: map[string]string{
+		"appName": a.App.Name, "appNamespace": a.App.Namespace, "appId": a.SparkAppID,
+	}}
+	w.ui()
+	for i := range a.App.Exposure.Ports {
+		w.port(a.App.Exposure.Ports[i])
+	}
+	if c.DisruptionBudget && a.App.Exposure.DisruptionBudget {
+		w.add(disruptionBudget(a), exposesDriver)
+	}
+	for _, object := range w.Objects {
+		w.Status.Objects = append(w.Status.Objects, object.Ref.String())
+	}
+	return w.Wanted
+}
+
+// History returns the link to the history server for an attempt, or "" if there will be nothing to see.
+func History(app spark.Application, sparkAppID string, c Config) string {
+	if c.HistoryURLFormat == "" || sparkAppID == "" || !spark.LogsEvents(app) {
+		return ""
+	}
+	u, err := fill(c.HistoryURLFormat, map[string]string{"appName": app.Name, "appNamespace": app.Namespace, "appId": sparkAppID})
+	if err != nil {
+		return "" // the configuration was checked, and names need no more than it
+	}
+	return u.String()
+}
+
+// Configure returns the application with the Spark properties that the UI needs to be read below a path, unless the user
+// has set them. Properties: spark.ui.proxyBase and spark.ui.proxyRedirectUri.
+func Configure(app spark.Application, sparkAppID string, c Config) spark.Application {
+	if !c.Service || spark.UIPort(app) == 0 {
+		return app
+	}
+	format := c.Ingress.URLFormat
+	if format == "" {
+		format = c.Route.URLFormat
+	}
+	if format == "" {
+		return app
+	}
+	u, err := fill(format, map[string]string{"appName": app.Name, "appNamespace": app.Namespace, "appId": sparkAppID})
+	if err != nil || pathOf(u) == "" {
+		return app
+	}
+	return withDefaults(app, map[string]string{spark.ConfUIProxyBase: pathOf(u), spark.ConfUIProxyRedirect: "/"})
+}

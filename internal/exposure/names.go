@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package exposure
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// maxName is the longest name of a Service (RFC 1123).
+const maxName = 63
+
+// nameOf joins an application's name and a suffix. A name that would be too long is cut and made unique by a hash of the
+// whole, in the way of the Kubeflow operator, whose objects have to be found again.
+func nameOf(app, suffix string) string {
+	name := app + "-" + suffix
+	if len(name) <= maxName {
+		return name
+	}
+	sum := md5.Sum([]byte(name))
+	const hash = 8
+	room := maxName - len(suffix) - hash - 2
+	return app[:min(len(app), max(room, 0))] + "-" + hex.EncodeToString(sum[:])[:hash] + "-" + suffix
+}
+
+// ServiceName is what the Service of an application's UI is called.
+func ServiceName(app string) string { return nameOf(app, "ui-svc") }
+
+func ingressName(app string) string { return nameOf(app, "ui-ingress") }
+
+func routeName(app string) string { return nameOf(app, "ui-route") }
+
+func portServiceName(app string, port int32) string {
+	return nameOf(app, "driver-"+strconv.Itoa(int(port)))
+}
+
+func portIngressName(app string, port int32) string {
+	return nameOf(app, "ing-"+strconv.Itoa(int(port)))
+}
+
+// Kinds of objects that can be beside a driver.
+var (
+	Service          = corev1.SchemeGroupVersion.WithKind("Service")
+	IngressKind      = networkingv1.SchemeGroupVersion.WithKind("Ingress")
+	HTTPRoute        = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}
+	DisruptionBudget = policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")
+)
+
+// Kinds are those that an operator of this configuration makes.
+func Kinds(c Config) []schema.GroupVersionKind {
+	kinds := []schema.GroupVersionKind{Service}
+	if c.Ingress.Enabled {
+		kinds = append(kinds, IngressKind)
+	}
+	if c.Route.URLFormat != "" {
+		kinds = append(kinds, HTTPRoute)
+	}
+	if c.DisruptionBudget {
+		kinds = append(kinds, DisruptionBudget)
+	}
+	return kinds
+}
+
+// Ref names an object beside a driver; its namespace is the application's.
+type Ref struct {
+	Kind schema.GroupVersionKind
+	Name string
+}
+
+// String is how a status names the object: its kind in lower case, and its name.
+func (r Ref) String() string { return strings.ToLower(r.Kind.Kind) + "/" + r.Name }
+
+// ParseRef reads what String wrote.
+func ParseRef(text string) (Ref, error) {
+	kind, name, _ := strings.Cut(text, "/")
+	for _, known := range []schema.GroupVersionKind{Service, IngressKind, HTTPRoute, DisruptionBudget} {
+		if strings.EqualFold(known.Kind, kind) && name != "" {
+			return Ref{known, name}, nil
+		}
+	}
+	return Ref{}, fmt.Errorf("%q is no object beside a driver", text)
+}

@@ -1,0 +1,294 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package exposure
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"net/url"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Object is an object that is to be there, with labels and the annotation that tells what was applied, but without an
+// owner, which the writer adds.
+type Object struct {
+	Ref
+	*unstructured.Unstructured
+}
+
+// What the label lifecycle.LabelExposes says.
+const (
+	exposesUI     = "ui"
+	exposesPort   = "port"
+	exposesDriver = "driver"
+)
+
+// portNameUI is the name of the UI Service's port.
+const portNameUI = "spark-driver-ui-port"
+
+// wanted collects what is to be there.
+type wanted struct {
+	Wanted
+	attempt Attempt
+	config  Config
+	names   map[string]string
+}
+
+// ui adds the Service of the UI and, if there is a URL for it, an Ingress and a route.
+func (w *wanted) ui() {
+	listens := spark.UIPort(w.attempt.App)
+	if !w.config.Service || listens == 0 {
+		return
+	}
+	options := w.attempt.App.Exposure.UI
+	if options.Port == 0 {
+		options.Port = listens
+	}
+	if options.PortName == "" {
+		options.PortName = portNameUI
+	}
+	name := ServiceName(w.attempt.App.Name)
+	w.add(w.service(name, options, listens), exposesUI)
+	w.Status.Service, w.Status.ServicePort = name, options.Port
+
+	if format := w.config.Ingress.URLFormat; w.config.Ingress.Enabled && format != "" {
+		if u := w.url(format, "the Ingress of the UI"); u != nil {
+			w.Status.Ingress, w.Status.IngressAddress = ingressName(w.attempt.App.Name), u.String()
+			w.add(w.ingress(w.Status.Ingress, name, options, u), exposesUI)
+		}
+	}
+	if format := w.config.Route.URLFormat; format != "" {
+		if u := w.url(format, "the HTTPRoute of the UI"); u != nil {
+			w.Status.Route, w.Status.RouteAddress = routeName(w.attempt.App.Name), u.String()
+			w.add(w.route(w.Status.Route, name, options.Port, u), exposesUI)
+		}
+	}
+}
+
+// port adds the Service of one more port and, if it has a URL, an Ingress.
+func (w *wanted) port(p spark.ExposedPort) {
+	if p.Port < 1 {
+		return // refused before the application started
+	}
+	if p.PortName == "" {
+		p.PortName = fmt.Sprintf("driver-ing-%d", p.Port)
+	}
+	app := w.attempt.App.Name
+	name := portServiceName(app, p.Port)
+	w.add(w.service(name, p, p.Port), exposesPort)
+	if p.URLFormat == "" {
+		return
+	}
+	ingress := portIngressName(app, p.Port)
+	if !w.config.Ingress.Enabled {
+		w.problem(lifecycle.ReasonExposureInvalid, fmt.Sprintf("Ingress %s is not made: Ingresses are turned off in the operator's configuration (ui.ingress)", ingress))
+		return
+	}
+	if u := w.url(p.URLFormat, "Ingress "+ingress); u != nil {
+		w.add(w.ingress(ingress, name, p, u), exposesPort)
+	}
+}
+
+func (w *wanted) problem(reason lifecycle.Reason, message string) {
+	w.Problems = append(w.Problems, lifecycle.Cause{Reason: reason, Message: message})
+}
+
+// url fills in a format; nil if it is none.
+func (w *wanted) url(format, what string) *url.URL {
+	u, err := fill(format, w.names)
+	if err == nil {
+		err = checkRule(u)
+	}
+	if err != nil {
+		w.problem(lifecycle.ReasonExposureInvalid, fmt.Sprintf("%s is not made: %q: %v", what, format, err))
+		return nil
+	}
+	return u
+}
+
+// add completes an object with its marks.
+func (w *wanted) add(typed metav1.Object, exposes string) {
+	typed.SetNamespace(w.attempt.App.Namespace)
+	lifecycle.Mark(typed, w.attempt.SubmissionID)
+	labels := typed.GetLabels()
+	labels[lifecycle.LabelApp], labels[lifecycle.LabelExposes] = w.attempt.App.Name, exposes
+	u, err := plain(typed)
+	if err != nil {
+		w.problem(lifecycle.ReasonExposureInvalid, fmt.Sprintf("%s is not made: %v", typed.GetName(), err))
+		return
+	}
+	w.Objects = append(w.Objects, Object{Ref{u.GroupVersionKind(), u.GetName()}, u})
+}
+
+// plain is an object as the API server gets it, with a hash of what it says.
+func plain(typed metav1.Object) (*unstructured.Unstructured, error) {
+	u, ok := typed.(*unstructured.Unstructured)
+	if !ok {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+		if err != nil {
+			return nil, err
+		}
+		delete(content, "status")
+		u = &unstructured.Unstructured{Object: content}
+		unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	}
+	text, err := json.Marshal(u.Object)
+	if err != nil {
+		return nil, err
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(text) // a hash never fails
+	annotations := maps.Clone(u.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[lifecycle.AnnotationApplied] = fmt.Sprintf("%016x", h.Sum64())
+	u.SetAnnotations(annotations)
+	return u, nil
+}
+
+// driverOf selects an application's driver pod.
+func driverOf(app string) map[string]string {
+	return map[string]string{lifecycle.LabelApp: app, spark.LabelRole: spark.RoleDriver}
+}
+
+func (w *wanted) service(name string, p spark.ExposedPort, target int32) *corev1.Service {
+	return &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: Service.GroupVersion().String(), Kind: Service.Kind},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: maps.Clone(p.Labels), Annotations: maps.Clone(p.Annotations)},
+		Spec: corev1.ServiceSpec{
+			Type:     orDefault(p.ServiceType, corev1.ServiceTypeClusterIP),
+			Selector: driverOf(w.attempt.App.Name),
+			Ports:    []corev1.ServicePort{{Name: p.PortName, Port: p.Port, TargetPort: intstr.FromInt32(target), Protocol: corev1.ProtocolTCP}},
+		},
+	}
+}
+
+// rewriteTarget makes ingress-nginx send on what comes behind the path.
+const rewriteTarget = "nginx.ingress.kubernetes.io/rewrite-target"
+
+func (w *wanted) ingress(name, service string, p spark.ExposedPort, u *url.URL) *networkingv1.Ingress {
+	annotations := maps.Clone(w.config.Ingress.Annotations)
+	if len(p.IngressAnnotations) > 0 {
+		annotations = maps.Clone(p.IngressAnnotations)
+	}
+	path := "/"
+	if base := pathOf(u); base != "" {
+		path = base + "(/|$)(.*)"
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[rewriteTarget] = "/$2"
+	}
+	tls := w.config.Ingress.TLS
+	if len(p.TLS) > 0 {
+		tls = p.TLS
+	}
+	i := &networkingv1.Ingress{
+		TypeMeta:   metav1.TypeMeta{APIVersion: IngressKind.GroupVersion().String(), Kind: IngressKind.Kind},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations},
+		Spec: networkingv1.IngressSpec{
+			TLS: tls,
+			Rules: []networkingv1.IngressRule{{Host: u.Hostname(), IngressRuleValue: networkingv1.IngressRuleValue{
+				HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
+					Path: path, PathType: new(networkingv1.PathTypeImplementationSpecific),
+					Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+						Name: service, Port: networkingv1.ServiceBackendPort{Number: p.Port},
+					}},
+				}}},
+			}}},
+		},
+	}
+	if class := w.config.Ingress.ClassName; class != "" {
+		i.Spec.IngressClassName = &class
+	}
+	return i
+}
+
+// route is an HTTPRoute. It has so few fields that its types are not worth a dependency, whose release would have to
+// follow that of Kubernetes.
+func (w *wanted) route(name, service string, port int32, u *url.URL) *unstructured.Unstructured {
+	path := pathOf(u)
+	rule := map[string]any{
+		"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": path + "/"}}},
+		"backendRefs": []any{map[string]any{"name": service, "port": int64(port)}},
+	}
+	if path != "" {
+		rule["matches"] = []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": path}}}
+		rule["filters"] = []any{map[string]any{"type": "URLRewrite", "urlRewrite": map[string]any{
+			"path": map[string]any{"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"},
+		}}}
+	}
+	var parents []any
+	for _, p := range w.config.Route.ParentRefs {
+		parents = append(parents, p.value())
+	}
+	r := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{"parentRefs": parents, "hostnames": []any{u.Hostname()}, "rules": []any{rule}},
+	}}
+	r.SetGroupVersionKind(HTTPRoute)
+	r.SetName(name)
+	r.SetAnnotations(maps.Clone(w.config.Route.Annotations))
+	return r
+}
+
+func (p ParentRef) value() map[string]any {
+	v := map[string]any{"name": p.Name}
+	if p.Namespace != "" {
+		v["namespace"] = p.Namespace
+	}
+	if p.SectionName != "" {
+		v["sectionName"] = p.SectionName
+	}
+	if p.Port != 0 {
+		v["port"] = int64(p.Port)
+	}
+	return v
+}
+
+// disruptionBudget keeps the driver from being evicted for maintenance. Only minAvailable is possible for pods without a
+// controller that counts them (Kubernetes, "Specifying a Disruption Budget": arbitrary workloads).
+func disruptionBudget(a Attempt) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{
+		TypeMeta:   metav1.TypeMeta{APIVersion: DisruptionBudget.GroupVersion().String(), Kind: DisruptionBudget.Kind},
+		ObjectMeta: metav1.ObjectMeta{Name: a.DriverName, Labels: map[string]string{lifecycle.LabelLaunchedBy: "true"}},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: new(intstr.FromInt32(1)),
+			Selector:     &metav1.LabelSelector{MatchLabels: driverOf(a.App.Name)},
+		},
+	}
+}
+
+func orDefault[T comparable](value, preset T) T {
+	var zero T
+	if value == zero {
+		return preset
+	}
+	return value
+}

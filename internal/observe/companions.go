@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package observe
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// Companions is a cache of the metadata of objects beside drivers, with IndexApp. It knows objects that carry
+// lifecycle.LabelExposes only, and may be stale.
+type Companions interface {
+	client.Reader
+	// Watched are the kinds that it knows by now.
+	Watched() []schema.GroupVersionKind
+}
+
+// IndexCompanion is the field index of objects beside drivers by namespace and application.
+func IndexCompanion(o client.Object) []string {
+	if app := o.GetLabels()[lifecycle.LabelApp]; app != "" {
+		return []string{app}
+	}
+	return nil
+}
+
+// Exposed returns what is beside the driver of an application: all that the cache has, and of the others those asked
+// about. Only what is recorded to exist, or of a kind that is not watched, is worth a live read.
+func (r Reader) Exposed(ctx context.Context, namespace, app string, about []exposure.Ref, recorded func(exposure.Ref) bool) (exposure.Seen, error) {
+	seen := exposure.Seen{}
+	watched := map[schema.GroupVersionKind]bool{}
+	if r.Companions != nil {
+		for _, kind := range r.Companions.Watched() {
+			watched[kind] = true
+			if err := r.companions(ctx, kind, namespace, app, seen); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, ref := range about {
+		if seen[ref] != nil || watched[ref.Kind] && !recorded(ref) {
+			continue
+		}
+		found, err := r.companion(ctx, namespace, ref)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			seen[ref] = found
+		}
+	}
+	return seen, nil
+}
+
+// HasCompanions reports whether the cache has anything beside the driver of an application.
+func (r Reader) HasCompanions(ctx context.Context, app client.Object) (bool, error) {
+	if r.Companions == nil {
+		return false, nil
+	}
+	seen := exposure.Seen{}
+	for _, kind := range r.Companions.Watched() {
+		if err := r.companions(ctx, kind, app.GetNamespace(), app.GetName(), seen); err != nil {
+			return false, err
+		}
+	}
+	for _, found := range seen {
+		if metav1.IsControlledBy(found, app) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// companions adds what the cache has of one kind.
+func (r Reader) companions(ctx context.Context, kind schema.GroupVersionKind, namespace, app string, seen exposure.Seen) error {
+	var list metav1.PartialObjectMetadataList
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err := r.Companions.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{IndexApp: app}, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list %ss of %s/%s: %w", kind.Kind, namespace, app, err)
+	}
+	for i := range list.Items {
+		if o := &list.Items[i]; o.DeletionTimestamp.IsZero() {
+			seen[exposure.Ref{Kind: kind, Name: o.Name}] = o
+		}
+	}
+	return nil
+}
+
+// companion reads the metadata of one object; nil if there is none. What may not be read, or whose API is not installed,
+// is taken for absent: writing it will tell.
+func (r Reader) companion(ctx context.Context, namespace string, ref exposure.Ref) (*metav1.PartialObjectMetadata, error) {
+	var found metav1.PartialObjectMetadata
+	found.SetGroupVersionKind(ref.Kind)
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &found)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err), meta.IsNoMatchError(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("get %s in %s: %w", ref, namespace, err)
+	}
+	return &found, nil
+}
