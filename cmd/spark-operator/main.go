@@ -54,13 +54,9 @@ func run() error {
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
 
-	text, err := os.ReadFile(*path)
+	c, err := config.Load(*path)
 	if err != nil {
-		return fmt.Errorf("read configuration: %w", err)
-	}
-	c, err := config.Parse(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", *path, err)
+		return err
 	}
 	registry, err := plugins.Registry(c.BatchScheduler)
 	if err != nil {

@@ -70,12 +70,19 @@ type Engine[T client.Object] struct {
 	List     func(context.Context, client.Reader) ([]T, error)
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
+	// Watches reports whether the operator works in a namespace; nil for all of them.
+	Watches func(namespace string) bool
 
 	written written
 }
 
 // Reconcile brings one application one step further.
 func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
+	if !e.watches(req.Namespace) {
+		e.written.forget(req.NamespacedName)
+		e.Schedulers.forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
 	obj := e.Adapter.New()
 	if err := e.Cache.Get(ctx, req.NamespacedName, obj); err != nil {
 		e.written.forget(req.NamespacedName)
@@ -99,6 +106,8 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	}
 	return e.advance(ctx, e.scope(obj, record, wish, env))
 }
+
+func (e *Engine[T]) watches(namespace string) bool { return e.Watches == nil || e.Watches(namespace) }
 
 // advance looks, decides, acts and stores.
 func (e *Engine[T]) advance(ctx context.Context, s scope[T]) (ctrl.Result, error) {

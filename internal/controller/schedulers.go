@@ -100,6 +100,13 @@ func (m *Schedulers) rebuildOnce(rebuild func() error) error {
 	return nil
 }
 
+// rebuildAgain makes the ledger enter once more what runs: there may be namespaces that it did not see before.
+func (m *Schedulers) rebuildAgain() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rebuilt = false
+}
+
 // enter remembers an attempt that runs already.
 func (m *Schedulers) enter(a scheduler.Attempt, p scheduler.Progress) {
 	m.mu.Lock()
