@@ -83,9 +83,11 @@ manifests: ## CRDs and RBAC, also in the chart
 	"$$($(TOOLS) controller-gen)/controller-gen" crd:maxDescLen=160 paths=./api/... output:crd:dir=config/crd/bases
 	go run ./hack/crd config/crd/bases/*.yaml
 	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=controller paths=./internal/controller/... output:rbac:dir=config/rbac
+	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=spark-operator-namespace-selector paths=./internal/namespaced/... output:rbac:dir=config/rbac/namespaces
 	go run ./hack/rbac config/rbac/schedulers charts/spark-operator/files/schedulers
 	cp config/crd/bases/*.yaml charts/spark-operator/crds/
 	cp config/rbac/role.yaml config/rbac/leader_election_role.yaml charts/spark-operator/files/
+	cp config/rbac/namespaces/role.yaml charts/spark-operator/files/namespace_selector_role.yaml
 	cp config/rbac/spark-driver/role.yaml charts/spark-operator/files/spark_driver_role.yaml
 
 .PHONY: fmt
