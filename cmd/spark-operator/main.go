@@ -91,13 +91,9 @@ func run(ctx context.Context, path string, logging zap.Options, wire process) er
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
 
-	text, err := os.ReadFile(path)
+	c, err := config.Load(path)
 	if err != nil {
-		return fmt.Errorf("read configuration: %w", err)
-	}
-	c, err := config.Parse(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return err
 	}
 	kubeconfig, err := ctrl.GetConfig()
 	if err != nil {

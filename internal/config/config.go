@@ -25,9 +25,10 @@ import (
 	"net"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/internal/policy"
 )
 
 // APIVersion and Kind are what the file must say.
@@ -40,8 +41,12 @@ const (
 type OperatorConfiguration struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Namespaces whose applications are run; empty for all.
+	// Namespaces whose applications are run, beside those that NamespaceSelector matches; without both, all are.
 	Namespaces []string `json:"namespaces,omitempty"`
+	// NamespaceSelector is a label selector of namespaces, e.g. "spark=enabled".
+	NamespaceSelector string `json:"namespaceSelector,omitempty"`
+	// Policies are defaults and limits of the applications in some namespaces.
+	Policies policy.Set `json:"policies,omitempty"`
 	// Workers is how many applications are handled at the same time; default 10.
 	Workers        int            `json:"workers,omitempty"`
 	LeaderElection LeaderElection `json:"leaderElection,omitempty"`
@@ -53,6 +58,8 @@ type OperatorConfiguration struct {
 
 	DriverPodDisruptionBudget DriverPodDisruptionBudget `json:"driverPodDisruptionBudget,omitempty"`
 	HistoryServer             HistoryServer             `json:"historyServer,omitempty"`
+	// File is where the configuration was read from; empty if it was not read from a file.
+	File string `json:"-"`
 }
 
 // Endpoint is an HTTP endpoint. BindAddress "0" turns it off.
@@ -96,11 +103,8 @@ func (c OperatorConfiguration) validate() error {
 	if c.Workers < 1 {
 		errs = append(errs, fmt.Errorf("workers: %d: must be at least 1", c.Workers))
 	}
-	for i, ns := range c.Namespaces {
-		if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
-			errs = append(errs, fmt.Errorf("namespaces[%d]: %q is not a namespace; leave the list empty for all namespaces", i, ns))
-		}
-	}
+	errs = append(errs, c.validateNamespaces()...)
+	errs = append(errs, c.Policies.Validate("policies")...)
 	errs = append(errs, c.BatchScheduler.validate()...)
 	errs = append(errs, c.Metrics.validate()...)
 	errs = append(errs, c.Health.validate("health"), c.LeaderElection.validate(), c.Webhook.validate())

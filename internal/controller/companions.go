@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +37,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 )
 
@@ -45,7 +45,7 @@ import (
 // tampered with is noticed, and looking at them costs nothing. Its cache is apart from the manager's: an API that is not
 // installed must not block anything else.
 type companions struct {
-	cache.Cache
+	*namespaced.Cache
 	kinds []schema.GroupVersionKind
 	wake  func([]types.NamespacedName)
 
@@ -59,10 +59,10 @@ func newCompanions(mgr ctrl.Manager, c config.OperatorConfiguration, wake func([
 	if err != nil {
 		return nil, fmt.Errorf("select what is beside drivers: %w", err)
 	}
-	options := cacheOptions(c)
-	options.ByObject, options.DefaultLabelSelector = nil, labels.NewSelector().Add(*ours)
-	options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
-	own, err := cache.New(mgr.GetConfig(), options)
+	own, err := namespaced.New(mgr.GetConfig(), cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(), DefaultLabelSelector: labels.NewSelector().Add(*ours),
+		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("create cache of what is beside drivers: %w", err)
 	}
@@ -144,14 +144,16 @@ func (w *companions) handler() toolscache.ResourceEventHandler {
 }
 
 // Watched implements observe.Companions.
-func (w *companions) Watched() []schema.GroupVersionKind {
+func (w *companions) Watched(namespace string) []schema.GroupVersionKind {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var synced []schema.GroupVersionKind
 	for _, kind := range w.kinds {
-		if informer := w.informers[kind]; informer != nil && informer.HasSynced() {
+		var object metav1.PartialObjectMetadata
+		object.SetGroupVersionKind(kind)
+		if w.informers[kind] != nil && w.Serves(&object, namespace) {
 			synced = append(synced, kind)
 		}
 	}
-	return slices.Clip(synced)
+	return synced
 }

@@ -69,19 +69,26 @@ type Engine[T client.Object] struct {
 	// Schedulers remembers what concerns more than one application.
 	Schedulers *Schedulers
 	// List returns all applications.
-	List     func(context.Context, client.Reader) ([]T, error)
+	List     func(context.Context, client.Reader, ...client.ListOption) ([]T, error)
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	// Metrics may be nil.
 	Metrics *metrics.Metrics
 	// Exposure says what is made beside drivers.
 	Exposure exposure.Config
+	// Watches reports whether the operator works in a namespace; nil for all of them.
+	Watches func(namespace string) bool
 
 	written written
 }
 
 // Reconcile brings one application one step further.
 func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
+	if !e.watches(req.Namespace) {
+		e.written.forget(req.NamespacedName)
+		e.Schedulers.forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
 	obj := e.Adapter.New()
 	if err := e.Cache.Get(ctx, req.NamespacedName, obj); err != nil {
 		e.written.forget(req.NamespacedName)
@@ -105,6 +112,8 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	}
 	return e.advance(ctx, e.scope(obj, record, wish, env))
 }
+
+func (e *Engine[T]) watches(namespace string) bool { return e.Watches == nil || e.Watches(namespace) }
 
 // advance looks, decides, acts and stores.
 func (e *Engine[T]) advance(ctx context.Context, s scope[T]) (ctrl.Result, error) {

@@ -36,7 +36,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -56,7 +58,7 @@ const (
 // installed, and wakes the applications that a change concerns. Its cache is apart from the manager's: an API that goes
 // away must not block anything else.
 type kinds struct {
-	cache     cache.Cache
+	cache     *namespaced.Cache
 	live      client.Client
 	discovery discovery.DiscoveryInterface
 	plugins   []scheduler.Plugin
@@ -65,14 +67,21 @@ type kinds struct {
 	waiters   func(schema.GroupVersionKind) []types.NamespacedName
 	now       func() time.Time
 
-	mapper meta.RESTMapper
-	// namespace is where rights are looked for; "" for all namespaces.
-	namespace  string
+	mapper     meta.RESTMapper
 	reviewedAt time.Time
 
-	mu     sync.Mutex
-	known  map[schema.GroupVersionKind]*kindState
-	denied map[scheduler.Access]bool
+	mu sync.Mutex
+	// namespace is where rights are looked for; "" for all namespaces.
+	namespace string
+	known     map[schema.GroupVersionKind]*kindState
+	denied    map[scheduler.Access]bool
+}
+
+// configure takes over for which namespaces rights are needed.
+func (k *kinds) configure(c config.OperatorConfiguration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.namespace = targetsOf(c)[0]
 }
 
 // kindState is what is known of one kind.
@@ -175,13 +184,13 @@ func (k *kinds) review(ctx context.Context) {
 	for _, p := range k.plugins {
 		for _, access := range p.Describe().Accesses() {
 			k.mu.Lock()
-			denied := k.denied[access]
+			denied, namespace := k.denied[access], k.namespace
 			k.mu.Unlock()
 			if !all && !denied {
 				continue
 			}
 			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Group: access.Group, Resource: access.Resource, Verb: access.Verb, Namespace: k.namespace},
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Group: access.Group, Resource: access.Resource, Verb: access.Verb, Namespace: namespace},
 			}}
 			if err := k.live.Create(ctx, review); err != nil {
 				continue // no answer is no denial
@@ -306,25 +315,29 @@ func (k *kinds) wake(apps []types.NamespacedName) {
 
 // Get reads an object from its informer, or live if its kind is not watched.
 func (k *kinds) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
-	return k.reader(o.GetObjectKind().GroupVersionKind()).Get(ctx, key, o, options...)
+	return k.reader(o.GetObjectKind().GroupVersionKind(), key.Namespace).Get(ctx, key, o, options...)
 }
 
 // List reads a list from its informer. One that is chosen by fields is read live: informers have no index for them.
 func (k *kinds) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	kind := list.GetObjectKind().GroupVersionKind()
 	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
-	for _, option := range options {
-		if _, byField := option.(client.MatchingFieldsSelector); byField {
-			return k.live.List(ctx, list, options...)
-		}
+	var o client.ListOptions
+	o.ApplyOptions(options)
+	if o.FieldSelector != nil {
+		return k.live.List(ctx, list, options...)
 	}
-	return k.reader(kind).List(ctx, list, options...)
+	return k.reader(kind, o.Namespace).List(ctx, list, options...)
 }
 
-func (k *kinds) reader(kind schema.GroupVersionKind) client.Reader {
+func (k *kinds) reader(kind schema.GroupVersionKind, namespace string) client.Reader {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if state := k.known[kind]; state != nil && state.informer != nil && state.informer.HasSynced() {
+	state := k.known[kind]
+	watched := state != nil && state.informer != nil
+	k.mu.Unlock()
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	if watched && k.cache.Serves(object, namespace) {
 		return k.cache
 	}
 	return k.live

@@ -17,6 +17,7 @@ limitations under the License.
 package controller
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -24,6 +25,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -32,7 +34,10 @@ import (
 // +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications/finalizers,verbs=update
 
 // kubeflowApplication adapts sparkoperator.k8s.io SparkApplications.
-type kubeflowApplication struct{}
+type kubeflowApplication struct {
+	// policies returns what holds at present; nil for nothing.
+	policies func() policy.Set
+}
 
 var _ Adapter[*v1beta2.SparkApplication] = kubeflowApplication{}
 
@@ -42,12 +47,29 @@ func (kubeflowApplication) Kind() (apiVersion, kind string) {
 	return v1beta2.GroupVersion.String(), "SparkApplication"
 }
 
-func (kubeflowApplication) Normalise(o *v1beta2.SparkApplication, rec lifecycle.Record) (spark.Application, []*spark.ConfError) {
-	return kubeflow.Attempt(o, rec)
+func (k kubeflowApplication) Normalise(o *v1beta2.SparkApplication, rec lifecycle.Record) (spark.Application, []*spark.ConfError) {
+	rules := k.rules(o)
+	app, problems := kubeflow.Normalise(o)
+	app = kubeflow.WithRaisedMemory(rules.Apply(app), o, rec.Retries.MemoryRaises)
+	if !rec.State.Starting() {
+		return app, problems // what runs was checked when it began to
+	}
+	wishes, _ := kubeflow.Policies(o)
+	return app, slices.Concat(problems, rules.Check(app), rules.CheckRetention(o.Namespace, wishes.Retention))
 }
 
-func (kubeflowApplication) Wish(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Application {
-	return kubeflow.Wish(o, rec)
+func (k kubeflowApplication) Wish(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Application {
+	wish := kubeflow.Wish(o, rec)
+	wish.Policies.Retention = k.rules(o).Retention(wish.Policies.Retention)
+	return wish
+}
+
+// rules are the policies for an application's namespace.
+func (k kubeflowApplication) rules(o *v1beta2.SparkApplication) policy.Set {
+	if k.policies == nil {
+		return nil
+	}
+	return k.policies().For(o.Namespace)
 }
 
 func (kubeflowApplication) Record(o *v1beta2.SparkApplication) lifecycle.Record {

@@ -158,7 +158,7 @@ func (e *Engine[T]) rebuildLedger(ctx context.Context) error {
 	}
 	for _, obj := range all {
 		record := e.Adapter.Record(obj)
-		if record.State != lifecycle.Submitted && record.State != lifecycle.Running {
+		if record.State != lifecycle.Submitted && record.State != lifecycle.Running || !e.watches(obj.GetNamespace()) {
 			continue
 		}
 		env := lifecycle.Env{Now: e.Clock.Now()}

@@ -29,7 +29,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -99,13 +98,9 @@ func TestAppOfPod(t *testing.T) {
 }
 
 func TestCacheOptions(t *testing.T) {
-	all := cacheOptions(config.OperatorConfiguration{})
+	all := cacheOptions()
 	if all.DefaultNamespaces != nil {
-		t.Errorf("no list means all namespaces, got %v", all.DefaultNamespaces)
-	}
-	some := cacheOptions(config.OperatorConfiguration{Namespaces: []string{"a", "b"}})
-	if len(some.DefaultNamespaces) != 2 {
-		t.Errorf("namespaces %v, want a and b", some.DefaultNamespaces)
+		t.Errorf("namespaces come and go; they are no option: %v", all.DefaultNamespaces)
 	}
 	for obj, options := range all.ByObject {
 		if _, isPod := obj.(*corev1.Pod); !isPod {

@@ -100,6 +100,13 @@ func (m *Schedulers) rebuildOnce(rebuild func() error) error {
 	return nil
 }
 
+// rebuildAgain makes the ledger enter once more what runs: there may be namespaces that it did not see before.
+func (m *Schedulers) rebuildAgain() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rebuilt = false
+}
+
 // enter remembers an attempt that runs already.
 func (m *Schedulers) enter(a scheduler.Attempt, p scheduler.Progress) {
 	m.mu.Lock()
@@ -161,23 +168,37 @@ func (m *Schedulers) forget(app types.NamespacedName) {
 	}
 }
 
-// waitersFor returns the applications that wait for a change of the kind, longest first.
+// waitersFor returns the applications that wait for a change of the kind. Namespaces take turns, so that those of one do
+// not stand before the first of another; within a namespace, the longest comes first.
 func (m *Schedulers) waitersFor(kind schema.GroupVersionKind) []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var apps []types.NamespacedName
+	lines := map[string][]types.NamespacedName{}
 	for app, w := range m.waiting {
 		if slices.ContainsFunc(w.kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind.GroupKind() }) {
-			apps = append(apps, app)
+			lines[app.Namespace] = append(lines[app.Namespace], app)
 		}
 	}
-	slices.SortFunc(apps, func(a, b types.NamespacedName) int {
+	longest := func(a, b types.NamespacedName) int {
 		if c := m.waiting[a].since.Compare(m.waiting[b].since); c != 0 {
 			return c
 		}
 		return compareNames(a, b)
-	})
-	return apps
+	}
+	var turns [][]types.NamespacedName
+	for _, line := range lines {
+		slices.SortFunc(line, longest)
+		for i, app := range line {
+			if i == len(turns) {
+				turns = append(turns, nil)
+			}
+			turns[i] = append(turns[i], app)
+		}
+	}
+	for _, turn := range turns {
+		slices.SortFunc(turn, longest)
+	}
+	return slices.Concat(turns...)
 }
 
 func compareNames(a, b types.NamespacedName) int {

@@ -43,6 +43,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
@@ -83,7 +84,14 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration) (ctrl.Manager,
 		Metrics:                 served,
 		HealthProbeBindAddress:  c.Health.BindAddress,
 		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
-		Cache:                   cacheOptions(c),
+		Cache:                   cacheOptions(),
+		NewCache: func(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
+			own, err := namespaced.New(cfg, o)
+			if err != nil {
+				return nil, err
+			}
+			return own, own.Set(context.Background(), targetsOf(c)...)
+		},
 	}
 	var leader *election
 	if c.LeaderElection.Enabled {
@@ -111,21 +119,14 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration) (ctrl.Manager,
 	return mgr, nil
 }
 
-func cacheOptions(c config.OperatorConfiguration) cache.Options {
+func cacheOptions() cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{lifecycle.LabelLaunchedBy: "true"})
-	options := cache.Options{
+	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: {Label: ours, Transform: observe.StripPod},
 		},
 	}
-	for _, ns := range c.Namespaces {
-		if options.DefaultNamespaces == nil {
-			options.DefaultNamespaces = map[string]cache.Config{}
-		}
-		options.DefaultNamespaces[ns] = cache.Config{}
-	}
-	return options
 }
 
 // Setup adds the controllers to the manager.
@@ -153,13 +154,19 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 	if err := addMetrics(mgr, c.Metrics, engine); err != nil {
 		return err
 	}
+	tenants, err := newTenancy(ctx, mgr, c, watched, beside)
+	if err != nil {
+		return err
+	}
+	tenants.govern(engine)
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("sparkapplication").
 		For(&v1beta2.SparkApplication{}).
 		Watches(&corev1.Pod{}, podHandler(schedulers)).
 		WatchesRawSource(source.Channel(watched.events, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(tenants.namespaces.source()).
 		// A standby watches too, so that it need not list anything when its turn comes.
-		WithOptions(controller.Options{MaxConcurrentReconciles: c.Workers, EnableWarmup: ptr.To(true)}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: c.Workers, EnableWarmup: ptr.To(true), NewQueue: newFairQueue}).
 		Complete(engine)
 	if err != nil {
 		return fmt.Errorf("set up SparkApplication controller: %w", err)

@@ -36,6 +36,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
@@ -49,10 +50,10 @@ func newKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins []schedu
 	if err != nil {
 		return nil, fmt.Errorf("create client for discovery: %w", err)
 	}
-	options := cacheOptions(c)
-	options.ByObject = nil
-	options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
-	own, err := cache.New(mgr.GetConfig(), options)
+	own, err := namespaced.New(mgr.GetConfig(), cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		Scheme:           mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("create cache of schedulers' kinds: %w", err)
 	}
@@ -70,9 +71,7 @@ func newKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins []schedu
 		},
 		mapper: mgr.GetRESTMapper(), known: map[schema.GroupVersionKind]*kindState{}, denied: map[scheduler.Access]bool{},
 	}
-	if len(c.Namespaces) > 0 {
-		k.namespace = c.Namespaces[0]
-	}
+	k.configure(c)
 	if err := mgr.Add(k); err != nil {
 		return nil, fmt.Errorf("add watch over schedulers' kinds: %w", err)
 	}
@@ -80,9 +79,9 @@ func newKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins []schedu
 }
 
 // listApplications lists the applications in the cache.
-func listApplications(ctx context.Context, r client.Reader) ([]*v1beta2.SparkApplication, error) {
+func listApplications(ctx context.Context, r client.Reader, options ...client.ListOption) ([]*v1beta2.SparkApplication, error) {
 	var list v1beta2.SparkApplicationList
-	if err := r.List(ctx, &list); err != nil {
+	if err := r.List(ctx, &list, options...); err != nil {
 		return nil, err
 	}
 	all := make([]*v1beta2.SparkApplication, 0, len(list.Items))

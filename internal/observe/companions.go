@@ -34,8 +34,8 @@ import (
 // lifecycle.LabelExposes only, and may be stale.
 type Companions interface {
 	client.Reader
-	// Watched are the kinds that it knows by now.
-	Watched() []schema.GroupVersionKind
+	// Watched are the kinds that it knows by now in a namespace.
+	Watched(namespace string) []schema.GroupVersionKind
 }
 
 // IndexCompanion is the field index of objects beside drivers by namespace and application.
@@ -52,7 +52,7 @@ func (r Reader) Exposed(ctx context.Context, namespace, app string, about []expo
 	seen := exposure.Seen{}
 	watched := map[schema.GroupVersionKind]bool{}
 	if r.Companions != nil {
-		for _, kind := range r.Companions.Watched() {
+		for _, kind := range r.Companions.Watched(namespace) {
 			watched[kind] = true
 			if err := r.companions(ctx, kind, namespace, app, seen); err != nil {
 				return nil, err
@@ -80,7 +80,7 @@ func (r Reader) HasCompanions(ctx context.Context, app client.Object) (bool, err
 		return false, nil
 	}
 	seen := exposure.Seen{}
-	for _, kind := range r.Companions.Watched() {
+	for _, kind := range r.Companions.Watched(app.GetNamespace()) {
 		if err := r.companions(ctx, kind, app.GetNamespace(), app.GetName(), seen); err != nil {
 			return false, err
 		}

@@ -64,7 +64,9 @@ var (
 )
 
 // sensitive reports whether the value of a property must not be shown: messages end up in statuses, events and logs.
-func sensitive(key string) bool { return credentialKey.MatchString(key) && !secretReference.MatchString(key) }
+func sensitive(key string) bool {
+	return credentialKey.MatchString(key) && !secretReference.MatchString(key)
+}
 
 // maxValueShown bounds the length of a value in a message, because messages end up in statuses and events.
 const maxValueShown = 120

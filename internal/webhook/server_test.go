@@ -186,7 +186,7 @@ func TestServerStopsBeforeItServed(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	usual := config.OperatorConfiguration{Webhook: config.DefaultWebhook(), Metrics: config.Endpoint{BindAddress: "0"}, Health: config.Endpoint{BindAddress: "0"}}
+	usual := config.OperatorConfiguration{Webhook: config.DefaultWebhook(), Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, Health: config.Endpoint{BindAddress: "0"}}
 	file := filepath.Join(t.TempDir(), "namespace")
 	defer func(before string) { podNamespaceFile = before }(podNamespaceFile)
 	podNamespaceFile = file

@@ -1,0 +1,97 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// liveSections are what an operator takes over from a changed file while it runs.
+var liveSections = []string{"namespaces", "namespaceSelector", "policies"}
+
+// Load reads a configuration file. The operator goes on looking at it.
+func Load(path string) (OperatorConfiguration, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return OperatorConfiguration{}, fmt.Errorf("read configuration: %w", err)
+	}
+	c, err := Parse(text)
+	if err != nil {
+		return OperatorConfiguration{}, fmt.Errorf("%s: %w", path, err)
+	}
+	c.File = path
+	return c, nil
+}
+
+// ClusterWide reports whether the operator has to watch all namespaces: because it works in all of them, or to know which
+// ones match the selector.
+func (c OperatorConfiguration) ClusterWide() bool {
+	return len(c.Namespaces) == 0 || c.NamespaceSelector != ""
+}
+
+// Selector chooses namespaces by their labels; nil if none are chosen in that way.
+func (c OperatorConfiguration) Selector() labels.Selector {
+	if c.NamespaceSelector == "" {
+		return nil
+	}
+	selector, err := labels.Parse(c.NamespaceSelector)
+	if err != nil {
+		return labels.Nothing() // Parse has refused it
+	}
+	return selector
+}
+
+// NeedsRestart names the sections in which another configuration differs that an operator reads when it starts only.
+func (c OperatorConfiguration) NeedsRestart(other OperatorConfiguration) []string {
+	var sections []string
+	mine, theirs := reflect.ValueOf(c), reflect.ValueOf(other)
+	for i := range mine.NumField() {
+		name, _, _ := strings.Cut(mine.Type().Field(i).Tag.Get("json"), ",")
+		if name == "-" || slices.Contains(liveSections, name) {
+			continue
+		}
+		if !reflect.DeepEqual(mine.Field(i).Interface(), theirs.Field(i).Interface()) {
+			sections = append(sections, name)
+		}
+	}
+	return sections
+}
+
+func (c OperatorConfiguration) validateNamespaces() []error {
+	var errs []error
+	for i, ns := range c.Namespaces {
+		if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
+			errs = append(errs, fmt.Errorf("namespaces[%d]: %q is not a namespace; leave the list empty for all namespaces", i, ns))
+		}
+	}
+	if _, err := labels.Parse(c.NamespaceSelector); err != nil {
+		errs = append(errs, fmt.Errorf(`namespaceSelector: %q: write a label selector such as "team in (a, b), spark=enabled": %w`, c.NamespaceSelector, err))
+	}
+	return errs
+}
+
+// SameTenancy reports whether another configuration agrees in what a running operator takes over.
+func (c OperatorConfiguration) SameTenancy(other OperatorConfiguration) bool {
+	return slices.Equal(c.Namespaces, other.Namespaces) && c.NamespaceSelector == other.NamespaceSelector && reflect.DeepEqual(c.Policies, other.Policies)
+}

@@ -1,0 +1,71 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+)
+
+// tenancy is what the operator takes over from its configuration while it runs: namespaces and policies.
+type tenancy struct {
+	namespaces *Namespaces
+	kinds      *kinds
+	policies   atomic.Pointer[policy.Set]
+}
+
+// newTenancy returns the tenancy of a configuration, and adds to the manager what keeps it up to date.
+func newTenancy(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, watched *kinds, beside *companions) (*tenancy, error) {
+	namespaces, err := newNamespaces(mgr, watched.cache, beside.Cache)
+	if err != nil {
+		return nil, err
+	}
+	t := &tenancy{namespaces: namespaces, kinds: watched}
+	t.apply(ctx, c)
+	if err := mgr.Add(namespaces); err != nil {
+		return nil, fmt.Errorf("add watch over namespaces: %w", err)
+	}
+	if c.File == "" {
+		return t, nil
+	}
+	look := &reloader{log: mgr.GetLogger().WithName("configuration"), started: c, apply: t.apply}
+	if err := mgr.Add(look); err != nil {
+		return nil, fmt.Errorf("add watch over the configuration: %w", err)
+	}
+	return t, nil
+}
+
+// apply takes over a configuration.
+func (t *tenancy) apply(ctx context.Context, c config.OperatorConfiguration) {
+	t.policies.Store(&c.Policies)
+	t.kinds.configure(c)
+	t.namespaces.Configure(ctx, c)
+}
+
+// govern makes an engine keep to it.
+func (t *tenancy) govern(engine *Engine[*v1beta2.SparkApplication]) {
+	engine.Adapter = kubeflowApplication{policies: func() policy.Set { return *t.policies.Load() }}
+	engine.Watches = t.namespaces.Watches
+	t.namespaces.arrived = engine.Schedulers.rebuildAgain
+}

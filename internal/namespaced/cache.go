@@ -1,0 +1,371 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package namespaced is a cache over namespaces that come and go while the operator runs. A namespace that cannot be watched,
+// for it does not exist or the rights are missing, holds up no other one: its informers try again by themselves.
+package namespaced
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// All stands for all namespaces in Set.
+const All = metav1.NamespaceAll
+
+// NotWatchedError is the answer to a question about a namespace that is not watched.
+type NotWatchedError struct{ Namespace string }
+
+// Error names the namespace.
+func (e *NotWatchedError) Error() string {
+	return fmt.Sprintf("namespace %q is not watched", e.Namespace)
+}
+
+// Cache is a cache.Cache over a set of namespaces, or over all of them. What has no namespace is in a cache beside.
+type Cache struct {
+	cfg     *rest.Config
+	options cache.Options
+	// changed is told which namespace (All for all of them) has become ready or ceased to be; troubled, of each error
+	// that keeps a watch from going on.
+	changed  func(namespace string)
+	troubled func(namespace string, err error)
+
+	running sync.WaitGroup
+	started chan struct{}
+
+	mu      sync.Mutex
+	ctx     context.Context // of Start
+	news    chan struct{}   // closed, and replaced, whenever a member is ready or in trouble
+	members map[string]*member
+	cluster *member
+	kinds   map[kind]*informer
+	indexes []index
+}
+
+var _ cache.Cache = (*Cache)(nil)
+
+type index struct {
+	object  client.Object
+	field   string
+	extract client.IndexerFunc
+}
+
+// New returns a cache of the given options that watches nothing yet. DefaultNamespaces must be empty.
+func New(cfg *rest.Config, options cache.Options) (*Cache, error) {
+	c := &Cache{
+		cfg: cfg, options: options, changed: func(string) {}, troubled: func(string, error) {},
+		started: make(chan struct{}), news: make(chan struct{}), members: map[string]*member{}, kinds: map[kind]*informer{},
+	}
+	var err error
+	c.cluster, err = c.newMember(All)
+	return c, err
+}
+
+// Notify sets who is told of namespaces that become ready, or cease to be, and of trouble with watching them. It has to
+// be called before Start. The functions are called without a lock, and not in order: Ready knows better.
+func (c *Cache) Notify(changed func(namespace string), troubled func(namespace string, err error)) {
+	c.changed, c.troubled = changed, troubled
+}
+
+// Set makes the cache watch these namespaces and no others. Those that stay are left as they are. An error leaves out the
+// namespaces that it is about; Set can be called again.
+func (c *Cache) Set(ctx context.Context, namespaces ...string) error {
+	c.mu.Lock()
+	var gone []string
+	for namespace, m := range c.members {
+		if !slices.Contains(namespaces, namespace) {
+			m.cancel()
+			delete(c.members, namespace)
+			gone = append(gone, namespace)
+		}
+	}
+	var failed error
+	for _, namespace := range namespaces {
+		if c.members[namespace] != nil {
+			continue
+		}
+		if err := c.addLocked(ctx, namespace); err != nil {
+			failed = fmt.Errorf("watch namespace %q: %w", namespace, err)
+		}
+	}
+	c.mu.Unlock()
+	for _, namespace := range gone {
+		c.changed(namespace)
+	}
+	return failed
+}
+
+func (c *Cache) addLocked(ctx context.Context, namespace string) error {
+	m, err := c.newMember(namespace)
+	if err != nil {
+		return err
+	}
+	for _, i := range c.indexes {
+		if err := m.cache.IndexField(ctx, i.object, i.field, i.extract); err != nil {
+			return err
+		}
+	}
+	for _, i := range c.kinds {
+		if err := i.join(ctx, m); err != nil {
+			return err
+		}
+	}
+	c.members[namespace] = m
+	if c.ctx != nil {
+		c.runLocked(m)
+	}
+	return nil
+}
+
+// Start watches until the context ends.
+func (c *Cache) Start(ctx context.Context) error {
+	c.mu.Lock()
+	c.ctx = ctx
+	c.runLocked(c.cluster)
+	for _, m := range c.members {
+		c.runLocked(m)
+	}
+	c.mu.Unlock()
+	close(c.started)
+	<-ctx.Done()
+	c.mu.Lock()   // whoever adds a namespace from now on sees that it is over
+	c.mu.Unlock() //nolint:staticcheck // nothing is to be done in between
+	c.running.Wait()
+	return nil
+}
+
+// NeedLeaderElection is false: who stands by watches, too.
+func (c *Cache) NeedLeaderElection() bool { return false }
+
+// runLocked runs a member. It is over when the member is removed or the cache stops.
+func (c *Cache) runLocked(m *member) {
+	if c.ctx.Err() != nil {
+		return
+	}
+	context.AfterFunc(c.ctx, m.cancel)
+	c.running.Go(func() {
+		if err := m.cache.Start(m.ctx); err != nil {
+			c.trouble(m, err)
+		}
+	})
+	c.settleLocked(m)
+}
+
+// WaitForCacheSync waits until every namespace is ready or has been found not to be watchable at present: the latter are
+// waited for by nobody. It is false if the context ends before.
+func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
+	select {
+	case <-c.started:
+	case <-ctx.Done():
+		return false
+	}
+	for {
+		c.mu.Lock()
+		news, waits := c.news, c.cluster.unsettled()
+		for _, m := range c.members {
+			waits = waits || m.unsettled()
+		}
+		c.mu.Unlock()
+		if !waits {
+			return true
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// Ready reports whether a namespace is watched and all that is watched in it has been listed once.
+func (c *Cache) Ready(namespace string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.memberLocked(namespace)
+	return m != nil && m.ready
+}
+
+// Serves reports whether objects of a kind, in one namespace or in all that are watched, can be read.
+func (c *Cache) Serves(object client.Object, namespace string) bool {
+	key, err := c.kindOf(object)
+	if err != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.cluster.informers[key]; ok {
+		return c.cluster.serves(key)
+	}
+	if m := c.memberLocked(namespace); m != nil {
+		return m.serves(key)
+	}
+	for _, m := range c.members {
+		if !m.serves(key) {
+			return false
+		}
+	}
+	return namespace == All && len(c.members) > 0
+}
+
+// memberLocked returns who watches a namespace, or nil.
+func (c *Cache) memberLocked(namespace string) *member {
+	if m, ok := c.members[namespace]; ok {
+		return m
+	}
+	return c.members[All]
+}
+
+// Get reads an object. It is a *NotWatchedError if its namespace is not watched.
+func (c *Cache) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if key.Namespace == "" {
+		return c.cluster.cache.Get(ctx, key, object, options...)
+	}
+	c.mu.Lock()
+	m := c.memberLocked(key.Namespace)
+	c.mu.Unlock()
+	if m == nil {
+		return &NotWatchedError{Namespace: key.Namespace}
+	}
+	return m.cache.Get(ctx, key, object, options...)
+}
+
+// List reads the objects of one namespace, or of all that are ready.
+func (c *Cache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	var o client.ListOptions
+	o.ApplyOptions(options)
+	if o.Namespace != "" {
+		c.mu.Lock()
+		m := c.memberLocked(o.Namespace)
+		c.mu.Unlock()
+		if m == nil {
+			return &NotWatchedError{Namespace: o.Namespace}
+		}
+		return m.cache.List(ctx, list, options...)
+	}
+	namespaced, err := apiutil.IsObjectNamespaced(list, c.options.Scheme, c.options.Mapper)
+	if err != nil {
+		return fmt.Errorf("list: %w", err)
+	}
+	if !namespaced {
+		return c.cluster.cache.List(ctx, list, options...)
+	}
+	return listAll(ctx, c.ready(), list, o)
+}
+
+// ready returns the members that are ready, by namespace.
+func (c *Cache) ready() []*member {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []*member
+	for _, namespace := range slices.Sorted(maps.Keys(c.members)) {
+		if m := c.members[namespace]; m.ready {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// IndexField indexes a kind of objects, in the namespaces that are added later, too.
+func (c *Cache) IndexField(ctx context.Context, object client.Object, field string, extract client.IndexerFunc) error {
+	if _, err := c.GetInformer(ctx, object, cache.BlockUntilSynced(false)); err != nil {
+		return err
+	}
+	namespaced, err := apiutil.IsObjectNamespaced(object, c.options.Scheme, c.options.Mapper)
+	if err != nil {
+		return fmt.Errorf("index %T: %w", object, err)
+	}
+	if !namespaced {
+		return c.cluster.cache.IndexField(ctx, object, field, extract)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.indexes = append(c.indexes, index{object, field, extract})
+	for _, m := range c.members {
+		if err := m.cache.IndexField(ctx, object, field, extract); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kind is a kind of objects in one of the forms in which controller-runtime caches them.
+type kind struct {
+	schema.GroupVersionKind
+	form string
+}
+
+func (c *Cache) kindOf(object client.Object) (kind, error) {
+	gvk, err := apiutil.GVKForObject(object, c.options.Scheme)
+	if err != nil {
+		return kind{}, fmt.Errorf("kind of %T: %w", object, err)
+	}
+	return kind{gvk, formOf(object)}, nil
+}
+
+// trouble notes that a member cannot be watched at present.
+func (c *Cache) trouble(m *member, err error) {
+	c.mu.Lock()
+	m.troubled = true
+	c.tellLocked()
+	c.mu.Unlock()
+	c.troubled(m.namespace, err)
+}
+
+// tellLocked wakes who waits for news.
+func (c *Cache) tellLocked() {
+	close(c.news)
+	c.news = make(chan struct{})
+}
+
+// settleLocked computes whether a member is ready, and tells when that is news.
+func (c *Cache) settleLocked(m *member) {
+	ready := c.ctx != nil
+	for _, joined := range m.informers {
+		ready = ready && joined.synced
+	}
+	if ready == m.ready {
+		return
+	}
+	m.ready = ready
+	if ready {
+		m.troubled = false
+	}
+	c.tellLocked()
+	if m != c.cluster {
+		go c.changed(m.namespace)
+	}
+}
+
+// watchErrors returns what a reflector calls when its watch ended.
+func (c *Cache) watchErrors(m *member) toolscache.WatchErrorHandlerWithContext {
+	return func(ctx context.Context, r *toolscache.Reflector, err error) {
+		toolscache.DefaultWatchErrorHandler(ctx, r, err)
+		if isTrouble(err) {
+			c.trouble(m, err)
+		}
+	}
+}

@@ -1,0 +1,339 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package namespaced
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// GetInformer returns the informer of a kind over all namespaces that are watched now or later. If it is to block, it
+// waits as WaitForCacheSync does.
+func (c *Cache) GetInformer(ctx context.Context, object client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
+	i, err := c.informer(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	var o cache.InformerGetOptions
+	for _, option := range options {
+		option(&o)
+	}
+	c.mu.Lock()
+	started := c.ctx != nil
+	c.mu.Unlock()
+	if started && (o.BlockUntilSynced == nil || *o.BlockUntilSynced) && !c.WaitForCacheSync(ctx) {
+		return nil, fmt.Errorf("wait for informer of %T: %w", object, ctx.Err())
+	}
+	return i, nil
+}
+
+// GetInformerForKind is GetInformer for a kind of the scheme.
+func (c *Cache) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, options ...cache.InformerGetOption) (cache.Informer, error) {
+	made, err := c.options.Scheme.New(gvk)
+	if err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", gvk, err)
+	}
+	object, ok := made.(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("informer of %s: not a kind of objects", gvk)
+	}
+	return c.GetInformer(ctx, object, options...)
+}
+
+func (c *Cache) informer(ctx context.Context, object client.Object) (*informer, error) {
+	key, err := c.kindOf(object)
+	if err != nil {
+		return nil, err
+	}
+	namespaced, err := apiutil.IsObjectNamespaced(object, c.options.Scheme, c.options.Mapper)
+	if err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", key.Kind, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := c.kinds[key]; i != nil {
+		return i, nil
+	}
+	i := &informer{cache: c, key: key, object: object}
+	for _, m := range i.homesLocked(namespaced) {
+		if err := i.join(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	if namespaced { // others join nobody who comes later
+		c.kinds[key] = i
+	}
+	return i, nil
+}
+
+// RemoveInformer stops watching a kind.
+func (c *Cache) RemoveInformer(ctx context.Context, object client.Object) error {
+	key, err := c.kindOf(object)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.kinds, key)
+	var failed []error
+	for _, m := range c.allLocked() {
+		if _, joined := m.informers[key]; joined {
+			delete(m.informers, key)
+			failed = append(failed, m.cache.RemoveInformer(ctx, object))
+			c.settleLocked(m)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (c *Cache) allLocked() []*member {
+	all := []*member{c.cluster}
+	for _, m := range c.members {
+		all = append(all, m)
+	}
+	return all
+}
+
+// informer is the informer of one kind over all members. Its fields are under the cache's lock.
+type informer struct {
+	cache    *Cache
+	key      kind
+	object   client.Object
+	handlers []*registration
+}
+
+var _ cache.Informer = (*informer)(nil)
+
+// homesLocked returns the members that have objects of the kind.
+func (i *informer) homesLocked(namespaced bool) []*member {
+	if !namespaced {
+		return []*member{i.cache.cluster}
+	}
+	return i.cache.allLocked()[1:]
+}
+
+// join gives a member the informer and its handlers. The member is ready again when it has listed the kind.
+func (i *informer) join(ctx context.Context, m *member) error {
+	j, ok := m.informers[i.key]
+	if !ok {
+		found, err := m.cache.GetInformer(ctx, i.object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return err
+		}
+		j = &joined{Informer: found}
+		m.informers[i.key] = j
+		go i.await(m, j)
+	}
+	for _, r := range i.handlers {
+		if err := r.join(m, j); err != nil {
+			return err
+		}
+	}
+	i.cache.settleLocked(m)
+	return nil
+}
+
+// await tells when an informer has listed what there is.
+func (i *informer) await(m *member, j *joined) {
+	select {
+	case <-j.HasSyncedChecker().Done():
+	case <-m.ctx.Done():
+		return
+	}
+	i.cache.mu.Lock()
+	defer i.cache.mu.Unlock()
+	j.synced = true
+	i.cache.settleLocked(m)
+}
+
+// joinedLocked returns the informers of the members that have the kind.
+func (i *informer) joinedLocked() map[*member]*joined {
+	all := map[*member]*joined{}
+	for _, m := range i.cache.allLocked() {
+		if j, ok := m.informers[i.key]; ok {
+			all[m] = j
+		}
+	}
+	return all
+}
+
+// AddEventHandler adds a handler in every namespace that is watched now or later.
+func (i *informer) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+	return i.AddEventHandlerWithOptions(handler, toolscache.HandlerOptions{})
+}
+
+// AddEventHandlerWithResyncPeriod is AddEventHandler with a resync period of the handler's own.
+func (i *informer) AddEventHandlerWithResyncPeriod(handler toolscache.ResourceEventHandler, period time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
+	return i.AddEventHandlerWithOptions(handler, toolscache.HandlerOptions{ResyncPeriod: &period})
+}
+
+// AddEventHandlerWithOptions is AddEventHandler with options.
+func (i *informer) AddEventHandlerWithOptions(handler toolscache.ResourceEventHandler, options toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
+	r := &registration{informer: i, handler: handler, options: options, handles: map[*member]toolscache.ResourceEventHandlerRegistration{}}
+	i.cache.mu.Lock()
+	defer i.cache.mu.Unlock()
+	for m, j := range i.joinedLocked() {
+		if err := r.join(m, j); err != nil {
+			return nil, err
+		}
+	}
+	i.handlers = append(i.handlers, r)
+	return r, nil
+}
+
+// RemoveEventHandler removes a handler that this informer has registered.
+func (i *informer) RemoveEventHandler(handle toolscache.ResourceEventHandlerRegistration) error {
+	r, ok := handle.(*registration)
+	if !ok || r.informer != i {
+		return errors.New("the registration is of another informer")
+	}
+	i.cache.mu.Lock()
+	defer i.cache.mu.Unlock()
+	var failed []error
+	for m, j := range i.joinedLocked() {
+		if h := r.handles[m]; h != nil {
+			failed = append(failed, j.RemoveEventHandler(h))
+		}
+	}
+	kept := i.handlers[:0:0]
+	for _, other := range i.handlers {
+		if other != r {
+			kept = append(kept, other)
+		}
+	}
+	i.handlers = kept
+	return errors.Join(failed...)
+}
+
+// AddIndexers is not supported: namespaces that come later would not have them.
+func (i *informer) AddIndexers(toolscache.Indexers) error {
+	return errors.New("use IndexField of the cache")
+}
+
+// HasSynced reports whether the kind is listed in all namespaces that can be watched.
+func (i *informer) HasSynced() bool {
+	i.cache.mu.Lock()
+	defer i.cache.mu.Unlock()
+	for m, j := range i.joinedLocked() {
+		if !m.troubled && !j.synced {
+			return false
+		}
+	}
+	return true
+}
+
+// HasSyncedChecker completes when the kind is listed in the namespaces that are watched now.
+func (i *informer) HasSyncedChecker() toolscache.DoneChecker {
+	i.cache.mu.Lock()
+	defer i.cache.mu.Unlock()
+	var all []pending
+	for m, j := range i.joinedLocked() {
+		all = append(all, pending{m, j.HasSyncedChecker()})
+	}
+	return awaitAll(i.key.String(), all)
+}
+
+// IsStopped reports whether the cache has stopped.
+func (i *informer) IsStopped() bool {
+	i.cache.mu.Lock()
+	defer i.cache.mu.Unlock()
+	return i.cache.ctx != nil && i.cache.ctx.Err() != nil
+}
+
+// registration is a handler in all namespaces.
+type registration struct {
+	informer *informer
+	handler  toolscache.ResourceEventHandler
+	options  toolscache.HandlerOptions
+	handles  map[*member]toolscache.ResourceEventHandlerRegistration
+}
+
+func (r *registration) join(m *member, j *joined) error {
+	handle, err := j.AddEventHandlerWithOptions(r.handler, r.options)
+	if err != nil {
+		return fmt.Errorf("add handler of %s in namespace %q: %w", r.informer.key.Kind, m.namespace, err)
+	}
+	r.handles[m] = handle
+	context.AfterFunc(m.ctx, func() {
+		r.informer.cache.mu.Lock()
+		defer r.informer.cache.mu.Unlock()
+		delete(r.handles, m)
+	})
+	return nil
+}
+
+// HasSynced reports whether the handler was told of all there was in the namespaces that are ready.
+func (r *registration) HasSynced() bool {
+	r.informer.cache.mu.Lock()
+	defer r.informer.cache.mu.Unlock()
+	for m, handle := range r.handles {
+		if m.ready && !handle.HasSynced() {
+			return false
+		}
+	}
+	return true
+}
+
+// HasSyncedChecker completes when the handler was told of all there was in the namespaces that are watched now.
+func (r *registration) HasSyncedChecker() toolscache.DoneChecker {
+	r.informer.cache.mu.Lock()
+	defer r.informer.cache.mu.Unlock()
+	var all []pending
+	for m, handle := range r.handles {
+		all = append(all, pending{m, handle.HasSyncedChecker()})
+	}
+	return awaitAll(r.informer.key.String(), all)
+}
+
+// pending is something to wait for as long as its member is there.
+type pending struct {
+	member  *member
+	checker toolscache.DoneChecker
+}
+
+type done struct {
+	name string
+	over chan struct{}
+}
+
+// Name says what is waited for.
+func (d done) Name() string { return d.name }
+
+// Done is closed when the waiting is over.
+func (d done) Done() <-chan struct{} { return d.over }
+
+func awaitAll(name string, all []pending) done {
+	d := done{name: name, over: make(chan struct{})}
+	go func() {
+		defer close(d.over)
+		for _, p := range all {
+			select {
+			case <-p.checker.Done():
+			case <-p.member.ctx.Done():
+			}
+		}
+	}()
+	return d
+}

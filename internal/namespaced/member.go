@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package namespaced
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// member is the cache of one namespace.
+type member struct {
+	namespace string
+	cache     cache.Cache
+	ctx       context.Context
+	cancel    context.CancelFunc
+	// informers are those that everything waits for.
+	informers map[kind]*joined
+	// ready says that all informers have listed what there is, troubled that one of them could not.
+	ready, troubled bool
+}
+
+// joined is the informer of one kind in one member.
+type joined struct {
+	cache.Informer
+	synced bool
+}
+
+// newMember returns the cache of a namespace, which does not run yet.
+func (c *Cache) newMember(namespace string) (*member, error) {
+	m := &member{namespace: namespace, informers: map[kind]*joined{}}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	options := c.options
+	options.DefaultWatchErrorHandler = c.watchErrors(m)
+	if namespace != All {
+		options.DefaultNamespaces = map[string]cache.Config{namespace: {}}
+	}
+	var err error
+	if m.cache, err = cache.New(c.cfg, options); err != nil {
+		m.cancel()
+		return nil, fmt.Errorf("create cache: %w", err)
+	}
+	return m, nil
+}
+
+// unsettled reports whether there is something to wait for.
+func (m *member) unsettled() bool { return !m.ready && !m.troubled }
+
+func (m *member) serves(key kind) bool {
+	j, ok := m.informers[key]
+	return ok && j.synced
+}
+
+// isTrouble tells an error from the end of a watch, which is usual.
+func isTrouble(err error) bool {
+	return err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, context.Canceled) &&
+		!apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !apierrors.IsTooManyRequests(err)
+}
+
+// listAll fills the list with what the members have.
+func listAll(ctx context.Context, members []*member, list client.ObjectList, o client.ListOptions) error {
+	var all []runtime.Object
+	version := ""
+	for _, m := range members {
+		part, ok := list.DeepCopyObject().(client.ObjectList)
+		if !ok {
+			return fmt.Errorf("%T is not a list", list)
+		}
+		if err := m.cache.List(ctx, part, &o); err != nil {
+			return err
+		}
+		items, err := meta.ExtractList(part)
+		if err != nil {
+			return fmt.Errorf("list %T: %w", list, err)
+		}
+		all, version = append(all, items...), part.GetResourceVersion()
+		if o.Limit > 0 {
+			if o.Limit -= int64(len(items)); o.Limit <= 0 {
+				break
+			}
+		}
+	}
+	list.SetResourceVersion(version)
+	return meta.SetList(list, all)
+}
+
+func formOf(object runtime.Object) string {
+	switch object.(type) {
+	case *unstructured.Unstructured:
+		return "unstructured"
+	case *metav1.PartialObjectMetadata:
+		return "metadata"
+	}
+	return ""
+}

@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// maxTimeToLive keeps seconds from overflowing a time.Duration.
+const maxTimeToLive = 100 * 365 * 24 * 60 * 60
+
+// Apply fills in the defaults of the policies. The set must be the one for the application's namespace. What the operator
+// owns is laid over the result as ever.
+func (s Set) Apply(app spark.Application) spark.Application {
+	if len(s) == 0 {
+		return app
+	}
+	app.Conf, app.Origins = maps.Clone(app.Conf), maps.Clone(app.Origins)
+	if app.Conf == nil {
+		app.Conf = map[string]string{}
+	}
+	if app.Origins == nil {
+		app.Origins = map[string]string{}
+	}
+	for i := range s {
+		f := filler{app: &app, policy: s[i].Name}
+		f.fill(s[i].Defaults)
+	}
+	return app
+}
+
+// filler lays the defaults of one policy under an application.
+type filler struct {
+	app    *spark.Application
+	policy string
+}
+
+func (f filler) set(key, value, field string) {
+	if _, taken := f.app.Conf[key]; taken || value == "" {
+		return
+	}
+	f.app.Conf[key] = value
+	f.app.Origins[key] = fmt.Sprintf("defaults.%s of the operator's policy %q", field, f.policy)
+}
+
+func (f filler) fill(d Defaults) {
+	f.set(spark.ConfImage, d.Image, "image")
+	f.set(spark.ConfImagePullPolicy, d.ImagePullPolicy, "imagePullPolicy")
+	if t := f.app.Driver.Template; t == nil || t.Spec.ServiceAccountName == "" {
+		f.set(spark.ConfDriverServiceAccount, d.ServiceAccount, "serviceAccount")
+	}
+	f.size(d.Driver, "driver", spark.ConfDriverCores, spark.ConfDriverLimitCores, spark.ConfDriverMemory)
+	f.size(d.Executor, "executor", spark.ConfExecutorCores, spark.ConfExecutorLimitCores, spark.ConfExecutorMemory)
+	for key, value := range d.SparkConf {
+		f.set(key, value, "sparkConf")
+	}
+	for name, value := range d.Labels {
+		f.label(f.app.Driver, spark.ConfDriverLabelPrefix, name, value)
+		f.label(f.app.Executor, spark.ConfExecutorLabelPrefix, name, value)
+	}
+	f.scheduling(d)
+}
+
+func (f filler) size(d RoleDefaults, role, cores, limit, memory string) {
+	if d.Cores != nil {
+		f.set(cores, strconv.Itoa(int(*d.Cores)), role+".cores")
+	}
+	f.set(limit, string(d.CoreLimit), role+".coreLimit")
+	f.set(memory, d.Memory, role+".memory")
+}
+
+func (f filler) label(r spark.Role, prefix, name, value string) {
+	if r.Template != nil {
+		if _, taken := r.Template.Labels[name]; taken {
+			return
+		}
+	}
+	if _, taken := r.Overlay.Labels[name]; !taken {
+		f.set(prefix+name, value, "labels")
+	}
+}
+
+// scheduling sets scheduler and queue. A queue is meant for the policy's scheduler, if it names one.
+func (f filler) scheduling(d Defaults) {
+	s := &f.app.Scheduling
+	if s.Scheduler == "" {
+		s.Scheduler = d.BatchScheduler
+	}
+	if s.Queue == "" && (d.BatchScheduler == "" || d.BatchScheduler == s.Scheduler) {
+		s.Queue = d.Queue
+	}
+}
+
+// Retention returns how long an application that is over is kept: its own word, else the policies' default, and at most
+// the policies' limit.
+func (s Set) Retention(r lifecycle.Retention) lifecycle.Retention {
+	for _, keep := range []*lifecycle.Keep{&r.OnSuccess, &r.OnFailure} {
+		for i := range s {
+			if d := s[i].Defaults.TimeToLiveSeconds; keep.Application == nil && d != nil {
+				keep.Application = seconds(*d)
+			}
+		}
+		for i := range s {
+			if l := s[i].Limits.TimeToLiveSeconds; l != nil && (keep.Application == nil || *keep.Application > *seconds(*l)) {
+				keep.Application = seconds(*l)
+			}
+		}
+	}
+	return r
+}
+
+func seconds(n int64) *time.Duration {
+	d := time.Duration(min(n, maxTimeToLive)) * time.Second
+	return &d
+}

@@ -1,0 +1,299 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Check returns what the application asks for beyond the limits of the policies: of each field the first that objects to
+// it. The set must be the one for the application's namespace, and its defaults be applied. Of an application that cannot
+// be built there is nothing to say here.
+func (s Set) Check(app spark.Application) []*spark.ConfError {
+	if !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.any() }) {
+		return nil
+	}
+	pods, ok := build(app)
+	if !ok {
+		return nil
+	}
+	c := checker{app: app, pods: pods, said: map[string]bool{}}
+	for i := range s {
+		c.policy, c.limits = s[i].Name, s[i].Limits
+		for _, check := range []func(*checker){
+			(*checker).images, (*checker).accounts, (*checker).sizes, (*checker).executors, (*checker).conf, (*checker).labels, (*checker).host,
+		} {
+			check(&c)
+		}
+	}
+	return c.found
+}
+
+// CheckRetention returns what is wrong with how long the application wants to be kept.
+func (s Set) CheckRetention(namespace string, r lifecycle.Retention) []*spark.ConfError {
+	c := checker{app: spark.Application{Namespace: namespace}, said: map[string]bool{}}
+	for i := range s {
+		c.policy = s[i].Name
+		limit := s[i].Limits.TimeToLiveSeconds
+		if limit == nil {
+			continue
+		}
+		for field, keep := range map[string]*time.Duration{"onSuccess": r.OnSuccess.Application, "onFailure": r.OnFailure.Application} {
+			if keep == nil || *keep <= *seconds(*limit) {
+				continue
+			}
+			name := "spec.retention." + field + ".application"
+			if r.OnSuccess.Application != nil && r.OnFailure.Application != nil && *r.OnSuccess.Application == *r.OnFailure.Application {
+				name = "spec.timeToLiveSeconds"
+			}
+			c.refuse(&spark.ConfError{Field: name, Value: keep.String()}, "at most %d seconds", *limit)
+		}
+	}
+	slices.SortFunc(c.found, func(x, y *spark.ConfError) int { return cmp.Compare(x.Field, y.Field) })
+	return c.found
+}
+
+// any reports whether there is a limit that Check looks at.
+func (l Limits) any() bool {
+	return len(l.Images)+len(l.ServiceAccounts)+len(l.ForbiddenConf)+len(l.RequiredLabels) > 0 || l.Executors != nil || l.ForbidHostAccess ||
+		l.Driver != RoleLimits{} || l.Executor != RoleLimits{}
+}
+
+// pods is what would be created.
+type pods struct {
+	driver, executor *corev1.Pod
+	shapes           spark.Shapes
+}
+
+func build(app spark.Application) (pods, bool) {
+	profile, err := spark.ProfileFor(app.SparkVersion)
+	if err != nil {
+		return pods{}, false
+	}
+	submission, err := spark.Build(app, spark.NewIdentity(app.UID, 1, time.Unix(0, 0)), profile)
+	if err != nil {
+		return pods{}, false
+	}
+	executor, err := spark.ExecutorPod(app, profile)
+	if err != nil {
+		return pods{}, false
+	}
+	shapes, err := spark.PodShapes(app, profile)
+	return pods{submission.Driver, executor, shapes}, err == nil
+}
+
+type checker struct {
+	app    spark.Application
+	pods   pods
+	policy string
+	limits Limits
+	said   map[string]bool
+	found  []*spark.ConfError
+}
+
+// refuse adds an objection: "<problem, if there is one>namespace team-a allows <what> (operator policy "small")".
+func (c *checker) refuse(e *spark.ConfError, allows string, args ...any) {
+	if c.said[e.Key+"/"+e.Field] {
+		return
+	}
+	c.said[e.Key+"/"+e.Field] = true
+	if e.Problem != "" {
+		e.Problem += "; "
+	}
+	e.Problem += fmt.Sprintf("namespace %s allows %s (operator policy %q)", c.app.Namespace, fmt.Sprintf(allows, args...), c.policy)
+	c.found = append(c.found, e)
+}
+
+// value is a property as it will be.
+func (c *checker) value(key string) string {
+	if v, ok := c.app.OperatorConf[key]; ok {
+		return v
+	}
+	return c.app.Conf[key]
+}
+
+// at is where a property is set, or the field to set it in.
+func (c *checker) at(key, field string) *spark.ConfError {
+	if _, set := c.app.Conf[key]; set {
+		return &spark.ConfError{Key: key, Value: c.value(key)}
+	}
+	return &spark.ConfError{Field: field}
+}
+
+func (c *checker) images() {
+	if len(c.limits.Images) == 0 {
+		return
+	}
+	allowed := "the images " + strings.Join(c.limits.Images, ", ")
+	sparks := map[string]bool{}
+	for _, key := range []string{spark.ConfDriverImage, spark.ConfExecutorImage} {
+		if c.value(key) == "" {
+			key = spark.ConfImage
+		}
+		sparks[c.value(key)] = true
+		if !matchesAny(c.limits.Images, c.value(key)) {
+			c.refuse(c.at(key, "spec.image"), "%s", allowed)
+		}
+	}
+	own := []string{spark.ExecutorContainerName, c.value(spark.ConfExecTemplateContainer)}
+	for _, r := range c.roles() {
+		role, pod := r.name, r.pod
+		for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			ofSpark := sparks[container.Image] || pod == c.pods.executor && slices.Contains(own, container.Name)
+			if !ofSpark && !matchesAny(c.limits.Images, container.Image) {
+				problem := "the image of container " + container.Name
+				c.refuse(&spark.ConfError{Field: "spec." + role, Value: container.Image, Problem: problem}, "%s", allowed)
+			}
+		}
+	}
+}
+
+type role struct {
+	name   string
+	pod    *corev1.Pod
+	labels map[string]string
+}
+
+func (c *checker) roles() []role {
+	return []role{
+		{"driver", c.pods.driver, c.pods.shapes.DriverTraits.Labels}, {"executor", c.pods.executor, c.pods.shapes.ExecutorTraits.Labels},
+	}
+}
+
+func (c *checker) accounts() {
+	if len(c.limits.ServiceAccounts) == 0 {
+		return
+	}
+	driver := cmp.Or(c.pods.driver.Spec.ServiceAccountName, "default")
+	executor := cmp.Or(c.value(spark.ConfExecutorServiceAccount), c.pods.executor.Spec.ServiceAccountName, driver)
+	for _, a := range []struct{ key, role, name string }{
+		{spark.ConfDriverServiceAccount, "driver", driver}, {spark.ConfExecutorServiceAccount, "executor", executor},
+	} {
+		if a.role == "executor" && executor == driver || matchesAny(c.limits.ServiceAccounts, a.name) {
+			continue
+		}
+		e := c.at(a.key, "spec."+a.role+".serviceAccount")
+		e.Value = a.name
+		c.refuse(e, "the service accounts %s", strings.Join(c.limits.ServiceAccounts, ", "))
+	}
+}
+
+func (c *checker) sizes() {
+	c.size("driver", c.limits.Driver, c.pods.shapes.Driver, spark.ConfDriverCores, spark.ConfDriverMemory)
+	c.size("executor", c.limits.Executor, c.pods.shapes.Executor, spark.ConfExecutorCores, spark.ConfExecutorMemory)
+}
+
+func (c *checker) size(role string, l RoleLimits, shape spark.Shape, cores, memory string) {
+	for _, b := range []struct {
+		limit      Amount
+		name       corev1.ResourceName
+		key, field string
+	}{{l.Cores, corev1.ResourceCPU, cores, "cores"}, {l.Memory, corev1.ResourceMemory, memory, "memory"}} {
+		most, limited := b.limit.quantity()
+		asked := shape.Requests[b.name]
+		if more := shape.Limits[b.name]; more.Cmp(asked) > 0 {
+			asked = more
+		}
+		if !limited || asked.Cmp(most) <= 0 {
+			continue
+		}
+		e := c.at(b.key, "spec."+role+"."+b.field)
+		e.Problem = fmt.Sprintf("the %s pod asks for %s of %s in all", role, asked.String(), b.name)
+		c.refuse(e, "at most %s", b.limit)
+	}
+}
+
+func (c *checker) executors() {
+	most := c.limits.Executors
+	if most == nil || c.pods.shapes.Max <= *most {
+		return
+	}
+	e := c.at(spark.ConfExecutorInstances, "spec.executor.instances")
+	if strings.EqualFold(c.value(spark.ConfDynamicAllocation), "true") {
+		e = c.at(spark.ConfMaxExecutors, "spec.dynamicAllocation.maxExecutors")
+	}
+	if c.pods.shapes.Max == math.MaxInt32 {
+		e.Problem = "missing, so that there is no end to the executors"
+	} else {
+		e.Value = strconv.Itoa(int(c.pods.shapes.Max))
+	}
+	c.refuse(e, "at most %d executors at a time", *most)
+}
+
+// conf looks at what stands in sparkConf and hadoopConf; fields have limits of their own.
+func (c *checker) conf() {
+	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
+		if origin, typed := c.app.Origins[key]; typed && !strings.HasPrefix(origin, "spec.hadoopConf") {
+			continue
+		}
+		if matchesAny(c.limits.ForbiddenConf, key) {
+			c.refuse(&spark.ConfError{Key: key}, "no such property")
+		}
+	}
+}
+
+func (c *checker) labels() {
+	for _, name := range c.limits.RequiredLabels {
+		for _, r := range c.roles() {
+			if r.labels[name] == "" {
+				e := &spark.ConfError{Field: "metadata.labels[" + strconv.Quote(name) + "]"}
+				e.Problem = "missing on the " + r.name + " pod; add it to the application, whose pods get it, too"
+				c.refuse(e, "only applications with this label")
+			}
+		}
+	}
+}
+
+func (c *checker) host() {
+	if !c.limits.ForbidHostAccess {
+		return
+	}
+	for _, r := range c.roles() {
+		role, s := r.name, &r.pod.Spec
+		if s.HostNetwork || s.HostPID || s.HostIPC {
+			c.refuse(&spark.ConfError{Field: "spec." + role + ".hostNetwork", Problem: "the pod shares its node's network or processes"}, "no access to nodes")
+		}
+		for i := range s.Volumes {
+			if s.Volumes[i].HostPath != nil {
+				c.refuse(&spark.ConfError{Field: "spec.volumes", Value: s.Volumes[i].Name, Problem: "is a folder of the node (hostPath)"}, "no access to nodes")
+			}
+		}
+		for _, container := range slices.Concat(s.InitContainers, s.Containers) {
+			if slices.ContainsFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 }) {
+				c.refuse(&spark.ConfError{Field: "spec." + role + ".template", Value: container.Name, Problem: "the container takes a port of the node"}, "no access to nodes")
+			}
+		}
+	}
+	const executorPaths = spark.ConfExecutorVolumesPrefix + "hostPath."
+	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
+		if strings.HasPrefix(key, executorPaths) {
+			c.refuse(&spark.ConfError{Key: key, Problem: "is a folder of the node"}, "no access to nodes")
+		}
+	}
+}

@@ -1,0 +1,192 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+)
+
+func TestCheck(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		limits string
+		spec   string
+		want   []string
+	}{
+		"NoLimits": {reason: "nothing is limited", limits: `{}`, spec: "  image: any\n  executor: {memory: 900g}\n"},
+		"Image": {
+			reason: "the field of both roles", limits: `{images: [registry.example/*]}`, spec: "  image: docker.io/spark\n",
+			want: []string{`spec.image: "docker.io/spark": namespace team-a allows the images registry.example/* (operator policy "small")`},
+		},
+		"RoleImages": {
+			reason: "the field of one role", limits: `{images: [good*, better*]}`, spec: "  image: good\n  driver: {image: bad}\n  executor: {image: better:1}\n",
+			want: []string{`spec.driver.image: "bad": namespace team-a allows the images good*, better* (operator policy "small")`},
+		},
+		"OtherContainers": {
+			reason: "sidecars, init containers and templates run images, too", limits: `{images: [good*]}`,
+			spec: `
+  image: good
+  driver:
+    initContainers: [{name: init, image: bad-init}]
+    template: {spec: {containers: [{name: log, image: bad-log}, {name: spark-kubernetes-driver, image: nobody-reads-it}]}}
+  executor:
+    sidecars: [{name: side, image: bad-side}]
+    template: {spec: {containers: [{name: spark-kubernetes-executor, image: nobody-reads-it}]}}
+`,
+			want: []string{
+				`spec.driver: "bad-init": the image of container init; namespace team-a allows the images good* (operator policy "small")`,
+				`spec.executor: "bad-side": the image of container side; namespace team-a allows the images good* (operator policy "small")`,
+			},
+		},
+		"NoAccount": {
+			reason: "nobody names one", limits: `{serviceAccounts: [spark]}`, spec: "  image: a\n",
+			want: []string{`spec.driver.serviceAccount: "default": namespace team-a allows the service accounts spark (operator policy "small")`},
+		},
+		"Accounts": {
+			reason: "each role's", limits: `{serviceAccounts: [spark]}`, spec: "  image: a\n  driver: {serviceAccount: spark}\n  executor: {serviceAccount: admin}\n",
+			want: []string{`spec.executor.serviceAccount: "admin": namespace team-a allows the service accounts spark (operator policy "small")`},
+		},
+		"TemplateAccount": {
+			reason: "the template's", limits: `{serviceAccounts: [spark]}`, spec: "  image: a\n  driver: {serviceAccount: spark}\n  executor: {template: {spec: {serviceAccountName: admin, containers: []}}}\n",
+			want: []string{`spec.executor.serviceAccount: "admin": namespace team-a allows the service accounts spark (operator policy "small")`},
+		},
+		"Memory": {
+			reason: "with what Spark adds", limits: `{executor: {memory: 16Gi}}`, spec: "  image: a\n  executor: {memory: 64g}\n",
+			want: []string{`spec.executor.memory: "64g": the executor pod asks for 72089Mi of memory in all; namespace team-a allows at most 16Gi (operator policy "small")`},
+		},
+		"MemoryInConf": {
+			reason: "where the user wrote it", limits: `{driver: {memory: 1Gi}}`, spec: "  image: a\n  sparkConf: {spark.driver.memory: 1g}\n",
+			want: []string{`spec.sparkConf["spark.driver.memory"]: "1g": the driver pod asks for 1408Mi of memory in all; namespace team-a allows at most 1Gi (operator policy "small")`},
+		},
+		"MemoryByDefault": {
+			reason: "nobody wrote it", limits: `{driver: {memory: 1Gi}}`, spec: "  image: a\n",
+			want: []string{`spec.driver.memory: the driver pod asks for 1408Mi of memory in all; namespace team-a allows at most 1Gi (operator policy "small")`},
+		},
+		"Sidecars": {
+			reason: "they take room, too", limits: `{driver: {cores: 2}}`, spec: "  image: a\n  driver: {cores: 1, sidecars: [{name: s, image: s, resources: {limits: {cpu: 3}}}]}\n",
+			want: []string{`spec.driver.cores: "1": the driver pod asks for 4 of cpu in all; namespace team-a allows at most 2 (operator policy "small")`},
+		},
+		"CoreLimit": {
+			reason: "a limit counts as what it is", limits: `{executor: {cores: 2}}`, spec: "  image: a\n  executor: {cores: 1, coreLimit: \"8\"}\n",
+			want: []string{`spec.executor.cores: "1": the executor pod asks for 8 of cpu in all; namespace team-a allows at most 2 (operator policy "small")`},
+		},
+		"JustRight": {reason: "at most is not less than", limits: `{driver: {cores: 1, memory: 1408Mi}, executors: 3}`, spec: "  image: a\n  executor: {instances: 3}\n"},
+		"Instances": {
+			reason: "the field", limits: `{executors: 3}`, spec: "  image: a\n  executor: {instances: 4}\n",
+			want: []string{`spec.executor.instances: "4": namespace team-a allows at most 3 executors at a time (operator policy "small")`},
+		},
+		"Dynamic": {
+			reason: "the most there may be", limits: `{executors: 3}`, spec: "  image: a\n  dynamicAllocation: {enabled: true, maxExecutors: 30}\n",
+			want: []string{`spec.dynamicAllocation.maxExecutors: "30": namespace team-a allows at most 3 executors at a time (operator policy "small")`},
+		},
+		"DynamicWithoutEnd": {
+			reason: "no maximum is no limit", limits: `{executors: 3}`, spec: "  image: a\n  sparkConf: {spark.dynamicAllocation.enabled: \"true\"}\n",
+			want: []string{`spec.dynamicAllocation.maxExecutors: missing, so that there is no end to the executors; namespace team-a allows at most 3 executors at a time (operator policy "small")`},
+		},
+		"Conf": {
+			reason: "what stands in sparkConf and hadoopConf, and no field", limits: `{forbiddenConf: ["spark.hadoop.fs.*", "spark.*.extraJavaOptions", spark.plugins]}`,
+			spec: "  image: a\n  hadoopConf: {fs.s3a.secret.key: x}\n  driver: {javaOptions: -Dx=y}\n  sparkConf: {spark.plugins: a.B, spark.executor.extraJavaOptions: -Dx=y, spark.ui.port: \"1\"}\n",
+			want: []string{
+				`spec.sparkConf["spark.executor.extraJavaOptions"]: namespace team-a allows no such property (operator policy "small")`,
+				`spec.hadoopConf["fs.s3a.secret.key"]: namespace team-a allows no such property (operator policy "small")`,
+				`spec.sparkConf["spark.plugins"]: namespace team-a allows no such property (operator policy "small")`,
+			},
+		},
+		"Labels": {
+			reason: "on every pod", limits: `{requiredLabels: [team, cost]}`, spec: "  image: a\n  driver: {labels: {team: a, cost: c}}\n  executor: {labels: {cost: c}}\n",
+			want: []string{`metadata.labels["team"]: missing on the executor pod; add it to the application, whose pods get it, too; namespace team-a allows only applications with this label (operator policy "small")`},
+		},
+		"Host": {
+			reason: "every way to the node", limits: `{forbidHostAccess: true}`,
+			spec: `
+  image: a
+  volumes: [{name: logs, hostPath: {path: /var/log}}]
+  driver: {hostNetwork: true, volumeMounts: [{name: logs, mountPath: /logs}]}
+  executor: {template: {spec: {hostPID: true, containers: [{name: x, image: x, ports: [{containerPort: 80, hostPort: 80}]}]}}}
+  sparkConf: {spark.kubernetes.executor.volumes.hostPath.d.mount.path: /d, spark.kubernetes.executor.volumes.hostPath.d.options.path: /}
+`,
+			want: []string{
+				`spec.driver.hostNetwork: the pod shares its node's network or processes; namespace team-a allows no access to nodes (operator policy "small")`,
+				`spec.volumes: "logs": is a folder of the node (hostPath); namespace team-a allows no access to nodes (operator policy "small")`,
+				`spec.executor.hostNetwork: the pod shares its node's network or processes; namespace team-a allows no access to nodes (operator policy "small")`,
+				`spec.executor.template: "x": the container takes a port of the node; namespace team-a allows no access to nodes (operator policy "small")`,
+				`spec.sparkConf["spark.kubernetes.executor.volumes.hostPath.d.mount.path"]: is a folder of the node; namespace team-a allows no access to nodes (operator policy "small")`,
+				`spec.sparkConf["spark.kubernetes.executor.volumes.hostPath.d.options.path"]: is a folder of the node; namespace team-a allows no access to nodes (operator policy "small")`,
+			},
+		},
+		"DriverHostPathInConf": {
+			reason: "the driver's volumes are built from properties", limits: `{forbidHostAccess: true}`,
+			spec: "  image: a\n  sparkConf: {spark.kubernetes.driver.volumes.hostPath.d.mount.path: /d, spark.kubernetes.driver.volumes.hostPath.d.options.path: /}\n",
+			want: []string{`spec.volumes: "d": is a folder of the node (hostPath); namespace team-a allows no access to nodes (operator policy "small")`},
+		},
+		"CannotBeBuilt": {reason: "other checks say why", limits: `{images: [good]}`, spec: "  image: bad\n  sparkConf: {spark.driver.memory: lots}\n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := set(t, `[{name: small, namespaces: [team-a], limits: `+tc.limits+`}, {name: other, namespaces: [team-b], limits: {executors: 0, images: [none]}}]`)
+			for range 3 { // the order is always the same
+				_, got := governed(t, s, application(t, tc.spec))
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
+			}
+		})
+	}
+}
+
+// All policies hold, and one field is complained about once.
+func TestCheckAll(t *testing.T) {
+	s := set(t, `[
+  {name: roomy, namespaces: ["*"], limits: {executor: {memory: 8Gi}, forbidHostAccess: true}},
+  {name: tight, namespaces: [team-a], limits: {executor: {memory: 4Gi}, executors: 1}}]`)
+	_, got := governed(t, s, application(t, "  image: a\n  executor: {memory: 10g, instances: 2}\n"))
+	want := []string{
+		`spec.executor.memory: "10g": the executor pod asks for 11Gi of memory in all; namespace team-a allows at most 8Gi (operator policy "roomy")`,
+		`spec.executor.instances: "2": namespace team-a allows at most 1 executors at a time (operator policy "tight")`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, got := governed(t, s, application(t, "  image: a\n  executor: {memory: 5g}\n")); len(got) != 1 {
+		t.Errorf("the second policy does not hold: %v", got)
+	}
+}
+
+// A default that breaks a limit is told as what it is: the user did not write it.
+func TestDefaultBeyondLimit(t *testing.T) {
+	s := set(t, `[{name: odd, namespaces: ["*"], defaults: {image: theirs}, limits: {images: [ours]}}]`)
+	_, got := governed(t, s, application(t, ""))
+	want := []string{`defaults.image of the operator's policy "odd": "theirs": namespace team-a allows the images ours (operator policy "odd")`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	s := Set{{Name: "x", Namespaces: []string{"*"}, Limits: Limits{Images: []string{"*"}, Executor: RoleLimits{Memory: "64Gi"}}}}
+	t := &testing.T{}
+	app, _ := kubeflow.Normalise(application(t, "  image: a\n"))
+	for b.Loop() {
+		if got := s.For(app.Namespace).Check(s.Apply(app)); len(got) > 0 {
+			b.Fatal(got)
+		}
+	}
+}

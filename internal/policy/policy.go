@@ -1,0 +1,272 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package policy holds what the operator's administrator says about the applications of a namespace: defaults for what
+// they leave open, and limits for what they ask. It is pure.
+//
+// A limit binds what the operator creates and the configuration that the driver starts with. What a driver asks the API
+// server for by itself is bound by the rights of its service account, by quotas and by admission policies.
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Set are the policies of an operator, in their order. All that match a namespace hold in it: of several defaults for the
+// same thing the first wins, and limits are kept all together.
+type Set []Policy
+
+// Policy is what holds in some namespaces.
+type Policy struct {
+	// Name appears in messages.
+	Name string `json:"name"`
+	// Namespaces are patterns of names; * stands for any text.
+	Namespaces []string `json:"namespaces"`
+	Defaults   Defaults `json:"defaults,omitempty"`
+	Limits     Limits   `json:"limits,omitempty"`
+}
+
+// Defaults are taken where the application says nothing, neither in a field nor in sparkConf.
+type Defaults struct {
+	Image           string `json:"image,omitempty"`
+	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
+	// ServiceAccount is the driver's. Spark gives it to executors that have none of their own.
+	ServiceAccount string       `json:"serviceAccount,omitempty"`
+	Driver         RoleDefaults `json:"driver,omitempty"`
+	Executor       RoleDefaults `json:"executor,omitempty"`
+	// SparkConf are Spark properties.
+	SparkConf map[string]string `json:"sparkConf,omitempty"`
+	// Labels are those of driver and executors.
+	Labels map[string]string `json:"labels,omitempty"`
+	// BatchScheduler is the name of a scheduler plugin, and Queue its queue.
+	BatchScheduler string `json:"batchScheduler,omitempty"`
+	Queue          string `json:"queue,omitempty"`
+	// TimeToLiveSeconds is how long an application is kept when it is over.
+	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
+}
+
+// RoleDefaults are the size of a pod in Spark's words.
+type RoleDefaults struct {
+	Cores     *int32 `json:"cores,omitempty"`
+	CoreLimit Amount `json:"coreLimit,omitempty"`
+	Memory    string `json:"memory,omitempty"`
+}
+
+// Limits are what an application may ask for at most. What is left out has no limit.
+type Limits struct {
+	// Images and ServiceAccounts are patterns of those that may be used.
+	Images          []string `json:"images,omitempty"`
+	ServiceAccounts []string `json:"serviceAccounts,omitempty"`
+	// Driver and Executor bound one pod, with all its containers and the memory that Spark adds.
+	Driver   RoleLimits `json:"driver,omitempty"`
+	Executor RoleLimits `json:"executor,omitempty"`
+	// Executors is how many there may be at a time, with dynamic allocation, too.
+	Executors *int32 `json:"executors,omitempty"`
+	// ForbiddenConf are patterns of properties that may not stand in sparkConf and hadoopConf.
+	ForbiddenConf []string `json:"forbiddenConf,omitempty"`
+	// RequiredLabels are the names of labels that the pods must have.
+	RequiredLabels []string `json:"requiredLabels,omitempty"`
+	// TimeToLiveSeconds is how long an application may be kept when it is over. One that says nothing is kept that long.
+	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
+	// ForbidHostAccess forbids the node's network, ports, processes and folders.
+	ForbidHostAccess bool `json:"forbidHostAccess,omitempty"`
+}
+
+// RoleLimits bound a pod, requests and limits alike.
+type RoleLimits struct {
+	Cores  Amount `json:"cores,omitempty"`
+	Memory Amount `json:"memory,omitempty"`
+}
+
+// Amount is a quantity of Kubernetes; empty for none.
+type Amount string
+
+// UnmarshalJSON takes numbers, too.
+func (a *Amount) UnmarshalJSON(text []byte) error {
+	var number json.Number
+	if err := json.Unmarshal(text, &number); err == nil {
+		*a = Amount(number)
+		return nil
+	}
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf(`%s: write a Kubernetes quantity such as "500m" or "16Gi"`, text)
+	}
+	*a = Amount(s)
+	return nil
+}
+
+// quantity returns the amount, if there is one.
+func (a Amount) quantity() (resource.Quantity, bool) {
+	q, err := resource.ParseQuantity(string(a))
+	return q, err == nil
+}
+
+// For returns the policies that hold in a namespace.
+func (s Set) For(namespace string) Set {
+	var matching Set
+	for _, p := range s {
+		if matchesAny(p.Namespaces, namespace) {
+			matching = append(matching, p)
+		}
+	}
+	return matching
+}
+
+// Validate returns what is wrong with the policies, by the field of the configuration.
+func (s Set) Validate(field string) []error {
+	v := validator{}
+	names := map[string]bool{}
+	for i := range s {
+		p, at := &s[i], fmt.Sprintf("%s[%d]", field, i)
+		switch {
+		case p.Name == "":
+			v.fail(at+".name", p.Name, "give the policy a name; messages to users mention it")
+		case names[p.Name]:
+			v.fail(at+".name", p.Name, "another policy has this name")
+		}
+		names[p.Name] = true
+		if len(p.Namespaces) == 0 {
+			v.fail(at+".namespaces", "", `name at least one; "*" stands for all`)
+		}
+		v.patterns(at+".namespaces", p.Namespaces)
+		v.defaults(at+".defaults", p.Defaults)
+		v.limits(at+".limits", p.Limits)
+	}
+	return v.errs
+}
+
+type validator struct{ errs []error }
+
+func (v *validator) fail(field, value, problem string) {
+	v.errs = append(v.errs, fmt.Errorf("%s: %q: %s", field, value, problem))
+}
+
+func (v *validator) patterns(field string, list []string) {
+	for i, p := range list {
+		if p == "" {
+			v.fail(fmt.Sprintf("%s[%d]", field, i), p, "write a name, in which * stands for any text")
+		}
+	}
+}
+
+func (v *validator) defaults(field string, d Defaults) {
+	switch d.ImagePullPolicy {
+	case "", "Always", "Never", "IfNotPresent":
+	default:
+		v.fail(field+".imagePullPolicy", d.ImagePullPolicy, `must be "Always", "Never" or "IfNotPresent"`)
+	}
+	if d.ServiceAccount != "" && len(utilvalidation.IsDNS1123Subdomain(d.ServiceAccount)) > 0 {
+		v.fail(field+".serviceAccount", d.ServiceAccount, "not the name of a service account")
+	}
+	v.roleDefaults(field+".driver", d.Driver)
+	v.roleDefaults(field+".executor", d.Executor)
+	for _, key := range slices.Sorted(maps.Keys(d.SparkConf)) {
+		if !strings.HasPrefix(key, "spark.") {
+			v.fail(field+".sparkConf", key, "not a Spark property; those begin with spark.")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Labels)) {
+		value := d.Labels[name]
+		if len(utilvalidation.IsQualifiedName(name)) > 0 || len(utilvalidation.IsValidLabelValue(value)) > 0 || spark.IsReservedLabel(name) {
+			v.fail(field+".labels", name+"="+value, "not a label that a pod may have; Spark's own are reserved")
+		}
+	}
+	v.timeToLive(field, d.TimeToLiveSeconds)
+}
+
+func (v *validator) roleDefaults(field string, d RoleDefaults) {
+	if d.Cores != nil && *d.Cores < 1 {
+		v.fail(field+".cores", fmt.Sprint(*d.Cores), "must be at least 1")
+	}
+	v.amount(field+".coreLimit", d.CoreLimit)
+	if d.Memory != "" {
+		if size, ok := spark.ParseSize(d.Memory, 1); !ok || size <= 0 {
+			v.fail(field+".memory", d.Memory, `write a size in Spark's units, such as "512m" or "2g"`)
+		}
+	}
+}
+
+func (v *validator) limits(field string, l Limits) {
+	v.patterns(field+".images", l.Images)
+	v.patterns(field+".serviceAccounts", l.ServiceAccounts)
+	v.patterns(field+".forbiddenConf", l.ForbiddenConf)
+	v.amount(field+".driver.cores", l.Driver.Cores)
+	v.amount(field+".driver.memory", l.Driver.Memory)
+	v.amount(field+".executor.cores", l.Executor.Cores)
+	v.amount(field+".executor.memory", l.Executor.Memory)
+	if l.Executors != nil && *l.Executors < 0 {
+		v.fail(field+".executors", fmt.Sprint(*l.Executors), "must not be negative")
+	}
+	for i, name := range l.RequiredLabels {
+		if len(utilvalidation.IsQualifiedName(name)) > 0 {
+			v.fail(fmt.Sprintf("%s.requiredLabels[%d]", field, i), name, "not the name of a label")
+		}
+	}
+	v.timeToLive(field, l.TimeToLiveSeconds)
+}
+
+func (v *validator) timeToLive(field string, seconds *int64) {
+	if seconds != nil && (*seconds < 0 || *seconds > maxTimeToLive) {
+		v.fail(field+".timeToLiveSeconds", fmt.Sprint(*seconds), "must be seconds, not negative and at most 100 years")
+	}
+}
+
+func (v *validator) amount(field string, a Amount) {
+	if q, ok := a.quantity(); a != "" && (!ok || q.Sign() <= 0) {
+		v.fail(field, string(a), `write a positive Kubernetes quantity such as "500m", "4" or "16Gi"`)
+	}
+}
+
+// matchesAny reports whether a text matches one of the patterns.
+func matchesAny(patterns []string, text string) bool {
+	for _, p := range patterns {
+		if matches(p, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// matches reports whether a text is like a pattern, in which * stands for any text, slashes included.
+func matches(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	first, last := parts[0], parts[len(parts)-1]
+	if len(parts) == 1 {
+		return text == pattern
+	}
+	if !strings.HasPrefix(text, first) || len(text) < len(first)+len(last) || !strings.HasSuffix(text, last) {
+		return false
+	}
+	text = text[len(first) : len(text)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		i := strings.Index(text, part)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(part):]
+	}
+	return true
+}

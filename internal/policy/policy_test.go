@@ -1,0 +1,204 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
+)
+
+const head = `
+metadata: {name: pi, namespace: team-a, uid: 7b0f0a52-0000-4000-8000-000000000001}
+spec:
+  type: Scala
+  sparkVersion: 4.1.0
+  mainClass: org.apache.spark.examples.SparkPi
+  mainApplicationFile: local:///opt/spark/examples/jars/spark-examples.jar
+`
+
+// set reads policies as they stand in a configuration file.
+func set(t *testing.T, text string) Set {
+	t.Helper()
+	var s Set
+	if err := yaml.UnmarshalStrict([]byte(text), &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range s.Validate("policies") {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// application reads a manifest: the part of the specification beside what every application has.
+func application(t *testing.T, spec string) *v1beta2.SparkApplication {
+	t.Helper()
+	var o v1beta2.SparkApplication
+	if err := yaml.Unmarshal([]byte(head+spec), &o); err != nil {
+		t.Fatal(err)
+	}
+	if o.MalformedSpec != "" {
+		t.Fatal(o.MalformedSpec)
+	}
+	return &o
+}
+
+// governed is an application under the policies of its namespace, and what they object to, as people read it.
+func governed(t *testing.T, s Set, o *v1beta2.SparkApplication) (spark.Application, []string) {
+	t.Helper()
+	app, problems := kubeflow.Normalise(o)
+	for _, p := range problems {
+		t.Fatalf("unexpected problem: %v", p)
+	}
+	rules := s.For(app.Namespace)
+	app = rules.Apply(app)
+	var says []string
+	for _, p := range rules.Check(app) {
+		says = append(says, validation.Explain(app, p))
+	}
+	return app, says
+}
+
+func TestFor(t *testing.T) {
+	s := set(t, `[{name: all, namespaces: ["*"]}, {name: a, namespaces: [team-a, "team-a-*"]}, {name: b, namespaces: [team-b]}, {name: dev, namespaces: ["*-dev"]}]`)
+	cases := map[string][]string{
+		"team-a":       {"all", "a"},
+		"team-a-dev":   {"all", "a", "dev"},
+		"team-b":       {"all", "b"},
+		"team-another": {"all"},
+		"":             {"all"},
+	}
+	for namespace, want := range cases {
+		var got []string
+		for _, p := range s.For(namespace) {
+			got = append(got, p.Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", namespace, diff)
+		}
+	}
+}
+
+func TestMatches(t *testing.T) {
+	cases := []struct {
+		pattern, text string
+		want          bool
+	}{
+		{"a", "a", true},
+		{"a", "ab", false},
+		{"", "", true},
+		{"*", "", true},
+		{"*", "registry.example/a/b:1", true},
+		{"registry.example/*", "registry.example/a/b:1", true},
+		{"registry.example/*", "registry.example.evil/a", false},
+		{"*.dkr.*.example/*:1.*", "1.dkr.eu.example/spark:1.2", true},
+		{"*.dkr.*.example/*:1.*", "1.dkr.eu.example/spark:2.1", false},
+		{"a*a", "a", false},
+		{"a*a", "aa", true},
+		{"a*b*a", "aba", true},
+		{"a*b*a", "aa", false},
+		{"[ab]", "a", false},
+		{"a?", "ab", false},
+	}
+	for _, tc := range cases {
+		if got := matches(tc.pattern, tc.text); got != tc.want {
+			t.Errorf("matches(%q, %q) = %v", tc.pattern, tc.text, got)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   []string
+	}{
+		"Whole": {reason: "everything that there is", text: whole},
+		"Name":  {reason: "messages mention it", text: `[{namespaces: [a]}]`, want: []string{`policies[0].name: "": give the policy a name; messages to users mention it`}},
+		"Twice": {reason: "messages would be ambiguous", text: `[{name: x, namespaces: [a]}, {name: x, namespaces: [b]}]`, want: []string{`policies[1].name: "x": another policy has this name`}},
+		"Nobody": {reason: "it would hold nowhere", text: `[{name: x}, {name: y, namespaces: [""]}]`, want: []string{
+			`policies[0].namespaces: "": name at least one; "*" stands for all`, `policies[1].namespaces[0]: "": write a name, in which * stands for any text`,
+		}},
+		"Sizes": {reason: "Spark's units are not Kubernetes'", text: `[{name: x, namespaces: [a], defaults: {driver: {cores: 0, memory: 1Gi}, executor: {coreLimit: many}}, limits: {driver: {cores: -1}, executor: {memory: 16g}, executors: -1}}]`, want: []string{
+			`policies[0].defaults.driver.cores: "0": must be at least 1`,
+			`policies[0].defaults.driver.memory: "1Gi": write a size in Spark's units, such as "512m" or "2g"`,
+			`policies[0].defaults.executor.coreLimit: "many": write a positive Kubernetes quantity such as "500m", "4" or "16Gi"`,
+			`policies[0].limits.driver.cores: "-1": write a positive Kubernetes quantity such as "500m", "4" or "16Gi"`,
+			`policies[0].limits.executor.memory: "16g": write a positive Kubernetes quantity such as "500m", "4" or "16Gi"`,
+			`policies[0].limits.executors: "-1": must not be negative`,
+		}},
+		"Words": {reason: "each would fail in every application", text: `[{name: x, namespaces: [a], defaults: {imagePullPolicy: Sometimes, serviceAccount: "A b", sparkConf: {executor.memory: 1g}, labels: {"a b": c, spark-role: x}, timeToLiveSeconds: -1}, limits: {requiredLabels: [" "], images: [""], timeToLiveSeconds: 9999999999}}]`, want: []string{
+			`policies[0].defaults.imagePullPolicy: "Sometimes": must be "Always", "Never" or "IfNotPresent"`,
+			`policies[0].defaults.serviceAccount: "A b": not the name of a service account`,
+			`policies[0].defaults.sparkConf: "executor.memory": not a Spark property; those begin with spark.`,
+			`policies[0].defaults.labels: "a b=c": not a label that a pod may have; Spark's own are reserved`,
+			`policies[0].defaults.labels: "spark-role=x": not a label that a pod may have; Spark's own are reserved`,
+			`policies[0].defaults.timeToLiveSeconds: "-1": must be seconds, not negative and at most 100 years`,
+			`policies[0].limits.images[0]: "": write a name, in which * stands for any text`,
+			`policies[0].limits.requiredLabels[0]: " ": not the name of a label`,
+			`policies[0].limits.timeToLiveSeconds: "9999999999": must be seconds, not negative and at most 100 years`,
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var s Set
+			if err := yaml.UnmarshalStrict([]byte(tc.text), &s); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, err := range s.Validate("policies") {
+				got = append(got, err.Error())
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// whole names every field.
+const whole = `
+- name: team-a
+  namespaces: [team-a, "team-a-*"]
+  defaults:
+    image: registry.example/spark:4.1.0
+    imagePullPolicy: Always
+    serviceAccount: spark
+    driver: {cores: 2, coreLimit: 2500m, memory: 2g}
+    executor: {cores: 3, coreLimit: 4, memory: 4g}
+    sparkConf: {spark.eventLog.enabled: "true"}
+    labels: {team: a}
+    batchScheduler: volcano
+    queue: a
+    timeToLiveSeconds: 3600
+  limits:
+    images: [registry.example/*]
+    serviceAccounts: [spark]
+    driver: {cores: 4, memory: 8Gi}
+    executor: {cores: 4, memory: 8Gi}
+    executors: 10
+    forbiddenConf: [spark.plugins]
+    requiredLabels: [team]
+    timeToLiveSeconds: 7200
+    forbidHostAccess: true
+`
