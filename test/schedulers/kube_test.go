@@ -78,6 +78,11 @@ func (k *kube) Place(ctx context.Context, namespace string, room corev1.Resource
 	return place, k.addNode(ctx, "node-"+namespace, room, place.NodeSelector, taint)
 }
 
+// Remove deletes the node.
+func (k *kube) Remove(ctx context.Context, namespace string) error {
+	return k.removeNode(ctx, "node-"+namespace)
+}
+
 // quotas is kube with a ResourceQuota as the place.
 type quotas struct{ *kube }
 

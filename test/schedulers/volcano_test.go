@@ -51,7 +51,11 @@ func (v *volcano) Install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.install(ctx, filepath.Join(dir, "config", "crd", "volcano", "bases"))
+	crds := filepath.Join(dir, "config", "crd", "volcano", "bases")
+	if v.stand != nil {
+		return v.install(ctx, filepath.Join(crds, "scheduling.volcano.sh_podgroups.yaml"), filepath.Join(crds, "scheduling.volcano.sh_queues.yaml"))
+	}
+	return v.install(ctx, crds)
 }
 
 func (v *volcano) Uninstall(ctx context.Context) error { return v.uninstall(ctx, volcanoGroups...) }
@@ -99,6 +103,9 @@ func (v *volcano) Stop() {
 func (v *volcano) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
 	return conformance.Place{Queue: namespace}, v.CreateQueue(ctx, namespace, room)
 }
+
+// Remove leaves the queue: an empty one is in nobody's way.
+func (v *volcano) Remove(context.Context, string) error { return nil }
 
 func (v *volcano) CreateQueue(ctx context.Context, name string, room corev1.ResourceList) error {
 	queue := &v1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.QueueSpec{Weight: 1, Capability: room}}
@@ -293,6 +300,6 @@ func volcanoSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		API: "scheduling.volcano.sh", Silent: scheduler.ReasonWaitingForScheduler,
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonExceedsQueueCapacity, MissingQueue: scheduler.ReasonQueueNotFound, ClosedQueue: scheduler.ReasonQueueClosed,
-		Reckons: volcanoReckons, DoesNotApply: map[int]string{18: neverTakesBack, 25: orderIsTheirs},
+		Reckons: volcanoReckons, DoesNotApply: map[int]string{25: orderIsTheirs},
 	}
 }
