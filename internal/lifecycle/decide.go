@@ -212,9 +212,13 @@ func decideDeletion(p Plan, obs Observation) Plan {
 
 // release makes the scheduler's objects of an attempt go, if there are any.
 func release(p Plan) Plan {
-	if held := p.Record.Scheduling.HeldAttempt; held != 0 {
-		p.Actions = append(p.Actions, Action{Kind: Release, Attempt: held})
-		p.Record.Scheduling.HeldAttempt = 0
+	held := p.Record.Scheduling.HeldAttempt
+	if held == 0 {
+		return p
+	}
+	p.Actions = append(p.Actions, Action{Kind: Release, Attempt: held})
+	if p.Record.Scheduling.HeldAttempt = 0; held != p.Record.Attempt {
+		p.Record.Scheduling.Scheduler = "" // it was the earlier attempt's
 	}
 	return p
 }
@@ -232,7 +236,9 @@ func nextAttempt(r Record, s State, c Cause) Record {
 		State: s, Cause: c, Generation: r.Generation, SpecHash: r.SpecHash, Attempt: r.Attempt + 1,
 		Submissions: r.Submissions, Executions: r.Executions, SubmittedAt: r.SubmittedAt,
 		DriverName: r.DriverName, Retries: r.Retries, Attempts: r.Attempts,
-		Scheduling: Scheduling{HeldAttempt: r.Scheduling.HeldAttempt},
+	}
+	if held := r.Scheduling.HeldAttempt; held != 0 { // only its scheduler knows what it has
+		next.Scheduling = Scheduling{HeldAttempt: held, Choice: Choice{Scheduler: r.Scheduling.Scheduler}}
 	}
 	return next
 }

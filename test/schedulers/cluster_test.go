@@ -49,7 +49,7 @@ import (
 )
 
 const (
-	patience = 60 * time.Second
+	patience = 2 * time.Minute
 	poll     = 100 * time.Millisecond
 )
 
@@ -82,7 +82,7 @@ func startCluster(ctx context.Context, dir string) (_ *cluster, err error) {
 	}
 	c.server = &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd", "bases")},
-		ErrorIfCRDPathMissing: true,
+		ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 	}
 	c.server.ControlPlane.GetAPIServer().Configure().
 		Set("enable-priority-and-fairness", "false").

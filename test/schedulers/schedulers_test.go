@@ -46,15 +46,15 @@ import (
 )
 
 // TestMain lets cases run side by side although there are few cores: they mostly wait. All programs collect garbage more
-// seldom: with so many of them that is a fifth of the time.
+// seldom: with so many of them that is a tenth of the time.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if code, elsewhere := inOwnNetwork(); elsewhere {
 		os.Exit(code)
 	}
-	const garbage = 400
+	const garbage = 200
 	debug.SetGCPercent(garbage)
-	for _, err := range []error{flag.Set("test.parallel", "24"), os.Setenv("GOGC", strconv.Itoa(garbage))} {
+	for _, err := range []error{flag.Set("test.parallel", "16"), os.Setenv("GOGC", strconv.Itoa(garbage))} {
 		if err != nil {
 			panic(err)
 		}

@@ -48,5 +48,8 @@ var cases = []Case{
 	{Number: 32, Name: "messages are stable", stage: normal, run: stable},
 	{Number: 18, Name: "admission withdrawn", absent: "no plugin takes a permission back once pods exist: what schedulers take back are pods (17)"},
 	{Number: 26, Name: "scheduled applications", absent: "the operator has no kind for applications that run by a schedule yet"},
+	{Number: 16, Name: "1,000 attempts", stage: normal, run: thousand},
+	{Number: 33, Name: "all executors or none", stage: normal, run: allOrNothing},
+	{Number: 34, Name: "gives up in time", stage: normal, run: givesUp},
 	{Number: 5, Name: "API removed", stage: last, run: apiRemoved},
 }

@@ -114,6 +114,11 @@ type Subject struct {
 	// Reckons reads from the driver and the plugin's objects what the scheduler was told of the application's size; nil if
 	// it is told nothing but the pods.
 	Reckons func(ctx context.Context, c client.Client, driver *corev1.Pod, objects []unstructured.Unstructured) (corev1.ResourceList, error)
+	// DriverStays says that the scheduler never takes a driver down for something more important.
+	DriverStays bool
+	// AllOrNothing are the parameters of an application whose executors start together or not at all, GivesUp those of
+	// one that its scheduler takes back after a few seconds without room; "" if the plugin has no such option.
+	AllOrNothing, GivesUp string
 	// Alone are the cases that must have the cluster to themselves, because all applications in it share one room.
 	Alone []int
 	// DoesNotApply says why a case does not concern the plugin, by its number.
@@ -162,8 +167,11 @@ type Case struct {
 
 // doesNotApply says why the case is not run; "" if it is.
 func (s Subject) doesNotApply(k Case) string {
-	if k.absent != "" {
+	switch {
+	case k.absent != "":
 		return k.absent
+	case k.Number == 33 && s.AllOrNothing == "", k.Number == 34 && s.GivesUp == "":
+		return "the plugin has no such option"
 	}
 	return s.DoesNotApply[k.Number]
 }

@@ -43,7 +43,7 @@ var patience = func() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("CONFORMANCE_PATIENCE")); err == nil {
 		return d
 	}
-	return time.Minute
+	return 2 * time.Minute
 }()
 
 // World is what one case has to itself: a namespace, an operator that looks after it, and a place.
