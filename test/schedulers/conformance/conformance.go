@@ -114,7 +114,7 @@ type Subject struct {
 	// Reckons reads from the driver and the plugin's objects what the scheduler was told of the application's size; nil if
 	// it is told nothing but the pods.
 	Reckons func(ctx context.Context, c client.Client, driver *corev1.Pod, objects []unstructured.Unstructured) (corev1.ResourceList, error)
-	// DriverStays says that the scheduler never takes a driver down for something more important.
+	// DriverStays says that the scheduler takes executors down for something more important, but not a driver.
 	DriverStays bool
 	// AllOrNothing are the parameters of an application whose executors start together or not at all, GivesUp those of
 	// one that its scheduler takes back after a few seconds without room; "" if the plugin has no such option.
