@@ -177,6 +177,7 @@ const (
 	nodesMayCome  = "there is no limit that an application could exceed for good: nodes may be added"
 	isTheSame     = "all attempts are the same to a scheduler that knows only pods"
 	orderIsTheirs = "the plugin promises no order: it is the scheduler's affair"
+	partsOfARoom  = "two gangs may each get a part of the room, until their placeholders time out (seen in the real one)"
 	doesNotChoose = "the scheduler reserves nothing and promises nothing to applications that race"
 )
 

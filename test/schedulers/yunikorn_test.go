@@ -298,6 +298,6 @@ func yunikornSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		TooBig: scheduler.ReasonSchedulerRefused, MissingQueue: scheduler.ReasonSchedulerRefused, ClosedQueue: scheduler.ReasonSchedulerRefused,
 		DriverStays: true, Reckons: yunikornReckons,
 		AllOrNothing: `{"gangSchedulingStyle":"Hard"}`, GivesUp: `{"gangSchedulingStyle":"Hard","placeholderTimeoutInSeconds":3}`,
-		DoesNotApply: map[int]string{3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 16: hasNoObjects, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects},
+		DoesNotApply: map[int]string{3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 16: hasNoObjects, 24: partsOfARoom, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects},
 	}
 }
