@@ -23,9 +23,12 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"reflect"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -72,12 +75,52 @@ func (w Writer) applyObject(ctx context.Context, owner Owner, wanted, existing *
 		r.Kind, r.Message = lifecycle.Schedule, fmt.Sprintf("%s %s exists already and does not belong to this application; delete or rename it", wanted.GetKind(), wanted.GetName())
 		return r
 	}
-	if existing.GetAnnotations()[lifecycle.AnnotationApplied] == wanted.GetAnnotations()[lifecycle.AnnotationApplied] {
+	if existing.GetAnnotations()[lifecycle.AnnotationApplied] == wanted.GetAnnotations()[lifecycle.AnnotationApplied] && stillSays(existing, wanted) {
 		return lifecycle.Result{Kind: lifecycle.Schedule, Class: lifecycle.ClassDone}
 	}
 	wanted.SetUID(existing.GetUID()) // another object of this name is not meant
 	err := w.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership)
 	return resultOf(lifecycle.Schedule, err)
+}
+
+// stillSays is whether an object to which the same was applied before still has all of it: somebody may have edited it.
+func stillSays(existing, wanted *unstructured.Unstructured) bool {
+	for field, value := range wanted.Object {
+		if field != "apiVersion" && field != "kind" && field != "metadata" && !holds(existing.Object[field], value) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds is whether a value has everything that is wanted of it. What it has beyond that is somebody else's, e.g. a
+// default. The same quantity may be written in several ways.
+func holds(have, want any) bool {
+	switch w := want.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		h, _ := have.(map[string]any)
+		for key, value := range w {
+			if !holds(h[key], value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		h, _ := have.([]any)
+		return slices.EqualFunc(h, w, holds)
+	}
+	return reflect.DeepEqual(have, want) || sameQuantity(have, want)
+}
+
+func sameQuantity(have, want any) bool {
+	h, err := resource.ParseQuantity(fmt.Sprint(have))
+	if err != nil {
+		return false
+	}
+	w, err := resource.ParseQuantity(fmt.Sprint(want))
+	return err == nil && h.Cmp(w) == 0
 }
 
 // ownedObject completes a plugin's object with its owner, its marks and the hash of what it says.

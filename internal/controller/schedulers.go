@@ -77,7 +77,7 @@ func (m *Schedulers) admit(_ context.Context, c *prepare.Candidate, seen schedul
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c.SetQuota(m.ledger.Outstanding(c.Attempt()))
+	c.SetQuota(m.ledger.Outstanding(c.Attempt(), m.clock.Now()))
 	p := c.Prepare(seen)
 	m.ledger.Record(c.Attempt(), p.Plan.Admission)
 	m.entered[appOf(c.Attempt())] = c.Attempt().ID
@@ -112,7 +112,7 @@ func (m *Schedulers) enter(a scheduler.Attempt, p scheduler.Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ledger.Reserve(a)
-	m.ledger.Settle(a.ID, p)
+	m.ledger.Settle(a.ID, p, m.clock.Now())
 	m.entered[appOf(a)] = a.ID
 }
 
@@ -120,25 +120,47 @@ func appOf(a scheduler.Attempt) types.NamespacedName {
 	return types.NamespacedName{Namespace: a.App.Namespace, Name: a.App.Name}
 }
 
+// settle notes how far an attempt's pods have come. Whoever is first in a line must hear of it: what the quotas report
+// by themselves from now on is counted twice for a while, and nothing happens when that ends.
 func (m *Schedulers) settle(id string, p scheduler.Progress) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.ledger.Settle(id, p)
+	var heads []types.NamespacedName
+	if m.ledger.Settle(id, p, m.clock.Now()) {
+		heads = m.appsOf(m.ledger.Heads())
+	}
+	m.mu.Unlock()
+	m.wake(heads)
 }
 
 // release gives back what was promised to an attempt and wakes who waits for it, as far as they may go on.
 func (m *Schedulers) release(id string) {
 	m.mu.Lock()
-	line := m.ledger.Release(id)
-	var wake []types.NamespacedName
+	line := m.appsOf(m.ledger.Release(id))
+	m.mu.Unlock()
+	m.wake(line)
+}
+
+// appsOf returns the applications of the first attempts of a line, as far as they wait.
+func (m *Schedulers) appsOf(line []string) []types.NamespacedName {
+	if len(line) == 0 {
+		return nil
+	}
+	first := map[string]bool{}
+	for _, id := range line[:min(len(line), firstInLine)] {
+		first[id] = true
+	}
+	var apps []types.NamespacedName
 	for app, w := range m.waiting {
-		if slices.Contains(line[:min(len(line), firstInLine)], w.attempt) {
-			wake = append(wake, app)
+		if first[w.attempt] {
+			apps = append(apps, app)
 		}
 	}
-	m.mu.Unlock()
+	return apps
+}
+
+func (m *Schedulers) wake(apps []types.NamespacedName) {
 	if m.kinds != nil {
-		m.kinds.wake(wake)
+		m.kinds.wake(apps)
 	}
 }
 

@@ -18,10 +18,16 @@ package controller
 
 import (
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -31,17 +37,62 @@ func TestForgottenApplicationsHoldNothing(t *testing.T) {
 	gone := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "gone"}, ID: "gone-1"}
 	next := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "next"}, ID: "next-1", QueuedAt: clock.RealClock{}.Now()}
 	m.enter(gone, scheduler.Progress{})
-	if others := m.ledger.Outstanding(next).Others; len(others) != 1 {
+	if others := m.ledger.Outstanding(next, time.Now()).Others; len(others) != 1 {
 		t.Fatalf("it holds nothing from the start: %+v", others)
 	}
 	m.forget(types.NamespacedName{Namespace: "a", Name: "gone"})
-	if others := m.ledger.Outstanding(next).Others; len(others) != 0 {
+	if others := m.ledger.Outstanding(next, time.Now()).Others; len(others) != 0 {
 		t.Errorf("it still holds %+v", others)
 	}
 	m.ledger.Record(gone, scheduler.Admission{Verdict: scheduler.Wait, InLine: true})
 	m.entered[appOf(gone)] = gone.ID
 	m.forget(appOf(gone))
-	if ahead := m.ledger.Outstanding(next).Ahead; ahead != 0 {
+	if ahead := m.ledger.Outstanding(next, time.Now()).Ahead; ahead != 0 {
 		t.Errorf("%d are ahead of it", ahead)
+	}
+}
+
+// Pods that are seen change what is promised to whom, and what a quota reports of them comes later: the first of each
+// line hears of both, in time.
+func TestSettlingWakesTheFirstInLine(t *testing.T) {
+	now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
+	k := &kinds{events: make(chan event.GenericEvent, 10), object: func(name types.NamespacedName) client.Object {
+		a := &v1beta2.SparkApplication{}
+		a.Namespace, a.Name = name.Namespace, name.Name
+		return a
+	}}
+	m := NewSchedulers(now, k)
+	attempt := func(name string, minute int) scheduler.Attempt {
+		return scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: name}, ID: name + "-1", QueuedAt: now.Now().Add(time.Duration(minute) * time.Minute)}
+	}
+	running, first, second := attempt("running", 0), attempt("first", 1), attempt("second", 2)
+	m.enter(running, scheduler.Progress{})
+	for _, a := range []scheduler.Attempt{second, first} {
+		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, InLine: true})
+		m.waiting[appOf(a)] = waiter{attempt: a.ID, since: a.QueuedAt}
+	}
+	woken := func() (names []string) {
+		for len(k.events) > 0 {
+			names = append(names, (<-k.events).Object.GetName())
+		}
+		return names
+	}
+	m.settle(running.ID, scheduler.Progress{DriverCreated: true, DriverRunning: true})
+	if diff := cmp.Diff([]string{"first"}, woken()); diff != "" {
+		t.Errorf("the driver runs (-want +got):\n%s", diff)
+	}
+	m.settle(running.ID, scheduler.Progress{DriverCreated: true, DriverRunning: true})
+	if names := woken(); len(names) != 0 {
+		t.Errorf("what is known already wakes %v", names)
+	}
+	o := m.ledger.Outstanding(first, now.Now())
+	if len(o.Others) != 1 || o.Recheck <= 0 {
+		t.Errorf("no quota reports it yet: %+v", o)
+	}
+	for range 5 {
+		now.SetTime(now.Now().Add(m.ledger.Outstanding(first, now.Now()).Recheck))
+	}
+	if o := m.ledger.Outstanding(first, now.Now()); len(o.Others) != 0 || o.Recheck != 0 {
+		t.Errorf("who asks again as it is told comes to an end: %+v", o)
 	}
 }

@@ -104,6 +104,32 @@ func TestSchedulersObjects(t *testing.T) {
 	}
 }
 
+// Whose objects they are is known until they are gone: an attempt that follows at once, because the spec was changed, may
+// be another scheduler's.
+func TestSchedulerOfTheAttemptBefore(t *testing.T) {
+	changed := with(func(a *Application) { a.SpecHash = "spec-2" })
+	rec := holding(Submitted)
+	var released []Action
+	var by string
+	for range 6 {
+		p := Decide(changed, rec, Observation{Driver: absent}, gang(Waiting), Env{Now: later})
+		for _, a := range p.Actions {
+			if a.Kind == Release {
+				released, by = append(released, a), rec.Scheduling.HeldBy
+			}
+		}
+		if len(released) > 0 && p.Record.Scheduling.HeldAttempt == 0 && p.Record.Scheduling.Scheduler != "" {
+			t.Errorf("the next attempt has its scheduler before it was asked: %+v", p.Record.Scheduling)
+		}
+		if rec = p.Record; rec.State == Queued {
+			break
+		}
+	}
+	if len(released) != 1 || released[0].Attempt != 1 || by != "batch" {
+		t.Errorf("released %+v of scheduler %q", released, by)
+	}
+}
+
 // What cannot be made is a wait with the API server's words; what cannot be deleted is tried again.
 func TestSettleSchedulersObjects(t *testing.T) {
 	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1, HeldBy: "batch"}}

@@ -33,15 +33,18 @@ import (
 // It is arithmetic over values and has no lock: whoever owns it holds one from Outstanding over Admit to Record, and
 // around the other methods. It holds no truth. After a restart each attempt that has a driver is entered again with
 // Reserve and Settle, and those that wait take their places when they are next asked.
+//
+// Pods are seen before the quotas' reports of them: the two come by different ways, and a controller may stand between
+// them. So what was promised stays promised for a while after the pods were seen; see Settle.
 type Ledger struct {
-	reserved map[string]Reservation
+	reserved map[string]*entry
 	waiting  map[string]map[string]time.Time // namespace, attempt, since when
 	places   map[string]string               // attempt, namespace it waits in
 }
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
-	return &Ledger{reserved: map[string]Reservation{}, waiting: map[string]map[string]time.Time{}, places: map[string]string{}}
+	return &Ledger{reserved: map[string]*entry{}, waiting: map[string]map[string]time.Time{}, places: map[string]string{}}
 }
 
 // Outstanding is what the ledger knows that concerns one attempt.
@@ -50,6 +53,8 @@ type Outstanding struct {
 	Held bool
 	// Others were admitted, and not all of their pods are counted by the quotas yet. They are in the order of their IDs.
 	Others []Reservation
+	// Recheck is how long it takes until less of Others counts although nothing happens; 0 if nothing of it will.
+	Recheck time.Duration
 	// Ahead is how many attempts of the same namespace wait for its quota longer than this one.
 	Ahead int
 }
@@ -60,7 +65,8 @@ type Reservation struct {
 	Namespace     string
 	PriorityClass string
 	Shapes        spark.Shapes
-	Progress      Progress
+	// Progress is how many of its pods the quotas surely report by now.
+	Progress Progress
 }
 
 // Progress is how far an attempt's initial pods have come. It never goes back: a pod that ended has been there.
@@ -89,13 +95,80 @@ func ProgressOf(f Facts) Progress {
 // maxExecutors bounds executor ids, which are text that anybody could have written.
 const maxExecutors = 1 << 20
 
-// Outstanding returns what concerns the attempt. It shares nothing with the ledger.
-func (l *Ledger) Outstanding(a Attempt) Outstanding {
-	_, held := l.reserved[a.ID]
-	o := Outstanding{Held: held}
+// How much later than the pods themselves the quotas' reports of them may arrive.
+const (
+	// createdLag is for the API server's own count of pods that exist: it is stored before the pod, but another watch
+	// brings it.
+	createdLag = time.Second
+	// runningLag is for a controller's count of pods that run. That of ElasticQuotas follows within a second.
+	runningLag = 3 * time.Second
+)
+
+// entry is a reservation with what was seen of its pods. Its own progress is what the quotas report for certain.
+type entry struct {
+	Reservation
+	seen []sight // of late, oldest first
+}
+
+// sight is how far an attempt's pods had come at some time.
+type sight struct {
+	at       time.Time
+	progress Progress
+}
+
+// latest is how far the pods have come.
+func (e *entry) latest() Progress {
+	if n := len(e.seen); n > 0 {
+		return e.seen[n-1].progress
+	}
+	return e.Progress
+}
+
+// advance trusts the quotas to report what was seen long enough ago. It returns how long it takes until more of it can
+// be trusted; 0 if nothing is left.
+func (e *entry) advance(now time.Time) time.Duration {
+	var next time.Duration
+	later := func(left time.Duration) bool {
+		if left > 0 && (next == 0 || left < next) {
+			next = left
+		}
+		return left > 0
+	}
+	old := 0
+	for i, s := range e.seen {
+		age := now.Sub(s.at)
+		if !later(createdLag - age) {
+			e.Progress.DriverCreated, e.Progress.ExecutorsCreated = s.progress.DriverCreated, s.progress.ExecutorsCreated
+		}
+		if !later(runningLag - age) {
+			e.Progress.DriverRunning, e.Progress.ExecutorsRunning = s.progress.DriverRunning, s.progress.ExecutorsRunning
+			old = i + 1
+		}
+	}
+	e.seen = slices.Delete(e.seen, 0, old)
+	return next
+}
+
+// over is whether the quotas report everything that was promised.
+func (e *entry) over() bool {
+	return len(e.seen) == 0 && e.Progress.DriverRunning && e.Progress.ExecutorsRunning >= e.Shapes.Initial
+}
+
+// Outstanding returns what concerns the attempt at a time. It shares nothing with the ledger.
+func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
+	var o Outstanding
 	for id, r := range l.reserved {
-		if id != a.ID {
-			o.Others = append(o.Others, r)
+		left := r.advance(now)
+		switch {
+		case r.over():
+			delete(l.reserved, id)
+		case id == a.ID:
+			o.Held = true
+		default:
+			o.Others = append(o.Others, r.Reservation)
+			if left > 0 && (o.Recheck == 0 || left < o.Recheck) {
+				o.Recheck = left
+			}
 		}
 	}
 	slices.SortFunc(o.Others, func(x, y Reservation) int { return cmp.Compare(x.ID, y.ID) })
@@ -129,27 +202,32 @@ func (l *Ledger) Record(a Attempt, answer Admission) {
 func (l *Ledger) Reserve(a Attempt) {
 	l.leave(a.ID)
 	if _, held := l.reserved[a.ID]; !held {
-		l.reserved[a.ID] = Reservation{ID: a.ID, Namespace: a.App.Namespace, PriorityClass: a.PriorityClass, Shapes: a.Shapes}
+		l.reserved[a.ID] = &entry{Reservation: Reservation{ID: a.ID, Namespace: a.App.Namespace, PriorityClass: a.PriorityClass, Shapes: a.Shapes}}
 	}
 }
 
-// Settle takes off what the quotas count by themselves by now. An attempt of which nothing is left is forgotten.
-func (l *Ledger) Settle(id string, p Progress) {
+// Settle notes how far an attempt's pods have been seen to come. What of them the quotas report is taken off the
+// promise: created pods a second later, running ones three. An attempt of which nothing is left is forgotten. It reports
+// whether there was anything new: those at the head of a line should ask again then, to learn when there may be room.
+func (l *Ledger) Settle(id string, p Progress, now time.Time) bool {
 	r, held := l.reserved[id]
 	if !held {
-		return
+		return false
 	}
-	r.Progress = Progress{
-		DriverCreated:    r.Progress.DriverCreated || p.DriverCreated,
-		DriverRunning:    r.Progress.DriverRunning || p.DriverRunning,
-		ExecutorsCreated: max(r.Progress.ExecutorsCreated, p.ExecutorsCreated),
-		ExecutorsRunning: max(r.Progress.ExecutorsRunning, p.ExecutorsRunning),
+	last := r.latest()
+	next := Progress{
+		DriverCreated:    last.DriverCreated || p.DriverCreated,
+		DriverRunning:    last.DriverRunning || p.DriverRunning,
+		ExecutorsCreated: max(last.ExecutorsCreated, p.ExecutorsCreated),
+		ExecutorsRunning: max(last.ExecutorsRunning, p.ExecutorsRunning),
 	}
-	if r.Progress.DriverRunning && r.Progress.ExecutorsRunning >= r.Shapes.Initial {
+	if next != last {
+		r.seen = append(r.seen, sight{at: now, progress: next})
+	}
+	if r.advance(now); r.over() {
 		delete(l.reserved, id)
-		return
 	}
-	l.reserved[id] = r
+	return next != last
 }
 
 // Release forgets an attempt: it is over, or it no longer wants to start. It returns the attempts that wait in line in
@@ -167,9 +245,27 @@ func (l *Ledger) Release(id string) []string {
 // Line returns the attempts that wait for the quota of a namespace, longest first.
 func (l *Ledger) Line(namespace string) []string {
 	line := l.waiting[namespace]
-	return slices.SortedFunc(maps.Keys(line), func(x, y string) int {
-		return cmp.Or(line[x].Compare(line[y]), cmp.Compare(x, y))
-	})
+	return slices.SortedFunc(maps.Keys(line), before(line))
+}
+
+// Heads returns the attempts that wait longest for the quotas of their namespaces, longest first.
+func (l *Ledger) Heads() []string {
+	heads := map[string]time.Time{}
+	for _, line := range l.waiting {
+		var head string
+		for id := range line {
+			if head == "" || before(line)(id, head) < 0 {
+				head = id
+			}
+		}
+		heads[head] = line[head]
+	}
+	return slices.SortedFunc(maps.Keys(heads), before(heads))
+}
+
+// before compares attempts by the time since when they wait.
+func before(line map[string]time.Time) func(x, y string) int {
+	return func(x, y string) int { return cmp.Or(line[x].Compare(line[y]), cmp.Compare(x, y)) }
 }
 
 // leave takes an attempt out of the line.

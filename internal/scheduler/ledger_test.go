@@ -17,7 +17,9 @@ limitations under the License.
 package scheduler
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -48,19 +50,19 @@ func TestLedgerReserves(t *testing.T) {
 	a, b, c := attemptAt("a", "x", 1), attemptAt("b", "x", 2), attemptAt("c", "y", 3)
 	l.Record(b, Admission{Verdict: Go})
 	l.Record(c, Admission{Verdict: Go})
-	got := l.Outstanding(a)
+	got := l.Outstanding(a, nine)
 	if diff := cmp.Diff([]string{"b", "c"}, ids(got)); diff != "" || got.Held {
 		t.Errorf("what others were promised, in all namespaces; held %t (-want +got):\n%s", got.Held, diff)
 	}
-	if got := l.Outstanding(b); !got.Held || len(got.Others) != 1 {
+	if got := l.Outstanding(b, nine); !got.Held || len(got.Others) != 1 {
 		t.Errorf("its own promise is not in its way: %+v", got)
 	}
 	l.Record(b, Admission{Verdict: Wait})
-	if diff := cmp.Diff([]string{"c"}, ids(l.Outstanding(a))); diff != "" {
+	if diff := cmp.Diff([]string{"c"}, ids(l.Outstanding(a, nine))); diff != "" {
 		t.Errorf("a promise that was taken back (-want +got):\n%s", diff)
 	}
 	l.Release("c")
-	if got := l.Outstanding(a); len(got.Others) != 0 {
+	if got := l.Outstanding(a, nine); len(got.Others) != 0 {
 		t.Errorf("an attempt that is over holds nothing: %+v", got)
 	}
 }
@@ -86,16 +88,85 @@ func TestLedgerSettles(t *testing.T) {
 				if tc.want != nil {
 					l.Reserve(attemptAt("a", "x", 0)) // what is asked again keeps its progress
 				}
-				l.Settle("a", p)
+				l.Settle("a", p, nine)
 			}
 			var got *Progress
-			for _, r := range l.Outstanding(attemptAt("b", "x", 0)).Others {
+			for _, r := range l.Outstanding(attemptAt("b", "x", 0), nine.Add(runningLag)).Others {
 				got = &r.Progress
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// The quotas' reports come later than the pods: what was promised counts until they must have come.
+func TestLedgerWaitsForReports(t *testing.T) {
+	const ms = time.Millisecond
+	all := Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 2}
+	driver := Progress{DriverCreated: true, DriverRunning: true}
+	created := Progress{DriverCreated: true, ExecutorsCreated: 2}
+	cases := map[string]struct {
+		reason  string
+		seen    map[time.Duration]Progress
+		at      time.Duration
+		want    *Progress
+		recheck time.Duration
+	}{
+		"Unseen":    {reason: "nothing will change by itself", want: &Progress{}},
+		"AtOnce":    {reason: "no report can have come", seen: map[time.Duration]Progress{0: all}, want: &Progress{}, recheck: 1000 * ms},
+		"Created":   {reason: "the API server's report has come", seen: map[time.Duration]Progress{0: all}, at: 1000 * ms, want: &created, recheck: 2000 * ms},
+		"Almost":    {reason: "the controller's report has not", seen: map[time.Duration]Progress{0: all}, at: 2999 * ms, want: &created, recheck: ms},
+		"Reported":  {reason: "both have come", seen: map[time.Duration]Progress{0: all}, at: 3000 * ms},
+		"Parts":     {reason: "each part counts from when it was seen", seen: map[time.Duration]Progress{0: driver, 2000 * ms: all}, at: 3000 * ms, want: &Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2}, recheck: 2000 * ms},
+		"Same":      {reason: "what is seen again is not seen anew", seen: map[time.Duration]Progress{0: all, 2500 * ms: all}, at: 3000 * ms},
+		"Shrunk":    {reason: "nor is less", seen: map[time.Duration]Progress{0: all, 2500 * ms: driver}, at: 3000 * ms},
+		"Forgotten": {reason: "long after", seen: map[time.Duration]Progress{0: driver, 1000 * ms: all}, at: time.Hour},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := NewLedger()
+			l.Reserve(attemptAt("a", "x", 0))
+			var last Progress
+			for _, after := range slices.Sorted(maps.Keys(tc.seen)) {
+				p := tc.seen[after]
+				news := p == all && last != all || last == (Progress{})
+				if got := l.Settle("a", p, nine.Add(after)); got != news {
+					t.Errorf("after %s: news %t", after, got)
+				}
+				if last != all {
+					last = p
+				}
+			}
+			o := l.Outstanding(attemptAt("b", "y", 0), nine.Add(tc.at))
+			var got *Progress
+			for _, r := range o.Others {
+				got = &r.Progress
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || o.Recheck != tc.recheck {
+				t.Errorf("%s; again in %s, want %s (-want +got):\n%s", tc.reason, o.Recheck, tc.recheck, diff)
+			}
+			if own := l.Outstanding(attemptAt("a", "x", 0), nine.Add(tc.at)); own.Held != (tc.want != nil) || own.Recheck != 0 {
+				t.Errorf("its own promise: %+v", own)
+			}
+		})
+	}
+}
+
+// An attempt that nobody asks about is forgotten, too.
+func TestLedgerForgetsWithoutBeingAsked(t *testing.T) {
+	l := NewLedger()
+	a := attemptAt("a", "x", 0)
+	l.Reserve(a)
+	for i := range 4 {
+		l.Settle(a.ID, Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 2}, nine.Add(time.Duration(i)*time.Second))
+	}
+	if len(l.reserved) != 0 {
+		t.Errorf("it keeps %+v", l.reserved)
+	}
+	if l.Settle(a.ID, Progress{DriverCreated: true}, nine.Add(time.Hour)) {
+		t.Error("what was forgotten is no news")
 	}
 }
 
@@ -108,15 +179,18 @@ func TestLedgerLine(t *testing.T) {
 	}
 	for id, want := range map[string]int{"early": 0, "late": 1, "twin": 2, "other": 0} {
 		a := map[string]Attempt{"late": late, "early": early, "other": other, "twin": twin}[id]
-		if got := l.Outstanding(a).Ahead; got != want {
+		if got := l.Outstanding(a, nine).Ahead; got != want {
 			t.Errorf("%d are ahead of %s, want %d", got, id, want)
 		}
 	}
 	if diff := cmp.Diff([]string{"early", "late", "twin"}, l.Line("x")); diff != "" {
 		t.Errorf("the line (-want +got):\n%s", diff)
 	}
+	if diff := cmp.Diff([]string{"other", "early"}, l.Heads()); diff != "" {
+		t.Errorf("the heads of all lines (-want +got):\n%s", diff)
+	}
 	l.Record(early, Admission{Verdict: Go})
-	if got := l.Outstanding(late).Ahead; got != 0 {
+	if got := l.Outstanding(late, nine).Ahead; got != 0 {
 		t.Errorf("who starts is in nobody's way: %d", got)
 	}
 	if diff := cmp.Diff([]string{"late", "twin"}, l.Release("early")); diff != "" {
@@ -158,7 +232,8 @@ func TestProgressOf(t *testing.T) {
 func TestLedgerKeepsItsBooks(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	l := NewLedger()
-	for range 20000 {
+	for step := range 20000 {
+		now := nine.Add(time.Duration(step) * 100 * time.Millisecond)
 		a := attemptAt(strconv.Itoa(random.IntN(20)), "ns"+strconv.Itoa(random.IntN(3)), random.IntN(5))
 		switch random.IntN(5) {
 		case 0:
@@ -168,10 +243,10 @@ func TestLedgerKeepsItsBooks(t *testing.T) {
 		case 2:
 			l.Record(a, Admission{Verdict: NotReady})
 		case 3:
-			l.Settle(a.ID, Progress{DriverCreated: true, ExecutorsRunning: int32(random.IntN(3))})
+			l.Settle(a.ID, Progress{DriverCreated: true, ExecutorsRunning: int32(random.IntN(3))}, now)
 		case 4:
 			l.Release(a.ID)
-			if o := l.Outstanding(a); o.Held {
+			if o := l.Outstanding(a, nine); o.Held {
 				t.Fatal("released and held")
 			}
 		}
@@ -200,7 +275,7 @@ func TestLedgerRace(t *testing.T) {
 				defer lock.Unlock()
 				attempt := attemptAt(id, "x", 0)
 				answer := Admission{Verdict: Go}
-				if len(l.Outstanding(attempt).Others) > 0 { // there is one slot
+				if len(l.Outstanding(attempt, nine).Others) > 0 { // there is one slot
 					answer = Admission{Verdict: Wait, InLine: true}
 				}
 				if l.Record(attempt, answer); answer.Verdict == Go {

@@ -91,7 +91,7 @@ func startWebhook(cfg *rest.Config, c config.Webhook) (end func()) {
 	GinkgoHelper()
 	health := fmt.Sprintf("127.0.0.1:%d", freePort())
 	mgr, err := webhook.New(cfg, config.OperatorConfiguration{
-		Metrics: config.Endpoint{BindAddress: "0"}, Health: config.Endpoint{BindAddress: health}, Webhook: c,
+		Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, Health: config.Endpoint{BindAddress: health}, Webhook: c,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(context.Background())

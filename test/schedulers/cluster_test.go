@@ -49,7 +49,7 @@ import (
 )
 
 const (
-	patience = 60 * time.Second
+	patience = 2 * time.Minute
 	poll     = 100 * time.Millisecond
 )
 
@@ -82,8 +82,11 @@ func startCluster(ctx context.Context, dir string) (_ *cluster, err error) {
 	}
 	c.server = &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd", "bases")},
-		ErrorIfCRDPathMissing: true,
+		ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 	}
+	c.server.ControlPlane.GetAPIServer().Configure().
+		Set("enable-priority-and-fairness", "false").
+		Set("advertise-address", "192.0.2.1") // a network of its own has no address to find; nobody calls this one
 	if c.rest, err = c.server.Start(); err != nil {
 		return nil, fmt.Errorf("start the API server: %w", err)
 	}
@@ -111,7 +114,7 @@ func startCluster(ctx context.Context, dir string) (_ *cluster, err error) {
 	}
 	if _, err = c.run(ctx, "kube-controller-manager", filepath.Join(kubernetes, "kube-controller-manager"), nil,
 		"--kubeconfig="+c.kubeconfig, "--leader-elect=false", "--secure-port=0",
-		"--controllers=garbage-collector-controller,resourcequota-controller,namespace-controller,serviceaccount-controller",
+		"--controllers=garbage-collector-controller,resourcequota-controller,serviceaccount-controller",
 		"--concurrent-gc-syncs=5", "--kube-api-qps=500", "--kube-api-burst=1000"); err != nil {
 		return nil, err
 	}
@@ -122,10 +125,14 @@ func startCluster(ctx context.Context, dir string) (_ *cluster, err error) {
 	return c, c.shareNodes(ctx)
 }
 
+const sharedNodes = 3
+
+func sharedNode(i int) string { return fmt.Sprintf("node-%d", i) }
+
 // shareNodes adds the nodes that everybody shares, unless they are there.
 func (c *cluster) shareNodes(ctx context.Context) error {
-	for i := range 3 {
-		name := fmt.Sprintf("node-%d", i)
+	for i := range sharedNodes {
+		name := sharedNode(i)
 		if err := c.client.Get(ctx, client.ObjectKey{Name: name}, &corev1.Node{}); !apierrors.IsNotFound(err) {
 			continue
 		}
@@ -178,6 +185,14 @@ func (c *cluster) addNode(ctx context.Context, name string, room corev1.Resource
 		}
 		return errors.New("it is not ready")
 	})
+}
+
+func (c *cluster) removeNode(ctx context.Context, name string) error {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := c.client.Delete(ctx, node); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete node %s: %w", name, err)
+	}
+	return nil
 }
 
 // eventually waits for something to come about.

@@ -78,7 +78,12 @@ func (k *kube) Place(ctx context.Context, namespace string, room corev1.Resource
 	return place, k.addNode(ctx, "node-"+namespace, room, place.NodeSelector, taint)
 }
 
-// quotas is kube with a ResourceQuota as the place.
+// Remove deletes the node.
+func (k *kube) Remove(ctx context.Context, namespace string) error {
+	return k.removeNode(ctx, "node-"+namespace)
+}
+
+// quotas is kube where a ResourceQuota has the place's room, too.
 type quotas struct{ *kube }
 
 func (q quotas) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
@@ -89,7 +94,11 @@ func (q quotas) Place(ctx context.Context, namespace string, room corev1.Resourc
 	if err := q.client.Create(ctx, quota); err != nil {
 		return conformance.Place{}, fmt.Errorf("create the quota: %w", err)
 	}
-	return conformance.Place{}, q.eventually(ctx, "the quota", func() error {
+	place, err := q.kube.Place(ctx, namespace, room)
+	if err != nil {
+		return place, err
+	}
+	return place, q.eventually(ctx, "the quota", func() error {
 		if err := q.client.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 			return err
 		}

@@ -101,28 +101,23 @@ func (s *coscheduling) Stop() {
 	}
 }
 
-// Place makes the cluster as large as the place, and that of other cases that are not over yet.
+// Place makes the cluster as large as the place, and those of other cases that are not over yet.
 func (s *coscheduling) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
-	var nodes corev1.NodeList
-	if err := s.client.List(ctx, &nodes); err != nil {
-		return conformance.Place{}, fmt.Errorf("list nodes: %w", err)
-	}
-	for i := range nodes.Items {
-		node := &nodes.Items[i]
-		var ns corev1.Namespace
-		err := s.client.Get(ctx, client.ObjectKey{Name: node.Labels[labelPlace]}, &ns)
-		if err == nil && ns.DeletionTimestamp == nil {
-			continue
-		}
-		if err := s.client.Delete(ctx, node); client.IgnoreNotFound(err) != nil {
-			return conformance.Place{}, fmt.Errorf("delete node %s: %w", node.Name, err)
+	for i := range sharedNodes {
+		if err := s.removeNode(ctx, sharedNode(i)); err != nil {
+			return conformance.Place{}, err
 		}
 	}
 	labels := map[string]string{labelPlace: namespace}
 	return conformance.Place{NodeSelector: labels}, s.addNode(ctx, "node-"+namespace, room, labels)
 }
 
-// elastic is coscheduling where a place is an ElasticQuota.
+// Remove deletes the node.
+func (s *coscheduling) Remove(ctx context.Context, namespace string) error {
+	return s.removeNode(ctx, "node-"+namespace)
+}
+
+// elastic is coscheduling where an ElasticQuota has the place's room, too.
 type elastic struct{ *coscheduling }
 
 func (e elastic) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
@@ -132,7 +127,17 @@ func (e elastic) Place(ctx context.Context, namespace string, room corev1.Resour
 	if err := e.client.Create(ctx, quota); err != nil {
 		return conformance.Place{}, fmt.Errorf("create the quota: %w", err)
 	}
-	return conformance.Place{}, nil
+	labels := map[string]string{labelPlace: namespace}
+	return conformance.Place{NodeSelector: labels}, e.addNode(ctx, "node-"+namespace, room, labels)
+}
+
+// Remove deletes the quota.
+func (e elastic) Remove(ctx context.Context, namespace string) error {
+	quota := &v1alpha1.ElasticQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "place"}}
+	if err := e.client.Delete(ctx, quota); client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
+		return fmt.Errorf("delete the quota: %w", err)
+	}
+	return e.coscheduling.Remove(ctx, namespace)
 }
 
 // coschedulingRules are the stand-in's.
@@ -197,17 +202,23 @@ func (r *coschedulingRules) judge(s *sight, pod *corev1.Pod) judgement {
 		return judgement{wait: true, message: "0/1 nodes are available: 1 PodGroup not found."}
 	}
 	members, room := int32(0), s.free()
+	var missing []*corev1.Pod // of those that must start together
 	for i := range s.pods {
 		p := &s.pods[i]
 		if p.Labels[v1alpha1.PodGroupLabel] != name || p.Namespace != pod.Namespace {
 			continue
 		}
 		members++
-		if p.Spec.NodeName != "" && !ended(p) {
+		switch {
+		case p.Spec.NodeName != "" && !ended(p):
 			room = scheduler.Sum(room, requests(p))
+		case p.Spec.NodeName == "" && len(missing) < int(group.Spec.MinMember):
+			missing = append(missing, p)
 		}
 	}
 	switch {
+	case members >= group.Spec.MinMember && !s.haveRoom(missing):
+		return judgement{wait: true, message: "0/1 nodes are available: 1 optimistic rejection in PostFilter."}
 	case members < group.Spec.MinMember:
 		return judgement{wait: true, message: "pre-filter pod " + pod.Name + " cannot find enough sibling pods"}
 	case len(scheduler.Shortages(group.Spec.MinResources, nil, room)) > 0:
@@ -223,9 +234,9 @@ func coschedulingSubject(c *cluster, tier conformance.Tier) conformance.Subject 
 	}
 	s := conformance.Subject{
 		Title: "coscheduling", Tier: tier, Scheduler: "coscheduling", Settings: settings("coscheduling"), Environment: e,
-		API: "scheduling.x-k8s.io", Alone: true,
+		API: "scheduling.x-k8s.io", AllOrNothing: `{"executorGang":true}`, Alone: []int{11},
 		Silent: scheduler.ReasonWaitingForScheduler, Full: []scheduler.Reason{scheduler.ReasonWaitingForCapacity},
-		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 18: neverTakesBack, 24: doesNotChoose, 25: orderIsTheirs},
+		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 24: doesNotChoose, 25: orderIsTheirs},
 	}
 	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling"}}
 	return s
@@ -237,12 +248,13 @@ func elasticSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	if e.stand != nil {
 		e.stand.name = "coscheduling-quota"
 	}
-	s.Title, s.Environment, s.Alone = "coscheduling+ElasticQuota", elastic{e}, false
+	s.Title, s.Environment, s.Alone = "elasticquota", elastic{e}, nil
 	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling-quota"}}
 	s.Settings.Quota = config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}}
 	s.Full, s.TooBig = []scheduler.Reason{scheduler.ReasonWaitingForQuota}, scheduler.ReasonExceedsQuota
 	delete(s.DoesNotApply, 10)
 	delete(s.DoesNotApply, 24)
 	delete(s.DoesNotApply, 25)
+	s.DoesNotApply[33] = "the quota lets an application in when there is room for all of it"
 	return s
 }

@@ -186,6 +186,18 @@ func (s *sight) fits(node *corev1.Node, pod *corev1.Pod) bool {
 	return len(scheduler.Shortages(requests(pod), s.used(node.Name), node.Status.Allocatable)) == 0
 }
 
+// haveRoom is whether one node has room for all the pods.
+func (s *sight) haveRoom(pods []*corev1.Pod) bool {
+	if len(pods) == 0 {
+		return true
+	}
+	all := pods[0].DeepCopy()
+	for _, p := range pods[1:] {
+		all.Spec.Containers = append(all.Spec.Containers, p.Spec.Containers...)
+	}
+	return slices.ContainsFunc(s.nodes, func(n corev1.Node) bool { return s.fits(&n, all) })
+}
+
 // used is what the pods of a node take; "" stands for all nodes.
 func (s *sight) used(node string) corev1.ResourceList {
 	total := corev1.ResourceList{}

@@ -51,7 +51,11 @@ func (v *volcano) Install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.install(ctx, filepath.Join(dir, "config", "crd", "volcano", "bases"))
+	crds := filepath.Join(dir, "config", "crd", "volcano", "bases")
+	if v.stand != nil {
+		return v.install(ctx, filepath.Join(crds, "scheduling.volcano.sh_podgroups.yaml"), filepath.Join(crds, "scheduling.volcano.sh_queues.yaml"))
+	}
+	return v.install(ctx, crds)
 }
 
 func (v *volcano) Uninstall(ctx context.Context) error { return v.uninstall(ctx, volcanoGroups...) }
@@ -99,6 +103,27 @@ func (v *volcano) Stop() {
 func (v *volcano) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
 	return conformance.Place{Queue: namespace}, v.CreateQueue(ctx, namespace, room)
 }
+
+// Preempt makes a group in the same queue that asks for no room of its own: priority decides whose it gets.
+func (v *volcano) Preempt(ctx context.Context, namespace string, place conformance.Place, cpus int64) (func(context.Context) error, error) {
+	group := &v1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: fmt.Sprintf("%s-%d", namespace, cpus)},
+		Spec:       v1beta1.PodGroupSpec{MinMember: 1, Queue: place.Queue, PriorityClassName: important},
+	}
+	if err := v.client.Create(ctx, group); err != nil {
+		return nil, fmt.Errorf("create an important group: %w", err)
+	}
+	end, err := v.importantPod(ctx, group.Namespace, group.Name, place, cpus, func(pod *corev1.Pod) {
+		pod.Spec.SchedulerName = "volcano"
+		pod.Annotations = map[string]string{v1beta1.KubeGroupNameAnnotationKey: group.Name}
+	})
+	return func(ctx context.Context) error {
+		return errors.Join(end(ctx), client.IgnoreNotFound(v.client.Delete(ctx, group)))
+	}, err
+}
+
+// Remove leaves the queue: an empty one is in nobody's way.
+func (v *volcano) Remove(context.Context, string) error { return nil }
 
 func (v *volcano) CreateQueue(ctx context.Context, name string, room corev1.ResourceList) error {
 	queue := &v1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.QueueSpec{Weight: 1, Capability: room}}
@@ -293,6 +318,6 @@ func volcanoSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		API: "scheduling.volcano.sh", Silent: scheduler.ReasonWaitingForScheduler,
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonExceedsQueueCapacity, MissingQueue: scheduler.ReasonQueueNotFound, ClosedQueue: scheduler.ReasonQueueClosed,
-		Reckons: volcanoReckons, DoesNotApply: map[int]string{18: neverTakesBack, 25: orderIsTheirs},
+		DriverStays: true, Reckons: volcanoReckons, DoesNotApply: map[int]string{25: orderIsTheirs},
 	}
 }

@@ -27,8 +27,10 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/apache/yunikorn-k8shim/pkg/common/constants"
 	corev1 "k8s.io/api/core/v1"
@@ -101,9 +103,29 @@ func (y *yunikorn) Stop() {
 }
 
 func (y *yunikorn) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
-	name := yunikornParent + namespace
+	name := yunikornParent + namespace + placeQueue
 	return conformance.Place{Queue: name}, y.CreateQueue(ctx, name, room)
 }
+
+// placeQueue is the queue of a place. Beside it is one that may take all of its room back.
+const (
+	placeQueue     = ".apps"
+	importantQueue = ".important"
+)
+
+// Preempt makes an application in the queue that is entitled to the room.
+func (y *yunikorn) Preempt(ctx context.Context, namespace string, place conformance.Place, cpus int64) (func(context.Context) error, error) {
+	name := fmt.Sprintf("%s-%d", namespace, cpus)
+	return y.importantPod(ctx, metav1.NamespaceDefault, name, place, cpus, func(pod *corev1.Pod) {
+		pod.Spec.SchedulerName = "yunikorn"
+		pod.Labels = map[string]string{
+			constants.CanonicalLabelApplicationID: name, constants.CanonicalLabelQueueName: yunikornParent + namespace + importantQueue,
+		}
+	})
+}
+
+// Remove leaves the queue: an empty one is in nobody's way.
+func (y *yunikorn) Remove(context.Context, string) error { return nil }
 
 func (y *yunikorn) CreateQueue(ctx context.Context, name string, room corev1.ResourceList) error {
 	return y.change(ctx, name, func() { y.queues[strings.TrimPrefix(name, yunikornParent)] = room }, "Active")
@@ -167,7 +189,13 @@ func (y *yunikorn) configure(ctx context.Context) error {
 		}
 		room := y.queues[name]
 		cpu, memory := room[corev1.ResourceCPU], room[corev1.ResourceMemory]
-		fmt.Fprintf(&b, "      - {name: %s, properties: {application.sort.policy: fifo}, resources: {max: {vcore: %q, memory: %q}}}\n", name, cpu.String(), memory.String())
+		all := fmt.Sprintf("{vcore: %q, memory: %q}", cpu.String(), memory.String())
+		if place, nested := strings.CutSuffix(name, placeQueue); nested {
+			fmt.Fprintf(&b, "      - {name: %s, parent: true, resources: {max: %s}, queues: [{name: apps, %s}, {name: important, %s, resources: {guaranteed: %s}}]}\n",
+				place, all, "properties: {application.sort.policy: fifo}", "properties: {application.sort.policy: fifo, preemption.delay: 1s}", all)
+			continue
+		}
+		fmt.Fprintf(&b, "      - {name: %s, properties: {application.sort.policy: fifo}, resources: {max: %s}}\n", name, all)
 	}
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: yunikornNamespace, Name: "yunikorn-configs"}}
 	err := y.client.Get(ctx, client.ObjectKeyFromObject(m), m)
@@ -229,9 +257,28 @@ func (r yunikornRules) judge(s *sight, pod *corev1.Pod) judgement {
 	case len(scheduler.Shortages(asked, nil, room)) > 0:
 		return judgement{refusal: constants.ApplicationRejectedFailure, message: " queue " + queue + " cannot fit application " + app}
 	case len(scheduler.Shortages(asked, held, room)) > 0:
+		if limit := givesUpAfter(pod); limit > 0 && time.Since(pod.CreationTimestamp.Time) > limit {
+			return judgement{refusal: constants.ApplicationInsufficientResourcesFailure, message: "Scheduling has timed out due to insufficient resources"}
+		}
 		return judgement{wait: true}
 	}
 	return judgement{}
+}
+
+// givesUpAfter reads how long a gang that must be complete waits; 0 for ever.
+func givesUpAfter(driver *corev1.Pod) time.Duration {
+	var seconds int
+	hard := false
+	for word := range strings.FieldsSeq(driver.Annotations[constants.AnnotationSchedulingPolicyParam]) {
+		hard = hard || word == constants.SchedulingPolicyStyleParam+"=Hard"
+		if text, ok := strings.CutPrefix(word, constants.SchedulingPolicyTimeoutParam+"="); ok {
+			seconds, _ = strconv.Atoi(text)
+		}
+	}
+	if !hard {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
 }
 
 // yunikornReckons reads the task groups from the driver.
@@ -249,7 +296,8 @@ func yunikornSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		QueuePrefix: yunikornParent, Silent: scheduler.ReasonWaitingForGang, // it says nothing either way
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForGang, scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonSchedulerRefused, MissingQueue: scheduler.ReasonSchedulerRefused, ClosedQueue: scheduler.ReasonSchedulerRefused,
-		Reckons:      yunikornReckons,
-		DoesNotApply: map[int]string{3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 18: neverTakesBack, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects},
+		DriverStays: true, Reckons: yunikornReckons,
+		AllOrNothing: `{"gangSchedulingStyle":"Hard"}`, GivesUp: `{"gangSchedulingStyle":"Hard","placeholderTimeoutInSeconds":3}`,
+		DoesNotApply: map[int]string{3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 16: hasNoObjects, 24: partsOfARoom, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects},
 	}
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package kubeflow
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -96,13 +97,34 @@ func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.
 		s.ExecutorState[name] = executorStates[state]
 	}
 	for _, c := range o.Conditions {
-		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+		next := metav1.Condition{
 			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), Reason: string(c.Reason), Message: c.Message,
 			ObservedGeneration: r.Generation, LastTransitionTime: seconds(now),
-		})
+		}
+		if last := meta.FindStatusCondition(s.Conditions, next.Type); last != nil && rephrased(*last, next) {
+			next.Message = last.Message
+		}
+		meta.SetStatusCondition(&s.Conditions, next)
 	}
 	projectTrouble(&s, r, now)
 	return s
+}
+
+// rephrased is whether somebody else only found other words for why pods wait. Schedulers and kubelets do so all the time,
+// for one with every node that comes or goes; a status that repeated it would be written as often. Our own words come
+// first in such a message, theirs after a colon; of a driver that plain Kubernetes cannot place there are theirs alone.
+func rephrased(last, next metav1.Condition) bool {
+	switch lifecycle.ConditionType(next.Type) {
+	case lifecycle.ConditionDriverReady, lifecycle.ConditionExecutorsReady:
+	default:
+		return false
+	}
+	if last.Status != next.Status || last.Reason != next.Reason {
+		return false
+	}
+	before, _, two := strings.Cut(last.Message, ": ")
+	after, _, alike := strings.Cut(next.Message, ": ")
+	return next.Reason == string(lifecycle.ReasonUnschedulable) || two && alike && before == after
 }
 
 func projectAttempts(all []lifecycle.Attempt) []v1beta2.AttemptStatus {

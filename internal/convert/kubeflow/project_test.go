@@ -226,3 +226,44 @@ func TestProjectDropsExecutors(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Schedulers and kubelets find new words for the same wait all the time: the status keeps the first ones.
+func TestOthersWordsAreNoNews(t *testing.T) {
+	const driver, executors, admitted = "DriverReady", "ExecutorsReady", "Admitted"
+	cases := map[string]struct {
+		reason      string
+		kind        lifecycle.ConditionType
+		last, next  lifecycle.Cause
+		status      lifecycle.Status
+		wantsOldOne bool
+	}{
+		"Nodes":     {reason: "a node more or less", kind: driver, last: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient cpu."}, next: lifecycle.Cause{Reason: "Unschedulable", Message: "0/4 nodes are available: 4 Insufficient cpu."}, wantsOldOne: true},
+		"Plugin":    {reason: "the same, as a plugin quotes it", kind: driver, last: lifecycle.Cause{Reason: "WaitingForCapacity", Message: "the driver waits for a node: 0/3 nodes"}, next: lifecycle.Cause{Reason: "WaitingForCapacity", Message: "the driver waits for a node: 0/4 nodes"}, wantsOldOne: true},
+		"Executors": {reason: "the same of executors", kind: executors, last: lifecycle.Cause{Reason: "WaitingForGang", Message: "2 of 3 executors wait for a node: a"}, next: lifecycle.Cause{Reason: "WaitingForGang", Message: "2 of 3 executors wait for a node: b"}, wantsOldOne: true},
+		"Count":     {reason: "our own words are news", kind: executors, last: lifecycle.Cause{Reason: "WaitingForGang", Message: "2 of 3 executors wait for a node: a"}, next: lifecycle.Cause{Reason: "WaitingForGang", Message: "1 of 3 executors wait for a node: a"}},
+		"Reason":    {reason: "another reason is news", kind: driver, last: lifecycle.Cause{Reason: "SchedulingGated", Message: "x: a"}, next: lifecycle.Cause{Reason: "Unschedulable", Message: "x: b"}},
+		"Status":    {reason: "and so is another status", kind: driver, status: lifecycle.True, last: lifecycle.Cause{Reason: "Unschedulable", Message: "x: a"}, next: lifecycle.Cause{Reason: "Unschedulable", Message: "x: b"}},
+		"Ours":      {reason: "without a colon all words are ours", kind: driver, last: lifecycle.Cause{Reason: "DriverPending", Message: "a"}, next: lifecycle.Cause{Reason: "DriverPending", Message: "b"}},
+		"Quota":     {reason: "numbers of a quota are news", kind: admitted, last: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in namespace a: free 1"}, next: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in namespace a: free 2"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			status, last := v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: lifecycle.Record{State: lifecycle.Submitted}}
+			next, before := last, tc.status
+			if before == "" {
+				before = lifecycle.False
+			}
+			last.Conditions = []lifecycle.Condition{{Type: tc.kind, Status: before, Reason: tc.last.Reason, Message: tc.last.Message}}
+			next.Conditions = []lifecycle.Condition{{Type: tc.kind, Status: lifecycle.False, Reason: tc.next.Reason, Message: tc.next.Message}}
+			status = Project(&status, last, now)
+			status = Project(&status, next, now)
+			want := tc.next.Message
+			if tc.wantsOldOne {
+				want = tc.last.Message
+			}
+			if got := meta.FindStatusCondition(status.Conditions, string(tc.kind)).Message; got != want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, want)
+			}
+		})
+	}
+}

@@ -158,9 +158,9 @@ func verdict(a scheduler.Attempt, problems []problem, note string) scheduler.Pla
 	}
 	switch {
 	case len(problems) > 0:
-		return wait(problems[0].reason, problems[0].message)
+		return wait(a, problems[0].reason, problems[0].message)
 	case a.Quota.Ahead > 0:
-		return wait(scheduler.ReasonBehindOthers,
+		return wait(a, scheduler.ReasonBehindOthers,
 			fmt.Sprintf("waiting for quota in namespace %s: there is room, but other applications have waited longer", a.App.Namespace))
 	}
 	return answer(scheduler.Go, scheduler.ReasonAdmitted, note)
@@ -184,8 +184,14 @@ func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.P
 	return scheduler.Plan{Admission: scheduler.Admission{Verdict: v, Reason: r, Message: message}}
 }
 
-func wait(r scheduler.Reason, message string) scheduler.Plan {
-	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: retry, InLine: true}}
+// wait keeps the attempt in line. The first of the line asks again as soon as less is promised to others: no quota
+// changes by that. Those behind it are woken by its pods.
+func wait(a scheduler.Attempt, r scheduler.Reason, message string) scheduler.Plan {
+	again := retry
+	if a.Quota.Ahead == 0 && a.Quota.Recheck > 0 {
+		again = a.Quota.Recheck
+	}
+	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: again, InLine: true}}
 }
 
 // compare says what a limit has no room for: demand alone that is more than the limit will never fit.

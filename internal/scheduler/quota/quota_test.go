@@ -253,7 +253,7 @@ func TestRace(t *testing.T) {
 				defer lock.Unlock()
 				a := attempt()
 				a.ID = id
-				a.Quota = ledger.Outstanding(a)
+				a.Quota = ledger.Outstanding(a, a.QueuedAt)
 				plan, err := scheduler.Admit(New("Enforce", nil), a, cluster)
 				if err != nil {
 					t.Error(err)
@@ -285,14 +285,14 @@ func TestRebuild(t *testing.T) {
 	seen := scheduler.Progress{DriverCreated: true, ExecutorsCreated: 1}
 	old := scheduler.NewLedger()
 	old.Record(first, scheduler.Admission{Verdict: scheduler.Go})
-	old.Settle("first", seen)
+	old.Settle("first", seen, first.QueuedAt)
 	rebuilt := scheduler.NewLedger()
 	rebuilt.Reserve(first)
-	rebuilt.Settle("first", seen)
+	rebuilt.Settle("first", seen, first.QueuedAt)
 	var plans []scheduler.Plan
 	for _, ledger := range []*scheduler.Ledger{old, rebuilt} {
 		a := attempt()
-		a.Quota = ledger.Outstanding(a)
+		a.Quota = ledger.Outstanding(a, a.QueuedAt)
 		plan, err := scheduler.Admit(New("Enforce", nil), a, cluster)
 		if err != nil {
 			t.Fatal(err)
@@ -345,6 +345,6 @@ func BenchmarkAdmit(b *testing.B) {
 		ledger.Reserve(a)
 	}
 	a := attempt()
-	a.Quota = ledger.Outstanding(a)
+	a.Quota = ledger.Outstanding(a, a.QueuedAt)
 	schedulertest.Bench(b, New("Enforce", []string{"batch"}), a, snapshot(quotas, nil, elastic))
 }

@@ -19,8 +19,10 @@ package quota
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
@@ -77,6 +79,58 @@ func TestStory(t *testing.T) {
 	want("all are gone", third, scheduler.ReasonAdmitted)
 }
 
+// The quota's report of the first one's pods comes late: nobody slips in before, and whoever could start after asks again
+// by themselves.
+func TestStoryOfALateReport(t *testing.T) {
+	elasticRef := scheduler.Ref{GroupVersionKind: elasticQuotaKind, Namespace: "team-a", Name: "share"}
+	for name, tc := range map[string]struct {
+		quota *unstructured.Unstructured
+		ref   scheduler.Ref
+		field string
+		lag   time.Duration
+	}{
+		"ResourceQuota": {quota: resourceQuota(t, "compute", "{requests.cpu: 14}", "{requests.cpu: 0}", ""), ref: quotaRef, field: "requests.cpu", lag: time.Second},
+		"ElasticQuota":  {quota: elasticQuota(t, "team-a", "share", "{min: {cpu: 14, memory: 1Ti}}", "{cpu: 0}"), ref: elasticRef, field: "cpu", lag: 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := schedulertest.NewCluster(t, scheduler.Chain(New("Enforce", []string{"batch"}), placement{}), tc.quota)
+			first, second, third := named(1), named(2), named(3)
+			c.Admit(first)
+			c.Observe(first, pods(3))
+			if got := c.Admit(second); got.Verdict != scheduler.Go {
+				t.Errorf("there is room for two: %+v", got.Admission)
+			}
+			if got := c.Admit(third); got.Verdict != scheduler.Wait {
+				t.Errorf("the pods of the first run, and no report tells of them: %+v", got.Admission)
+			}
+			c.Release(second)
+			c.Status(tc.ref, "7", "used", tc.field) // the report
+			got := c.Admit(third)
+			if got.Verdict != scheduler.Wait || got.RetryAfter > tc.lag {
+				t.Errorf("in doubt it waits, but not for long: %+v", got.Admission)
+			}
+			c.Pass(tc.lag)
+			if got := c.Admit(third); got.Verdict != scheduler.Go {
+				t.Errorf("the first is counted once: %+v", got.Admission)
+			}
+		})
+	}
+}
+
+// Only the first in line asks again in short: those behind it wait for its pods.
+func TestStoryOfALateReportToALine(t *testing.T) {
+	c := cluster(t, "7")
+	first, second, third := named(1), named(2), named(3)
+	c.Admit(first)
+	c.Observe(first, pods(3))
+	for a, want := range map[*scheduler.Attempt]time.Duration{&second: time.Second, &third: retry} {
+		c.Admit(second)
+		if got := c.Admit(*a); got.RetryAfter != want {
+			t.Errorf("%s asks again after %s, want %s", a.ID, got.RetryAfter, want)
+		}
+	}
+}
+
 // A small one does not overtake a big one that waits.
 func TestStoryOfABigOne(t *testing.T) {
 	c := cluster(t, "20")
@@ -106,6 +160,7 @@ func TestStoryOfARestart(t *testing.T) {
 	c.Status(quotaRef, "3", "used", "requests.cpu") // driver and one executor
 	c.Observe(first, pods(1))
 	c.Restart(map[*scheduler.Attempt]scheduler.Facts{&first: pods(1)})
+	c.Pass(time.Minute)
 	got := c.Admit(second)
 	if got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 3 of 10 (ResourceQuota compute)" {
 		t.Errorf("%+v: two executors of the first are still to come", got.Admission)
@@ -114,6 +169,7 @@ func TestStoryOfARestart(t *testing.T) {
 	gone := pods(0)
 	gone.Executors = []scheduler.PodFact{{ExecutorID: 3, Phase: corev1.PodRunning}}
 	c.Restart(map[*scheduler.Attempt]scheduler.Facts{&first: gone})
+	c.Pass(time.Minute)
 	if got := c.Admit(second); got.Verdict != scheduler.Go {
 		t.Errorf("%+v: the third executor was there, so all of them were", got.Admission)
 	}

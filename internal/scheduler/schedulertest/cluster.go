@@ -20,6 +20,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -38,6 +39,7 @@ type Cluster struct {
 	plugin  scheduler.Plugin
 	objects map[scheduler.Ref]*unstructured.Unstructured
 	ledger  *scheduler.Ledger
+	now     time.Time
 	// Writes counts objects that were applied with a change, and those that were deleted.
 	Writes int
 }
@@ -51,6 +53,9 @@ func NewCluster(tb testing.TB, p scheduler.Plugin, objects ...*unstructured.Unst
 	}
 	return c
 }
+
+// Pass lets time pass.
+func (c *Cluster) Pass(d time.Duration) { c.now = c.now.Add(d) }
 
 // Put creates or replaces an object.
 func (c *Cluster) Put(o *unstructured.Unstructured) { c.objects[refOf(o)] = o.DeepCopy() }
@@ -78,7 +83,7 @@ func (c *Cluster) Status(r scheduler.Ref, value any, fields ...string) {
 func (c *Cluster) Admit(a scheduler.Attempt) scheduler.Plan {
 	c.tb.Helper()
 	if c.plugin.Describe().Quota {
-		a.Quota = c.ledger.Outstanding(a)
+		a.Quota = c.ledger.Outstanding(a, c.now)
 	}
 	reads, err := scheduler.Reads(c.plugin, a)
 	if err != nil {
@@ -96,7 +101,7 @@ func (c *Cluster) Admit(a scheduler.Attempt) scheduler.Plan {
 // Observe does what the engine does for an attempt with a driver.
 func (c *Cluster) Observe(a scheduler.Attempt, f scheduler.Facts) scheduler.Observation {
 	c.tb.Helper()
-	c.ledger.Settle(a.ID, scheduler.ProgressOf(f))
+	c.ledger.Settle(a.ID, scheduler.ProgressOf(f), c.now)
 	reads, err := scheduler.ObserveReads(c.plugin, a, f)
 	if err != nil {
 		c.tb.Fatal(err)
@@ -135,7 +140,7 @@ func (c *Cluster) Restart(running map[*scheduler.Attempt]scheduler.Facts) {
 	c.ledger = scheduler.NewLedger()
 	for a, f := range running {
 		c.ledger.Reserve(*a)
-		c.ledger.Settle(a.ID, scheduler.ProgressOf(f))
+		c.ledger.Settle(a.ID, scheduler.ProgressOf(f), c.now)
 	}
 }
 

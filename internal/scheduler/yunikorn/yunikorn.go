@@ -93,7 +93,7 @@ func (Plugin) Describe() scheduler.Descriptor {
 			claim(scheduler.PodAnnotation, annotationUser),
 			claim(scheduler.PodPriorityClass, ""),
 		},
-		Supports: scheduler.Support{Queues: true, Reserves: true},
+		Supports: scheduler.Support{Queues: true},
 	}
 }
 

@@ -101,6 +101,7 @@ func suspend(w *World) {
 	w.completes(second)
 	w.runs(first, 1)
 	w.completes(first)
+	respecified(w)
 }
 
 // deletion : nothing is left, and what was held is free.
@@ -125,13 +126,7 @@ func deletion(w *World) {
 // budget; an executor that goes is Spark's affair.
 func eviction(w *World) {
 	w.startWithRoomFor(1)
-	a := w.create("evicted", func(a *app) {
-		soon := &v1beta2.Backoff{Initial: &metav1.Duration{Duration: time.Second}}
-		a.Spec.RestartPolicy = v1beta2.RestartPolicy{
-			Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: ptr.To[int32](0),
-			Infrastructure: &v1beta2.RetryRule{Retries: 1, Backoff: soon},
-		}
-	})
+	a := w.create("evicted", patient)
 	w.runs(a, 1)
 	executor := w.pods(a, spark.RoleExecutor)[0]
 	w.evict(&executor)
@@ -173,6 +168,18 @@ func eviction(w *World) {
 	w.submittedTwice(a)
 	w.runs(a, 1)
 	w.completes(a)
+	if p, ok := w.Environment.(Preemptor); ok && w.Tier == Real {
+		w.preemption(p)
+	}
+}
+
+// patient lets an application go on after the loss of a driver, and after nothing else.
+func patient(a *app) {
+	soon := &v1beta2.Backoff{Initial: &metav1.Duration{Duration: time.Second}}
+	a.Spec.RestartPolicy = v1beta2.RestartPolicy{
+		Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: ptr.To[int32](0),
+		Infrastructure: &v1beta2.RetryRule{Retries: 1, Backoff: soon},
+	}
 }
 
 // evict takes a pod down by the API that drains use.

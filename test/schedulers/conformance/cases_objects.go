@@ -190,7 +190,8 @@ func foreign(w *World) {
 	w.completes(a)
 }
 
-// meddling : what somebody else deletes is made again, under the same name, whether the application waits or runs.
+// meddling : what somebody else deletes is made again, under the same name, and what they edit is put right, whether the
+// application waits or runs.
 func meddling(w *World) {
 	w.startWithRoomFor(1)
 	first := w.create("first")
@@ -203,6 +204,7 @@ func meddling(w *World) {
 			continue // a quota holds it back, and it has nothing yet
 		}
 		w.eventually("the object comes back", func() error { return w.deleteAndSee(a, before[0]) })
+		w.edited(a)
 	}
 	must(w, "the first one still runs", w.inState(first, stateRunning)())
 	w.completes(first)

@@ -27,6 +27,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,6 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -70,6 +72,8 @@ type Environment interface {
 	Stop()
 	// Place makes a place for the applications of a namespace that has the given room.
 	Place(ctx context.Context, namespace string, room corev1.ResourceList) (Place, error)
+	// Remove takes the place away; it is no error if there is none.
+	Remove(ctx context.Context, namespace string) error
 }
 
 // Queues is for schedulers whose queues can be made, closed and opened again.
@@ -110,8 +114,13 @@ type Subject struct {
 	// Reckons reads from the driver and the plugin's objects what the scheduler was told of the application's size; nil if
 	// it is told nothing but the pods.
 	Reckons func(ctx context.Context, c client.Client, driver *corev1.Pod, objects []unstructured.Unstructured) (corev1.ResourceList, error)
-	// Alone says that all applications of the cluster share one room, so that cases that fill it must run one by one.
-	Alone bool
+	// DriverStays says that the scheduler takes executors down for something more important, but not a driver.
+	DriverStays bool
+	// AllOrNothing are the parameters of an application whose executors start together or not at all, GivesUp those of
+	// one that its scheduler takes back after a few seconds without room; "" if the plugin has no such option.
+	AllOrNothing, GivesUp string
+	// Alone are the cases that must have the cluster to themselves, because all applications in it share one room.
+	Alone []int
 	// DoesNotApply says why a case does not concern the plugin, by its number.
 	DoesNotApply map[int]string
 
@@ -140,10 +149,8 @@ const (
 	beforeAPI stage = iota
 	// beforeScheduler : the scheduler does not run yet; the last of these cases starts it.
 	beforeScheduler
-	// normal : all is well, and the cases run side by side.
+	// normal : all is well, and the cases run side by side, but for those that want to be alone.
 	normal
-	// filling : the same, but the case fills its place, so that free room elsewhere must not matter.
-	filling
 	// last : the case leaves the cluster without the API.
 	last
 )
@@ -154,6 +161,19 @@ type Case struct {
 	Name   string
 	stage  stage
 	run    func(*World)
+	// absent says why it applies to nobody at present.
+	absent string
+}
+
+// doesNotApply says why the case is not run; "" if it is.
+func (s Subject) doesNotApply(k Case) string {
+	switch {
+	case k.absent != "":
+		return k.absent
+	case k.Number == 33 && s.AllOrNothing == "", k.Number == 34 && s.GivesUp == "":
+		return "the plugin has no such option"
+	}
+	return s.DoesNotApply[k.Number]
 }
 
 // Cases are all cases that exist, by their numbers.
@@ -164,27 +184,31 @@ func Run(t *testing.T, s Subject, report *Report) {
 	t.Helper()
 	ctx := t.Context()
 	only := selection()
-	for number, reason := range s.DoesNotApply {
-		report.note(s, number, "does not apply: "+reason)
+	c, err := client.New(s.Admin, client.Options{Scheme: controller.Scheme()})
+	must(t, "make a client", err)
+	for _, k := range cases {
+		if why := s.doesNotApply(k); why != "" {
+			report.note(s, k.Number, doesNotApply, why)
+		}
 	}
-	run := func(t *testing.T, c Case, parallel bool) {
+	run := func(t *testing.T, k Case, parallel bool) {
 		t.Helper()
-		if s.DoesNotApply[c.Number] != "" || len(only) > 0 && !only[c.Number] {
+		if s.doesNotApply(k) != "" || len(only) > 0 && !only[k.Number] {
 			return
 		}
-		t.Run(fmt.Sprintf("%02d %s", c.Number, c.Name), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%02d %s", k.Number, k.Name), func(t *testing.T) {
 			if parallel {
 				t.Parallel()
 			}
-			t.Cleanup(func() { report.note(s, c.Number, outcome(t.Failed(), t.Skipped())) })
-			c.run(newWorld(t, s))
+			t.Cleanup(func() { report.note(s, k.Number, outcome(t), "") })
+			k.run(newWorld(t, s, c))
 		})
 	}
 	each := func(t *testing.T, at stage, parallel bool) {
 		t.Helper()
-		for _, c := range cases {
-			if c.stage == at {
-				run(t, c, parallel)
+		for _, k := range cases {
+			if alone := slices.Contains(s.Alone, k.Number); k.stage == at && (at != normal || alone != parallel) {
+				run(t, k, parallel)
 			}
 		}
 	}
@@ -193,15 +217,8 @@ func Run(t *testing.T, s Subject, report *Report) {
 	must(t, "install the scheduler's API", s.Environment.Install(ctx))
 	each(t, beforeScheduler, false)
 	must(t, "start the scheduler", s.Environment.Start(ctx))
-	t.Run("cases", func(t *testing.T) {
-		each(t, normal, true)
-		if !s.Alone {
-			each(t, filling, true)
-		}
-	})
-	if s.Alone {
-		each(t, filling, false)
-	}
+	t.Run("cases", func(t *testing.T) { each(t, normal, true) })
+	each(t, normal, false)
 	each(t, last, false)
 	must(t, "uninstall the scheduler's API", s.Environment.Uninstall(ctx))
 }
@@ -224,12 +241,9 @@ func must(tb testing.TB, what string, err error) {
 	}
 }
 
-func outcome(failed, skipped bool) string {
-	switch {
-	case failed:
-		return "FAILED"
-	case skipped:
-		return "skipped"
+func outcome(t *testing.T) string {
+	if t.Failed() {
+		return failed
 	}
-	return "passed"
+	return passed
 }

@@ -180,13 +180,23 @@ func (w *World) owned(ctx context.Context, namespace string) []unstructured.Unst
 	return all
 }
 
+// ownedBy returns those that were made for an application.
+func (w *World) ownedBy(a *app) []unstructured.Unstructured {
+	return slices.DeleteFunc(w.owned(w.Context(), a.Namespace), func(o unstructured.Unstructured) bool {
+		return o.GetLabels()[lifecycle.LabelApp] != a.Name || o.GetDeletionTimestamp() != nil
+	})
+}
+
+// nestedNumber reads how many members a group must have.
+func nestedNumber(o *unstructured.Unstructured) (int64, bool, error) {
+	return unstructured.NestedInt64(o.Object, "spec", "minMember")
+}
+
 // groups returns the names of what the plugin has made for an application.
 func (w *World) groups(a *app) []string {
 	var names []string
-	for _, o := range w.owned(w.Context(), a.Namespace) {
-		if o.GetLabels()[lifecycle.LabelApp] == a.Name && o.GetDeletionTimestamp() == nil {
-			names = append(names, o.GetName())
-		}
+	for _, o := range w.ownedBy(a) {
+		names = append(names, o.GetName())
 	}
 	slices.Sort(names)
 	return names

@@ -19,80 +19,114 @@ package conformance
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
 )
 
-// numberOfCases is how many there are meant to be.
-const numberOfCases = 32
+// What may come of a case.
+const (
+	passed       = "passed"
+	failed       = "FAILED"
+	missing      = "missing"
+	doesNotApply = "n/a"
+)
 
 // Report collects what came of every case.
 type Report struct {
+	// Titles are those of the subjects, in the order of the columns.
+	Titles []string
+
 	mu      sync.Mutex
-	columns []string
-	results map[string]map[int]string
+	results map[result]string
+	reasons map[result]string
 }
 
-func column(s Subject) string { return fmt.Sprintf("%s/%d", s.Title, s.Tier) }
+// result is one field of the table in one tier.
+type result struct {
+	title  string
+	tier   Tier
+	number int
+}
 
-func (r *Report) note(s Subject, number int, result string) {
+func (r *Report) note(s Subject, number int, what, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.results == nil {
-		r.results = map[string]map[int]string{}
+		r.results, r.reasons = map[result]string{}, map[result]string{}
 	}
-	name := column(s)
-	if r.results[name] == nil {
-		r.results[name] = map[int]string{}
-		r.columns = append(r.columns, name)
-	}
-	r.results[name][number] = result
+	at := result{s.Title, s.Tier, number}
+	r.results[at], r.reasons[at] = what, reason
 }
 
-// Write prints a line for each case and a column for each subject in each tier, and below what does not apply and why.
+// Write prints a line for each case and a column for each subject, and below what does not apply and why. It fits into
+// 120 columns if titles are short.
 func (r *Report) Write(w io.Writer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	names := map[int]string{16: "1,000 attempts", 18: "admission withdrawn", 26: "scheduled applications"} // not written yet
-	for _, c := range cases {
-		names[c.Number] = c.Name
-	}
-	rows := []string{strings.Join(append([]string{"case"}, r.columns...), "\t")}
-	for n := 1; n <= numberOfCases; n++ {
-		row := []string{fmt.Sprintf("%d %s", n, names[n])}
-		for _, name := range r.columns {
-			row = append(row, short(r.results[name][n]))
+	var text strings.Builder
+	fmt.Fprintln(&text, "stand-in/real scheduler, or one word for both")
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, strings.Join(append([]string{"case"}, r.Titles...), "\t"))
+	for _, c := range inOrder() {
+		row := []string{fmt.Sprintf("%d %s", c.Number, c.Name)}
+		for _, title := range r.Titles {
+			row = append(row, r.both(title, c.Number))
 		}
-		rows = append(rows, strings.Join(row, "\t"))
-	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if _, err := fmt.Fprintln(table, strings.Join(rows, "\n")); err != nil {
-		return fmt.Errorf("write the table: %w", err)
+		fmt.Fprintln(table, strings.Join(row, "\t"))
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write the table: %w", err)
 	}
-	for _, name := range r.columns {
-		for _, n := range slices.Sorted(maps.Keys(r.results[name])) {
-			if result := r.results[name][n]; short(result) == "n/a" {
-				if _, err := fmt.Fprintf(w, "%s, case %d %s\n", name, n, result); err != nil {
-					return fmt.Errorf("write the reasons: %w", err)
-				}
-			}
-		}
+	r.explain(&text)
+	if _, err := io.WriteString(w, text.String()); err != nil {
+		return fmt.Errorf("write the table: %w", err)
 	}
 	return nil
 }
 
-func short(result string) string {
-	switch result {
-	case "":
-		return "missing"
-	case "passed", "FAILED", "skipped":
-		return result
+// both is the field for both tiers.
+func (r *Report) both(title string, number int) string {
+	var words []string
+	for _, tier := range []Tier{StandIn, Real} {
+		word := r.results[result{title, tier, number}]
+		if word == "" {
+			word = missing
+		}
+		words = append(words, word)
 	}
-	return "n/a"
+	return strings.Join(slices.Compact(words), "/")
+}
+
+// explain says why cases do not apply, each reason once.
+func (r *Report) explain(text *strings.Builder) {
+	for _, c := range inOrder() {
+		var reasons []string
+		of := map[string][]string{}
+		for _, title := range r.Titles {
+			for _, tier := range []Tier{StandIn, Real} {
+				at := result{title, tier, c.Number}
+				why := r.reasons[at]
+				if why == "" || slices.Contains(of[why], title) {
+					continue
+				}
+				if of[why] == nil {
+					reasons = append(reasons, why)
+				}
+				of[why] = append(of[why], title)
+			}
+		}
+		for _, why := range reasons {
+			who := strings.Join(of[why], ", ")
+			if len(of[why]) == len(r.Titles) {
+				who = "all"
+			}
+			fmt.Fprintf(text, "%d does not apply to %s: %s\n", c.Number, who, why)
+		}
+	}
+}
+
+func inOrder() []Case {
+	return slices.SortedFunc(slices.Values(cases), func(a, b Case) int { return a.Number - b.Number })
 }

@@ -1,0 +1,176 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+const manyAttempts = 1000
+
+// thousand : nothing is left of a thousand attempts that asked for a start and gave it back, and the next one runs. They
+// go through the plugin and the operator's writer; what operators do between the two the other cases try with pods.
+func thousand(w *World) {
+	w.startWithRoomFor(1)
+	owner, _ := w.suspended("many")
+	before := time.Now()
+	const hands = 4
+	var group sync.WaitGroup
+	var errs [hands]error
+	for i := range errs {
+		group.Go(func() {
+			for number := int32(i + 1); number <= manyAttempts && errs[i] == nil; number += hands {
+				errs[i] = w.askAndGiveBack(w.Context(), owner, number)
+			}
+		})
+	}
+	group.Wait()
+	must(w, "ask and give back", errors.Join(errs[:]...))
+	w.Logf("%d attempts in %s", manyAttempts, time.Since(before).Round(time.Millisecond))
+	w.nothingOwned()
+	w.change(owner, func(o *app) { o.Spec.Suspend = nil })
+	w.runs(owner, 1)
+	w.completes(owner)
+	w.nothingOwned()
+}
+
+// askAndGiveBack is an attempt as the engine makes it, without pods.
+func (w *World) askAndGiveBack(ctx context.Context, owner *app, number int32) error {
+	p := w.plugin(w)
+	half := corev1.ResourceList{corev1.ResourceCPU: quantity("1"), corev1.ResourceMemory: quantity("896Mi")}
+	id := prepare.AttemptID(spark.NewIdentity(owner.UID, number, time.Now()), number)
+	a := scheduler.Attempt{
+		App:    scheduler.App{Namespace: owner.Namespace, Name: owner.Name, UID: owner.UID},
+		Number: number, ID: id, QueuedAt: time.Now(), Scheduler: w.Scheduler, Source: scheduler.SourceApplication, Queue: w.place.Queue,
+		Shapes: spark.Shapes{
+			Driver: spark.Shape{Requests: half}, Executor: spark.Shape{Requests: half}, Initial: 1, Max: 1,
+		},
+	}
+	reader := observe.Reader{Cache: w.Client, Live: w.Client}
+	reads, err := scheduler.Reads(p, a)
+	if err != nil {
+		return err
+	}
+	seen, err := reader.Snapshot(ctx, reads)
+	if err != nil {
+		return err
+	}
+	plan, err := scheduler.Admit(p, a, seen)
+	if err != nil {
+		return err
+	}
+	if len(plan.Apply) == 0 {
+		return fmt.Errorf("the plugin makes nothing: %+v", plan.Admission)
+	}
+	writer := actuate.Writer{Client: client.WithFieldOwner(w.Client, "conformance"), Existing: reader.Existing}
+	mark := actuate.Owner{
+		Reference:    lifecycle.OwnerReference(owner, v1beta2.GroupVersion.String(), "SparkApplication"),
+		SubmissionID: spark.NewIdentity(owner.UID, number, time.Now()).SubmissionID,
+	}
+	if r := writer.Schedule(ctx, mark, owner.Name, plan, seen); r.Class != lifecycle.ClassDone {
+		return fmt.Errorf("schedule: %s %s", r.Class, r.Message)
+	}
+	refs, err := scheduler.Release(p, a)
+	if err != nil {
+		return err
+	}
+	if r := writer.Release(ctx, mark, refs); r.Class != lifecycle.ClassDone {
+		return fmt.Errorf("release: %s %s", r.Class, r.Message)
+	}
+	return nil
+}
+
+// nothingOwned waits until there is no object of the plugin in the namespace.
+func (w *World) nothingOwned() {
+	w.Helper()
+	w.eventually("no object of the scheduler is left", func() error {
+		if left := w.owned(w.Context(), w.Namespace); len(left) > 0 {
+			return fmt.Errorf("%d objects are left, for one %s %s", len(left), left[0].GetKind(), left[0].GetName())
+		}
+		return nil
+	})
+}
+
+// respecified : an application that is changed while it waits goes on waiting, with what it asks for by now.
+func respecified(w *World) {
+	first := w.create("occupies")
+	w.runs(first, 1)
+	a := w.create("changes")
+	w.waits(a, w.Full...)
+	w.change(a, func(o *app) { o.Spec.Executor.CoreRequest = ptr.To("500m") })
+	w.eventually("the change is heeded", func() error {
+		current, err := w.get(a)
+		if err == nil && current.Status.ObservedGeneration < current.Generation {
+			err = fmt.Errorf("observed generation %d of %d", current.Status.ObservedGeneration, current.Generation)
+		}
+		return err
+	})
+	w.waits(a, w.Full...)
+	w.completes(first)
+	w.runs(a, 1)
+	if got := requests(&w.pods(a, spark.RoleExecutor)[0])[corev1.ResourceCPU]; got.Cmp(quantity("500m")) != 0 {
+		w.Errorf("its executor asks for %s, and the change said 500m", got.String())
+	}
+	w.hasGroups(a, true)
+	if w.Reckons != nil {
+		reckoned, err := w.Reckons(w.Context(), w.Client, w.driver(a), w.ownedBy(a))
+		must(w, "see what the scheduler was told", err)
+		if cpu := reckoned[corev1.ResourceCPU]; cpu.Cmp(quantity("1500m")) != 0 {
+			w.Errorf("the scheduler was told of %s CPUs, and the application asks for 1500m", cpu.String())
+		}
+	}
+	w.completes(a)
+}
+
+// edited : what somebody edits in an object of the scheduler's is put right, whether the application waits or runs.
+func (w *World) edited(a *app) {
+	w.Helper()
+	all := w.ownedBy(a)
+	if len(all) == 0 {
+		return // a quota holds it back, and it has nothing yet
+	}
+	o := all[0]
+	want, found, err := nestedNumber(&o)
+	if err != nil || !found {
+		w.Fatalf("%s has no spec.minMember: %v", o.GetKind(), err)
+	}
+	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"minMember":%d}}`, want+6))
+	must(w, "edit the object", w.Client.Patch(w.Context(), &o, patch, client.FieldOwner("somebody")))
+	w.eventually("the edit is undone", func() error {
+		must(w, "read the object", w.Client.Get(w.Context(), client.ObjectKeyFromObject(&o), &o))
+		if got, _, _ := nestedNumber(&o); got != want {
+			return fmt.Errorf("minMember is %d, and was %d", got, want)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,109 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Preemptor is for environments whose scheduler takes running pods down for others that are more important.
+type Preemptor interface {
+	// Preempt makes a pod that asks for so many CPUs, each with 896 MiB, and that is more important than those in the place
+	// of the namespace, so that the scheduler takes some of them down. The function that it returns takes the pod away.
+	Preempt(ctx context.Context, namespace string, place Place, cpus int64) (end func(context.Context) error, err error)
+}
+
+// preemption : drivers are more important than executors, as the documentation advises. Executors that the scheduler takes down are Spark's affair, a driver that it takes down is an eviction. The
+// application has its place again when there is room.
+func (w *World) preemption(p Preemptor) {
+	w.Helper()
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "conformance-driver"}, Value: 500}
+	if err := w.Client.Create(w.Context(), class); err != nil && !apierrors.IsAlreadyExists(err) {
+		w.Fatalf("create a priority class: %v", err)
+	}
+	a := w.create("less-important", patient, func(a *app) { a.Spec.Driver.PriorityClassName = &class.Name })
+	w.runs(a, 1)
+	executor := w.pods(a, spark.RoleExecutor)[0]
+	end, err := p.Preempt(w.Context(), w.Namespace, w.place, 1)
+	must(w, "preempt the executor", err)
+	w.eventually("the executor is taken down", func() error {
+		if slices.ContainsFunc(w.pods(a, spark.RoleExecutor), func(pod corev1.Pod) bool { return pod.UID == executor.UID }) {
+			return fmt.Errorf("%s is there", executor.Name)
+		}
+		return nil
+	})
+	must(w, "end the preemption", end(w.Context()))
+	w.runs(a, 1)
+	if n := w.evictions(a); n != 0 {
+		w.Errorf("an executor's preemption counts as %d evictions of the driver", n)
+	}
+	driver := w.driver(a)
+	if end, err = p.Preempt(w.Context(), w.Namespace, w.place, 2); err != nil {
+		w.Fatalf("preempt the driver: %v", err)
+	}
+	if w.DriverStays {
+		w.during("the driver is spared", 3*time.Second, func() error {
+			if again := w.driver(a); again.UID != driver.UID || again.DeletionTimestamp != nil {
+				return fmt.Errorf("it is gone")
+			}
+			return nil
+		})
+		must(w, "end the preemption", end(w.Context()))
+		w.runs(a, 1)
+		w.completes(a)
+		return
+	}
+	w.eventually("the driver's preemption is counted", func() error {
+		if n := w.evictions(a); n != 1 {
+			return fmt.Errorf("%d evictions", n)
+		}
+		return nil
+	})
+	must(w, "end the preemption", end(w.Context()))
+	w.submittedTwice(a)
+	w.runs(a, 1)
+	w.completes(a)
+}
+
+// evictions is how often the application's driver was taken down. Without a plugin that observes it is the cluster's
+// doing, like the loss of a node.
+func (w *World) evictions(a *app) int32 {
+	w.Helper()
+	current, err := w.get(a)
+	must(w, "read it", err)
+	if _, observes := w.plugin(w).(scheduler.Observer); !observes {
+		if current.Status.Retries == nil {
+			return 0
+		}
+		return current.Status.Retries.Infrastructure
+	}
+	if current.Status.Scheduling == nil {
+		return 0
+	}
+	return current.Status.Scheduling.Evictions
+}
