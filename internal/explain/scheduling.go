@@ -120,7 +120,8 @@ var sources = map[string]string{
 	string(scheduler.SourceCluster):     "the operator's default",
 }
 
-func (s Scheduling) text(p *page) {
+// text writes what is known; told says that the message was said already.
+func (s Scheduling) text(p *page, told bool) {
 	if s.Scheduler != "" {
 		text := s.Scheduler
 		if s.Queue != "" {
@@ -131,7 +132,11 @@ func (s Scheduling) text(p *page) {
 		}
 		p.field("Scheduler", "%s", text)
 	}
-	if s.Verdict != "" {
+	switch {
+	case s.Verdict == "":
+	case told:
+		p.field("Verdict", "%s: %s", s.Verdict, s.Reason)
+	default:
 		p.field("Verdict", "%s: %s", s.Verdict, s.Message)
 	}
 	if len(s.Asked) > 0 {

@@ -63,7 +63,7 @@ func (r Report) evidence(p *page) {
 	for _, f := range r.Executors.Failures {
 		p.field("", "%s", f)
 	}
-	r.Scheduling.text(p)
+	r.Scheduling.text(p, strings.Contains(r.Summary, r.Scheduling.Message))
 	for _, q := range r.Quotas {
 		full := ""
 		if q.Exhausted {

@@ -72,7 +72,7 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 		if queue == "" {
 			queue = "-"
 		}
-		Expect(text).To(MatchRegexp(`(?m)^` + app.Namespace + ` +` + app.Name + ` +` + s.Scheduling.Scheduler + ` +` + queue + ` +\w+ +` + regexp.QuoteMeta(sentence) + `$`))
+		Expect(text).To(MatchRegexp(`(?m)^` + app.Namespace + ` +` + app.Name + ` +` + s.Scheduling.Scheduler + ` +` + queue + ` +\w+ +` + reason + ` +` + regexp.QuoteMeta(sentence) + `$`))
 		text, code = plugin(ctx, b.kubectlSpark, "explain", app.Name, "-n", app.Namespace)
 		Expect(code).To(BeZero(), text)
 		Expect(text).To(And(ContainSubstring("waits for its driver: "+sentence), ContainSubstring("Decision   wait: "+sentence)))
@@ -140,7 +140,7 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 		for _, pod := range podsOf(ctx, app) {
 			Expect(pod.Labels).To(And(HaveKeyWithValue("yunikorn.apache.org/app-id", id), HaveKeyWithValue("yunikorn.apache.org/queue", "root.spark.team-y")), pod.Name)
 		}
-		Expect(yunikorn("queue/root.spark.team-y/application/" + id)).To(And(ContainSubstring(`"applicationState":"Running"`), ContainSubstring("tg-")))
+		Expect(yunikorn("queue/root.spark.team-y/application/" + id)).To(And(ContainSubstring(`"applicationState":"Running"`), MatchRegexp(`"taskGroupName":"driver","count":1,[^}]*},"replaced":1`)), "the gang's room was held")
 		ends(app, "")
 		Eventually(func() string { return yunikorn("queue/root.spark.team-y/application/" + id) }, reasonWait, poll).Should(ContainSubstring(`"applicationState":"Comple`))
 	})
@@ -154,7 +154,8 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 		const missing = "coscheduling is not installed: the API server has no PodGroup of scheduling.x-k8s.io v1alpha1; " +
 			"install the CRDs, the controller and the scheduler of kubernetes-sigs/scheduler-plugins (coscheduling)"
 		waits(first, "SchedulerNotInstalled", missing)
-		ends(other, missing)
+		eventuallyExecutor(ctx, other, "")
+		Expect(podsOf(ctx, first)).To(BeEmpty())
 
 		By("installing it")
 		b.startCoscheduling()
@@ -170,6 +171,7 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 		sentence := "waiting for quota in namespace " + ns + ": cpu asked 200m, free 100m of 300m (ElasticQuota team-c) (coscheduling)"
 		waits(second, "WaitingForQuota", sentence)
 		Expect(admin.Delete(ctx, first)).To(Succeed())
+		ends(other, missing)
 		ends(second, sentence)
 		Eventually(func() bool {
 			_, err := groupOf(ctx, second, coschedulingGroup)
