@@ -129,11 +129,17 @@ func TestExplainTheSchedulersSide(t *testing.T) {
 	group := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"phase": "Scheduling"}}}
 	group.SetNamespace("jobs")
 	group.SetName(prepare.AttemptID(spark.NewIdentity(gang.UID, 1, time.Now()), 1))
-	a := newAPI(t, quota, missing, gang, driver, group)
+	group.SetOwnerReferences([]metav1.OwnerReference{lifecycle.OwnerReference(gang, v1beta2.GroupVersion.String(), "SparkApplication")})
+	clash := pi("clash", v1beta2.ApplicationStateSubmitted, inQueue("coscheduling", "", time.Minute, "NameConflict", "taken"), recorded)
+	theirs := group.DeepCopy()
+	theirs.SetName(prepare.AttemptID(spark.NewIdentity(clash.UID, 1, time.Now()), 1))
+	theirs.SetOwnerReferences(nil)
+	a := newAPI(t, quota, missing, gang, driver, group, clash, theirs)
 	a.gangs = true
 	for name, texts := range map[string][]string{
 		"quota":   {"Decision   wait: " + full, "Scheduler  kube", "Verdict    Waiting: WaitingForQuota", "Asks for   cpu 3, memory 4224Mi"},
 		"missing": {"Decision   wait: volcano is not installed: the API server has no", "Scheduler  volcano, queue team-a (from spec.batchScheduler)"},
+		"clash":   {"Decision   wait: taken", "Verdict    Waiting: NameConflict"},
 		"gang":    {"Scheduler  coscheduling (from spec.batchScheduler)", "Verdict    Waiting: ", "Group      PodGroup " + group.GetName() + ": Scheduling", "Evictions  2", "Queued     for 60s, let start 4m"},
 	} {
 		out, errOut, code := execute(t, "", "explain", name)

@@ -21,6 +21,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -38,6 +39,8 @@ type asking struct {
 	mapper  meta.RESTMapper
 	scope   prepare.Scope
 	in      *explain.Input
+	// foreign is an object of somebody else that has the name of one of the attempt's.
+	foreign string
 }
 
 // ask completes the input with the scheduler's side: its verdict if the driver may be created now, else what it says of the
@@ -60,7 +63,7 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, s prepare.
 		return nil
 	}
 	in.Reserved.Asked = candidate.Attempt().Total()
-	a := asking{cluster: cluster, mapper: c.RESTMapper(), scope: s, in: in}
+	a := &asking{cluster: cluster, mapper: c.RESTMapper(), scope: s, in: in}
 	if gated {
 		in.Gate, err = a.gate(ctx, candidate)
 		if err != nil {
@@ -74,7 +77,7 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, s prepare.
 }
 
 // gate asks whether the driver may be created.
-func (a asking) gate(ctx context.Context, candidate *prepare.Candidate) (lifecycle.Gate, error) {
+func (a *asking) gate(ctx context.Context, candidate *prepare.Candidate) (lifecycle.Gate, error) {
 	if missing, ok := a.unready(candidate.Plugin()); ok {
 		return candidate.Unavailable(missing).Gate, nil
 	}
@@ -88,12 +91,17 @@ func (a asking) gate(ctx context.Context, candidate *prepare.Candidate) (lifecyc
 		refs = append(refs, scheduler.Ref{GroupVersionKind: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: u.GetName()})
 	}
 	made, err := a.group(ctx, refs)
+	if foreign := a.foreign; foreign != "" {
+		return lifecycle.Gate{Verdict: lifecycle.Waiting, Cause: lifecycle.Cause{
+			Reason: lifecycle.ReasonNameConflict, Message: foreign + " exists already and does not belong to this application; delete or rename it",
+		}}, nil
+	}
 	a.in.Reserved.Made = made && len(prepared.Plan.Delete) == 0
 	return prepared.Gate, err
 }
 
 // observe asks about a driver that was submitted.
-func (a asking) observe(ctx context.Context, registry *scheduler.Registry, candidate *prepare.Candidate) error {
+func (a *asking) observe(ctx context.Context, registry *scheduler.Registry, candidate *prepare.Candidate) error {
 	if _, missing := a.unready(candidate.Plugin()); missing {
 		return nil
 	}
@@ -123,7 +131,7 @@ func (a asking) observe(ctx context.Context, registry *scheduler.Registry, candi
 
 // group reads the objects of an attempt and remembers the phase of the one that stands for it. It reports whether all of
 // them exist.
-func (a asking) group(ctx context.Context, refs []scheduler.Ref) (bool, error) {
+func (a *asking) group(ctx context.Context, refs []scheduler.Ref) (bool, error) {
 	reads := make([]scheduler.Read, 0, len(refs))
 	for _, r := range refs {
 		reads = append(reads, r.Read())
@@ -138,6 +146,10 @@ func (a asking) group(ctx context.Context, refs []scheduler.Ref) (bool, error) {
 		if all = all && u != nil; u == nil {
 			continue
 		}
+		if !metav1.IsControlledBy(u, a.in.Object) {
+			a.foreign = read.Kind + " " + read.Name
+			continue
+		}
 		phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
 		a.in.Reserved.Group, a.in.Reserved.Phase = read.Kind+" "+read.Name, cmp.Or(phase, "no phase yet")
 	}
@@ -145,7 +157,7 @@ func (a asking) group(ctx context.Context, refs []scheduler.Ref) (bool, error) {
 }
 
 // unready is the answer of a scheduler whose API is not installed. The operator's rights are not known here.
-func (a asking) unready(plugin scheduler.Plugin) (scheduler.Admission, bool) {
+func (a *asking) unready(plugin scheduler.Plugin) (scheduler.Admission, bool) {
 	served := func(kind schema.GroupVersionKind) bool {
 		_, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		return !meta.IsNoMatchError(err)
