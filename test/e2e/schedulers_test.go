@@ -148,14 +148,15 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 	It("coscheduling is waited for until it is installed, and heeds an ElasticQuota", func() {
 		ns := newNamespace(ctx, "cosched")
 		first, second := through(sparkPi(ns, "first", endless), "coscheduling", ""), through(sparkPi(ns, "second", "10"), "coscheduling", "")
-		other := sparkPi(newNamespace(ctx, "other"), "other", "10")
+		other := sparkPi(newNamespace(ctx, "other"), "other", endless)
 		Expect(admin.Create(ctx, first)).To(Succeed())
 		Expect(admin.Create(ctx, other)).To(Succeed())
 		const missing = "coscheduling is not installed: the API server has no PodGroup of scheduling.x-k8s.io v1alpha1; " +
 			"install the CRDs, the controller and the scheduler of kubernetes-sigs/scheduler-plugins (coscheduling)"
 		waits(first, "SchedulerNotInstalled", missing)
 		eventuallyExecutor(ctx, other, "")
-		Expect(podsOf(ctx, first)).To(BeEmpty())
+		Expect(podsOf(ctx, first)).To(BeEmpty(), "the other application goes on without it")
+		Expect(admin.Delete(ctx, other)).To(Succeed())
 
 		By("installing it")
 		b.startCoscheduling()
@@ -171,7 +172,6 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 		sentence := "waiting for quota in namespace " + ns + ": cpu asked 200m, free 100m of 300m (ElasticQuota team-c) (coscheduling)"
 		waits(second, "WaitingForQuota", sentence)
 		Expect(admin.Delete(ctx, first)).To(Succeed())
-		ends(other, missing)
 		ends(second, sentence)
 		Eventually(func() bool {
 			_, err := groupOf(ctx, second, coschedulingGroup)
