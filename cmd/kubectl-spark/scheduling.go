@@ -73,6 +73,9 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, s prepare.
 		in.Gate = explain.Heard(in.Gate, s.Record, s.Wish.SpecHash)
 		return nil
 	}
+	if d := in.Observed.Driver; d.Presence == lifecycle.Unknown || d.Is(lifecycle.Foreign) || d.Phase == lifecycle.DriverSucceeded {
+		return nil // as a reconcile does not ask then
+	}
 	return a.observe(ctx, registry, candidate)
 }
 
@@ -110,7 +113,7 @@ func (a *asking) observe(ctx context.Context, registry *scheduler.Registry, cand
 		return err
 	}
 	name := a.scope.Record.Scheduling.Scheduler
-	if plugin, observes := registry.Observer(name); observes && facts.Driver != nil {
+	if plugin, observes := registry.Observer(name); observes {
 		seen, err := a.cluster.Snapshot(ctx, candidate.ObserveReads(facts))
 		if err != nil {
 			return err
