@@ -67,8 +67,7 @@ func newBeside() *beside {
 	Expect(err).NotTo(HaveOccurred(), string(out))
 	kubectl(append([]string{"delete", "--ignore-not-found"}, b.coschedulingAPI()...)...)
 	kubectl("apply", "--server-side", "-f", b.volcanoAPI())
-	installed := filepath.Join("testdata", "schedulers")
-	rollOut(installed)
+	rollOut(filepath.Join("testdata", "schedulers"))
 	DeferCleanup(func() {
 		rollOut(filepath.Join(repository, "config", "default"))
 		for _, name := range []string{"volcano", "yunikorn", "coscheduling", "quota"} { // not to be had by the other specs
@@ -85,6 +84,11 @@ func rollOut(kustomization string) {
 	GinkgoHelper()
 	kubectl("apply", "--server-side", "--force-conflicts", "-k", kustomization)
 	kubectl("rollout", "status", "-n", operatorNamespace, "deployment/"+operatorName, "--timeout=50s")
+	Eventually(func() ([]corev1.Pod, error) {
+		var pods corev1.PodList
+		err := admin.List(context.Background(), &pods, client.InNamespace(operatorNamespace))
+		return pods.Items, err
+	}, installWait, poll).Should(HaveLen(1))
 }
 
 // tool builds the programs of a tool module, unless they are there, and returns the folder with them.
