@@ -36,9 +36,9 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 	var b *beside
 
 	BeforeAll(func() {
-		b = newBeside()
-		b.startVolcano()
-		b.startYuniKorn()
+		b = newBeside(ctx)
+		b.startVolcano(ctx)
+		b.startYuniKorn(ctx)
 	})
 	AfterEach(func() {
 		if CurrentSpecReport().Failed() {
@@ -140,9 +140,9 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 		for _, pod := range podsOf(ctx, app) {
 			Expect(pod.Labels).To(And(HaveKeyWithValue("yunikorn.apache.org/app-id", id), HaveKeyWithValue("yunikorn.apache.org/queue", "root.spark.team-y")), pod.Name)
 		}
-		Expect(yunikorn("queue/root.spark.team-y/application/" + id)).To(And(ContainSubstring(`"applicationState":"Running"`), MatchRegexp(`"taskGroupName":"driver","count":1,[^}]*},"replaced":1`)), "the gang's room was held")
+		Expect(yunikorn(ctx, "queue/root.spark.team-y/application/"+id)).To(And(ContainSubstring(`"applicationState":"Running"`), MatchRegexp(`"taskGroupName":"driver","count":1,[^}]*},"replaced":1`)), "the gang's room was held")
 		ends(app, "")
-		Eventually(func() string { return yunikorn("queue/root.spark.team-y/application/" + id) }, reasonWait, poll).Should(ContainSubstring(`"applicationState":"Comple`))
+		Eventually(func() string { return yunikorn(ctx, "queue/root.spark.team-y/application/"+id) }, reasonWait, poll).Should(ContainSubstring(`"applicationState":"Comple`))
 	})
 
 	It("coscheduling is waited for until it is installed, and heeds an ElasticQuota", func() {
@@ -159,7 +159,7 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 		Expect(admin.Delete(ctx, other)).To(Succeed())
 
 		By("installing it")
-		b.startCoscheduling()
+		b.startCoscheduling(ctx)
 		limits := map[string]any{"cpu": "300m", "memory": "8Gi"}
 		object(ctx, elasticQuota, ns, "team-c", map[string]any{"min": limits, "max": limits})
 		runs(first, "coscheduling-quota")

@@ -60,21 +60,21 @@ type beside struct {
 }
 
 // newBeside gives the operator all its scheduler plugins, and takes them away again when the specs are over.
-func newBeside() *beside {
+func newBeside(ctx context.Context) *beside {
 	GinkgoHelper()
 	b := &beside{logs: GinkgoT().TempDir(), kubectlSpark: filepath.Join(GinkgoT().TempDir(), "kubectl-spark")}
-	out, err := exec.Command("go", "build", "-o", b.kubectlSpark, "../../cmd/kubectl-spark").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", b.kubectlSpark, "../../cmd/kubectl-spark").CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(out))
-	kubectl(append([]string{"delete", "--ignore-not-found"}, b.coschedulingAPI()...)...)
-	kubectl("apply", "--server-side", "-f", b.volcanoAPI())
+	kubectl(append([]string{"delete", "--ignore-not-found"}, coschedulingAPI(ctx)...)...)
+	kubectl("apply", "--server-side", "-f", volcanoAPI(ctx))
 	rollOut(filepath.Join("testdata", "schedulers"))
 	DeferCleanup(func() {
 		rollOut(filepath.Join(repository, "config", "default"))
 		for _, name := range []string{"volcano", "yunikorn", "coscheduling", "quota"} { // not to be had by the other specs
 			kubectl("delete", "clusterrole,clusterrolebinding", "spark-operator-scheduler-"+name)
 		}
-		kubectl(append([]string{"delete", "--ignore-not-found"}, b.coschedulingAPI()...)...)
-		kubectl("delete", "-f", b.volcanoAPI())
+		kubectl(append([]string{"delete", "--ignore-not-found"}, coschedulingAPI(ctx)...)...)
+		kubectl("delete", "-f", volcanoAPI(ctx))
 	})
 	return b
 }
@@ -92,9 +92,9 @@ func rollOut(kustomization string) {
 }
 
 // tool builds the programs of a tool module, unless they are there, and returns the folder with them.
-func tool(name string) string {
+func tool(ctx context.Context, name string) string {
 	GinkgoHelper()
-	cmd := exec.Command(filepath.Join(repository, "hack", "tools", "build.sh"), name)
+	cmd := exec.CommandContext(ctx, filepath.Join(repository, "hack", "tools", "build.sh"), name)
 	cmd.Stderr = GinkgoWriter
 	out, err := cmd.Output()
 	Expect(err).NotTo(HaveOccurred(), "building %s", name)
@@ -102,33 +102,33 @@ func tool(name string) string {
 }
 
 // crds is the folder of a scheduler's CRDs, in the version that its tool is built from.
-func crds(tool, module string, path ...string) string {
+func crds(ctx context.Context, tool, module string, path ...string) string {
 	GinkgoHelper()
-	cmd := exec.Command("go", "list", "-C", filepath.Join(repository, "hack", "tools", tool), "-m", "-f", "{{.Dir}}", module)
+	cmd := exec.CommandContext(ctx, "go", "list", "-C", filepath.Join(repository, "hack", "tools", tool), "-m", "-f", "{{.Dir}}", module)
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	out, err := cmd.Output()
 	Expect(err).NotTo(HaveOccurred(), "finding %s", module)
 	return filepath.Join(append([]string{strings.TrimSpace(string(out))}, path...)...)
 }
 
-func (b *beside) volcanoAPI() string {
+func volcanoAPI(ctx context.Context) string {
 	GinkgoHelper()
-	return crds("volcano", "volcano.sh/volcano", "config", "crd", "volcano", "bases")
+	return crds(ctx, "volcano", "volcano.sh/volcano", "config", "crd", "volcano", "bases")
 }
 
 // coschedulingAPI are the arguments by which kubectl finds the two CRDs.
-func (b *beside) coschedulingAPI() []string {
+func coschedulingAPI(ctx context.Context) []string {
 	GinkgoHelper()
-	dir := crds("scheduler-plugins", "sigs.k8s.io/scheduler-plugins", "config", "crd", "bases")
+	dir := crds(ctx, "scheduler-plugins", "sigs.k8s.io/scheduler-plugins", "config", "crd", "bases")
 	return []string{"-f", filepath.Join(dir, "scheduling.x-k8s.io_podgroups.yaml"), "-f", filepath.Join(dir, "scheduling.x-k8s.io_elasticquotas.yaml")}
 }
 
 // start runs a program in the cluster's network until the specs are over, or the kernel ends it with this process.
-func (b *beside) start(name, path string, env []string, args ...string) {
+func (b *beside) start(ctx context.Context, name, path string, env []string, args ...string) {
 	GinkgoHelper()
 	log, err := os.Create(filepath.Join(b.logs, name+".log"))
 	Expect(err).NotTo(HaveOccurred())
-	cmd := exec.Command(clusterCmd, append(append([]string{"exec", "env"}, env...), append([]string{path}, args...)...)...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), clusterCmd, append(append([]string{"exec", "env"}, env...), append([]string{path}, args...)...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started, ended := make(chan error), make(chan struct{})
@@ -158,29 +158,31 @@ func (b *beside) tails() string {
 	return text
 }
 
-func (b *beside) startVolcano() {
+func (b *beside) startVolcano(ctx context.Context) {
 	GinkgoHelper()
-	dir, config := tool("volcano"), "--kubeconfig="+os.Getenv("FIRESTEEL_E2E_KUBECONFIG")
-	b.start("volcano-controllers", filepath.Join(dir, "controller-manager"), nil, config, "--leader-elect=false",
+	dir, config := tool(ctx, "volcano"), "--kubeconfig="+os.Getenv("FIRESTEEL_E2E_KUBECONFIG")
+	b.start(ctx, "volcano-controllers", filepath.Join(dir, "controller-manager"), nil, config, "--leader-elect=false",
 		"--controllers=pg-controller,queue-controller", "--listen-address=127.0.0.1:18081", "--healthz-address=127.0.0.1:18082")
-	b.start("volcano-scheduler", filepath.Join(dir, "scheduler"), nil, config, "--leader-elect=false", "--schedule-period=500ms",
+	b.start(ctx, "volcano-scheduler", filepath.Join(dir, "scheduler"), nil, config, "--leader-elect=false", "--schedule-period=500ms",
 		"--scheduler-conf="+filepath.Join(schedulerConfigs, "volcano.yaml"), "--listen-address=127.0.0.1:18083", "--cache-dumper=false", "--priority-class=true")
 }
 
-func (b *beside) startYuniKorn() {
+func (b *beside) startYuniKorn(ctx context.Context) {
 	GinkgoHelper()
 	kubectl("apply", "--server-side", "-f", filepath.Join("testdata", "schedulers", "yunikorn.yaml"))
-	b.start("yunikorn", filepath.Join(tool("yunikorn"), "shim"), []string{"NAMESPACE=yunikorn"})
-	Eventually(func() string { return yunikorn("queue/root.spark.team-y") }, installWait, poll).Should(ContainSubstring(`"status":"Active"`))
+	b.start(ctx, "yunikorn", filepath.Join(tool(ctx, "yunikorn"), "shim"), []string{"NAMESPACE=yunikorn"})
+	Eventually(func() string { return yunikorn(ctx, "queue/root.spark.team-y") }, installWait, poll).Should(ContainSubstring(`"status":"Active"`))
 }
 
 // yunikorn asks YuniKorn's REST API, which is on a fixed port. The answer is empty as long as it does not answer.
-func yunikorn(path string) string {
+func yunikorn(ctx context.Context, path string) string {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if ns := os.Getenv("FIRESTEEL_E2E_NETNS"); ns != "" {
 		transport.DialContext = dialIn(ns)
 	}
-	answer, err := (&http.Client{Transport: transport, Timeout: 5 * time.Second}).Get("http://127.0.0.1:9080/ws/v1/partition/default/" + path)
+	question, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:9080/ws/v1/partition/default/"+path, http.NoBody)
+	Expect(err).NotTo(HaveOccurred())
+	answer, err := (&http.Client{Transport: transport, Timeout: 5 * time.Second}).Do(question)
 	if err != nil {
 		return ""
 	}
@@ -193,17 +195,17 @@ func yunikorn(path string) string {
 }
 
 // startCoscheduling installs its API, too.
-func (b *beside) startCoscheduling() {
+func (b *beside) startCoscheduling(ctx context.Context) {
 	GinkgoHelper()
-	kubectl(append([]string{"apply", "--server-side"}, b.coschedulingAPI()...)...)
-	dir, kubeconfig := tool("scheduler-plugins"), os.Getenv("FIRESTEEL_E2E_KUBECONFIG")
+	kubectl(append([]string{"apply", "--server-side"}, coschedulingAPI(ctx)...)...)
+	dir, kubeconfig := tool(ctx, "scheduler-plugins"), os.Getenv("FIRESTEEL_E2E_KUBECONFIG")
 	text, err := os.ReadFile(filepath.Join(schedulerConfigs, "scheduler-plugins.yaml"))
 	Expect(err).NotTo(HaveOccurred())
 	path := filepath.Join(b.logs, "scheduler-plugins.yaml")
 	Expect(os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "KUBECONFIG", kubeconfig)), 0o600)).To(Succeed())
-	b.start("coscheduling-controller", filepath.Join(dir, "controller"), nil,
+	b.start(ctx, "coscheduling-controller", filepath.Join(dir, "controller"), nil,
 		"--kubeconfig="+kubeconfig, "--metricsAddr=127.0.0.1:0", "--probeAddr=127.0.0.1:0", "--enableLeaderElection=false")
-	b.start("coscheduling-scheduler", filepath.Join(dir, "scheduler"), nil, "--config="+path, "--bind-address=127.0.0.1", "--secure-port=18084",
+	b.start(ctx, "coscheduling-scheduler", filepath.Join(dir, "scheduler"), nil, "--config="+path, "--bind-address=127.0.0.1", "--secure-port=18084",
 		"--cert-dir="+b.logs, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig, "--authentication-skip-lookup")
 }
 
