@@ -40,6 +40,8 @@ schedulers() {
 }
 
 start_node() {
+  local tool
+  for tool in volcano yunikorn scheduler-plugins; do hack/tools/build.sh "$tool" >/dev/null; done
   # silent when all is well: the last words belong to the test runner
   trap 'text=$(hack/cluster/cluster.sh down 2>&1) || { echo "$text" >&2; exit 1; }' EXIT
   hack/cluster/cluster.sh up

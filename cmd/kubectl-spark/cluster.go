@@ -25,6 +25,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -59,6 +60,7 @@ func addCluster(command *cobra.Command) cluster {
 type reader interface {
 	client.Reader
 	Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error)
+	RESTMapper() meta.RESTMapper
 }
 
 // connection is a cluster that can be read.

@@ -27,7 +27,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -82,19 +81,13 @@ func (c *connection) explain(ctx context.Context, name string, now time.Time) (e
 	}
 	doubt := func(what string, err error) { in.Doubts = append(in.Doubts, what+": "+forPeople(err).Error()) }
 	pods := observe.Reader{Cache: c, Live: c, Unindexed: true, Logs: c.tail}
-	in.Observed, err = pods.Observe(ctx, observe.Target{
-		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID, DriverName: s.DriverName(), SubmissionID: s.Identity.SubmissionID,
-	}, s.Record)
+	in.Observed, err = pods.Observe(ctx, targetOf(s), s.Record)
 	if err != nil {
 		in.Observed.Driver = lifecycle.Driver{Presence: lifecycle.Unknown, Name: s.DriverName()}
 		doubt("pods", err)
 	}
-	if lifecycle.Gated(s.Wish, s.Record, in.Observed.Driver, lifecycle.Env{Now: now}) {
-		if in.Gate, err = gate(ctx, pods, s); err != nil {
-			// What was said last is the best that is known.
-			in.Gate = lifecycle.Gate{Verdict: lifecycle.Waiting, Cause: s.Record.Cause}
-			doubt("what the batch scheduler wants to see", err)
-		}
+	if err := c.ask(ctx, pods, s, &in); err != nil {
+		doubt("what the batch scheduler wants to see", err)
 	}
 	if s.Record.State.Starting() {
 		var quotas corev1.ResourceQuotaList
@@ -106,25 +99,14 @@ func (c *connection) explain(ctx context.Context, name string, now time.Time) (e
 	return explain.Explain(in), nil
 }
 
+func targetOf(s prepare.Scope) observe.Target {
+	return observe.Target{
+		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID, DriverName: s.DriverName(), SubmissionID: s.Identity.SubmissionID,
+	}
+}
+
 func scopeOf(o *v1beta2.SparkApplication, now time.Time) prepare.Scope {
 	record := kubeflow.RecordOf(&o.Status)
 	app, problems := kubeflow.Attempt(o, record)
 	return prepare.NewScope(app, problems, record, kubeflow.Wish(o, record), now)
-}
-
-// gate asks whether the driver may be created. The error is the cluster's.
-func gate(ctx context.Context, cluster observe.Reader, s prepare.Scope) (lifecycle.Gate, error) {
-	registry, err := plugins.Every()
-	if err != nil {
-		return lifecycle.Gate{}, err
-	}
-	candidate, prepared := prepare.Examine(s.Request(), registry)
-	if candidate == nil {
-		return prepared.Gate, nil
-	}
-	snapshot, err := cluster.Snapshot(ctx, candidate.Reads())
-	if err != nil {
-		return lifecycle.Gate{}, err
-	}
-	return candidate.Prepare(snapshot).Gate, nil
 }

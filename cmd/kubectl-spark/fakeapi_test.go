@@ -31,6 +31,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -51,6 +52,7 @@ type api struct {
 	logs     map[string]string        // by pod/container
 	denied   map[string]bool          // by "verb resource"
 	missing  bool                     // the cluster has none of our kinds
+	gangs    bool                     // it has the API of scheduler-plugins
 	watches  map[chan event]string    // with their resource/namespace/
 	watching chan string              // told the resource of every watch that begins
 	queries  []string
@@ -93,6 +95,8 @@ func resourceOf(o client.Object) string {
 		return "sparkapplications"
 	case *corev1.Pod:
 		return "pods"
+	case *unstructured.Unstructured:
+		return "podgroups"
 	}
 	return "resourcequotas"
 }
@@ -139,13 +143,17 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	case path == "apis":
 		reply(w, 200, a.groups())
 	case path == "api/v1":
-		reply(w, 200, resources("v1", "pods", "Pod", "resourcequotas", "ResourceQuota"))
+		reply(w, 200, resources("v1", "pods", "Pod", "resourcequotas", "ResourceQuota", "events", "Event"))
+	case path == "apis/scheduling.x-k8s.io/v1alpha1" && a.gangs:
+		reply(w, 200, resources("scheduling.x-k8s.io/v1alpha1", "podgroups", "PodGroup"))
 	case path == "apis/sparkoperator.k8s.io" || path == "apis/sparkoperator.k8s.io/v1beta2":
 		if a.missing {
 			failure(w, notFound())
 			return
 		}
 		reply(w, 200, resources("sparkoperator.k8s.io/v1beta2", "sparkapplications", "SparkApplication"))
+	case parts[0] == "apis" && len(parts) <= 3: // a group that is not installed
+		failure(w, notFound())
 	case parts[0] == "api":
 		a.resource(w, r, "", parts[2:])
 	default:
@@ -161,6 +169,9 @@ func (a *api) groups() metav1.APIGroupList {
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
 	if version := (metav1.GroupVersionForDiscovery{GroupVersion: "sparkoperator.k8s.io/v1beta2", Version: "v1beta2"}); !a.missing {
 		list.Groups = []metav1.APIGroup{{Name: "sparkoperator.k8s.io", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version}}
+	}
+	if version := (metav1.GroupVersionForDiscovery{GroupVersion: "scheduling.x-k8s.io/v1alpha1", Version: "v1alpha1"}); a.gangs {
+		list.Groups = append(list.Groups, metav1.APIGroup{Name: "scheduling.x-k8s.io", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version})
 	}
 	return list
 }
@@ -231,6 +242,8 @@ func (a *api) list(w http.ResponseWriter, resource, namespace, byLabel, byField 
 		kind, version = "SparkApplicationList", "sparkoperator.k8s.io/v1beta2"
 	case "resourcequotas":
 		kind = "ResourceQuotaList"
+	case "events":
+		kind = "EventList"
 	}
 	reply(w, 200, map[string]any{"kind": kind, "apiVersion": version, "metadata": map[string]any{"resourceVersion": strconv.Itoa(a.version)}, "items": items})
 }
@@ -283,6 +296,8 @@ func typeMeta(o client.Object) any {
 		all["apiVersion"], all["kind"] = "sparkoperator.k8s.io/v1beta2", "SparkApplication"
 	case *corev1.ResourceQuota:
 		all["kind"] = "ResourceQuota"
+	case *unstructured.Unstructured:
+		all["apiVersion"], all["kind"] = "scheduling.x-k8s.io/v1alpha1", "PodGroup"
 	}
 	return all
 }

@@ -30,6 +30,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -41,8 +42,8 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "queue",
 		Short: "List the applications that wait for their driver or for its place, who has waited longest first",
 		Long: "List the applications that wait: for their driver pod to be created, or for the driver pod's place on a node.\n\n" +
-			"SCHEDULER and QUEUE are what was chosen for the application, SINCE is how long it has waited, and WHY is the sentence that the\n" +
-			"operator and the scheduler have for it.",
+			"SCHEDULER and QUEUE are what was chosen for the application, SINCE is how long it has waited, REASON and WHY are what the\n" +
+			"operator and the scheduler say about it.",
 		Example: "  kubectl spark queue\n\n  # one queue, everywhere\n  kubectl spark queue -A --queue root.team-a",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -62,9 +63,10 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 
 // inLine is an application that waits.
 type inLine struct {
-	app   *v1beta2.SparkApplication
-	since time.Time
-	why   string
+	app              *v1beta2.SparkApplication
+	scheduler, queue string
+	since            time.Time
+	why              lifecycle.Cause
 }
 
 func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOStreams, all bool, queue string, now time.Time) error {
@@ -78,7 +80,7 @@ func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOS
 		if err != nil {
 			return err
 		}
-		if w, waits := waitingOf(o); waits && (queue == "" || o.Status.Scheduling != nil && o.Status.Scheduling.Queue == queue) {
+		if w, waits := waitingOf(o); waits && (queue == "" || w.queue == queue) {
 			line = append(line, w)
 		}
 	}
@@ -88,36 +90,37 @@ func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOS
 	}
 	slices.SortStableFunc(line, func(a, b inLine) int { return a.since.Compare(b.since) })
 	w := printers.GetNewTabWriter(streams.Out)
-	say(w, "NAMESPACE\tNAME\tSCHEDULER\tQUEUE\tSINCE\tWHY")
+	say(w, "NAMESPACE\tNAME\tSCHEDULER\tQUEUE\tSINCE\tREASON\tWHY")
 	for _, x := range line {
-		s := v1beta2.SchedulingStatus{}
-		if x.app.Status.Scheduling != nil {
-			s = *x.app.Status.Scheduling
+		cells := []string{
+			x.app.Namespace, x.app.Name, cmp.Or(x.scheduler, "-"), cmp.Or(x.queue, "-"),
+			duration.HumanDuration(max(0, now.Sub(x.since))), cmp.Or(string(x.why.Reason), "-"), oneLine(x.why.Message),
 		}
-		cells := []string{x.app.Namespace, x.app.Name, cmp.Or(s.Scheduler, "-"), cmp.Or(s.Queue, "-"), duration.HumanDuration(now.Sub(x.since)), x.why}
 		say(w, "%s", strings.Join(cells, "\t"))
 	}
 	return w.Flush()
 }
 
+// oneLine keeps a message of several lines from breaking the table.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // waitingOf says since when an application waits and why. One that nobody has looked at waits for the operator.
 func waitingOf(o *v1beta2.SparkApplication) (inLine, bool) {
 	r := kubeflow.RecordOf(&o.Status)
-	w := inLine{app: o, since: o.CreationTimestamp.Time, why: r.Cause.Message}
+	wanted, _ := kubeflow.Normalise(o)
+	w := inLine{
+		app: o, since: o.CreationTimestamp.Time, why: explain.Cause(r, o.Status.Conditions),
+		scheduler: cmp.Or(r.Scheduling.Scheduler, wanted.Scheduling.Scheduler), queue: cmp.Or(r.Scheduling.Queue, wanted.Scheduling.Queue),
+	}
 	switch {
 	case r.State == lifecycle.New:
-		w.why = "the operator has not looked at it yet"
+		w.why.Message = "the operator has not looked at it yet"
 	case r.State.Starting():
 		if !r.QueuedAt.IsZero() {
 			w.since = r.QueuedAt
 		}
 	case r.State == lifecycle.Submitted:
 		w.since = r.SubmittedAt
-		for _, c := range o.Status.Conditions {
-			if c.Type == string(lifecycle.ConditionDriverReady) {
-				w.why = c.Message
-			}
-		}
 	default:
 		return w, false
 	}

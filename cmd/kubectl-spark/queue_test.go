@@ -17,12 +17,21 @@ limitations under the License.
 package main
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 func TestWaitingOf(t *testing.T) {
@@ -37,18 +46,18 @@ func TestWaitingOf(t *testing.T) {
 		status v1beta2.SparkApplicationStatus
 		waits  bool
 		since  time.Time
-		why    string
+		why    lifecycle.Cause
 	}{
-		"New": {reason: "the operator may be down", waits: true, since: created.Time, why: "the operator has not looked at it yet"},
+		"New": {reason: "the operator may be down", waits: true, since: created.Time, why: lifecycle.Cause{Message: "the operator has not looked at it yet"}},
 		"Queued": {
-			reason: "the scheduler's sentence, since the attempt was queued", waits: true, since: queued.Time, why: "waiting for quota in queue team-a",
+			reason: "the scheduler's sentence, since the attempt was queued", waits: true, since: queued.Time, why: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a"},
 			status: v1beta2.SparkApplicationStatus{
 				Attempt: 1, AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSubmitted}, Scheduling: &v1beta2.SchedulingStatus{QueuedAt: &queued},
 				Conditions: []metav1.Condition{condition("Succeeded", "Unknown", "WaitingForQuota", "waiting: waiting for quota in queue team-a")},
 			},
 		},
 		"Pending": {
-			reason: "a driver pod without a node waits, too", waits: true, since: submitted.Time, why: "0/3 nodes are available",
+			reason: "a driver pod without a node waits, too", waits: true, since: submitted.Time, why: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes are available"},
 			status: v1beta2.SparkApplicationStatus{
 				Attempt: 1, ExecutionAttempts: 1, LastSubmissionAttemptTime: submitted, AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSubmitted},
 				Conditions: []metav1.Condition{condition("Submitted", "True", "DriverCreated", ""), condition("DriverReady", "False", "Unschedulable", "0/3 nodes are available")},
@@ -62,8 +71,93 @@ func TestWaitingOf(t *testing.T) {
 			o := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: created}, Status: tc.status}
 			got, waits := waitingOf(o)
 			if waits != tc.waits || waits && (!got.since.Equal(tc.since) || got.why != tc.why) {
-				t.Errorf("%s: waits %v since %s: %q; want %v since %s: %q", tc.reason, waits, got.since, got.why, tc.waits, tc.since, tc.why)
+				t.Errorf("%s: waits %v since %s: %+v; want %v since %s: %+v", tc.reason, waits, got.since, got.why, tc.waits, tc.since, tc.why)
 			}
 		})
 	}
+}
+
+// inQueue is an application that its scheduler lets wait.
+func inQueue(scheduler, queue string, since time.Duration, reason, message string) func(*v1beta2.SparkApplication) {
+	return func(o *v1beta2.SparkApplication) {
+		queued(o)
+		o.Spec.BatchScheduler, o.Spec.BatchSchedulerOptions = ptr.To(scheduler), &v1beta2.BatchSchedulerConfiguration{Queue: &queue}
+		o.Status.Scheduling = &v1beta2.SchedulingStatus{
+			Scheduler: scheduler, Source: "Application", Queue: queue, QueuedAt: ptr.To(before(since)), Reason: reason, Message: message,
+		}
+		o.Status.Conditions = []metav1.Condition{
+			{Type: "Submitted", Status: "False", Reason: reason, Message: message},
+			{Type: "Succeeded", Status: "Unknown", Reason: reason, Message: lifecycle.WaitingPrefix + message},
+		}
+	}
+}
+
+func TestQueue(t *testing.T) {
+	elsewhere := pi("elsewhere", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 10*time.Minute, "QueueClosed", "queue team-a is Closed: it takes nothing until it is opened again (volcano)"))
+	elsewhere.Namespace = "etl"
+	newAPI(t, elsewhere,
+		pi("a-second", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 4*time.Minute, "WaitingForQuota", "waiting for quota in queue team-a: cpu asked 12, free 4 of 40 (volcano)")),
+		pi("first", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 5*time.Minute, "BehindOthers", "two\nlines")),
+		pi("new", v1beta2.ApplicationStateNew, func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = ptr.To("yunikorn") }),
+		pi("plain", v1beta2.ApplicationStateSubmitted, queued), pi("running", v1beta2.ApplicationStateRunning))
+	for name, args := range map[string][]string{
+		"queue": {"queue"}, "queue-all": {"queue", "-A", "--queue", "team-a"}, "queue-none": {"queue", "--queue", "team-b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, errOut, code := execute(t, "", args...)
+			if code != 0 {
+				t.Error(errOut)
+			}
+			golden(t, filepath.Join("testdata", name+".golden"), "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
+		})
+	}
+}
+
+// What only the operator knows is believed; what can be seen is looked at.
+func TestExplainTheSchedulersSide(t *testing.T) {
+	const full = "waiting for quota in namespace jobs: requests.cpu asked 3, free 1 of 8 (ResourceQuota team) (kube)"
+	quota := pi("quota", v1beta2.ApplicationStateSubmitted, inQueue("kube", "", time.Minute, "WaitingForQuota", full), recorded)
+	missing := pi("missing", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", time.Minute, "WaitingForScheduler", "no look yet"), recorded)
+	gang := pi("gang", v1beta2.ApplicationStateSubmitted, func(o *v1beta2.SparkApplication) {
+		o.Spec.BatchScheduler = ptr.To("coscheduling")
+		o.Status.Scheduling = &v1beta2.SchedulingStatus{Scheduler: "coscheduling", Source: "Application", QueuedAt: ptr.To(before(5 * time.Minute)), AdmittedAt: ptr.To(before(4 * time.Minute)), Evictions: 2}
+	}, recorded)
+	driver := podOf(gang, 0, corev1.ContainerState{})
+	driver.Spec.SchedulerName, driver.Status = "scheduler-plugins-scheduler", corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: resource gap"},
+	}}
+	group := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"phase": "Scheduling"}}}
+	group.SetNamespace("jobs")
+	group.SetName(prepare.AttemptID(spark.NewIdentity(gang.UID, 1, time.Now()), 1))
+	group.SetOwnerReferences([]metav1.OwnerReference{lifecycle.OwnerReference(gang, v1beta2.GroupVersion.String(), "SparkApplication")})
+	clash := pi("clash", v1beta2.ApplicationStateSubmitted, inQueue("coscheduling", "", time.Minute, "NameConflict", "taken"), recorded)
+	theirs := group.DeepCopy()
+	theirs.SetName(prepare.AttemptID(spark.NewIdentity(clash.UID, 1, time.Now()), 1))
+	theirs.SetOwnerReferences(nil)
+	a := newAPI(t, quota, missing, gang, driver, group, clash, theirs)
+	a.gangs = true
+	for name, texts := range map[string][]string{
+		"quota":   {"Decision   wait: " + full, "Scheduler  kube", "Verdict    Waiting: WaitingForQuota", "Asks for   cpu 3, memory 4224Mi"},
+		"missing": {"Decision   wait: volcano is not installed: the API server has no", "Scheduler  volcano, queue team-a (from spec.batchScheduler)"},
+		"clash":   {"Decision   wait: taken", "Verdict    Waiting: NameConflict"},
+		"gang":    {"Scheduler  coscheduling (from spec.batchScheduler)", "Verdict    Waiting: ", "Group      PodGroup " + group.GetName() + ": Scheduling", "Evictions  2", "Queued     for 60s, let start 4m"},
+	} {
+		out, errOut, code := execute(t, "", "explain", name)
+		if code != 0 {
+			t.Error(errOut)
+		}
+		for _, text := range texts {
+			if !strings.Contains(out, text) {
+				t.Errorf("%s: it does not say %q:\n%s", name, text, out)
+			}
+		}
+		if strings.Contains(out, "Could not be read") {
+			t.Errorf("%s: something could not be read:\n%s", name, out)
+		}
+	}
+}
+
+// recorded is a status that was written for this spec.
+func recorded(o *v1beta2.SparkApplication) {
+	o.Status.SpecHash = kubeflow.Wish(o, lifecycle.Record{}).SpecHash
 }

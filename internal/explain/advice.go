@@ -29,7 +29,7 @@ import (
 var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSchedulerObjects:  "ask an administrator: the API server refuses the objects that the batch scheduler needs",
 	lifecycle.ReasonSuspended:         `let it run: kubectl patch sparkapp NAME -n NAMESPACE --type merge -p '{"spec":{"suspend":false}}'`,
-	lifecycle.ReasonNameConflict:      "see whose pod it is: kubectl get pod POD -n NAMESPACE -o yaml; delete it or set spec.driver.podName",
+	lifecycle.ReasonNameConflict:      "see whose it is, and delete or rename it; a pod: kubectl get pod POD -n NAMESPACE -o yaml, or set spec.driver.podName",
 	lifecycle.ReasonFormerDriver:      "if the pod does not go, see its node: kubectl get pod POD -n NAMESPACE -o wide",
 	lifecycle.ReasonQuotaExceeded:     "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or ask for less in spec.driver",
 	lifecycle.ReasonAdmissionRefused:  "change what the policy objects to, or the policy; the message is its own",
@@ -53,15 +53,32 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonExecutorsTimeout:  "raise spec.deadlines.firstExecutors, or see why executors do not start: kubectl get pods -n NAMESPACE -l spark-role=executor",
 	lifecycle.ReasonRunTimeout:        "raise spec.deadlines.run if the application needs the time",
 	lifecycle.ReasonExecutorsPending:  "see what executors wait for: kubectl get pods -n NAMESPACE -l spark-role=executor,sparkoperator.k8s.io/app-name=NAME",
-	schedulerUnknown:                  "name a scheduler that the operator has in spec.batchScheduler, or install it",
-	priorityNotFound:                  "create the PriorityClass, or name another one",
 }
 
-// Reasons of schedulers that a person can do something about.
-const (
-	schedulerUnknown = lifecycle.Reason(scheduler.ReasonSchedulerUnknown)
-	priorityNotFound = lifecycle.Reason(scheduler.ReasonPriorityClassNotFound)
-)
+// queueing is what a person can do about a reason of the batch scheduler. QUEUE is the flag for the attempt's queue.
+var queueing = map[scheduler.Reason]string{
+	scheduler.ReasonWaitingForScheduler:      "if this lasts, ask an administrator whether the scheduler runs",
+	scheduler.ReasonWaitingForQuota:          "wait, ask for less in spec.driver and spec.executor, or take another queue; see who waits, too: kubectl spark queue -A QUEUE",
+	scheduler.ReasonBehindOthers:             "wait; see who came first: kubectl spark queue -A QUEUE",
+	scheduler.ReasonQueueClosed:              "ask an administrator to open the queue, or take another one in spec.batchSchedulerOptions.queue",
+	scheduler.ReasonQueueNotFound:            "correct spec.batchSchedulerOptions.queue, or ask an administrator to create the queue: the application goes on by itself then",
+	scheduler.ReasonPriorityClassNotFound:    "create the PriorityClass, or name another one",
+	scheduler.ReasonQueueNotLeaf:             "name one of the queues of the message in spec.batchSchedulerOptions.queue",
+	scheduler.ReasonQueueForbidden:           "name one of the queues of the message in spec.batchSchedulerOptions.queue, or ask an administrator for the right",
+	scheduler.ReasonExceedsQueueCapacity:     "ask for less in spec.driver and spec.executor, or take another queue in spec.batchSchedulerOptions.queue",
+	scheduler.ReasonExceedsQuota:             "ask for less in spec.driver and spec.executor, or ask an administrator to raise the quota",
+	scheduler.ReasonQuotaRequiresLimits:      "set what the message names on the driver and the executors, or ask an administrator for a LimitRange with defaults",
+	scheduler.ReasonInvalidParameters:        "change the fields that the message names and apply the manifest again",
+	scheduler.ReasonSchedulerRefused:         "change what the scheduler objects to; the message is its own",
+	scheduler.ReasonPodSchedulerNameConflict: "remove the scheduler's name from the pods, or set spec.batchScheduler",
+	scheduler.ReasonPodKeyConflict:           "remove the label or annotation that the message names",
+	scheduler.ReasonSchedulerUnknown:         "name a scheduler that the operator has in spec.batchScheduler, or install it",
+	scheduler.ReasonSchedulerDisabled:        "name a scheduler that the operator has in spec.batchScheduler, or ask an administrator to enable it",
+	scheduler.ReasonSchedulerNotInstalled:    "ask an administrator to install what is missing (the application goes on by itself then), or name another scheduler in spec.batchScheduler",
+	scheduler.ReasonSchedulerForbidden:       "ask an administrator to give the operator the right that the message names: the application goes on by itself then",
+	scheduler.ReasonSchedulerFailed:          "report it: the plugin could not answer and is asked again; the operator's log has more",
+	scheduler.ReasonCapturedByOther:          "find out what changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
+}
 
 // advice lists what a person can do, the most pressing first.
 func (v view) advice() []string {
@@ -69,7 +86,10 @@ func (v view) advice() []string {
 	if v.behind() != "" && !v.Scope.Wish.Deleting {
 		all = append(all, "if the status does not follow within seconds, see whether the operator runs and watches this namespace: kubectl get pods -A -l app.kubernetes.io/name=spark-operator")
 	}
-	if text, ok := advice[v.troubling()]; ok {
+	reason := v.troubling()
+	if text, ok := advice[reason]; ok {
+		all = append(all, text)
+	} else if text, ok := queueing[scheduler.Reason(reason)]; ok {
 		all = append(all, text)
 	}
 	if v.before.State == lifecycle.Failed && v.before.Cause.Reason != lifecycle.ReasonInvalidSpec {
@@ -78,7 +98,11 @@ func (v view) advice() []string {
 	if v.Scope.Wish.Deleting && len(v.Object.GetFinalizers()) > 0 {
 		all = append(all, fmt.Sprintf("if it does not go, whoever set its finalizers has to take them away: %s", strings.Join(v.Object.GetFinalizers(), ", ")))
 	}
-	fill := strings.NewReplacer("NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(), "POD", v.Observed.Driver.Name)
+	flag := ""
+	if queue := v.scheduling().Queue; queue != "" {
+		flag = "--queue " + queue
+	}
+	fill := strings.NewReplacer("NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(), "POD", v.Observed.Driver.Name, " QUEUE", strings.TrimRight(" "+flag, " "))
 	for i := range all {
 		all[i] = fill.Replace(all[i])
 	}

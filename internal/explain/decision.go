@@ -32,9 +32,14 @@ import (
 func (v view) decision() Decision {
 	d := Decision{State: v.name(v.plan.Record.State)}
 	for _, a := range v.plan.Actions {
+		if a.Kind == lifecycle.Schedule && v.Reserved.Made {
+			continue // what it would make is there
+		}
 		d.Actions = append(d.Actions, v.action(a))
 	}
 	switch {
+	case len(d.Actions) > 0 && v.Gate.Verdict == lifecycle.Waiting:
+		d.Sentence = strings.Join(append(d.Actions, v.waiting()), ", then ")
 	case len(d.Actions) > 0:
 		d.Sentence = strings.Join(d.Actions, ", then ")
 		if reason := v.why(); reason != "" {
@@ -154,7 +159,7 @@ func (v view) stopping() bool {
 func (v view) next() []Event {
 	var all []Event
 	add := func(at time.Time, what string) { all = append(all, Event{At: metav1.Time{Time: at}, What: what}) }
-	idle := len(v.plan.Actions) == 0 && v.plan.Record.State == v.before.State
+	idle := len(v.decision().Actions) == 0 && v.plan.Record.State == v.before.State
 	r := v.before
 	switch {
 	case !idle:
@@ -216,7 +221,7 @@ func (v view) summary() string {
 	case lifecycle.SubmissionFailed:
 		return withCause("could not be submitted", r.Cause.Message)
 	case lifecycle.Submitted:
-		return withCause("has a driver pod that does not run yet", v.Observed.Driver.Waiting.Message)
+		return withCause("has a driver pod that does not run yet", c.Message)
 	case lifecycle.Running:
 		return v.progress()
 	case lifecycle.Succeeding:

@@ -36,14 +36,6 @@ func timeOrNil(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t}
 }
 
-func (v view) scheduling() Scheduling {
-	wanted := v.Scope.App.Scheduling
-	return Scheduling{
-		Scheduler: wanted.Scheduler, Queue: wanted.Queue,
-		Verdict: string(v.Gate.Verdict), Reason: string(v.Gate.Cause.Reason), Message: v.Gate.Cause.Message,
-	}
-}
-
 func (v view) driver() Driver {
 	d := v.Observed.Driver
 	out := Driver{Name: d.Name, Presence: string(d.Presence)}

@@ -37,7 +37,9 @@ type Input struct {
 	Scope      prepare.Scope
 	Observed   lifecycle.Observation
 	Gate       lifecycle.Gate
-	Quotas     []Quota
+	// Reserved is what was read of the batch scheduler's side of the attempt.
+	Reserved Reserved
+	Quotas   []Quota
 	// Doubts are sentences about what could not be read.
 	Doubts []string
 	Now    time.Time
@@ -94,19 +96,6 @@ type Decision struct {
 type Event struct {
 	At   metav1.Time `json:"at"`
 	What string      `json:"what"`
-}
-
-// Scheduling is the verdict of the checks and of the batch scheduler.
-type Scheduling struct {
-	// Scheduler and Queue are as the spec names them.
-	Scheduler string `json:"scheduler,omitempty"`
-	Queue     string `json:"queue,omitempty"`
-	// QueuedAt is since when the attempt waits for its driver.
-	QueuedAt *metav1.Time `json:"queuedAt,omitempty"`
-	// Verdict is empty if nobody needed to be asked.
-	Verdict string `json:"verdict,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
 }
 
 // Driver is the pod that has the driver's name.
@@ -192,7 +181,7 @@ func Explain(in Input) Report {
 		Conditions: in.Conditions, Advice: v.advice(), Doubts: in.Doubts, now: in.Now,
 	}
 	if v.before.State.Starting() {
-		r.Quotas, r.Scheduling.QueuedAt = in.Quotas, timeOrNil(v.plan.Record.QueuedAt)
+		r.Quotas = in.Quotas
 	}
 	return r
 }
@@ -216,7 +205,13 @@ func (v view) name(s lifecycle.State) string {
 
 // cause is why the application is where it is: what keeps its driver from running, else what the decision records.
 func (v view) cause() lifecycle.Cause {
-	if w := v.plan.Driver.Waiting; v.plan.Record.State == lifecycle.Submitted && w.Reason != "" {
+	if v.plan.Record.State != lifecycle.Submitted {
+		return v.plan.Record.Cause
+	}
+	if w := v.plan.Scheduler.Waiting; w.Reason != "" && v.plan.Driver.ScheduledAt.IsZero() {
+		return w // the batch scheduler knows more of a pod without a node than the pod
+	}
+	if w := v.plan.Driver.Waiting; w.Reason != "" {
 		return w
 	}
 	return v.plan.Record.Cause

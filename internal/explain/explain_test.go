@@ -22,6 +22,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -37,6 +38,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 var update = flag.Bool("update", false, "rewrite the explanations under testdata")
@@ -55,7 +57,7 @@ var (
 
 // situations are what a person may ask about. Each is a golden text of its name.
 func situations() map[string]func(*world) Report {
-	return map[string]func(*world) Report{
+	all := map[string]func(*world) Report{
 		"new": func(w *world) Report { return w.explain(absent()) },
 		"queued-by-quota": func(w *world) Report {
 			w.sees(absent(), lifecycle.Result{Class: lifecycle.ClassQuota, Message: quotaText})
@@ -238,6 +240,8 @@ func situations() map[string]func(*world) Report {
 			})
 		},
 	}
+	maps.Copy(all, queues())
+	return all
 }
 
 func TestSituations(t *testing.T) {
@@ -309,26 +313,38 @@ var helpless = map[string]bool{
 	"InProgress": true, "Finished": true, "Admitted": true, "ExecutorsRunning": true, "NoExecutors": true,
 }
 
-// A reason that is new in the closed list gets advice, or a place among those that need none.
+// scheduled are the reasons of schedulers that need no advice.
+var scheduled = map[string]bool{
+	"Admitted": true, "WaitingForCapacity": true, "WaitingForGang": true, "Scheduled": true, "DriverGone": true,
+	"Preempted": true, "Reclaimed": true, "NodeFailure": true, "PodsReadyTimeout": true,
+}
+
+// A reason that is new in the closed lists gets advice, or a place among those that need none.
 func TestEveryReasonHasAdvice(t *testing.T) {
-	for _, reason := range reasons(t) {
+	for _, reason := range reasons(t, filepath.Join("..", "lifecycle", "reasons.go")) {
 		_, helped := advice[lifecycle.Reason(reason)]
 		if helped == helpless[reason] {
 			t.Errorf("%s: advice %t, needs none %t", reason, helped, helpless[reason])
 		}
 	}
+	for _, reason := range reasons(t, filepath.Join("..", "scheduler", "admission.go")) {
+		_, helped := queueing[scheduler.Reason(reason)]
+		if helped == scheduled[reason] {
+			t.Errorf("scheduler's %s: advice %t, needs none %t", reason, helped, scheduled[reason])
+		}
+	}
 }
 
-// reasons reads the closed list of package lifecycle from its source.
-func reasons(t *testing.T) []string {
+// reasons reads a closed list from its source.
+func reasons(t *testing.T, path string) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "lifecycle", "reasons.go"), nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []string
 	ast.Inspect(file, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok {
+		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Reason") {
 			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 			if err != nil {
 				t.Fatal(err)
@@ -338,7 +354,7 @@ func reasons(t *testing.T) []string {
 		return true
 	})
 	if len(all) < 30 {
-		t.Fatalf("%d reasons found", len(all))
+		t.Fatalf("%d reasons found in %s", len(all), path)
 	}
 	return all
 }

@@ -63,12 +63,7 @@ func (r Report) evidence(p *page) {
 	for _, f := range r.Executors.Failures {
 		p.field("", "%s", f)
 	}
-	if s := r.Scheduling; s.Verdict != "" {
-		p.field("Scheduler", "%s: %s", s.Verdict, s.Message)
-	}
-	if s := r.Scheduling; s.QueuedAt != nil {
-		p.field("Queued", "for %s", p.since(s.QueuedAt.Time))
-	}
+	r.Scheduling.text(p, strings.Contains(r.Summary, r.Scheduling.Message))
 	for _, q := range r.Quotas {
 		full := ""
 		if q.Exhausted {

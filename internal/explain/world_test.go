@@ -39,6 +39,8 @@ type world struct {
 	t   *testing.T
 	o   *v1beta2.SparkApplication
 	now time.Time
+	// says is the batch scheduler's answer, if it is not that of plain Kubernetes.
+	says *lifecycle.Gate
 }
 
 func newWorld(t *testing.T) *world {
@@ -74,6 +76,9 @@ func (w *world) gate(s prepare.Scope, d lifecycle.Driver) lifecycle.Gate {
 	w.t.Helper()
 	if !lifecycle.Gated(s.Wish, s.Record, d, lifecycle.Env{Now: w.now}) {
 		return lifecycle.Gate{}
+	}
+	if w.says != nil {
+		return *w.says
 	}
 	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
 	if err != nil {

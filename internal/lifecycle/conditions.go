@@ -107,6 +107,9 @@ func admitted(r Record, p Plan) Condition {
 	switch {
 	case hasDriver(r), beyondGate(r):
 		c.Status, c.Reason, c.Message = True, ReasonAdmitted, "the application was let start"
+	case p.Gate.Verdict == Waiting && r.State.Starting() && r.Cause.Reason != "":
+		// The gate's own cause, unless what it waits for could not be made.
+		c.Status, c.Reason, c.Message = False, r.Cause.Reason, r.Cause.Message
 	case p.Gate.Verdict == Admitted:
 		c.Status, c.Reason, c.Message = True, p.Gate.Cause.Reason, p.Gate.Cause.Message
 	case p.Gate.Verdict != "":

@@ -53,6 +53,9 @@ func Events(name string, from, to Record) []Event {
 // entered is the event of a state, if it has one.
 func entered(name string, to Record) (Event, bool) {
 	app := "SparkApplication " + name
+	if to.State.Starting() && to.Cause.Reason == ReasonAdmitted {
+		return Event{}, false // a step on the way to the driver: nothing is waited for
+	}
 	switch to.State {
 	case Queued:
 		return Event{Warning: to.Cause.Reason != ReasonSuspended, Reason: "SparkApplicationWaiting", Action: "Submit", Message: to.Cause.Message}, true

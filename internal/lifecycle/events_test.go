@@ -58,6 +58,7 @@ func TestEvents(t *testing.T) {
 		"Waiting":         {reason: "why it does not start", to: at(queued(), quota), want: one(true, "SparkApplicationWaiting", "Submit", quota.Message)},
 		"SuspendedBefore": {reason: "what the user asked for is no warning", to: at(queued(), Cause{ReasonSuspended, "spec.suspend is true"}), want: one(false, "SparkApplicationWaiting", "Submit", "spec.suspend is true")},
 		"OtherWait":       {reason: "a new reason is news", from: queued(), to: at(queued(), quota), want: one(true, "SparkApplicationWaiting", "Submit", quota.Message)},
+		"Admitted":        {reason: "the scheduler has let it start: nothing is waited for", from: at(queued(), quota), to: at(queued(), Cause{ReasonAdmitted, "there is room"})},
 		"SameWait":        {reason: "other numbers in the sentence are no news", from: at(queued(), quota), to: at(queued(), Cause{ReasonQuotaExceeded, "exceeded quota: team, used: 9"})},
 		"SameFailure":     {reason: "an outcome is told once", from: ran(Failed), to: ran(Failed)},
 	}

@@ -85,6 +85,9 @@ type Driver struct {
 // that lives needs a few seconds.
 const lostGrace = 30 * time.Second
 
+// claimGrace is how long a scheduler that runs may need until it has looked at a pod.
+const claimGrace = 30 * time.Second
+
 // Is reports whether the pod is there and has the given owner.
 func (d Driver) Is(o Ownership) bool { return d.Presence == Present && d.Ownership == o }
 
@@ -103,6 +106,12 @@ func (d Driver) overdue(now time.Time) bool {
 
 // lost reports whether the pod should have gone for a while, and may still run: its node does not answer.
 func (d Driver) lost(now time.Time) bool { return d.overdue(now) && d.live() }
+
+// unclaimed reports whether the pod has waited for a while without any scheduler having looked at it: one that finds no
+// node says so.
+func (d Driver) unclaimed(now time.Time) bool {
+	return d.Presence == Present && d.Phase == DriverPending && d.ScheduledAt.IsZero() && d.Waiting.Reason == "" && now.Sub(d.CreatedAt) >= claimGrace
+}
 
 // Observation is what the reader saw of an application's pods.
 type Observation struct {

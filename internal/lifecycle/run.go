@@ -34,6 +34,10 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		p.Record.Attempts = remembered(p.Record.Attempts, Attempt{Number: p.Record.Attempt, SubmissionID: p.Record.SubmissionID})
 	}
 	d := obs.Driver
+	if d.unclaimed(env.Now) {
+		d.Waiting = Cause{ReasonDriverPending, "no scheduler has looked at the driver pod; see whether the one that it names runs (spec.schedulerName of the pod)"}
+		p.Driver = d
+	}
 	switch {
 	case d.Presence == Unknown:
 		p.Requeue = doubtRetry

@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -147,6 +148,54 @@ func TestSettleSchedulersObjects(t *testing.T) {
 	o := Settle(p, []Result{{Kind: Release, Class: ClassTransient, Message: "etcd leader changed"}}, Env{Now: later})
 	if o.Err == nil || o.Record.State != Succeeding || o.Record.Scheduling.HeldAttempt != 1 {
 		t.Errorf("error %v, state %s, objects of attempt %d: nothing may be forgotten", o.Err, o.Record.State, o.Record.Scheduling.HeldAttempt)
+	}
+}
+
+// What the scheduler is waited for with could not be made: that is what keeps the application.
+func TestAdmittedSaysWhatCouldNotBeMade(t *testing.T) {
+	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1}}
+	p := Decide(theApp(), queued, Observation{Driver: absent}, gang(Waiting), Env{Now: later})
+	for _, tc := range []struct {
+		reason string
+		result Result
+		want   Cause
+	}{
+		{"the name of its group is taken", Result{Kind: Schedule, Class: ClassNameTaken, Message: words}, Cause{ReasonNameConflict, words}},
+		{"all is made, and the scheduler has its say", Result{Kind: Schedule, Class: ClassDone}, gang(Waiting).Cause},
+	} {
+		for _, c := range Settle(p, []Result{tc.result}, Env{Now: later}).Conditions {
+			if c.Type == ConditionAdmitted && (c.Status != False || Cause{c.Reason, c.Message} != tc.want) {
+				t.Errorf("%s: %s %s %q, want %+v", tc.reason, c.Status, c.Reason, c.Message, tc.want)
+			}
+		}
+	}
+}
+
+// A pod that no scheduler looks at says nothing about itself.
+func TestUnclaimedDriver(t *testing.T) {
+	pending := func(change func(*Driver)) Driver {
+		d := driver(Current, DriverPending)
+		d.CreatedAt = later.Add(-time.Minute)
+		change(&d)
+		return d
+	}
+	cases := map[string]struct {
+		reason string
+		driver Driver
+		want   string
+	}{
+		"Unseen": {"its scheduler does not run", pending(func(*Driver) {}), "no scheduler has looked at the driver pod"},
+		"Young":  {"the scheduler may be about to", pending(func(d *Driver) { d.CreatedAt = later.Add(-time.Second) }), "the driver pod does not run yet"},
+		"Placed": {"a scheduler has placed it", pending(func(d *Driver) { d.ScheduledAt = later }), "the driver pod does not run yet"},
+		"Judged": {"the scheduler has words of its own", pending(func(d *Driver) { d.Waiting = Cause{ReasonUnschedulable, "no room"} }), "no room"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := Decide(theApp(), ran(Submitted), Observation{Driver: tc.driver}, Gate{}, Env{Now: later})
+			if c := condition(t, p, ConditionDriverReady); !strings.HasPrefix(c.Message, tc.want) {
+				t.Errorf("%s: %q, want %q", tc.reason, c.Message, tc.want)
+			}
+		})
 	}
 }
 

@@ -74,6 +74,9 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 		p.Record.State, p.Record.Cause, p.Requeue = Failed, c, doubtRetry
 		return release(p)
 	case p.Gate.Verdict == Rejected:
+		if p.Gate.Choice.Scheduler != "" {
+			p.Record.Scheduling.Choice = p.Gate.Choice // whose word it is
+		}
 		p.Record = closed(p.Record, "", p.Gate.Cause, env)
 		p.Record.State, p.Record.Cause, p.Requeue = Failed, p.Gate.Cause, doubtRetry
 		return release(p)

@@ -88,14 +88,14 @@ func Shortages(asked, used, limit corev1.ResourceList) []Shortage {
 // Waiting words shortages for something that will pass: "cpu asked 12, free 4 of 40; memory asked 8Gi, free 1Gi of 64Gi".
 func Waiting(shortages []Shortage) string {
 	return words(shortages, func(s Shortage) string {
-		return fmt.Sprintf("%s asked %s, free %s of %s", s.Resource, text(s.Asked), text(s.Free), text(s.Limit))
+		return fmt.Sprintf("%s asked %s, free %s of %s", s.Resource, Amount(s.Asked), Amount(s.Free), Amount(s.Limit))
 	})
 }
 
 // Exceeding words shortages for something that will not pass: "cpu asked 44, limit 40".
 func Exceeding(shortages []Shortage) string {
 	return words(shortages, func(s Shortage) string {
-		return fmt.Sprintf("%s asked %s, limit %s", s.Resource, text(s.Asked), text(s.Limit))
+		return fmt.Sprintf("%s asked %s, limit %s", s.Resource, Amount(s.Asked), Amount(s.Limit))
 	})
 }
 
@@ -107,8 +107,8 @@ func words(shortages []Shortage, word func(Shortage) string) string {
 	return strings.Join(parts, "; ")
 }
 
-// text writes a quantity in its shortest form: sums of bytes in binary units, as people and Spark write them.
-func text(q resource.Quantity) string {
+// Amount writes a quantity in its shortest form: sums of bytes in binary units, as people and Spark write them.
+func Amount(q resource.Quantity) string {
 	const kibi = 1024
 	if value := q.Value(); q.Format != resource.BinarySI && value >= kibi && value%kibi == 0 && q.MilliValue() == value*1000 {
 		return resource.NewQuantity(value, resource.BinarySI).String()

@@ -1,0 +1,167 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Reserved is what the batch scheduler knows and has of an attempt, beside its verdict.
+type Reserved struct {
+	// Choice is the scheduler and the queue that an attempt without a record would get.
+	Choice scheduler.Choice
+	// Asked is what driver and initial executors ask for together.
+	Asked corev1.ResourceList
+	// Group is the object that stands for the attempt: kind and name; Phase is its own word for how far it is.
+	Group, Phase string
+	// Made says that all objects exist that the scheduler is to have of the attempt.
+	Made bool
+}
+
+// Scheduling is how the batch scheduler stands to the application.
+type Scheduling struct {
+	// Scheduler and Queue are those that were chosen; Source is whose choice it was.
+	Scheduler string `json:"scheduler,omitempty"`
+	Source    string `json:"source,omitempty"`
+	Queue     string `json:"queue,omitempty"`
+	// Verdict is Admitted, Waiting or Rejected, and of a submitted driver Waiting, Refused, Evicted or Withdrew. It is
+	// empty if nobody needed to be asked, or had anything to say.
+	Verdict string `json:"verdict,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Group is the object that stands for the attempt with the scheduler; GroupPhase is empty if it was not seen.
+	Group      string `json:"group,omitempty"`
+	GroupPhase string `json:"groupPhase,omitempty"`
+	// Asked is what driver and initial executors ask for together.
+	Asked corev1.ResourceList `json:"asked,omitempty"`
+	// QueuedAt is since when the attempt waits, or waited, for its driver, and AdmittedAt when it could be created.
+	QueuedAt   *metav1.Time `json:"queuedAt,omitempty"`
+	AdmittedAt *metav1.Time `json:"admittedAt,omitempty"`
+	// Evictions counts the drivers that the scheduler took down since the application last succeeded or was changed.
+	Evictions int32 `json:"evictions,omitempty"`
+}
+
+// operatorKnows are the reasons that rest on what only the operator knows: its configuration and rights, and what it has
+// promised to other applications.
+var operatorKnows = map[lifecycle.Reason]bool{
+	lifecycle.Reason(scheduler.ReasonWaitingForQuota): true, lifecycle.Reason(scheduler.ReasonBehindOthers): true,
+	lifecycle.Reason(scheduler.ReasonSchedulerUnknown): true, lifecycle.Reason(scheduler.ReasonSchedulerDisabled): true,
+	lifecycle.Reason(scheduler.ReasonSchedulerForbidden): true, lifecycle.Reason(scheduler.ReasonSchedulerFailed): true,
+}
+
+// Heard is what to believe of two answers: here is the one that was found without the operator, and record has what the
+// operator said last of the same specification. Its word stands where it knows more, and it has the better words where
+// both mean the same.
+func Heard(here lifecycle.Gate, record lifecycle.Record, specHash string) lifecycle.Gate {
+	said := record.Cause
+	if !record.State.Starting() || record.SpecHash != specHash {
+		return here
+	}
+	switch {
+	case here.Verdict == lifecycle.Admitted && operatorKnows[said.Reason]:
+		here.Verdict, here.Cause = lifecycle.Waiting, said
+	case here.Verdict == lifecycle.Waiting && here.Cause.Reason == said.Reason:
+		here.Cause = said
+	}
+	return here
+}
+
+func (v view) scheduling() Scheduling {
+	r, chosen := v.plan.Record, v.plan.Record.Scheduling.Choice
+	s := Scheduling{
+		Scheduler: cmp.Or(chosen.Scheduler, v.Reserved.Choice.Scheduler), Source: cmp.Or(chosen.Source, string(v.Reserved.Choice.Source)),
+		Queue:   cmp.Or(chosen.Queue, v.Reserved.Choice.Queue),
+		Verdict: string(v.Gate.Verdict), Reason: string(v.Gate.Cause.Reason), Message: v.Gate.Cause.Message,
+		AdmittedAt: timeOrNil(r.Scheduling.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
+	}
+	if r.State.Starting() || r.State == lifecycle.Submitted || r.State == lifecycle.Running {
+		s.QueuedAt, s.Asked = timeOrNil(r.QueuedAt), v.Reserved.Asked
+		s.Group, s.GroupPhase = cmp.Or(v.Reserved.Group, chosen.Group), v.Reserved.Phase
+	}
+	switch seen := v.Observed.Scheduler; {
+	case v.Gate.Verdict != "":
+	case seen.Verdict != "":
+		s.Verdict, s.Reason, s.Message = string(seen.Verdict), string(seen.Cause.Reason), seen.Cause.Message
+	case seen.Waiting.Reason != "":
+		s.Verdict, s.Reason, s.Message = string(lifecycle.Waiting), string(seen.Waiting.Reason), seen.Waiting.Message
+	}
+	return s
+}
+
+// sources say whose choice a scheduler was.
+var sources = map[string]string{
+	string(scheduler.SourceApplication): "from spec.batchScheduler",
+	string(scheduler.SourceNamespace):   "the namespace's default",
+	string(scheduler.SourceCluster):     "the operator's default",
+}
+
+// text writes what is known; told says that the message was said already.
+func (s Scheduling) text(p *page, told bool) {
+	if s.Scheduler != "" {
+		text := s.Scheduler
+		if s.Queue != "" {
+			text += ", queue " + s.Queue
+		}
+		if from := sources[s.Source]; from != "" {
+			text += " (" + from + ")"
+		}
+		p.field("Scheduler", "%s", text)
+	}
+	switch {
+	case s.Verdict == "":
+	case told:
+		p.field("Verdict", "%s: %s", s.Verdict, s.Reason)
+	default:
+		p.field("Verdict", "%s: %s", s.Verdict, s.Message)
+	}
+	if len(s.Asked) > 0 {
+		p.field("Asks for", "%s, driver and initial executors together", amounts(s.Asked))
+	}
+	if s.Group != "" {
+		p.field("Group", "%s: %s", s.Group, cmp.Or(s.GroupPhase, "not seen"))
+	}
+	switch {
+	case s.QueuedAt == nil:
+	case s.AdmittedAt == nil || s.AdmittedAt.Before(s.QueuedAt):
+		p.field("Queued", "for %s", p.since(s.QueuedAt.Time))
+	default:
+		p.field("Queued", "for %s, let start %s ago", duration.HumanDuration(s.AdmittedAt.Sub(s.QueuedAt.Time)), p.since(s.AdmittedAt.Time))
+	}
+	if s.Evictions > 0 {
+		p.field("Evictions", "%d", s.Evictions)
+	}
+}
+
+// amounts lists resources by name: "cpu 4, memory 8Gi".
+func amounts(list corev1.ResourceList) string {
+	parts := make([]string, 0, len(list))
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		parts = append(parts, fmt.Sprintf("%s %s", name, scheduler.Amount(list[name])))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,133 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+var asked = corev1.ResourceList{"cpu": resource.MustParse("12"), "memory": resource.MustParse("24Gi")}
+
+// waitsForQuota is the answer of a batch scheduler with queues and groups.
+func waitsForQuota() *lifecycle.Gate {
+	return &lifecycle.Gate{
+		Verdict: lifecycle.Waiting, RetryAfter: time.Minute, Objects: true,
+		Cause:  lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a: cpu asked 12, free 4 of 40 (batch)"},
+		Choice: lifecycle.Choice{Scheduler: "batch", Source: "Application", Queue: "team-a", Group: "PodGroup spark-1"},
+	}
+}
+
+func letsStart() *lifecycle.Gate {
+	g := waitsForQuota()
+	g.Verdict, g.Objects, g.Cause = lifecycle.Admitted, false, lifecycle.Cause{Reason: lifecycle.ReasonAdmitted, Message: "queue team-a holds the room for the whole application"}
+	return g
+}
+
+// reserved is what the scheduler has of the attempt; without a phase it has only pods.
+func reserved(phase string) func(*Input) {
+	return func(in *Input) {
+		in.Reserved = Reserved{Asked: asked, Made: true}
+		if phase != "" {
+			in.Reserved.Group, in.Reserved.Phase = "PodGroup spark-1", phase
+		}
+	}
+}
+
+// queues are the situations in which a batch scheduler has a say.
+func queues() map[string]func(*world) Report {
+	return map[string]func(*world) Report{
+		"queued-in-a-queue": func(w *world) Report {
+			w.says = waitsForQuota()
+			w.sees(absent())
+			w.sees(absent())
+			w.pass(90 * time.Second)
+			return w.explain(absent(), reserved("Pending"))
+		},
+		"queued-anew": func(w *world) Report {
+			w.says = waitsForQuota()
+			w.sees(absent())
+			return w.explain(absent(), func(in *Input) { in.Reserved.Asked = asked })
+		},
+		"gang-is-gathered": func(w *world) Report {
+			w.says = letsStart()
+			obs := w.submitted()
+			obs.Scheduler.Waiting = lifecycle.Cause{Reason: "WaitingForGang", Message: "waiting for room for all pods of the gang (batch)"}
+			w.sees(obs)
+			w.pass(2 * time.Minute)
+			return w.explain(obs, reserved(""))
+		},
+		"executors-wait-for-room": func(w *world) Report {
+			w.says = letsStart()
+			obs := w.running(executor("pi-exec-1", lifecycle.ExecutorRunning), executor("pi-exec-2", lifecycle.ExecutorPending))
+			obs.Scheduler.Waiting = lifecycle.Cause{Reason: "WaitingForCapacity", Message: "1 of 2 executors wait for a node (batch)"}
+			w.pass(2 * time.Minute)
+			return w.explain(obs, reserved("Running"))
+		},
+		"evicted": func(w *world) Report {
+			w.says = letsStart()
+			obs := w.running()
+			obs.Scheduler = lifecycle.SchedulerView{Verdict: lifecycle.SchedulerEvicted, Cause: lifecycle.Cause{Reason: "Preempted", Message: "the driver was evicted: preempting to accommodate a higher priority pod (batch)"}}
+			w.sees(obs)
+			w.sees(absent())
+			w.pass(time.Minute)
+			w.says = waitsForQuota()
+			w.sees(absent())
+			w.sees(absent())
+			w.pass(time.Minute)
+			return w.explain(absent(), reserved("Pending"))
+		},
+	}
+}
+
+func TestHeard(t *testing.T) {
+	gate := func(v lifecycle.Verdict, reason lifecycle.Reason, message string) lifecycle.Gate {
+		return lifecycle.Gate{Verdict: v, Cause: lifecycle.Cause{Reason: reason, Message: message}}
+	}
+	record := func(reason lifecycle.Reason) lifecycle.Record {
+		return lifecycle.Record{State: lifecycle.Queued, SpecHash: "a", Cause: lifecycle.Cause{Reason: reason, Message: "said"}}
+	}
+	admitted := gate(lifecycle.Admitted, "Admitted", "here")
+	cases := map[string]struct {
+		reason string
+		here   lifecycle.Gate
+		record lifecycle.Record
+		want   lifecycle.Gate
+	}{
+		"Quota":     {"the operator may enforce quotas", admitted, record("WaitingForQuota"), gate(lifecycle.Waiting, "WaitingForQuota", "said")},
+		"Disabled":  {"the operator's configuration is not known here", admitted, record("SchedulerDisabled"), gate(lifecycle.Waiting, "SchedulerDisabled", "said")},
+		"GoneBy":    {"what can be seen from here is newer", admitted, record("WaitingForScheduler"), admitted},
+		"SameCause": {"it knows which queues the namespace may use", gate(lifecycle.Waiting, "QueueNotFound", "here"), record("QueueNotFound"), gate(lifecycle.Waiting, "QueueNotFound", "said")},
+		"Other":     {"what can be seen from here is newer", gate(lifecycle.Waiting, "QueueClosed", "here"), record("WaitingForQuota"), gate(lifecycle.Waiting, "QueueClosed", "here")},
+		"Refused":   {"it is about the specification", gate(lifecycle.Rejected, "InvalidSpec", "here"), record("WaitingForQuota"), gate(lifecycle.Rejected, "InvalidSpec", "here")},
+		"NewSpec":   {"its word was about another specification", admitted, lifecycle.Record{State: lifecycle.Queued, SpecHash: "b", Cause: lifecycle.Cause{Reason: "WaitingForQuota"}}, admitted},
+		"Failed":    {"the cause is of an attempt that is over", admitted, lifecycle.Record{State: lifecycle.Failing, SpecHash: "a", Cause: lifecycle.Cause{Reason: "WaitingForQuota"}}, admitted},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Heard(tc.here, tc.record, "a")); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

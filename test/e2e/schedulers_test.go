@@ -1,0 +1,199 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"regexp"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// Real Spark jobs through the real schedulers, all of which run at the same time beside the node's own.
+var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
+	ctx := context.Background()
+	const endless = "1000000"
+	var b *beside
+
+	BeforeAll(func() {
+		b = newBeside(ctx)
+		b.startVolcano(ctx)
+		b.startYuniKorn(ctx)
+	})
+	AfterEach(func() {
+		if CurrentSpecReport().Failed() {
+			GinkgoWriter.Println(b.tails())
+		}
+	})
+
+	// runs waits until driver and executor of an application run where the scheduler has put them.
+	runs := func(app *v1beta2.SparkApplication, scheduler string) {
+		GinkgoHelper()
+		executor := eventuallyExecutor(ctx, app, "")
+		Expect(executor.Spec.SchedulerName).To(Equal(scheduler))
+		Expect(driverOf(ctx, app).Spec.SchedulerName).To(Equal(scheduler))
+	}
+
+	// waits checks all places in which a user looks for why the application waits.
+	waits := func(app *v1beta2.SparkApplication, reason, sentence string) {
+		GinkgoHelper()
+		eventuallyReason(ctx, app, "Admitted", reason, sentence)
+		s := statusOf(ctx, app)
+		Expect(s.Scheduling).NotTo(BeNil())
+		Expect(s.Scheduling.Message).To(Equal(sentence))
+		Expect(s.Scheduling).To(And(HaveField("Reason", reason), HaveField("QueuedAt", Not(BeNil())), HaveField("AdmittedAt", BeNil())))
+		Expect(s.AppState.State).To(Equal(v1beta2.ApplicationStateSubmitted), "tools poll for it")
+		Expect(podsOf(ctx, app)).To(BeEmpty(), "the driver is held back")
+
+		Eventually(func() int { return told(ctx, app, sentence) }, reasonWait, poll).Should(Equal(1), "one event")
+		text, code := plugin(ctx, b.kubectlSpark, "queue", "-n", app.Namespace)
+		Expect(code).To(BeZero(), text)
+		queue := s.Scheduling.Queue
+		if queue == "" {
+			queue = "-"
+		}
+		Expect(text).To(MatchRegexp(`(?m)^` + app.Namespace + ` +` + app.Name + ` +` + s.Scheduling.Scheduler + ` +` + queue + ` +\w+ +` + reason + ` +` + regexp.QuoteMeta(sentence) + `$`))
+		text, code = plugin(ctx, b.kubectlSpark, "explain", app.Name, "-n", app.Namespace)
+		Expect(code).To(BeZero(), text)
+		Expect(text).To(And(ContainSubstring("waits for its driver: "+sentence), ContainSubstring("Decision   wait: "+sentence)))
+		Expect(kubectl("get", "sparkapp", "-n", app.Namespace, app.Name, "-o", "wide")).To(MatchRegexp(`QUEUE +REASON\n.*` + reason + `\n`))
+	}
+
+	// ends checks that an application completes, with no word twice.
+	ends := func(app *v1beta2.SparkApplication, sentence string) {
+		GinkgoHelper()
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		Expect(driverLog(ctx, app)).To(ContainSubstring("Pi is roughly 3.1"))
+		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1))
+		Expect(s.Scheduling).To(And(HaveField("AdmittedAt", Not(BeNil())), HaveField("Reason", BeEmpty()), HaveField("Message", BeEmpty())))
+		Expect(told(ctx, app, sentence)).To(BeNumerically("<=", 1))
+	}
+
+	It("volcano holds a driver back until its queue has room for the whole application", func() {
+		ns := newNamespace(ctx, "volcano")
+		object(ctx, volcanoQueue, "", "team-v", map[string]any{"weight": int64(1), "capability": map[string]any{"cpu": "300m"}})
+		first, second := through(sparkPi(ns, "first", endless), "volcano", "team-v"), through(sparkPi(ns, "second", "10"), "volcano", "team-v")
+		Expect(admin.Create(ctx, first)).To(Succeed())
+		runs(first, "volcano")
+		group, err := groupOf(ctx, first, volcanoGroup)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(driverOf(ctx, first).Annotations).To(HaveKeyWithValue("scheduling.k8s.io/group-name", group.GetName()))
+		Expect(group.GetOwnerReferences()).To(ContainElement(HaveField("Name", "first")))
+		member, _, err := unstructured.NestedInt64(group.Object, "spec", "minMember")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(member).To(BeEquivalentTo(1))
+
+		By("waiting for the queue")
+		Expect(admin.Create(ctx, second)).To(Succeed())
+		const sentence = "waiting for quota in queue team-v: cpu asked 200m, free 100m of 300m (volcano)"
+		waits(second, "WaitingForQuota", sentence)
+		held, err := groupOf(ctx, second, volcanoGroup)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(phaseOf(held)).To(Equal("Pending"))
+
+		By("getting room")
+		Expect(admin.Delete(ctx, first)).To(Succeed())
+		ends(second, sentence)
+		Eventually(func() bool {
+			_, err := groupOf(ctx, second, volcanoGroup)
+			return apierrors.IsNotFound(err)
+		}, reasonWait, poll).Should(BeTrue(), "the group is gone with the attempt")
+	})
+
+	It("volcano's queues are checked before anything runs", func() {
+		ns := newNamespace(ctx, "queues")
+		typo, big := through(sparkPi(ns, "typo", "10"), "volcano", "taem-v"), through(sparkPi(ns, "big", "10"), "volcano", "small-v")
+		object(ctx, volcanoQueue, "", "small-v", map[string]any{"weight": int64(1), "capability": map[string]any{"cpu": "100m"}})
+		Expect(admin.Create(ctx, typo)).To(Succeed())
+		waits(typo, "QueueNotFound", `spec.batchSchedulerOptions.queue: queue "taem-v" does not exist; queues you may use: default, small-v, team-v (volcano)`)
+		Expect(admin.Create(ctx, big)).To(Succeed())
+		s := eventuallyState(ctx, big, v1beta2.ApplicationStateFailed)
+		Expect(s.AppState.ErrorMessage).To(Equal("more than queue small-v can ever give: cpu asked 200m, limit 100m (volcano)"))
+	})
+
+	It("yunikorn runs driver and executors as one application of its own", func() {
+		app := through(sparkPi(newNamespace(ctx, "yunikorn"), "spark-pi", "100"), "yunikorn", "root.spark.team-y")
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		runs(app, "yunikorn")
+		id := driverOf(ctx, app).Labels["yunikorn.apache.org/app-id"]
+		Expect(id).To(MatchRegexp(`^spark-[0-9a-z]+-1$`), "of this attempt")
+		for _, pod := range podsOf(ctx, app) {
+			Expect(pod.Labels).To(And(HaveKeyWithValue("yunikorn.apache.org/app-id", id), HaveKeyWithValue("yunikorn.apache.org/queue", "root.spark.team-y")), pod.Name)
+		}
+		Expect(yunikorn(ctx, "queue/root.spark.team-y/application/"+id)).To(And(ContainSubstring(`"applicationState":"Running"`), MatchRegexp(`"taskGroupName":"driver","count":1,[^}]*},"replaced":1`)), "the gang's room was held")
+		ends(app, "")
+		Eventually(func() string { return yunikorn(ctx, "queue/root.spark.team-y/application/"+id) }, reasonWait, poll).Should(ContainSubstring(`"applicationState":"Comple`))
+	})
+
+	It("coscheduling is waited for until it is installed, and heeds an ElasticQuota", func() {
+		ns := newNamespace(ctx, "cosched")
+		first, second := through(sparkPi(ns, "first", endless), "coscheduling", ""), through(sparkPi(ns, "second", "10"), "coscheduling", "")
+		other := sparkPi(newNamespace(ctx, "other"), "other", endless)
+		Expect(admin.Create(ctx, first)).To(Succeed())
+		Expect(admin.Create(ctx, other)).To(Succeed())
+		const missing = "coscheduling is not installed: the API server has no PodGroup of scheduling.x-k8s.io v1alpha1; " +
+			"install the CRDs, the controller and the scheduler of kubernetes-sigs/scheduler-plugins (coscheduling)"
+		waits(first, "SchedulerNotInstalled", missing)
+		eventuallyExecutor(ctx, other, "")
+		Expect(podsOf(ctx, first)).To(BeEmpty(), "the other application goes on without it")
+		Expect(admin.Delete(ctx, other)).To(Succeed())
+
+		By("installing it")
+		b.startCoscheduling(ctx)
+		limits := map[string]any{"cpu": "300m", "memory": "8Gi"}
+		object(ctx, elasticQuota, ns, "team-c", map[string]any{"min": limits, "max": limits})
+		runs(first, "coscheduling-quota")
+		group, err := groupOf(ctx, first, coschedulingGroup)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(driverOf(ctx, first).Labels).To(HaveKeyWithValue("scheduling.x-k8s.io/pod-group", group.GetName()))
+
+		By("waiting for the quota")
+		Expect(admin.Create(ctx, second)).To(Succeed())
+		sentence := "waiting for quota in namespace " + ns + ": cpu asked 200m, free 100m of 300m (ElasticQuota team-c) (coscheduling)"
+		waits(second, "WaitingForQuota", sentence)
+		Expect(admin.Delete(ctx, first)).To(Succeed())
+		ends(second, sentence)
+		Eventually(func() bool {
+			_, err := groupOf(ctx, second, coschedulingGroup)
+			return apierrors.IsNotFound(err)
+		}, reasonWait, poll).Should(BeTrue(), "the group is gone with the attempt")
+	})
+
+	It("kube lets one application after the other through a ResourceQuota", func() {
+		ns := newNamespace(ctx, "quota")
+		resourceQuota(ctx, ns, "team-k", "300m")
+		first, second := through(sparkPi(ns, "first", endless), "kube", ""), through(sparkPi(ns, "second", "10"), "kube", "")
+		big := sparkPi(ns, "big", "10")
+		big.Spec.Driver.CoreRequest = ptr.To("2")
+		Expect(admin.Create(ctx, first)).To(Succeed())
+		runs(first, "default-scheduler")
+		Expect(admin.Create(ctx, second)).To(Succeed())
+		Expect(admin.Create(ctx, big)).To(Succeed())
+		sentence := "waiting for quota in namespace " + ns + ": requests.cpu asked 200m, free 100m of 300m (ResourceQuota team-k) (kube)"
+		waits(second, "WaitingForQuota", sentence)
+		s := eventuallyState(ctx, big, v1beta2.ApplicationStateFailed)
+		Expect(s.AppState.ErrorMessage).To(Equal("more than ResourceQuota team-k of namespace " + ns + " can ever give: requests.cpu asked 2100m, limit 300m (kube)"))
+		Expect(admin.Delete(ctx, first)).To(Succeed())
+		ends(second, sentence)
+	})
+})

@@ -1,0 +1,274 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+var (
+	repository       = filepath.Join("..", "..")
+	schedulerConfigs = filepath.Join(repository, "test", "schedulers", "testdata")
+
+	volcanoGroup      = schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"}
+	volcanoQueue      = schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "Queue"}
+	coschedulingGroup = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
+	elasticQuota      = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "ElasticQuota"}
+)
+
+// beside runs the real schedulers: processes of this machine in the network of the node.
+type beside struct {
+	logs string
+	// kubectlSpark is the plugin's program.
+	kubectlSpark string
+}
+
+// newBeside gives the operator all its scheduler plugins, and takes them away again when the specs are over.
+func newBeside(ctx context.Context) *beside {
+	GinkgoHelper()
+	b := &beside{logs: GinkgoT().TempDir(), kubectlSpark: filepath.Join(GinkgoT().TempDir(), "kubectl-spark")}
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", b.kubectlSpark, "../../cmd/kubectl-spark").CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(out))
+	kubectl(append([]string{"delete", "--ignore-not-found"}, coschedulingAPI(ctx)...)...)
+	kubectl("apply", "--server-side", "-f", volcanoAPI(ctx))
+	rollOut(filepath.Join("testdata", "schedulers"))
+	DeferCleanup(func() {
+		rollOut(filepath.Join(repository, "config", "default"))
+		for _, name := range []string{"volcano", "yunikorn", "coscheduling", "quota"} { // not to be had by the other specs
+			kubectl("delete", "clusterrole,clusterrolebinding", "spark-operator-scheduler-"+name)
+		}
+		kubectl(append([]string{"delete", "--ignore-not-found"}, coschedulingAPI(ctx)...)...)
+		kubectl("delete", "-f", volcanoAPI(ctx))
+	})
+	return b
+}
+
+// rollOut installs the operator and waits until the new one has taken the old one's place.
+func rollOut(kustomization string) {
+	GinkgoHelper()
+	kubectl("apply", "--server-side", "--force-conflicts", "-k", kustomization)
+	kubectl("rollout", "status", "-n", operatorNamespace, "deployment/"+operatorName, "--timeout=50s")
+	Eventually(func() ([]corev1.Pod, error) {
+		var pods corev1.PodList
+		err := admin.List(context.Background(), &pods, client.InNamespace(operatorNamespace))
+		return pods.Items, err
+	}, installWait, poll).Should(HaveLen(1))
+}
+
+// tool builds the programs of a tool module, unless they are there, and returns the folder with them.
+func tool(ctx context.Context, name string) string {
+	GinkgoHelper()
+	cmd := exec.CommandContext(ctx, filepath.Join(repository, "hack", "tools", "build.sh"), name)
+	cmd.Stderr = GinkgoWriter
+	out, err := cmd.Output()
+	Expect(err).NotTo(HaveOccurred(), "building %s", name)
+	return strings.TrimSpace(string(out))
+}
+
+// crds is the folder of a scheduler's CRDs, in the version that its tool is built from.
+func crds(ctx context.Context, tool, module string, path ...string) string {
+	GinkgoHelper()
+	cmd := exec.CommandContext(ctx, "go", "list", "-C", filepath.Join(repository, "hack", "tools", tool), "-m", "-f", "{{.Dir}}", module)
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	out, err := cmd.Output()
+	Expect(err).NotTo(HaveOccurred(), "finding %s", module)
+	return filepath.Join(append([]string{strings.TrimSpace(string(out))}, path...)...)
+}
+
+func volcanoAPI(ctx context.Context) string {
+	GinkgoHelper()
+	return crds(ctx, "volcano", "volcano.sh/volcano", "config", "crd", "volcano", "bases")
+}
+
+// coschedulingAPI are the arguments by which kubectl finds the two CRDs.
+func coschedulingAPI(ctx context.Context) []string {
+	GinkgoHelper()
+	dir := crds(ctx, "scheduler-plugins", "sigs.k8s.io/scheduler-plugins", "config", "crd", "bases")
+	return []string{"-f", filepath.Join(dir, "scheduling.x-k8s.io_podgroups.yaml"), "-f", filepath.Join(dir, "scheduling.x-k8s.io_elasticquotas.yaml")}
+}
+
+// start runs a program in the cluster's network until the specs are over, or the kernel ends it with this process.
+func (b *beside) start(ctx context.Context, name, path string, env []string, args ...string) {
+	GinkgoHelper()
+	log, err := os.Create(filepath.Join(b.logs, name+".log"))
+	Expect(err).NotTo(HaveOccurred())
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), clusterCmd, append(append([]string{"exec", "env"}, env...), append([]string{path}, args...)...)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started, ended := make(chan error), make(chan struct{})
+	go func() { // Pdeathsig is about the thread that starts the process: it must stay
+		runtime.LockOSThread()
+		started <- cmd.Start()
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	Expect(<-started).To(Succeed())
+	DeferCleanup(func() {
+		_ = cmd.Process.Kill()
+		Eventually(ended, time.Minute).Should(BeClosed())
+		Expect(log.Close()).To(Succeed())
+	})
+}
+
+// tails are the last words of the schedulers, for a spec that failed.
+func (b *beside) tails() string {
+	text := ""
+	files, _ := filepath.Glob(filepath.Join(b.logs, "*.log"))
+	for _, file := range files {
+		const enough = 4000
+		log, _ := os.ReadFile(file)
+		text += fmt.Sprintf("%s:\n%s\n", filepath.Base(file), log[max(0, len(log)-enough):])
+	}
+	return text
+}
+
+func (b *beside) startVolcano(ctx context.Context) {
+	GinkgoHelper()
+	dir, config := tool(ctx, "volcano"), "--kubeconfig="+os.Getenv("FIRESTEEL_E2E_KUBECONFIG")
+	b.start(ctx, "volcano-controllers", filepath.Join(dir, "controller-manager"), nil, config, "--leader-elect=false",
+		"--controllers=pg-controller,queue-controller", "--listen-address=127.0.0.1:18081", "--healthz-address=127.0.0.1:18082")
+	b.start(ctx, "volcano-scheduler", filepath.Join(dir, "scheduler"), nil, config, "--leader-elect=false", "--schedule-period=500ms",
+		"--scheduler-conf="+filepath.Join(schedulerConfigs, "volcano.yaml"), "--listen-address=127.0.0.1:18083", "--cache-dumper=false", "--priority-class=true")
+}
+
+func (b *beside) startYuniKorn(ctx context.Context) {
+	GinkgoHelper()
+	kubectl("apply", "--server-side", "-f", filepath.Join("testdata", "schedulers", "yunikorn.yaml"))
+	b.start(ctx, "yunikorn", filepath.Join(tool(ctx, "yunikorn"), "shim"), []string{"NAMESPACE=yunikorn"})
+	Eventually(func() string { return yunikorn(ctx, "queue/root.spark.team-y") }, installWait, poll).Should(ContainSubstring(`"status":"Active"`))
+}
+
+// yunikorn asks YuniKorn's REST API, which is on a fixed port. The answer is empty as long as it does not answer.
+func yunikorn(ctx context.Context, path string) string {
+	transport := &http.Transport{DisableKeepAlives: true}
+	if ns := os.Getenv("FIRESTEEL_E2E_NETNS"); ns != "" {
+		transport.DialContext = dialIn(ns)
+	}
+	question, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:9080/ws/v1/partition/default/"+path, http.NoBody)
+	Expect(err).NotTo(HaveOccurred())
+	answer, err := (&http.Client{Transport: transport, Timeout: 5 * time.Second}).Do(question)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var text strings.Builder
+	if err := answer.Write(&text); err != nil {
+		return ""
+	}
+	return text.String()
+}
+
+// startCoscheduling installs its API, too.
+func (b *beside) startCoscheduling(ctx context.Context) {
+	GinkgoHelper()
+	kubectl(append([]string{"apply", "--server-side"}, coschedulingAPI(ctx)...)...)
+	dir, kubeconfig := tool(ctx, "scheduler-plugins"), os.Getenv("FIRESTEEL_E2E_KUBECONFIG")
+	text, err := os.ReadFile(filepath.Join(schedulerConfigs, "scheduler-plugins.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	path := filepath.Join(b.logs, "scheduler-plugins.yaml")
+	Expect(os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "KUBECONFIG", kubeconfig)), 0o600)).To(Succeed())
+	b.start(ctx, "coscheduling-controller", filepath.Join(dir, "controller"), nil,
+		"--kubeconfig="+kubeconfig, "--metricsAddr=127.0.0.1:0", "--probeAddr=127.0.0.1:0", "--enableLeaderElection=false")
+	b.start(ctx, "coscheduling-scheduler", filepath.Join(dir, "scheduler"), nil, "--config="+path, "--bind-address=127.0.0.1", "--secure-port=18084",
+		"--cert-dir="+b.logs, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig, "--authentication-skip-lookup")
+}
+
+// through chooses an application's scheduler and queue.
+func through(app *v1beta2.SparkApplication, scheduler, queue string) *v1beta2.SparkApplication {
+	app.Spec.BatchScheduler = ptr.To(scheduler)
+	if queue != "" {
+		app.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: ptr.To(queue)}
+	}
+	return app
+}
+
+// object makes an object of a scheduler's; a cluster-scoped one goes when the specs are over.
+func object(ctx context.Context, kind schema.GroupVersionKind, namespace, name string, spec map[string]any) {
+	GinkgoHelper()
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	u.SetGroupVersionKind(kind)
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	Eventually(func() error { return admin.Create(ctx, u) }, reasonWait, poll).Should(Succeed()) // its API may be new
+}
+
+// groupOf is the group of the application's first attempt. It has the name that the status tells.
+func groupOf(ctx context.Context, app *v1beta2.SparkApplication, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(kind)
+	s := statusOf(ctx, app).Scheduling
+	if s == nil {
+		return u, apierrors.NewNotFound(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, app.Name)
+	}
+	return u, admin.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: strings.TrimPrefix(s.Group, kind.Kind+" ")}, u)
+}
+
+// resourceQuota limits the requests of cpu in a namespace, and waits until that is in force.
+func resourceQuota(ctx context.Context, namespace, name, cpu string) {
+	GinkgoHelper()
+	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	q.Spec.Hard = corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse(cpu)}
+	Expect(admin.Create(ctx, q)).To(Succeed())
+	Eventually(func() int {
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(q), q)).To(Succeed())
+		return len(q.Status.Hard)
+	}, reasonWait, poll).Should(Equal(1))
+}
+
+// phaseOf is the phase of a scheduler's object.
+func phaseOf(u *unstructured.Unstructured) string {
+	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+	return phase
+}
+
+// told counts how often an application's events have said something.
+func told(ctx context.Context, app *v1beta2.SparkApplication, sentence string) int {
+	GinkgoHelper()
+	list, err := clientset.EventsV1().Events(app.Namespace).List(ctx, metav1.ListOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	times := 0
+	for i := range list.Items {
+		if e := &list.Items[i]; e.Regarding.Name == app.Name && e.Regarding.Kind == "SparkApplication" && e.Note == sentence {
+			if times++; e.Series != nil {
+				times = int(e.Series.Count)
+			}
+		}
+	}
+	return times
+}
