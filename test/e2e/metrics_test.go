@@ -17,8 +17,14 @@ limitations under the License.
 package e2e
 
 import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"regexp"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -29,10 +35,26 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
-// scrape reads an endpoint of a pod through the API server.
+// scrape reads an endpoint of a pod as Prometheus does, at the pod's own address.
 func scrape(ctx SpecContext, pod *corev1.Pod, port, path string) func() (string, error) {
+	transport := &http.Transport{DisableKeepAlives: true}
+	if ns := os.Getenv("FIRESTEEL_E2E_NETNS"); ns != "" {
+		transport.DialContext = dialIn(ns)
+	}
 	return func() (string, error) {
-		text, err := clientset.CoreV1().Pods(pod.Namespace).ProxyGet("http", pod.Name, port, path, nil).DoRaw(ctx)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(pod.Status.PodIP, port)+path, nil)
+		if err != nil {
+			return "", err
+		}
+		answer, err := (&http.Client{Transport: transport, Timeout: 20 * time.Second}).Do(request)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = answer.Body.Close() }()
+		text, err := io.ReadAll(answer.Body)
+		if err == nil && answer.StatusCode != http.StatusOK {
+			err = fmt.Errorf("%s%s: %s", pod.Name, path, answer.Status)
+		}
 		return string(text), err
 	}
 }
