@@ -32,6 +32,7 @@ kubectl=$(hack/tools/build.sh kubernetes)/kubectl
 for tree in config/default config/samples; do
   "$kubectl" kustomize "$tree" >/dev/null || { echo "verify: $tree does not render" >&2; exit 1; }
 done
+"$(hack/tools/build.sh promql)/promql" charts/spark-operator/files/dashboard.json charts/spark-operator/files/alerts.yaml
 helm=$(hack/tools/build.sh helm)/helm
 "$helm" lint --strict charts/spark-operator
 for values in '' 'spark.jobNamespaces={}' 'controller.replicas=2,prometheus.metrics.enable=false,fullnameOverride=other'; do

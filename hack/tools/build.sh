@@ -4,7 +4,7 @@
 #   hack/tools/build.sh NAME     NAME is a folder beside this file: kubernetes, etcd, coredns, ...
 #
 # Versions and checksums are pinned by the folder's go.mod and go.sum. The result is cached outside the tree,
-# keyed by these two files, so that a machine builds each version once.
+# keyed by these two files and its own sources, so that a machine builds each version once.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 name=${1:?usage: build.sh NAME (one of: $(cd "$here" && ls -d */ | tr -d / | xargs))}
@@ -26,7 +26,7 @@ volcano | yunikorn | scheduler-plugins) hint=' (3 to 6 minutes on 2 cores, once 
 esac
 
 cache=${FIRESTEEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/firesteel}
-key=$( (cat "$module/go.mod" "$module/go.sum"; echo "$ldflags") | sha256sum | cut -c1-12)
+key=$( (cat "$module/go.mod" "$module/go.sum"; cat "$module"/*.go 2>/dev/null || true; echo "$ldflags") | sha256sum | cut -c1-12)
 out=$cache/tools/$name-$key
 if [ -e "$out/.complete" ]; then echo "$out"; exit 0; fi
 

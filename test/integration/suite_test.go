@@ -88,10 +88,13 @@ var _ = AfterSuite(func() {
 })
 
 // startOperator runs the operator as its main function would, but for the counting of its writes.
-func startOperator(cfg *rest.Config) {
+func startOperator(cfg *rest.Config) { startOperatorWith(cfg, `{bindAddress: "0"}`) }
+
+// startOperatorWith also says how it serves metrics.
+func startOperatorWith(cfg *rest.Config, metrics string) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { writes.next = next; return writes })
-	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nmetrics: {bindAddress: \"0\"}\nhealth: {bindAddress: \"0\"}\n"))
+	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nhealth: {bindAddress: \"0\"}\nmetrics: " + metrics))
 	Expect(err).NotTo(HaveOccurred())
 	registry, err := scheduler.NewRegistry(c.BatchScheduler.Default, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())

@@ -21,13 +21,14 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// MonitoringSpec says which metrics the pods expose.
+// MonitoringSpec says which metrics the pods expose. Without prometheus, Spark's own endpoint on the driver's UI port shows
+// them, and nothing has to be in the image.
 type MonitoringSpec struct {
 	// ExposeDriverMetrics turns metrics of the driver on.
-	// +required
+	// +optional
 	ExposeDriverMetrics bool `json:"exposeDriverMetrics"`
 	// ExposeExecutorMetrics turns metrics of the executors on.
-	// +required
+	// +optional
 	ExposeExecutorMetrics bool `json:"exposeExecutorMetrics"`
 	// MetricsProperties is the content of Spark's metrics.properties.
 	// +optional
@@ -35,7 +36,7 @@ type MonitoringSpec struct {
 	// MetricsPropertiesFile is the path of a metrics.properties file inside the image.
 	// +optional
 	MetricsPropertiesFile *string `json:"metricsPropertiesFile,omitempty"`
-	// Prometheus configures the JMX exporter.
+	// Prometheus shows the metrics by the JMX exporter instead.
 	// +optional
 	Prometheus *PrometheusSpec `json:"prometheus,omitempty"`
 }

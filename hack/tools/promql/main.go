@@ -1,0 +1,76 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command promql reads the expressions of Grafana dashboards and of files with alert rules as Prometheus does, and fails
+// if one of them is not PromQL.
+//
+//	promql FILE...
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/prometheus/prometheus/promql/parser"
+	"go.yaml.in/yaml/v3"
+)
+
+func main() {
+	bad := 0
+	for _, path := range os.Args[1:] {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "promql:", err)
+			os.Exit(1)
+		}
+		var file yaml.Node // JSON is YAML
+		if err := yaml.Unmarshal(text, &file); err != nil {
+			fmt.Fprintf(os.Stderr, "promql: %s: %v\n", path, err)
+			os.Exit(1)
+		}
+		all := expressions(&file)
+		if len(all) == 0 {
+			fmt.Fprintf(os.Stderr, "promql: %s has no expressions\n", path)
+			bad++
+		}
+		for _, e := range all {
+			if _, err := parser.ParseExpr(interval.ReplaceAllString(e.Value, "5m")); err != nil {
+				fmt.Fprintf(os.Stderr, "promql: %s:%d: %v\n\t%s\n", path, e.Line, err, strings.TrimSpace(e.Value))
+				bad++
+			}
+		}
+	}
+	if bad > 0 {
+		os.Exit(1)
+	}
+}
+
+// interval is a variable that Grafana fills in where Prometheus wants a duration.
+var interval = regexp.MustCompile(`\$__(rate_)?interval`)
+
+// expressions are the values of all fields expr, wherever they are.
+func expressions(n *yaml.Node) []*yaml.Node {
+	var out []*yaml.Node
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].Value == "expr" && child.Kind == yaml.ScalarNode {
+			out = append(out, child)
+		}
+		out = append(out, expressions(child)...)
+	}
+	return out
+}
