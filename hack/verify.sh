@@ -29,7 +29,7 @@ for crd in config/crd/bases/*.yaml; do
   [ "$size" -lt 100000 ] || { echo "verify: $crd has $size bytes, the budget is 100000" >&2; exit 1; }
 done
 kubectl=$(hack/tools/build.sh kubernetes)/kubectl
-for tree in config/default config/samples; do
+for tree in config/default config/samples config/overlays/webhook; do
   "$kubectl" kustomize "$tree" >/dev/null || { echo "verify: $tree does not render" >&2; exit 1; }
 done
 "$(hack/tools/build.sh promql)/promql" charts/spark-operator/files/dashboard.json charts/spark-operator/files/alerts.yaml

@@ -68,9 +68,9 @@ type kind[T client.Object] struct {
 }
 
 // register serves all our kinds.
-func register(server webhook.Server, scheme *runtime.Scheme, checks []Check) error {
+func register(server webhook.Server, scheme *runtime.Scheme, policies []Policy) error {
 	return errors.Join(
-		serve(server, scheme, sparkApplication(checks)),
+		serve(server, scheme, sparkApplication(policies)),
 	)
 }
 

@@ -33,6 +33,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -53,10 +54,10 @@ func (r *recorder) Register(path string, hook http.Handler) {
 }
 
 // call asks the webhook at a path, as the API server would.
-func call(t *testing.T, path string, operation admissionv1.Operation, stored, sent string, checks ...Check) admission.Response {
+func call(t *testing.T, path string, operation admissionv1.Operation, stored, sent string, policies ...Policy) admission.Response {
 	t.Helper()
 	server := &recorder{served: map[string]*admission.Webhook{}}
-	if err := register(server, Scheme(), checks); err != nil {
+	if err := register(server, Scheme(), policies); err != nil {
 		t.Fatal(err)
 	}
 	hook, ok := server.served[path]
@@ -172,11 +173,18 @@ func tree(t *testing.T, text []byte) (out any) {
 }
 
 func TestValidate(t *testing.T) {
-	tight := func(app spark.Application) []*spark.ConfError {
-		if app.Namespace == "jobs" && app.Conf["spark.executor.instances"] != "1" {
-			return []*spark.ConfError{{Key: "spark.executor.instances", Value: app.Conf["spark.executor.instances"], Problem: "at most 1 here"}}
+	tight := func(app spark.Application, life lifecycle.Policies) (spark.Application, []*spark.ConfError) {
+		if app.MainFile == "" {
+			app.MainFile = "local:///preset.jar"
 		}
-		return nil
+		var found []*spark.ConfError
+		if n := app.Conf["spark.executor.instances"]; n != "1" {
+			found = append(found, &spark.ConfError{Key: "spark.executor.instances", Value: n, Problem: "at most 1 here"})
+		}
+		if life.Restart.Type == lifecycle.Always {
+			found = append(found, &spark.ConfError{Field: "spec.restartPolicy.type", Value: string(life.Restart.Type), Problem: "not here"})
+		}
+		return app, found
 	}
 	more := strings.Replace(good, "type:", "executor: {instances: 2}, type:", 1)
 	cases := map[string]struct {
@@ -204,6 +212,8 @@ func TestValidate(t *testing.T) {
 			warned: []string{`spec.type: "Python"`},
 		},
 		"Policy":          {reason: "checks of the installation", operation: admissionv1.Create, sent: more, refused: []string{`spec.executor.instances: "2": at most 1 here`}},
+		"PolicyOfLife":    {reason: "checks of the installation", operation: admissionv1.Create, sent: strings.Replace(good, "type:", "restartPolicy: {type: Always}, type:", 1), refused: []string{`spec.restartPolicy.type: "Always": not here`}},
+		"Preset":          {reason: "the installation has a main file", operation: admissionv1.Create, sent: strings.Replace(good, ", mainApplicationFile: 'local:///a.jar'", "", 1)},
 		"Worse":           {reason: "an edit that makes it wrong", operation: admissionv1.Update, stored: good, sent: badMemory, refused: []string{"spec.driver.memory"}},
 		"OtherwiseWrong":  {reason: "wrong in another way than before", operation: admissionv1.Update, stored: badMemory, sent: strings.Replace(badMemory, "2gb", "3gb", 1), refused: []string{`"3gb"`}},
 		"Better":          {reason: "an edit that repairs it", operation: admissionv1.Update, stored: badMemory, sent: good},

@@ -59,8 +59,8 @@ func Scheme() *runtime.Scheme {
 var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // New returns the manager of the webhook's process, which is ready when the API server can call it. Every replica serves,
-// so there is no leader. The checks are made beside those of package validation.
-func New(cfg *rest.Config, c config.OperatorConfiguration, checks ...Check) (ctrl.Manager, error) {
+// so there is no leader. The policies hold beside package validation.
+func New(cfg *rest.Config, c config.OperatorConfiguration, policies ...Policy) (ctrl.Manager, error) {
 	self := c.Webhook.Certificates == config.CertificatesSelf
 	if self && c.Webhook.Namespace == "" {
 		text, err := os.ReadFile(podNamespaceFile)
@@ -80,7 +80,7 @@ func New(cfg *rest.Config, c config.OperatorConfiguration, checks ...Check) (ctr
 		return nil, fmt.Errorf("create manager: %w", err)
 	}
 	ready := map[string]healthz.Checker{}
-	if ready["webhook"], err = addServer(mgr, c.Webhook, checks); err != nil {
+	if ready["webhook"], err = addServer(mgr, c.Webhook, policies); err != nil {
 		return nil, err
 	}
 	if self {
@@ -100,10 +100,10 @@ func New(cfg *rest.Config, c config.OperatorConfiguration, checks ...Check) (ctr
 }
 
 // addServer returns a check that connects to the server.
-func addServer(mgr ctrl.Manager, c config.Webhook, checks []Check) (healthz.Checker, error) {
+func addServer(mgr ctrl.Manager, c config.Webhook, policies []Policy) (healthz.Checker, error) {
 	options := webhook.Options{Port: c.Port, CertDir: c.CertDir, CertName: certificateFile, KeyName: keyFile}
 	s := server{webhook.NewServer(options), c.CertDir}
-	if err := register(s, mgr.GetScheme(), checks); err != nil {
+	if err := register(s, mgr.GetScheme(), policies); err != nil {
 		return nil, err
 	}
 	if err := mgr.Add(s); err != nil {

@@ -199,7 +199,7 @@ func operatorPID() int {
 		Expect(err).NotTo(HaveOccurred())
 		for _, file := range commands {
 			text, err := os.ReadFile(file)
-			if err == nil && strings.HasPrefix(string(text), "/spark-operator\x00") && inCluster(filepath.Dir(file)) {
+			if err == nil && strings.HasPrefix(string(text), "/spark-operator\x00--config") && inCluster(filepath.Dir(file)) {
 				pid, err = strconv.Atoi(filepath.Base(filepath.Dir(file)))
 				Expect(err).NotTo(HaveOccurred())
 			}

@@ -81,12 +81,22 @@ var _ = BeforeSuite(func() {
 
 	By("installing the operator")
 	kubectl("apply", "--server-side", "-k", filepath.Join("..", "..", "config", "default"))
+	eventuallyReady(operatorName, 1)
+	if os.Getenv("FIRESTEEL_E2E_WEBHOOK") == "1" {
+		By("installing the webhook")
+		installWebhook()
+	}
+})
+
+// eventuallyReady waits until a Deployment of the operator's has so many ready pods.
+func eventuallyReady(name string, replicas int32) {
+	GinkgoHelper()
 	Eventually(func() (int32, error) {
 		var d appsv1.Deployment
-		err := admin.Get(context.Background(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, &d)
+		err := admin.Get(context.Background(), client.ObjectKey{Namespace: operatorNamespace, Name: name}, &d)
 		return d.Status.ReadyReplicas, err
-	}, installWait, poll).Should(BeEquivalentTo(1), "the operator's Deployment becomes ready")
-})
+	}, installWait, poll).Should(Equal(replicas), "ready pods of %s", name)
+}
 
 // dialIn connects from inside a network namespace: the cluster's addresses exist only there. The calling goroutine
 // keeps its thread for the moment of the connection; the socket stays in the namespace that it was made in.
