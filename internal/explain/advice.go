@@ -74,8 +74,10 @@ func (v view) advice() []string {
 	if text, ok := advice[v.troubling()]; ok {
 		all = append(all, text)
 	}
-	if trouble := v.before.Exposure.Trouble.Reason; trouble != "" && advice[trouble] != "" && trouble != v.troubling() {
+	if trouble := v.before.Exposure.Trouble.Reason; trouble == lifecycle.ReasonExposureInvalid || trouble == lifecycle.ReasonExposureRefused {
 		all = append(all, advice[trouble])
+	} else if trouble != "" {
+		all = append(all, "something beside the driver is missing, and the application runs without it: the condition Exposed says what and why")
 	}
 	if v.before.State == lifecycle.Failed && v.before.Cause.Reason != lifecycle.ReasonInvalidSpec {
 		all = append(all, "run it again: change the spec, or delete and create the application")
