@@ -54,6 +54,8 @@ var (
 	writes = &writeCounter{}
 	stop   context.CancelFunc
 	ended  chan error
+	// extraConfig is more of the configuration file of the operators that are started.
+	extraConfig string
 )
 
 func TestIntegration(t *testing.T) {
@@ -91,7 +93,7 @@ var _ = AfterSuite(func() {
 func startOperator(cfg *rest.Config) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { writes.next = next; return writes })
-	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nmetrics: {bindAddress: \"0\"}\nhealth: {bindAddress: \"0\"}\n"))
+	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nmetrics: {bindAddress: \"0\"}\nhealth: {bindAddress: \"0\"}\n" + extraConfig))
 	Expect(err).NotTo(HaveOccurred())
 	registry, err := scheduler.NewRegistry(c.BatchScheduler.Default, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())

@@ -20,9 +20,9 @@ package kubeflow
 // for everything below it. The field reference is made from it, and a test holds it to the truth.
 func Ignored() map[string]string {
 	return map[string]string{
-		"type":                      "Spark goes by the suffix of mainApplicationFile; a type that contradicts it earns a warning",
-		"failureRetries":            "without effect in the Kubeflow operator, too; restartPolicy.onFailureRetries is its successor",
-		"retryInterval":             "without effect in the Kubeflow operator, too; restartPolicy.onFailureRetryInterval is its successor",
-		"executor.memoryLimit":      "the driver limits each executor to the memory that Spark computes, whatever the template says; raise memoryOverhead instead",
+		"type":                 "Spark goes by the suffix of mainApplicationFile; a type that contradicts it earns a warning",
+		"failureRetries":       "without effect in the Kubeflow operator, too; restartPolicy.onFailureRetries is its successor",
+		"retryInterval":        "without effect in the Kubeflow operator, too; restartPolicy.onFailureRetryInterval is its successor",
+		"executor.memoryLimit": "the driver limits each executor to the memory that Spark computes, whatever the template says; raise memoryOverhead instead",
 	}
 }
