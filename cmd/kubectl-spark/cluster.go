@@ -68,6 +68,7 @@ type connection struct {
 	reader
 	pods      typedcorev1.PodsGetter
 	namespace string
+	config    *rest.Config
 }
 
 // connect makes the clients. The cluster is asked by the first call.
@@ -96,7 +97,7 @@ func (c cluster) connect() (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &connection{reader: reads, pods: core, namespace: namespace}, nil
+	return &connection{reader: reads, pods: core, namespace: namespace, config: config}, nil
 }
 
 // application reads one application, and suggests others if there is none of that name.

@@ -68,7 +68,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "kubectl-spark",
 		Short: "Look at Spark applications the way the operator does",
 		Long: "Look at Spark applications the way the operator does, with the operator's own code.\n\n" +
-			"convert, render and validate work on manifests and need no cluster. explain, list, logs, queue and wait read the cluster that kubectl\n" +
+			"convert, render and validate work on manifests and need no cluster. explain, list, logs, queue, ui and wait read the cluster that kubectl\n" +
 			"would use. None of them changes anything.",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spark"},
 		SilenceUsage:  true,
@@ -76,6 +76,6 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Args:          cobra.NoArgs,
 	}
 	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams),
-		newExplain(streams), newList(streams), newLogs(streams), newQueue(streams), newWait(streams))
+		newExplain(streams), newList(streams), newLogs(streams), newQueue(streams), newUI(streams), newWait(streams))
 	return command
 }

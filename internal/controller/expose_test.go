@@ -29,9 +29,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -247,6 +249,81 @@ func TestConcealSurvivesCrashes(t *testing.T) {
 				t.Errorf("the application is %s, %v are left, %v are recorded", w.state(), left, w.app().Status.DriverInfo.ExposedBy)
 			}
 		})
+	}
+}
+
+// Whatever the API server answers, the application runs, the condition says what is missing, and it is tried again.
+func TestExposeTrouble(t *testing.T) {
+	services := schema.GroupResource{Resource: "services"}
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   string
+		again  time.Duration
+	}{
+		"quota":     {"there may be room later", apierrors.NewForbidden(services, "x", errors.New("exceeded quota: team")), "QuotaExceeded", exposureRetry},
+		"rights":    {"an administrator has to help", apierrors.NewForbidden(services, "x", errors.New(`User "op" cannot create resource "services"`)), "OperatorForbidden", exposureRetry},
+		"policy":    {"somebody has to change something", apierrors.NewForbidden(services, "x", errors.New("no LoadBalancers here")), "ExposureRefused", exposureRetry},
+		"invalid":   {"the user has to change something", apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", nil), "ExposureRefused", exposureRetry},
+		"no API":    {"it may be installed later", &meta.NoKindMatchError{GroupKind: exposure.HTTPRoute.GroupKind()}, "ExposureRefused", exposureRetry},
+		"transient": {"it goes over", apierrors.NewServiceUnavailable("busy"), "", exposureSoon},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := exposed(t)
+			refuses := true
+			w.engine.Writer.Client = interceptor.NewClient(w.c, interceptor.Funcs{
+				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+					if refuses && o.GetLabels()["sparkoperator.k8s.io/exposes"] != "" {
+						return tc.err
+					}
+					return c.Create(ctx, o, opts...)
+				},
+			})
+			w.reconcile()
+			w.reconcile()
+			w.kubelet(corev1.PodRunning, running())
+			r := w.reconcile()
+			c := meta.FindStatusCondition(w.app().Status.Conditions, "Exposed")
+			if w.state() != "RUNNING" || (c == nil) != (tc.want == "") || c != nil && (c.Reason != tc.want || c.Status != metav1.ConditionFalse) {
+				t.Errorf("%s: the application is %s, with the condition %+v", tc.reason, w.state(), c)
+			}
+			if r.RequeueAfter == 0 || r.RequeueAfter > tc.again {
+				t.Errorf("%s: it is tried again in %s, want %s", tc.reason, r.RequeueAfter, tc.again)
+			}
+			if d := w.app().Status.DriverInfo; d.WebUIServiceName != "" || d.WebUIIngressName != "" {
+				t.Errorf("%s: the status tells of what is not there: %+v", tc.reason, d)
+			}
+			refuses = false
+			w.settle()
+			if diff := cmp.Diff(allBeside, w.beside()); diff != "" {
+				t.Errorf("%s: later (-want +got):\n%s", tc.reason, diff)
+			}
+			if c := meta.FindStatusCondition(w.app().Status.Conditions, "Exposed"); c != nil {
+				t.Errorf("%s: still %+v", tc.reason, c)
+			}
+		})
+	}
+}
+
+// What an operator before us has left of an application that is over is not looked at: it may be thousands.
+func TestWhatHasEndedIsLeftAlone(t *testing.T) {
+	w := exposed(t)
+	o := w.app()
+	o.Status = v1beta2.SparkApplicationStatus{
+		AppState: v1beta2.ApplicationState{State: "COMPLETED"}, SubmissionID: "theirs", ExecutionAttempts: 1, SubmissionAttempts: 1,
+		TerminationTime: metav1.NewTime(start), DriverInfo: v1beta2.DriverInfo{PodName: "pi-driver", WebUIServiceName: "pi-ui-svc", WebUIPort: 4040},
+	}
+	if err := w.c.Status().Update(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	before := w.reads["get *v1.PartialObjectMetadata"]
+	w.settle()
+	if got := w.app().Status.DriverInfo; got.WebUIServiceName != "pi-ui-svc" || got.WebUIPort != 4040 {
+		t.Errorf("the status tells %+v now", got)
+	}
+	if w.reads["get *v1.PartialObjectMetadata"] != before {
+		t.Errorf("it was looked for: %v", w.reads)
 	}
 }
 

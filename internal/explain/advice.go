@@ -33,6 +33,8 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonFormerDriver:      "if the pod does not go, see its node: kubectl get pod POD -n NAMESPACE -o wide",
 	lifecycle.ReasonQuotaExceeded:     "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or ask for less in spec.driver",
 	lifecycle.ReasonAdmissionRefused:  "change what the policy objects to, or the policy; the message is its own",
+	lifecycle.ReasonExposureInvalid:   "correct what the condition Exposed names, in spec.sparkUIOptions, spec.driverIngressOptions or the operator's configuration (docs/ui.md); the application runs without it",
+	lifecycle.ReasonExposureRefused:   "see what the API server says in the condition Exposed; the application runs without the object, and it is tried again every 30 s",
 	lifecycle.ReasonOperatorForbidden: "give the operator the right that the message names: an administrator has to change its role",
 	lifecycle.ReasonUnschedulable:     "see what the nodes lack: kubectl describe pod POD -n NAMESPACE; ask for less, or add nodes",
 	lifecycle.ReasonSchedulingGated:   "whoever set the scheduling gate has to take it away: kubectl get pod POD -n NAMESPACE -o jsonpath='{.spec.schedulingGates}'",
@@ -91,6 +93,11 @@ func (v view) advice() []string {
 		all = append(all, text)
 	} else if text, ok := queueing[scheduler.Reason(reason)]; ok {
 		all = append(all, text)
+	}
+	if trouble := v.before.Exposure.Trouble.Reason; trouble == lifecycle.ReasonExposureInvalid || trouble == lifecycle.ReasonExposureRefused {
+		all = append(all, advice[trouble])
+	} else if trouble != "" {
+		all = append(all, "something beside the driver is missing, and the application runs without it: the condition Exposed says what and why")
 	}
 	if v.before.State == lifecycle.Failed && v.before.Cause.Reason != lifecycle.ReasonInvalidSpec {
 		all = append(all, "run it again: change the spec, or delete and create the application")

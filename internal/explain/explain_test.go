@@ -32,6 +32,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -231,6 +232,14 @@ func situations() map[string]func(*world) Report {
 			w.pass(10 * time.Minute)
 			obs := w.pod(lifecycle.DriverRunning, func(d *lifecycle.Driver) { d.StartedAt = start.Add(5 * time.Second) })
 			obs.Executors = []lifecycle.Executor{executor("pi-exec-1", lifecycle.ExecutorRunning), executor("pi-exec-2", lifecycle.ExecutorRunning)}
+			return w.explain(obs)
+		},
+		"not-exposed": func(w *world) Report {
+			obs := w.running()
+			meta.SetStatusCondition(&w.o.Status.Conditions, metav1.Condition{
+				Type: "Exposed", Status: metav1.ConditionFalse, Reason: "NameConflict", LastTransitionTime: metav1.NewTime(w.now),
+				Message: "service/pi-ui-svc: Service pi-ui-svc exists already and does not belong to this application; delete or rename it",
+			})
 			return w.explain(obs)
 		},
 		"in-doubt": func(w *world) Report {

@@ -138,6 +138,7 @@ func (w *wanted) add(typed metav1.Object, exposes string) {
 	lifecycle.Mark(typed, w.attempt.SubmissionID)
 	labels := typed.GetLabels()
 	labels[lifecycle.LabelApp], labels[lifecycle.LabelExposes] = w.attempt.App.Name, exposes
+	typed.SetLabels(labels)
 	u, err := plain(typed)
 	if err != nil {
 		w.problem(lifecycle.ReasonExposureInvalid, fmt.Sprintf("%s is not made: %v", typed.GetName(), err))

@@ -54,6 +54,8 @@ var (
 	writes = &writeCounter{}
 	stop   context.CancelFunc
 	ended  chan error
+	// extraConfig is more of the configuration file of the operators that are started.
+	extraConfig string
 )
 
 func TestIntegration(t *testing.T) {
@@ -94,7 +96,7 @@ func startOperator(cfg *rest.Config) { startOperatorWith(cfg, `{bindAddress: "0"
 func startOperatorWith(cfg *rest.Config, metrics string) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { writes.next = next; return writes })
-	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nhealth: {bindAddress: \"0\"}\nmetrics: " + metrics))
+	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nhealth: {bindAddress: \"0\"}\nmetrics: " + metrics + "\n" + extraConfig))
 	Expect(err).NotTo(HaveOccurred())
 	registry, err := scheduler.NewRegistry(c.BatchScheduler.Default, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())
