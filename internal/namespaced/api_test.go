@@ -66,13 +66,9 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch {
 	case forbidden:
-		denial := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
-		w.WriteHeader(http.StatusForbidden)
-		_ = json.NewEncoder(w).Encode(denial.Status())
+		answer(w, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil).Status())
 	case r.URL.Query().Get("sendInitialEvents") != "":
-		unknown := apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil)
-		w.WriteHeader(http.StatusUnprocessableEntity)
-		_ = json.NewEncoder(w).Encode(unknown.Status())
+		answer(w, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil).Status())
 	case r.URL.Query().Get("watch") != "":
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
@@ -83,6 +79,12 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		_ = json.NewEncoder(w).Encode(pods)
 	}
+}
+
+func answer(w http.ResponseWriter, status metav1.Status) {
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	w.WriteHeader(int(status.Code))
+	_ = json.NewEncoder(w).Encode(status)
 }
 
 func (a *api) set(change func()) {
