@@ -96,6 +96,7 @@ var _ = Describe("Tenants", func() {
 		} {
 			app := sparkPi(a, name, "10")
 			app.Spec.SparkConf = conf
+			app.Spec.Driver.ServiceAccount = nil // the field would win over the property
 			Expect(admin.Create(ctx, app)).To(Succeed())
 			s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
 			Expect(s.AppState.ErrorMessage).To(ContainSubstring("is not allowed"), name)
