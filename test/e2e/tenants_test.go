@@ -46,7 +46,7 @@ var _ = Describe("Tenants", func() {
 			Expect(admin.Create(ctx, sparkPi(a, fmt.Sprintf("waits-%d", i), "10"))).To(Succeed())
 		}
 		first := sparkPi(a, "waits-0", "10")
-		Eventually(func() string { return admission(ctx, first).Reason }, jobWait, poll).Should(Equal("QuotaExceeded"))
+		Eventually(func() string { return submission(ctx, first).Reason }, jobWait, poll).Should(Equal("QuotaExceeded"))
 
 		app := sparkPi(b, "runs", "10")
 		Expect(admin.Create(ctx, app)).To(Succeed())
@@ -131,10 +131,10 @@ func quota(ctx context.Context, namespace, memory string) {
 	})).To(Succeed())
 }
 
-// admission is why an application was admitted, or not yet.
-func admission(ctx context.Context, app *v1beta2.SparkApplication) metav1.Condition {
+// submission is why an application has a driver, or not yet.
+func submission(ctx context.Context, app *v1beta2.SparkApplication) metav1.Condition {
 	GinkgoHelper()
-	if c := meta.FindStatusCondition(statusOf(ctx, app).Conditions, "Admitted"); c != nil {
+	if c := meta.FindStatusCondition(statusOf(ctx, app).Conditions, "Submitted"); c != nil {
 		return *c
 	}
 	return metav1.Condition{}
