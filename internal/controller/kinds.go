@@ -75,8 +75,8 @@ type kinds struct {
 	mu sync.Mutex
 	// namespaces are where rights are looked for; "" for all namespaces.
 	namespaces []string
-	known     map[schema.GroupVersionKind]*kindState
-	denied    map[scheduler.Access]bool
+	known      map[schema.GroupVersionKind]*kindState
+	denied     map[scheduler.Access]bool
 }
 
 // configure takes over for which namespaces rights are needed.
