@@ -34,6 +34,10 @@ image: ## The operator's image as an OCI archive for amd64 and arm64: dist/spark
 spark-image: ## A Spark image from the pyspark package, as the demo and the tests use it
 	hack/image/build.sh spark
 
+.PHONY: release
+release: ## Image, chart, plugin for five platforms, SBOMs, checksums, provenance: VERSION=v1.2.3, into dist/release
+	hack/release.sh $(VERSION)
+
 ##@ Local cluster
 
 .PHONY: cluster-up cluster-down cluster-status
@@ -98,6 +102,10 @@ fmt: ## gofmt and import order
 lint: ## The import law, the budgets and the usual suspects
 	@# its cache remembers paths, so that checkouts that share one are told each other's findings
 	GOLANGCI_LINT_CACHE=$(CURDIR)/dist/lint-cache "$$($(TOOLS) golangci-lint)/golangci-lint" run
+
+.PHONY: vulncheck
+vulncheck: ## Known vulnerabilities in what the programs call; needs the Go vulnerability database (GOVULNDB for a copy)
+	hack/vulncheck.sh
 
 .PHONY: verify
 verify: ## Regenerate everything; fails if the tree changes, a file is misformatted, or lint finds something

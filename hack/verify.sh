@@ -23,6 +23,7 @@ fi
 go vet ./...
 make --no-print-directory lint
 hack/scheduler-removable.sh
+hack/vulncheck.sh
 for crd in config/crd/bases/*.yaml; do
   size=$(stat -c %s "$crd")
   [ "$size" -lt 100000 ] || { echo "verify: $crd has $size bytes, the budget is 100000" >&2; exit 1; }

@@ -18,6 +18,7 @@ package spark
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -48,8 +49,22 @@ func (e *ConfError) About(subject string) string {
 	if e.Value == "" {
 		return subject + ": " + e.Problem
 	}
-	return subject + ": " + strconv.Quote(shorten(e.Value)) + ": " + e.Problem
+	value := e.Value
+	if sensitive(e.Key) {
+		value = "(redacted)"
+	}
+	return subject + ": " + strconv.Quote(shorten(value)) + ": " + e.Problem
 }
+
+// credentialKey is Spark's default of spark.redaction.regex; what it matches in secretReference is the name of a Secret
+// or of a key in one, not its value.
+var (
+	credentialKey   = regexp.MustCompile(`(?i)secret|password|token|access[.]?key`)
+	secretReference = regexp.MustCompile(`^spark\.kubernetes\..*(\.secrets\.|\.secretKeyRef\.|\.tokenSecret\.)`)
+)
+
+// sensitive reports whether the value of a property must not be shown: messages end up in statuses, events and logs.
+func sensitive(key string) bool { return credentialKey.MatchString(key) && !secretReference.MatchString(key) }
 
 // maxValueShown bounds the length of a value in a message, because messages end up in statuses and events.
 const maxValueShown = 120

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Makes everything that a release publishes, into dist/release/VERSION:
+#
+#   spark-operator-VERSION.oci.tar               the image for linux/amd64 and linux/arm64, as an OCI archive
+#   spark-operator-VERSION.tgz                   the Helm chart
+#   install.yaml, crds.yaml                      what `kubectl apply --server-side` takes
+#   kubectl-spark_VERSION_OS_ARCH.tar.gz|.zip    the kubectl plugin for Linux, macOS and Windows
+#   *.cdx.json                                   an SBOM (CycloneDX) of each program
+#   provenance.json                              what was built from which commit with which tools (in-toto, SLSA v1)
+#   SHA256SUMS
+#
+# Usage: hack/release.sh VERSION      e.g. v0.1.0; the tree must be clean
+#
+# Nothing is signed and nothing is uploaded: that needs the keys of whoever publishes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=${1:?usage: hack/release.sh VERSION, e.g. v0.1.0}
+[[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] ||
+  { echo "release: version \"$version\": must be like v1.2.3 or v1.2.3-rc.1" >&2; exit 2; }
+[ -z "$(git status --porcelain)" ] ||
+  { echo "release: the tree has changes that are not committed; a release is made from a commit" >&2; exit 1; }
+
+commit=$(git rev-parse HEAD)
+export SOURCE_DATE_EPOCH
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+out=$PWD/dist/release/$version
+rm -rf "$out"
+mkdir -p "$out"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+say() { printf '== %s\n' "$*" >&2; }
+
+helm=$(hack/tools/build.sh helm)/helm
+kubectl=$(hack/tools/build.sh kubernetes)/kubectl
+sbom=$(hack/tools/build.sh cyclonedx)/cyclonedx-gomod
+ldflags="-s -w -X github.com/firesteel-dev/firesteel/internal/version.version=$version"
+
+# archive packs a folder so that the same content always gives the same bytes.
+archive() {
+  local name=$1 dir=$2
+  case $name in
+  *.zip) (cd "$dir" && find . -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} + && TZ=UTC python3 -m zipfile -c "$out/$name" *) ;;
+  *) tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$dir" -cf - . | gzip -n >"$out/$name" ;;
+  esac
+}
+
+say "image"
+FIRESTEEL_VERSION=$version hack/image/build.sh operator "$out/spark-operator-$version.oci.tar" >/dev/null
+
+say "chart and manifests"
+"$helm" package charts/spark-operator --version "${version#v}" --app-version "$version" --destination "$out" >/dev/null
+"$kubectl" kustomize config/crd >"$out/crds.yaml"
+"$kubectl" kustomize config/default | sed "s|firesteel.local/spark-operator:dev|firesteel.local/spark-operator:$version|" >"$out/install.yaml"
+
+for platform in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64; do
+  os=${platform%/*} arch=${platform#*/} program=kubectl-spark kind=tar.gz
+  if [ "$os" = windows ]; then program=kubectl-spark.exe kind=zip; fi
+  say "kubectl-spark for $platform"
+  dir=$work/$os-$arch
+  mkdir -p "$dir"
+  GOOS=$os GOARCH=$arch CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$ldflags" -o "$dir/$program" ./cmd/kubectl-spark
+  cp LICENSE "$dir/"
+  archive "kubectl-spark_${version}_${os}_$arch.$kind" "$dir"
+done
+
+say "SBOMs"
+CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$ldflags" -o "$work/" ./cmd/spark-operator ./cmd/kubectl-spark
+for program in spark-operator kubectl-spark; do
+  "$sbom" bin -json -std -noserial -version "$version" -output "$out/$program-$version.cdx.json" "$work/$program" 2>/dev/null
+done
+
+say "checksums and provenance"
+(cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name provenance.json -printf '%f\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
+jq -n --arg commit "$commit" --arg version "$version" --arg go "$(go env GOVERSION)" --arg at "$(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)" \
+  --rawfile sums "$out/SHA256SUMS" '{
+    _type: "https://in-toto.io/Statement/v1",
+    subject: [$sums | rtrimstr("\n") | split("\n")[] | split("  ") | {name: .[1], digest: {sha256: .[0]}}],
+    predicateType: "https://slsa.dev/provenance/v1",
+    predicate: {
+      buildDefinition: {
+        buildType: "https://firesteel.dev/release/v1",
+        externalParameters: {version: $version},
+        resolvedDependencies: [{uri: "git+https://github.com/firesteel-dev/firesteel", digest: {gitCommit: $commit}}, {uri: "pkg:generic/go", name: $go}]
+      },
+      runDetails: {builder: {id: "https://firesteel.dev/release.sh"}, metadata: {invocationId: ($commit + "/" + $version), startedOn: $at}}
+    }
+  }' >"$out/provenance.json"
+
+say "check"
+(cd "$out" && sha256sum --quiet -c SHA256SUMS)
+tar -xzf "$out/kubectl-spark_${version}_linux_$(go env GOARCH).tar.gz" -C "$work" ./kubectl-spark
+"$work/kubectl-spark" version | grep -qF "kubectl-spark $version" ||
+  { echo "release: kubectl-spark does not say that it is $version" >&2; exit 1; }
+say "released into $out:"
+ls -l "$out"

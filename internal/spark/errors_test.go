@@ -1,0 +1,40 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package spark
+
+import "testing"
+
+// A message that ends up in a status must not carry a credential.
+func TestErrorsShowNoCredentials(t *testing.T) {
+	cases := map[string]struct{ reason, key, want string }{
+		"Plain":     {reason: "a value helps to see the mistake", key: "spark.executor.memory", want: `x: "2gb": not a size`},
+		"Password":  {reason: "Spark itself redacts it", key: "spark.ssl.keyPassword", want: `x: "(redacted)": not a size`},
+		"AccessKey": {reason: "with and without a dot", key: "spark.hadoop.fs.s3a.access.key", want: `x: "(redacted)": not a size`},
+		"Token":     {reason: "whatever its case", key: "spark.kubernetes.authenticate.driver.oauthToken", want: `x: "(redacted)": not a size`},
+		"Secret":    {reason: "the name of a Secret is none", key: "spark.kubernetes.driver.secrets.db", want: `x: "2gb": not a size`},
+		"SecretKey": {reason: "nor is that of a key in it", key: "spark.kubernetes.executor.secretKeyRef.PASSWORD", want: `x: "2gb": not a size`},
+		"Field":     {reason: "a field has no key", want: `x: "2gb": not a size`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := ConfError{Key: tc.key, Value: "2gb", Problem: "not a size"}
+			if got := e.About("x"); got != tc.want {
+				t.Errorf("%s: got %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
