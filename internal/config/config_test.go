@@ -21,6 +21,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/policy"
 )
 
 const head = "apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\n"
@@ -45,13 +47,17 @@ func TestParse(t *testing.T) {
 		"Defaults":   {reason: "everything has a default", text: head, want: func(*OperatorConfiguration) {}},
 		"Workers":    {reason: "a number", text: head + "workers: 3", want: func(c *OperatorConfiguration) { c.Workers = 3 }},
 		"Namespaces": {reason: "a list", text: head + "namespaces: [a, b]", want: func(c *OperatorConfiguration) { c.Namespaces = []string{"a", "b"} }},
-		"Empty":      {reason: "an empty list is all", text: head + "namespaces: []", want: func(c *OperatorConfiguration) { c.Namespaces = []string{} }},
-		"Metrics":    {reason: "0 turns it off", text: head + `metrics: {bindAddress: "0"}`, want: func(c *OperatorConfiguration) { c.Metrics.BindAddress = "0" }},
-		"Part":       {reason: "a section that says nothing keeps its default", text: head + "health: {}\nbatchScheduler: {}", want: func(*OperatorConfiguration) {}},
-		"Leader":     {reason: "a section", text: head + "leaderElection: {enabled: true, namespace: ops}", want: func(c *OperatorConfiguration) { c.LeaderElection.Enabled, c.LeaderElection.Namespace = true, "ops" }},
-		"Scheduler":  {reason: "another default", text: head + "batchScheduler: {default: volcano}", want: func(c *OperatorConfiguration) { c.BatchScheduler.Default = "volcano" }},
-		"JSON":       {reason: "JSON is YAML", text: `{"apiVersion":"config.firesteel.dev/v1alpha1","kind":"OperatorConfiguration","workers":2}`, want: func(c *OperatorConfiguration) { c.Workers = 2 }},
-		"Comments":   {reason: "people explain themselves", text: "# ours\n" + head + "workers: 10 # the default", want: func(*OperatorConfiguration) {}},
+		"Selector":   {reason: "labels", text: head + "namespaceSelector: spark=enabled", want: func(c *OperatorConfiguration) { c.NamespaceSelector = "spark=enabled" }},
+		"Policies": {reason: "a number is a quantity, too", text: head + "policies: [{name: a, namespaces: ['*'], limits: {executor: {cores: 4, memory: 16Gi}}}]", want: func(c *OperatorConfiguration) {
+			c.Policies = policy.Set{{Name: "a", Namespaces: []string{"*"}, Limits: policy.Limits{Executor: policy.RoleLimits{Cores: "4", Memory: "16Gi"}}}}
+		}},
+		"Empty":     {reason: "an empty list is all", text: head + "namespaces: []", want: func(c *OperatorConfiguration) { c.Namespaces = []string{} }},
+		"Metrics":   {reason: "0 turns it off", text: head + `metrics: {bindAddress: "0"}`, want: func(c *OperatorConfiguration) { c.Metrics.BindAddress = "0" }},
+		"Part":      {reason: "a section that says nothing keeps its default", text: head + "health: {}\nbatchScheduler: {}", want: func(*OperatorConfiguration) {}},
+		"Leader":    {reason: "a section", text: head + "leaderElection: {enabled: true, namespace: ops}", want: func(c *OperatorConfiguration) { c.LeaderElection.Enabled, c.LeaderElection.Namespace = true, "ops" }},
+		"Scheduler": {reason: "another default", text: head + "batchScheduler: {default: volcano}", want: func(c *OperatorConfiguration) { c.BatchScheduler.Default = "volcano" }},
+		"JSON":      {reason: "JSON is YAML", text: `{"apiVersion":"config.firesteel.dev/v1alpha1","kind":"OperatorConfiguration","workers":2}`, want: func(c *OperatorConfiguration) { c.Workers = 2 }},
+		"Comments":  {reason: "people explain themselves", text: "# ours\n" + head + "workers: 10 # the default", want: func(*OperatorConfiguration) {}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -84,6 +90,11 @@ func TestParseErrors(t *testing.T) {
 		"OtherKind":     {reason: "another document", text: "apiVersion: " + APIVersion + "\nkind: ConfigMap", says: []string{"ConfigMap", Kind}},
 		"NoWorkers":     {reason: "nobody would work", text: head + "workers: 0", says: []string{"workers: 0", "at least 1"}},
 		"Negative":      {reason: "nobody would work", text: head + "workers: -1", says: []string{"workers: -1", "at least 1"}},
+		"Selector":      {reason: "no selector", text: head + `namespaceSelector: "a in"`, says: []string{`namespaceSelector: "a in"`, "label selector such as"}},
+		"SelectorMap":   {reason: "a selector is text, as kubectl takes it", text: head + "namespaceSelector: {matchLabels: {a: b}}", says: []string{"namespaceSelector"}},
+		"Policy":        {reason: "a policy without a name", text: head + "policies: [{namespaces: [a]}]", says: []string{"policies[0].name"}},
+		"PolicyField":   {reason: "a limit that does not exist would not hold", text: head + "policies: [{name: a, namespaces: [a], limits: {memory: 1Gi}}]", says: []string{"memory"}},
+		"PolicyAmount":  {reason: "no quantity", text: head + "policies: [{name: a, namespaces: [a], limits: {driver: {memory: [1]}}}]", says: []string{"[1]", "16Gi"}},
 		"NoNamespace":   {reason: "an empty name would mean all", text: head + `namespaces: [a, ""]`, says: []string{"namespaces", "leave the list empty"}},
 		"Everything":    {reason: "all mistakes at once", text: "kind: X\nworkers: 0\nnamespaces: [\"\"]", says: []string{"apiVersion and kind", "workers", "namespaces"}},
 	}

@@ -47,6 +47,8 @@ const (
 	discoveryPeriod = 15 * time.Second
 	// reviewPeriod is how often the operator's rights are looked at.
 	reviewPeriod = time.Minute
+	// reviewIn is in how many namespaces they are looked at.
+	reviewIn = 5
 	// firstInLine is how many of those that wait are woken at once by a change that may concern all of them. The others
 	// follow, at most every wakePeriod and spread over spreadOver.
 	firstInLine = 20
@@ -71,17 +73,17 @@ type kinds struct {
 	reviewedAt time.Time
 
 	mu sync.Mutex
-	// namespace is where rights are looked for; "" for all namespaces.
-	namespace string
-	known     map[schema.GroupVersionKind]*kindState
-	denied    map[scheduler.Access]bool
+	// namespaces are where rights are looked for; "" for all namespaces.
+	namespaces []string
+	known      map[schema.GroupVersionKind]*kindState
+	denied     map[scheduler.Access]bool
 }
 
 // configure takes over for which namespaces rights are needed.
 func (k *kinds) configure(c config.OperatorConfiguration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.namespace = targetsOf(c)[0]
+	k.namespaces = targetsOf(c)
 }
 
 // kindState is what is known of one kind.
@@ -184,22 +186,35 @@ func (k *kinds) review(ctx context.Context) {
 	for _, p := range k.plugins {
 		for _, access := range p.Describe().Accesses() {
 			k.mu.Lock()
-			denied, namespace := k.denied[access], k.namespace
+			denied, namespaces := k.denied[access], k.namespaces
 			k.mu.Unlock()
 			if !all && !denied {
 				continue
 			}
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Group: access.Group, Resource: access.Resource, Verb: access.Verb, Namespace: namespace},
-			}}
-			if err := k.live.Create(ctx, review); err != nil {
-				continue // no answer is no denial
+			if allowed, known := k.allowed(ctx, access, namespaces[:min(len(namespaces), reviewIn)]); known {
+				k.mu.Lock()
+				k.denied[access] = !allowed
+				k.mu.Unlock()
 			}
-			k.mu.Lock()
-			k.denied[access] = !review.Status.Allowed
-			k.mu.Unlock()
 		}
 	}
+}
+
+// allowed reports whether the operator has a right in one of the namespaces: a namespace without rights, or one that does
+// not exist, must not disable a plugin in the others. It is not known if the API server does not answer.
+func (k *kinds) allowed(ctx context.Context, access scheduler.Access, namespaces []string) (allowed, known bool) {
+	for _, namespace := range namespaces {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: access.Group, Resource: access.Resource, Verb: access.Verb, Namespace: namespace},
+		}}
+		if err := k.live.Create(ctx, review); err != nil {
+			return false, false // no answer is no denial
+		}
+		if review.Status.Allowed {
+			return true, true
+		}
+	}
+	return false, true
 }
 
 // watch starts or stops watching one kind. What the plugins have no rule to watch is read when it is needed.

@@ -35,14 +35,14 @@ func item(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-func newTestQueue(t testing.TB) *fairQueue {
-	t.Helper()
+func newTestQueue(tb testing.TB) *fairQueue {
+	tb.Helper()
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Millisecond, time.Second)
 	q, ok := newFairQueue("", limiter).(*fairQueue)
 	if !ok {
-		t.Fatal("not a fair queue")
+		tb.Fatal("not a fair queue")
 	}
-	t.Cleanup(q.ShutDown)
+	tb.Cleanup(q.ShutDown)
 	return q
 }
 

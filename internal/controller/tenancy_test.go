@@ -1,0 +1,251 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+)
+
+// govern puts the world's operator under policies.
+func (w *world) govern(s policy.Set) {
+	w.engine.Adapter = kubeflowApplication{policies: func() policy.Set { return s }}
+}
+
+func forJobs(l policy.Limits, d policy.Defaults) policy.Set {
+	return policy.Set{{Name: "jobs", Namespaces: []string{"jobs"}, Defaults: d, Limits: l}}
+}
+
+func TestPolicyRefuses(t *testing.T) {
+	w := newWorld(t, pi())
+	w.govern(forJobs(policy.Limits{Executors: new(int32)}, policy.Defaults{}))
+	w.settle()
+	status := w.app().Status
+	want := `spec.executor.instances: "1": namespace jobs allows at most 0 executors at a time (operator policy "jobs")`
+	if w.state() != "FAILED" || !strings.Contains(status.AppState.ErrorMessage, want) || len(w.drivers()) != 0 {
+		t.Errorf("%s, %d drivers: %s", w.state(), len(w.drivers()), status.AppState.ErrorMessage)
+	}
+}
+
+func TestPolicyDefaultsReachThePods(t *testing.T) {
+	o := pi()
+	o.Spec.Image = nil
+	w := newWorld(t, o)
+	w.govern(forJobs(policy.Limits{}, policy.Defaults{Image: "registry.example/spark", Labels: map[string]string{"team": "a"}}))
+	w.reconcile()
+	drivers := w.drivers()
+	if len(drivers) != 1 || drivers[0].Spec.Containers[0].Image != "registry.example/spark" || drivers[0].Labels["team"] != "a" {
+		t.Fatalf("drivers: %+v", drivers)
+	}
+	if diff := cmp.Diff(o.Spec, w.app().Spec); diff != "" {
+		t.Errorf("the spec has changed (-want +got):\n%s", diff)
+	}
+}
+
+// A changed policy neither stops nor restarts what runs; the next attempt keeps to it.
+func TestPolicyLeavesAloneWhatRuns(t *testing.T) {
+	o := pi()
+	o.Spec.RestartPolicy.Type = "OnFailure"
+	o.Spec.RestartPolicy.OnFailureRetries = new(int32(3))
+	w := newWorld(t, o)
+	w.reconcile()
+	w.kubelet(corev1.PodRunning, running())
+	w.settle()
+	hash, uid := w.app().Status.SubmissionID, w.drivers()[0].UID
+	w.govern(forJobs(policy.Limits{Images: []string{"registry.example/*"}}, policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}))
+	w.settle()
+	if drivers := w.drivers(); w.state() != "RUNNING" || len(drivers) != 1 || drivers[0].UID != uid || w.app().Status.SubmissionID != hash {
+		t.Fatalf("%s, drivers %v", w.state(), drivers)
+	}
+	w.kubelet(corev1.PodFailed, exited(1, "Error"))
+	w.settle()
+	w.pass(time.Minute)
+	w.settle()
+	if message := w.app().Status.AppState.ErrorMessage; w.state() != "FAILED" || !strings.Contains(message, `operator policy "jobs"`) {
+		t.Errorf("%s: %s", w.state(), message)
+	}
+}
+
+func TestPolicyTimeToLive(t *testing.T) {
+	w := newWorld(t, pi())
+	w.govern(forJobs(policy.Limits{}, policy.Defaults{TimeToLiveSeconds: new(int64(3600))}))
+	w.reconcile()
+	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
+	w.settle()
+	if w.state() != "COMPLETED" {
+		t.Fatal(w.state())
+	}
+	w.pass(time.Hour + time.Second)
+	w.reconcile()
+	if !w.gone() {
+		t.Error("the application outlives the policy's time to live")
+	}
+}
+
+// An application of a namespace that is not the operator's is left as it is, and goes on when the namespace is back.
+func TestNamespaceIsLeftAlone(t *testing.T) {
+	w := newWorld(t, pi())
+	watched := true
+	w.engine.Watches = func(namespace string) bool { return watched && namespace == "jobs" }
+	w.reconcile()
+	w.kubelet(corev1.PodRunning, running())
+	w.settle()
+	watched = false
+	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
+	before := fmt.Sprint(w.reads, w.writes)
+	if r := w.reconcile(); r.RequeueAfter != 0 || fmt.Sprint(w.reads, w.writes) != before || w.state() != "RUNNING" {
+		t.Errorf("%s, again after %s, reads %v, writes %v", w.state(), r.RequeueAfter, w.reads, w.writes)
+	}
+	watched = true
+	w.settle()
+	if w.state() != "COMPLETED" {
+		t.Errorf("it did not go on: %s", w.state())
+	}
+}
+
+// Who waits is woken in turns of the namespaces, the longest first.
+func TestWaitersTakeTurns(t *testing.T) {
+	m := NewSchedulers(clock.RealClock{}, nil)
+	kind := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Queue"}
+	wait := func(namespace, name string, minute int) {
+		m.waiting[types.NamespacedName{Namespace: namespace, Name: name}] = waiter{since: start.Add(time.Duration(minute) * time.Minute), kinds: []schema.GroupVersionKind{kind}}
+	}
+	for i := range 100 {
+		wait("a", fmt.Sprint(i), i)
+	}
+	wait("b", "only", 500)
+	wait("c", "1", 300)
+	wait("c", "2", 200)
+	m.waiting[types.NamespacedName{Namespace: "d", Name: "other"}] = waiter{since: start}
+	var got []string
+	for _, app := range m.waitersFor(kind)[:6] {
+		got = append(got, app.String())
+	}
+	if diff := cmp.Diff([]string{"a/0", "c/2", "b/only", "a/1", "c/1", "a/2"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if n := len(m.waitersFor(kind)); n != 103 {
+		t.Errorf("%d wait, want 103", n)
+	}
+}
+
+const configHead = "apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\n"
+
+// look is a reloader over a file that tests change.
+type look struct {
+	t       *testing.T
+	r       *reloader
+	log     strings.Builder
+	applied []config.OperatorConfiguration
+}
+
+func newLook(t *testing.T, sections string) *look {
+	t.Helper()
+	l := &look{t: t}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	l.r = &reloader{
+		log: funcr.New(func(_, args string) { l.log.WriteString(args + "\n") }, funcr.Options{}),
+		apply: func(_ context.Context, c config.OperatorConfiguration) {
+			l.applied = append(l.applied, c)
+		},
+	}
+	l.r.started.File = path
+	l.write(sections)
+	c, err := config.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.r.started = c
+	return l
+}
+
+func (l *look) write(sections string) {
+	l.t.Helper()
+	if err := os.WriteFile(l.r.started.File, []byte(configHead+sections), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// after returns how often something was applied and what was logged since.
+func (l *look) after() (applied int, log string) {
+	l.t.Helper()
+	before, written := len(l.applied), l.log.Len()
+	l.r.look(l.t.Context())
+	return len(l.applied) - before, l.log.String()[written:]
+}
+
+func TestReload(t *testing.T) {
+	l := newLook(t, "namespaces: [a]")
+	step := func(reason string, applied int, says ...string) {
+		t.Helper()
+		n, log := l.after()
+		if n != applied {
+			t.Errorf("%s: applied %d times, want %d", reason, n, applied)
+		}
+		for _, text := range says {
+			if !strings.Contains(log, text) {
+				t.Errorf("%s: the log does not say %q: %s", reason, text, log)
+			}
+		}
+		if len(says) == 0 && log != "" {
+			t.Errorf("%s: logged %s", reason, log)
+		}
+	}
+	step("as it was at the start", 0)
+	step("nothing has changed", 0)
+	l.write("namespaces: [a, b]")
+	step("another list", 1, `"namespaces"=["a" "b"]`)
+	step("nothing has changed since", 0)
+	l.write("namespaces: [a, B]")
+	step("a wrong file", 0, "stays in force", "namespaces[1]")
+	step("it is told once", 0)
+	l.write("namespaces: [a, b]\nworkers: 3")
+	step("a section that is read at the start", 1, "need a restart", "workers")
+	l.write("namespaces: [a]")
+	step("as it was at the start, but not what is in force", 1, `"namespaces"=["a"]`)
+	if err := os.Remove(l.r.started.File); err != nil {
+		t.Fatal(err)
+	}
+	step("a file that is gone", 0, "stays in force")
+	step("it is told once", 0)
+	l.write("namespaces: [a]")
+	step("it is back", 1, "took over")
+}
+
+// A file that changed between the start and the first look is taken over.
+func TestReloadAtOnce(t *testing.T) {
+	l := newLook(t, "namespaces: [a]")
+	l.write("namespaces: [b]")
+	if n, log := l.after(); n != 1 {
+		t.Errorf("applied %d times: %s", n, log)
+	}
+}

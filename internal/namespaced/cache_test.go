@@ -1,0 +1,306 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package namespaced
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func byApp(o client.Object) []string { return []string{o.GetLabels()["app"]} }
+
+// begin returns a running cache of pods in some namespaces.
+func begin(t *testing.T, namespaces ...string) (*Cache, *api, *seen) {
+	t.Helper()
+	c, a, s := newCache(t)
+	if err := c.Set(t.Context(), namespaces...); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.IndexField(t.Context(), &corev1.Pod{}, "app", byApp); err != nil {
+		t.Fatal(err)
+	}
+	informer, err := c.GetInformer(t.Context(), &corev1.Pod{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := informer.AddEventHandler(s.handler()); err != nil {
+		t.Fatal(err)
+	}
+	run(t, c)
+	return c, a, s
+}
+
+func pods(t *testing.T, c *Cache, options ...client.ListOption) []string {
+	t.Helper()
+	var list corev1.PodList
+	if err := c.List(t.Context(), &list, options...); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Namespace+"/"+list.Items[i].Name)
+	}
+	return names
+}
+
+func get(t *testing.T, c *Cache, namespace, name string) error {
+	t.Helper()
+	return c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &corev1.Pod{})
+}
+
+func notWatched(err error) bool {
+	var none *NotWatchedError
+	return errors.As(err, &none)
+}
+
+func TestForbiddenNamespaceHoldsUpNobody(t *testing.T) {
+	c, a, s := begin(t, "a", "b")
+	if !c.Ready("a") || c.Ready("b") || c.Ready("c") {
+		t.Errorf("ready: a %v, b %v, c %v; want a only", c.Ready("a"), c.Ready("b"), c.Ready("c"))
+	}
+	if err := get(t, c, "a", "one"); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"a/one"}, pods(t, c)); diff != "" {
+		t.Errorf("a list leaves out what is not known yet (-want +got):\n%s", diff)
+	}
+	eventually(t, "the trouble is told", func() bool {
+		return s.read(func() bool { return strings.Contains(s.trouble["b"], "forbidden") && len(s.trouble) == 1 })
+	})
+
+	a.set(func() { delete(a.forbidden, "b") })
+	eventually(t, "b is ready by itself", func() bool { return c.Ready("b") })
+	eventually(t, "the handler is told of b", s.has("b/two"))
+	eventually(t, "both are told to be ready", func() bool {
+		return s.read(func() bool { return slices.Contains(s.changed, "a") && slices.Contains(s.changed, "b") })
+	})
+	if diff := cmp.Diff([]string{"a/one", "b/two"}, pods(t, c)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNamespacesComeAndGo(t *testing.T) {
+	c, _, s := begin(t, "a")
+	if err := get(t, c, "c", "three"); !notWatched(err) || !strings.Contains(err.Error(), `"c"`) {
+		t.Errorf("a namespace that is not watched: %v", err)
+	}
+	if err := c.List(t.Context(), &corev1.PodList{}, client.InNamespace("c")); !notWatched(err) {
+		t.Errorf("a namespace that is not watched: %v", err)
+	}
+	if err := c.Set(t.Context(), "a", "c"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "c is ready", func() bool { return c.Ready("c") })
+	eventually(t, "the handler is told of c", s.has("c/three"))
+	if diff := cmp.Diff([]string{"c/three"}, pods(t, c, client.InNamespace("c"), client.MatchingFields{"app": "three"})); diff != "" {
+		t.Errorf("what comes later is indexed, too (-want +got):\n%s", diff)
+	}
+	if err := c.Set(t.Context(), "c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := get(t, c, "a", "one"); !notWatched(err) || c.Ready("a") {
+		t.Errorf("a namespace that was taken away: %v, ready %v", err, c.Ready("a"))
+	}
+	if n := s.read(func() bool { return len(s.pods) == 2 }); !n {
+		t.Errorf("the handler was told of %v, want each pod once", s.pods)
+	}
+}
+
+func TestAllNamespaces(t *testing.T) {
+	c, _, _ := begin(t, "a")
+	if err := c.Set(t.Context(), All); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "all are ready", func() bool { return c.Ready("anywhere") })
+	if err := get(t, c, "c", "three"); err != nil {
+		t.Error(err)
+	}
+	got := pods(t, c)
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"a/one", "b/two", "c/three"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err := c.Set(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a is ready", func() bool { return c.Ready("a") })
+	if c.Ready("c") || !notWatched(get(t, c, "c", "three")) {
+		t.Error("a list does not end the watch over all")
+	}
+}
+
+func TestLimitedList(t *testing.T) {
+	c, a, _ := begin(t, "a", "c")
+	a.set(func() {})
+	if got := pods(t, c, client.Limit(1)); len(got) != 1 {
+		t.Errorf("%v, want one", got)
+	}
+}
+
+func TestServes(t *testing.T) {
+	c, _, _ := begin(t, "a", "b")
+	pod := &corev1.Pod{}
+	if !c.Serves(pod, "a") || c.Serves(pod, "b") || c.Serves(pod, "c") || c.Serves(pod, All) {
+		t.Errorf("a %v, b %v, c %v, all %v; want a only", c.Serves(pod, "a"), c.Serves(pod, "b"), c.Serves(pod, "c"), c.Serves(pod, All))
+	}
+	if c.Serves(&corev1.Service{}, "a") {
+		t.Error("nobody watches services")
+	}
+	if err := c.Set(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if !c.Serves(pod, All) {
+		t.Error("all that are watched can be read")
+	}
+}
+
+func TestInformer(t *testing.T) {
+	c, _, s := begin(t, "a", "b")
+	informer, err := c.GetInformerForKind(t.Context(), corev1.SchemeGroupVersion.WithKind("Pod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !informer.HasSynced() || informer.IsStopped() {
+		t.Error("a namespace in trouble is not waited for")
+	}
+	if err := informer.AddIndexers(toolscache.Indexers{}); err == nil {
+		t.Error("indexers would be missing later")
+	}
+	other := &seen{trouble: map[string]string{}}
+	handle, err := informer.AddEventHandlerWithResyncPeriod(other.handler(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the second handler is told of a", other.has("a/one"))
+	eventually(t, "the handler has synced", handle.HasSynced)
+	if err := informer.RemoveEventHandler(handle); err != nil {
+		t.Error(err)
+	}
+	if err := c.Set(t.Context(), "a", "b", "c"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the first handler is told of c", s.has("c/three"))
+	if other.has("c/three")() {
+		t.Error("a handler that was removed is told")
+	}
+	stranger := &registration{}
+	if err := informer.RemoveEventHandler(stranger); err == nil {
+		t.Error("took away somebody else's handler")
+	}
+}
+
+// What is done when the waiting is over does not wait for namespaces that are taken away.
+func TestCheckersEnd(t *testing.T) {
+	c, _, _ := begin(t, "a", "b")
+	informer, err := c.GetInformer(t.Context(), &corev1.Pod{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkers := []toolscache.DoneChecker{informer.HasSyncedChecker(), handle.HasSyncedChecker()}
+	if err := c.Set(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	for _, checker := range checkers {
+		eventually(t, checker.Name(), func() bool { return toolscache.IsDone(checker) })
+	}
+}
+
+func TestRemoveInformer(t *testing.T) {
+	c, _, _ := begin(t, "a", "b")
+	if err := c.RemoveInformer(t.Context(), &corev1.Pod{}); err != nil {
+		t.Fatal(err)
+	}
+	if c.Serves(&corev1.Pod{}, "a") {
+		t.Error("what is removed is still served")
+	}
+	eventually(t, "nothing is left to wait for in b", func() bool { return c.Ready("b") })
+}
+
+// What has no namespace is watched beside the namespaces, whatever these are.
+func TestClusterScoped(t *testing.T) {
+	c, _, _ := begin(t, "a")
+	if _, err := c.GetInformer(t.Context(), &corev1.Node{}, cache.BlockUntilSynced(false)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "nodes are served", func() bool { return c.Serves(&corev1.Node{}, "") })
+	if err := c.List(t.Context(), &corev1.NodeList{}); err != nil {
+		t.Error(err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKey{Name: "none"}, &corev1.Node{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a node that does not exist: %v", err)
+	}
+	if err := c.IndexField(t.Context(), &corev1.Node{}, "app", byApp); err != nil {
+		t.Error(err)
+	}
+	if err := c.RemoveInformer(t.Context(), &corev1.Node{}); err != nil || c.Serves(&corev1.Node{}, "") {
+		t.Errorf("nodes are still served: %v", err)
+	}
+}
+
+func TestUnknownKinds(t *testing.T) {
+	c, _, _ := newCache(t)
+	if _, err := c.GetInformer(t.Context(), &corev1.Service{}); err == nil {
+		t.Error("the API server does not have services")
+	}
+	if _, err := c.GetInformerForKind(t.Context(), schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "None"}); err == nil {
+		t.Error("the scheme does not have it")
+	}
+	if err := c.List(t.Context(), &corev1.ServiceList{}); err == nil {
+		t.Error("the API server does not have services")
+	}
+	if err := c.IndexField(t.Context(), &corev1.Service{}, "app", byApp); err == nil {
+		t.Error("the API server does not have services")
+	}
+}
+
+func TestWaitEnds(t *testing.T) {
+	c, _, _ := newCache(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if c.WaitForCacheSync(ctx) {
+		t.Error("a cache that was not started is in sync")
+	}
+}
+
+func TestIsTrouble(t *testing.T) {
+	for _, usual := range []error{nil, io.EOF, io.ErrUnexpectedEOF, context.Canceled, apierrors.NewResourceExpired("old"), apierrors.NewTooManyRequests("busy", 1)} {
+		if isTrouble(usual) {
+			t.Errorf("%v is the usual end of a watch", usual)
+		}
+	}
+	for _, bad := range []error{errors.New("refused"), apierrors.NewForbidden(schema.GroupResource{}, "", nil)} {
+		if !isTrouble(bad) {
+			t.Errorf("%v is trouble", bad)
+		}
+	}
+}
