@@ -225,6 +225,9 @@ func write(t *testing.T, report *conformance.Report, took time.Duration) {
 		t.Error(err)
 	}
 	fmt.Fprintf(&text, "took %s\n", took.Round(time.Second))
+	if os.Getenv("CONFORMANCE_SUBJECTS")+os.Getenv("CONFORMANCE_CASES") == "" && len(report.Missing()) > 0 {
+		t.Errorf("nothing came of %q", report.Missing())
+	}
 	t.Log("\n" + text.String())
 	path := filepath.Join(root, "dist", "numbers", "schedulers.txt")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
