@@ -191,7 +191,7 @@ func kubeSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		Silent: "DriverPending", // plain Kubernetes is not watched beyond its pods
 		Full:   []scheduler.Reason{"Unschedulable", scheduler.ReasonWaitingForCapacity},
 		DoesNotApply: map[int]string{
-			3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 13: isTheSame, 24: doesNotChoose, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects,
+			3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 13: isTheSame, 16: hasNoObjects, 24: doesNotChoose, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects,
 		},
 	}
 }
