@@ -22,6 +22,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -31,7 +32,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -74,7 +74,7 @@ func TestSchedulers(t *testing.T) {
 		dir = kept
 		logTo(t, filepath.Join(dir, "operators.log"))
 	} else {
-		logf.SetLogger(logr.Discard())
+		logf.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	}
 	role, err := operatorRole()
 	if err != nil {
