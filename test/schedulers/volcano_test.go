@@ -157,17 +157,19 @@ func (v *volcano) command(ctx context.Context, name string, action busv1alpha1.A
 		if err := v.client.Create(ctx, command); err != nil {
 			return fmt.Errorf("command %s of queue %s: %w", action, name, err)
 		}
-	} else if err := v.setState(ctx, &queue, states[0]); err != nil {
-		return err
 	}
 	return v.eventually(ctx, string(action), func() error {
 		if err := v.client.Get(ctx, key, &queue); err != nil {
 			return err
 		}
-		if !slices.Contains(states, queue.Status.State) {
-			return fmt.Errorf("queue %s is %s", name, queue.Status.State)
+		if slices.Contains(states, queue.Status.State) {
+			return nil
 		}
-		return nil
+		var err error
+		if v.stand != nil { // its cycle writes the same status
+			err = v.setState(ctx, &queue, states[0])
+		}
+		return errors.Join(fmt.Errorf("queue %s was %s", name, queue.Status.State), err)
 	})
 }
 

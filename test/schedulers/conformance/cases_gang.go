@@ -76,12 +76,14 @@ func (w *World) saysWaiting(a *app, reason scheduler.Reason) error {
 }
 
 // givesUp : an application that would rather give up than wait for its gang is taken back by its scheduler, is no failure,
-// and has its turn when there is room.
+// and has its turn when there is room. There is room for a part of it: YuniKorn does not count the time before.
 func givesUp(w *World) {
-	w.startWithRoomFor(1)
+	w.startWithRoomFor(2)
 	first := w.create("first")
 	w.runs(first, 1)
-	a := w.create("impatient", withParameters(w.GivesUp), func(a *app) { a.Spec.BatchSchedulerOptions.MaxEvictions = ptr.To[int32](20) })
+	a := w.create("impatient", withParameters(w.GivesUp), func(a *app) {
+		a.Spec.Executor.Instances, a.Spec.BatchSchedulerOptions.MaxEvictions = ptr.To[int32](2), ptr.To[int32](20)
+	})
 	w.eventually("its scheduler gives up", func() error {
 		current, err := w.get(a)
 		if err != nil {
@@ -98,7 +100,7 @@ func givesUp(w *World) {
 		return fmt.Errorf("no attempt ended with %s: %+v", scheduler.ReasonPodsReadyTimeout, current.Status.Attempts)
 	})
 	w.completes(first)
-	w.runs(a, 1)
+	w.runs(a, 2)
 	current, err := w.get(a)
 	must(w, "read it", err)
 	if r := current.Status.Retries; r != nil && *r != (v1beta2.RetryStatus{}) {

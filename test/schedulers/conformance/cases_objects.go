@@ -17,12 +17,14 @@ limitations under the License.
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,6 +39,13 @@ import (
 // What is in flight when it begins may still arrive.
 func (w *World) quiet(when string, a *app, d time.Duration) {
 	w.Helper()
+	w.eventually("the status tells of the executors", func() error {
+		current, err := w.get(a)
+		if err == nil && current.Status.AppState.State == stateRunning && !meta.IsStatusConditionTrue(current.Status.Conditions, "ExecutorsReady") {
+			err = errors.New("it does not say that they run: changes of executors alone are written now and then")
+		}
+		return err
+	})
 	w.settled(a)
 	before := len(w.operator.writes.about(a))
 	n := 0

@@ -166,6 +166,23 @@ func (w *World) rules() []rbacv1.PolicyRule {
 	return all
 }
 
+// reviewed waits until the operator has looked at its rights: until then it believes to have them.
+func (w *World) reviewed() {
+	w.Helper()
+	registry, err := w.Registry(w.Settings)
+	must(w, "make the registry", err)
+	rights := 0
+	for _, p := range registry.Plugins() {
+		rights += len(p.Describe().Accesses())
+	}
+	w.eventually("the operator looks at its rights", func() error {
+		if n := w.operator.writes.reviews(); n < rights {
+			return fmt.Errorf("%d of %d rights", n, rights)
+		}
+		return nil
+	})
+}
+
 // rights : the operator's own rights and those that the plugins declare suffice for a whole life.
 func rights(w *World) {
 	w.makePlace(1)
@@ -198,6 +215,7 @@ func forbidden(w *World) {
 			return slices.Equal(r.APIGroups, rule.APIGroups) && slices.Contains(r.Resources, rule.Resources[0])
 		})
 		w.as(fmt.Sprintf("lacks-%d", i), others)
+		w.reviewed()
 		a := w.create(fmt.Sprintf("lacks-%d", i))
 		if message := w.waits(a, scheduler.ReasonSchedulerForbidden); !strings.Contains(message, rule.Resources[0]) {
 			w.Errorf("the message does not name %s: %s", rule.Resources[0], message)

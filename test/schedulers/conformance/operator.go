@@ -96,8 +96,9 @@ func (o *operator) restart() {
 
 // writes are the requests of an operator that change something.
 type writes struct {
-	mu   sync.Mutex
-	seen []string
+	mu    sync.Mutex
+	seen  []string
+	asked int // about its rights
 }
 
 // counted is a transport that notes them. Events and questions about rights change nothing that anybody waits for.
@@ -107,12 +108,26 @@ type counted struct {
 }
 
 func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") && !strings.Contains(r.URL.Path, "accessreviews") {
+	if strings.Contains(r.URL.Path, "accessreviews") {
+		answer, err := c.next.RoundTrip(r)
+		c.writes.mu.Lock()
+		c.writes.asked++
+		c.writes.mu.Unlock()
+		return answer, err
+	}
+	if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
 		c.writes.mu.Lock()
 		c.writes.seen = append(c.writes.seen, r.Method+" "+r.URL.Path)
 		c.writes.mu.Unlock()
 	}
 	return c.next.RoundTrip(r)
+}
+
+// reviews is how many questions about its rights the operator has asked.
+func (w *writes) reviews() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked
 }
 
 // about returns those so far that concern an application or what was made for it; objects are named after it, or after

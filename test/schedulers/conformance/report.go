@@ -86,6 +86,21 @@ func (r *Report) Write(w io.Writer) error {
 	return nil
 }
 
+// Missing returns the fields of which nothing came: neither was the case run, nor does anybody say why not.
+func (r *Report) Missing() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []string
+	for _, title := range r.Titles {
+		for _, c := range inOrder() {
+			if words := r.both(title, c.Number); strings.Contains(words, missing) {
+				all = append(all, fmt.Sprintf("%s %d: %s", title, c.Number, words))
+			}
+		}
+	}
+	return all
+}
+
 // both is the field for both tiers.
 func (r *Report) both(title string, number int) string {
 	var words []string
