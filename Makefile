@@ -84,9 +84,10 @@ manifests: ## CRDs and RBAC, also in the chart
 	go run ./hack/crd config/crd/bases/*.yaml
 	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=controller paths=./internal/controller/... output:rbac:dir=config/rbac
 	go run ./hack/rbac config/rbac/schedulers charts/spark-operator/files/schedulers
-	cp config/crd/bases/*.yaml charts/spark-operator/crds/
+	cp config/crd/bases/*.yaml charts/spark-operator/charts/crds/files/
 	cp config/rbac/role.yaml config/rbac/leader_election_role.yaml charts/spark-operator/files/
 	cp config/rbac/spark-driver/role.yaml charts/spark-operator/files/spark_driver_role.yaml
+	cp config/rbac/*_admin_role.yaml config/rbac/*_editor_role.yaml config/rbac/*_viewer_role.yaml charts/spark-operator/files/user-roles/
 
 .PHONY: fmt
 fmt: ## gofmt and import order

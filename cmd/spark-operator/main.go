@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
+	"github.com/firesteel-dev/firesteel/cmd/spark-operator/verify"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/version"
@@ -41,6 +42,9 @@ func main() {
 }
 
 func run() error {
+	if len(os.Args) > 1 && os.Args[1] == "verify" {
+		return verify.Run(ctrl.SetupSignalHandler(), os.Args[2:], os.Stdout)
+	}
 	path := flag.String("config", "/etc/spark-operator/config.yaml", "path of the operator's configuration file")
 	showVersion := flag.Bool("version", false, "print the version and exit")
 	logging := zap.Options{}

@@ -1,0 +1,82 @@
+{{/* The operator's configuration file. */}}
+{{- define "spark-operator.config" -}}
+apiVersion: config.firesteel.dev/v1alpha1
+kind: OperatorConfiguration
+namespaces: {{ include "spark-operator.jobNamespaces" . }}
+{{- with include "spark-operator.jobNamespaceSelector" . }}
+namespaceSelector: {{ . | quote }}
+{{- end }}
+workers: {{ .Values.controller.workers }}
+{{- with .Values.controller.leaderElection }}
+leaderElection:
+  enabled: {{ .enable }}
+  leaseDuration: {{ .leaseDuration }}
+  renewDeadline: {{ .renewDeadline }}
+  retryPeriod: {{ .retryPeriod }}
+{{- end }}
+{{- with .Values.prometheus.metrics }}
+metrics:
+  bindAddress: {{ ternary (printf ":%v" .port) "0" .enable | quote }}
+{{- end }}
+health:
+  bindAddress: ":8081"
+{{- if .Values.webhook.enable }}
+webhook:
+  port: {{ .Values.webhook.port }}
+  {{- if .Values.certManager.enable }}
+  certificates: files
+  {{- else }}
+  secretName: {{ include "spark-operator.webhook" . }}-certs
+  serviceName: {{ include "spark-operator.webhook" . }}-svc
+  configurations: {{ include "spark-operator.webhook" . }}
+  {{- end }}
+{{- end }}
+{{- with include "spark-operator.policies" . | fromJsonArray }}
+policies:
+{{ toYaml . }}
+{{- end }}
+batchScheduler:
+  {{- include "spark-operator.config.batchScheduler" . | nindent 2 }}
+{{- end -}}
+
+{{/* What restarts the operator when it changes: all of its configuration but for what it reads again by itself. */}}
+{{- define "spark-operator.checksum" -}}
+{{- omit (include "spark-operator.config" . | fromYaml) "namespaces" "namespaceSelector" "policies" | toJson | sha256sum -}}
+{{- end -}}
+
+{{/* The policies, as a JSON list. */}}
+{{- define "spark-operator.policies" -}}
+{{- $policies := .Values.controller.policies | default list -}}
+{{- with .Values.controller.defaultTimeToLiveSeconds -}}
+{{- $policies = append $policies (dict "name" "default-time-to-live" "namespaces" (list "*") "defaults" (dict "timeToLiveSeconds" .)) -}}
+{{- end -}}
+{{- $policies | toJson -}}
+{{- end -}}
+
+{{- define "spark-operator.config.batchScheduler" -}}
+{{- with .Values.controller.batchScheduler -}}
+{{- $plugins := deepCopy (.plugins | default dict) }}
+{{- with .kubeSchedulerNames }}
+{{- if gt (len .) 1 }}
+{{- fail (printf "controller.batchScheduler.kubeSchedulerNames: %s: one scheduler at most; applications name the plugin, coscheduling" (toJson .)) }}
+{{- end }}
+{{- $_ := set $plugins "coscheduling" (merge (get $plugins "coscheduling" | default dict) (dict "schedulerName" (first .))) }}
+{{- end -}}
+default: {{ .default | default "kube" }}
+enabled: {{ include "spark-operator.schedulers" $ }}
+namespaceDefaults: {{ .namespaceDefaults }}
+quota:
+  mode: {{ .quota.mode | toString | quote }}
+  {{- with .quota.elasticQuotaSchedulers }}
+  elasticQuotaSchedulers: {{ toJson . }}
+  {{- end }}
+{{- with .allowedQueues }}
+allowedQueues:
+{{ toYaml . }}
+{{- end }}
+{{- with $plugins }}
+plugins:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end -}}
