@@ -17,9 +17,38 @@ leaderElection:
 {{- with .Values.prometheus.metrics }}
 metrics:
   bindAddress: {{ ternary (printf ":%v" .port) "0" .enable | quote }}
+  {{- with .prefix }}
+  prefix: {{ . | quote }}
+  {{- end }}
+  {{- with .labels }}
+  labels: {{ splitList "," . | toJson }}
+  {{- end }}
+  {{- if ne .jobSubmitLatencyBuckets "0.5,1,2,4,8,16,32,64,128,256" }}
+  jobSubmitLatencyBuckets: [{{ .jobSubmitLatencyBuckets }}]
+  {{- end }}
+  {{- if ne .jobStartLatencyBuckets "30,60,90,120,150,180,210,240,270,300" }}
+  jobStartLatencyBuckets: [{{ .jobStartLatencyBuckets }}]
+  {{- end }}
 {{- end }}
 health:
   bindAddress: ":8081"
+{{- with .Values.controller }}
+{{- if or (not .uiService.enable) .uiIngress.enable }}
+ui:
+  service: {{ .uiService.enable }}
+  {{- if .uiIngress.enable }}
+  ingress:
+    urlFormat: {{ .uiIngress.urlFormat | required "controller.uiIngress.urlFormat: it is empty; write for example {{$appName}}.example.com, or set controller.uiIngress.enable: false" | quote }}
+    className: {{ .uiIngress.ingressClassName | quote }}
+    tls: {{ .uiIngress.tls | toJson }}
+    annotations: {{ .uiIngress.annotations | toJson }}
+  {{- end }}
+{{- end }}
+{{- if .driverPodDisruptionBudget.enable }}
+driverPodDisruptionBudget:
+  enabled: true
+{{- end }}
+{{- end }}
 {{- if .Values.webhook.enable }}
 webhook:
   port: {{ .Values.webhook.port }}

@@ -57,6 +57,9 @@ app.kubernetes.io/managed-by: {{ $.Release.Service }}
 {{- end -}}
 
 {{- define "spark-operator.image" -}}
+{{- if contains "kubeflow/spark-operator" .Values.image.repository }}
+{{- fail (printf "image.repository: %q is the image of Kubeflow's operator, which does not understand this chart; leave image out, or name an image of this operator" .Values.image.repository) }}
+{{- end -}}
 {{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- end -}}
 
