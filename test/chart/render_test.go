@@ -80,12 +80,17 @@ func run(t *testing.T, program string, args ...string) (string, error) {
 // helm runs `helm template` with values in YAML.
 func helm(t *testing.T, values string, flags ...string) (string, error) {
 	t.Helper()
+	args := append([]string{"template", release, chartPath, "-n", namespace, "-f", valuesFile(t, values), "--api-versions", apis}, flags...)
+	return run(t, tool(t, "helm", "helm"), args...)
+}
+
+func valuesFile(t *testing.T, values string) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "values.yaml")
 	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"template", release, chartPath, "-n", namespace, "-f", file, "--api-versions", apis}, flags...)
-	return run(t, tool(t, "helm", "helm"), args...)
+	return file
 }
 
 // objects are rendered objects by kind, namespace and name: "Role jobs/spark-operator-spark", "ClusterRole spark-operator".

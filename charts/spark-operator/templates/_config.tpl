@@ -95,7 +95,7 @@ default: {{ .default | default "kube" }}
 enabled: {{ include "spark-operator.schedulers" $ }}
 namespaceDefaults: {{ .namespaceDefaults }}
 quota:
-  mode: {{ .quota.mode | toString | quote }}
+  mode: {{ include "spark-operator.quotaMode" $ | quote }}
   {{- with .quota.elasticQuotaSchedulers }}
   elasticQuotaSchedulers: {{ toJson . }}
   {{- end }}

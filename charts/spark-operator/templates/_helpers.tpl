@@ -132,3 +132,8 @@ spec:
 {{- end -}}
 {{- join ", " $found -}}
 {{- end -}}
+
+{{/* The quota mode: an unquoted Off is false in YAML. */}}
+{{- define "spark-operator.quotaMode" -}}
+{{- eq (toString .Values.controller.batchScheduler.quota.mode) "false" | ternary "Off" .Values.controller.batchScheduler.quota.mode -}}
+{{- end -}}

@@ -2,7 +2,7 @@
 {{- define "spark-operator.rules" -}}
 {{- $rules := (.Files.Get "files/role.yaml" | fromYaml).rules -}}
 {{- $fragments := include "spark-operator.schedulers" . | fromJsonArray -}}
-{{- if ne (toString .Values.controller.batchScheduler.quota.mode) "Off" }}{{ $fragments = append $fragments "quota" }}{{ end -}}
+{{- if ne (include "spark-operator.quotaMode" .) "Off" }}{{ $fragments = append $fragments "quota" }}{{ end -}}
 {{- range $fragments }}
 {{- with $.Files.Get (printf "files/schedulers/%s.yaml" .) }}{{ $rules = concat $rules (fromYamlArray .) }}{{ end -}}
 {{- end -}}

@@ -3,7 +3,7 @@
 {{- $expressions := list -}}
 {{- range regexFindAll "(?:[^,(]|\\([^)]*\\))+" . -1 -}}
 {{- $text := trim . -}}
-{{- $key := regexFind "[A-Za-z0-9][A-Za-z0-9._/-]*" $text -}}
+{{- $key := regexFind "^!?[A-Za-z0-9][A-Za-z0-9._/-]*" $text | trimPrefix "!" -}}
 {{- if not $key }}{{ fail (printf "spark.jobNamespaceSelector: %q is not a requirement; write it as for kubectl get --selector, for example team=data,stage in (test,live)" $text) }}{{ end -}}
 {{- $values := list -}}
 {{- $operator := "Exists" -}}
