@@ -83,7 +83,7 @@ manifests: ## CRDs and RBAC, also in the chart
 	"$$($(TOOLS) controller-gen)/controller-gen" crd:maxDescLen=160 paths=./api/... output:crd:dir=config/crd/bases
 	go run ./hack/crd config/crd/bases/*.yaml
 	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=controller paths=./internal/controller/... output:rbac:dir=config/rbac
-	go run ./hack/rbac config/rbac/schedulers charts/spark-operator/files/schedulers
+	go run ./hack/rbac config/rbac/schedulers charts/spark-operator/files/schedulers config/rbac/role.yaml config/rbac/job-namespace/role.yaml
 	cp config/crd/bases/*.yaml charts/spark-operator/charts/crds/files/
 	cp config/rbac/role.yaml config/rbac/leader_election_role.yaml charts/spark-operator/files/
 	cp config/rbac/spark-driver/role.yaml charts/spark-operator/files/spark_driver_role.yaml

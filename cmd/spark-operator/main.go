@@ -43,7 +43,9 @@ func main() {
 
 func run() error {
 	if len(os.Args) > 1 && os.Args[1] == "verify" {
-		return verify.Run(ctrl.SetupSignalHandler(), os.Args[2:], os.Stdout)
+		c := verify.Command()
+		c.SetArgs(os.Args[2:])
+		return c.ExecuteContext(ctrl.SetupSignalHandler())
 	}
 	path := flag.String("config", "/etc/spark-operator/config.yaml", "path of the operator's configuration file")
 	showVersion := flag.Bool("version", false, "print the version and exit")

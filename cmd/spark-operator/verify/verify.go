@@ -20,13 +20,13 @@ package verify
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -47,24 +47,29 @@ const (
 	logLines = 20
 )
 
-// Run creates the application of a manifest, waits for its end, tells what it sees, and deletes it. It fails if the
+// Command creates the application of a manifest, waits for its end, tells what it sees, and deletes it. It fails if the
 // application does.
-//
-//	verify --file=APPLICATION.yaml [--timeout=5m]
-func Run(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("verify", flag.ContinueOnError)
-	file := flags.String("file", "", "manifest of a SparkApplication")
-	timeout := flags.Duration("timeout", 5*time.Minute, "how long it may take")
-	if err := flags.Parse(args); err != nil {
-		return err
+func Command() *cobra.Command {
+	var file string
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use: "verify", Short: "Run one application to its end, as helm test does", Args: cobra.NoArgs,
+		SilenceUsage: true, SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return verify(ctx, file, cmd.OutOrStdout())
+		},
 	}
-	text, err := os.ReadFile(*file)
+	c.Flags().StringVar(&file, "file", "", "manifest of a SparkApplication")
+	c.Flags().DurationVar(&timeout, "timeout", 5*time.Minute, "how long it may take")
+	return c
+}
+
+func verify(ctx context.Context, file string, out io.Writer) error {
+	app, err := read(file)
 	if err != nil {
-		return fmt.Errorf("read the application: %w", err)
-	}
-	var app v1beta2.SparkApplication
-	if err := yaml.UnmarshalStrict(text, &app); err != nil {
-		return fmt.Errorf("%s: %w", *file, err)
+		return err
 	}
 	kubeconfig, err := ctrl.GetConfig()
 	if err != nil {
@@ -82,14 +87,27 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("create client for logs: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, *timeout)
-	defer cancel()
-	t := test{client: applications, app: &app, out: out, poll: pollPeriod, log: func(ctx context.Context) (string, error) {
+	t := test{client: applications, app: app, out: out, poll: pollPeriod, log: func(ctx context.Context) (string, error) {
 		options := &corev1.PodLogOptions{TailLines: ptr.To[int64](logLines)}
 		log, err := pods.CoreV1().Pods(app.Namespace).GetLogs(app.Name+"-driver", options).DoRaw(ctx)
 		return string(log), err
 	}}
 	return t.run(ctx)
+}
+
+func read(file string) (*v1beta2.SparkApplication, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--file: %w", err)
+	}
+	var app v1beta2.SparkApplication
+	if err := yaml.Unmarshal(text, &app); err != nil {
+		return nil, fmt.Errorf("--file: %s: %w", file, err)
+	}
+	if app.Name == "" || app.Namespace == "" {
+		return nil, fmt.Errorf("--file: %s: metadata.name %q and metadata.namespace %q must both be given", file, app.Name, app.Namespace)
+	}
+	return &app, nil
 }
 
 // test is one application and how to look at it.
@@ -105,12 +123,11 @@ func (t test) run(ctx context.Context) error {
 	if err := t.clear(ctx); err != nil { // an earlier test may have been stopped
 		return err
 	}
-	wanted := t.app.DeepCopy()
-	if err := t.client.Create(ctx, wanted); err != nil {
+	if err := t.client.Create(ctx, t.app.DeepCopy()); err != nil {
 		return fmt.Errorf("create SparkApplication %s: %w", t.name(), err)
 	}
 	last, err := t.follow(ctx)
-	if last.AppState.State == v1beta2.ApplicationStateFailed || last.AppState.State == v1beta2.ApplicationStateCompleted {
+	if ended(last) {
 		if log, logErr := t.log(ctx); logErr == nil {
 			t.say("the driver's last words:\n%s", strings.TrimRight(log, "\n"))
 		}
@@ -127,18 +144,20 @@ func (t test) follow(ctx context.Context) (v1beta2.SparkApplicationStatus, error
 	err := wait.PollUntilContextCancel(ctx, t.poll, true, func(ctx context.Context) (bool, error) {
 		var app v1beta2.SparkApplication
 		if err := t.client.Get(ctx, client.ObjectKeyFromObject(t.app), &app); err != nil {
-			return false, err
+			return false, fmt.Errorf("look at %s: %w", t.name(), err)
 		}
 		last = app.Status
 		if seen != last.AppState.State {
 			seen = last.AppState.State
 			t.say("%s is %s", t.name(), wordOf(seen))
 		}
-		return seen == v1beta2.ApplicationStateCompleted || seen == v1beta2.ApplicationStateFailed, nil
+		return ended(last), nil
 	})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && seen == v1beta2.ApplicationStateNew:
 		return last, fmt.Errorf("no operator has looked at %s: is it running, and does it serve namespace %s", t.name(), t.app.Namespace)
+	case err != nil && !wait.Interrupted(err):
+		return last, err
 	case err != nil:
 		return last, fmt.Errorf("%s is still %s%s: %w", t.name(), wordOf(seen), conditions(last), err)
 	case seen == v1beta2.ApplicationStateFailed:
@@ -170,6 +189,10 @@ func (t test) clear(ctx context.Context) error {
 func (t test) name() string { return t.app.Namespace + "/" + t.app.Name }
 
 func (t test) say(format string, args ...any) { _, _ = fmt.Fprintf(t.out, format+"\n", args...) }
+
+func ended(s v1beta2.SparkApplicationStatus) bool {
+	return s.AppState.State == v1beta2.ApplicationStateCompleted || s.AppState.State == v1beta2.ApplicationStateFailed
+}
 
 func wordOf(state v1beta2.ApplicationStateType) string {
 	if state == v1beta2.ApplicationStateNew {
