@@ -139,7 +139,7 @@ func (e *Engine[T]) release(ctx context.Context, s scope[T], attempt int32) []sc
 	identity := spark.NewIdentity(s.App.UID, attempt, s.env.Now)
 	id := prepare.AttemptID(identity, attempt)
 	e.Schedulers.release(id)
-	plugin, known := e.Registry.Plugin(s.Record.Scheduling.Scheduler)
+	plugin, known := e.Registry.Plugin(s.Record.Scheduling.HeldBy)
 	if !known {
 		return nil // its objects go with the application
 	}

@@ -80,6 +80,8 @@ type world struct {
 	recorder *events.FakeRecorder
 	engine   *Engine[*v1beta2.SparkApplication]
 	plugin   plain
+	// others are enabled beside it.
+	others []scheduler.Plugin
 	// writes counts calls by verb and kind; patchFails answers the next status patches.
 	writes map[string]int
 	// reads counts calls by verb and kind.
@@ -134,7 +136,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 // restart is a new operator process in the same cluster.
 func (w *world) restart() {
 	w.t.Helper()
-	registry, err := scheduler.NewRegistry("plain", w.plugin)
+	registry, err := scheduler.NewRegistry("plain", append([]scheduler.Plugin{w.plugin}, w.others...)...)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -179,7 +179,7 @@ func heed(app Application, rec Record, env Env) Record {
 func respecified(r Record, env Env) Record {
 	changed := Cause{ReasonSpecChanged, "the spec has changed: the application runs again from the new one"}
 	if r.NeverRan() && (r.State.Final() || r.State == SubmissionFailed) {
-		return Record{Attempt: 1}
+		return Record{Attempt: 1, Scheduling: r.Scheduling.held()}
 	}
 	r.Submissions, r.Executions, r.Retries = 0, 0, Retries{}
 	switch r.State {
@@ -214,7 +214,7 @@ func decideDeletion(p Plan, obs Observation) Plan {
 func release(p Plan) Plan {
 	if held := p.Record.Scheduling.HeldAttempt; held != 0 {
 		p.Actions = append(p.Actions, Action{Kind: Release, Attempt: held})
-		p.Record.Scheduling.HeldAttempt = 0
+		p.Record.Scheduling.HeldAttempt, p.Record.Scheduling.HeldBy = 0, ""
 	}
 	return p
 }
@@ -232,7 +232,7 @@ func nextAttempt(r Record, s State, c Cause) Record {
 		State: s, Cause: c, Generation: r.Generation, SpecHash: r.SpecHash, Attempt: r.Attempt + 1,
 		Submissions: r.Submissions, Executions: r.Executions, SubmittedAt: r.SubmittedAt,
 		DriverName: r.DriverName, Retries: r.Retries, Attempts: r.Attempts,
-		Scheduling: Scheduling{HeldAttempt: r.Scheduling.HeldAttempt},
+		Scheduling: r.Scheduling.held(),
 	}
 	return next
 }

@@ -27,6 +27,10 @@ var (
 		lifecycle.ClassDone, lifecycle.ClassNameTaken, lifecycle.ClassQuota, lifecycle.ClassTerminating,
 		lifecycle.ClassOperatorForbidden, lifecycle.ClassPolicy, lifecycle.ClassRefused, lifecycle.ClassTransient,
 	}
+	scheduleClasses = []lifecycle.Class{
+		lifecycle.ClassDone, lifecycle.ClassNameTaken, lifecycle.ClassQuota, lifecycle.ClassTerminating,
+		lifecycle.ClassOperatorForbidden, lifecycle.ClassPolicy, lifecycle.ClassRefused, lifecycle.ClassTransient,
+	}
 	deleteClasses = []lifecycle.Class{lifecycle.ClassDone, lifecycle.ClassOperatorForbidden, lifecycle.ClassRefused, lifecycle.ClassTransient}
 )
 
@@ -43,8 +47,12 @@ func (c *checker) results(p *lifecycle.Plan) {
 	var done []lifecycle.Result
 	for _, a := range p.Actions {
 		classes := deleteClasses
-		if a.Kind == lifecycle.Submit {
+		switch a.Kind {
+		case lifecycle.Submit:
 			classes = submitClasses
+		case lifecycle.Schedule:
+			classes = scheduleClasses
+		case lifecycle.DeleteDriver, lifecycle.DeleteResources, lifecycle.Release, lifecycle.DeleteApplication:
 		}
 		for _, class := range classes[1:] {
 			c.outcome(p, append(slices.Clone(done), result(a, class)))
@@ -91,6 +99,7 @@ func (c *checker) outcome(p *lifecycle.Plan, results []lifecycle.Result) {
 		return // nothing is stored any more
 	}
 	c.counters(&e.Record, &o.Record)
+	c.kept(&o, last)
 	c.conditions(&o)
 	c.events(e.Record, o.Record)
 }

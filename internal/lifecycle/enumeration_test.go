@@ -35,13 +35,22 @@ import (
 // that can be made, under every answer of the scheduler, and every result that its actions can have.
 func TestEnumeration(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a million small records: collecting them takes longer than making them
+	enumerate(t, "enumeration", "", func(c *checker, state lifecycle.State) {
+		c.gates = domain.Gates()
+		domain.Each(state, c.element)
+	})
+}
+
+// enumerate checks every state's elements and tells how many there were.
+func enumerate(t *testing.T, name, what string, each func(*checker, lifecycle.State)) {
+	t.Helper()
 	var elements, outcomes atomic.Int64
 	t.Run("states", func(t *testing.T) {
 		for _, state := range lifecycle.States() {
 			t.Run(orNew(state), func(t *testing.T) {
 				t.Parallel()
-				c := checker{t: t, gates: domain.Gates()}
-				domain.Each(state, c.element)
+				c := checker{t: t}
+				each(&c, state)
 				c.unchanged()
 				if c.elements == 0 {
 					t.Errorf("the domain has no record in state %q", state)
@@ -54,10 +63,10 @@ func TestEnumeration(t *testing.T) {
 			})
 		}
 	})
-	text := fmt.Sprintf("lifecycle: %d elements of the domain enumerated, %d outcomes checked", elements.Load(), outcomes.Load())
+	text := fmt.Sprintf("lifecycle: %s%d elements of the domain enumerated, %d outcomes checked", what, elements.Load(), outcomes.Load())
 	t.Log(text)
 	if !t.Failed() {
-		number(t, "enumeration", text)
+		number(t, name, text)
 	}
 }
 
@@ -127,7 +136,8 @@ func (c *checker) element(e *domain.Element) {
 		depends = depends || !sameDecision(&c.plans[i], &c.plans[0])
 	}
 	c.gate = lifecycle.Gate{}
-	if depends != gated {
+	clearing := e.Record.Scheduling.HeldAttempt != 0 && e.Record.Scheduling.HeldAttempt < max(1, e.Record.Attempt)
+	if depends != gated && (depends || !clearing) {
 		c.broken("Gated says %v, but the decision depends on the gate: %v", gated, depends)
 	}
 	if again := c.decide(c.gates[1]); !sameDecision(&again, &c.plans[1]) {
@@ -177,7 +187,7 @@ func sameRecord(a, b *lifecycle.Record) bool {
 }
 
 func sameScheduling(a, b lifecycle.Scheduling) bool {
-	return a.Choice == b.Choice && a.AdmittedAt.Equal(b.AdmittedAt) && a.HeldAttempt == b.HeldAttempt
+	return a.Choice == b.Choice && a.AdmittedAt.Equal(b.AdmittedAt) && a.HeldAttempt == b.HeldAttempt && a.HeldBy == b.HeldBy
 }
 
 func sameAttempt(a, b lifecycle.Attempt) bool {
@@ -230,6 +240,7 @@ func (c *checker) plan(p *lifecycle.Plan) {
 		c.broken("a foreign pod leads to a deletion")
 	}
 	c.counters(&e.Record, &p.Record)
+	c.objects(p)
 }
 
 // counters checks what only grows.

@@ -68,8 +68,15 @@ type Scheduling struct {
 	Choice
 	// AdmittedAt is when the attempt's driver could be created.
 	AdmittedAt time.Time
-	// HeldAttempt is the attempt for which the scheduler has objects; 0 for none.
+	// HeldAttempt is the attempt for which a scheduler has objects, 0 for none, and HeldBy is that scheduler: it need not
+	// be the one that is chosen now.
 	HeldAttempt int32
+	HeldBy      string
+}
+
+// held is what stays of the scheduling when everything else begins anew.
+func (s Scheduling) held() Scheduling {
+	return Scheduling{HeldAttempt: s.HeldAttempt, HeldBy: s.HeldBy}
 }
 
 // Choice is a scheduler, whose choice it was, the queue, and the object that stands for the attempt with the scheduler.

@@ -31,9 +31,16 @@ func gang(v Verdict) Gate {
 	}
 }
 
+// plain is the gate of another scheduler, which has none.
+func plain(v Verdict) Gate {
+	return Gate{Verdict: v, Choice: Choice{Scheduler: "plain", Source: "Application"}}
+}
+
+func isEdited(a *Application) { a.Generation, a.SpecHash = 2, "another" }
+
 func holding(s State) Record {
 	r := ran(s)
-	r.Scheduling = Scheduling{Choice: gang(Admitted).Choice, HeldAttempt: 1}
+	r.Scheduling = Scheduling{Choice: gang(Admitted).Choice, HeldAttempt: 1, HeldBy: "batch"}
 	return r
 }
 
@@ -47,9 +54,11 @@ func kinds(actions []Action) []ActionKind {
 
 // A scheduler's objects are made after it was stored that there will be some, and go before anything that follows.
 func TestSchedulersObjects(t *testing.T) {
-	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1}}
+	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1, HeldBy: "batch"}}
 	next := holding(Rerunning)
-	next.Attempt, next.Scheduling.HeldAttempt = 2, 1
+	next.Attempt = 2
+	refused := queued
+	refused.State, refused.Submissions, refused.TerminatedAt = SubmissionFailed, 1, later
 	failed := holding(Failing)
 	failed.Attempts[0].Class, failed.Attempts[0].EndedAt, failed.TerminatedAt = ApplicationExit, later, later
 	cases := map[string]struct {
@@ -67,6 +76,11 @@ func TestSchedulersObjects(t *testing.T) {
 		"Waits":     {reason: "they are made while it waits", app: theApp(), rec: queued, driver: absent, gate: gang(Waiting), actions: []ActionKind{Schedule}, state: Queued, held: 1},
 		"Goes":      {reason: "and before the driver", app: theApp(), rec: queued, driver: absent, gate: gang(Admitted), actions: []ActionKind{Schedule, Submit}, state: Queued, held: 1},
 		"Never":     {reason: "a refused attempt holds nothing", app: theApp(), rec: queued, driver: absent, gate: gang(Rejected), actions: []ActionKind{Release}, state: Failed},
+		"Switched":  {reason: "another scheduler was chosen: the first one's go before anything else", app: theApp(), rec: queued, driver: absent, gate: plain(Admitted), actions: []ActionKind{Release}, state: Queued},
+		"Disabled":  {reason: "one that cannot be asked keeps them", app: theApp(), rec: queued, driver: absent, gate: Gate{Verdict: Waiting}, state: Queued, held: 1},
+		"Corrected": {reason: "a refused spec that was edited has them still", app: with(isEdited), rec: refused, driver: absent, gate: gang(Admitted), actions: []ActionKind{Schedule, Submit}, state: New, held: 1},
+		"Edited":    {reason: "an edited one, too, until its next attempt", app: with(isEdited), rec: holding(Running), driver: driver(Current, DriverRunning), state: Invalidating, held: 1},
+		"Again":     {reason: "which remembers whose they are", app: theApp(), rec: holding(Invalidating), driver: absent, state: Rerunning, held: 1},
 		"Suspended": {reason: "nor does a suspended one", app: with(isSuspended), rec: queued, driver: absent, actions: []ActionKind{Release}, state: Queued},
 		"Fails":     {reason: "they go before the back-off", app: theApp(), rec: failed, driver: failedDriver(1), actions: []ActionKind{Release}, state: Failed},
 		"Succeeds":  {reason: "and at the end", app: theApp(), rec: holding(Succeeding), driver: driver(Current, DriverSucceeded), actions: []ActionKind{Release}, state: Succeeded},
@@ -83,13 +97,16 @@ func TestSchedulersObjects(t *testing.T) {
 			if p.Record.State != tc.state || p.Record.Scheduling.HeldAttempt != tc.held {
 				t.Errorf("%s: state %s, objects of attempt %d; want %s, %d", tc.reason, p.Record.State, p.Record.Scheduling.HeldAttempt, tc.state, tc.held)
 			}
+			if by := p.Record.Scheduling.HeldBy; (by == "batch") != (tc.held != 0) {
+				t.Errorf("%s: objects of attempt %d are those of %q", tc.reason, tc.held, by)
+			}
 		})
 	}
 }
 
 // What cannot be made is a wait with the API server's words; what cannot be deleted is tried again.
 func TestSettleSchedulersObjects(t *testing.T) {
-	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1}}
+	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1, HeldBy: "batch"}}
 	p := Decide(theApp(), queued, Observation{Driver: absent}, gang(Admitted), Env{Now: later})
 	for class, want := range map[Class]Reason{
 		ClassNameTaken: ReasonNameConflict, ClassQuota: ReasonQuotaExceeded, ClassOperatorForbidden: ReasonOperatorForbidden,

@@ -79,9 +79,13 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 		return release(p)
 	}
 	p.Record.Scheduling.Choice = p.Gate.Choice
+	if s := p.Record.Scheduling; s.HeldAttempt != 0 && s.Scheduler != "" && s.Scheduler != s.HeldBy {
+		return wait(release(p), p.Gate.Cause, doubtRetry) // another was chosen since
+	}
 	if p.Gate.Objects {
 		if p.Record.Scheduling.HeldAttempt == 0 {
-			p.Record.Scheduling.HeldAttempt = p.Record.Attempt // stored before it acts
+			// stored before it acts
+			p.Record.Scheduling.HeldAttempt, p.Record.Scheduling.HeldBy = p.Record.Attempt, p.Gate.Choice.Scheduler
 			return wait(p, p.Gate.Cause, doubtRetry)
 		}
 		p.Actions = append(p.Actions, Action{Kind: Schedule})

@@ -263,6 +263,9 @@ type SchedulingStatus struct {
 	// HeldAttempt is the attempt for which the scheduler has objects.
 	// +optional
 	HeldAttempt int32 `json:"heldAttempt,omitempty"`
+	// HeldBy is the scheduler of those objects.
+	// +optional
+	HeldBy string `json:"heldBy,omitempty"`
 	// AdmittedAt is when the driver could be created.
 	// +optional
 	AdmittedAt *metav1.Time `json:"admittedAt,omitempty"`

@@ -152,6 +152,7 @@ func schedulingOf(r *lifecycle.Record, s *v1beta2.SchedulingStatus) {
 		Choice:      lifecycle.Choice{Scheduler: s.Scheduler, Source: s.Source, Queue: s.Queue, Group: s.Group},
 		AdmittedAt:  timeOf(s.AdmittedAt),
 		HeldAttempt: s.HeldAttempt,
+		HeldBy:      s.HeldBy,
 	}
 	if s.Evictions > 0 {
 		if r.Retries.Used == nil {

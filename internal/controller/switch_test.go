@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// gang is a plugin that wants an object for each attempt, and lets none start.
+type gang struct{ plain }
+
+var ticketKind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+
+func (gang) Describe() scheduler.Descriptor { return scheduler.Descriptor{Name: "gang"} }
+
+func (gang) Plan(a scheduler.Attempt, _ scheduler.Snapshot) (scheduler.Plan, error) {
+	ticket := &unstructured.Unstructured{}
+	ticket.SetGroupVersionKind(ticketKind)
+	ticket.SetNamespace(a.App.Namespace)
+	ticket.SetName(a.ID)
+	return scheduler.Plan{
+		Apply:     []*unstructured.Unstructured{ticket},
+		Admission: scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForQuota, Message: "the queue is full", RetryAfter: time.Minute},
+	}, nil
+}
+
+func (g gang) Reads(a scheduler.Attempt) []scheduler.Read {
+	return []scheduler.Read{g.Release(a)[0].Read()}
+}
+
+func (gang) Release(a scheduler.Attempt) []scheduler.Ref {
+	return []scheduler.Ref{{GroupVersionKind: ticketKind, Namespace: a.App.Namespace, Name: a.ID}}
+}
+
+// Whoever is told to wait by one scheduler and then asks another leaves nothing in the first one's queue.
+func TestAnotherSchedulerWhileQueued(t *testing.T) {
+	o := pi()
+	o.Spec.BatchScheduler = new("gang")
+	w := newWorld(t, o)
+	w.others = []scheduler.Plugin{gang{}}
+	w.restart()
+	tickets := func() (names []string) {
+		var all corev1.ConfigMapList
+		if err := w.c.List(t.Context(), &all); err != nil {
+			t.Fatal(err)
+		}
+		for i := range all.Items {
+			if all.Items[i].Labels[lifecycle.LabelApp] != "" && len(all.Items[i].Data) == 0 {
+				names = append(names, all.Items[i].Name)
+			}
+		}
+		return names
+	}
+	w.settle()
+	if n := len(tickets()); n != 1 || len(w.drivers()) != 0 {
+		t.Fatalf("%d tickets and %d drivers, want one that waits", n, len(w.drivers()))
+	}
+	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = new("plain") })
+	w.settle()
+	if n := len(tickets()); n != 0 || len(w.drivers()) != 1 {
+		t.Errorf("%d tickets and %d drivers, want a driver and nothing of the scheduler before", n, len(w.drivers()))
+	}
+	if s := w.app().Status.Scheduling; s == nil || s.Scheduler != "plain" || s.HeldAttempt != 0 || s.HeldBy != "" {
+		t.Errorf("status.scheduling %+v", s)
+	}
+}
