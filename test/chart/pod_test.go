@@ -150,7 +150,6 @@ func TestRefused(t *testing.T) {
 		"TwoNames":   {reason: "one plugin speaks to one scheduler", values: `controller: {batchScheduler: {kubeSchedulerNames: [a, b]}}`, says: []string{"kubeSchedulerNames", `["a","b"]`}},
 		"Selector":   {reason: "a selector that says nothing", values: `{webhook: {enable: true}, spark: {jobNamespaceSelector: "=x"}}`, says: []string{"spark.jobNamespaceSelector", `"=x"`}},
 		"NoMetrics":  {reason: "a monitor of nothing", values: `prometheus: {metrics: {enable: false}, podMonitor: {create: true}}`, says: []string{"prometheus.podMonitor.create"}},
-		"NoURL":      {reason: "an ingress without an address", values: `controller: {uiIngress: {enable: true}}`, says: []string{"controller.uiIngress.urlFormat"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -29,20 +29,42 @@ metrics:
   {{- if ne .jobStartLatencyBuckets "30,60,90,120,150,180,210,240,270,300" }}
   jobStartLatencyBuckets: [{{ .jobStartLatencyBuckets }}]
   {{- end }}
+  {{- if .tls.enable }}
+  tls:
+    enabled: true
+    {{- if .tls.secretName }}
+    certDir: /etc/spark-operator-metrics
+    {{- end }}
+  {{- end }}
 {{- end }}
 health:
   bindAddress: ":8081"
 {{- with .Values.controller }}
-{{- if or (not .uiService.enable) .uiIngress.enable }}
+{{- if or (not .uiService.enable) .uiIngress.enable .uiRoute.enable }}
 ui:
   service: {{ .uiService.enable }}
-  {{- if .uiIngress.enable }}
+  {{- with .uiIngress }}
+  {{- if .enable }}
   ingress:
-    urlFormat: {{ .uiIngress.urlFormat | required "controller.uiIngress.urlFormat: it is empty; write for example {{$appName}}.example.com, or set controller.uiIngress.enable: false" | quote }}
-    className: {{ .uiIngress.ingressClassName | quote }}
-    tls: {{ .uiIngress.tls | toJson }}
-    annotations: {{ .uiIngress.annotations | toJson }}
+    enabled: true
+    urlFormat: {{ .urlFormat | quote }}
+    className: {{ .ingressClassName | quote }}
+    tls: {{ .tls | toJson }}
+    annotations: {{ .annotations | toJson }}
   {{- end }}
+  {{- end }}
+  {{- with .uiRoute }}
+  {{- if .enable }}
+  route:
+    urlFormat: {{ .urlFormat | quote }}
+    parentRefs: {{ .parentRefs | toJson }}
+    annotations: {{ .annotations | toJson }}
+  {{- end }}
+  {{- end }}
+{{- end }}
+{{- with .historyServer.urlFormat }}
+historyServer:
+  urlFormat: {{ . | quote }}
 {{- end }}
 {{- if .driverPodDisruptionBudget.enable }}
 driverPodDisruptionBudget:

@@ -32,6 +32,9 @@ spec:
         prometheus.io/scrape: "true"
         prometheus.io/port: {{ .root.Values.prometheus.metrics.port | quote }}
         prometheus.io/path: /metrics
+        {{- if .root.Values.prometheus.metrics.tls.enable }}
+        prometheus.io/scheme: https
+        {{- end }}
         {{- end }}
         {{- with .values.annotations }}
         {{- toYaml . | nindent 8 }}
@@ -139,5 +142,26 @@ spec:
   selector:
     matchLabels:
       {{- include "spark-operator.selector" (list .root .part) | nindent 6 }}
+{{- end }}
+{{- end -}}
+
+{{/* Where the certificate of the metrics comes from, if it is one of the administrator's. */}}
+{{- define "spark-operator.metricsVolume" -}}
+{{- with .Values.prometheus.metrics.tls }}
+{{- if and .enable .secretName -}}
+- name: metrics-certs
+  secret:
+    secretName: {{ .secretName }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "spark-operator.metricsMount" -}}
+{{- with .Values.prometheus.metrics.tls }}
+{{- if and .enable .secretName -}}
+- name: metrics-certs
+  mountPath: /etc/spark-operator-metrics
+  readOnly: true
+{{- end }}
 {{- end }}
 {{- end -}}

@@ -1,10 +1,16 @@
-{{/* The rules of the controller and of the enabled scheduler plugins, as a JSON list. */}}
+{{/* The rules of the controller, and of what is enabled beside, as a JSON list. */}}
 {{- define "spark-operator.rules" -}}
 {{- $rules := (.Files.Get "files/role.yaml" | fromYaml).rules -}}
-{{- $fragments := include "spark-operator.schedulers" . | fromJsonArray -}}
-{{- if ne (include "spark-operator.quotaMode" .) "Off" }}{{ $fragments = append $fragments "quota" }}{{ end -}}
+{{- $fragments := list -}}
+{{- range include "spark-operator.schedulers" . | fromJsonArray }}{{ $fragments = append $fragments (printf "schedulers/%s" .) }}{{ end -}}
+{{- if ne (include "spark-operator.quotaMode" .) "Off" }}{{ $fragments = append $fragments "schedulers/quota" }}{{ end -}}
+{{- with .Values.controller -}}
+{{- if .uiIngress.enable }}{{ $fragments = append $fragments "exposure/ingress" }}{{ end -}}
+{{- if .uiRoute.enable }}{{ $fragments = append $fragments "exposure/httproute" }}{{ end -}}
+{{- if .driverPodDisruptionBudget.enable }}{{ $fragments = append $fragments "exposure/poddisruptionbudget" }}{{ end -}}
+{{- end -}}
 {{- range $fragments }}
-{{- with $.Files.Get (printf "files/schedulers/%s.yaml" .) }}{{ $rules = concat $rules (fromYamlArray .) }}{{ end -}}
+{{- with $.Files.Get (printf "files/%s.yaml" .) }}{{ $rules = concat $rules (fromYamlArray .) }}{{ end -}}
 {{- end -}}
 {{- if include "spark-operator.jobNamespaceSelector" . }}
 {{- with .Files.Get "files/namespace_selector_role.yaml" }}{{ $rules = concat $rules (fromYaml .).rules }}{{ end -}}
