@@ -146,7 +146,8 @@ var _ = Describe("The chart", Serial, func() {
 		withoutSuiteOperator(ctx)
 		jobs := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "helm-jobs-"}}
 		Expect(admin.Create(ctx, jobs)).To(Succeed())
-		ops := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: helmNamespace}}
+		ops := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: helmNamespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+		Expect(admin.Create(ctx, ops)).To(Succeed())
 		DeferCleanup(func() {
 			_, _ = helm.try("uninstall", helmRelease, "--ignore-not-found", "--wait")
 			for _, ns := range []client.Object{jobs, ops} {
@@ -154,10 +155,10 @@ var _ = Describe("The chart", Serial, func() {
 			}
 		})
 		values := []string{"--set", "spark.jobNamespaces={" + jobs.Name + "}", "--wait", "--timeout", "3m"}
-		install := append([]string{"install", helmRelease, older("Queue"), "--create-namespace"}, values...)
+		install := append([]string{"install", helmRelease, older("Queue")}, values...)
 
 		By("naming a namespace that does not exist")
-		out, err := helm.try("install", helmRelease, chartPath, "--create-namespace", "--set", "spark.jobNamespaces={"+jobs.Name+",nowhere}")
+		out, err := helm.try("install", helmRelease, chartPath, "--set", "spark.jobNamespaces={"+jobs.Name+",nowhere}")
 		Expect(err).To(HaveOccurred(), out)
 		Expect(out).To(ContainSubstring(`spark.jobNamespaces[1]: namespace "nowhere" does not exist`))
 		Expect(leftOver()).To(BeEmpty())
