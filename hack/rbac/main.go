@@ -27,7 +27,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,33 +80,6 @@ func run(args []string) error {
 		return err
 	}
 	return write(filepath.Join(args[0], "kustomization.yaml"), list)
-}
-
-// namespaceRole writes the Role of a namespace of jobs, where the operator has no ClusterRole: it leaves out what a Role
-// cannot give.
-func namespaceRole(from, to string) error {
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	var all rbacv1.ClusterRole
-	if err := yaml.UnmarshalStrict(text, &all); err != nil {
-		return fmt.Errorf("%s: %w", from, err)
-	}
-	given := rbacv1.Role{
-		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
-		ObjectMeta: metav1.ObjectMeta{Name: "spark-operator-controller", Namespace: "default"},
-	}
-	for _, rule := range all.Rules {
-		rule.Resources = slices.DeleteFunc(rule.Resources, func(r string) bool { return r == "priorityclasses" })
-		if len(rule.Resources) > 0 {
-			given.Rules = append(given.Rules, rule)
-		}
-	}
-	if text, err = yaml.Marshal(given); err != nil {
-		return err
-	}
-	return os.WriteFile(to, append([]byte("# Written by hack/rbac from config/rbac/role.yaml; see make manifests.\n"), text...), 0o644)
 }
 
 // role is a ClusterRole and its binding to the operator's service account.

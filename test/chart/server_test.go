@@ -18,19 +18,20 @@ package chart
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
 // foreign are groups of others, whose definitions are not here.
@@ -44,7 +45,7 @@ func TestServerAccepts(t *testing.T) {
 		}
 		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-integration")
 	}
-	logf.SetLogger(logr.Discard())
+	logf.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	server := &envtest.Environment{
 		CRDDirectoryPaths: []string{filepath.Join(root, "config/crd/bases")}, ErrorIfCRDPathMissing: true,
 		ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute,
