@@ -31,13 +31,15 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
-// combinations are values and what they must come to. Every one is also sent to an API server (TestServerAccepts), and
-// its configuration is read as the operator reads it.
-var combinations = map[string]struct {
+// combination is values, and what they must come to. Every one is also sent to an API server (TestServerAccepts), and its
+// configuration is read as the operator reads it.
+type combination struct {
 	reason string
 	values string
 	check  func(*testing.T, objects)
-}{
+}
+
+var combinations = map[string]combination{
 	"Default": {reason: "zero values work in one namespace, without rights in the whole cluster", check: func(t *testing.T, all objects) {
 		want := []string{
 			"ConfigMap ops/spark-operator-controller-config", "CustomResourceDefinition sparkapplications.sparkoperator.k8s.io",
@@ -241,8 +243,11 @@ prometheus: {metrics: {enable: false}}`, check: func(t *testing.T, all objects) 
 	}},
 }
 
-func TestCombinations(t *testing.T) {
-	for name, tc := range combinations {
+func TestCombinations(t *testing.T) { checkAll(t, combinations) }
+
+func checkAll(t *testing.T, cases map[string]combination) {
+	t.Helper()
+	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			all := render(t, tc.values)
 			for _, key := range all.keys("ConfigMap") {
