@@ -161,8 +161,10 @@ func plain(value any) {
 				}
 			}
 		}
-		if value["automountServiceAccountToken"] == true {
-			delete(value, "automountServiceAccountToken")
+		for key, usual := range map[string]any{"automountServiceAccountToken": true, "revisionHistoryLimit": float64(10), "scope": "*"} {
+			if value[key] == usual {
+				delete(value, key)
+			}
 		}
 		if reference, ok := value["configMap"].(map[string]any); ok && value["name"] == "config" {
 			reference["name"] = "configuration"

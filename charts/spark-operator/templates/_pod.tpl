@@ -88,7 +88,7 @@ readinessProbe:
   httpGet:
     path: /readyz
     port: health
-  periodSeconds: 5
+  periodSeconds: {{ eq .part "webhook" | ternary 2 5 }}
 {{- with .values.resources }}
 resources:
   {{- toYaml . | nindent 2 }}
