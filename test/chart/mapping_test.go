@@ -167,3 +167,35 @@ func TestIgnoredKeysAreTold(t *testing.T) {
 		t.Errorf("the notes know %v\nthe page %v", listed, said)
 	}
 }
+
+// TestNotes are the words after an installation.
+func TestNotes(t *testing.T) {
+	cases := map[string]struct {
+		reason, values string
+		says, not      []string
+	}{
+		"Default": {reason: "an example that runs as it is", values: "{}", says: []string{"this namespace: default", "helm test spark-operator -n ops", "kind: SparkApplication", "namespace: default", "serviceAccount: spark-operator-spark"}, not: []string{"ignored"}},
+		"Names":   {reason: "with the names that were chosen", values: "{spark: {jobNamespaces: [b, a], serviceAccount: {name: d}}, tests: {image: mine}}", says: []string{"these namespaces: b, a", "namespace: b", "serviceAccount: d", "image: mine"}},
+		"All":     {reason: "nobody knows where drivers will run", values: "spark: {jobNamespaces: []}", says: []string{"all namespaces", "-s templates/spark/rbac.yaml"}, not: []string{"kind: SparkApplication"}},
+		"Ignored": {reason: "what means nothing is told", values: "{hook: {upgradeCrd: true}, controller: {kubeAPIQPS: 5}}", says: []string{"ignored: hook.*, controller.kubeAPIQPS\n"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, err := run(t, tool(t, "helm", "helm"), "install", release, chartPath, "-n", namespace, "--dry-run=client", "-f", valuesFile(t, tc.values))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, notes, _ := strings.Cut(out, "\nNOTES:\n")
+			for _, text := range tc.says {
+				if !strings.Contains(notes, text) {
+					t.Errorf("%s: the notes do not say %q:\n%s", tc.reason, text, notes)
+				}
+			}
+			for _, text := range tc.not {
+				if strings.Contains(notes, text) {
+					t.Errorf("%s: the notes say %q:\n%s", tc.reason, text, notes)
+				}
+			}
+		})
+	}
+}
