@@ -89,11 +89,12 @@ manifests: ## CRDs, RBAC and webhook configurations, also in the chart
 	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=controller paths=./internal/controller/... output:rbac:dir=config/rbac
 	"$$($(TOOLS) controller-gen)/controller-gen" webhook paths=./internal/webhook/... output:webhook:dir=config/webhook
 	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=spark-operator-namespace-selector paths=./internal/namespaced/... output:rbac:dir=config/rbac/namespaces
-	go run ./hack/rbac config/rbac charts/spark-operator/files
-	cp config/crd/bases/*.yaml charts/spark-operator/crds/
+	go run ./hack/rbac config/rbac charts/spark-operator/files config/rbac/role.yaml config/rbac/job-namespace/role.yaml
+	cp config/crd/bases/*.yaml charts/spark-operator/charts/crds/files/
 	cp config/rbac/role.yaml config/rbac/leader_election_role.yaml charts/spark-operator/files/
 	cp config/rbac/namespaces/role.yaml charts/spark-operator/files/namespace_selector_role.yaml
 	cp config/rbac/spark-driver/role.yaml charts/spark-operator/files/spark_driver_role.yaml
+	cp config/rbac/*_admin_role.yaml config/rbac/*_editor_role.yaml config/rbac/*_viewer_role.yaml charts/spark-operator/files/user-roles/
 
 .PHONY: fmt
 fmt: ## gofmt and import order

@@ -58,21 +58,20 @@ prepare_images() {
   operator_digest=$(tar --occurrence=1 -xOf "$archive" index.json | jq -r '.manifests[0].digest')
 }
 
-# install_operator applies config/default with the image just built, whatever image the manifest names. Its digest
-# stands in an annotation, so that the controller restarts exactly when the image has changed.
+# install_operator installs the chart with the image just built. Its digest stands in an annotation, so that the controller
+# restarts exactly when the image has changed. Definitions may be there already, from tests or from kustomize.
 install_operator() {
-  cat >"$work/kustomization.yaml" <<EOY
-resources: ["$(realpath --relative-to="$(realpath "$work")" "$repo/config/default")"]
-patches:
-- target: {kind: Deployment}
-  patch: |-
-    - {op: replace, path: /spec/template/spec/containers/0/image, value: "firesteel.local/spark-operator:dev"}
-    - {op: add, path: /spec/template/metadata/annotations/demo.firesteel.dev~1image, value: "$operator_digest"}
-EOY
-  k apply --server-side --force-conflicts -k "$work" >/dev/null
-  k rollout status "deployment/$operator_deployment" -n "$operator_namespace" --timeout=120s --request-timeout=0 >&2 || {
+  local helm
+  helm=$("$repo/hack/tools/build.sh" helm)/helm
+  # An installation by kustomize, which an earlier demo made, has the same names and another selector.
+  k delete deployment,clusterrole,clusterrolebinding -n "$operator_namespace" -l app.kubernetes.io/managed-by=kustomize --ignore-not-found >/dev/null
+  HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm \
+    "$cluster" exec "$helm" upgrade --install spark-operator "$repo/charts/spark-operator" -n "$operator_namespace" --create-namespace \
+    --take-ownership --force-conflicts --set-string "controller.annotations.demo\.firesteel\.dev/image=$operator_digest" \
+    --wait --timeout 120s >"$work/helm.log" 2>&1 || {
+    cat "$work/helm.log" >&2
     show_operator >&2
-    die "the operator did not become ready within 120 seconds"
+    die "the operator was not installed, or not ready within 120 seconds"
   }
   wait_for "operator leads" 30 operator_leads
 }

@@ -4,7 +4,7 @@
 # Runs the tests that this machine can run, and says at the end what it left out and why.
 #
 #   hack/test.sh                everything but the schedulers
-#   hack/test.sh integration    only what needs a kube-apiserver and etcd
+#   hack/test.sh integration    only what needs a kube-apiserver and etcd, the chart among it
 #   hack/test.sh schedulers     only the scheduler plugins, with stand-ins and with the real schedulers
 #   hack/test.sh e2e            only what needs a real node
 #
@@ -62,7 +62,8 @@ if [ "$what" != e2e ]; then
   export KUBEBUILDER_ASSETS
 fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
-  packages+=(./test/integration/...)
+  hack/tools/build.sh helm >/dev/null
+  packages+=(./test/integration/... ./test/chart)
 fi
 if [ "$what" = schedulers ]; then # apart, until it was green three times in a row
   schedulers

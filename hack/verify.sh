@@ -29,13 +29,13 @@ for crd in config/crd/bases/*.yaml; do
   [ "$size" -lt 100000 ] || { echo "verify: $crd has $size bytes, the budget is 100000" >&2; exit 1; }
 done
 kubectl=$(hack/tools/build.sh kubernetes)/kubectl
-for tree in config/default config/samples config/overlays/webhook; do
+for tree in config/default config/samples config/overlays/*; do
   "$kubectl" kustomize "$tree" >/dev/null || { echo "verify: $tree does not render" >&2; exit 1; }
 done
 "$(hack/tools/build.sh promql)/promql" charts/spark-operator/files/dashboard.json charts/spark-operator/files/alerts.yaml
 helm=$(hack/tools/build.sh helm)/helm
-"$helm" lint --strict charts/spark-operator
-for values in '' 'spark.jobNamespaces={}' 'controller.replicas=2,prometheus.metrics.enable=false,fullnameOverride=other'; do
+"$helm" lint --strict charts/spark-operator charts/spark-operator/charts/crds
+for values in "" "spark.jobNamespaces={}" "controller.replicas=2,prometheus.metrics.enable=false,fullnameOverride=other" "webhook.enable=true,userRoles.create=true"; do
   "$helm" template spark-operator charts/spark-operator -n spark-operator ${values:+--set "$values"} >/dev/null
 done
 echo "verify: clean"

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
+	"github.com/firesteel-dev/firesteel/cmd/spark-operator/verify"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/version"
@@ -73,6 +74,7 @@ func root() *cobra.Command {
 	root.AddCommand(&cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, Run: func(cmd *cobra.Command, _ []string) {
 		fmt.Fprintln(cmd.OutOrStdout(), version.String())
 	}})
+	root.AddCommand(verify.Command())
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	logging.BindFlags(flags)
 	if kubeconfig := flag.Lookup(ctrlKubeconfig); kubeconfig != nil {

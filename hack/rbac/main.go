@@ -16,9 +16,9 @@ limitations under the License.
 
 // Command rbac writes the rights that are needed only if something is turned on, for kustomize and for the chart: those of
 // each scheduler plugin, as its descriptor declares them, and those of each kind of objects beside drivers. In both folders
-// it fills schedulers and exposure.
+// it fills schedulers and exposure. It also writes the Role of a namespace of jobs, from the rules that controller-gen found in the code.
 //
-//	rbac KUSTOMIZE_FOLDER CHART_FOLDER
+//	rbac KUSTOMIZE_FOLDER CHART_FOLDER CLUSTER_ROLE NAMESPACE_ROLE
 package main
 
 import (
@@ -44,8 +44,11 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 2 {
-		return fmt.Errorf("usage: rbac KUSTOMIZE_FOLDER CHART_FOLDER")
+	if len(args) != 4 {
+		return fmt.Errorf("usage: rbac KUSTOMIZE_FOLDER CHART_FOLDER CLUSTER_ROLE NAMESPACE_ROLE")
+	}
+	if err := namespaceRole(args[2], args[3]); err != nil {
+		return err
 	}
 	for folder, fragments := range map[string][]exposure.Fragment{"schedulers": ofSchedulers(), "exposure": exposure.Fragments()} {
 		if err := writeAll(filepath.Join(args[0], folder), filepath.Join(args[1], folder), prefixes[folder], fragments); err != nil {

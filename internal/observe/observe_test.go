@@ -223,6 +223,15 @@ func TestSnapshot(t *testing.T) {
 	if _, err := (Reader{Live: cluster(nil, errors.New("boom"))}).Snapshot(t.Context(), []scheduler.Read{class("high")}); err == nil {
 		t.Error("trouble is no absence: want an error")
 	}
+	forbidden := Reader{Live: cluster(nil, apierrors.NewForbidden(schema.GroupResource{Resource: "priorityclasses"}, "high", nil))}
+	spared := class("high")
+	spared.Optional = true
+	if s, err := forbidden.Snapshot(t.Context(), []scheduler.Read{spared}); err != nil || s[spared] == nil {
+		t.Errorf("got %v, %v; what the operator may not read is not absent", s, err)
+	}
+	if _, err := forbidden.Snapshot(t.Context(), []scheduler.Read{class("high")}); err == nil {
+		t.Error("a denial is no absence: want an error")
+	}
 	if s, err := (Reader{Live: cluster(nil, errors.New("boom"))}).Snapshot(t.Context(), nil); err != nil || len(s) != 0 {
 		t.Errorf("got %v, %v; who asks for nothing needs no API server", s, err)
 	}

@@ -41,6 +41,8 @@ func (r Reader) Snapshot(ctx context.Context, reads []scheduler.Read) (scheduler
 		switch {
 		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 			s[read] = nil // a kind that is not installed has no objects
+		case read.Optional && apierrors.IsForbidden(err):
+			s[read] = &unstructured.Unstructured{} // a denial does not prove that it is absent
 		case err != nil:
 			return nil, fmt.Errorf("read %s %s/%s: %w", read.Kind, read.Namespace, read.Name, err)
 		default:

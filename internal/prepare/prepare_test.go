@@ -133,7 +133,7 @@ func TestPrepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	class := scheduler.Read{
-		GroupVersionKind: schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}, Name: "high",
+		GroupVersionKind: schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}, Name: "high", Optional: true,
 	}
 	urgent := func(o *v1beta2.SparkApplication) {
 		o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{PriorityClassName: new("high")}

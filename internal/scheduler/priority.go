@@ -30,18 +30,19 @@ var PriorityClassKind = schema.GroupVersionKind{Group: "scheduling.k8s.io", Vers
 // the few applications that name a wrong one is cheaper than a watch for all.
 const missingRetry = 10 * time.Second
 
-// ReadPriorityClass asks for the PriorityClass that the attempt names, if it names one.
+// ReadPriorityClass asks for the PriorityClass that the attempt names, if it names one. An operator without rights in the
+// whole cluster may not read it; the API server then refuses the pods.
 func ReadPriorityClass(a Attempt) []Read {
 	if a.PriorityClass == "" {
 		return nil
 	}
-	return []Read{{GroupVersionKind: PriorityClassKind, Name: a.PriorityClass}}
+	return []Read{{GroupVersionKind: PriorityClassKind, Name: a.PriorityClass, Optional: true}}
 }
 
 // MissingPriorityClass is the answer for an attempt whose PriorityClass does not exist: the API server would refuse its
 // pods.
 func MissingPriorityClass(a Attempt, s Snapshot) (Admission, bool) {
-	if a.PriorityClass == "" || s[Read{GroupVersionKind: PriorityClassKind, Name: a.PriorityClass}] != nil {
+	if reads := ReadPriorityClass(a); len(reads) == 0 || s[reads[0]] != nil {
 		return Admission{}, false
 	}
 	return Admission{

@@ -31,14 +31,20 @@ const readinessRetry = 30 * time.Second
 // Access is one right that a plugin needs, as an access review asks for it.
 type Access struct{ Group, Resource, Verb string }
 
-// Accesses are the rights that the plugin needs, one by one, in the order of its rules.
+// spared is a right that plugins do without where nobody gives rights in the whole cluster: they then do not see that a
+// PriorityClass is missing, and the API server refuses the pods.
+var spared = Access{Group: PriorityClassKind.Group, Resource: "priorityclasses", Verb: "get"}
+
+// Accesses are the rights that the plugin cannot do without, one by one, in the order of its rules.
 func (d Descriptor) Accesses() []Access {
 	var out []Access
 	for _, rule := range d.Rules {
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
-					out = append(out, Access{Group: group, Resource: resource, Verb: verb})
+					if access := (Access{Group: group, Resource: resource, Verb: verb}); access != spared {
+						out = append(out, access)
+					}
 				}
 			}
 		}

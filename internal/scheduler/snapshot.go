@@ -33,6 +33,8 @@ type Read struct {
 	// Labels and Fields narrow a list, in the syntax of kubectl's --selector and --field-selector.
 	Labels string
 	Fields string
+	// Optional says that the plugin can do without: what the operator may not read is then an object without contents.
+	Optional bool
 }
 
 // Snapshot holds the API server's answer to each Read: an object, or a list with its items. A nil object was looked up

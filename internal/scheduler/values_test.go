@@ -203,7 +203,7 @@ func TestAsAndApplied(t *testing.T) {
 }
 
 func TestPriorityClass(t *testing.T) {
-	read := Read{GroupVersionKind: PriorityClassKind, Name: "high"}
+	read := Read{GroupVersionKind: PriorityClassKind, Name: "high", Optional: true}
 	named := Attempt{PriorityClass: "high"}
 	if got := ReadPriorityClass(named); len(got) != 1 || got[0] != read {
 		t.Errorf("reads %v", got)

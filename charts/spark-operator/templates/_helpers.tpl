@@ -1,3 +1,7 @@
+{{- define "spark-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
 {{- define "spark-operator.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
@@ -11,35 +15,125 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The names of a part's objects: (list $ "controller"), (list $ "webhook") or (list $ "spark"). */}}
+{{- define "spark-operator.part" -}}
+{{- include "spark-operator.fullname" (index . 0) }}-{{ index . 1 }}
+{{- end -}}
+
 {{- define "spark-operator.controller" -}}
-{{- include "spark-operator.fullname" . }}-controller
+{{- include "spark-operator.part" (list . "controller") -}}
+{{- end -}}
+
+{{- define "spark-operator.webhook" -}}
+{{- include "spark-operator.part" (list . "webhook") -}}
 {{- end -}}
 
 {{- define "spark-operator.serviceAccount" -}}
 {{- default (include "spark-operator.controller" .) .Values.controller.serviceAccount.name -}}
 {{- end -}}
 
-{{- define "spark-operator.selector" -}}
-app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/component: controller
+{{- define "spark-operator.sparkServiceAccount" -}}
+{{- default (include "spark-operator.part" (list . "spark")) .Values.spark.serviceAccount.name -}}
 {{- end -}}
 
+{{/* Labels that never change: (list $ "controller"). */}}
+{{- define "spark-operator.selector" -}}
+{{- $ := index . 0 -}}
+app.kubernetes.io/name: {{ include "spark-operator.name" $ }}
+app.kubernetes.io/instance: {{ $.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{/* Labels of every object: (list $ "controller"). */}}
 {{- define "spark-operator.labels" -}}
-helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- $ := index . 0 -}}
+helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" }}
+app.kubernetes.io/version: {{ $.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $.Release.Service }}
 {{ include "spark-operator.selector" . }}
-{{- with .Values.commonLabels }}
+{{- with $.Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}
 
-{{- define "spark-operator.sparkServiceAccount" -}}
-{{- default (printf "%s-spark" (include "spark-operator.fullname" .)) .Values.spark.serviceAccount.name -}}
+{{- define "spark-operator.image" -}}
+{{- if contains "kubeflow/spark-operator" .Values.image.repository }}
+{{- fail (printf "image.repository: %q is the image of Kubeflow's operator, which does not understand this chart; leave image out, or name an image of this operator" .Values.image.repository) }}
+{{- end -}}
+{{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- end -}}
 
 {{/* The namespaces of jobs, as a JSON list; empty for all. */}}
 {{- define "spark-operator.jobNamespaces" -}}
-{{- if has "" .Values.spark.jobNamespaces }}[]{{ else }}{{ .Values.spark.jobNamespaces | default list | toJson }}{{ end -}}
+{{- if has "" (.Values.spark.jobNamespaces | default list) }}[]{{ else }}{{ .Values.spark.jobNamespaces | default list | uniq | toJson }}{{ end -}}
+{{- end -}}
+
+{{/* The selector of further namespaces of jobs; none if all are. */}}
+{{- define "spark-operator.jobNamespaceSelector" -}}
+{{- if not (has "" (.Values.spark.jobNamespaces | default list)) }}{{ .Values.spark.jobNamespaceSelector }}{{ end -}}
+{{- end -}}
+
+{{/* "true" if the operator works in a list of namespaces and so needs no rights in the whole cluster. */}}
+{{- define "spark-operator.namespaced" -}}
+{{- if and (ne (include "spark-operator.jobNamespaces" .) "[]") (not (include "spark-operator.jobNamespaceSelector" .)) }}true{{ end -}}
+{{- end -}}
+
+{{/* The namespace of the test's application and of the first example. */}}
+{{- define "spark-operator.firstNamespace" -}}
+{{- include "spark-operator.jobNamespaces" . | fromJsonArray | first | default "default" -}}
+{{- end -}}
+
+{{/* The scheduler plugins that applications may choose, as a JSON list. */}}
+{{- define "spark-operator.schedulers" -}}
+{{- with .Values.controller.batchScheduler -}}
+{{- $enabled := prepend (.enabled | default list) (.default | default "kube") -}}
+{{- if .enable }}{{ $enabled = concat $enabled (list "volcano" "yunikorn") }}{{ end -}}
+{{- if .kubeSchedulerNames }}{{ $enabled = append $enabled "coscheduling" }}{{ end -}}
+{{- $enabled | uniq | toJson -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A SparkApplication that runs as it is: (list $ NAME SERVICE_ACCOUNT). */}}
+{{- define "spark-operator.example" -}}
+{{- $ := index . 0 -}}
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: SparkApplication
+metadata:
+  name: {{ index . 1 }}
+  namespace: {{ include "spark-operator.firstNamespace" $ }}
+spec:
+  type: Scala
+  sparkVersion: {{ $.Values.tests.sparkVersion | quote }}
+  image: {{ $.Values.tests.image }}
+  mainClass: {{ $.Values.tests.mainClass }}
+  mainApplicationFile: {{ $.Values.tests.mainApplicationFile }}
+  driver: {coreRequest: 100m, memory: 512m, serviceAccount: {{ index . 2 }}}
+  executor: {instances: 1, coreRequest: 100m, memory: 512m}
+{{- end -}}
+
+{{- define "spark-operator.testName" -}}
+{{ include "spark-operator.fullname" . | trunc 40 | trimSuffix "-" }}-test
+{{- end -}}
+
+{{/* Keys of Kubeflow's chart that are accepted and mean nothing here, among those that are set: docs/helm-values.md. */}}
+{{- define "spark-operator.ignored" -}}
+{{- $found := list -}}
+{{- range $key := list "hook" "submitter" "controller.featureGates" "controller.driverPodCreationGracePeriod"
+  "controller.maxTrackedExecutorPerApp" "controller.kubeAPIQPS" "controller.kubeAPIBurst"
+  "controller.scheduledSparkApplicationTimestampPrecision" "controller.pprof" "controller.workqueueRateLimiter"
+  "webhook.leaderElection" "webhook.kubeAPIQPS" "webhook.kubeAPIBurst" "webhook.resourceQuotaEnforcement"
+  "prometheus.metrics.endpoint" -}}
+{{- $at := $.Values -}}
+{{- $set := true -}}
+{{- range $word := splitList "." $key -}}
+{{- if and $set (kindIs "map" $at) (hasKey $at $word) }}{{ $at = index $at $word }}{{ else }}{{ $set = false }}{{ end -}}
+{{- end -}}
+{{- if $set }}{{ $found = append $found (kindIs "map" $at | ternary (printf "%s.*" $key) $key) }}{{ end -}}
+{{- end -}}
+{{- join ", " $found -}}
+{{- end -}}
+
+{{/* The quota mode: an unquoted Off is false in YAML. */}}
+{{- define "spark-operator.quotaMode" -}}
+{{- eq (toString .Values.controller.batchScheduler.quota.mode) "false" | ternary "Off" .Values.controller.batchScheduler.quota.mode -}}
 {{- end -}}

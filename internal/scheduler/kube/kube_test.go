@@ -28,7 +28,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-var highRead = scheduler.Read{GroupVersionKind: scheduler.PriorityClassKind, Name: "high"}
+var highRead = scheduler.Read{GroupVersionKind: scheduler.PriorityClassKind, Name: "high", Optional: true}
 
 func TestDescribe(t *testing.T) {
 	d := Plugin{}.Describe()

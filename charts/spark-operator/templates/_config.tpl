@@ -1,0 +1,133 @@
+{{/* The operator's configuration file. */}}
+{{- define "spark-operator.config" -}}
+apiVersion: config.firesteel.dev/v1alpha1
+kind: OperatorConfiguration
+namespaces: {{ include "spark-operator.jobNamespaces" . }}
+{{- with include "spark-operator.jobNamespaceSelector" . }}
+namespaceSelector: {{ . | quote }}
+{{- end }}
+workers: {{ .Values.controller.workers }}
+{{- with .Values.controller.leaderElection }}
+leaderElection:
+  enabled: {{ .enable }}
+  leaseDuration: {{ .leaseDuration }}
+  renewDeadline: {{ .renewDeadline }}
+  retryPeriod: {{ .retryPeriod }}
+{{- end }}
+{{- with .Values.prometheus.metrics }}
+metrics:
+  bindAddress: {{ ternary (printf ":%v" .port) "0" .enable | quote }}
+  {{- with .prefix }}
+  prefix: {{ . | quote }}
+  {{- end }}
+  {{- with .labels }}
+  labels: {{ splitList "," . | toJson }}
+  {{- end }}
+  {{- if ne .jobSubmitLatencyBuckets "0.5,1,2,4,8,16,32,64,128,256" }}
+  jobSubmitLatencyBuckets: [{{ .jobSubmitLatencyBuckets }}]
+  {{- end }}
+  {{- if ne .jobStartLatencyBuckets "30,60,90,120,150,180,210,240,270,300" }}
+  jobStartLatencyBuckets: [{{ .jobStartLatencyBuckets }}]
+  {{- end }}
+  {{- if .tls.enable }}
+  tls:
+    enabled: true
+    {{- if .tls.secretName }}
+    certDir: /etc/spark-operator-metrics
+    {{- end }}
+  {{- end }}
+{{- end }}
+health:
+  bindAddress: ":8081"
+{{- with .Values.controller }}
+{{- if or (not .uiService.enable) .uiIngress.enable .uiRoute.enable }}
+ui:
+  service: {{ .uiService.enable }}
+  {{- with .uiIngress }}
+  {{- if .enable }}
+  ingress:
+    enabled: true
+    urlFormat: {{ .urlFormat | quote }}
+    className: {{ .ingressClassName | quote }}
+    tls: {{ .tls | toJson }}
+    annotations: {{ .annotations | toJson }}
+  {{- end }}
+  {{- end }}
+  {{- with .uiRoute }}
+  {{- if .enable }}
+  route:
+    urlFormat: {{ .urlFormat | quote }}
+    parentRefs: {{ .parentRefs | toJson }}
+    annotations: {{ .annotations | toJson }}
+  {{- end }}
+  {{- end }}
+{{- end }}
+{{- with .historyServer.urlFormat }}
+historyServer:
+  urlFormat: {{ . | quote }}
+{{- end }}
+{{- if .driverPodDisruptionBudget.enable }}
+driverPodDisruptionBudget:
+  enabled: true
+{{- end }}
+{{- end }}
+{{- if .Values.webhook.enable }}
+webhook:
+  port: {{ .Values.webhook.port }}
+  {{- if .Values.certManager.enable }}
+  certificates: files
+  {{- else }}
+  secretName: {{ include "spark-operator.webhook" . }}-certs
+  serviceName: {{ include "spark-operator.webhook" . }}-svc
+  configurations: {{ include "spark-operator.webhook" . }}
+  {{- end }}
+{{- end }}
+{{- with include "spark-operator.policies" . | fromJsonArray }}
+policies:
+{{ toYaml . }}
+{{- end }}
+batchScheduler:
+  {{- include "spark-operator.config.batchScheduler" . | nindent 2 }}
+{{- end -}}
+
+{{/* What restarts the operator when it changes: all of its configuration but for what it reads again by itself. */}}
+{{- define "spark-operator.checksum" -}}
+{{- omit (include "spark-operator.config" . | fromYaml) "namespaces" "namespaceSelector" "policies" | toJson | sha256sum -}}
+{{- end -}}
+
+{{/* The policies, as a JSON list. */}}
+{{- define "spark-operator.policies" -}}
+{{- $policies := .Values.controller.policies | default list -}}
+{{- with .Values.controller.defaultTimeToLiveSeconds -}}
+{{- $policies = append $policies (dict "name" "default-time-to-live" "namespaces" (list "*") "defaults" (dict "timeToLiveSeconds" .)) -}}
+{{- end -}}
+{{- $policies | toJson -}}
+{{- end -}}
+
+{{- define "spark-operator.config.batchScheduler" -}}
+{{- with .Values.controller.batchScheduler -}}
+{{- $plugins := deepCopy (.plugins | default dict) }}
+{{- with .kubeSchedulerNames }}
+{{- if gt (len .) 1 }}
+{{- fail (printf "controller.batchScheduler.kubeSchedulerNames: %s: one scheduler at most; applications name the plugin, coscheduling" (toJson .)) }}
+{{- end }}
+{{- $_ := set $plugins "coscheduling" (merge (get $plugins "coscheduling" | default dict) (dict "schedulerName" (first .))) }}
+{{- end -}}
+default: {{ .default | default "kube" }}
+enabled: {{ include "spark-operator.schedulers" $ }}
+namespaceDefaults: {{ .namespaceDefaults }}
+quota:
+  mode: {{ include "spark-operator.quotaMode" $ | quote }}
+  {{- with .quota.elasticQuotaSchedulers }}
+  elasticQuotaSchedulers: {{ toJson . }}
+  {{- end }}
+{{- with .allowedQueues }}
+allowedQueues:
+{{ toYaml . }}
+{{- end }}
+{{- with $plugins }}
+plugins:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end -}}

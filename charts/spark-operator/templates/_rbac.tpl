@@ -1,0 +1,84 @@
+{{/* The rules of the controller, and of what is enabled beside, as a JSON list. */}}
+{{- define "spark-operator.rules" -}}
+{{- $rules := (.Files.Get "files/role.yaml" | fromYaml).rules -}}
+{{- $fragments := list -}}
+{{- range include "spark-operator.schedulers" . | fromJsonArray }}{{ $fragments = append $fragments (printf "schedulers/%s" .) }}{{ end -}}
+{{- if ne (include "spark-operator.quotaMode" .) "Off" }}{{ $fragments = append $fragments "schedulers/quota" }}{{ end -}}
+{{- with .Values.controller -}}
+{{- if .uiIngress.enable }}{{ $fragments = append $fragments "exposure/ingress" }}{{ end -}}
+{{- if .uiRoute.enable }}{{ $fragments = append $fragments "exposure/httproute" }}{{ end -}}
+{{- if .driverPodDisruptionBudget.enable }}{{ $fragments = append $fragments "exposure/poddisruptionbudget" }}{{ end -}}
+{{- end -}}
+{{- range $fragments }}
+{{- with $.Files.Get (printf "files/%s.yaml" .) }}{{ $rules = concat $rules (fromYamlArray .) }}{{ end -}}
+{{- end -}}
+{{- if include "spark-operator.jobNamespaceSelector" . }}
+{{- with .Files.Get "files/namespace_selector_role.yaml" }}{{ $rules = concat $rules (fromYaml .).rules }}{{ end -}}
+{{- end -}}
+{{- $rules | uniq | toJson -}}
+{{- end -}}
+
+{{/*
+Parts of these rules: (list $ "namespaced") are those that a Role can give, (list $ "cluster") the others but for
+priorityclasses: the operator does without, see internal/scheduler.
+*/}}
+{{- define "spark-operator.rulesOf" -}}
+{{- $scope := index . 1 -}}
+{{- $found := list -}}
+{{- range include "spark-operator.rules" (index . 0) | fromJsonArray -}}
+{{- $resources := without .resources "priorityclasses" "queues" -}}
+{{- if eq $scope "cluster" }}{{ $resources = has "queues" .resources | ternary (list "queues") list }}{{ end -}}
+{{- if $resources }}{{ $found = append $found (merge (dict "resources" $resources) .) }}{{ end -}}
+{{- end -}}
+{{- $found | toJson -}}
+{{- end -}}
+
+{{/* Metadata of a role or binding: (dict "root" $ "name" NAME "namespace" NAMESPACE "component" PART "annotations" MAP). */}}
+{{- define "spark-operator.meta" -}}
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels:
+    {{- include "spark-operator.labels" (list .root .component) | nindent 4 }}
+  {{- with .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}
+
+{{/*
+A role and its binding: the arguments of spark-operator.meta, and "rules" as a list, "account" and "accountNamespace".
+Without a namespace they are a ClusterRole and a ClusterRoleBinding.
+*/}}
+{{- define "spark-operator.grant" -}}
+{{- $kind := empty .namespace | ternary "ClusterRole" "Role" -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}
+{{ include "spark-operator.meta" . }}
+rules:
+{{ toYaml .rules }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}Binding
+{{ include "spark-operator.meta" . }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $kind }}
+  name: {{ .name }}
+subjects:
+- kind: ServiceAccount
+  name: {{ .account }}
+  namespace: {{ .accountNamespace }}
+{{- end -}}
+
+{{/* A service account: the arguments of spark-operator.meta, and "automount". */}}
+{{- define "spark-operator.account" -}}
+---
+apiVersion: v1
+kind: ServiceAccount
+{{ include "spark-operator.meta" . }}
+automountServiceAccountToken: {{ .automount }}
+{{- end -}}

@@ -1,0 +1,54 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// namespaceRole writes the Role of a namespace of jobs, where the operator has no ClusterRole: it leaves out what a Role
+// cannot give.
+func namespaceRole(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	var all rbacv1.ClusterRole
+	if err := yaml.UnmarshalStrict(text, &all); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	given := rbacv1.Role{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
+		ObjectMeta: metav1.ObjectMeta{Name: "spark-operator-controller", Namespace: "default"},
+	}
+	for _, rule := range all.Rules {
+		rule.Resources = slices.DeleteFunc(rule.Resources, func(r string) bool { return r == "priorityclasses" })
+		if len(rule.Resources) > 0 {
+			given.Rules = append(given.Rules, rule)
+		}
+	}
+	if text, err = yaml.Marshal(given); err != nil {
+		return err
+	}
+	return os.WriteFile(to, append([]byte("# Written by hack/rbac from config/rbac/role.yaml; see make manifests.\n"), text...), 0o644)
+}

@@ -1,0 +1,222 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package chart
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// trees are the folders of config that people apply.
+func trees(t *testing.T) []string {
+	t.Helper()
+	found := []string{"config/default", "config/samples"}
+	overlays, err := os.ReadDir(filepath.Join(root, "config/overlays"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, overlay := range overlays {
+		found = append(found, "config/overlays/"+overlay.Name())
+	}
+	return found
+}
+
+func kustomize(t *testing.T, tree string) objects {
+	t.Helper()
+	text, err := run(t, tool(t, "kubernetes", "kubectl"), "kustomize", filepath.Join(root, tree))
+	if err != nil {
+		t.Fatalf("%s: %v", tree, err)
+	}
+	return parse(t, text)
+}
+
+// TestChartAndKustomizeAgree compares the kustomize trees with the chart under the values that mean the same. They may
+// differ in what normalise takes away, and in how rights are cut into roles: each service account has the same rights.
+func TestChartAndKustomizeAgree(t *testing.T) {
+	cases := map[string]struct {
+		tree, values string
+		only         map[string]string // objects that one of them has, and why
+	}{
+		"Default":    {tree: "config/default", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}}`},
+		"Namespaced": {tree: "config/overlays/namespaced", values: `{crds: {keep: false}}`},
+		"Schedulers": {tree: "config/overlays/schedulers", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false},
+			controller: {batchScheduler: {enabled: [kube, volcano, yunikorn, coscheduling], quota: {mode: Enforce}}}}`},
+		"HighAvailability": {tree: "config/overlays/high-availability", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false},
+			controller: {replicas: 2, podDisruptionBudget: {enable: true}, topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}]}}`},
+		"OpenShift": {tree: "config/overlays/openshift", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}}`,
+			only: map[string]string{"ConfigMap ops/spark-operator-parameters": "what Open Data Hub rewrites", "PodMonitor ops/controller": "an option of the chart"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			chart, tree := render(t, tc.values), kustomize(t, tc.tree)
+			if diff := cmp.Diff(rights(t, chart), rights(t, tree)); diff != "" {
+				t.Errorf("rights (-chart +kustomize):\n%s", diff)
+			}
+			mine, theirs := normalise(t, chart), normalise(t, tree)
+			for key, reason := range tc.only {
+				if theirs[key] == nil {
+					t.Errorf("%s (%s) is not in the tree", key, reason)
+				}
+				delete(theirs, key)
+			}
+			if diff := cmp.Diff(mine, theirs); diff != "" {
+				t.Errorf("objects (-chart +kustomize):\n%s", diff)
+			}
+		})
+	}
+}
+
+// alike are names in the kustomize trees, and those in the chart.
+var alike = map[string]string{
+	"spark":       "spark-operator-spark", // the drivers' service account
+	"opendatahub": namespace, "spark-operator": namespace,
+}
+
+// normalise takes away what differs by rule: the namespace of the operator, the labels by which each tool finds its objects
+// again, defaults that are written down, and the name and text of the configuration, which is compared by its meaning.
+func normalise(t *testing.T, all objects) map[string]any {
+	t.Helper()
+	found := map[string]any{}
+	for key, o := range all {
+		o = o.DeepCopy()
+		switch o.GetKind() {
+		case "Namespace", "Role", "RoleBinding", "ClusterRoleBinding":
+			continue // Helm makes the namespace; rights are compared as such
+		case "ClusterRole":
+			if !strings.Contains(o.GetName(), "sparkapplication-") {
+				continue
+			}
+		case "ConfigMap":
+			if _, isConfig, _ := unstructured.NestedString(o.Object, "data", "config.yaml"); isConfig {
+				c := configOf(t, all, key)
+				if c.BatchScheduler.Enabled == nil {
+					c.BatchScheduler.Enabled = []string{c.BatchScheduler.Default}
+				}
+				if len(c.Namespaces) == 0 {
+					c.Namespaces = nil
+				}
+				found["configuration"] = c
+				continue
+			}
+		}
+		if ns := alike[o.GetNamespace()]; ns != "" {
+			o.SetNamespace(ns)
+		}
+		if name := alike[o.GetName()]; name != "" {
+			o.SetName(name)
+		}
+		plain(o.Object)
+		place := ""
+		if o.GetNamespace() != "" {
+			place = o.GetNamespace() + "/"
+		}
+		found[fmt.Sprintf("%s %s%s", o.GetKind(), place, o.GetName())] = o.Object
+	}
+	return found
+}
+
+// plain walks through an object and takes away what normalise says.
+func plain(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			plain(item)
+		}
+	case map[string]any:
+		for _, key := range []string{"helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "checksum/config"} {
+			delete(value, key)
+		}
+		for _, item := range value {
+			plain(item)
+		}
+		if metadata, ok := value["metadata"].(map[string]any); ok && value["kind"] != nil {
+			if labels, ok := metadata["labels"].(map[string]any); ok {
+				delete(labels, "app.kubernetes.io/component")
+				delete(labels, "app.kubernetes.io/name")
+				if len(labels) == 0 {
+					delete(metadata, "labels")
+				}
+			}
+		}
+		for key, usual := range map[string]any{"automountServiceAccountToken": true, "revisionHistoryLimit": float64(10), "scope": "*"} {
+			if value[key] == usual {
+				delete(value, key)
+			}
+		}
+		if reference, ok := value["configMap"].(map[string]any); ok && value["name"] == "config" {
+			reference["name"] = "configuration"
+		}
+	}
+}
+
+type roleRules struct {
+	rbacv1.ClusterRole `json:",inline"`
+}
+
+// rights are what each service account may do: "ops/spark-operator-controller in default: create pods".
+func rights(t *testing.T, all objects) []string {
+	t.Helper()
+	found := map[string]bool{}
+	for _, key := range all.keys("RoleBinding", "ClusterRoleBinding") {
+		binding := as[rbacv1.RoleBinding](t, objects{key: all[key]}, key)
+		where := binding.Namespace
+		role := binding.RoleRef.Kind + " " + binding.RoleRef.Name
+		if binding.RoleRef.Kind == "Role" {
+			role = binding.RoleRef.Kind + " " + where + "/" + binding.RoleRef.Name
+		}
+		if where == "" {
+			where = "the cluster"
+		}
+		rules := as[roleRules](t, all, role).Rules
+		for _, subject := range binding.Subjects {
+			for _, rule := range rules {
+				for _, right := range rightsOf(rule) {
+					found[fmt.Sprintf("%s/%s in %s: %s", nameOf(subject.Namespace), nameOf(subject.Name), nameOf(where), right)] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func nameOf(name string) string {
+	if other := alike[name]; other != "" {
+		return other
+	}
+	return name
+}
+
+func rightsOf(rule rbacv1.PolicyRule) []string {
+	var found []string
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				found = append(found, fmt.Sprintf("%s %s.%s %v", verb, resource, group, rule.ResourceNames))
+			}
+		}
+	}
+	return found
+}

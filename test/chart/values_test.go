@@ -1,0 +1,280 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package chart
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/firesteel-dev/firesteel/cmd/plugins"
+	"github.com/firesteel-dev/firesteel/internal/config"
+)
+
+// combination is values, and what they must come to. Every one is also sent to an API server (TestServerAccepts), and its
+// configuration is read as the operator reads it.
+type combination struct {
+	reason string
+	values string
+	check  func(*testing.T, objects)
+}
+
+var combinations = map[string]combination{
+	"Default": {reason: "zero values work in one namespace, without rights in the whole cluster", check: func(t *testing.T, all objects) {
+		want := []string{
+			"ConfigMap ops/spark-operator-controller-config", "CustomResourceDefinition sparkapplications.sparkoperator.k8s.io",
+			"Deployment ops/spark-operator-controller", "Role default/spark-operator-controller", "Role default/spark-operator-spark",
+			"Role ops/spark-operator-controller", "RoleBinding default/spark-operator-controller", "RoleBinding default/spark-operator-spark",
+			"RoleBinding ops/spark-operator-controller", "ServiceAccount default/spark-operator-spark", "ServiceAccount ops/spark-operator-controller",
+		}
+		if diff := cmp.Diff(want, sorted(all)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config"); !slices.Equal(c.Namespaces, []string{"default"}) || !c.LeaderElection.Enabled {
+			t.Errorf("configuration %+v", c)
+		}
+	}},
+	"All": {reason: "all namespaces take a ClusterRole, and nobody knows where drivers will run", values: `spark: {jobNamespaces: [""]}`, check: func(t *testing.T, all objects) {
+		has(t, all, "ClusterRole spark-operator-controller", "ClusterRoleBinding spark-operator-controller", "Role ops/spark-operator-controller")
+		lacks(t, all, "ServiceAccount default/spark-operator-spark", "Role default/spark-operator-controller")
+		if c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config"); len(c.Namespaces) != 0 {
+			t.Errorf("namespaces %v, want all", c.Namespaces)
+		}
+	}},
+	"Empty": {reason: "an empty list is all, too", values: `spark: {jobNamespaces: []}`, check: func(t *testing.T, all objects) {
+		has(t, all, "ClusterRole spark-operator-controller")
+	}},
+	"Null": {reason: "and so is none", values: `spark: {jobNamespaces: null}`, check: func(t *testing.T, all objects) {
+		has(t, all, "ClusterRole spark-operator-controller")
+	}},
+	"List": {reason: "one Role a namespace, the operator's own among them", values: `spark: {jobNamespaces: [a, ops, b, a]}`, check: func(t *testing.T, all objects) {
+		if found := all.keys("ClusterRole", "ClusterRoleBinding"); found != nil {
+			t.Errorf("rights in the whole cluster: %v", found)
+		}
+		has(t, all, "ServiceAccount a/spark-operator-spark", "ServiceAccount ops/spark-operator-spark", "RoleBinding b/spark-operator-controller")
+		rules := as[rbacv1.Role](t, all, "Role ops/spark-operator-controller").Rules
+		if !grants(rules, "coordination.k8s.io", "leases", "update") || !grants(rules, "", "pods", "create") {
+			t.Errorf("the operator's own namespace is a job namespace, too: %+v", rules)
+		}
+		if rules := as[rbacv1.Role](t, all, "Role a/spark-operator-controller").Rules; grants(rules, "coordination.k8s.io", "leases", "update") {
+			t.Errorf("the lease is in the operator's namespace only: %+v", rules)
+		}
+	}},
+	"NoRights": {reason: "whoever makes the rights themselves", values: `{controller: {rbac: {create: false}, serviceAccount: {create: false, name: mine}}, spark: {rbac: {create: false}, serviceAccount: {create: false, name: theirs}}}`, check: func(t *testing.T, all objects) {
+		if found := all.keys("Role", "RoleBinding", "ClusterRole", "ServiceAccount"); found != nil {
+			t.Errorf("made all the same: %v", found)
+		}
+		if pod := podOf(t, all, controller); pod.ServiceAccountName != "mine" {
+			t.Errorf("service account %q", pod.ServiceAccountName)
+		}
+	}},
+	"Accounts": {reason: "names, annotations and tokens of both service accounts, annotations of the roles", values: `
+controller: {serviceAccount: {name: op, annotations: {a: b}, automountServiceAccountToken: false}, rbac: {annotations: {c: d}}}
+spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations: {g: h}}}`, check: func(t *testing.T, all objects) {
+		op := as[corev1.ServiceAccount](t, all, "ServiceAccount ops/op")
+		if op.Annotations["a"] != "b" || op.AutomountServiceAccountToken == nil || *op.AutomountServiceAccountToken {
+			t.Errorf("%+v", op)
+		}
+		role := as[rbacv1.Role](t, all, "Role default/spark-operator-spark")
+		if role.Annotations["g"] != "h" || all["Role ops/spark-operator-controller"].GetAnnotations()["c"] != "d" {
+			t.Errorf("annotations of the roles: %v", role.Annotations)
+		}
+		if as[corev1.ServiceAccount](t, all, "ServiceAccount default/driver").Annotations["e"] != "f" {
+			t.Error("no annotations on the drivers' service account")
+		}
+		if subject := as[rbacv1.RoleBinding](t, all, "RoleBinding default/spark-operator-spark").Subjects[0]; subject.Name != "driver" || subject.Namespace != "default" {
+			t.Errorf("the rights go to %+v", subject)
+		}
+	}},
+	"Volcano": {reason: "the rights of a plugin that is enabled; queues belong to the cluster", values: `controller: {batchScheduler: {default: volcano, plugins: {volcano: {defaultQueue: q}}}}`, check: func(t *testing.T, all objects) {
+		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules
+		cluster := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-controller").Rules
+		if !grants(rules, "scheduling.volcano.sh", "podgroups", "create") || grants(rules, "scheduling.volcano.sh", "queues", "get") {
+			t.Errorf("in the namespace: %+v", rules)
+		}
+		if !grants(cluster, "scheduling.volcano.sh", "queues", "watch") || len(cluster) != 1 {
+			t.Errorf("in the cluster: %+v, want the queues alone", cluster)
+		}
+		c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler
+		if c.Default != "volcano" || !slices.Equal(c.Enabled, []string{"volcano", "kube"}) || c.Plugins["volcano"].DefaultQueue != "q" {
+			t.Errorf("configuration %+v", c)
+		}
+	}},
+	"Incumbent": {reason: "Kubeflow's own keys", values: `controller: {batchScheduler: {enable: true, kubeSchedulerNames: [gang]}}`, check: func(t *testing.T, all objects) {
+		c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler
+		if !slices.Equal(c.Enabled, []string{"kube", "volcano", "yunikorn", "coscheduling"}) || c.Plugins["coscheduling"].SchedulerName != "gang" {
+			t.Errorf("configuration %+v", c)
+		}
+		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules
+		if !grants(rules, "scheduling.x-k8s.io", "podgroups", "create") {
+			t.Errorf("no rights for coscheduling: %+v", rules)
+		}
+	}},
+	"Quota": {reason: "rights to see quotas, and everything else of the section", values: `
+spark: {jobNamespaces: []}
+controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, elasticQuotaSchedulers: [coscheduling]}, allowedQueues: [{namespaces: ["a-*"], queues: [q]}]}}`, check: func(t *testing.T, all objects) {
+		if rules := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-controller").Rules; !grants(rules, "", "resourcequotas", "watch") {
+			t.Errorf("rules %+v", rules)
+		}
+		want := config.BatchScheduler{
+			Default: "kube", Enabled: []string{"kube"}, NamespaceDefaults: true,
+			AllowedQueues: []config.AllowedQueues{{Namespaces: []string{"a-*"}, Queues: []string{"q"}}},
+			Quota:         config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}},
+		}
+		if diff := cmp.Diff(want, configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}},
+	"QuotaOff": {reason: "an unquoted Off is false in YAML", values: `controller: {batchScheduler: {quota: {mode: Off}}}`, check: func(t *testing.T, all objects) {
+		if rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules; grants(rules, "", "resourcequotas", "get") {
+			t.Errorf("rights for a check that is off: %+v", rules)
+		}
+	}},
+	"Controller": {reason: "numbers and switches of the configuration file", values: `
+controller: {workers: 3, leaderElection: {enable: false, leaseDuration: 8s}}
+prometheus: {metrics: {enable: false}}`, check: func(t *testing.T, all objects) {
+		c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config")
+		if c.Workers != 3 || c.LeaderElection.Enabled || c.LeaderElection.LeaseDuration.Seconds() != 8 || c.Metrics.BindAddress != "0" {
+			t.Errorf("configuration %+v", c)
+		}
+		deployment := as[appsv1.Deployment](t, all, "Deployment ops/"+controller)
+		for key := range deployment.Spec.Template.Annotations {
+			if strings.HasPrefix(key, "prometheus.io/") {
+				t.Errorf("annotation %s, and nothing to scrape", key)
+			}
+		}
+		if ports := deployment.Spec.Template.Spec.Containers[0].Ports; len(ports) != 1 || ports[0].Name != "health" {
+			t.Errorf("ports %+v", ports)
+		}
+	}},
+	"Metrics": {reason: "port and name", values: `prometheus: {metrics: {port: 9090, portName: prom}}`, check: func(t *testing.T, all objects) {
+		deployment := as[appsv1.Deployment](t, all, "Deployment ops/"+controller)
+		if got := deployment.Spec.Template.Annotations["prometheus.io/port"]; got != "9090" {
+			t.Errorf("scrape port %q", got)
+		}
+		if port := deployment.Spec.Template.Spec.Containers[0].Ports[0]; port.Name != "prom" || port.ContainerPort != 9090 {
+			t.Errorf("port %+v", port)
+		}
+		if c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config"); c.Metrics.BindAddress != ":9090" {
+			t.Errorf("it listens on %s", c.Metrics.BindAddress)
+		}
+	}},
+	"PodMonitor": {reason: "as the Prometheus Operator wants it", values: `prometheus: {podMonitor: {create: true, labels: {team: x}, podMetricsEndpoint: {interval: 9s}}}`, check: func(t *testing.T, all objects) {
+		monitor := all["PodMonitor ops/spark-operator-podmonitor"]
+		if monitor == nil || monitor.GetLabels()["team"] != "x" {
+			t.Fatalf("PodMonitor %v", monitor)
+		}
+		want := `[{"interval":"9s","path":"/metrics","port":"metrics","scheme":"http"}]`
+		spec, _ := monitor.Object["spec"].(map[string]any)
+		if got := toJSON(t, spec["podMetricsEndpoints"]); got != want {
+			t.Errorf("endpoints %s, want %s", got, want)
+		}
+	}},
+	"Pod": {reason: "everything that one may say of the pod", values: podValues("controller"), check: func(t *testing.T, all objects) {
+		checkPod(t, all, controller)
+	}},
+	"Names": {reason: "names follow the override, and labels the common ones", values: `{fullnameOverride: other, commonLabels: {team: x}, image: {registry: "", repository: r, tag: v1, pullPolicy: Always, pullSecrets: [{name: s}]}}`, check: func(t *testing.T, all objects) {
+		for key, o := range all {
+			if o.GetKind() == "CustomResourceDefinition" {
+				continue
+			}
+			if !strings.HasPrefix(o.GetName(), "other-") || o.GetLabels()["team"] != "x" || o.GetLabels()["app.kubernetes.io/instance"] != release {
+				t.Errorf("%s: labels %v", key, o.GetLabels())
+			}
+		}
+		pod := podOf(t, all, "other-controller")
+		if c := pod.Containers[0]; c.Image != "r:v1" || c.ImagePullPolicy != "Always" || pod.ImagePullSecrets[0].Name != "s" {
+			t.Errorf("image %s, %s, %v", c.Image, c.ImagePullPolicy, pod.ImagePullSecrets)
+		}
+	}},
+	"Budget": {reason: "a PodDisruptionBudget and a spread for more than one replica", values: `controller: {replicas: 2, podDisruptionBudget: {enable: true}, topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}]}`, check: func(t *testing.T, all objects) {
+		deployment := as[appsv1.Deployment](t, all, "Deployment ops/"+controller)
+		budget := as[policyv1.PodDisruptionBudget](t, all, "PodDisruptionBudget ops/spark-operator-controller-pdb")
+		if diff := cmp.Diff(deployment.Spec.Selector, budget.Spec.Selector); diff != "" || budget.Spec.MinAvailable.IntValue() != 1 {
+			t.Errorf("%+v: %s", budget.Spec, diff)
+		}
+		spread := deployment.Spec.Template.Spec.TopologySpreadConstraints
+		if len(spread) != 1 || spread[0].MaxSkew != 1 || !cmp.Equal(spread[0].LabelSelector, deployment.Spec.Selector) {
+			t.Errorf("spread %+v", spread)
+		}
+	}},
+	"Definitions": {reason: "definitions that go with the release", values: `crds: {keep: false}`, check: func(t *testing.T, all objects) {
+		if kept := all["CustomResourceDefinition sparkapplications.sparkoperator.k8s.io"].GetAnnotations()["helm.sh/resource-policy"]; kept != "" {
+			t.Errorf("resource policy %q", kept)
+		}
+	}},
+	"NoDefinitions": {reason: "definitions that somebody else installs", values: `crds: {install: false}`, check: func(t *testing.T, all objects) {
+		lacks(t, all, "CustomResourceDefinition sparkapplications.sparkoperator.k8s.io")
+	}},
+	"Namespaces": {reason: "job namespaces on request, which outlive the release", values: `spark: {jobNamespaces: [a, ops], createJobNamespaces: true}`, check: func(t *testing.T, all objects) {
+		if all["Namespace a"].GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+			t.Error("what runs in the namespace would go with the chart")
+		}
+		lacks(t, all, "Namespace ops") // Helm's own affair
+	}},
+	"UserRoles": {reason: "rights of people, as part of the cluster's roles", values: `userRoles: {create: true}`, check: func(t *testing.T, all objects) {
+		for _, role := range []string{"admin", "edit", "view"} {
+			name := map[string]string{"admin": "admin", "edit": "editor", "view": "viewer"}[role]
+			found := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-sparkapplication-"+name+"-role")
+			if found.Labels["rbac.authorization.k8s.io/aggregate-to-"+role] != "true" || !grants(found.Rules, "sparkoperator.k8s.io", "sparkapplications", "get") && role != "admin" {
+				t.Errorf("%s: %+v", role, found)
+			}
+		}
+	}},
+}
+
+func TestCombinations(t *testing.T) { checkAll(t, combinations) }
+
+func checkAll(t *testing.T, cases map[string]combination) {
+	t.Helper()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			all := render(t, tc.values)
+			for _, key := range all.keys("ConfigMap") {
+				if strings.HasSuffix(key, "-controller-config") {
+					configOf(t, all, key)
+				}
+			}
+			tc.check(t, all)
+			if t.Failed() {
+				t.Logf("%s", tc.reason)
+			}
+		})
+	}
+}
+
+// TestSchemaKnowsThePlugins holds the names in the schema to the plugins that the operator has.
+func TestSchemaKnowsThePlugins(t *testing.T) {
+	schema := valuesOf(t, chartPath+"/values.schema.json")
+	want := []any{""}
+	for _, p := range plugins.All(config.BatchScheduler{}) {
+		if name := p.Describe().Name; name != "quota" { // which is asked before each of them
+			want = append(want, name)
+		}
+	}
+	definitions, _ := schema["$defs"].(map[string]any)
+	names, _ := definitions["scheduler"].(map[string]any)
+	if diff := cmp.Diff(want, names["enum"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

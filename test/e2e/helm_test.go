@@ -1,0 +1,207 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+const (
+	helmRelease   = "firesteel"
+	helmNamespace = "helm-ops"
+	helmTime      = 5 * time.Minute
+	crdName       = "sparkapplications.sparkoperator.k8s.io"
+)
+
+var chartPath = filepath.Join("..", "..", "charts", "spark-operator")
+
+// chart is Helm, and a folder for its own files.
+type chart struct{ program, home string }
+
+func newChart() chart {
+	GinkgoHelper()
+	out, err := exec.Command(filepath.Join("..", "..", "hack", "tools", "build.sh"), "helm").Output()
+	Expect(err).NotTo(HaveOccurred())
+	return chart{program: filepath.Join(strings.TrimSpace(string(out)), "helm"), home: GinkgoT().TempDir()}
+}
+
+// try runs helm in the cluster, against the release.
+func (c chart) try(args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), helmTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, clusterCmd, append([]string{"exec", c.program, "-n", helmNamespace}, args...)...)
+	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+c.home, "HELM_CONFIG_HOME="+c.home, "HELM_DATA_HOME="+c.home)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (c chart) do(args ...string) string {
+	GinkgoHelper()
+	out, err := c.try(args...)
+	Expect(err).NotTo(HaveOccurred(), func() string {
+		return out + kubectl("get", "pods,events", "-n", helmNamespace) + kubectl("logs", "-n", helmNamespace, "-l", "app.kubernetes.io/component=controller", "--tail=30")
+	})
+	return out
+}
+
+// older returns a copy of the chart whose definition lacks a column: the one that an upgrade brings.
+func older(column string) string {
+	GinkgoHelper()
+	folder := filepath.Join(GinkgoT().TempDir(), "spark-operator")
+	Expect(os.CopyFS(folder, os.DirFS(chartPath))).To(Succeed())
+	file := filepath.Join(folder, "charts", "crds", "files", "sparkoperator.k8s.io_sparkapplications.yaml")
+	text, err := os.ReadFile(file)
+	Expect(err).NotTo(HaveOccurred())
+	changed := strings.Replace(string(text), "name: "+column+"\n", "name: Former\n", 1)
+	Expect(changed).NotTo(Equal(string(text)))
+	Expect(os.WriteFile(file, []byte(changed), 0o600)).To(Succeed())
+	return folder
+}
+
+// columns are the names of the columns that kubectl shows.
+func columns(ctx context.Context) []string {
+	GinkgoHelper()
+	crd := &unstructured.Unstructured{}
+	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	Expect(admin.Get(ctx, client.ObjectKey{Name: crdName}, crd)).To(Succeed())
+	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	Expect(err).NotTo(HaveOccurred())
+	var shown struct {
+		AdditionalPrinterColumns []struct{ Name string }
+	}
+	text, err := json.Marshal(versions[0])
+	Expect(err).NotTo(HaveOccurred())
+	Expect(json.Unmarshal(text, &shown)).To(Succeed())
+	var names []string
+	for _, c := range shown.AdditionalPrinterColumns {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// withoutSuiteOperator stops the operator of the other tests: it would run the same applications.
+func withoutSuiteOperator(ctx context.Context) {
+	GinkgoHelper()
+	scale := func(replicas int32) {
+		GinkgoHelper()
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorName}}
+		Expect(admin.Patch(ctx, d, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)))).To(Succeed())
+		Eventually(func(g Gomega) {
+			var pods corev1.PodList
+			g.Expect(admin.List(ctx, &pods, client.InNamespace(operatorNamespace), client.MatchingLabels(d.Spec.Selector.MatchLabels))).To(Succeed())
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+			g.Expect(pods.Items).To(HaveLen(int(replicas)))
+			g.Expect(d.Status.ReadyReplicas).To(Equal(replicas))
+		}, installWait, poll).Should(Succeed())
+	}
+	scale(0)
+	DeferCleanup(scale, int32(1))
+}
+
+// leftOver are the objects of the release that still exist, but for its definitions.
+func leftOver() string {
+	GinkgoHelper()
+	kinds := "all,configmaps,secrets,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,poddisruptionbudgets,mutatingwebhookconfigurations,validatingwebhookconfigurations"
+	return strings.TrimSpace(kubectl("get", kinds, "-A", "-l", "app.kubernetes.io/instance="+helmRelease, "-o", "name", "--ignore-not-found"))
+}
+
+var _ = Describe("The chart", Serial, func() {
+	ctx := context.Background()
+
+	It("installs, upgrades under a running application, tests itself, and leaves nothing", func() {
+		helm := newChart()
+		withoutSuiteOperator(ctx)
+		jobs := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "helm-jobs-"}}
+		Expect(admin.Create(ctx, jobs)).To(Succeed())
+		ops := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: helmNamespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+		Expect(admin.Create(ctx, ops)).To(Succeed())
+		DeferCleanup(func() {
+			_, _ = helm.try("uninstall", helmRelease, "--ignore-not-found", "--wait")
+			for _, ns := range []client.Object{jobs, ops} {
+				Expect(client.IgnoreNotFound(admin.Delete(ctx, ns))).To(Succeed())
+			}
+		})
+		values := []string{"--set", "spark.jobNamespaces={" + jobs.Name + "}", "--wait", "--timeout", "3m"}
+		install := append([]string{"install", helmRelease, older("Queue")}, values...)
+
+		By("naming a namespace that does not exist")
+		out, err := helm.try("install", helmRelease, chartPath, "--set", "spark.jobNamespaces={"+jobs.Name+",nowhere}")
+		Expect(err).To(HaveOccurred(), out)
+		Expect(out).To(ContainSubstring(`spark.jobNamespaces[1]: namespace "nowhere" does not exist`))
+		Expect(leftOver()).To(BeEmpty())
+
+		By("meeting definitions that are not Helm's, and taking them over")
+		out, err = helm.try(install...)
+		Expect(err).To(HaveOccurred(), out)
+		Expect(out).To(ContainSubstring("invalid ownership metadata"))
+		helm.do(append(install, "--take-ownership", "--force-conflicts")...)
+		Expect(columns(ctx)).To(ContainElement("Former"))
+
+		By("running the example of the notes as it is")
+		_, example, found := strings.Cut(helm.do("get", "notes", helmRelease), "<<'EOF'\n")
+		Expect(found).To(BeTrue())
+		example, _, _ = strings.Cut(example, "EOF\n")
+		file := filepath.Join(GinkgoT().TempDir(), "spark-pi.yaml")
+		Expect(os.WriteFile(file, []byte(example), 0o600)).To(Succeed())
+		kubectl("apply", "-f", file)
+		pi := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: jobs.Name, Name: "spark-pi"}}
+		eventuallyState(ctx, pi, v1beta2.ApplicationStateCompleted)
+		Expect(driverLog(ctx, pi)).To(ContainSubstring("Pi is roughly 3.1"))
+
+		By("upgrading under a running application")
+		sleeper := sparkPi(jobs.Name, "sleeper")
+		sleeper.Spec.MainClass, sleeper.Spec.Arguments = ptr.To("io.firesteel.e2e.Behave"), []string{"sleep", "30"}
+		sleeper.Spec.Driver.ServiceAccount = ptr.To(helmRelease + "-spark-operator-spark")
+		Expect(admin.Create(ctx, sleeper)).To(Succeed())
+		eventuallyState(ctx, sleeper, v1beta2.ApplicationStateRunning)
+		before := driverOf(ctx, sleeper)
+		helm.do(append([]string{"upgrade", helmRelease, chartPath, "--set", "controller.workers=3"}, values...)...)
+		Expect(columns(ctx)).To(And(ContainElement("Queue"), Not(ContainElement("Former"))))
+		eventuallyState(ctx, sleeper, v1beta2.ApplicationStateCompleted)
+		after := driverOf(ctx, sleeper)
+		Expect(after.UID).To(Equal(before.UID), "the driver is another one")
+		Expect(statusOf(ctx, sleeper).ExecutionAttempts).To(BeEquivalentTo(1))
+
+		By("helm test")
+		Expect(helm.do("test", helmRelease, "--timeout", "4m")).To(And(ContainSubstring("Pi is roughly 3.1"), ContainSubstring("Succeeded")))
+
+		By("uninstalling")
+		helm.do("uninstall", helmRelease, "--wait")
+		Expect(leftOver()).To(BeEmpty())
+		Expect(columns(ctx)).To(ContainElement("Queue"), "the definitions stay, and the applications with them")
+		Expect(statusOf(ctx, pi).AppState.State).To(Equal(v1beta2.ApplicationStateCompleted))
+	})
+})
