@@ -33,6 +33,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
@@ -105,17 +106,34 @@ func (v *viewing) view(ctx context.Context, c *connection, o *v1beta2.SparkAppli
 		return err
 	}
 	base := basePath(app, o)
-	err = v.forward(ctx, c, pod.Name, port, func(address string) {
-		v.serve(ctx, address, base, int(port))
+	open, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		c.awaitEnd(open, pod) // a tunnel does not notice the end of its pod by itself
+		stop()
+	}()
+	err = v.forward(open, c, pod.Name, port, func(address string) {
+		v.serve(open, address, base, int(port))
 	})
 	switch {
 	case ctx.Err() != nil:
 		return nil // by Ctrl-C, as it should end
-	case err != nil:
+	case err != nil && open.Err() == nil:
 		return fmt.Errorf("tunnel to pod %s: %w", pod.Name, err)
 	}
 	say(v.streams.ErrOut, "the driver has ended")
 	return nil
+}
+
+// awaitEnd returns when the Spark container of a pod has ended or the pod is gone, or when the context ends.
+func (c *connection) awaitEnd(ctx context.Context, pod *corev1.Pod) {
+	for seen := range changes(ctx, c, &corev1.PodList{}, client.ObjectKeyFromObject(pod)) {
+		now, exists := seen.object.(*corev1.Pod)
+		if seen.err == nil && (!exists || now.UID != pod.UID || ended(now, observe.SparkContainer(now))) {
+			return
+		}
+	}
+	<-ctx.Done() // who may not watch gets no less than a tunnel
 }
 
 // driver returns the driver pod once it runs.

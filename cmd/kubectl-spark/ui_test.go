@@ -163,6 +163,36 @@ func TestUIIsProxied(t *testing.T) {
 	}
 }
 
+// A tunnel does not notice that its pod is gone: the command does, and ends it.
+func TestUIEndsWithTheDriver(t *testing.T) {
+	o := pi("pi", v1beta2.ApplicationStateRunning)
+	for name, end := range map[string]func(*api){
+		"ended": func(a *api) { a.put(podOf(o, 0, exited(0))) },
+		"gone":  func(a *api) { a.remove(podOf(o, 0, running())) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAPI(t, o, podOf(o, 0, running()))
+			c, err := addCluster(&cobra.Command{}).connect()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+			defer stop()
+			var said bytes.Buffer
+			v := viewing{streams: genericiooptions.IOStreams{Out: io.Discard, ErrOut: &said}}
+			v.forward = func(ctx context.Context, _ *connection, _ string, _ int32, _ func(string)) error {
+				a.watched("pods")
+				end(a)
+				<-ctx.Done()
+				return errors.New("cut")
+			}
+			if err := v.view(ctx, c, o); err != nil || ctx.Err() != nil || !strings.Contains(said.String(), "the driver has ended") {
+				t.Errorf("%v, %v, %q", err, ctx.Err(), said.String())
+			}
+		})
+	}
+}
+
 // The port asked for is taken, and none but it.
 func TestUIPort(t *testing.T) {
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")

@@ -80,7 +80,7 @@ var _ = Describe("The Spark UI", func() {
 			Should(And(HavePrefix("200 OK"), ContainSubstring("Spark Jobs"), ContainSubstring(`"/spark/shown/static/`)))
 
 		By("opening a tunnel")
-		tunnel, stop := context.WithCancel(ctx)
+		tunnel, stop := context.WithTimeout(ctx, jobWait)
 		defer stop()
 		cmd := exec.CommandContext(tunnel, clusterCmd, "exec", binary, "ui", app.Name, "-n", app.Namespace, "--wait", "1m")
 		stdout, err := cmd.StdoutPipe()
