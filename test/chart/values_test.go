@@ -41,6 +41,7 @@ type combination struct {
 
 var combinations = map[string]combination{
 	"Default": {reason: "zero values work in one namespace, without rights in the whole cluster", check: func(t *testing.T, all objects) {
+		t.Helper()
 		want := []string{
 			"ConfigMap ops/spark-operator-controller-config", "CustomResourceDefinition sparkapplications.sparkoperator.k8s.io",
 			"Deployment ops/spark-operator-controller", "Role default/spark-operator-controller", "Role default/spark-operator-spark",
@@ -55,6 +56,7 @@ var combinations = map[string]combination{
 		}
 	}},
 	"All": {reason: "all namespaces take a ClusterRole, and nobody knows where drivers will run", values: `spark: {jobNamespaces: [""]}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		has(t, all, "ClusterRole spark-operator-controller", "ClusterRoleBinding spark-operator-controller", "Role ops/spark-operator-controller")
 		lacks(t, all, "ServiceAccount default/spark-operator-spark", "Role default/spark-operator-controller")
 		if c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config"); len(c.Namespaces) != 0 {
@@ -62,12 +64,15 @@ var combinations = map[string]combination{
 		}
 	}},
 	"Empty": {reason: "an empty list is all, too", values: `spark: {jobNamespaces: []}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		has(t, all, "ClusterRole spark-operator-controller")
 	}},
 	"Null": {reason: "and so is none", values: `spark: {jobNamespaces: null}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		has(t, all, "ClusterRole spark-operator-controller")
 	}},
 	"List": {reason: "one Role a namespace, the operator's own among them", values: `spark: {jobNamespaces: [a, ops, b, a]}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		if found := all.keys("ClusterRole", "ClusterRoleBinding"); found != nil {
 			t.Errorf("rights in the whole cluster: %v", found)
 		}
@@ -81,6 +86,7 @@ var combinations = map[string]combination{
 		}
 	}},
 	"NoRights": {reason: "whoever makes the rights themselves", values: `{controller: {rbac: {create: false}, serviceAccount: {create: false, name: mine}}, spark: {rbac: {create: false}, serviceAccount: {create: false, name: theirs}}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		if found := all.keys("Role", "RoleBinding", "ClusterRole", "ServiceAccount"); found != nil {
 			t.Errorf("made all the same: %v", found)
 		}
@@ -91,6 +97,7 @@ var combinations = map[string]combination{
 	"Accounts": {reason: "names, annotations and tokens of both service accounts, annotations of the roles", values: `
 controller: {serviceAccount: {name: op, annotations: {a: b}, automountServiceAccountToken: false}, rbac: {annotations: {c: d}}}
 spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations: {g: h}}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		op := as[corev1.ServiceAccount](t, all, "ServiceAccount ops/op")
 		if op.Annotations["a"] != "b" || op.AutomountServiceAccountToken == nil || *op.AutomountServiceAccountToken {
 			t.Errorf("%+v", op)
@@ -107,6 +114,7 @@ spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations:
 		}
 	}},
 	"Volcano": {reason: "the rights of a plugin that is enabled; queues belong to the cluster", values: `controller: {batchScheduler: {default: volcano, plugins: {volcano: {defaultQueue: q}}}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules
 		cluster := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-controller").Rules
 		if !grants(rules, "scheduling.volcano.sh", "podgroups", "create") || grants(rules, "scheduling.volcano.sh", "queues", "get") {
@@ -121,6 +129,7 @@ spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations:
 		}
 	}},
 	"Incumbent": {reason: "Kubeflow's own keys", values: `controller: {batchScheduler: {enable: true, kubeSchedulerNames: [gang]}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler
 		if !slices.Equal(c.Enabled, []string{"kube", "volcano", "yunikorn", "coscheduling"}) || c.Plugins["coscheduling"].SchedulerName != "gang" {
 			t.Errorf("configuration %+v", c)
@@ -133,6 +142,7 @@ spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations:
 	"Quota": {reason: "rights to see quotas, and everything else of the section", values: `
 spark: {jobNamespaces: []}
 controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, elasticQuotaSchedulers: [coscheduling]}, allowedQueues: [{namespaces: ["a-*"], queues: [q]}]}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		if rules := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-controller").Rules; !grants(rules, "", "resourcequotas", "watch") {
 			t.Errorf("rules %+v", rules)
 		}
@@ -146,6 +156,7 @@ controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, el
 		}
 	}},
 	"QuotaOff": {reason: "an unquoted Off is false in YAML", values: `controller: {batchScheduler: {quota: {mode: Off}}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		if rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules; grants(rules, "", "resourcequotas", "get") {
 			t.Errorf("rights for a check that is off: %+v", rules)
 		}
@@ -153,6 +164,7 @@ controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, el
 	"Controller": {reason: "numbers and switches of the configuration file", values: `
 controller: {workers: 3, leaderElection: {enable: false, leaseDuration: 8s}}
 prometheus: {metrics: {enable: false}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config")
 		if c.Workers != 3 || c.LeaderElection.Enabled || c.LeaderElection.LeaseDuration.Seconds() != 8 || c.Metrics.BindAddress != "0" {
 			t.Errorf("configuration %+v", c)
@@ -168,6 +180,7 @@ prometheus: {metrics: {enable: false}}`, check: func(t *testing.T, all objects) 
 		}
 	}},
 	"Metrics": {reason: "port and name", values: `prometheus: {metrics: {port: 9090, portName: prom}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		deployment := as[appsv1.Deployment](t, all, "Deployment ops/"+controller)
 		if got := deployment.Spec.Template.Annotations["prometheus.io/port"]; got != "9090" {
 			t.Errorf("scrape port %q", got)
@@ -180,6 +193,7 @@ prometheus: {metrics: {enable: false}}`, check: func(t *testing.T, all objects) 
 		}
 	}},
 	"PodMonitor": {reason: "as the Prometheus Operator wants it", values: `prometheus: {podMonitor: {create: true, labels: {team: x}, podMetricsEndpoint: {interval: 9s}}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		monitor := all["PodMonitor ops/spark-operator-podmonitor"]
 		if monitor == nil || monitor.GetLabels()["team"] != "x" {
 			t.Fatalf("PodMonitor %v", monitor)
@@ -191,9 +205,11 @@ prometheus: {metrics: {enable: false}}`, check: func(t *testing.T, all objects) 
 		}
 	}},
 	"Pod": {reason: "everything that one may say of the pod", values: podValues("controller"), check: func(t *testing.T, all objects) {
+		t.Helper()
 		checkPod(t, all, controller)
 	}},
 	"Names": {reason: "names follow the override, and labels the common ones", values: `{fullnameOverride: other, commonLabels: {team: x}, image: {registry: "", repository: r, tag: v1, pullPolicy: Always, pullSecrets: [{name: s}]}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		for key, o := range all {
 			if o.GetKind() == "CustomResourceDefinition" {
 				continue
@@ -208,6 +224,7 @@ prometheus: {metrics: {enable: false}}`, check: func(t *testing.T, all objects) 
 		}
 	}},
 	"Budget": {reason: "a PodDisruptionBudget and a spread for more than one replica", values: `controller: {replicas: 2, podDisruptionBudget: {enable: true}, topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}]}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		deployment := as[appsv1.Deployment](t, all, "Deployment ops/"+controller)
 		budget := as[policyv1.PodDisruptionBudget](t, all, "PodDisruptionBudget ops/spark-operator-controller-pdb")
 		if diff := cmp.Diff(deployment.Spec.Selector, budget.Spec.Selector); diff != "" || budget.Spec.MinAvailable.IntValue() != 1 {
@@ -219,20 +236,24 @@ prometheus: {metrics: {enable: false}}`, check: func(t *testing.T, all objects) 
 		}
 	}},
 	"Definitions": {reason: "definitions that go with the release", values: `crds: {keep: false}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		if kept := all["CustomResourceDefinition sparkapplications.sparkoperator.k8s.io"].GetAnnotations()["helm.sh/resource-policy"]; kept != "" {
 			t.Errorf("resource policy %q", kept)
 		}
 	}},
 	"NoDefinitions": {reason: "definitions that somebody else installs", values: `crds: {install: false}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		lacks(t, all, "CustomResourceDefinition sparkapplications.sparkoperator.k8s.io")
 	}},
 	"Namespaces": {reason: "job namespaces on request, which outlive the release", values: `spark: {jobNamespaces: [a, ops], createJobNamespaces: true}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		if all["Namespace a"].GetAnnotations()["helm.sh/resource-policy"] != "keep" {
 			t.Error("what runs in the namespace would go with the chart")
 		}
 		lacks(t, all, "Namespace ops") // Helm's own affair
 	}},
 	"UserRoles": {reason: "rights of people, as part of the cluster's roles", values: `userRoles: {create: true}`, check: func(t *testing.T, all objects) {
+		t.Helper()
 		for _, role := range []string{"admin", "edit", "view"} {
 			name := map[string]string{"admin": "admin", "edit": "editor", "view": "viewer"}[role]
 			found := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-sparkapplication-"+name+"-role")

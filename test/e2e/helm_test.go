@@ -53,7 +53,7 @@ type chart struct{ program, home string }
 
 func newChart() chart {
 	GinkgoHelper()
-	out, err := exec.Command(filepath.Join("..", "..", "hack", "tools", "build.sh"), "helm").Output()
+	out, err := exec.CommandContext(context.Background(), filepath.Join("..", "..", "hack", "tools", "build.sh"), "helm").Output()
 	Expect(err).NotTo(HaveOccurred())
 	return chart{program: filepath.Join(strings.TrimSpace(string(out)), "helm"), home: GinkgoT().TempDir()}
 }
