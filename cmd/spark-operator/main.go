@@ -34,6 +34,9 @@ import (
 	"github.com/firesteel-dev/firesteel/cmd/spark-operator/verify"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/version"
 	"github.com/firesteel-dev/firesteel/internal/webhook"
 )
@@ -125,6 +128,15 @@ func controllerProcess(ctx context.Context, kubeconfig *rest.Config, c config.Op
 }
 
 func webhookProcess(_ context.Context, kubeconfig *rest.Config, c config.OperatorConfiguration) (ctrl.Manager, []any, error) {
-	mgr, err := webhook.New(kubeconfig, c)
+	mgr, err := webhook.New(kubeconfig, c, policies(c.Policies))
 	return mgr, []any{"certificates", c.Webhook.Certificates}, err
+}
+
+// policies are what the installation demands, as the controller does. A change of them starts this process anew.
+func policies(all policy.Set) webhook.Policy {
+	return func(app spark.Application, life lifecycle.Policies) (spark.Application, []*spark.ConfError) {
+		rules := all.For(app.Namespace)
+		app = rules.Apply(app)
+		return app, append(rules.Check(app), rules.CheckRetention(app.Namespace, life.Retention)...)
+	}
 }

@@ -66,7 +66,8 @@ func TestChartAndKustomizeAgree(t *testing.T) {
 			controller: {batchScheduler: {enabled: [kube, volcano, yunikorn, coscheduling], quota: {mode: Enforce}}}}`},
 		"HighAvailability": {tree: "config/overlays/high-availability", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false},
 			controller: {replicas: 2, podDisruptionBudget: {enable: true}, topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}]}}`},
-		"OpenShift": {tree: "config/overlays/openshift", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}}`,
+		"Webhook": {tree: "config/overlays/webhook", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, webhook: {enable: true}}`},
+		"OpenShift": {tree: "config/overlays/openshift", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, prometheus: {rules: {create: true}}, grafana: {dashboard: {create: true}}}`,
 			only: map[string]string{"ConfigMap ops/spark-operator-parameters": "what Open Data Hub rewrites", "PodMonitor ops/controller": "an option of the chart"}},
 	}
 	for name, tc := range cases {
@@ -161,10 +162,17 @@ func plain(value any) {
 				}
 			}
 		}
-		for key, usual := range map[string]any{"automountServiceAccountToken": true, "revisionHistoryLimit": float64(10), "scope": "*"} {
+		for key, usual := range map[string]any{"automountServiceAccountToken": true, "revisionHistoryLimit": float64(10)} {
 			if value[key] == usual {
 				delete(value, key)
 			}
+		}
+		delete(value, "scope") // of an admission rule, for which only what is namespaced matters
+		if ns, ok := value["namespace"].(string); ok && alike[ns] != "" {
+			value["namespace"] = alike[ns]
+		}
+		if value["targetPort"] == "webhook" || value["name"] == "spark-operator-webhook-svc" && value["path"] != nil {
+			delete(value, "port") // 9443 in Kubeflow's chart, 443 in its kustomize tree
 		}
 		if reference, ok := value["configMap"].(map[string]any); ok && value["name"] == "config" {
 			reference["name"] = "configuration"

@@ -69,8 +69,10 @@ func TestServerAccepts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, tc := range combinations {
-		t.Run(name, func(t *testing.T) { accepts(t, c, render(t, tc.values)) })
+	for _, cases := range []map[string]combination{combinations, options} {
+		for name, tc := range cases {
+			t.Run(name, func(t *testing.T) { accepts(t, c, render(t, tc.values)) })
+		}
 	}
 	t.Run("Tests", func(t *testing.T) {
 		text, err := helm(t, "{}")

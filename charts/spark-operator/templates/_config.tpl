@@ -90,9 +90,12 @@ batchScheduler:
   {{- include "spark-operator.config.batchScheduler" . | nindent 2 }}
 {{- end -}}
 
-{{/* What restarts the operator when it changes: all of its configuration but for what it reads again by itself. */}}
+{{/* What restarts a part when it changes: all of the configuration but for what the controller reads again by itself. */}}
 {{- define "spark-operator.checksum" -}}
-{{- omit (include "spark-operator.config" . | fromYaml) "namespaces" "namespaceSelector" "policies" | toJson | sha256sum -}}
+{{- $live := ternary (list "namespaces" "namespaceSelector" "policies") list (eq .part "controller") -}}
+{{- $config := include "spark-operator.config" .root | fromYaml -}}
+{{- range $live }}{{ $_ := unset $config . }}{{ end -}}
+{{- $config | toJson | sha256sum -}}
 {{- end -}}
 
 {{/* The policies, as a JSON list. */}}

@@ -27,7 +27,7 @@ spec:
     metadata:
       annotations:
         kubectl.kubernetes.io/default-container: spark-operator-{{ .part }}
-        checksum/config: {{ include "spark-operator.checksum" .root }}
+        checksum/config: {{ include "spark-operator.checksum" . }}
         {{- if .root.Values.prometheus.metrics.enable }}
         prometheus.io/scrape: "true"
         prometheus.io/port: {{ .root.Values.prometheus.metrics.port | quote }}

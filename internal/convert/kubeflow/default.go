@@ -37,12 +37,7 @@ func Default(o *v1beta2.SparkApplication) {
 	if o.MalformedSpec != "" {
 		return
 	}
-	before := strings.Split(o.Annotations[AnnotationDefaulted], ",")
-	for _, p := range presets {
-		if slices.Contains(before, p.field) && p.holds(&o.Spec) {
-			p.clear(&o.Spec)
-		}
-	}
+	clearDefaults(o)
 	filled := fill(&o.Spec)
 	if len(filled) == 0 {
 		delete(o.Annotations, AnnotationDefaulted)
@@ -52,6 +47,28 @@ func Default(o *v1beta2.SparkApplication) {
 		o.Annotations = map[string]string{}
 	}
 	o.Annotations[AnnotationDefaulted] = strings.Join(filled, ",")
+}
+
+// clearDefaults takes back what Default has written down.
+func clearDefaults(o *v1beta2.SparkApplication) {
+	before := strings.Split(o.Annotations[AnnotationDefaulted], ",")
+	for _, p := range presets {
+		if slices.Contains(before, p.field) && p.holds(&o.Spec) {
+			p.clear(&o.Spec)
+		}
+	}
+}
+
+// withoutDefaults returns the application in its user's words. What Default has written down is no word of theirs: if it
+// were taken for one, an installation's policies would have no say in it, and a webhook would change what runs.
+func withoutDefaults(o *v1beta2.SparkApplication) *v1beta2.SparkApplication {
+	if o.Annotations[AnnotationDefaulted] == "" || o.MalformedSpec != "" {
+		return o
+	}
+	said := *o
+	said.Spec = *o.Spec.DeepCopy()
+	clearDefaults(&said)
+	return &said
 }
 
 // fill sets the defaults that hold, and returns the names of their fields.

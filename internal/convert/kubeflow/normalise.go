@@ -40,6 +40,7 @@ const kueuePrefix = "kueue.x-k8s.io/"
 // Normalise returns the model of an application, complete with defaults. Problems are fields whose value means nothing;
 // the model leaves them out.
 func Normalise(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
+	o = withoutDefaults(o)
 	app := spark.Application{
 		Namespace:    o.Namespace,
 		Name:         o.Name,

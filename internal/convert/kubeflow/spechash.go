@@ -32,7 +32,7 @@ import (
 // of the Kubeflow operator's webhook, so that a manifest without them means the same as one with them. It is made from
 // the user's words and not from what is built of them: a newer operator must not restart what runs.
 func SpecHash(o *v1beta2.SparkApplication) string {
-	s := o.Spec.DeepCopy()
+	s := withoutDefaults(o).Spec.DeepCopy()
 	fill(s)
 	if _, set := s.SparkConf[spark.ConfExecutorInstances]; s.Executor.Instances == nil && !set && (s.DynamicAllocation == nil || !s.DynamicAllocation.Enabled) {
 		s.Executor.Instances = ptr.To(int32(1)) // their webhook overlooks dynamic allocation in sparkConf

@@ -1,0 +1,261 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package chart
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+)
+
+const configMap = "ConfigMap ops/spark-operator-controller-config"
+
+// options are what is off by default.
+var options = map[string]combination{
+	"Selector": {reason: "namespaces by label take rights in the whole cluster", values: `spark: {jobNamespaces: [a], jobNamespaceSelector: "team=x"}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		rules := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-controller").Rules
+		if !grants(rules, "", "namespaces", "watch") || !grants(rules, "", "pods", "create") {
+			t.Errorf("rules %+v", rules)
+		}
+		c := configOf(t, all, configMap)
+		if c.NamespaceSelector != "team=x" || !slices.Equal(c.Namespaces, []string{"a"}) {
+			t.Errorf("namespaces %v and those with %q", c.Namespaces, c.NamespaceSelector)
+		}
+		has(t, all, "ServiceAccount a/spark-operator-spark")
+		lacks(t, all, "Role a/spark-operator-controller")
+	}},
+	"SelectorAndAll": {reason: `"" stands for all, whatever else is named`, values: `spark: {jobNamespaces: ["", a], jobNamespaceSelector: "team=x"}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		if c := configOf(t, all, configMap); c.NamespaceSelector != "" || len(c.Namespaces) != 0 {
+			t.Errorf("namespaces %v and those with %q, want all", c.Namespaces, c.NamespaceSelector)
+		}
+	}},
+	"Policies": {reason: "policies as they are, and Kubeflow's key for the time to live", values: `controller: {defaultTimeToLiveSeconds: 60, policies: [{name: a, namespaces: ["a-*"], limits: {executors: 5}}]}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		policies := configOf(t, all, configMap).Policies
+		if len(policies) != 2 || policies[0].Name != "a" || *policies[1].Defaults.TimeToLiveSeconds != 60 || !slices.Equal(policies[1].Namespaces, []string{"*"}) {
+			t.Errorf("policies %+v", policies)
+		}
+	}},
+	"Exposure": {reason: "ingresses, routes, budgets and the history server, with the rights for them", values: `
+controller:
+  uiService: {enable: true}
+  uiIngress: {enable: true, urlFormat: "{{$appName}}.example.com", ingressClassName: nginx, tls: [{hosts: [example.com], secretName: s}], annotations: {a: b}}
+  uiRoute: {enable: true, urlFormat: "{{$appName}}.example.com", parentRefs: [{name: gateway, namespace: infra}], annotations: {c: d}}
+  historyServer: {urlFormat: "https://history.example.com/{{$appId}}"}
+  driverPodDisruptionBudget: {enable: true}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		c := configOf(t, all, configMap)
+		i, r := c.UI.Ingress, c.UI.Route
+		if !c.UI.Service || !i.Enabled || i.URLFormat != "{{$appName}}.example.com" || i.ClassName != "nginx" || i.TLS[0].SecretName != "s" || i.Annotations["a"] != "b" {
+			t.Errorf("ingress %+v", i)
+		}
+		if r.URLFormat != "{{$appName}}.example.com" || r.ParentRefs[0].Namespace != "infra" || r.Annotations["c"] != "d" {
+			t.Errorf("route %+v", r)
+		}
+		if c.HistoryServer.URLFormat != "https://history.example.com/{{$appId}}" || !c.DriverPodDisruptionBudget.Enabled {
+			t.Errorf("%+v, %+v", c.HistoryServer, c.DriverPodDisruptionBudget)
+		}
+		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules
+		if !grants(rules, "networking.k8s.io", "ingresses", "create") || !grants(rules, "gateway.networking.k8s.io", "httproutes", "create") || !grants(rules, "policy", "poddisruptionbudgets", "create") {
+			t.Errorf("rules %+v", rules)
+		}
+	}},
+	"NoUI": {reason: "no Service either", values: `controller: {uiService: {enable: false}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		if configOf(t, all, configMap).UI.Service {
+			t.Error("a Service for each UI all the same")
+		}
+		if rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules; grants(rules, "networking.k8s.io", "ingresses", "create") {
+			t.Errorf("rights for what is off: %+v", rules)
+		}
+	}},
+	"MetricsNames": {reason: "Kubeflow's keys of the metrics", values: `prometheus: {metrics: {prefix: x, labels: "app_type,team", jobSubmitLatencyBuckets: "1,2.5", jobStartLatencyBuckets: "10"}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		m := configOf(t, all, configMap).Metrics
+		if m.Prefix != "x" || !slices.Equal(m.Labels, []string{"app_type", "team"}) || !slices.Equal(m.JobSubmitLatencyBuckets, []float64{1, 2.5}) || !slices.Equal(m.JobStartLatencyBuckets, []float64{10}) {
+			t.Errorf("metrics %+v", m)
+		}
+	}},
+	"MetricsTLS": {reason: "a certificate of the administrator's, and who scrapes is told", values: `prometheus: {metrics: {tls: {enable: true, secretName: certs}}, podMonitor: {create: true}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		m := configOf(t, all, configMap).Metrics.TLS
+		pod := podOf(t, all, controller)
+		mount := pod.Containers[0].VolumeMounts[1]
+		if !m.Enabled || m.CertDir != mount.MountPath || pod.Volumes[1].Secret.SecretName != "certs" || !mount.ReadOnly {
+			t.Errorf("%+v; mount %+v", m, mount)
+		}
+		if text := toJSON(t, all["PodMonitor ops/spark-operator-podmonitor"].Object["spec"]); !strings.Contains(text, `"scheme":"https"`) || strings.Contains(text, "insecure") {
+			t.Errorf("monitor %s", text)
+		}
+	}},
+	"MetricsSelfSigned": {reason: "nobody can check a certificate that is signed at each start", values: `prometheus: {metrics: {tls: {enable: true}}, serviceMonitor: {create: true, labels: {release: p}}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		if text := toJSON(t, all["ServiceMonitor ops/spark-operator-controller"].Object); !strings.Contains(text, `"insecureSkipVerify":true`) || !strings.Contains(text, `"release":"p"`) {
+			t.Errorf("monitor %s", text)
+		}
+		service := as[corev1.Service](t, all, "Service ops/spark-operator-controller-metrics")
+		template := as[appsv1.Deployment](t, all, "Deployment ops/"+controller).Spec.Template
+		for key, value := range service.Spec.Selector {
+			if template.Labels[key] != value {
+				t.Errorf("the Service looks for %s=%s, the pods have %v", key, value, template.Labels)
+			}
+		}
+		if template.Annotations["prometheus.io/scheme"] != "https" {
+			t.Errorf("annotations %v", template.Annotations)
+		}
+	}},
+	"Alerts": {reason: "alert rules and the dashboard", values: `{prometheus: {rules: {create: true, labels: {release: p}}}, grafana: {dashboard: {create: true, annotations: {folder: spark}}}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		rule := all["PrometheusRule ops/spark-operator-alerts"]
+		if rule == nil || rule.GetLabels()["release"] != "p" || !strings.Contains(toJSON(t, rule.Object["spec"]), `"alert":"`) {
+			t.Errorf("rule %v", rule)
+		}
+		board := as[corev1.ConfigMap](t, all, "ConfigMap ops/spark-operator-dashboard")
+		if board.Labels["grafana_dashboard"] != "1" || board.Annotations["folder"] != "spark" || !strings.HasPrefix(board.Data["dashboard.json"], "{") {
+			t.Errorf("dashboard %v, %v", board.Labels, board.Annotations)
+		}
+	}},
+	"Webhook": {reason: "with a certificate of its own, and rights to nothing else", values: `{webhook: {enable: true, failurePolicy: Fail, timeoutSeconds: 5, port: 9444}, spark: {jobNamespaces: [a]}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		c := configOf(t, all, configMap).Webhook
+		if c.Port != 9444 || c.SecretName != "spark-operator-webhook-certs" || c.ServiceName != "spark-operator-webhook-svc" || c.Configurations != webhook || c.Certificates != config.CertificatesSelf {
+			t.Errorf("configuration %+v", c)
+		}
+		if text := toJSON(t, all["Secret ops/spark-operator-webhook-certs"].Object); strings.Contains(text, `"data"`) {
+			t.Errorf("the Secret has data, which an upgrade would put back: %s", text)
+		}
+		want := []rbacv1.PolicyRule{{Verbs: []string{"get", "list", "watch", "update"}, APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"spark-operator-webhook-certs"}}}
+		if diff := cmp.Diff(want, as[rbacv1.Role](t, all, "Role ops/"+webhook).Rules); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		checkAdmission(t, all, "", "In [a]")
+	}},
+	"WebhookSelector": {reason: "asked about the namespaces of the list, and those of the selector", values: `{webhook: {enable: true}, spark: {jobNamespaces: [a], jobNamespaceSelector: "x=y, z notin (1,2),!w"}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		hooks := as[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration "+webhook).Webhooks
+		want := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: "x", Operator: "In", Values: []string{"y"}}, {Key: "z", Operator: "NotIn", Values: []string{"1", "2"}}, {Key: "w", Operator: "DoesNotExist"},
+		}}
+		if len(hooks) != 2 {
+			t.Fatalf("webhooks %+v", hooks)
+		}
+		if diff := cmp.Diff(want, hooks[1].NamespaceSelector); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}},
+	"WebhookAll": {reason: "all namespaces", values: `{webhook: {enable: true}, spark: {jobNamespaces: []}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		if s := as[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration "+webhook).Webhooks[0].NamespaceSelector; s != nil {
+			t.Errorf("selector %v, want none", s)
+		}
+	}},
+	"CertManager": {reason: "cert-manager makes the certificate, and the webhook needs no rights", values: `{webhook: {enable: true}, certManager: {enable: true, duration: 2160h, renewBefore: 360h}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		has(t, all, "Issuer ops/spark-operator-self-signed-issuer", "Certificate ops/spark-operator-certificate")
+		lacks(t, all, "Secret ops/spark-operator-webhook-certs", "Role ops/"+webhook, "ClusterRole "+webhook)
+		if from := all["MutatingWebhookConfiguration "+webhook].GetAnnotations()["cert-manager.io/inject-ca-from"]; from != "ops/spark-operator-certificate" {
+			t.Errorf("the CA comes from %q", from)
+		}
+		if got := configOf(t, all, configMap).Webhook.Certificates; got != config.CertificatesFiles {
+			t.Errorf("certificates %q", got)
+		}
+		if pod := podOf(t, all, webhook); pod.Volumes[1].Secret == nil || pod.Volumes[1].Secret.SecretName != "spark-operator-webhook-certs" {
+			t.Errorf("volumes %+v", pod.Volumes)
+		}
+		if text := toJSON(t, all["Certificate ops/spark-operator-certificate"].Object); !strings.Contains(text, "spark-operator-webhook-svc.ops.svc") || !strings.Contains(text, `"duration":"2160h"`) {
+			t.Errorf("certificate %s", text)
+		}
+	}},
+	"OwnIssuer": {reason: "an issuer that exists", values: `{webhook: {enable: true}, certManager: {enable: true, issuerRef: {kind: ClusterIssuer, name: corporate}}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		lacks(t, all, "Issuer ops/spark-operator-self-signed-issuer")
+	}},
+	"WebhookPod": {reason: "everything that one may say of its pod", values: podValues("webhook") + "  enable: true\n", check: func(t *testing.T, all objects) {
+		t.Helper()
+		checkPod(t, all, webhook)
+	}},
+	"ExecutorPolicy": {reason: "it is about the chart's service account, in the job namespaces", values: `{executorAdmissionPolicy: {enable: true, executorServiceAccounts: [exec]}, spark: {jobNamespaces: [a], serviceAccount: {name: driver}}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		policy := as[admissionv1.ValidatingAdmissionPolicy](t, all, "ValidatingAdmissionPolicy spark-operator-executors")
+		if condition := policy.Spec.MatchConditions[0].Expression; !strings.HasSuffix(condition, "in ['driver']") {
+			t.Errorf("it is about %s", condition)
+		}
+		if accounts := policy.Spec.Variables[0].Expression; !strings.HasPrefix(accounts, "['default', 'exec', ") {
+			t.Errorf("executors may have %s", accounts)
+		}
+		binding := as[admissionv1.ValidatingAdmissionPolicyBinding](t, all, "ValidatingAdmissionPolicyBinding spark-operator-executors")
+		if binding.Spec.PolicyName != policy.Name || binding.Spec.MatchResources.NamespaceSelector.MatchExpressions[0].Values[0] != "a" {
+			t.Errorf("binding %+v", binding.Spec)
+		}
+	}},
+}
+
+// checkAdmission looks at both configurations: who is asked about what.
+func checkAdmission(t *testing.T, all objects, suffix, namespaces string) {
+	t.Helper()
+	mutating := as[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration "+webhook).Webhooks[0]
+	validating := as[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration "+webhook).Webhooks[0]
+	if mutating.Name != "mutate-sparkoperator-k8s-io-v1beta2-sparkapplication"+suffix+".sparkoperator.k8s.io" {
+		t.Errorf("name %s", mutating.Name)
+	}
+	if diff := cmp.Diff(mutating.Rules, validating.Rules); diff != "" || !slices.Equal(mutating.Rules[0].Resources, []string{"sparkapplications"}) {
+		t.Errorf("rules %+v, and the validating one's differ: %s", mutating.Rules, diff)
+	}
+	service := as[corev1.Service](t, all, "Service ops/spark-operator-webhook-svc")
+	pod := podOf(t, all, webhook)
+	client := validating.ClientConfig.Service
+	if client.Name != service.Name || *client.Port != service.Spec.Ports[0].Port || pod.Containers[0].Ports[0].ContainerPort != 9444 || client.Namespace != namespace {
+		t.Errorf("it is asked at %+v, and listens on %+v behind %+v", client, pod.Containers[0].Ports, service.Spec.Ports)
+	}
+	if *mutating.FailurePolicy != "Fail" || *mutating.TimeoutSeconds != 5 {
+		t.Errorf("failure policy %s after %d s", *mutating.FailurePolicy, *mutating.TimeoutSeconds)
+	}
+	if e := mutating.NamespaceSelector.MatchExpressions[0]; string(e.Operator)+" "+"["+strings.Join(e.Values, " ")+"]" != namespaces {
+		t.Errorf("namespaces %+v, want %s", e, namespaces)
+	}
+}
+
+func TestOptions(t *testing.T) { checkAll(t, options) }
+
+// TestLiveValuesRestartNothing : the operator takes over namespaces and policies without a restart, all else by one.
+func TestLiveValuesRestartNothing(t *testing.T) {
+	checksum := func(values string) string {
+		return as[appsv1.Deployment](t, render(t, values), "Deployment ops/"+controller).Spec.Template.Annotations["checksum/config"]
+	}
+	before := checksum("{}")
+	for _, values := range []string{`spark: {jobNamespaces: [a, b]}`, `spark: {jobNamespaceSelector: "x=y"}`, `controller: {policies: [{name: a, namespaces: ["*"]}]}`} {
+		if checksum(values) != before {
+			t.Errorf("%s restarts the operator", values)
+		}
+	}
+	for _, values := range []string{`controller: {workers: 3}`, `controller: {uiService: {enable: false}}`} {
+		if checksum(values) == before {
+			t.Errorf("%s does not restart the operator, which would not see it", values)
+		}
+	}
+}
