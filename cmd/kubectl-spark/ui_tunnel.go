@@ -26,10 +26,10 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 // tunnelPatience is how long a tunnel may take to open.
@@ -45,7 +45,7 @@ func tunnel(ctx context.Context, c *connection, pod string, port int32, opened f
 		return err
 	}
 	ready := make(chan struct{})
-	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", port)}, ready, io.Discard, io.Discard)
+	forwarder, err := portforward.NewOnAddressesForStreamingWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", port)}, ready, io.Discard, io.Discard)
 	if err != nil {
 		return err
 	}
@@ -82,12 +82,12 @@ func dialerTo(c *connection, pod string) (httpstream.Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	old := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, where)
-	current, err := portforward.NewSPDYOverWebsocketDialer(where, c.config)
+	old := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, where)
+	current, err := portforward.NewSPDYOverWebsocketDialerForStreaming(where, c.config)
 	if err != nil {
 		return nil, err
 	}
-	return portforward.NewFallbackDialer(current, old, func(err error) bool {
+	return portforward.NewFallbackDialerForStreaming(current, old, func(err error) bool {
 		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
 	}), nil
 }

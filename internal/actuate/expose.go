@@ -67,7 +67,7 @@ func (w Writer) takeOver(ctx context.Context, owner Owner, object exposure.Objec
 	case err != nil:
 		return nil, exposed(err)
 	case existing == nil || !existing.GetDeletionTimestamp().IsZero():
-		return nil, lifecycle.Result{Kind: lifecycle.Schedule, Class: lifecycle.ClassTransient, Message: object.Ref.String() + " is on its way out"}
+		return nil, lifecycle.Result{Kind: lifecycle.Schedule, Class: lifecycle.ClassTransient, Message: object.String() + " is on its way out"}
 	case lifecycle.OwnerOf(existing, owner.Reference.UID, owner.SubmissionID) == lifecycle.Foreign:
 		return nil, lifecycle.Result{
 			Kind: lifecycle.Schedule, Class: lifecycle.ClassNameTaken,

@@ -103,12 +103,12 @@ func (w *companions) watch(ctx context.Context, kind schema.GroupVersionKind) {
 	}
 	var object metav1.PartialObjectMetadata
 	object.SetGroupVersionKind(kind)
-	err := w.Cache.IndexField(ctx, &object, observe.IndexApp, observe.IndexCompanion)
+	err := w.IndexField(ctx, &object, observe.IndexApp, observe.IndexCompanion)
 	if err != nil {
 		ctrllog.FromContext(ctx).Info("cannot watch what is beside drivers", "kind", kind.String(), "answer", err.Error())
 		return
 	}
-	informer, err := w.Cache.GetInformer(ctx, &object, cache.BlockUntilSynced(false))
+	informer, err := w.GetInformer(ctx, &object, cache.BlockUntilSynced(false))
 	if err == nil {
 		_, err = informer.AddEventHandler(w.handler())
 	}

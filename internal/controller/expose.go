@@ -128,7 +128,7 @@ func (e *Engine[T]) converge(ctx context.Context, x *exposing, namespace string)
 	}
 	for _, object := range x.wanted.Objects {
 		if _, ok := there[object.Ref]; ok || x.seen[object.Ref] != nil {
-			x.after.Objects = append(x.after.Objects, object.Ref.String())
+			x.after.Objects = append(x.after.Objects, object.String())
 		}
 	}
 	slices.Sort(x.after.Objects)

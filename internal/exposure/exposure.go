@@ -97,7 +97,7 @@ func Of(a Attempt, c Config) Wanted {
 		w.add(disruptionBudget(a), exposesDriver)
 	}
 	for _, object := range w.Objects {
-		w.Status.Objects = append(w.Status.Objects, object.Ref.String())
+		w.Status.Objects = append(w.Status.Objects, object.String())
 	}
 	return w.Wanted
 }

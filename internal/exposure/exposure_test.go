@@ -168,7 +168,7 @@ func TestProblems(t *testing.T) {
 			if len(got.Problems) != 1 || got.Problems[0].Reason != lifecycle.ReasonExposureInvalid || !strings.Contains(got.Problems[0].Message, tc.want) {
 				t.Errorf("%s: %v, want %q", tc.reason, got.Problems, tc.want)
 			}
-			if len(got.Objects) != 1 || got.Objects[0].Ref.String() != "service/pi-driver-8000" {
+			if len(got.Objects) != 1 || got.Objects[0].String() != "service/pi-driver-8000" {
 				t.Errorf("%s: the rest is made all the same, got %v", tc.reason, got.Status.Objects)
 			}
 		})
@@ -309,7 +309,7 @@ func TestDiff(t *testing.T) {
 			write, remove := Diff(tc.wanted, tc.seen)
 			var wrote, removed []string
 			for _, o := range write {
-				wrote = append(wrote, o.Ref.String())
+				wrote = append(wrote, o.String())
 			}
 			for _, r := range remove {
 				removed = append(removed, r.String())
