@@ -74,8 +74,9 @@ func root() *cobra.Command {
 		c.AddCommand(&start)
 		root.AddCommand(c)
 	}
-	root.AddCommand(&cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, Run: func(cmd *cobra.Command, _ []string) {
-		fmt.Fprintln(cmd.OutOrStdout(), version.String())
+	root.AddCommand(&cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), version.String())
+		return err
 	}})
 	root.AddCommand(verify.Command())
 	flags := flag.NewFlagSet("", flag.ContinueOnError)

@@ -37,8 +37,8 @@ type Corpus struct {
 }
 
 // Open opens what the variable GOLDEN names, or our own copy.
-func Open(t testing.TB, own string) Corpus {
-	t.Helper()
+func Open(tb testing.TB, own string) Corpus {
+	tb.Helper()
 	name := os.Getenv("GOLDEN")
 	if name == "" {
 		name = own
@@ -47,10 +47,10 @@ func Open(t testing.TB, own string) Corpus {
 	if strings.HasSuffix(name, ".zip") {
 		archive, err := zip.OpenReader(name)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
-		t.Cleanup(func() { _ = archive.Close() })
-		root = unwrap(t, &archive.Reader)
+		tb.Cleanup(func() { _ = archive.Close() })
+		root = unwrap(tb, &archive.Reader)
 	}
 	if _, err := fs.Stat(root, "cases"); err == nil {
 		root, _ = fs.Sub(root, "cases")
@@ -59,18 +59,18 @@ func Open(t testing.TB, own string) Corpus {
 }
 
 // unwrap opens the only zip file inside of a zip file: many small files compress better that way.
-func unwrap(t testing.TB, archive *zip.Reader) *zip.Reader {
-	t.Helper()
+func unwrap(tb testing.TB, archive *zip.Reader) *zip.Reader {
+	tb.Helper()
 	if len(archive.File) != 1 || !strings.HasSuffix(archive.File[0].Name, ".zip") {
 		return archive
 	}
 	content, err := fs.ReadFile(archive, archive.File[0].Name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	inner, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return inner
 }

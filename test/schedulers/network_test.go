@@ -17,6 +17,7 @@ limitations under the License.
 package schedulers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -38,7 +39,7 @@ func inOwnNetwork() (exitCode int, elsewhere bool) {
 		}
 		return 0, false
 	}
-	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd := exec.CommandContext(context.Background(), "/proc/self/exe", os.Args[1:]...)
 	cmd.Env = append(os.Environ(), envNetwork+"=true")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}

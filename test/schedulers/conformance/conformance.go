@@ -242,6 +242,7 @@ func must(tb testing.TB, what string, err error) {
 }
 
 func outcome(t *testing.T) string {
+	t.Helper()
 	if t.Failed() {
 		return failed
 	}

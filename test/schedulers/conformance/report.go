@@ -68,13 +68,18 @@ func (r *Report) Write(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintln(&text, "stand-in/real scheduler, or one word for both")
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, strings.Join(append([]string{"case"}, r.Titles...), "\t"))
+	rows := [][]string{append([]string{"case"}, r.Titles...)}
 	for _, c := range inOrder() {
 		row := []string{fmt.Sprintf("%d %s", c.Number, c.Name)}
 		for _, title := range r.Titles {
 			row = append(row, r.both(title, c.Number))
 		}
-		fmt.Fprintln(table, strings.Join(row, "\t"))
+		rows = append(rows, row)
+	}
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(table, strings.Join(row, "\t")); err != nil {
+			return fmt.Errorf("write the table: %w", err)
+		}
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write the table: %w", err)
