@@ -136,8 +136,9 @@ func (e *Engine[T]) advance(ctx context.Context, s scope[T]) (ctrl.Result, error
 	e.Metrics.Decided(e.Clock.Since(looked))
 	ctx, done := e.Metrics.Reconcile(ctx)
 	defer done()
-	if plan.Submits() {
-		// A stale cache may not know that the attempt's driver has come and gone already.
+	if plan.TouchesDriver() {
+		// A stale cache may not know that the attempt's driver has come and gone already, or that the one it sees is the
+		// next attempt's.
 		if fresh, err := e.Reader.Fresh(ctx, s.obj); err != nil || !fresh {
 			return ctrl.Result{RequeueAfter: time.Second}, err
 		}

@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -146,5 +147,36 @@ func TestEngineForgets(t *testing.T) {
 	}
 	if n := len(w.engine.written.last); n != 0 {
 		t.Errorf("%d finished applications remembered", n)
+	}
+}
+
+// An operator that has missed the start of an attempt takes its driver for a former one's: it must not stop it. It is the
+// case of a second leader, which remembers no write of the first.
+func TestStaleCacheStopsNobodysDriver(t *testing.T) {
+	o := pi()
+	o.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(3)), OnFailureRetryInterval: new(int64(1))}
+	w := newWorld(t, o)
+	w.reconcile()
+	w.kubelet(corev1.PodRunning, running())
+	w.reconcile()
+	w.kubelet(corev1.PodFailed, exited(1, "Error"))
+	w.reconcile()
+	stale := w.app()
+	for range 6 {
+		w.pass(10 * time.Second)
+		w.reconcile()
+	}
+	if n := w.app().Status.ExecutionAttempts; n != 2 || len(w.drivers()) != 1 {
+		t.Fatalf("%d attempts and %d drivers: the second attempt did not start", n, len(w.drivers()))
+	}
+	second := w.drivers()[0].UID
+	w.restart()
+	w.engine.Cache = frozen{Reader: w.engine.Cache, app: stale}
+	for range 6 {
+		w.pass(10 * time.Second)
+		w.reconcile()
+	}
+	if drivers := w.drivers(); len(drivers) != 1 || drivers[0].UID != second {
+		t.Errorf("an operator with a stale cache stopped the driver of the second attempt: %+v", drivers)
 	}
 }

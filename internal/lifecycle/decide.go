@@ -92,9 +92,9 @@ type Plan struct {
 	Requeue   time.Duration
 }
 
-// Submits reports whether the plan creates a driver.
-func (p Plan) Submits() bool {
-	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == Submit })
+// TouchesDriver reports whether the plan creates or deletes a driver.
+func (p Plan) TouchesDriver() bool {
+	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == Submit || a.Kind == DeleteDriver })
 }
 
 const (
