@@ -171,6 +171,16 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 		Expect(admin.Create(ctx, second)).To(Succeed())
 		sentence := "waiting for quota in namespace " + ns + ": cpu asked 200m, free 100m of 300m (ElasticQuota team-c) (coscheduling)"
 		waits(second, "WaitingForQuota", sentence)
+
+		By("leaving another tenant alone, who has a quota too")
+		tenant := newNamespace(ctx, "tenant")
+		object(ctx, elasticQuota, tenant, "team-d", map[string]any{"min": limits, "max": limits})
+		neighbour := through(sparkPi(tenant, "neighbour", "10"), "coscheduling", "")
+		Expect(admin.Create(ctx, neighbour)).To(Succeed())
+		ends(neighbour, "")
+		Expect(podsOf(ctx, second)).To(BeEmpty(), "who has no room has none yet")
+
+		By("getting room")
 		Expect(admin.Delete(ctx, first)).To(Succeed())
 		ends(second, sentence)
 		Eventually(func() bool {
