@@ -289,3 +289,21 @@ func TestLedgerRace(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkLine is what it costs to ask for one of 5,000 that wait in line, and to enter its answer again.
+func BenchmarkLine(b *testing.B) {
+	l := NewLedger()
+	wait := Admission{Verdict: Wait, InLine: true}
+	var last Attempt
+	for i := range 5000 {
+		last = Attempt{App: App{Namespace: "team-a"}, ID: "app-" + strconv.Itoa(i), QueuedAt: nine.Add(time.Duration(i) * time.Second)}
+		l.Record(last, wait)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if o := l.Outstanding(last, nine); o.Ahead != 4999 {
+			b.Fatalf("%d are ahead of it", o.Ahead)
+		}
+		l.Record(last, wait)
+	}
+}
