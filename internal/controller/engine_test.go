@@ -52,7 +52,7 @@ func TestHappyPath(t *testing.T) {
 		{says: "nothing new", do: func() {}, state: "COMPLETED"},
 	}
 	for _, s := range steps {
-		w.pass(time.Minute)
+		w.pass(10 * time.Second) // a pod that no scheduler looks at for longer is news
 		s.do()
 		w.reconcile()
 		if got := w.state(); got != s.state {
