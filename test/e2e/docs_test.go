@@ -39,11 +39,10 @@ type guide struct {
 	blocks         []markdown.Block
 	helm           chart
 	folder, plugin string
-	release        string // the page's release, and the namespace of it
-	jobs           string
+	release        string // the page's release, and its namespace there
+	operator       string // that namespace here
+	jobs           string // the namespace of applications
 }
-
-const guideNamespace = "docs-ops"
 
 // openGuide reads a page, and prepares what a reader has: programs and a namespace for jobs. release is the page's.
 func openGuide(ctx context.Context, page, release string) guide {
@@ -51,13 +50,13 @@ func openGuide(ctx context.Context, page, release string) guide {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 	Expect(err).NotTo(HaveOccurred())
 	folder := GinkgoT().TempDir()
-	g := guide{blocks: markdown.Blocks(string(text)), helm: newChart(), folder: folder, plugin: filepath.Join(folder, "kubectl-spark"), release: release}
+	g := guide{blocks: markdown.Blocks(string(text)), helm: newChart(), folder: folder, plugin: filepath.Join(folder, "kubectl-spark"), release: release, operator: "docs-" + release}
 	out, err := exec.CommandContext(ctx, "go", "build", "-o", g.plugin, "../../cmd/kubectl-spark").CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(out))
 	g.jobs = newNamespace(ctx, "docs")
 	DeferCleanup(func() {
-		_, _ = g.helm.try("uninstall", release, "-n", guideNamespace, "--ignore-not-found", "--wait")
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: guideNamespace}}
+		_, _ = g.helm.try("uninstall", release, "-n", g.operator, "--ignore-not-found", "--wait")
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: g.operator}}
 		Expect(client.IgnoreNotFound(admin.Delete(context.Background(), ns))).To(Succeed())
 	})
 	return g
@@ -113,7 +112,7 @@ func (g guide) fill(words []string) []string {
 	for i, word := range out {
 		switch {
 		case i > 0 && out[i-1] == "-n" && word == g.release:
-			out[i] = guideNamespace
+			out[i] = g.operator
 		case word == "charts/spark-operator":
 			out[i] = chartPath
 		case word == "spark-pi.yaml":
