@@ -38,6 +38,10 @@ spark-image: ## A Spark image from the pyspark package, as the demo and the test
 release: ## Image, chart, plugin for five platforms, SBOMs, checksums, provenance: VERSION=v1.2.3, into dist/release
 	hack/release.sh $(VERSION)
 
+.PHONY: docs
+docs: ## The documentation site from docs/, into dist/site; needs Python 3
+	hack/docs.sh
+
 ##@ Local cluster
 
 .PHONY: cluster-up cluster-down cluster-status

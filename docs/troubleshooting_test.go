@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docs
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/firesteel-dev/firesteel/internal/markdown"
+)
+
+// Whoever looks for the words on the screen finds them: the page quotes what the programs print.
+func TestTroubleshootingQuotes(t *testing.T) {
+	page := strings.Join(strings.Fields(read(t, "docs/troubleshooting.md")), " ")
+	for quote, source := range map[string]string{
+		"see whether the operator runs and watches this namespace":                              "internal/explain/advice.go",
+		"the cluster does not know SparkApplications":                                           "cmd/kubectl-spark/errors.go",
+		"cannot watch; it is tried again":                                                       "internal/controller/namespaces.go",
+		"spark_operator_namespace_watched":                                                      "internal/controller/reload.go",
+		"spark_operator_configuration_reloads_total":                                            "internal/controller/reload.go",
+		"the changed configuration is not applied; the former one stays in force":               "internal/controller/reload.go",
+		"not a heap size that a JVM takes":                                                      "cmd/kubectl-spark/testdata/validate-bad.golden",
+		"operator policy":                                                                       "internal/policy/limits.go",
+		"exists already and does not belong to this application":                                "internal/actuate/actuate.go",
+		"spec.suspend is true":                                                                  "internal/lifecycle/conditions.go",
+		"is not installed: the API server has no":                                               "internal/scheduler/readiness.go",
+		"give it that right to use":                                                             "internal/scheduler/readiness.go",
+		"is not known to this operator":                                                         "internal/scheduler/registry.go",
+		"is not enabled (batchScheduler.enabled in the operator's configuration)":               "internal/scheduler/registry.go",
+		"is not a known scheduler; known: ":                                                     "internal/scheduler/registry.go",
+		"is not among batchScheduler.enabled":                                                   "internal/scheduler/registry.go",
+		"rewrites the pods of this namespace":                                                   "internal/scheduler/core.go",
+		"no scheduler has looked at the driver pod":                                             "internal/lifecycle/run.go",
+		"driver container failed with ExitCode: ":                                               "internal/lifecycle/failure.go",
+		"decode configuration: ":                                                                "internal/config/config.go",
+		"serviceaccount \"spark\" not found":                                                    "internal/lifecycle/testdata/stories/admission-refused.txt",
+		"exceeded quota: team, requested: pods=1, used: pods=10, limited: pods=10":              "internal/lifecycle/testdata/stories/quota.txt",
+		"0/3 nodes are available: 3 Insufficient cpu.":                                          "internal/lifecycle/testdata/stories/unschedulable.txt",
+		"container spark-kubernetes-driver: Back-off pulling image \"spark:latst\"":             "internal/lifecycle/testdata/stories/image-heals.txt",
+		"cannot create resource \"pods\" in API group \"\"":                                     "internal/lifecycle/testdata/stories/operator-forbidden.txt",
+		"waiting for quota in namespace team-a: requests.cpu asked 12, free 4 of 40":            "docs/schedulers-admin.md",
+		"spec.batchSchedulerOptions.queue: queue \"taem-a\" does not exist; queues you may use": "docs/kubectl-spark.md",
+	} {
+		if !strings.Contains(page, strings.TrimSpace(quote)) {
+			t.Errorf("docs/troubleshooting.md does not quote %q", quote)
+		}
+		if !strings.Contains(read(t, source), quote) {
+			t.Errorf("%s does not say %q", source, quote)
+		}
+	}
+}
+
+// Reasons are those of the closed list.
+func TestTroubleshootingReasons(t *testing.T) {
+	reason := regexp.MustCompile(`^[A-Z][a-z]+([A-Z][a-z]+)+$`)
+	others := map[string]bool{"SparkApplication": true, "SparkApplications": true, "LikeThis": true, "ExecutorsReady": true}
+	list := read(t, "docs/conditions.md")
+	seen := 0
+	for _, word := range markdown.Inline(read(t, "docs/troubleshooting.md")) {
+		if !reason.MatchString(word) || others[word] {
+			continue
+		}
+		if seen++; !strings.Contains(list, "| `"+word+"` |") {
+			t.Errorf("docs/troubleshooting.md: %s is no reason of docs/conditions.md", word)
+		}
+	}
+	if seen < 30 {
+		t.Errorf("only %d reasons were found: the test does not see what it should", seen)
+	}
+}

@@ -1,0 +1,210 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package markdown finds what can be checked in the pages of docs/: blocks, commands, links. It knows the part of Markdown
+// that these pages use. Only tests use it.
+package markdown
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Block is a block of code: between fences, or indented by four spaces.
+type Block struct {
+	// Line is the first line of its text, counted from 1.
+	Line int
+	// Language is that of the fence; empty for an indented block.
+	Language string
+	// Mark is the text of an HTML comment right above it.
+	Mark string
+	// Section is the heading above it.
+	Section string
+	Text    string
+}
+
+// Command is one program of a command line, with its words as the shell would hand them over.
+type Command struct {
+	Line  int
+	Words []string
+}
+
+const (
+	indent = "    "
+	fence  = "```"
+)
+
+// Blocks returns the blocks of a page.
+func Blocks(page string) []Block {
+	var blocks []Block
+	var current *Block
+	var mark, section string
+	blank := true
+	lines := strings.Split(page, "\n")
+	for i, line := range lines {
+		switch {
+		case current != nil && current.Language != "":
+			if strings.HasPrefix(line, fence) {
+				current, mark = nil, ""
+			} else {
+				current.Text += line + "\n"
+			}
+		case current != nil && (strings.HasPrefix(line, indent) || strings.TrimSpace(line) == ""):
+			current.Text += strings.TrimPrefix(line, indent) + "\n"
+		case strings.HasPrefix(line, fence):
+			language := strings.TrimSpace(strings.TrimPrefix(line, fence))
+			blocks = append(blocks, Block{Line: i + 2, Language: orText(language), Mark: mark, Section: section})
+			current = &blocks[len(blocks)-1]
+		case blank && strings.HasPrefix(line, indent):
+			blocks = append(blocks, Block{Line: i + 1, Mark: mark, Section: section, Text: line[len(indent):] + "\n"})
+			current = &blocks[len(blocks)-1]
+		case strings.HasPrefix(line, "<!--"):
+			current, mark = nil, strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(line, "<!--"), "-->"))
+		case strings.HasPrefix(line, "#"):
+			current, mark, section = nil, "", strings.TrimSpace(strings.TrimLeft(line, "#"))
+		case strings.TrimSpace(line) != "":
+			current, mark = nil, ""
+		}
+		blank = strings.TrimSpace(line) == ""
+	}
+	return blocks
+}
+
+func orText(language string) string {
+	if language == "" {
+		return "text"
+	}
+	return language
+}
+
+// programs begin a line that is a command.
+var programs = regexp.MustCompile(`^(kubectl|helm|make|go|hack/\S+|\.ci/\S+|[A-Z]+=\S+ (go|make)) `)
+
+// Commands are the command lines of a block. Where lines begin with "$ ", the others are what the commands print.
+func (b Block) Commands() []Command {
+	var out []Command
+	dialogue := strings.HasPrefix(b.Text, "$ ")
+	lines := strings.Split(b.Text, "\n")
+	for i := 0; i < len(lines); i++ {
+		line, at := lines[i], b.Line+i
+		for strings.HasSuffix(line, `\`) && i+1 < len(lines) {
+			i++
+			line = strings.TrimSuffix(line, `\`) + lines[i]
+		}
+		if dialogue != strings.HasPrefix(line, "$ ") {
+			continue
+		}
+		if line = strings.TrimPrefix(line, "$ "); programs.MatchString(line + " ") {
+			out = append(out, Split(line, at)...)
+		}
+	}
+	return out
+}
+
+// Split takes a command line apart: at pipes, without comments, redirections and assignments before the program.
+func Split(line string, at int) []Command {
+	out := []Command{{Line: at}}
+	for _, word := range words(line) {
+		last := &out[len(out)-1]
+		switch {
+		case strings.HasPrefix(word, "#"), word == ">":
+			return out
+		case word == "|":
+			out = append(out, Command{Line: at})
+		case len(last.Words) == 0 && assignment.MatchString(word):
+		default:
+			last.Words = append(last.Words, word)
+		}
+	}
+	return out
+}
+
+var assignment = regexp.MustCompile(`^[A-Z_]+=`)
+
+// words splits at white space, and takes quotes away.
+func words(line string) []string {
+	var out []string
+	var word strings.Builder
+	var quote rune
+	begun := false
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, begun = r, true
+		case r == ' ' || r == '\t':
+			if begun || word.Len() > 0 {
+				out = append(out, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteRune(r)
+		}
+	}
+	if begun || word.Len() > 0 {
+		out = append(out, word.String())
+	}
+	return out
+}
+
+var (
+	inline  = regexp.MustCompile("`([^`\n]+)`")
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	omitted = regexp.MustCompile(`[^\pL\pN _-]`)
+)
+
+// prose is the page without its blocks, line by line.
+func prose(page string) string {
+	lines := strings.Split(page, "\n")
+	for _, b := range Blocks(page) {
+		for i := range strings.Count(b.Text, "\n") {
+			if at := b.Line - 1 + i; at < len(lines) {
+				lines[at] = ""
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Inline is the code within sentences.
+func Inline(page string) []string { return submatches(inline, prose(page)) }
+
+// Links are the targets of the page's links.
+func Links(page string) []string {
+	return submatches(link, inline.ReplaceAllString(prose(page), ""))
+}
+
+// Anchors are what a link can name behind "#".
+func Anchors(page string) []string {
+	out := submatches(heading, prose(page))
+	for i := range out {
+		out[i] = strings.ReplaceAll(omitted.ReplaceAllString(strings.ToLower(out[i]), ""), " ", "-")
+	}
+	return out
+}
+
+func submatches(r *regexp.Regexp, text string) []string {
+	var out []string
+	for _, m := range r.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
