@@ -80,7 +80,7 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 
 	By("installing the operator")
-	kubectl("apply", "--server-side", "-k", filepath.Join("..", "..", "config", "default"))
+	kubectl("apply", "--server-side", "--force-conflicts", "-k", filepath.Join("..", "..", "config", "default"))
 	eventuallyReady(operatorName, 1)
 	if os.Getenv("FIRESTEEL_E2E_WEBHOOK") == "1" {
 		By("installing the webhook")

@@ -36,7 +36,7 @@ const webhookName = "spark-operator-webhook"
 // installWebhook adds the webhook to the operator that is installed, and waits until the API server asks it.
 func installWebhook() {
 	GinkgoHelper()
-	kubectl("apply", "--server-side", "-k", filepath.Join("..", "..", "config", "overlays", "webhook"))
+	kubectl("apply", "--server-side", "--force-conflicts", "-k", filepath.Join("..", "..", "config", "overlays", "webhook"))
 	eventuallyReady(webhookName, 1)
 	Eventually(refusal, installWait, poll).Should(Satisfy(apierrors.IsInvalid), "the API server asks the webhook")
 }
