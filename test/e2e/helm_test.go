@@ -200,7 +200,7 @@ var _ = Describe("The chart", Serial, func() {
 
 		By("uninstalling")
 		helm.do("uninstall", helmRelease, "--wait")
-		Expect(leftOver()).To(BeEmpty())
+		Eventually(leftOver, installWait, poll).Should(BeEmpty(), "the operator's pod takes a moment to stop")
 		Expect(columns(ctx)).To(ContainElement("Queue"), "the definitions stay, and the applications with them")
 		Expect(statusOf(ctx, pi).AppState.State).To(Equal(v1beta2.ApplicationStateCompleted))
 	})

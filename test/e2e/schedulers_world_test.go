@@ -257,14 +257,19 @@ func phaseOf(u *unstructured.Unstructured) string {
 	return phase
 }
 
-// told counts how often an application's events have said something.
+// told counts how often an application's events have said something. An event is told at the first word of a wait: how
+// much is free may be another number by then.
 func told(ctx context.Context, app *v1beta2.SparkApplication, sentence string) int {
 	GinkgoHelper()
 	list, err := clientset.EventsV1().Events(app.Namespace).List(ctx, metav1.ListOptions{})
 	Expect(err).NotTo(HaveOccurred())
+	said, _, _ := strings.Cut(sentence, ", free ")
+	if said == "" {
+		return 0
+	}
 	times := 0
 	for i := range list.Items {
-		if e := &list.Items[i]; e.Regarding.Name == app.Name && e.Regarding.Kind == "SparkApplication" && e.Note == sentence {
+		if e := &list.Items[i]; e.Regarding.Name == app.Name && e.Regarding.Kind == "SparkApplication" && strings.HasPrefix(e.Note, said) {
 			if times++; e.Series != nil {
 				times = int(e.Series.Count)
 			}

@@ -62,11 +62,15 @@ type cluster struct {
 	client     client.Client
 	server     *envtest.Environment
 	processes  []*process
+	// end ends what runs in this process.
+	end context.CancelFunc
 }
 
 // startCluster starts everything that all schedulers need. On failure it stops what it has started.
 func startCluster(ctx context.Context, dir string) (_ *cluster, err error) {
 	c := &cluster{dir: dir}
+	inside, end := context.WithCancel(context.Background())
+	c.end = end
 	defer func() {
 		if err != nil {
 			c.stop()
@@ -122,6 +126,9 @@ func startCluster(ctx context.Context, dir string) (_ *cluster, err error) {
 		"--config="+filepath.Join("testdata", "kwok.yaml"), "--manage-all-nodes=true", "--node-lease-duration-seconds=0"); err != nil {
 		return nil, err
 	}
+	if err = c.bury(inside); err != nil {
+		return nil, err
+	}
 	return c, c.shareNodes(ctx)
 }
 
@@ -145,6 +152,7 @@ func (c *cluster) shareNodes(ctx context.Context) error {
 
 // stop ends everything, the youngest first.
 func (c *cluster) stop() {
+	c.end()
 	for i := len(c.processes) - 1; i >= 0; i-- {
 		c.processes[i].stop()
 	}
