@@ -82,7 +82,8 @@ const (
 )
 
 // withExecutors lays what is observed over what is recorded. Executors that are not seen any more are lost until the
-// application's outcome tells what became of them.
+// application's outcome tells what became of them. With a driver that has ended this includes those that were last
+// recorded as pending: the executors of a short job run and are deleted before that is worth a write.
 func withExecutors(r Record, obs Observation) Record {
 	before, all := r.Executors, make(map[string]ExecutorState, len(obs.Executors))
 	full := size(before) > maxExecutorBytes*9/10
@@ -110,8 +111,8 @@ func withExecutors(r Record, obs Observation) Record {
 		}
 	}
 	for name, state := range before {
-		if _, seen := all[name]; seen || state == ExecutorPending {
-			continue // one that never ran is counted, and that is all there is to say about it
+		if _, seen := all[name]; seen || state == ExecutorPending && obs.Driver.live() {
+			continue // Spark replaced one that got no node: it is counted, and that is all there is to say about it
 		}
 		if !state.Ended() {
 			state = ExecutorLost

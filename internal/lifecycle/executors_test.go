@@ -71,6 +71,25 @@ func TestExecutorsWhileRunning(t *testing.T) {
 	}
 }
 
+// The one executor of a short job was recorded while it was pending; that it ran was not worth a write before it was deleted.
+func TestExecutorOfAShortJobIsKept(t *testing.T) {
+	rec := ran(Running)
+	rec.Executors, rec.Counts = executorMap{"e-1": ExecutorPending}, ExecutorCounts{Pending: 1, Total: 1}
+	rec = observed(rec, driver(Current, DriverSucceeded))
+	for range 3 {
+		rec = observed(rec, driver(Current, DriverSucceeded))
+	}
+	if rec.State != Succeeded {
+		t.Fatalf("the application is %s", rec.State)
+	}
+	if diff := cmp.Diff(executorMap{"e-1": ExecutorSucceeded}, rec.Executors); diff != "" {
+		t.Errorf("executors (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(ExecutorCounts{Succeeded: 1, Total: 1}, rec.Counts); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+}
+
 // A driver deletes its executors when it stops: what is left open is told by the application's outcome.
 func TestExecutorsConclude(t *testing.T) {
 	recorded := executorMap{"e-1": ExecutorLost, "e-2": ExecutorRunning, "e-3": ExecutorFailed, "e-4": ExecutorSucceeded, "e-5": ExecutorPending}

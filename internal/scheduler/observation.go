@@ -104,7 +104,7 @@ const (
 	StageEvicted Stage = "Evicted"
 	// StageRefused : the scheduler refused the attempt for good.
 	StageRefused Stage = "Refused"
-	// StageGone : the driver does not exist (any more), and nothing tells why.
+	// StageGone : the driver does not exist (any more), or was deleted and has stopped, and nothing tells why.
 	StageGone Stage = "Gone"
 )
 

@@ -35,6 +35,8 @@ func Pods(f Facts) Observation {
 		return evicted(d)
 	case d.Phase == corev1.PodFailed && !d.Started && d.Node != "":
 		return refusedByNode(d)
+	case d.Phase == corev1.PodFailed && d.Deleting:
+		return Observation{Stage: StageGone, Reason: ReasonDriverGone, Message: "the driver pod was deleted, and has stopped"}
 	case d.Phase == corev1.PodPending && d.Node == "":
 		return queued(d)
 	}

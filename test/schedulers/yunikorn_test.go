@@ -296,7 +296,7 @@ func yunikornSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		QueuePrefix: yunikornParent, Silent: scheduler.ReasonWaitingForGang, // it says nothing either way
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForGang, scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonSchedulerRefused, MissingQueue: scheduler.ReasonSchedulerRefused, ClosedQueue: scheduler.ReasonSchedulerRefused,
-		DriverStays: true, Reckons: yunikornReckons,
+		Reckons:      yunikornReckons,
 		AllOrNothing: `{"gangSchedulingStyle":"Hard"}`, GivesUp: `{"gangSchedulingStyle":"Hard","placeholderTimeoutInSeconds":8}`,
 		DoesNotApply: map[int]string{3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 16: hasNoObjects, 24: partsOfARoom, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects},
 	}

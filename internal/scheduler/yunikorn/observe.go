@@ -46,7 +46,7 @@ func driverEvents(a scheduler.Attempt, driver *scheduler.PodFact) scheduler.Read
 }
 
 // Observe reads refusals first: YuniKorn fails the pods of an application that it will not run, which looks like a
-// failure of Spark otherwise. A driver that disappears was evicted: YuniKorn leaves no mark on its victims.
+// failure of Spark otherwise. A driver that is deleted or disappears was evicted: YuniKorn leaves no mark on its victims.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) (scheduler.Observation, error) {
 	if givenUp(f.Driver) {
 		return refused(f.Driver, s.List(driverEvents(a, f.Driver))), nil

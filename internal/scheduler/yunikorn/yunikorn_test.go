@@ -200,6 +200,8 @@ func TestObserve(t *testing.T) {
 		"Queued":    {reason: "no condition while the queue is full", parameters: `{"gangSchedulingStyle":"None"}`, driver: &waiting, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForQuota, says: "waiting in queue root.team-a"},
 		"NoNode":    {reason: "the one condition there is", driver: &noNode, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForCapacity, says: "waiting for cluster resources"},
 		"Running":   {reason: "it runs", driver: &scheduler.PodFact{Phase: corev1.PodRunning, Node: "n1"}, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
+		"Stopped":   {reason: "its victims stop before they are gone", driver: &scheduler.PodFact{Phase: corev1.PodFailed, Node: "n1", Started: true, Deleting: true}, stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, says: "does not say whether it was preempted", evicted: true},
+		"Stopping":  {reason: "a driver that was told to end may still end well", driver: &scheduler.PodFact{Phase: corev1.PodRunning, Node: "n1", Started: true, Deleting: true}, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
 		"Vanished":  {reason: "YuniKorn leaves no mark on its victims", stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, says: "does not say whether it was preempted", evicted: true},
 	}
 	for name, tc := range cases {

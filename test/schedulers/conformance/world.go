@@ -101,6 +101,9 @@ func (w *World) describe(ctx context.Context, namespace string) string {
 	}
 	for _, a := range apps.Items {
 		fmt.Fprintf(&b, "application %s: state %q %s scheduling %+v\n", a.Name, a.Status.AppState.State, a.Status.AppState.ErrorMessage, a.Status.Scheduling)
+		for _, attempt := range a.Status.Attempts {
+			fmt.Fprintf(&b, "  attempt %+v\n", attempt)
+		}
 		for _, c := range a.Status.Conditions {
 			fmt.Fprintf(&b, "  %s=%s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
 		}
