@@ -107,7 +107,8 @@ func (y *yunikorn) Place(ctx context.Context, namespace string, room corev1.Reso
 	return conformance.Place{Queue: name}, y.CreateQueue(ctx, name, room)
 }
 
-// placeQueue is the queue of a place. Beside it is one that may take all of its room back.
+// placeQueue is the queue of a place. Beside it is one that may take all of its room back. A fence keeps it from taking
+// the room of other places, which would not help it: YuniKorn counts that as its one try.
 const (
 	placeQueue     = ".apps"
 	importantQueue = ".important"
@@ -191,7 +192,7 @@ func (y *yunikorn) configure(ctx context.Context) error {
 		cpu, memory := room[corev1.ResourceCPU], room[corev1.ResourceMemory]
 		all := fmt.Sprintf("{vcore: %q, memory: %q}", cpu.String(), memory.String())
 		if place, nested := strings.CutSuffix(name, placeQueue); nested {
-			fmt.Fprintf(&b, "      - {name: %s, parent: true, resources: {max: %s}, queues: [{name: apps, %s}, {name: important, %s, resources: {guaranteed: %s}}]}\n",
+			fmt.Fprintf(&b, "      - {name: %s, parent: true, properties: {preemption.policy: fence}, resources: {max: %s}, queues: [{name: apps, %s}, {name: important, %s, resources: {guaranteed: %s}}]}\n",
 				place, all, "properties: {application.sort.policy: fifo}", "properties: {application.sort.policy: fifo, preemption.delay: 1s}", all)
 			continue
 		}

@@ -1,0 +1,224 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// right is what one of our service accounts may do. The resource includes its subresource: "pods/log".
+type right struct{ who, group, resource, verb string }
+
+func (r right) String() string {
+	return fmt.Sprintf("%s: %s %s", r.who, r.verb, strings.TrimSuffix(r.resource+"."+r.group, "."))
+}
+
+// rules are the files that grant rights, by whose they are.
+var rules = map[string][]string{
+	"controller": {"rbac/role.yaml", "rbac/leader_election_role.yaml", "rbac/namespaces/*.yaml", "rbac/exposure/*.yaml", "rbac/schedulers/*.yaml"},
+	"webhook":    {"webhook/role.yaml"},
+	"driver":     {"rbac/spark-driver/role.yaml"},
+}
+
+// needed are rights that no audit log shows, or that this suite has no occasion to use.
+var needed = map[right]string{}
+
+// refused is what our service accounts may be refused without harm.
+var refused = map[right]string{}
+
+// The whole suite runs with exactly these rules: each must have been of use, and nothing else have been asked for.
+var _ = ReportAfterSuite("The rights of the service accounts", func(report Report) {
+	if !report.SuiteSucceeded || report.PreRunStats.SpecsThatWillRun < report.PreRunStats.TotalSpecs {
+		return // only the whole suite uses all of them
+	}
+	granted := map[right]bool{}
+	for who, patterns := range rules {
+		for _, pattern := range patterns {
+			files, err := filepath.Glob(filepath.Join("..", "..", "config", pattern))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(files).NotTo(BeEmpty(), pattern)
+			for _, file := range files {
+				f, err := os.Open(file)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(addRights(granted, who, f)).To(Succeed(), file)
+				Expect(f.Close()).To(Succeed())
+			}
+		}
+	}
+	used, denied := map[right]bool{}, map[right]bool{}
+	logs, err := filepath.Glob(filepath.Join(filepath.Dir(os.Getenv("FIRESTEEL_E2E_KUBECONFIG")), "..", "logs", "audit*.log"))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(logs).NotTo(BeEmpty(), "the cluster writes no audit log")
+	for _, file := range logs {
+		f, err := os.Open(file)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(addUses(used, denied, f)).To(Succeed(), file)
+		Expect(f.Close()).To(Succeed())
+	}
+	Expect(misfits(granted, used, denied)).To(BeEmpty())
+})
+
+// addRights adds what the roles of a file grant.
+func addRights(granted map[right]bool, who string, file io.Reader) error {
+	decoder := utilyaml.NewYAMLOrJSONDecoder(file, 4096)
+	for {
+		var role rbacv1.ClusterRole // a Role has the same rules
+		if err := decoder.Decode(&role); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		for _, rule := range role.Rules {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					for _, verb := range rule.Verbs {
+						granted[right{who, group, resource, verb}] = true
+					}
+				}
+			}
+		}
+	}
+}
+
+// auditEvent is what interests us in a line of an audit log (audit.k8s.io/v1, Event).
+type auditEvent struct {
+	User        struct{ Username string }
+	Verb        string
+	ObjectRef   *struct{ APIGroup, Resource, Subresource string }
+	Annotations map[string]string
+}
+
+// addUses adds what an audit log tells of our service accounts.
+func addUses(used, denied map[right]bool, log io.Reader) error {
+	lines := bufio.NewScanner(log)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var event auditEvent
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			return err
+		}
+		who, ours := account(event.User.Username)
+		if !ours || event.ObjectRef == nil || event.ObjectRef.Resource == "" {
+			continue
+		}
+		resource := event.ObjectRef.Resource
+		if event.ObjectRef.Subresource != "" {
+			resource += "/" + event.ObjectRef.Subresource
+		}
+		r := right{who, event.ObjectRef.APIGroup, resource, event.Verb}
+		switch event.Annotations["authorization.k8s.io/decision"] {
+		case "allow":
+			used[r] = true
+		case "forbid":
+			denied[r] = true
+		}
+	}
+	return lines.Err()
+}
+
+// account returns which of our roles a user has. The releases of tests have names of their own in front.
+func account(user string) (string, bool) {
+	_, name, _ := strings.Cut(strings.TrimPrefix(user, "system:serviceaccount:"), ":")
+	switch {
+	case strings.HasSuffix(name, "-controller"):
+		return "controller", true
+	case strings.HasSuffix(name, "-webhook"):
+		return "webhook", true
+	case name == "spark":
+		return "driver", true
+	}
+	return "", false
+}
+
+// misfits are the rights that nobody needs, and what was asked for in vain.
+func misfits(granted, used, denied map[right]bool) []string {
+	var out []string
+	for r := range granted {
+		if _, excused := needed[r]; !used[r] && !excused {
+			out = append(out, r.String()+": is granted and was never used")
+		}
+	}
+	for r := range needed {
+		switch {
+		case !granted[r]:
+			out = append(out, r.String()+": is excused and not granted")
+		case used[r]:
+			out = append(out, r.String()+": is excused and was used")
+		}
+	}
+	for r := range denied {
+		if _, expected := refused[r]; !expected {
+			out = append(out, r.String()+": was refused")
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestRights(t *testing.T) {
+	granted, used, denied := map[right]bool{}, map[right]bool{}, map[right]bool{}
+	role := "kind: ClusterRoleBinding\n---\nkind: Role\nrules:\n- {apiGroups: [\"\", apps], resources: [pods/log, pods], verbs: [get]}\n"
+	if err := addRights(granted, "controller", strings.NewReader(role)); err != nil {
+		t.Fatal(err)
+	}
+	want := map[right]bool{
+		{"controller", "", "pods/log", "get"}: true, {"controller", "", "pods", "get"}: true,
+		{"controller", "apps", "pods/log", "get"}: true, {"controller", "apps", "pods", "get"}: true,
+	}
+	if diff := cmp.Diff(want, granted, cmp.AllowUnexported(right{})); diff != "" {
+		t.Errorf("granted (-want +got):\n%s", diff)
+	}
+	line := `{"user":{"username":"system:serviceaccount:a:%s"},"verb":"get","objectRef":{"resource":"pods","subresource":"%s"},"annotations":{"authorization.k8s.io/decision":"%s"}}` + "\n"
+	log := fmt.Sprintf(line, "x-controller", "log", "allow") + fmt.Sprintf(line, "spark", "", "forbid") + fmt.Sprintf(line, "default", "", "allow")
+	if err := addUses(used, denied, strings.NewReader(log)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[right]bool{{"controller", "", "pods/log", "get"}: true}, used, cmp.AllowUnexported(right{})); diff != "" {
+		t.Errorf("used (-want +got):\n%s", diff)
+	}
+	for excused := range maps.Keys(needed) {
+		granted[excused] = true
+	}
+	wantMisfits := []string{
+		"controller: get pods.apps: is granted and was never used",
+		"controller: get pods/log.apps: is granted and was never used",
+		"controller: get pods: is granted and was never used",
+		"driver: get pods: was refused",
+	}
+	if diff := cmp.Diff(wantMisfits, misfits(granted, used, denied)); diff != "" {
+		t.Errorf("misfits (-want +got):\n%s", diff)
+	}
+	if err := addUses(used, denied, strings.NewReader("no line of an audit log\n")); err == nil {
+		t.Error("a log that cannot be read is taken for one that tells nothing")
+	}
+}
