@@ -3,7 +3,7 @@
 #
 # Runs the tests that this machine can run, and says at the end what it left out and why.
 #
-#   hack/test.sh                everything but the schedulers
+#   hack/test.sh                everything
 #   hack/test.sh integration    only what needs a kube-apiserver and etcd, the chart among it
 #   hack/test.sh schedulers     only the scheduler plugins, with stand-ins and with the real schedulers
 #   hack/test.sh e2e            only what needs a real node
@@ -15,7 +15,6 @@ what=${1:-all}
 export FIRESTEEL_CLUSTER=firesteel-e2e
 left_out=()
 packages=()
-afterwards=() # those that measure time themselves, and therefore run alone
 
 say() { printf '== %s\n' "$*"; }
 
@@ -37,7 +36,7 @@ schedulers() {
   for tool in kubernetes kwok volcano yunikorn scheduler-plugins; do
     hack/tools/build.sh "$tool" >/dev/null
   done
-  afterwards+=(./test/schedulers)
+  packages+=(./test/schedulers)
 }
 
 start_node() {
@@ -55,8 +54,13 @@ start_node() {
 }
 
 runner=$(hack/tools/build.sh gotestsum)/gotestsum
-if [ "$what" = all ]; then
-  packages+=(./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/simulation)
+# The longest comes first: go test begins packages in this order, one for each core.
+if [ "$what" = all ] || [ "$what" = e2e ]; then
+  if reason=$(hack/cluster/cluster.sh check 2>&1); then
+    start_node
+  else
+    left_out+=("test/e2e, real Spark jobs: ${reason#*ERROR: }")
+  fi
 fi
 if [ "$what" != e2e ]; then
   KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(assets)}
@@ -66,15 +70,11 @@ if [ "$what" = all ] || [ "$what" = integration ]; then
   hack/tools/build.sh helm >/dev/null
   packages+=(./test/integration/... ./test/chart)
 fi
-if [ "$what" = schedulers ]; then # apart, until it was green three times in a row on a busy machine, too
-  schedulers
+if [ "$what" = all ]; then
+  packages+=(./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/simulation)
 fi
-if [ "$what" = all ] || [ "$what" = e2e ]; then
-  if reason=$(hack/cluster/cluster.sh check 2>&1); then
-    start_node
-  else
-    left_out+=("test/e2e, real Spark jobs: ${reason#*ERROR: }")
-  fi
+if [ "$what" = all ] || [ "$what" = schedulers ]; then
+  schedulers
 fi
 
 for reason in "${left_out[@]}"; do say "left out: $reason"; done
@@ -82,7 +82,7 @@ if [ ${#left_out[@]} -gt 0 ] && [ -n "${CI:-}" ]; then
   say "with CI set nothing may be left out"
   exit 1
 fi
-[ $((${#packages[@]} + ${#afterwards[@]})) -gt 0 ] || { say "nothing to run"; exit 1; }
+[ ${#packages[@]} -gt 0 ] || { say "nothing to run"; exit 1; }
 
 # Some tests measure: what they write into dist/numbers is shown before the runner's last word.
 numbers=dist/numbers
@@ -90,12 +90,7 @@ log=dist/test.log
 rm -rf "$numbers"
 mkdir -p "$numbers"
 status=0
-# shellcheck disable=SC2016
-"$runner" --format pkgname --format-hide-empty-pkg --raw-command -- bash -c '
-  status=0
-  [ -z "$1" ] || go test -json -count=1 -timeout 45m $1 || status=$?
-  [ -z "$2" ] || go test -json -count=1 -timeout 30m $2 || status=$?
-  exit $status' tests "${packages[*]}" "${afterwards[*]}" 2>&1 | tee "$log" || status=$?
+"$runner" --format pkgname --format-hide-empty-pkg -- -count=1 -timeout 45m "${packages[@]}" 2>&1 | tee "$log" || status=$?
 for file in "$numbers"/*.txt; do
   [ ! -e "$file" ] || say "$(basename "$file" .txt): $(cat "$file")"
 done

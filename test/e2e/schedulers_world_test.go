@@ -86,7 +86,7 @@ func rollOut(kustomization string) {
 	kubectl("rollout", "status", "-n", operatorNamespace, "deployment/"+operatorName, "--timeout=50s")
 	Eventually(func() ([]corev1.Pod, error) {
 		var pods corev1.PodList
-		err := admin.List(context.Background(), &pods, client.InNamespace(operatorNamespace))
+		err := admin.List(context.Background(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"})
 		return pods.Items, err
 	}, installWait, poll).Should(HaveLen(1))
 }

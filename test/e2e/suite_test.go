@@ -48,6 +48,7 @@ const (
 	operatorNamespace = "spark-operator"
 	operatorName      = "spark-operator-controller"
 	sparkImage        = "firesteel.local/spark:4.1.4"
+	quickStart        = "-XX:TieredStopAtLevel=1" // a Java option
 )
 
 var (
