@@ -110,7 +110,9 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	if wait := e.written.paused(obj, env.Now); wait > 0 && record.State.Starting() {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	return e.advance(ctx, e.scope(obj, record, wish, env))
+	s := e.scope(obj, e.written.recall(obj, record), wish, env)
+	s.stored = record
+	return e.advance(ctx, s)
 }
 
 func (e *Engine[T]) watches(namespace string) bool { return e.Watches == nil || e.Watches(namespace) }
@@ -177,6 +179,8 @@ type scope[T client.Object] struct {
 	prepare.Scope
 	obj T
 	env lifecycle.Env
+	// stored is the record without what is remembered beside it.
+	stored lifecycle.Record
 }
 
 func (e *Engine[T]) scope(obj T, record lifecycle.Record, wish lifecycle.Application, env lifecycle.Env) scope[T] {
@@ -247,7 +251,8 @@ func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) 
 		return result, o.Err
 	}
 	key := client.ObjectKeyFromObject(s.obj)
-	if wait := e.written.hold(key, s.Record, o.Record, s.env.Now); wait > 0 {
+	if wait := e.written.hold(key, s.stored, o.Record, s.env.Now); wait > 0 {
+		e.written.keep(s.obj, o.Record)
 		return ctrl.Result{RequeueAfter: wait}, o.Err
 	}
 	err := e.Writer.PatchStatus(ctx, s.obj, next)
@@ -259,8 +264,8 @@ func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) 
 		return ctrl.Result{}, fmt.Errorf("patch status of %s: %w", key, err)
 	}
 	e.written.add(next, s.env.Now)
-	e.tell(next, s.Record, o.Record)
-	e.Metrics.Transition(subjectOf(next), s.Record, o.Record, s.env.Now)
+	e.tell(next, s.stored, o.Record)
+	e.Metrics.Transition(subjectOf(next), s.stored, o.Record, s.env.Now)
 	return result, o.Err
 }
 

@@ -47,6 +47,8 @@ type written struct {
 type write struct {
 	at              time.Time
 	resourceVersion string
+	// held is what the status would tell if it were worth a write already; nil if there is no more to tell.
+	held *lifecycle.Record
 	// pausedUntil is when a refused driver of this generation is worth another try.
 	pausedUntil time.Time
 	generation  int64
@@ -85,7 +87,23 @@ func (w *written) hold(key types.NamespacedName, from, to lifecycle.Record, now 
 }
 
 func (w *written) add(o client.Object, now time.Time) {
-	w.change(o, func(last *write) { last.at, last.resourceVersion = now, o.GetResourceVersion() })
+	w.change(o, func(last *write) { last.at, last.resourceVersion, last.held = now, o.GetResourceVersion(), nil })
+}
+
+// keep remembers a record whose write waits: executors may come and go before it is written.
+func (w *written) keep(o client.Object, r lifecycle.Record) {
+	w.change(o, func(last *write) { last.held = &r })
+}
+
+// recall adds to what is stored what is known of the executors beyond that.
+func (w *written) recall(o client.Object, stored lifecycle.Record) lifecycle.Record {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held := w.last[client.ObjectKeyFromObject(o)].held
+	if held != nil && held.State == stored.State && held.SubmissionID == stored.SubmissionID {
+		stored.Executors, stored.Counts, stored.Failures = maps.Clone(held.Executors), held.Counts, held.Failures
+	}
+	return stored
 }
 
 // pause keeps the next try of a refused driver from following at once on the event of our own status write.

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -112,6 +113,74 @@ func TestHold(t *testing.T) {
 				t.Error("the records given were changed")
 			}
 		})
+	}
+}
+
+func TestRecall(t *testing.T) {
+	stored := lifecycle.Record{State: lifecycle.Running, SubmissionID: "s-1", Counts: lifecycle.ExecutorCounts{Pending: 1, Total: 1}}
+	held := stored
+	held.Executors, held.Counts = map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorRunning}, lifecycle.ExecutorCounts{Running: 1, Total: 1}
+	held.Failures = []lifecycle.ExecutorFailure{{Name: "e-0"}}
+	with := func(change func(*lifecycle.Record)) lifecycle.Record {
+		r := stored
+		change(&r)
+		return r
+	}
+	cases := map[string]struct {
+		reason string
+		then   func(*written)
+		stored lifecycle.Record
+		want   lifecycle.Record
+	}{
+		"Known":     {reason: "what waits for its write is known", stored: stored, want: held},
+		"Written":   {reason: "what was written is in the object", then: func(w *written) { w.add(version("8"), start) }, stored: stored, want: stored},
+		"Forgotten": {reason: "the application went", then: func(w *written) { w.forget(key) }, stored: stored, want: stored},
+		"NextRun":   {reason: "the executors of another run", stored: with(func(r *lifecycle.Record) { r.SubmissionID = "s-2" }), want: with(func(r *lifecycle.Record) { r.SubmissionID = "s-2" })},
+		"Changed":   {reason: "somebody else has written: another leader", stored: with(func(r *lifecycle.Record) { r.State = lifecycle.Succeeding }), want: with(func(r *lifecycle.Record) { r.State = lifecycle.Succeeding })},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var w written
+			w.keep(version("7"), held)
+			if tc.then != nil {
+				tc.then(&w)
+			}
+			if diff := cmp.Diff(tc.want, w.recall(version("7"), tc.stored)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// The executors of a short job come and go within the window, and are worth no write of their own. Its status tells of
+// them all the same when it is over.
+func TestExecutorsOfAShortJobAreTold(t *testing.T) {
+	w := newWorld(t, pi())
+	w.reconcile()
+	w.kubelet(corev1.PodRunning, running())
+	w.reconcile()
+	before := w.writes["status"]
+	for _, phase := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning} {
+		w.executor("pi-exec-1", phase)
+		if r := w.reconcile(); r.RequeueAfter <= 0 || r.RequeueAfter > churnWindow {
+			t.Errorf("the write comes after %s, want within %s", r.RequeueAfter, churnWindow)
+		}
+		w.pass(time.Second)
+	}
+	if err := w.c.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-exec-1"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.reconcile()
+	if n := w.writes["status"] - before; n != 0 {
+		t.Errorf("%d writes for executors within the window", n)
+	}
+	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
+	for range 3 {
+		w.reconcile()
+	}
+	want := map[string]v1beta2.ExecutorState{"pi-exec-1": v1beta2.ExecutorStateCompleted}
+	if diff := cmp.Diff(want, w.app().Status.ExecutorState); diff != "" {
+		t.Errorf("executors (-want +got):\n%s", diff)
 	}
 }
 
