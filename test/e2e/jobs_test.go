@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -122,6 +123,35 @@ var _ = Describe("A Spark job", func() {
 		c := meta.FindStatusCondition(statusOf(ctx, app).Conditions, "Admitted")
 		Expect(c).NotTo(BeNil())
 		Expect(c.Message).To(ContainSubstring("spec.executor.memoryLimit"), "the setting that is lost is named")
+	})
+
+	It("gets the volumes that it claims on demand", func() {
+		ns := newNamespace(ctx, "claims")
+		class, folder := ns, GinkgoT().TempDir() // the node is this machine
+		app := sparkPi(ns, "spark-pi", "10")
+		app.Spec.SparkConf = map[string]string{}
+		for _, role := range []string{"driver", "executor"} {
+			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: ns + "-" + role}, Spec: corev1.PersistentVolumeSpec{
+				StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("8Mi")},
+				PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
+			}}
+			Expect(admin.Create(ctx, volume)).To(Succeed())
+			DeferCleanup(func() { Expect(admin.Delete(ctx, volume)).To(Succeed()) })
+			claim := "spark.kubernetes." + role + ".volumes.persistentVolumeClaim.data."
+			maps.Copy(app.Spec.SparkConf, map[string]string{
+				claim + "mount.path": "/data", claim + "options.claimName": "OnDemand", claim + "options.storageClass": class, claim + "options.sizeLimit": "8Mi",
+			})
+		}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		claims := func() []corev1.PersistentVolumeClaim {
+			var list corev1.PersistentVolumeClaimList
+			Expect(admin.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
+			return list.Items
+		}
+		Expect(claims()).To(ContainElement(And(HaveField("Name", HavePrefix("spark-pi-")), HaveField("Name", HaveSuffix("-driver-pvc-0")), HaveField("Status.Phase", corev1.ClaimBound))))
+		Expect(admin.Delete(ctx, app)).To(Succeed())
+		Eventually(claims, jobWait, poll).Should(BeEmpty(), "they go with the application")
 	})
 
 	It("fails with the driver's exit code when its main class does not exist", func() {

@@ -22,9 +22,16 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
@@ -93,6 +100,11 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 		ns := newNamespace(ctx, "volcano")
 		object(ctx, volcanoQueue, "", "team-v", map[string]any{"weight": int64(1), "capability": map[string]any{"cpu": "300m"}})
 		first, second := through(sparkPi(ns, "first", endless), "volcano", "team-v"), through(sparkPi(ns, "second", "10"), "volcano", "team-v")
+		priority := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "team-v"}, Value: 7}
+		Expect(admin.Create(ctx, priority)).To(Succeed())
+		DeferCleanup(func() { Expect(admin.Delete(ctx, priority)).To(Succeed()) })
+		first.Spec.BatchSchedulerOptions.PriorityClassName = &priority.Name
+		first.Spec.DriverPodDisruptionBudget = ptr.To(true)
 		Expect(admin.Create(ctx, first)).To(Succeed())
 		runs(first, "volcano")
 		group, err := groupOf(ctx, first, volcanoGroup)
@@ -102,6 +114,21 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 		member, _, err := unstructured.NestedInt64(group.Object, "spec", "minMember")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(member).To(BeEquivalentTo(1))
+		class, _, err := unstructured.NestedString(group.Object, "spec", "priorityClassName")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(class).To(Equal(priority.Name))
+		exposed := func() []string {
+			var names []string
+			for _, list := range []client.ObjectList{&networkingv1.IngressList{}, &policyv1.PodDisruptionBudgetList{}} {
+				Expect(admin.List(ctx, list, client.InNamespace(ns))).To(Succeed())
+				Expect(meta.EachListItem(list, func(o runtime.Object) error {
+					names = append(names, o.(client.Object).GetName())
+					return nil
+				})).To(Succeed())
+			}
+			return names
+		}
+		Eventually(exposed, reasonWait, poll).Should(ConsistOf("first-ui-ingress", "first-driver"))
 
 		By("waiting for the queue")
 		Expect(admin.Create(ctx, second)).To(Succeed())

@@ -80,13 +80,13 @@ func (p Plugin) Describe() scheduler.Descriptor {
 	d := scheduler.Descriptor{
 		Name: Name, Quota: true,
 		Reads:    []schema.GroupVersionKind{resourceQuotaKind, limitRangeKind},
-		Rules:    []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"resourcequotas", "limitranges"}, Verbs: []string{"get", "list", "watch"}}},
+		Rules:    []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"resourcequotas", "limitranges"}, Verbs: []string{"list", "watch"}}},
 		Supports: scheduler.Support{WaitsBeforePods: p.mode == Enforce, Reserves: p.mode == Enforce},
 	}
 	if len(p.elastic) > 0 {
 		d.Needs = []scheduler.API{elasticQuotaAPI}
 		d.Reads = append(d.Reads, elasticQuotaKind)
-		d.Rules = append(d.Rules, rbacv1.PolicyRule{APIGroups: []string{elasticQuotaKind.Group}, Resources: []string{"elasticquotas"}, Verbs: []string{"get", "list", "watch"}})
+		d.Rules = append(d.Rules, rbacv1.PolicyRule{APIGroups: []string{elasticQuotaKind.Group}, Resources: []string{"elasticquotas"}, Verbs: []string{"list", "watch"}})
 	}
 	return d
 }

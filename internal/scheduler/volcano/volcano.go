@@ -87,7 +87,6 @@ const (
 // Describe introduces the plugin.
 func (p Plugin) Describe() scheduler.Descriptor {
 	const hint = "install Volcano with its CRDs"
-	read := []string{"get", "list", "watch"}
 	return scheduler.Descriptor{
 		Name: Name, SchedulerName: p.schedulerName, DefaultQueue: defaultQueue,
 		Needs: []scheduler.API{
@@ -97,8 +96,8 @@ func (p Plugin) Describe() scheduler.Descriptor {
 		Reads: []schema.GroupVersionKind{queueKind, scheduler.PriorityClassKind, eventKind},
 		Owns:  []schema.GroupVersionKind{podGroupKind},
 		Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{podGroupKind.Group}, Resources: []string{"podgroups"}, Verbs: append(read, "create", "patch", "delete")},
-			{APIGroups: []string{queueKind.Group}, Resources: []string{"queues"}, Verbs: read},
+			{APIGroups: []string{podGroupKind.Group}, Resources: []string{"podgroups"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
+			{APIGroups: []string{queueKind.Group}, Resources: []string{"queues"}, Verbs: []string{"list", "watch"}},
 			{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}},
 			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
 		},
