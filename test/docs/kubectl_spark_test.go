@@ -140,7 +140,7 @@ func (w *world) failedDriver(o *v1beta2.SparkApplication) {
 // kubectlSpark has the applications that the page shows.
 func kubectlSpark(w *world) {
 	w.Helper()
-	const page, message = "docs/kubectl-spark.md", "driver container failed with ExitCode: 1, Reason: Error"
+	const message = "driver container failed with ExitCode: 1, Reason: Error"
 	w.do("kubectl config set-context --current --namespace " + jobs)
 	defer w.do("kubectl config set-context --current --namespace default")
 
@@ -150,7 +150,7 @@ func kubectlSpark(w *world) {
 	w.failedDriver(w.become(jobs, "spark-pi", v1beta2.ApplicationStateFailing, failed("Application", "DriverFailed", 1, message), func(o *v1beta2.SparkApplication) {
 		o.Status.Scheduling = &v1beta2.SchedulingStatus{Scheduler: "kube", Source: "Cluster"}
 	}))
-	w.run(page, "explain")
+	w.run("docs/kubectl-spark.md", "explain")
 	w.do("kubectl delete sparkapp,pod --all --grace-period 0 --force")
 
 	w.create("typo", volcano("taem-a"))
@@ -159,7 +159,7 @@ func kubectlSpark(w *world) {
 	w.create("second", volcano("team-a"))
 	w.become(jobs, "second", v1beta2.ApplicationStateSubmitted, inQueue(37*time.Second, "WaitingForQuota",
 		"waiting for quota in queue team-a: cpu asked 200m, free 100m of 300m (volcano)"))
-	w.run(page, "queue")
+	w.run("docs/kubectl-spark.md", "queue")
 	w.do("kubectl delete sparkapp --all")
 
 	w.create("etl")
@@ -172,6 +172,6 @@ func kubectlSpark(w *world) {
 	w.create("report")
 	w.become(jobs, "report", v1beta2.ApplicationStateRunning, condition(lifecycle.ConditionExecutorsReady, metav1.ConditionFalse, "ExecutorsPending", "not all of the 2 executors run"),
 		func(o *v1beta2.SparkApplication) { o.Status.Executors = &v1beta2.ExecutorSummary{Running: 1} })
-	w.run(page, "list")
+	w.run("docs/kubectl-spark.md", "list")
 	w.do("kubectl delete sparkapp --all")
 }

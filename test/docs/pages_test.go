@@ -48,14 +48,13 @@ func migrate(w *world) {
 // firstApplication is the one of the README, at its end.
 func firstApplication(w *world) {
 	w.Helper()
-	const page, section = "README.md", "A first application"
-	text, err := w.reader.Manifest(page, section)
+	text, err := w.reader.Manifest("README.md", "A first application")
 	must(w.T, err)
 	w.write("app.yaml", text)
 	w.do("kubectl apply -f app.yaml")
 	w.become("default", "spark-pi", v1beta2.ApplicationStateCompleted, condition(lifecycle.ConditionSucceeded, metav1.ConditionTrue, "Succeeded", "the driver has completed"),
 		func(o *v1beta2.SparkApplication) { o.Status.TerminationTime = before(0) })
-	w.run(page, section)
+	w.run("README.md", "A first application")
 	w.says(w.do("kubectl auth can-i create pods --as system:serviceaccount:default:spark"), "yes")
 	questions(w)
 	w.do("kubectl delete sparkapp spark-pi")
@@ -68,26 +67,24 @@ func questions(w *world) {
 	w.says(w.run("README.md", "kubectl describe sparkapp spark-pi"), "the driver has completed")
 	w.says(w.run("docs/conditions.md", "kubectl wait --for=condition=Succeeded sparkapp/NAME"), "condition met")
 	w.run("docs/conditions.md", "kubectl get pods -l spark-role=executor")
-	const page = "docs/troubleshooting.md"
-	w.says(w.run(page, "kubectl describe sparkapp NAME"), "the driver has completed")
-	w.says(w.run(page, "kubectl get namespace NAME --show-labels"), "kubernetes.io/metadata.name=default")
-	w.says(w.run(page, "kubectl spark list -o wide"), "MESSAGE", "COMPLETED")
-	w.says(w.run(page, "kubectl spark validate -f app.yaml"), "errors: 0")
+	w.says(w.run("docs/troubleshooting.md", "kubectl describe sparkapp NAME"), "the driver has completed")
+	w.says(w.run("docs/troubleshooting.md", "kubectl get namespace NAME --show-labels"), "kubernetes.io/metadata.name=default")
+	w.says(w.run("docs/troubleshooting.md", "kubectl spark list -o wide"), "MESSAGE", "COMPLETED")
+	w.says(w.run("docs/troubleshooting.md", "kubectl spark validate -f app.yaml"), "errors: 0")
 }
 
 // install goes through the ways to install, each after the one before was taken away. Definitions stay, as the page says.
 func install(w *world) {
 	w.Helper()
-	const page, definitions = "docs/install.md", "Custom resource definitions"
-	w.run(page, "kubectl delete crd sparkapplications.sparkoperator.k8s.io")
-	w.says(w.run(page, "Helm"), "STATUS: deployed", "kind: SparkApplication")
+	w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io")
+	w.says(w.run("docs/install.md", "Helm"), "STATUS: deployed", "kind: SparkApplication")
 	w.says(w.run("docs/troubleshooting.md", "helm get notes RELEASE -n NAMESPACE"), "default")
 	w.uninstall()
-	w.run(page, "kubectl delete crd sparkapplications.sparkoperator.k8s.io")
+	w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io")
 
 	w.do("kubectl apply --server-side -k config/crd")
 	w.says(w.do("! helm install spark-operator charts/spark-operator -n spark-operator"), "invalid ownership metadata")
-	w.run(page, definitions, func(line string) {
+	w.run("docs/install.md", "Custom resource definitions", func(line string) {
 		if strings.HasPrefix(line, "kubectl") {
 			w.uninstall()
 		}
@@ -95,10 +92,12 @@ func install(w *world) {
 	w.run("README.md", "Install", func(line string) {
 		w.uninstall()
 		if strings.HasPrefix(line, "kubectl") {
-			w.run(page, "kubectl delete crd sparkapplications.sparkoperator.k8s.io")
+			w.says(w.do("! "+line), `conflict with "helm"`)
+			w.do("kubectl apply --server-side --force-conflicts -k config/default")
+			w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io")
 		}
 	})
-	w.run(page, "kustomize")
+	w.run("docs/install.md", "kustomize")
 	w.says(w.do("kubectl get deployment -n spark-operator -o name"), "deployment.apps/spark-operator-controller")
 	w.run("docs/metrics.md", "kubectl get pods -n spark-operator")
 	w.run("docs/metrics.md", "kubectl get lease -n spark-operator")
@@ -111,10 +110,9 @@ func (w *world) uninstall() {
 
 func webhooks(w *world) {
 	w.Helper()
-	const page = "docs/webhooks.md"
-	w.run(page, "Install it")
-	w.says(w.run(page, "kubectl get validatingwebhookconfiguration spark-operator-webhook -o yaml"), "failurePolicy: Ignore")
-	w.run(page, "kubectl -n spark-operator scale deployment spark-operator-webhook --replicas=1")
-	w.run(page, "kubectl delete -k config/webhook")
+	w.run("docs/webhooks.md", "Install it")
+	w.says(w.run("docs/webhooks.md", "kubectl get validatingwebhookconfiguration spark-operator-webhook -o yaml"), "failurePolicy: Ignore")
+	w.run("docs/webhooks.md", "kubectl -n spark-operator scale deployment spark-operator-webhook --replicas=1")
+	w.run("docs/webhooks.md", "kubectl delete -k config/webhook")
 	w.says(w.do("kubectl get validatingwebhookconfigurations"), "No resources found")
 }

@@ -40,6 +40,7 @@ import (
 // is run by test/docs.
 type reader struct {
 	guide.Reader
+	helm chart
 	jobs string // the namespace of applications, which is that of the reader's context
 	held []<-chan error
 }
@@ -50,7 +51,7 @@ func newReader(ctx context.Context, fill ...string) *reader {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	Expect(err).NotTo(HaveOccurred())
 	folder := GinkgoT().TempDir()
-	r := &reader{jobs: newNamespace(ctx, "docs")}
+	r := &reader{helm: newChart(), jobs: newNamespace(ctx, "docs")}
 	kubeconfig, manifest := filepath.Join(folder, "kubeconfig"), filepath.Join(folder, "app.yaml")
 	text, err := os.ReadFile(os.Getenv("FIRESTEEL_E2E_KUBECONFIG"))
 	Expect(err).NotTo(HaveOccurred())
@@ -60,7 +61,7 @@ func newReader(ctx context.Context, fill ...string) *reader {
 		Root: root,
 		Into: []string{filepath.Join(root, "hack", "cluster", "cluster.sh"), "exec", "env", "KUBECONFIG=" + kubeconfig},
 		Env: []string{
-			"PATH=" + strings.Join([]string{filepath.Join(root, "dist"), filepath.Dir(newChart().program), os.Getenv("PATH")}, ":"),
+			"PATH=" + strings.Join([]string{filepath.Join(root, "dist"), filepath.Dir(r.helm.program), os.Getenv("PATH")}, ":"),
 			"HELM_CACHE_HOME=" + folder, "HELM_CONFIG_HOME=" + folder, "HELM_DATA_HOME=" + folder,
 		},
 		// the definitions are there already, and other namespaces belong to other tests
@@ -79,12 +80,13 @@ func newReader(ctx context.Context, fill ...string) *reader {
 func newInstaller(ctx context.Context, release string) *reader {
 	GinkgoHelper()
 	namespace := "docs-" + release
+	r := newReader(ctx, "-n "+release, "-n "+namespace)
 	DeferCleanup(func() {
-		_, _ = newChart().try("uninstall", release, "-n", namespace, "--ignore-not-found", "--wait")
+		_, _ = r.helm.try("uninstall", release, "-n", namespace, "--ignore-not-found", "--wait")
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 		Expect(client.IgnoreNotFound(admin.Delete(context.Background(), ns))).To(Succeed())
 	})
-	return newReader(ctx, "-n "+release, "-n "+namespace)
+	return r
 }
 
 // run runs the commands of a section, and returns what they print.
@@ -144,7 +146,11 @@ func (r *reader) hold(ctx context.Context, s guide.Step) {
 		_, err := beside.Run(bounded, s)
 		ended <- err
 	}()
-	Eventually(shows, jobWait, poll).Should(gbytes.Say(`\S`), "%s shows nothing", s)
+	says := `\S`
+	if strings.Contains(s.Text, " ui ") {
+		says = `http://localhost:\d+/`
+	}
+	Eventually(shows, jobWait, poll).Should(gbytes.Say(says), "%s", s)
 }
 
 // twoLives is an application whose first attempt fails when it is told to, and whose second one has executors until it is
@@ -195,6 +201,7 @@ var _ = Describe("The pages of docs/", Serial, func() {
 		r.run(ctx, "docs/migrate-from-kubeflow.md", "4. Install Firesteel, and take over the definitions")
 		eventuallyReason(ctx, app, "Suspended", "Suspended", "spec.suspend is true")
 		Expect(r.run(ctx, "docs/migrate-from-kubeflow.md", "5. See that all is well")).To(And(ContainSubstring(app.Name), ContainSubstring("SUBMITTED")))
+		Expect(r.run(ctx, "docs/migrate-from-kubeflow.md", "Roll back")).To(ContainSubstring(`release "firesteel" uninstalled`))
 	})
 
 	It("show an application while it runs, and what it did before", func() {
@@ -231,10 +238,10 @@ func (r *reader) look(ctx context.Context) {
 	Expect(r.run(ctx, "README.md", "Two commands")).To(ContainSubstring("spark-pi-driver"))
 	r.run(ctx, "docs/quick-start.md", "From nothing")
 
-	Expect(r.run(ctx, "docs/troubleshooting.md", "Troubleshooting")).To(ContainSubstring("No application waits."))
+	Expect(r.run(ctx, "docs/troubleshooting.md", "Troubleshooting")).To(ContainSubstring("with 3 of 3 executors"))
 	Expect(r.run(ctx, "docs/troubleshooting.md", "Nothing happens: STATUS is empty")).To(ContainSubstring(operatorName))
 	Expect(r.run(ctx, "docs/troubleshooting.md", "The driver failed")).To(ContainSubstring("first words"))
 	Expect(r.run(ctx, "docs/troubleshooting.md", "Executors do not come, or get lost")).To(ContainSubstring("-exec-3"))
 	r.start(ctx, "docs/troubleshooting.md", "The UI cannot be reached")
-	Expect(r.run(ctx, "docs/troubleshooting.md", "The operator does not start")).To(ContainSubstring("spark-pi"))
+	Expect(r.run(ctx, "docs/troubleshooting.md", "The operator does not start")).To(ContainSubstring("Starting workers"))
 }
