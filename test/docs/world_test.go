@@ -43,6 +43,7 @@ import (
 
 const (
 	startWait   = 2 * time.Minute
+	buildWait   = 10 * time.Minute // with nothing in Go's cache
 	commandWait = time.Minute
 	root        = "../.."
 	jobs        = "jobs" // the namespace of applications in pages that have one
@@ -117,7 +118,7 @@ func newWorld(t *testing.T) *world {
 			"k8s://...", "k8s://https://10.0.0.1:6443", "--conf ...", "--conf spark.kubernetes.container.image=spark:4.1.4",
 			"RELEASE -n NAMESPACE", "spark-operator -n spark-operator", "namespace NAME", "namespace default", "NAME", "spark-pi"),
 	}
-	w.do("go build -o " + filepath.Join(w.folder, "kubectl-spark") + " ./cmd/kubectl-spark")
+	w.within(buildWait, w.own("go build -o "+filepath.Join(w.folder, "kubectl-spark")+" ./cmd/kubectl-spark"))
 	must(t, admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: jobs}}))
 	return w
 }
@@ -153,14 +154,14 @@ func (w *world) run(page, where string, before ...func(line string)) string {
 		for _, f := range before {
 			f(s.Text)
 		}
-		printed.WriteString(w.step(s))
+		printed.WriteString(w.within(commandWait, s))
 	}
 	return printed.String()
 }
 
-func (w *world) step(s guide.Step) string {
+func (w *world) within(limit time.Duration, s guide.Step) string {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), commandWait)
+	ctx, cancel := context.WithTimeout(w.Context(), limit)
 	defer cancel()
 	out, err := w.reader.Run(ctx, s)
 	must(w.T, err)
@@ -170,9 +171,14 @@ func (w *world) step(s guide.Step) string {
 // do runs a command of the test's own.
 func (w *world) do(line string) string {
 	w.Helper()
+	return w.within(commandWait, w.own(line))
+}
+
+func (w *world) own(line string) guide.Step {
+	w.Helper()
 	s := guide.Step{Page: w.Name()}
 	s.Text = line
-	return w.step(s)
+	return s
 }
 
 // says fails the test if a text lacks a part.

@@ -123,7 +123,7 @@ func (r *reader) read(ctx context.Context, page, section string, holding *regexp
 			r.hold(ctx, s)
 			continue
 		}
-		bounded, cancel := context.WithTimeout(ctx, jobWait)
+		bounded, cancel := context.WithTimeout(ctx, 2*jobWait) // make build is among them
 		out, err := r.Run(bounded, s)
 		cancel()
 		Expect(err).NotTo(HaveOccurred())
