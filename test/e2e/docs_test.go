@@ -150,7 +150,17 @@ func (r *reader) hold(ctx context.Context, s guide.Step) {
 	if strings.Contains(s.Text, " ui ") {
 		says = `http://localhost:\d+/`
 	}
-	Eventually(shows, jobWait, poll).Should(gbytes.Say(says), "%s", s)
+	Eventually(func() (string, error) {
+		select {
+		case err := <-ended:
+			ended <- err // for stop
+			if err != nil {
+				return "", StopTrying(err.Error())
+			}
+		default:
+		}
+		return string(shows.Contents()), nil
+	}, jobWait, poll).Should(MatchRegexp(says), "%s", s)
 }
 
 // twoLives is an application whose first attempt fails when it is told to, and whose second one has executors until it is
