@@ -18,6 +18,7 @@ limitations under the License.
 package docs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -166,27 +167,103 @@ func TestKustomizationsExist(t *testing.T) {
 	}
 }
 
-// What a cluster has to run is run from the page by test/e2e, section by section.
-func TestClusterRunsTheGuides(t *testing.T) {
-	specs := read(t, "test/e2e/docs_test.go")
-	seen := 0
-	for _, name := range []string{"quick-start.md", "migrate-from-kubeflow.md"} {
-		for _, b := range markdown.Blocks(read(t, filepath.Join("docs", name))) {
-			if strings.HasPrefix(b.Mark, "not run: ") {
+// place is a section of a page, or a command in one of its sentences, as the tests that run it name it.
+type place struct{ page, where string }
+
+var placed = regexp.MustCompile(`"((?:docs/)?[\w-]+\.md)", "([^"]+)"`)
+
+// places are what test/docs and test/e2e run. Both name page and place side by side.
+func places(t *testing.T) map[place]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "test", "docs", "*_test.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no tests", err)
+	}
+	out := map[place]bool{}
+	for _, file := range append(files, filepath.Join(root, "test", "e2e", "docs_test.go")) {
+		for _, m := range placed.FindAllStringSubmatch(read(t, strings.TrimPrefix(file, root+"/")), -1) {
+			out[place{m[1], m[2]}] = true
+		}
+	}
+	return out
+}
+
+// Every command in a block is run by test/docs or test/e2e, or there is a reason above it.
+func TestCommandsAreRun(t *testing.T) {
+	run, seen, marked := places(t), 0, 0
+	for name, page := range pages(t) {
+		for _, fault := range notRun(name, page, run, &seen, &marked) {
+			t.Error(fault)
+		}
+	}
+	if seen < 60 {
+		t.Errorf("only %d commands were found: the test does not see what it should", seen)
+	}
+	if marked > seen/3 {
+		t.Errorf("%d of %d commands are marked as not run", marked, seen)
+	}
+}
+
+// notRun are the commands of a page that nothing runs.
+func notRun(name, page string, run map[place]bool, seen, marked *int) []string {
+	var faults []string
+	for _, b := range markdown.Blocks(page) {
+		for _, line := range b.Lines() {
+			*seen++
+			why, isMarked := b.NotRun(line.Text)
+			switch {
+			case isMarked && len(strings.Fields(why)) < 4:
+				faults = append(faults, fmt.Sprintf("%s:%d: %s: the mark \"not run\" gives no reason", name, line.Number, line.Text))
+			case isMarked:
+				*marked++
+			case !run[place{name, b.Section}]:
+				faults = append(faults, fmt.Sprintf("%s:%d: %s: neither test/docs nor test/e2e/docs_test.go runs the section %q", name, line.Number, line.Text, b.Section))
+			}
+		}
+	}
+	return faults
+}
+
+// incomplete are commands in sentences that nobody could run as they stand there.
+var incomplete = map[string]string{
+	"kubectl delete pod --force":                 "which pod is for a person to decide",
+	"helm test spark-operator -n spark-operator": "test/e2e/helm_test.go runs it with a release of another name",
+}
+
+// A sentence may name a command without all of its arguments. One with arguments is run.
+func TestCommandsOfSentencesAreRun(t *testing.T) {
+	run, seen := places(t), 0
+	for name, page := range pages(t) {
+		for _, code := range markdown.Inline(page) {
+			words := strings.Fields(code)
+			if len(words) < 4 || words[0] != "kubectl" && words[0] != "helm" || incomplete[code] != "" || len(words) == 4 && words[1] == "spark" {
 				continue
 			}
-			for _, c := range b.Commands() {
-				if c.Words[0] != "kubectl" && c.Words[0] != "helm" || slices.Equal(c.Words[:2], []string{"kubectl", "spark"}) && slices.Contains(c.Words, "validate") {
-					continue
-				}
-				seen++
-				if !strings.Contains(specs, `"`+name+`"`) || !strings.Contains(specs, `"`+b.Section+`"`) {
-					t.Errorf("docs/%s:%d: test/e2e/docs_test.go does not run the section %q", name, c.Line, b.Section)
-				}
+			if seen++; !run[place{name, code}] {
+				t.Errorf("%s: %s: test/docs does not run it", name, code)
 			}
 		}
 	}
 	if seen < 10 {
 		t.Errorf("only %d commands were found: the test does not see what it should", seen)
+	}
+}
+
+func TestNotRunIsFound(t *testing.T) {
+	run := map[place]bool{{"a.md", "Run"}: true}
+	for name, test := range map[string]struct{ reason, page, want string }{
+		"Run":       {"a section that a test names", "# Run\n\n    kubectl get pods\n", ""},
+		"Forgotten": {"a section that none names", "# New\n\nSo:\n\n    # first\n    kubectl get pods\n", `a.md:6: kubectl get pods: neither test/docs nor test/e2e/docs_test.go runs the section "New"`},
+		"Fence":     {"a block between fences", "# New\n\n```sh\nhelm list\n```\n", `a.md:4: helm list: neither test/docs nor test/e2e/docs_test.go runs the section "New"`},
+		"Marked":    {"a reason", "# New\n\n<!-- not run: it needs a cloud -->\n\n    helm list\n", ""},
+		"Half":      {"a reason for one line of two", "# New\n\n<!-- not run: make x: it needs a cloud -->\n\n    make x\n    make y\n", `a.md:6: make y: neither test/docs nor test/e2e/docs_test.go runs the section "New"`},
+		"Blanket":   {"no reason", "# New\n\n<!-- not run: slow -->\n\n    make x\n", `a.md:5: make x: the mark "not run" gives no reason`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seen, marked int
+			if got := strings.Join(notRun("a.md", test.page, run, &seen, &marked), "; "); got != test.want {
+				t.Errorf("%s: got %q, want %q", test.reason, got, test.want)
+			}
+		})
 	}
 }

@@ -4,7 +4,7 @@
 # Runs the tests that this machine can run, and says at the end what it left out and why.
 #
 #   hack/test.sh                everything
-#   hack/test.sh integration    only what needs a kube-apiserver and etcd, the chart among it
+#   hack/test.sh integration    only what needs a kube-apiserver and etcd, the chart and the pages among it
 #   hack/test.sh schedulers     only the scheduler plugins, with stand-ins and with the real schedulers
 #   hack/test.sh e2e            only what needs a real node
 #
@@ -68,7 +68,7 @@ if [ "$what" != e2e ]; then
 fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
   hack/tools/build.sh helm >/dev/null
-  packages+=(./test/integration/... ./test/chart)
+  packages+=(./test/integration/... ./test/chart ./test/docs/...)
 fi
 if [ "$what" = all ]; then
   packages+=(./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/simulation)

@@ -20,6 +20,7 @@ package markdown
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -93,23 +94,60 @@ func orText(language string) string {
 // programs begin a line that is a command.
 var programs = regexp.MustCompile(`^(kubectl|helm|make|go|hack/\S+|\.ci/\S+|[A-Z]+=\S+ (go|make)) `)
 
-// Commands are the command lines of a block. Where lines begin with "$ ", the others are what the commands print.
-func (b Block) Commands() []Command {
-	var out []Command
-	dialogue := strings.HasPrefix(b.Text, "$ ")
-	lines := strings.Split(b.Text, "\n")
+// Line is a command line as it stands there.
+type Line struct {
+	// Number is its first line in the page, counted from 1.
+	Number int
+	// Text is for the shell; a line that goes on behind a backslash is one line.
+	Text string
+	// Shown is what the page shows of its output.
+	Shown string
+}
+
+// Lines are the command lines of a block. Where lines begin with "$ ", the others are what the commands print.
+func (b Block) Lines() []Line {
+	var out []Line
+	dialogue := strings.HasPrefix(b.Text, prompt)
+	lines := strings.Split(strings.TrimRight(b.Text, "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
 		line, at := lines[i], b.Line+i
 		for strings.HasSuffix(line, `\`) && i+1 < len(lines) {
 			i++
 			line = strings.TrimSuffix(line, `\`) + lines[i]
 		}
-		if dialogue != strings.HasPrefix(line, "$ ") {
-			continue
+		text, asked := strings.CutPrefix(line, prompt)
+		switch {
+		case asked == dialogue && programs.MatchString(text+" "):
+			out = append(out, Line{Number: at, Text: text})
+		case dialogue && !asked && len(out) > 0:
+			out[len(out)-1].Shown += line + "\n"
 		}
-		if line = strings.TrimPrefix(line, "$ "); programs.MatchString(line + " ") {
-			out = append(out, Split(line, at)...)
-		}
+	}
+	return out
+}
+
+const prompt = "$ "
+
+// NotRun says why no test runs a command line, if the mark above the block says so: "not run: why" is about the whole block,
+// "not run: make x: why" about its lines that begin with make x.
+func (b Block) NotRun(line string) (why string, marked bool) {
+	why, marked = strings.CutPrefix(b.Mark, "not run: ")
+	if which, rest, named := strings.Cut(why, ": "); named && b.has(which) {
+		return rest, marked && strings.HasPrefix(line, which)
+	}
+	return why, marked
+}
+
+// has reports whether a command line begins with a text.
+func (b Block) has(text string) bool {
+	return slices.ContainsFunc(b.Lines(), func(l Line) bool { return strings.HasPrefix(l.Text, text) })
+}
+
+// Commands are the programs that a block's lines run.
+func (b Block) Commands() []Command {
+	var out []Command
+	for _, line := range b.Lines() {
+		out = append(out, Split(line.Text, line.Number)...)
 	}
 	return out
 }

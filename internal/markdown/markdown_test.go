@@ -58,6 +58,50 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+func TestLines(t *testing.T) {
+	for name, test := range map[string]struct {
+		reason, text string
+		want         []markdown.Line
+	}{
+		"Whole":    {"the shell gets comments, pipes and redirections, too", "kubectl a | kubectl b > c  # why\n", []markdown.Line{{Number: 7, Text: "kubectl a | kubectl b > c  # why"}}},
+		"Long":     {"a line goes on behind a backslash", "helm a \\\n  --set b\n\nhelm c\n", []markdown.Line{{Number: 7, Text: "helm a   --set b"}, {Number: 10, Text: "helm c"}}},
+		"Dialogue": {"what is printed belongs to the command above", "$ kubectl a\nX  Y\n\nkubectl z\n$ kubectl b\n", []markdown.Line{{Number: 7, Text: "kubectl a", Shown: "X  Y\n\nkubectl z\n"}, {Number: 11, Text: "kubectl b"}}},
+		"None":     {"a drawing has no commands", "a ─► b\n", nil},
+		"Bare":     {"a program without arguments", "helm\n", []markdown.Line{{Number: 7, Text: "helm"}}},
+		"Other":    {"a word that begins like a program is none", "maker x\nkubectlx\n", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, markdown.Block{Line: 7, Text: test.text}.Lines()); diff != "" {
+				t.Errorf("%s: %s", test.reason, diff)
+			}
+		})
+	}
+}
+
+func TestNotRun(t *testing.T) {
+	const text = "make image\nmake build\nkubectl a\n"
+	for name, test := range map[string]struct {
+		reason, mark, line, why string
+		marked                  bool
+	}{
+		"Block":  {"a mark is about the whole block", "not run: it needs a cloud", "kubectl a", "it needs a cloud", true},
+		"Line":   {"a mark may name a line", "not run: make image: it is slow: very", "make image", "it is slow: very", true},
+		"Others": {"the other lines are run then", "not run: make image: it is slow", "make build", "it is slow", false},
+		"Some":   {"the beginning of lines names several", "not run: make: slow", "make build", "slow", true},
+		"Colon":  {"a reason may have a colon", "not run: no network: none", "make build", "no network: none", true},
+		"None":   {"no mark", "", "make build", "", false},
+		"Foreign": {"a mark about something else", "wrong: it is an example of a mistake", "make build",
+			"wrong: it is an example of a mistake", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			why, marked := markdown.Block{Mark: test.mark, Text: text}.NotRun(test.line)
+			if why != test.why || marked != test.marked {
+				t.Errorf("%s: got %q, %v; want %q, %v", test.reason, why, marked, test.why, test.marked)
+			}
+		})
+	}
+}
+
 func TestSplit(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason, line string

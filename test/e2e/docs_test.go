@@ -19,109 +19,172 @@ package e2e
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/internal/markdown"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/test/docs/guide"
 )
 
-// guide is a page of docs/ whose commands are run as they stand there, but for namespaces and for what the reader fills in.
-type guide struct {
-	blocks         []markdown.Block
-	helm           chart
-	folder, plugin string
-	release        string // the page's release, and its namespace there
-	operator       string // that namespace here
-	jobs           string // the namespace of applications
+// reader runs the commands of pages as they stand there, but for namespaces and for what they leave open. What needs no node
+// is run by test/docs.
+type reader struct {
+	guide.Reader
+	helm chart
+	jobs string // the namespace of applications, which is that of the reader's context
+	held []<-chan error
 }
 
-// openGuide reads a page, and prepares what a reader has: programs and a namespace for jobs. release is the page's.
-func openGuide(ctx context.Context, page, release string) guide {
+// newReader has the programs of the pages, a namespace, and a manifest in a file.
+func newReader(ctx context.Context, fill ...string) *reader {
 	GinkgoHelper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+	root, err := filepath.Abs(filepath.Join("..", ".."))
 	Expect(err).NotTo(HaveOccurred())
 	folder := GinkgoT().TempDir()
-	g := guide{blocks: markdown.Blocks(string(text)), helm: newChart(), folder: folder, plugin: filepath.Join(folder, "kubectl-spark"), release: release, operator: "docs-" + release}
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", g.plugin, "../../cmd/kubectl-spark").CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(out))
-	g.jobs = newNamespace(ctx, "docs")
+	r := &reader{helm: newChart(), jobs: newNamespace(ctx, "docs")}
+	kubeconfig, manifest := filepath.Join(folder, "kubeconfig"), filepath.Join(folder, "app.yaml")
+	text, err := os.ReadFile(os.Getenv("FIRESTEEL_E2E_KUBECONFIG"))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(os.WriteFile(kubeconfig, text, 0o600)).To(Succeed())
+	kubectl("config", "set-context", "--current", "--namespace", r.jobs, "--kubeconfig", kubeconfig)
+	r.Reader = guide.Reader{
+		Root: root,
+		Into: []string{filepath.Join(root, "hack", "cluster", "cluster.sh"), "exec", "env", "KUBECONFIG=" + kubeconfig},
+		Env: []string{
+			"PATH=" + strings.Join([]string{filepath.Join(root, "dist"), filepath.Dir(r.helm.program), os.Getenv("PATH")}, ":"),
+			"HELM_CACHE_HOME=" + folder, "HELM_CONFIG_HOME=" + folder, "HELM_DATA_HOME=" + folder,
+		},
+		// the definitions are there already, and other namespaces belong to other tests
+		Fill: strings.NewReplacer(append(fill, "helm install ", "helm install --take-ownership --force-conflicts --set 'spark.jobNamespaces={"+r.jobs+"}' ",
+			"REGISTRY", "firesteel.local", "=TAG", "=dev", "spark-pi.yaml", manifest, "app.yaml", manifest,
+			"k8s://... ARGS", "k8s://https://10.0.0.1:6443 --name pi --class Main --conf spark.kubernetes.container.image=spark:4.1.4 local:///app.jar", "NAME", "spark-pi")...),
+	}
+	r.run(ctx, "docs/quick-start.md", "On a cluster that you have")
+	example, err := r.Manifest("docs/quick-start.md", "A first application")
+	Expect(err).NotTo(HaveOccurred())
+	Expect(os.WriteFile(manifest, []byte(example), 0o600)).To(Succeed())
+	return r
+}
+
+// newInstaller reads a page that installs a release into a namespace of its name, which is another one here.
+func newInstaller(ctx context.Context, release string) *reader {
+	GinkgoHelper()
+	namespace := "docs-" + release
+	r := newReader(ctx, "-n "+release, "-n "+namespace)
 	DeferCleanup(func() {
-		_, _ = g.helm.try("uninstall", release, "-n", g.operator, "--ignore-not-found", "--wait")
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: g.operator}}
+		_, _ = r.helm.try("uninstall", release, "-n", namespace, "--ignore-not-found", "--wait")
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 		Expect(client.IgnoreNotFound(admin.Delete(context.Background(), ns))).To(Succeed())
 	})
-	return g
+	return r
 }
 
 // run runs the commands of a section, and returns what they print.
-func (g guide) run(ctx context.Context, section string) string {
+func (r *reader) run(ctx context.Context, page, section string) string {
 	GinkgoHelper()
+	return r.read(ctx, page, section, nil)
+}
+
+// start does the same with a section that has commands which go on until the application ends. It returns as soon as those
+// that show something have shown it; stop waits for them.
+func (r *reader) start(ctx context.Context, page, section string) string {
+	GinkgoHelper()
+	return r.read(ctx, page, section, holding)
+}
+
+// stop waits for what was started, which is to end by itself and well.
+func (r *reader) stop() {
+	GinkgoHelper()
+	for _, ended := range r.held {
+		Eventually(ended, jobWait).Should(Receive(BeNil()))
+	}
+}
+
+var holding = regexp.MustCompile(`^kubectl spark (wait|ui|logs .*-f)\b`)
+
+func (r *reader) read(ctx context.Context, page, section string, holding *regexp.Regexp) string {
+	GinkgoHelper()
+	steps, err := r.Steps(page, section)
+	Expect(err).NotTo(HaveOccurred())
 	var printed strings.Builder
-	found := false
-	for _, b := range g.blocks {
-		if b.Section != section || strings.HasPrefix(b.Mark, "not run: ") {
+	for _, s := range steps {
+		By(s.String())
+		if holding != nil && holding.MatchString(s.Text) {
+			r.hold(ctx, s)
 			continue
 		}
-		found = true
-		if b.Language == "yaml" {
-			Expect(os.WriteFile(filepath.Join(g.folder, "spark-pi.yaml"), []byte(b.Text), 0o600)).To(Succeed())
-		}
-		for _, c := range b.Commands() {
-			By(strings.Join(c.Words, " "))
-			printed.WriteString(g.command(ctx, c.Words))
-		}
+		bounded, cancel := context.WithTimeout(ctx, 2*jobWait) // make build is among them
+		out, err := r.Run(bounded, s)
+		cancel()
+		Expect(err).NotTo(HaveOccurred())
+		printed.WriteString(out)
 	}
-	Expect(found).To(BeTrue(), "the page has no section %q", section)
 	return printed.String()
 }
 
-func (g guide) command(ctx context.Context, words []string) string {
+// hold runs a command beside the others, once it has shown its first words.
+func (r *reader) hold(ctx context.Context, s guide.Step) {
 	GinkgoHelper()
-	args := g.fill(words)
-	if args[0] == "helm" {
-		if args[1] == "install" { // the definitions are there already, and other namespaces belong to other tests
-			args = append(args, "--take-ownership", "--force-conflicts", "--set", "spark.jobNamespaces={"+g.jobs+"}")
+	shows := gbytes.NewBuffer()
+	beside := r.Reader
+	beside.Tee = shows
+	bounded, cancel := context.WithTimeout(ctx, 2*jobWait)
+	DeferCleanup(cancel)
+	ended := make(chan error, 1)
+	r.held = append(r.held, ended)
+	go func() {
+		_, err := beside.Run(bounded, s)
+		ended <- err
+	}()
+	says := `\S`
+	if strings.Contains(s.Text, " ui ") {
+		says = `http://localhost:\d+/`
+	}
+	Eventually(func() (string, error) {
+		select {
+		case err := <-ended:
+			ended <- err // for stop
+			if err != nil {
+				return "", StopTrying(err.Error())
+			}
+		default:
 		}
-		return g.helm.do(args[1:]...)
-	}
-	Expect(args[0]).To(Equal("kubectl"))
-	program, args := args[0], args[1:]
-	if args[0] == "spark" {
-		program, args = g.plugin, args[1:]
-	}
-	if !slices.Contains(args, "-n") && !slices.Contains(args, "-A") && args[0] != "validate" {
-		args = append(args, "-n", g.jobs)
-	}
-	out, code := plugin(ctx, program, args...)
-	Expect(code).To(BeZero(), "%s: %s", strings.Join(words, " "), out)
-	return out
+		return string(shows.Contents()), nil
+	}, jobWait, poll).Should(MatchRegexp(says), "%s", s)
 }
 
-// fill puts in what the page leaves to the reader, and the namespace of this test for that of the page's operator.
-func (g guide) fill(words []string) []string {
-	out := slices.Clone(words)
-	for i, word := range out {
-		switch {
-		case i > 0 && out[i-1] == "-n" && word == g.release:
-			out[i] = g.operator
-		case word == "charts/spark-operator":
-			out[i] = chartPath
-		case word == "spark-pi.yaml":
-			out[i] = filepath.Join(g.folder, word)
-		default:
-			out[i] = strings.NewReplacer("=REGISTRY", "=firesteel.local", "=TAG", "=dev").Replace(word)
-		}
-	}
-	return out
+// twoLives is an application whose first attempt fails when it is told to, and whose second one has executors until it is
+// told to end.
+const twoLives = `import os, sys, time
+def told(*words):
+    while True:
+        for word in words:
+            if os.path.exists('/tmp/' + word):
+                return word
+        time.sleep(0.1)
+print('first words', flush=True)
+if told('fail', 'go') == 'fail':
+    sys.exit(3)
+from pyspark.sql import SparkSession
+print('sum', SparkSession.builder.getOrCreate().sparkContext.parallelize(range(10), 3).sum(), flush=True)
+told('end')
+print('last words', flush=True)
+`
+
+// tell lets the application go on.
+func tell(app *v1beta2.SparkApplication, word string) {
+	GinkgoHelper()
+	kubectl("exec", "-n", app.Namespace, app.Name+"-driver", "-c", "spark-kubernetes-driver", "--", "touch", "/tmp/"+word)
 }
 
 var _ = Describe("The pages of docs/", Serial, func() {
@@ -129,24 +192,66 @@ var _ = Describe("The pages of docs/", Serial, func() {
 
 	It("lead a beginner from the installation to a result", func() {
 		withoutSuiteOperator(ctx)
-		page := openGuide(ctx, "quick-start.md", "spark-operator")
-		page.run(ctx, "Install")
-		Expect(page.run(ctx, "A first application")).To(And(ContainSubstring("errors: 0"), ContainSubstring("COMPLETED")))
-		Expect(page.run(ctx, "Look at it")).To(And(
-			ContainSubstring("COMPLETED"), ContainSubstring("Pi is roughly 3.1"), ContainSubstring("SparkApplication "+page.jobs+"/spark-pi has completed")))
-		page.run(ctx, "Take it away")
+		r := newInstaller(ctx, "spark-operator")
+		r.run(ctx, "docs/quick-start.md", "Install")
+		Expect(r.run(ctx, "docs/quick-start.md", "A first application")).To(And(ContainSubstring("errors: 0"), ContainSubstring("COMPLETED")))
+		Expect(r.run(ctx, "docs/quick-start.md", "Look at it")).To(And(
+			ContainSubstring("COMPLETED"), ContainSubstring("Pi is roughly 3.1"), ContainSubstring("SparkApplication "+r.jobs+"/spark-pi has completed")))
+		r.run(ctx, "docs/quick-start.md", "Take it away")
 		Expect(columns(ctx)).NotTo(BeEmpty(), "the definitions stay")
 	})
 
 	It("lead an administrator from Kubeflow's operator to this one", func() {
 		withoutSuiteOperator(ctx)
-		page := openGuide(ctx, "migrate-from-kubeflow.md", "firesteel")
-		app := sparkPi(page.jobs, "held-back")
+		r := newInstaller(ctx, "firesteel")
+		app := sparkPi(r.jobs, "held-back")
 		app.Spec.Suspend = ptr.To(true)
 		Expect(admin.Create(ctx, app)).To(Succeed())
 
-		page.run(ctx, "4. Install Firesteel, and take over the definitions")
+		r.run(ctx, "docs/migrate-from-kubeflow.md", "4. Install Firesteel, and take over the definitions")
 		eventuallyReason(ctx, app, "Suspended", "Suspended", "spec.suspend is true")
-		Expect(page.run(ctx, "5. See that all is well")).To(And(ContainSubstring(app.Name), ContainSubstring("SUBMITTED")))
+		Expect(r.run(ctx, "docs/migrate-from-kubeflow.md", "5. See that all is well")).To(And(ContainSubstring(app.Name), ContainSubstring("SUBMITTED")))
+		Expect(r.run(ctx, "docs/migrate-from-kubeflow.md", "Roll back")).To(ContainSubstring(`release "firesteel" uninstalled`))
+	})
+
+	It("show an application while it runs, and what it did before", func() {
+		r := newReader(ctx)
+		app := script(ctx, r.jobs, "spark-pi", twoLives)
+		app.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: ptr.To[int32](1), OnFailureRetryInterval: ptr.To[int64](1)}
+		app.Spec.Executor.Instances = ptr.To[int32](3)
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		r.start(ctx, "docs/kubectl-spark.md", "wait")
+		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
+		tell(app, "fail")
+		Eventually(func(g Gomega) {
+			s := statusOf(ctx, app)
+			g.Expect(s.Attempt).To(BeEquivalentTo(2))
+			g.Expect(s.AppState.State).To(Equal(v1beta2.ApplicationStateRunning))
+		}, jobWait, poll).Should(Succeed())
+		tell(app, "go")
+		Eventually(func() bool { return meta.IsStatusConditionTrue(statusOf(ctx, app).Conditions, "ExecutorsReady") }, jobWait, poll).Should(BeTrue())
+		Eventually(func() string { return driverLog(ctx, app) }, jobWait, poll).Should(ContainSubstring("sum 45"), "the UI is there by then")
+
+		r.look(ctx)
+		tell(app, "end")
+		eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		r.stop()
 	})
 })
+
+// look reads all pages that show an application which runs.
+func (r *reader) look(ctx context.Context) {
+	GinkgoHelper()
+	Expect(r.start(ctx, "docs/kubectl-spark.md", "logs")).To(And(ContainSubstring("sum 45"), MatchRegexp(`(?m)^\[?2\]? `)))
+	r.start(ctx, "docs/ui.md", "Look at it now")
+	Expect(r.start(ctx, "README.md", "kubectl spark")).To(And(ContainSubstring("with 3 of 3 executors"), ContainSubstring("errors: 0"), ContainSubstring("kind: Pod")))
+	Expect(r.run(ctx, "README.md", "Two commands")).To(ContainSubstring("spark-pi-driver"))
+	r.run(ctx, "docs/quick-start.md", "From nothing")
+
+	Expect(r.run(ctx, "docs/troubleshooting.md", "Troubleshooting")).To(ContainSubstring("with 3 of 3 executors"))
+	Expect(r.run(ctx, "docs/troubleshooting.md", "Nothing happens: STATUS is empty")).To(ContainSubstring(operatorName))
+	Expect(r.run(ctx, "docs/troubleshooting.md", "The driver failed")).To(ContainSubstring("first words"))
+	Expect(r.run(ctx, "docs/troubleshooting.md", "Executors do not come, or get lost")).To(ContainSubstring("-exec-3"))
+	r.start(ctx, "docs/troubleshooting.md", "The UI cannot be reached")
+	Expect(r.run(ctx, "docs/troubleshooting.md", "The operator does not start")).To(ContainSubstring("Starting workers"))
+}

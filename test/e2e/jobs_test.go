@@ -132,7 +132,7 @@ var _ = Describe("A Spark job", func() {
 		app.Spec.SparkConf = map[string]string{}
 		for _, role := range []string{"driver", "executor"} {
 			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: ns + "-" + role}, Spec: corev1.PersistentVolumeSpec{
-				StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("8Mi")},
+				StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("8Mi")},
 				PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
 			}}
 			Expect(admin.Create(ctx, volume)).To(Succeed())

@@ -1,0 +1,171 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package guide runs the commands of the pages as a reader does: line by line, in a shell. Only tests use it.
+package guide
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/markdown"
+)
+
+// Reader is who runs commands: where, how, and with what in place of what a page leaves open.
+type Reader struct {
+	// Root is the repository; commands are run there.
+	Root string
+	// Into leads into the cluster's network, if that takes a command. What builds, or has its own way, does without.
+	Into []string
+	// Env is added to the environment.
+	Env []string
+	// Fill puts in what the page leaves to the reader.
+	Fill *strings.Replacer
+	// Tee gets what a command prints while it runs, if somebody waits for that.
+	Tee io.Writer
+}
+
+// Step is a command line of a page.
+type Step struct {
+	markdown.Line
+	// Page is its path in the repository.
+	Page string
+}
+
+func (s Step) String() string { return fmt.Sprintf("%s:%d: %s", s.Page, s.Number, s.Text) }
+
+// Steps are the command lines that stand in a section's blocks and are not marked as not run, or else the one that stands
+// in a sentence.
+func (r Reader) Steps(page, where string) ([]Step, error) {
+	text, err := os.ReadFile(filepath.Join(r.Root, page))
+	if err != nil {
+		return nil, err
+	}
+	var steps []Step
+	for _, b := range markdown.Blocks(string(text)) {
+		if b.Section != where {
+			continue
+		}
+		for _, line := range b.Lines() {
+			if _, marked := b.NotRun(line.Text); !marked {
+				steps = append(steps, Step{Line: line, Page: page})
+			}
+		}
+	}
+	if len(steps) == 0 && slices.Contains(markdown.Inline(string(text)), where) {
+		before, _, _ := strings.Cut(string(text), "`"+where+"`")
+		steps = []Step{{Line: markdown.Line{Number: 1 + strings.Count(before, "\n"), Text: where}, Page: page}}
+	}
+	if len(steps) == 0 {
+		return nil, fmt.Errorf("%s has neither a section nor a sentence with the commands %q", page, where)
+	}
+	return steps, nil
+}
+
+// Manifest is the YAML of a section.
+func (r Reader) Manifest(page, section string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(r.Root, page))
+	if err != nil {
+		return "", err
+	}
+	for _, b := range markdown.Blocks(string(text)) {
+		if b.Section == section && b.Language == "yaml" {
+			return b.Text, nil
+		}
+	}
+	return "", fmt.Errorf("%s, section %q: there is no YAML", page, section)
+}
+
+// here are the commands that need no way into the cluster's network.
+var here = regexp.MustCompile(`^(make|hack/\S+) `)
+
+// grace is how long a program that was told to end may take.
+const grace = 10 * time.Second
+
+// Run runs a command line, and returns what it prints. It is an error if the page shows something else.
+func (r Reader) Run(ctx context.Context, s Step) (string, error) {
+	line := s.Text
+	if r.Fill != nil {
+		line = r.Fill.Replace(line)
+	}
+	words := []string{"bash", "-euo", "pipefail", "-c", line}
+	if !here.MatchString(line) {
+		words = append(slices.Clone(r.Into), words...)
+	}
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Dir, cmd.Env = r.Root, append(os.Environ(), r.Env...)
+	// the shell's children would outlive it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = grace
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if r.Tee != nil {
+		cmd.Stdout = io.MultiWriter(&out, r.Tee)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s\nrun as: %s\n%w\n%s", s, line, errors.Join(err, ctx.Err()), out.String())
+	}
+	if difference := compare(s.Shown, out.String()); difference != "" {
+		return out.String(), fmt.Errorf("%s\nprints something else than the page shows:\n%s", s, difference)
+	}
+	return out.String(), nil
+}
+
+var (
+	times  = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	ages   = regexp.MustCompile(`\b(\d+(y|d|h|m|s))+\b`)
+	spaces = regexp.MustCompile(` +`)
+)
+
+// compare says where an output is not what was shown: line by line, but for times and the widths of columns. What is shown
+// may end before the output does.
+func compare(shown, printed string) string {
+	if shown == "" {
+		return ""
+	}
+	want, got := plain(shown), plain(printed)
+	for i, line := range want {
+		switch {
+		case i >= len(got):
+			return fmt.Sprintf("page:    %s\nprinted: nothing more\n\n%s", line, printed)
+		case line != got[i]:
+			return fmt.Sprintf("page:    %s\nprinted: %s\n\n%s", line, got[i], printed)
+		}
+	}
+	return ""
+}
+
+func plain(text string) []string {
+	text = spaces.ReplaceAllString(ages.ReplaceAllString(times.ReplaceAllString(text, "TIME"), "AGE"), " ")
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}

@@ -1,0 +1,177 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docs
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+const submission = "a5d8a97d-cf3f-4db2-8000-000000000001"
+
+type change = func(o *v1beta2.SparkApplication)
+
+func before(d time.Duration) metav1.Time {
+	return metav1.NewTime(time.Now().Add(-d).Truncate(time.Second))
+}
+
+// create makes an application with two executors in the namespace jobs.
+func (w *world) create(name string, changes ...change) {
+	w.Helper()
+	o := &v1beta2.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: jobs, Name: name},
+		Spec: v1beta2.SparkApplicationSpec{
+			Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: ptr.To("spark:4.1.4"), MainClass: ptr.To("Main"),
+			MainApplicationFile: ptr.To("local:///app.jar"), Executor: v1beta2.ExecutorSpec{Instances: ptr.To[int32](2)},
+		},
+	}
+	for _, c := range changes {
+		c(o)
+	}
+	must(w.T, w.admin.Create(w.Context(), o))
+}
+
+// become writes the status of the first attempt, as the operator would.
+func (w *world) become(namespace, name string, state v1beta2.ApplicationStateType, changes ...change) *v1beta2.SparkApplication {
+	w.Helper()
+	o := &v1beta2.SparkApplication{}
+	must(w.T, w.admin.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o))
+	o.Status = v1beta2.SparkApplicationStatus{
+		AppState: v1beta2.ApplicationState{State: state}, ObservedGeneration: o.Generation, SubmissionID: submission, Attempt: 1,
+		SpecHash:           kubeflow.Wish(o, lifecycle.Record{}).SpecHash,
+		SubmissionAttempts: 1, ExecutionAttempts: 1, LastSubmissionAttemptTime: before(10 * time.Minute), DriverInfo: v1beta2.DriverInfo{PodName: name + "-driver"},
+		Attempts: []v1beta2.AttemptStatus{{Attempt: 1, SubmissionID: submission, StartTime: ptr.To(before(10 * time.Minute))}},
+	}
+	for _, c := range changes {
+		c(o)
+	}
+	must(w.T, w.admin.Status().Update(w.Context(), o))
+	return o
+}
+
+func condition(kind lifecycle.ConditionType, status metav1.ConditionStatus, reason, message string) change {
+	return func(o *v1beta2.SparkApplication) {
+		o.Status.Conditions = append(o.Status.Conditions, metav1.Condition{
+			Type: string(kind), Status: status, Reason: reason, Message: message, LastTransitionTime: before(time.Minute),
+		})
+	}
+}
+
+// waits is an application that has no driver yet, and why.
+func waits(reason, message string) change {
+	return func(o *v1beta2.SparkApplication) {
+		o.Status.ExecutionAttempts, o.Status.Attempts, o.Status.SubmissionID = 0, nil, ""
+		condition(lifecycle.ConditionSubmitted, metav1.ConditionFalse, reason, message)(o)
+		condition(lifecycle.ConditionSucceeded, metav1.ConditionUnknown, reason, lifecycle.WaitingPrefix+message)(o)
+	}
+}
+
+// inQueue is one that a queue of Volcano lets wait.
+func inQueue(since time.Duration, reason, message string) change {
+	return func(o *v1beta2.SparkApplication) {
+		waits(reason, message)(o)
+		o.Status.Scheduling = &v1beta2.SchedulingStatus{
+			Scheduler: "volcano", Source: "Application", Queue: *o.Spec.BatchSchedulerOptions.Queue, QueuedAt: ptr.To(before(since)), Reason: reason, Message: message,
+		}
+	}
+}
+
+func volcano(queue string) change {
+	return func(o *v1beta2.SparkApplication) {
+		o.Spec.BatchScheduler, o.Spec.BatchSchedulerOptions = ptr.To("volcano"), &v1beta2.BatchSchedulerConfiguration{Queue: &queue}
+	}
+}
+
+// failed ends the last attempt.
+func failed(class, reason string, code int32, message string) change {
+	return func(o *v1beta2.SparkApplication) {
+		o.Status.AppState.ErrorMessage, o.Status.TerminationTime = message, before(0)
+		a := &o.Status.Attempts[len(o.Status.Attempts)-1]
+		a.EndTime, a.ExitCode, a.FailureClass, a.Reason, a.Message = ptr.To(before(0)), ptr.To(code), class, reason, message
+		condition(lifecycle.ConditionSucceeded, metav1.ConditionFalse, reason, message)(o)
+	}
+}
+
+// failedDriver makes the pod of an attempt whose driver ended with exit code 1.
+func (w *world) failedDriver(o *v1beta2.SparkApplication) {
+	w.Helper()
+	const container = "spark-kubernetes-driver"
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: o.Namespace, Name: o.Name + "-driver",
+			Labels:          map[string]string{v1beta2.LabelAppName: o.Name, v1beta2.LabelSubmissionID: submission, "spark-role": "driver"},
+			OwnerReferences: []metav1.OwnerReference{lifecycle.OwnerReference(o, v1beta2.GroupVersion.String(), "SparkApplication")},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: container, Image: "spark:4.1.4"}}},
+	}
+	must(w.T, w.admin.Create(w.Context(), pod))
+	pod.Status = corev1.PodStatus{
+		Phase: corev1.PodFailed, StartTime: ptr.To(before(0)),
+		Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: before(0)}},
+		ContainerStatuses: []corev1.ContainerStatus{{Name: container, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: 1, Reason: "Error", StartedAt: before(0), FinishedAt: before(0),
+		}}}},
+	}
+	must(w.T, w.admin.Status().Update(w.Context(), pod))
+}
+
+// kubectlSpark has the applications that the page shows.
+func kubectlSpark(w *world) {
+	w.Helper()
+	const message = "driver container failed with ExitCode: 1, Reason: Error"
+	w.do("kubectl config set-context --current --namespace " + jobs)
+	defer w.do("kubectl config set-context --current --namespace default")
+
+	w.create("spark-pi", func(o *v1beta2.SparkApplication) {
+		o.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: ptr.To[int32](3), OnFailureRetryInterval: ptr.To[int64](30)}
+	})
+	w.failedDriver(w.become(jobs, "spark-pi", v1beta2.ApplicationStateFailing, failed("Application", "DriverFailed", 1, message), func(o *v1beta2.SparkApplication) {
+		o.Status.Scheduling = &v1beta2.SchedulingStatus{Scheduler: "kube", Source: "Cluster"}
+	}))
+	w.run("docs/kubectl-spark.md", "explain")
+	w.do("kubectl delete sparkapp,pod --all --grace-period 0 --force")
+
+	w.create("typo", volcano("taem-a"))
+	w.become(jobs, "typo", v1beta2.ApplicationStateSubmitted, inQueue(12*time.Minute, "QueueNotFound",
+		`spec.batchSchedulerOptions.queue: queue "taem-a" does not exist; queues you may use: default, team-a (volcano)`))
+	w.create("second", volcano("team-a"))
+	w.become(jobs, "second", v1beta2.ApplicationStateSubmitted, inQueue(37*time.Second, "WaitingForQuota",
+		"waiting for quota in queue team-a: cpu asked 200m, free 100m of 300m (volcano)"))
+	w.run("docs/kubectl-spark.md", "queue")
+	w.do("kubectl delete sparkapp --all")
+
+	w.create("etl")
+	w.become(jobs, "etl", v1beta2.ApplicationStateFailed, failed("OutOfMemory", "DriverOutOfMemory", 137, "killed"), func(o *v1beta2.SparkApplication) {
+		o.Status.Attempt, o.Status.ExecutionAttempts = 3, 3
+		o.Status.Attempts[0].Attempt = 3
+	})
+	w.create("queued")
+	w.become(jobs, "queued", v1beta2.ApplicationStateSubmitted, waits("QuotaExceeded", "exceeded quota: team"))
+	w.create("report")
+	w.become(jobs, "report", v1beta2.ApplicationStateRunning, condition(lifecycle.ConditionExecutorsReady, metav1.ConditionFalse, "ExecutorsPending", "not all of the 2 executors run"),
+		func(o *v1beta2.SparkApplication) { o.Status.Executors = &v1beta2.ExecutorSummary{Running: 1} })
+	w.run("docs/kubectl-spark.md", "list")
+	w.do("kubectl delete sparkapp --all")
+}

@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docs
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// example is a manifest of a reader, as a page supposes it in app.yaml.
+func (w *world) example() {
+	w.Helper()
+	text, err := w.reader.Manifest("docs/quick-start.md", "A first application")
+	must(w.T, err)
+	w.write("app.yaml", text)
+}
+
+func fromSparkSubmit(w *world) {
+	w.Helper()
+	w.says(w.run("docs/from-spark-submit.md", "Coming from spark-submit"), "sparkapplication.sparkoperator.k8s.io/main created")
+	w.do("kubectl delete sparkapp main")
+}
+
+func migrate(w *world) {
+	w.Helper()
+	w.example()
+	w.says(w.run("docs/migrate-from-kubeflow.md", "1. Check the manifests"), "errors: 0")
+}
+
+// firstApplication is the one of the README, at its end.
+func firstApplication(w *world) {
+	w.Helper()
+	text, err := w.reader.Manifest("README.md", "A first application")
+	must(w.T, err)
+	w.write("app.yaml", text)
+	w.do("kubectl apply -f app.yaml")
+	w.become("default", "spark-pi", v1beta2.ApplicationStateCompleted, condition(lifecycle.ConditionSucceeded, metav1.ConditionTrue, "Succeeded", "the driver has completed"),
+		func(o *v1beta2.SparkApplication) { o.Status.TerminationTime = before(0) })
+	w.run("README.md", "A first application")
+	w.says(w.do("kubectl auth can-i create pods --as system:serviceaccount:default:spark"), "yes")
+	questions(w)
+	w.do("kubectl delete sparkapp spark-pi")
+}
+
+// questions are what sentences tell the reader to ask a cluster about spark-pi.
+func questions(w *world) {
+	w.Helper()
+	w.says(w.run("docs/quick-start.md", "kubectl describe sparkapp spark-pi"), "Conditions:", "the driver has completed")
+	w.says(w.run("README.md", "kubectl describe sparkapp spark-pi"), "the driver has completed")
+	w.says(w.run("docs/conditions.md", "kubectl wait --for=condition=Succeeded sparkapp/NAME"), "condition met")
+	w.run("docs/conditions.md", "kubectl get pods -l spark-role=executor")
+	w.says(w.run("docs/troubleshooting.md", "kubectl describe sparkapp NAME"), "the driver has completed")
+	w.says(w.run("docs/troubleshooting.md", "kubectl get namespace NAME --show-labels"), "kubernetes.io/metadata.name=default")
+	w.says(w.run("docs/troubleshooting.md", "kubectl spark list -o wide"), "MESSAGE", "COMPLETED")
+	w.says(w.run("docs/troubleshooting.md", "kubectl spark validate -f app.yaml"), "errors: 0")
+}
+
+// install goes through the ways to install, each after the one before was taken away. Definitions stay, as the page says.
+func install(w *world) {
+	w.Helper()
+	w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io")
+	w.says(w.run("docs/install.md", "Helm"), "STATUS: deployed", "kind: SparkApplication")
+	w.says(w.run("docs/troubleshooting.md", "helm get notes RELEASE -n NAMESPACE"), "default")
+	w.uninstall()
+	w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io")
+
+	w.do("kubectl apply --server-side -k config/crd")
+	w.says(w.do("! helm install spark-operator charts/spark-operator -n spark-operator"), "invalid ownership metadata")
+	w.run("docs/install.md", "Custom resource definitions", func(line string) {
+		if strings.HasPrefix(line, "kubectl") {
+			w.uninstall()
+		}
+	})
+	w.run("README.md", "Install", func(line string) {
+		w.uninstall()
+		if strings.HasPrefix(line, "kubectl") {
+			w.says(w.do("! "+line), `conflict with "helm"`)
+			w.do("kubectl apply --server-side --force-conflicts -k config/default")
+			w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io")
+		}
+	})
+	w.run("docs/install.md", "kustomize")
+	w.says(w.do("kubectl get deployment -n spark-operator -o name"), "deployment.apps/spark-operator-controller")
+	w.run("docs/metrics.md", "kubectl get pods -n spark-operator")
+	w.run("docs/metrics.md", "kubectl get lease -n spark-operator")
+}
+
+func (w *world) uninstall() {
+	w.Helper()
+	w.do("helm uninstall spark-operator -n spark-operator --ignore-not-found")
+}
+
+func webhooks(w *world) {
+	w.Helper()
+	w.run("docs/webhooks.md", "Install it")
+	w.says(w.run("docs/webhooks.md", "kubectl get validatingwebhookconfiguration spark-operator-webhook -o yaml"), "failurePolicy: Ignore")
+	w.run("docs/webhooks.md", "kubectl -n spark-operator scale deployment spark-operator-webhook --replicas=1")
+	w.run("docs/webhooks.md", "kubectl delete -k config/webhook")
+	w.says(w.do("kubectl get validatingwebhookconfigurations"), "No resources found")
+}

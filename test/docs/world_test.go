@@ -1,0 +1,192 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package docs runs the commands of the pages that need no node, against a real kube-apiserver and etcd: page by page, as a
+// reader would. Those that need Spark to run are run by test/e2e.
+package docs
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/test/docs/guide"
+)
+
+const (
+	startWait   = 2 * time.Minute
+	buildWait   = 10 * time.Minute // with nothing in Go's cache
+	commandWait = time.Minute
+	root        = "../.."
+	jobs        = "jobs" // the namespace of applications in pages that have one
+)
+
+// TestPages runs page after page in one cluster: first those for users, then those that install.
+func TestPages(t *testing.T) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
+		}
+		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-integration")
+	}
+	w := newWorld(t)
+	t.Run("from-spark-submit", w.as(fromSparkSubmit))
+	t.Run("migrate-from-kubeflow", w.as(migrate))
+	t.Run("kubectl-spark", w.as(kubectlSpark))
+	t.Run("README", w.as(firstApplication))
+	t.Run("install", w.as(install))
+	t.Run("webhooks", w.as(webhooks))
+}
+
+// world is a reader with programs, a cluster, and a folder for files.
+type world struct {
+	*testing.T
+	reader guide.Reader
+	admin  client.Client
+	folder string
+}
+
+// as runs a story as a test of its own.
+func (w *world) as(story func(w *world)) func(t *testing.T) {
+	return func(t *testing.T) {
+		t.Helper()
+		mine := *w
+		mine.T = t
+		story(&mine)
+	}
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	logf.SetLogger(zap.New(zap.WriteTo(io.Discard)))
+	server := &envtest.Environment{
+		CRDDirectoryPaths: []string{filepath.Join(root, "config/crd/bases")}, ErrorIfCRDPathMissing: true,
+		ControlPlaneStartTimeout: startWait, ControlPlaneStopTimeout: startWait,
+	}
+	cfg, err := server.Start()
+	must(t, err)
+	t.Cleanup(func() { must(t, server.Stop()) })
+	user, err := server.AddUser(envtest.User{Name: "reader", Groups: []string{"system:masters"}}, nil)
+	must(t, err)
+	kubeconfig, err := user.KubeConfig()
+	must(t, err)
+	scheme := runtime.NewScheme()
+	must(t, clientgoscheme.AddToScheme(scheme))
+	must(t, v1beta2.AddToScheme(scheme))
+	admin, err := client.New(cfg, client.Options{Scheme: scheme})
+	must(t, err)
+
+	w := &world{T: t, admin: admin, folder: t.TempDir()}
+	w.write("kubeconfig", string(kubeconfig))
+	repository, err := filepath.Abs(root)
+	must(t, err)
+	w.reader = guide.Reader{
+		Root: repository,
+		Env: []string{
+			"PATH=" + strings.Join([]string{w.folder, os.Getenv("KUBEBUILDER_ASSETS"), helmFolder(t), os.Getenv("PATH")}, ":"),
+			"KUBECONFIG=" + filepath.Join(w.folder, "kubeconfig"), "HELM_CACHE_HOME=" + w.folder, "HELM_CONFIG_HOME=" + w.folder, "HELM_DATA_HOME=" + w.folder,
+		},
+		Fill: strings.NewReplacer("REGISTRY", "firesteel.local", "=TAG", "=dev", "app.yaml", filepath.Join(w.folder, "app.yaml"),
+			"k8s://...", "k8s://https://10.0.0.1:6443", "--conf ...", "--conf spark.kubernetes.container.image=spark:4.1.4",
+			"RELEASE -n NAMESPACE", "spark-operator -n spark-operator", "namespace NAME", "namespace default", "NAME", "spark-pi"),
+	}
+	w.within(buildWait, w.own("go build -o "+filepath.Join(w.folder, "kubectl-spark")+" ./cmd/kubectl-spark"))
+	must(t, admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: jobs}}))
+	return w
+}
+
+func helmFolder(t *testing.T) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "hack/tools/build.sh"), "helm")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	must(t, err)
+	return strings.TrimSpace(string(out))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) write(name, text string) {
+	w.Helper()
+	must(w.T, os.WriteFile(filepath.Join(w.folder, name), []byte(text), 0o600))
+}
+
+// run runs the commands of a section, or one of a sentence, and returns what they print. before is called ahead of each line.
+func (w *world) run(page, where string, before ...func(line string)) string {
+	w.Helper()
+	steps, err := w.reader.Steps(page, where)
+	must(w.T, err)
+	var printed strings.Builder
+	for _, s := range steps {
+		for _, f := range before {
+			f(s.Text)
+		}
+		printed.WriteString(w.within(commandWait, s))
+	}
+	return printed.String()
+}
+
+func (w *world) within(limit time.Duration, s guide.Step) string {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), limit)
+	defer cancel()
+	out, err := w.reader.Run(ctx, s)
+	must(w.T, err)
+	return out
+}
+
+// do runs a command of the test's own.
+func (w *world) do(line string) string {
+	w.Helper()
+	return w.within(commandWait, w.own(line))
+}
+
+func (w *world) own(line string) guide.Step {
+	w.Helper()
+	s := guide.Step{Page: w.Name()}
+	s.Text = line
+	return s
+}
+
+// says fails the test if a text lacks a part.
+func (w *world) says(text string, parts ...string) {
+	w.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			w.Errorf("it does not say %q:\n%s", part, text)
+		}
+	}
+}
