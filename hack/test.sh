@@ -44,7 +44,8 @@ start_node() {
   for tool in volcano yunikorn scheduler-plugins; do hack/tools/build.sh "$tool" >/dev/null; done
   # silent when all is well: the last words belong to the test runner
   trap 'text=$(hack/cluster/cluster.sh down 2>&1) || { echo "$text" >&2; exit 1; }' EXIT
-  hack/cluster/cluster.sh up
+  # as in OpenShift: the operator has to have a right to the finalizers of what owns its objects
+  FIRESTEEL_CLUSTER_ADMISSION=OwnerReferencesPermissionEnforcement hack/cluster/cluster.sh up
   hack/cluster/cluster.sh load-image "$(hack/image/build.sh spark)"
   hack/cluster/cluster.sh load-image "$(hack/image/build.sh spark 3.5.9)"
   hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator)"

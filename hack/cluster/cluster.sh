@@ -15,9 +15,10 @@
 # All addresses exist only in the cluster's own network namespace, so nothing here meets the machine's ports or
 # firewall, and clusters of different names do not meet each other. kubectl must therefore run through `exec`.
 #
-# FIRESTEEL_CLUSTER      the cluster's name (firesteel); it names the network namespace and the cgroup
-# FIRESTEEL_CLUSTER_DIR  the folder that holds the state of all clusters
-# FIRESTEEL_CACHE        the folder that holds what was built
+# FIRESTEEL_CLUSTER            the cluster's name (firesteel); it names the network namespace and the cgroup
+# FIRESTEEL_CLUSTER_DIR        the folder that holds the state of all clusters
+# FIRESTEEL_CLUSTER_ADMISSION  admission plugins of the API server beside the usual ones
+# FIRESTEEL_CACHE              the folder that holds what was built
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
@@ -30,7 +31,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/images.sh"
 . "$here/teardown.sh"
 
-usage() { sed -n '5,20s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; }
+usage() { sed -n '5,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; }
 
 # lock keeps two runs from building up or tearing down clusters at once.
 lock() {

@@ -23,7 +23,6 @@ rules:
 EOT
 }
 
-# OwnerReferencesPermissionEnforcement is on as in OpenShift: an owner's finalizers have to be granted.
 start_apiserver() {
   write_audit_policy
   # the kubelet is reached by its address and wants a certificate, or `kubectl logs` fails
@@ -35,7 +34,7 @@ start_apiserver() {
     --service-account-key-file="$pki/service-accounts.pub" \
     --service-account-signing-key-file="$pki/service-accounts.key" \
     --service-cluster-ip-range="$service_cidr" --authorization-mode=Node,RBAC --allow-privileged=true \
-    --enable-admission-plugins=OwnerReferencesPermissionEnforcement \
+    --enable-admission-plugins="${FIRESTEEL_CLUSTER_ADMISSION:-}" \
     --audit-policy-file="$state/audit-policy.yaml" --audit-log-path="$logs/audit.log" \
     --kubelet-preferred-address-types=InternalIP \
     --kubelet-client-certificate="$pki/admin.crt" --kubelet-client-key="$pki/admin.key"
