@@ -32,6 +32,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 )
@@ -53,6 +54,38 @@ func TestPolicyRefuses(t *testing.T) {
 	want := `spec.executor.instances: "1": namespace jobs allows at most 0 executors at a time (operator policy "jobs")`
 	if w.state() != "FAILED" || !strings.Contains(status.AppState.ErrorMessage, want) || len(w.drivers()) != 0 {
 		t.Errorf("%s, %d drivers: %s", w.state(), len(w.drivers()), status.AppState.ErrorMessage)
+	}
+	for _, kind := range []string{"Admitted", "Stalled", "Succeeded"} {
+		if c := conditionOf(w, kind); c.Reason != "InvalidSpec" || c.Message != want {
+			t.Errorf("the condition %s does not say which policy refuses what: %+v", kind, c)
+		}
+	}
+	w.reconcile()
+	if told := w.told(); len(told) != 1 || told[0] != "Warning SparkApplicationFailed SparkApplication pi failed: "+want {
+		t.Errorf("told %q, want the refusal once", told)
+	}
+}
+
+// A scheduler that a policy names and that there is not is the policy's mistake: the status says what was asked for and by
+// whom, and the application goes on by itself when the policy is corrected.
+func TestPolicyNamesAScheduler(t *testing.T) {
+	w := newWorld(t, pi())
+	w.govern(forJobs(policy.Limits{}, policy.Defaults{BatchScheduler: "vulcano"}))
+	w.settle()
+	const says = `defaults.batchScheduler of the operator's policy "jobs": "vulcano" is not known to this operator; known: plain`
+	got := *w.app().Status.Scheduling
+	got.QueuedAt = nil
+	want := v1beta2.SchedulingStatus{Scheduler: "vulcano", Source: "Policy", Reason: "SchedulerUnknown", Message: says}
+	if diff := cmp.Diff(want, got); diff != "" || conditionOf(w, "Admitted").Message != says {
+		t.Errorf("condition %+v, status (-want +got):\n%s", conditionOf(w, "Admitted"), diff)
+	}
+	if told := w.told(); len(told) != 1 || told[0] != "Warning SparkApplicationWaiting "+says {
+		t.Errorf("told %q, want the wait once", told)
+	}
+	w.govern(forJobs(policy.Limits{}, policy.Defaults{BatchScheduler: "plain"}))
+	w.settle()
+	if s := w.app().Status.Scheduling; len(w.drivers()) != 1 || s.Scheduler != "plain" || s.Source != "Policy" {
+		t.Errorf("%d drivers with the corrected policy: %+v", len(w.drivers()), s)
 	}
 }
 

@@ -203,10 +203,18 @@ func TestValidateFindsTheLine(t *testing.T) {
 	}
 }
 
+// queues is a scheduler that has some.
+type queues struct{ kube.Plugin }
+
+func (queues) Describe() scheduler.Descriptor {
+	return scheduler.Descriptor{Name: "queues", Supports: scheduler.Support{Queues: true}}
+}
+
 // What the operator is configured to is part of what it would do.
 func TestOperator(t *testing.T) {
 	all := scheduler.Policy{Default: "kube", NamespaceDefaults: true}
-	annotated, err := scheduler.NewRegistryFor(all, kube.Plugin{})
+	all.Enabled = []string{"kube", "queues"}
+	annotated, err := scheduler.NewRegistryFor(all, kube.Plugin{}, queues{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,6 +258,12 @@ func TestOperator(t *testing.T) {
 		},
 		"Annotations": {
 			reason: "what the namespace says is not known", configure: func(o *Operator) { o.Registry = annotated }, conf: map[string]string{}, findings: []Finding{{1, Note, note}},
+		},
+		"AnnotatedQueue": {
+			reason: "the queue may be the namespace's", configure: func(o *Operator) { o.Registry = annotated }, more: "  batchScheduler: queues\n", findings: []Finding{{1, Note, note}},
+		},
+		"OwnQueue": {
+			reason: "everything is chosen", configure: func(o *Operator) { o.Registry = annotated }, more: "  batchScheduler: queues\n  batchSchedulerOptions: {queue: a}\n",
 		},
 		"OwnWord": {
 			reason: "who names a scheduler has chosen", configure: func(o *Operator) { o.Registry = annotated }, more: "  batchScheduler: kube\n", conf: map[string]string{},

@@ -102,7 +102,7 @@ func Render(o *v1beta2.SparkApplication, c Cluster, operator Operator) (Rendered
 	if prepared.Gate.Verdict != lifecycle.Admitted {
 		return Rendered{}, &Refusal{Message: prepared.Gate.Cause.Message, Waits: prepared.Gate.Verdict == lifecycle.Waiting}
 	}
-	if operator.Registry.NamespaceDefaults() && prepared.Choice.Source != scheduler.SourceApplication {
+	if annotationsMatter(request.App.Scheduling, prepared.Choice, operator.Registry) {
 		rendered.Assumptions = append(rendered.Assumptions, fmt.Sprintf("no annotation of namespace %s must choose a scheduler or a queue", o.Namespace))
 	}
 	if request.App.Suspend {
@@ -117,6 +117,15 @@ func Render(o *v1beta2.SparkApplication, c Cluster, operator Operator) (Rendered
 		lifecycle.Mark(object, request.Identity.SubmissionID)
 	}
 	return rendered, nil
+}
+
+// annotationsMatter is whether annotations of the namespace, which are not known here, may choose otherwise.
+func annotationsMatter(asked spark.Scheduling, chosen scheduler.Choice, registry *scheduler.Registry) bool {
+	if !registry.NamespaceDefaults() {
+		return false
+	}
+	plugin, known := registry.Plugin(chosen.Scheduler)
+	return chosen.Source == scheduler.SourceCluster || known && asked.Queue == "" && plugin.Describe().Supports.Queues
 }
 
 // requestOf completes an application with what the API server would fill in.
