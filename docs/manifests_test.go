@@ -135,7 +135,7 @@ func application(content tree) error {
 		return err
 	}
 	var errs []error
-	for _, f := range offline.Validate(documents, offline.Cluster{}, registry) {
+	for _, f := range offline.Validate(documents, offline.Cluster{}, offline.Operator{Registry: registry}) {
 		if f.Severity == offline.Error {
 			errs = append(errs, errors.New(f.Message))
 		}

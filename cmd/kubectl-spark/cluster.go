@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -88,6 +89,7 @@ func (c cluster) connect() (*connection, error) {
 	config.QPS, config.WarningHandler, config.UserAgent = -1, rest.NoWarnings{}, "kubectl-spark"
 	scheme := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(scheme))
+	utilruntime.Must(appsv1.AddToScheme(scheme))
 	utilruntime.Must(v1beta2.AddToScheme(scheme))
 	reads, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {

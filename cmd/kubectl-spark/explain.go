@@ -29,14 +29,17 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/governed"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/prepare"
 )
 
 func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
 	out := output{}
 	var clusters cluster
+	var operators installed
 	command := &cobra.Command{
 		Use:   "explain NAME",
 		Short: "Say what an application is, what comes next and why",
@@ -53,7 +56,7 @@ func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			report, err := connected.explain(command.Context(), args[0], time.Now())
+			report, err := connected.explain(command.Context(), args[0], operators, time.Now())
 			if err != nil {
 				return err
 			}
@@ -65,28 +68,36 @@ func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 	}
 	clusters = addCluster(command)
+	operators.addTo(command)
 	out.addFormat(command, "", "format of the output: json or yaml; text for people by default", "json", "yaml")
 	return command
 }
 
 // explain reads what the operator would read, and decides as it would.
-func (c *connection) explain(ctx context.Context, name string, now time.Time) (explain.Report, error) {
+func (c *connection) explain(ctx context.Context, name string, operators installed, now time.Time) (explain.Report, error) {
 	o, err := c.application(ctx, name)
 	if err != nil {
 		return explain.Report{}, err
 	}
-	s := scopeOf(o, now)
+	operator, unread, err := operators.operator(ctx, c)
+	if err != nil {
+		return explain.Report{}, err
+	}
+	s := scopeOf(o, operator.Policies, now)
 	in := explain.Input{
 		Kind: "SparkApplication", Object: o, StateName: kubeflow.StateName, Conditions: o.Status.Conditions, Scope: s, Now: now,
 	}
 	doubt := func(what string, err error) { in.Doubts = append(in.Doubts, what+": "+forPeople(err).Error()) }
+	if unread != "" {
+		in.Doubts = append(in.Doubts, unread)
+	}
 	pods := observe.Reader{Cache: c, Live: c, Unindexed: true, Logs: c.tail}
 	in.Observed, err = pods.Observe(ctx, targetOf(s), s.Record)
 	if err != nil {
 		in.Observed.Driver = lifecycle.Driver{Presence: lifecycle.Unknown, Name: s.DriverName()}
 		doubt("pods", err)
 	}
-	if err := c.ask(ctx, pods, s, &in); err != nil {
+	if err := c.ask(ctx, pods, operator.Registry, s, &in); err != nil {
 		doubt("what the batch scheduler wants to see", err)
 	}
 	if s.Record.State.Starting() {
@@ -105,8 +116,8 @@ func targetOf(s prepare.Scope) observe.Target {
 	}
 }
 
-func scopeOf(o *v1beta2.SparkApplication, now time.Time) prepare.Scope {
+func scopeOf(o *v1beta2.SparkApplication, policies policy.Set, now time.Time) prepare.Scope {
 	record := kubeflow.RecordOf(&o.Status)
-	app, problems := kubeflow.Attempt(o, record)
-	return prepare.NewScope(app, problems, record, kubeflow.Wish(o, record), now)
+	app, problems := governed.Attempt(o, record, policies)
+	return prepare.NewScope(app, problems, record, governed.Wish(o, record, policies), now)
 }

@@ -28,6 +28,7 @@ import (
 	"sync"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,6 +98,12 @@ func resourceOf(o client.Object) string {
 		return "pods"
 	case *unstructured.Unstructured:
 		return "podgroups"
+	case *appsv1.Deployment:
+		return "deployments"
+	case *corev1.ConfigMap:
+		return "configmaps"
+	case *corev1.Namespace:
+		return "namespaces"
 	}
 	return "resourcequotas"
 }
@@ -143,7 +150,9 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	case path == "apis":
 		reply(w, 200, a.groups())
 	case path == "api/v1":
-		reply(w, 200, resources("v1", "pods", "Pod", "resourcequotas", "ResourceQuota", "events", "Event"))
+		reply(w, 200, resources("v1", "pods", "Pod", "resourcequotas", "ResourceQuota", "events", "Event", "configmaps", "ConfigMap", "namespaces", "Namespace"))
+	case path == "apis/apps/v1":
+		reply(w, 200, resources("apps/v1", "deployments", "Deployment"))
 	case path == "apis/scheduling.x-k8s.io/v1alpha1" && a.gangs:
 		reply(w, 200, resources("scheduling.x-k8s.io/v1alpha1", "podgroups", "PodGroup"))
 	case path == "apis/sparkoperator.k8s.io" || path == "apis/sparkoperator.k8s.io/v1beta2":
@@ -167,8 +176,10 @@ func notFound() *apierrors.StatusError {
 
 func (a *api) groups() metav1.APIGroupList {
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
+	apps := metav1.GroupVersionForDiscovery{GroupVersion: "apps/v1", Version: "v1"}
+	list.Groups = []metav1.APIGroup{{Name: "apps", Versions: []metav1.GroupVersionForDiscovery{apps}, PreferredVersion: apps}}
 	if version := (metav1.GroupVersionForDiscovery{GroupVersion: "sparkoperator.k8s.io/v1beta2", Version: "v1beta2"}); !a.missing {
-		list.Groups = []metav1.APIGroup{{Name: "sparkoperator.k8s.io", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version}}
+		list.Groups = append(list.Groups, metav1.APIGroup{Name: "sparkoperator.k8s.io", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version})
 	}
 	if version := (metav1.GroupVersionForDiscovery{GroupVersion: "scheduling.x-k8s.io/v1alpha1", Version: "v1alpha1"}); a.gangs {
 		list.Groups = append(list.Groups, metav1.APIGroup{Name: "scheduling.x-k8s.io", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version})
@@ -179,15 +190,15 @@ func (a *api) groups() metav1.APIGroupList {
 func resources(groupVersion string, namesAndKinds ...string) metav1.APIResourceList {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: groupVersion}
 	for i := 0; i < len(namesAndKinds); i += 2 {
-		list.APIResources = append(list.APIResources, metav1.APIResource{Name: namesAndKinds[i], Kind: namesAndKinds[i+1], Namespaced: true, Verbs: metav1.Verbs{"get", "list", "watch"}})
+		list.APIResources = append(list.APIResources, metav1.APIResource{Name: namesAndKinds[i], Kind: namesAndKinds[i+1], Namespaced: namesAndKinds[i] != "namespaces", Verbs: metav1.Verbs{"get", "list", "watch"}})
 	}
 	return list
 }
 
-// resource serves what is under namespaces/NS/RESOURCE[/NAME[/log]], or RESOURCE of all namespaces.
+// resource serves what is under namespaces/NS/RESOURCE[/NAME[/log]], RESOURCE of all namespaces, or namespaces/NS.
 func (a *api) resource(w http.ResponseWriter, r *http.Request, group string, parts []string) {
 	namespace := ""
-	if parts[0] == "namespaces" {
+	if parts[0] == "namespaces" && len(parts) > 2 {
 		namespace, parts = parts[1], parts[2:]
 	}
 	verb, query := "get", r.URL.Query()
@@ -296,6 +307,12 @@ func typeMeta(o client.Object) any {
 		all["apiVersion"], all["kind"] = "sparkoperator.k8s.io/v1beta2", "SparkApplication"
 	case *corev1.ResourceQuota:
 		all["kind"] = "ResourceQuota"
+	case *appsv1.Deployment:
+		all["apiVersion"], all["kind"] = "apps/v1", "Deployment"
+	case *corev1.ConfigMap:
+		all["kind"] = "ConfigMap"
+	case *corev1.Namespace:
+		all["kind"] = "Namespace"
 	case *unstructured.Unstructured:
 		all["apiVersion"], all["kind"] = "scheduling.x-k8s.io/v1alpha1", "PodGroup"
 	}

@@ -198,7 +198,7 @@ func driverPod(pod *corev1.Pod, o *v1beta2.SparkApplication) *corev1.Pod {
 	if pod == nil {
 		return nil
 	}
-	s := scopeOf(o, time.Time{})
+	s := scopeOf(o, nil, time.Time{})
 	if lifecycle.OwnerOf(pod, o.UID, s.Identity.SubmissionID) != lifecycle.Current {
 		return nil
 	}

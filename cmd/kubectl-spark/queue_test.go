@@ -134,7 +134,8 @@ func TestExplainTheSchedulersSide(t *testing.T) {
 	theirs := group.DeepCopy()
 	theirs.SetName(prepare.AttemptID(spark.NewIdentity(clash.UID, 1, time.Now()), 1))
 	theirs.SetOwnerReferences(nil)
-	a := newAPI(t, quota, missing, gang, driver, group, clash, theirs)
+	deployment, stored := operatorWith(configHead + "batchScheduler: {enabled: [kube, volcano, coscheduling]}\n")
+	a := newAPI(t, quota, missing, gang, driver, group, clash, theirs, deployment, stored)
 	a.gangs = true
 	for name, texts := range map[string][]string{
 		"quota":   {"Decision   wait: " + full, "Scheduler  kube", "Verdict    Waiting: WaitingForQuota", "Asks for   cpu 3, memory 4224Mi"},

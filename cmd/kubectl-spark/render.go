@@ -24,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/offline"
 )
@@ -34,6 +33,7 @@ type render struct {
 	genericiooptions.IOStreams
 	files      filenames
 	output     output
+	config     configured
 	namespace  string
 	uid        string
 	submitTime string
@@ -46,7 +46,9 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Print the objects that the operator would create",
 		Long: "Print the objects that the operator would create for the first attempt of each SparkApplication, in its order.\n\n" +
 			"Their names depend on the application's UID, which only a cluster gives. Without --uid, and without a UID in the manifest,\n" +
-			"it is " + string(offline.DefaultUID) + ". What would not run is refused with the operator's own words, and exit code 1.",
+			"it is " + string(offline.DefaultUID) + ". What would not run is refused with the operator's own words, and exit code 1.\n\n" +
+			"What the operator makes of an application depends on its configuration, too: its policies, its default scheduler and the URLs of\n" +
+			"Spark's UI. With --config they are considered.",
 		Example: "  # everything that spark-pi.yaml leads to\n" +
 			"  kubectl spark render -f spark-pi.yaml\n\n" +
 			"  # the size of the driver of an application in the cluster\n" +
@@ -56,6 +58,7 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	r.files.addTo(command)
 	r.output.addTo(command)
+	r.config.addTo(command)
 	command.Flags().StringVarP(&r.namespace, "namespace", "n", offline.DefaultNamespace, "namespace of manifests that name none")
 	command.Flags().StringVar(&r.uid, "uid", "", "UID of the application")
 	command.Flags().StringVar(&r.submitTime, "submit-time", offline.DefaultSubmitTime.Format(time.RFC3339), "time of the submission")
@@ -67,9 +70,12 @@ func (r *render) run() error {
 	if err != nil {
 		return fmt.Errorf("--submit-time: %q: not a time; write it as 2006-01-02T15:04:05Z", r.submitTime)
 	}
-	registry, err := plugins.Every()
+	operator, known, err := r.config.operator()
 	if err != nil {
 		return err
+	}
+	if !known {
+		r.say("without --config, %s", notConsidered)
 	}
 	cluster := offline.Cluster{Namespace: r.namespace, UID: types.UID(r.uid), SubmitTime: at}
 	var objects []any
@@ -83,7 +89,7 @@ func (r *render) run() error {
 			for _, problem := range document.Problems {
 				r.say("%s:%d: %s", name, problem.Line, problem.Message)
 			}
-			rendered, err := offline.Render(document.Application, cluster, registry)
+			rendered, err := offline.Render(document.Application, cluster, operator)
 			if err != nil {
 				return fmt.Errorf("%s:%d: %w", name, document.LineOf(manifest.FieldOf(err.Error())), err)
 			}

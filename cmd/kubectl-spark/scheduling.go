@@ -25,7 +25,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -45,16 +44,22 @@ type asking struct {
 
 // ask completes the input with the scheduler's side: its verdict if the driver may be created now, else what it says of the
 // driver. The error is about what could not be read; what was said last is the best that is known then.
-func (c *connection) ask(ctx context.Context, cluster observe.Reader, s prepare.Scope, in *explain.Input) error {
-	registry, err := plugins.Every()
-	if err != nil {
-		return err
-	}
+func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *scheduler.Registry, s prepare.Scope, in *explain.Input) (err error) {
 	gated := lifecycle.Gated(s.Wish, s.Record, in.Observed.Driver, lifecycle.Env{Now: in.Now})
 	if state := s.Record.State; !gated && state != lifecycle.Submitted && state != lifecycle.Running {
 		return nil
 	}
-	candidate, prepared := prepare.Examine(s.Request(), registry)
+	unanswered := lifecycle.Gate{Verdict: lifecycle.Waiting, Cause: s.Record.Cause}
+	request := s.Request()
+	if registry.NamespaceDefaults() {
+		if request.NamespaceAnnotations, err = cluster.NamespaceAnnotations(ctx, s.App.Namespace); err != nil {
+			if gated {
+				in.Gate = unanswered
+			}
+			return err
+		}
+	}
+	candidate, prepared := prepare.Examine(request, registry)
 	in.Reserved.Choice = prepared.Choice
 	if candidate == nil {
 		if gated {
@@ -67,7 +72,7 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, s prepare.
 	if gated {
 		in.Gate, err = a.gate(ctx, candidate)
 		if err != nil {
-			in.Gate = lifecycle.Gate{Verdict: lifecycle.Waiting, Cause: s.Record.Cause}
+			in.Gate = unanswered
 			return err
 		}
 		in.Gate = explain.Heard(in.Gate, s.Record, s.Wish.SpecHash)

@@ -46,7 +46,7 @@ const maxStreams = 50
 
 // driver prints what there is of the driver's log.
 func (l *logging) driver(ctx context.Context, c *connection, o *v1beta2.SparkApplication) error {
-	name := scopeOf(o, time.Time{}).DriverName()
+	name := scopeOf(o, nil, time.Time{}).DriverName()
 	pod, err := c.pod(ctx, name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -114,7 +114,7 @@ func (l *logging) endsSoon(ctx context.Context, c *connection, pod *corev1.Pod, 
 func (l *logging) awaitDriver(ctx context.Context, c *connection, o *v1beta2.SparkApplication) (*corev1.Pod, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.podTimeout)
 	defer cancel()
-	name := scopeOf(o, time.Time{}).DriverName()
+	name := scopeOf(o, nil, time.Time{}).DriverName()
 	apps := changes(ctx, c, &v1beta2.SparkApplicationList{}, client.ObjectKeyFromObject(o))
 	pods := changes(ctx, c, &corev1.PodList{}, client.ObjectKey{Namespace: o.Namespace, Name: name})
 	var pod *corev1.Pod
@@ -164,7 +164,7 @@ func (l *logging) progress(o *v1beta2.SparkApplication, pod, said string) string
 
 // executors prints the log of one executor of the current attempt, or of all, each line with its executor.
 func (l *logging) executors(ctx context.Context, c *connection, o *v1beta2.SparkApplication) error {
-	wanted := labels.Set{lifecycle.LabelSubmission: scopeOf(o, time.Time{}).Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
+	wanted := labels.Set{lifecycle.LabelSubmission: scopeOf(o, nil, time.Time{}).Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
 	var list corev1.PodList
 	if err := c.List(ctx, &list, client.InNamespace(o.Namespace), client.MatchingLabels(wanted)); err != nil {
 		return err

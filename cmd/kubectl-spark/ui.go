@@ -138,7 +138,7 @@ func (c *connection) awaitEnd(ctx context.Context, pod *corev1.Pod) {
 
 // driver returns the driver pod once it runs.
 func (v *viewing) driver(ctx context.Context, c *connection, o *v1beta2.SparkApplication) (*corev1.Pod, error) {
-	name := scopeOf(o, time.Time{}).DriverName()
+	name := scopeOf(o, nil, time.Time{}).DriverName()
 	pod, err := c.pod(ctx, name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err

@@ -22,37 +22,45 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/offline"
 )
 
 func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 	var files filenames
+	var config configured
+	var namespace string
 	command := &cobra.Command{
 		Use:   "validate -f FILE",
 		Short: "Say what is wrong with an application, and in which line",
 		Long: "Say what is wrong with the SparkApplications of a manifest, and in which line: fields that do not exist, values that cannot be,\n" +
-			"and everything that the operator would refuse. Other objects are noted and left alone. The exit code is 1 if there are errors.",
+			"and everything that the operator would refuse; with --config also what its policies forbid. Other objects are noted and left alone. The exit code is 1 if there are errors.",
 		Example: "  kubectl spark validate -f spark-pi.yaml\n\n" +
+			"  # with the policies of the operator, whose configuration is in operator.yaml\n" +
+			"  kubectl spark validate -f spark-pi.yaml -n team-a --config operator.yaml\n\n" +
 			"  # what a chart makes of its values\n" +
 			"  helm template my-chart | kubectl spark validate -f -",
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return validate(files, streams) },
+		RunE: func(*cobra.Command, []string) error { return validate(files, config, namespace, streams) },
 	}
 	files.addTo(command)
+	config.addTo(command)
+	command.Flags().StringVarP(&namespace, "namespace", "n", offline.DefaultNamespace, "namespace of manifests that name none")
 	return command
 }
 
-func validate(files filenames, streams genericiooptions.IOStreams) error {
-	registry, err := plugins.Every()
+func validate(files filenames, config configured, namespace string, streams genericiooptions.IOStreams) error {
+	operator, known, err := config.operator()
 	if err != nil {
 		return err
+	}
+	if !known {
+		say(streams.ErrOut, "without --config, %s", notConsidered)
 	}
 	found := false
 	err = files.read(streams, func(name string, documents []manifest.Document) error {
 		errors := 0
-		for _, finding := range offline.Validate(documents, offline.Cluster{}, registry) {
+		for _, finding := range offline.Validate(documents, offline.Cluster{Namespace: namespace}, operator) {
 			_, _ = fmt.Fprintf(streams.Out, "%s:%d: %s: %s\n", name, finding.Line, finding.Severity, finding.Message)
 			if finding.Severity == offline.Error {
 				errors++

@@ -25,7 +25,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -271,10 +270,6 @@ func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) 
 
 func (e *Engine[T]) tell(obj T, from, to lifecycle.Record) {
 	for _, ev := range lifecycle.Events(obj.GetName(), from, to) {
-		kind := corev1.EventTypeNormal
-		if ev.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		e.Recorder.Eventf(obj, nil, kind, ev.Reason, ev.Action, "%s", ev.Message)
+		e.Recorder.Eventf(obj, nil, kindOf(ev.Warning), ev.Reason, ev.Action, "%s", ev.Message)
 	}
 }

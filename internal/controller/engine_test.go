@@ -330,6 +330,9 @@ func TestWaits(t *testing.T) {
 					t.Errorf("%s: reason %q, sentence %q; want %q and %q", tc.reason, c.Reason, c.Message, tc.code, tc.says)
 				}
 			}
+			if s := w.app().Status.Scheduling; tc.code == "SchedulerUnknown" && (s.Scheduler != "vulcano" || s.Source != "Application" || s.Reason != tc.code || !strings.Contains(s.Message, tc.says)) {
+				t.Errorf("%s: the status does not say what was asked for: %+v", tc.reason, s)
+			}
 			if told := w.told(); len(told) != 1 {
 				t.Errorf("%s: told %q, want one event", tc.reason, told)
 			}

@@ -17,13 +17,13 @@ limitations under the License.
 package controller
 
 import (
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/governed"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -48,28 +48,19 @@ func (kubeflowApplication) Kind() (apiVersion, kind string) {
 }
 
 func (k kubeflowApplication) Normalise(o *v1beta2.SparkApplication, rec lifecycle.Record) (spark.Application, []*spark.ConfError) {
-	rules := k.rules(o)
-	app, problems := kubeflow.Normalise(o)
-	app = kubeflow.WithRaisedMemory(rules.Apply(app), o, rec.Retries.MemoryRaises)
-	if !rec.State.Starting() {
-		return app, problems // what runs was checked when it began to
-	}
-	wishes, _ := kubeflow.Policies(o)
-	return app, slices.Concat(problems, rules.Check(app), rules.CheckRetention(o.Namespace, wishes.Retention))
+	return governed.Attempt(o, rec, k.rules())
 }
 
 func (k kubeflowApplication) Wish(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Application {
-	wish := kubeflow.Wish(o, rec)
-	wish.Policies.Retention = k.rules(o).Retention(wish.Policies.Retention)
-	return wish
+	return governed.Wish(o, rec, k.rules())
 }
 
-// rules are the policies for an application's namespace.
-func (k kubeflowApplication) rules(o *v1beta2.SparkApplication) policy.Set {
+// rules are the policies that hold at present, of all namespaces.
+func (k kubeflowApplication) rules() policy.Set {
 	if k.policies == nil {
 		return nil
 	}
-	return k.policies().For(o.Namespace)
+	return k.policies()
 }
 
 func (kubeflowApplication) Record(o *v1beta2.SparkApplication) lifecycle.Record {

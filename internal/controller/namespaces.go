@@ -41,6 +41,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
 )
 
@@ -59,6 +60,7 @@ type Namespaces struct {
 	applications func(ctx context.Context, namespace string) ([]types.NamespacedName, error)
 	// arrived is told when applications come to be seen that were not before.
 	arrived func()
+	metrics *metrics.Metrics
 
 	// following is held while the caches are made to follow, and shown while that is made visible.
 	following, shown sync.Mutex
@@ -99,12 +101,12 @@ func (n *Namespaces) choosesLocked(namespace string) bool {
 }
 
 // newNamespaces returns what knows the namespaces of a manager whose cache NewManager has made. It has to be configured.
-func newNamespaces(mgr ctrl.Manager, others ...*namespaced.Cache) (*Namespaces, error) {
+func newNamespaces(mgr ctrl.Manager, told *metrics.Metrics, others ...*namespaced.Cache) (*Namespaces, error) {
 	own, ok := mgr.GetCache().(*namespaced.Cache)
 	if !ok {
 		return nil, fmt.Errorf("the manager's cache is a %T; create the manager with NewManager", mgr.GetCache())
 	}
-	n := &Namespaces{log: mgr.GetLogger().WithName("namespaces"), cache: own, others: others, arrived: func() {}, labels: map[string]labels.Set{}}
+	n := &Namespaces{log: mgr.GetLogger().WithName("namespaces"), cache: own, others: others, arrived: func() {}, metrics: told, labels: map[string]labels.Set{}}
 	n.applications = func(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
 		all, err := listApplications(ctx, own, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
 		names := make([]types.NamespacedName, 0, len(all))
@@ -164,10 +166,10 @@ func (n *Namespaces) show(namespace string) {
 	wanted := slices.Contains(n.targets, namespace)
 	n.mu.Unlock()
 	if !wanted {
-		watchedNamespaces.DeleteLabelValues(labelOf(namespace))
+		n.metrics.NamespaceDropped(labelOf(namespace))
 		return
 	}
-	watchedNamespaces.WithLabelValues(labelOf(namespace)).Set(number(n.cache.Ready(namespace)))
+	n.metrics.NamespaceWatched(labelOf(namespace), n.cache.Ready(namespace))
 }
 
 // Start tries again what failed, until the context ends. It implements manager.Runnable.
@@ -205,7 +207,7 @@ func (n *Namespaces) changed(namespace string) {
 
 // troubled is told by a cache that a namespace cannot be watched at present.
 func (n *Namespaces) troubled(namespace string, err error) {
-	namespaceTrouble.WithLabelValues(labelOf(namespace)).Inc()
+	n.metrics.NamespaceTrouble(labelOf(namespace))
 	n.log.Error(err, "cannot watch; it is tried again", "namespace", labelOf(namespace))
 }
 
@@ -331,11 +333,4 @@ func labelOf(namespace string) string {
 		return "*"
 	}
 	return namespace
-}
-
-func number(yes bool) float64 {
-	if yes {
-		return 1
-	}
-	return 0
 }

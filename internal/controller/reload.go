@@ -20,47 +20,32 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
 // lookPeriod is how often the configuration file is looked at. A kubelet brings a changed ConfigMap within a minute or two;
 // comparing a small file costs less than being told of everything that moves in its folder.
 const lookPeriod = 2 * time.Second
 
-var (
-	watchedNamespaces = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "spark_operator_namespace_watched",
-		Help: "Whether a namespace of the configuration can be watched at present; * stands for all namespaces.",
-	}, []string{"namespace"})
-	namespaceTrouble = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "spark_operator_namespace_trouble_total",
-		Help: "Times that a watch in a namespace of the configuration failed; * stands for all namespaces.",
-	}, []string{"namespace"})
-	configurationReloads = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "spark_operator_configuration_reloads_total",
-		Help: "Times that the configuration file had changed, by whether it was applied or refused.",
-	}, []string{"result"})
-	restartNeeded = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "spark_operator_configuration_restart_needed",
-		Help: "Whether the configuration file has changed in a section that is only read when the operator starts.",
-	})
-)
-
-func init() {
-	metrics.Registry.MustRegister(watchedNamespaces, namespaceTrouble, configurationReloads, restartNeeded)
-}
-
 // reloader takes over what has changed in the configuration file, as far as that goes without a restart.
 type reloader struct {
 	log     logr.Logger
 	started config.OperatorConfiguration // what the operator was started with
 	apply   func(context.Context, config.OperatorConfiguration)
+	metrics *metrics.Metrics
+	// recorder tells what became of a change, as events of the operator's pod; the pod may be nil.
+	recorder events.EventRecorder
+	pod      *corev1.Pod
 
 	last string
 }
@@ -99,19 +84,61 @@ func (r *reloader) look(ctx context.Context) {
 		c, err = config.Parse(text)
 	}
 	if err != nil {
-		configurationReloads.WithLabelValues("refused").Inc()
+		r.metrics.Reloaded(false)
 		r.log.Error(err, "the changed configuration is not applied; the former one stays in force", "file", r.started.File)
+		r.tell(true, "ConfigurationRefused", fmt.Sprintf("the changed configuration is not applied, the former one stays in force: %v", err))
 		return
 	}
 	sections := r.started.NeedsRestart(c)
-	restartNeeded.Set(number(len(sections) > 0))
+	r.metrics.RestartNeeded(len(sections) > 0)
 	if len(sections) > 0 {
 		r.log.Info("the configuration has changed in sections that need a restart of the operator", "sections", sections, "file", r.started.File)
+		r.tell(true, "ConfigurationNeedsRestart", "the configuration differs from that at the start in sections that are read at the start only: "+strings.Join(sections, ", "))
 	}
 	if first && len(sections) == 0 && r.started.SameTenancy(c) {
 		return // as it was when the operator started
 	}
-	configurationReloads.WithLabelValues("applied").Inc()
+	r.metrics.Reloaded(true)
 	r.log.Info("took over namespaces and policies from the changed configuration", "namespaces", c.Namespaces, "namespaceSelector", c.NamespaceSelector, "policies", len(c.Policies))
 	r.apply(ctx, c)
+	r.tell(false, "ConfigurationReloaded", "namespaces and policies of the changed configuration are in force: "+tenancyOf(c))
+}
+
+// tenancyOf says what is taken over of a configuration.
+func tenancyOf(c config.OperatorConfiguration) string {
+	where := "namespaces: " + strings.Join(c.Namespaces, ", ")
+	switch {
+	case c.NamespaceSelector != "" && len(c.Namespaces) > 0:
+		where += "; namespaceSelector: " + c.NamespaceSelector
+	case c.NamespaceSelector != "":
+		where = "namespaceSelector: " + c.NamespaceSelector
+	case len(c.Namespaces) == 0:
+		where = "all namespaces"
+	}
+	return fmt.Sprintf("policies: %d; %s", len(c.Policies), where)
+}
+
+// maxNote is the API's limit for the text of an event, in bytes.
+const maxNote = 1024
+
+// tell is for an administrator who has edited the ConfigMap and describes the operator's pod.
+func (r *reloader) tell(warning bool, reason, note string) {
+	if r.pod == nil {
+		return
+	}
+	if len(note) > maxNote {
+		note = strings.ToValidUTF8(note[:maxNote-len("...")], "") + "..."
+	}
+	r.recorder.Eventf(r.pod, nil, kindOf(warning), reason, "Reload", "%s", note)
+}
+
+// ownPod is the pod of this process, as its environment names it; nil if it does not.
+func ownPod(environment func(string) string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: environment("POD_NAMESPACE"), Name: environment("POD_NAME"), UID: types.UID(environment("POD_UID")),
+	}}
+	if pod.Namespace == "" || pod.Name == "" || pod.UID == "" {
+		return nil
+	}
+	return pod
 }

@@ -149,12 +149,19 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 		return err
 	}
 	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: watched, Companions: beside, Logs: logsOf(clientset)}
-	engine := NewKubeflowEngine(reader, client.WithFieldOwner(mgr.GetClient(), fieldOwner), registry, mgr.GetEventRecorder(fieldOwner), clock.RealClock{})
+	tell, err := newRecorder(mgr.GetClient(), mgr.GetScheme(), clock.RealClock{}, mgr.GetLogger().WithName("events"))
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(tell); err != nil {
+		return fmt.Errorf("add sender of events: %w", err)
+	}
+	engine := NewKubeflowEngine(reader, client.WithFieldOwner(mgr.GetClient(), fieldOwner), registry, tell, clock.RealClock{})
 	engine.Schedulers, engine.Exposure = schedulers, c.Exposure()
 	if err := addMetrics(mgr, c.Metrics, engine); err != nil {
 		return err
 	}
-	tenants, err := newTenancy(ctx, mgr, c, watched, beside)
+	tenants, err := newTenancy(ctx, mgr, c, watched, beside, engine)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync/atomic"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -36,8 +37,8 @@ type tenancy struct {
 }
 
 // newTenancy returns the tenancy of a configuration, and adds to the manager what keeps it up to date.
-func newTenancy(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, watched *kinds, beside *companions) (*tenancy, error) {
-	namespaces, err := newNamespaces(mgr, watched.cache, beside.Cache)
+func newTenancy(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, watched *kinds, beside *companions, engine *Engine[*v1beta2.SparkApplication]) (*tenancy, error) {
+	namespaces, err := newNamespaces(mgr, engine.Metrics, watched.cache, beside.Cache)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,9 @@ func newTenancy(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigur
 	if c.File == "" {
 		return t, nil
 	}
-	look := &reloader{log: mgr.GetLogger().WithName("configuration"), started: c, apply: t.apply}
+	look := &reloader{
+		log: mgr.GetLogger().WithName("configuration"), started: c, apply: t.apply, metrics: engine.Metrics, recorder: engine.Recorder, pod: ownPod(os.Getenv),
+	}
 	if err := mgr.Add(look); err != nil {
 		return nil, fmt.Errorf("add watch over the configuration: %w", err)
 	}

@@ -30,9 +30,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 )
 
@@ -53,6 +56,38 @@ func TestPolicyRefuses(t *testing.T) {
 	want := `spec.executor.instances: "1": namespace jobs allows at most 0 executors at a time (operator policy "jobs")`
 	if w.state() != "FAILED" || !strings.Contains(status.AppState.ErrorMessage, want) || len(w.drivers()) != 0 {
 		t.Errorf("%s, %d drivers: %s", w.state(), len(w.drivers()), status.AppState.ErrorMessage)
+	}
+	for _, kind := range []string{"Admitted", "Stalled", "Succeeded"} {
+		if c := conditionOf(w, kind); c.Reason != "InvalidSpec" || c.Message != want {
+			t.Errorf("the condition %s does not say which policy refuses what: %+v", kind, c)
+		}
+	}
+	w.reconcile()
+	if told := w.told(); len(told) != 1 || told[0] != "Warning SparkApplicationFailed SparkApplication pi failed: "+want {
+		t.Errorf("told %q, want the refusal once", told)
+	}
+}
+
+// A scheduler that a policy names and that there is not is the policy's mistake: the status says what was asked for and by
+// whom, and the application goes on by itself when the policy is corrected.
+func TestPolicyNamesAScheduler(t *testing.T) {
+	w := newWorld(t, pi())
+	w.govern(forJobs(policy.Limits{}, policy.Defaults{BatchScheduler: "vulcano"}))
+	w.settle()
+	const says = `defaults.batchScheduler of the operator's policy "jobs": "vulcano" is not known to this operator; known: plain`
+	got := *w.app().Status.Scheduling
+	got.QueuedAt = nil
+	want := v1beta2.SchedulingStatus{Scheduler: "vulcano", Source: "Policy", Reason: "SchedulerUnknown", Message: says}
+	if diff := cmp.Diff(want, got); diff != "" || conditionOf(w, "Admitted").Message != says {
+		t.Errorf("condition %+v, status (-want +got):\n%s", conditionOf(w, "Admitted"), diff)
+	}
+	if told := w.told(); len(told) != 1 || told[0] != "Warning SparkApplicationWaiting "+says {
+		t.Errorf("told %q, want the wait once", told)
+	}
+	w.govern(forJobs(policy.Limits{}, policy.Defaults{BatchScheduler: "plain"}))
+	w.settle()
+	if s := w.app().Status.Scheduling; len(w.drivers()) != 1 || s.Scheduler != "plain" || s.Source != "Policy" {
+		t.Errorf("%d drivers with the corrected policy: %+v", len(w.drivers()), s)
 	}
 }
 
@@ -166,17 +201,20 @@ type look struct {
 	r       *reloader
 	log     strings.Builder
 	applied []config.OperatorConfiguration
+	events  *events.FakeRecorder
+	metrics *metrics.Metrics
 }
 
 func newLook(t *testing.T, sections string) *look {
 	t.Helper()
-	l := &look{t: t}
+	l := &look{t: t, events: events.NewFakeRecorder(10), metrics: metrics.New(config.Metrics{MaxLabelValues: 1})}
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	l.r = &reloader{
 		log: funcr.New(func(_, args string) { l.log.WriteString(args + "\n") }, funcr.Options{}),
 		apply: func(_ context.Context, c config.OperatorConfiguration) {
 			l.applied = append(l.applied, c)
 		},
+		metrics: l.metrics, recorder: l.events, pod: &corev1.Pod{},
 	}
 	l.r.started.File = path
 	l.write(sections)
@@ -201,6 +239,92 @@ func (l *look) after() (applied int, log string) {
 	before, written := len(l.applied), l.log.Len()
 	l.r.look(l.t.Context())
 	return len(l.applied) - before, l.log.String()[written:]
+}
+
+// told returns the events since it was called last.
+func (l *look) told() []string {
+	var all []string
+	for {
+		select {
+		case e := <-l.events.Events:
+			all = append(all, e)
+		default:
+			return all
+		}
+	}
+}
+
+// An administrator sees on the operator's pod what became of an edit, and Prometheus counts it.
+func TestReloadIsTold(t *testing.T) {
+	l := newLook(t, "namespaces: [a]")
+	many := "namespaces: [B" + strings.Repeat(", \u00fc", 400) + "]"
+	const reloads, needed = "spark_operator_configuration_reloads_total ", "spark_operator_configuration_restart_needed"
+	steps := []struct {
+		reason, file string
+		want         []string
+		count        map[string]float64
+	}{
+		{reason: "as it was at the start", file: "namespaces: [a]", count: map[string]float64{}},
+		{
+			reason: "a policy", file: "namespaces: [a, b]\npolicies: [{name: x, namespaces: [a]}]",
+			want:  []string{"Normal ConfigurationReloaded namespaces and policies of the changed configuration are in force: policies: 1; namespaces: a, b"},
+			count: map[string]float64{reloads + "applied": 1},
+		},
+		{
+			reason: "wrong", file: "namespaces: [a]\npolicies: [{name: x}]",
+			want:  []string{`Warning ConfigurationRefused the changed configuration is not applied, the former one stays in force: policies[0].namespaces: "": name at least one; "*" stands for all`},
+			count: map[string]float64{reloads + "applied": 1, reloads + "refused": 1},
+		},
+		{
+			reason: "wrong in another way, with more to say than an event holds", file: many,
+			want:  []string{"Warning ConfigurationRefused the changed configuration is not applied, the former one stays in force: "},
+			count: map[string]float64{reloads + "applied": 1, reloads + "refused": 2},
+		},
+		{
+			reason: "a section that is read at the start", file: "namespaceSelector: x=y\nworkers: 3",
+			want: []string{
+				"Warning ConfigurationNeedsRestart the configuration differs from that at the start in sections that are read at the start only: workers",
+				"Normal ConfigurationReloaded namespaces and policies of the changed configuration are in force: policies: 0; namespaceSelector: x=y",
+			},
+			count: map[string]float64{reloads + "applied": 2, reloads + "refused": 2, needed: 1},
+		},
+		{
+			reason: "no restart is needed any more", file: "namespaces: [c]\nnamespaceSelector: x=y",
+			want:  []string{"Normal ConfigurationReloaded namespaces and policies of the changed configuration are in force: policies: 0; namespaces: c; namespaceSelector: x=y"},
+			count: map[string]float64{reloads + "applied": 3, reloads + "refused": 2},
+		},
+		{
+			reason: "everywhere", file: "{}",
+			want:  []string{"Normal ConfigurationReloaded namespaces and policies of the changed configuration are in force: policies: 0; all namespaces"},
+			count: map[string]float64{reloads + "applied": 4, reloads + "refused": 2},
+		},
+	}
+	for _, step := range steps {
+		l.write(strings.TrimPrefix(step.file, "{}"))
+		l.after()
+		l.after()
+		got := l.told()
+		for i := range got {
+			if kind, note, _ := strings.Cut(got[i], ": "); len(note) > maxNote {
+				t.Errorf("%s: %s has %d bytes", step.reason, kind, len(note))
+			}
+			if step.file == many {
+				got[i], _, _ = strings.Cut(got[i], "decode")
+				got[i], _, _ = strings.Cut(got[i], "namespaces[")
+			}
+		}
+		if diff := cmp.Diff(step.want, got); diff != "" {
+			t.Errorf("%s: events (-want +got):\n%s", step.reason, diff)
+		}
+		if diff := cmp.Diff(step.count, scrape(t, l.metrics)); diff != "" {
+			t.Errorf("%s: metrics (-want +got):\n%s", step.reason, diff)
+		}
+	}
+	l.r.pod, l.r.recorder = nil, nil
+	l.write("namespaces: [d]")
+	if n, _ := l.after(); n != 1 {
+		t.Error("a process outside of a cluster does not reload")
+	}
 }
 
 func TestReload(t *testing.T) {

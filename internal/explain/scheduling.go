@@ -116,6 +116,7 @@ func (v view) scheduling() Scheduling {
 // sources say whose choice a scheduler was.
 var sources = map[string]string{
 	string(scheduler.SourceApplication): "from spec.batchScheduler",
+	string(scheduler.SourcePolicy):      "the default of an operator's policy",
 	string(scheduler.SourceNamespace):   "the namespace's default",
 	string(scheduler.SourceCluster):     "the operator's default",
 }

@@ -26,6 +26,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/governed"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/prepare"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -67,7 +68,7 @@ func (w *world) edit(change func(*v1beta2.SparkApplicationSpec)) {
 
 func (w *world) scope() prepare.Scope {
 	record := kubeflow.RecordOf(&w.o.Status)
-	app, problems := kubeflow.Attempt(w.o, record)
+	app, problems := governed.Attempt(w.o, record, nil)
 	return prepare.NewScope(app, problems, record, kubeflow.Wish(w.o, record), w.now)
 }
 

@@ -83,7 +83,7 @@ func (s State) maxCause() int {
 func conditions(r Record, p Plan) []Condition {
 	all := []Condition{
 		admitted(r, p), submission(r), driverReady(r, p), executorsReady(r, p),
-		suspended(r, p), reconciling(r, p), stalled(r, p), succeeded(r),
+		suspended(r, p), reconciling(r, p), stalled(r, p), succeeded(r, p),
 	}
 	for i := range all {
 		all[i].Message = head(all[i].Message, maxCondition)
@@ -248,7 +248,7 @@ func stalled(r Record, p Plan) Condition {
 	return c
 }
 
-func succeeded(r Record) Condition {
+func succeeded(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionSucceeded, Status: Undetermined, Reason: ReasonInProgress, Message: "the application has not ended"}
 	switch {
 	case r.State == Succeeding || r.State == Succeeded:
@@ -257,6 +257,10 @@ func succeeded(r Record) Condition {
 		c.Status, c.Reason, c.Message = False, r.Cause.Reason, r.Cause.Message
 	case r.State.Starting() && r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, WaitingPrefix+r.Cause.Message
+	case r.State == Submitted:
+		// The reason is what kubectl shows of an application. Others' words, which change all the time, are in one condition only.
+		ready := driverReady(r, p)
+		c.Reason, c.Message = ready.Reason, WaitingPrefix+"the driver pod does not run yet; see the condition "+string(ConditionDriverReady)
 	case r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
 	}

@@ -75,11 +75,16 @@ func TestConditions(t *testing.T) {
 		},
 		"Pending": {
 			reason: "created, not running", plan: Plan{Record: ran(Submitted), Driver: driver(Current, DriverPending)},
-			want: [8]string{"True Admitted", "True DriverCreated", "False DriverPending", "False NoExecutors", "False Admitted", "True InProgress", "False InProgress", "Unknown InProgress"},
+			want: [8]string{"True Admitted", "True DriverCreated", "False DriverPending", "False NoExecutors", "False Admitted", "True InProgress", "False InProgress", "Unknown DriverPending"},
 		},
 		"PendingForAReason": {
 			reason: "the kubelet's word is better than ours, and a person has to do something", plan: Plan{Record: ran(Submitted), Driver: unready},
-			want: [8]string{"True Admitted", "True DriverCreated", "False ImagePullBackOff", "False NoExecutors", "False Admitted", "True InProgress", "True ImagePullBackOff", "Unknown InProgress"},
+			want: [8]string{"True Admitted", "True DriverCreated", "False ImagePullBackOff", "False NoExecutors", "False Admitted", "True InProgress", "True ImagePullBackOff", "Unknown ImagePullBackOff"},
+		},
+		"PendingInAGang": {
+			reason: "the batch scheduler knows more of a pod without a node than the pod",
+			plan:   Plan{Record: ran(Submitted), Driver: unready, Scheduler: SchedulerView{Waiting: Cause{"WaitingForGang", "1 of 3 pods"}}},
+			want:   [8]string{"True Admitted", "True DriverCreated", "False WaitingForGang", "False NoExecutors", "False Admitted", "True InProgress", "False InProgress", "Unknown WaitingForGang"},
 		},
 		"Running": {
 			reason: "what is on its way has arrived (kstatus)", plan: Plan{Record: ran(Running), Driver: driver(Current, DriverRunning)},

@@ -55,6 +55,7 @@ type Metrics struct {
 	ours      ours
 	gauges    gauges
 	operator  operator
+	tenancy   tenancy
 }
 
 var _ prometheus.Collector = (*Metrics)(nil)
@@ -66,6 +67,7 @@ func New(c config.Metrics) *Metrics {
 	m.ours = m.newOurs()
 	m.gauges = m.newGauges()
 	m.operator = m.newOperator()
+	m.tenancy = m.newTenancy()
 	return m
 }
 
@@ -120,6 +122,14 @@ func (m *Metrics) histogram(f Family, buckets []float64) *prometheus.HistogramVe
 func (m *Metrics) summary(f Family) *prometheus.SummaryVec {
 	name, labels := m.add("summary", f)
 	v := prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: name, Help: f.Help}, labels)
+	m.vectors = append(m.vectors, v)
+	return v
+}
+
+// gaugeVector is a gauge that is set; the others are computed when they are asked for.
+func (m *Metrics) gaugeVector(f Family) *prometheus.GaugeVec {
+	name, labels := m.add("gauge", f)
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: f.Help}, labels)
 	m.vectors = append(m.vectors, v)
 	return v
 }

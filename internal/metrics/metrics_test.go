@@ -46,8 +46,20 @@ func configured(change func(*config.Metrics)) config.Metrics {
 	return c
 }
 
-// samples are what a scrape shows, without buckets and zeros.
+// samples are what a scrape shows about applications and the operator's work, without buckets and zeros.
 func samples(t *testing.T, m *Metrics) []string {
+	t.Helper()
+	var out []string
+	for _, s := range everySample(t, m) {
+		if !strings.Contains(s, "spark_operator_configuration_") {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// everySample also has those of the configuration, which are there from the beginning.
+func everySample(t *testing.T, m *Metrics) []string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
@@ -107,6 +119,8 @@ func busy(c config.Metrics) *Metrics {
 	ctx, done := m.Reconcile(contextOf())
 	m.Write(ctx, "create", "pods", time.Millisecond, nil)
 	done()
+	m.NamespaceWatched("jobs", true)
+	m.NamespaceTrouble("jobs")
 	return m
 }
 

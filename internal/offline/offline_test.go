@@ -17,28 +17,32 @@ limitations under the License.
 package offline
 
 import (
+	stdcmp "cmp"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
+	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-func registry(t *testing.T) *scheduler.Registry {
+func operator(t *testing.T) Operator {
 	t.Helper()
 	r, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
+	return Operator{Registry: r}
 }
 
 const good = `apiVersion: sparkoperator.k8s.io/v1beta2
@@ -69,11 +73,11 @@ func pi(t *testing.T, more string) *v1beta2.SparkApplication {
 
 func TestRender(t *testing.T) {
 	o := pi(t, "")
-	rendered, err := Render(o, Cluster{}, registry(t))
+	rendered, err := Render(o, Cluster{}, operator(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Render(o, Cluster{}, registry(t))
+	again, err := Render(o, Cluster{}, operator(t))
 	if diff := cmp.Diff(rendered, again); err != nil || diff != "" {
 		t.Errorf("the same manifest gives other objects (%v):\n%s", err, diff)
 	}
@@ -113,7 +117,7 @@ func TestRenderTakesWhatTheClusterKnows(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			rendered, err := Render(o, tc.cluster, registry(t))
+			rendered, err := Render(o, tc.cluster, operator(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +141,7 @@ func TestRenderRefuses(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := Render(pi(t, tc.more), Cluster{}, registry(t))
+			_, err := Render(pi(t, tc.more), Cluster{}, operator(t))
 			refusal, ok := errors.AsType[*Refusal](err)
 			if !ok || !strings.Contains(err.Error(), tc.want.Message) || refusal.Waits != tc.want.Waits {
 				t.Errorf("%s: %#v, want %+v", tc.reason, err, tc.want)
@@ -169,7 +173,7 @@ func TestValidate(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Validate(read(t, tc.text), Cluster{}, registry(t))); diff != "" {
+			if diff := cmp.Diff(tc.want, Validate(read(t, tc.text), Cluster{}, operator(t))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -191,10 +195,113 @@ func TestValidateFindsTheLine(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Validate(read(t, good+tc.more), Cluster{}, registry(t))
+			got := Validate(read(t, good+tc.more), Cluster{}, operator(t))
 			if len(got) != 1 || got[0].Line != tc.line || got[0].Severity != tc.severity {
 				t.Errorf("%s: %+v, want %s in line %d", tc.reason, got, tc.severity, tc.line)
 			}
 		})
 	}
+}
+
+// queues is a scheduler that has some.
+type queues struct{ kube.Plugin }
+
+func (queues) Describe() scheduler.Descriptor {
+	return scheduler.Descriptor{Name: "queues", Supports: scheduler.Support{Queues: true}}
+}
+
+// What the operator is configured to is part of what it would do.
+func TestOperator(t *testing.T) {
+	all := scheduler.Policy{Default: "kube", NamespaceDefaults: true}
+	all.Enabled = []string{"kube", "queues"}
+	annotated, err := scheduler.NewRegistryFor(all, kube.Plugin{}, queues{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const note = "no annotation of namespace team-a must choose a scheduler or a queue"
+	none := int32(0)
+	here := func(p policy.Policy) func(*Operator) {
+		p.Name, p.Namespaces = "team", []string{"team-*"}
+		return func(o *Operator) { o.Policies = policy.Set{p} }
+	}
+	url := exposure.Config{Service: true, Ingress: exposure.Ingress{URLFormat: "ui.example/{{$appName}}"}}
+	cases := map[string]struct {
+		reason    string
+		configure func(*Operator)
+		more      string
+		namespace string
+		conf      map[string]string
+		refused   string
+		findings  []Finding
+	}{
+		"Defaults": {
+			reason: "they reach the driver", configure: here(policy.Policy{Defaults: policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}}),
+			conf: map[string]string{spark.ConfDriverMemory: "3g"},
+		},
+		"OtherNamespace": {
+			reason: "the policy is not for it", namespace: "jobs",
+			configure: here(policy.Policy{Defaults: policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}, Limits: policy.Limits{Executors: &none}}),
+			conf:      map[string]string{spark.ConfDriverMemory: ""},
+		},
+		"Limits": {
+			reason: "the operator's words, at the field", configure: here(policy.Policy{Limits: policy.Limits{Executors: &none}}), more: "  executor:\n    instances: 2\n",
+			refused:  `spec.executor.instances: "2": namespace team-a allows at most 0 executors at a time (operator policy "team")`,
+			findings: []Finding{{12, Error, `spec.executor.instances: "2": namespace team-a allows at most 0 executors at a time (operator policy "team")`}},
+		},
+		"Retention": {
+			reason: "how long it is kept, too", configure: here(policy.Policy{Limits: policy.Limits{TimeToLiveSeconds: new(int64(60))}}), more: "  timeToLiveSeconds: 61\n",
+			refused:  `spec.timeToLiveSeconds: "1m1s": namespace team-a allows at most 60 seconds (operator policy "team")`,
+			findings: []Finding{{11, Error, `spec.timeToLiveSeconds: "1m1s": namespace team-a allows at most 60 seconds (operator policy "team")`}},
+		},
+		"Exposure": {
+			reason: "the UI knows its path", configure: func(o *Operator) { o.Exposure = url }, conf: map[string]string{spark.ConfUIProxyBase: "/pi"},
+		},
+		"Annotations": {
+			reason: "what the namespace says is not known", configure: func(o *Operator) { o.Registry = annotated }, conf: map[string]string{}, findings: []Finding{{1, Note, note}},
+		},
+		"AnnotatedQueue": {
+			reason: "the queue may be the namespace's", configure: func(o *Operator) { o.Registry = annotated }, more: "  batchScheduler: queues\n", findings: []Finding{{1, Note, note}},
+		},
+		"OwnQueue": {
+			reason: "everything is chosen", configure: func(o *Operator) { o.Registry = annotated }, more: "  batchScheduler: queues\n  batchSchedulerOptions: {queue: a}\n",
+		},
+		"OwnWord": {
+			reason: "who names a scheduler has chosen", configure: func(o *Operator) { o.Registry = annotated }, more: "  batchScheduler: kube\n", conf: map[string]string{},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			configured := operator(t)
+			tc.configure(&configured)
+			cluster := Cluster{Namespace: stdcmp.Or(tc.namespace, "team-a")}
+			rendered, err := Render(pi(t, tc.more), cluster, configured)
+			if tc.refused != "" && (err == nil || err.Error() != tc.refused) || tc.refused == "" && err != nil {
+				t.Fatalf("%s: %v, want %q", tc.reason, err, tc.refused)
+			}
+			for key, want := range tc.conf {
+				if got := property(rendered, key); got != want {
+					t.Errorf("%s: %s is %q, want %q", tc.reason, key, got, want)
+				}
+			}
+			if diff := cmp.Diff(tc.findings, Validate(read(t, good+tc.more), cluster, configured)); diff != "" {
+				t.Errorf("%s: findings (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// property is what the driver reads of a property; "" if it is not there.
+func property(r Rendered, key string) string {
+	for _, object := range r.Objects {
+		configMap, ok := object.(*corev1.ConfigMap)
+		if !ok {
+			continue
+		}
+		for line := range strings.Lines(configMap.Data["spark.properties"]) {
+			if name, value, _ := strings.Cut(strings.TrimSpace(line), "="); name == key {
+				return value
+			}
+		}
+	}
+	return ""
 }

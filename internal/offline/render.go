@@ -27,7 +27,10 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/governed"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/prepare"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -47,6 +50,14 @@ type Cluster struct {
 	Namespace  string
 	UID        types.UID
 	SubmitTime time.Time
+}
+
+// Operator is how the operator is configured, as far as that decides about applications.
+type Operator struct {
+	Registry *scheduler.Registry
+	// Policies are those of all namespaces.
+	Policies policy.Set
+	Exposure exposure.Config
 }
 
 // Rendered are the objects of the first attempt of an application, in the order in which the operator creates them.
@@ -70,9 +81,9 @@ func (r *Refusal) Error() string { return r.Message }
 const priorityClass = "PriorityClass"
 
 // Render returns what the operator would create. The error is a *Refusal.
-func Render(o *v1beta2.SparkApplication, c Cluster, registry *scheduler.Registry) (Rendered, error) {
-	o, request := requestOf(o, c)
-	candidate, prepared := prepare.Examine(request, registry)
+func Render(o *v1beta2.SparkApplication, c Cluster, operator Operator) (Rendered, error) {
+	o, request := requestOf(o, c, operator)
+	candidate, prepared := prepare.Examine(request, operator.Registry)
 	var rendered Rendered
 	if candidate != nil {
 		snapshot := scheduler.Snapshot{}
@@ -91,6 +102,9 @@ func Render(o *v1beta2.SparkApplication, c Cluster, registry *scheduler.Registry
 	if prepared.Gate.Verdict != lifecycle.Admitted {
 		return Rendered{}, &Refusal{Message: prepared.Gate.Cause.Message, Waits: prepared.Gate.Verdict == lifecycle.Waiting}
 	}
+	if annotationsMatter(request.App.Scheduling, prepared.Choice, operator.Registry) {
+		rendered.Assumptions = append(rendered.Assumptions, fmt.Sprintf("no annotation of namespace %s must choose a scheduler or a queue", o.Namespace))
+	}
 	if request.App.Suspend {
 		rendered.Assumptions = append(rendered.Assumptions, "spec.suspend: nothing is created while it is true")
 	}
@@ -105,8 +119,17 @@ func Render(o *v1beta2.SparkApplication, c Cluster, registry *scheduler.Registry
 	return rendered, nil
 }
 
+// annotationsMatter is whether annotations of the namespace, which are not known here, may choose otherwise.
+func annotationsMatter(asked spark.Scheduling, chosen scheduler.Choice, registry *scheduler.Registry) bool {
+	if !registry.NamespaceDefaults() {
+		return false
+	}
+	plugin, known := registry.Plugin(chosen.Scheduler)
+	return chosen.Source == scheduler.SourceCluster || known && asked.Queue == "" && plugin.Describe().Supports.Queues
+}
+
 // requestOf completes an application with what the API server would fill in.
-func requestOf(o *v1beta2.SparkApplication, c Cluster) (*v1beta2.SparkApplication, prepare.Request) {
+func requestOf(o *v1beta2.SparkApplication, c Cluster, operator Operator) (*v1beta2.SparkApplication, prepare.Request) {
 	o = o.DeepCopy()
 	if c.UID != "" {
 		o.UID = c.UID
@@ -123,7 +146,9 @@ func requestOf(o *v1beta2.SparkApplication, c Cluster) (*v1beta2.SparkApplicatio
 	if c.SubmitTime.IsZero() {
 		c.SubmitTime = DefaultSubmitTime
 	}
-	app, problems := kubeflow.Normalise(o)
+	app, problems := governed.Attempt(o, lifecycle.Record{}, operator.Policies)
 	const first = 1
-	return o, prepare.Request{App: app, Problems: problems, Identity: spark.NewIdentity(o.UID, first, c.SubmitTime), Attempt: first, SpecHash: kubeflow.SpecHash(o)}
+	identity := spark.NewIdentity(o.UID, first, c.SubmitTime)
+	app = exposure.Configure(app, identity.AppID, operator.Exposure)
+	return o, prepare.Request{App: app, Problems: problems, Identity: identity, Attempt: first, SpecHash: kubeflow.SpecHash(o)}
 }

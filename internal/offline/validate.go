@@ -26,7 +26,6 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/prepare"
-	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // Severity is how bad a finding is.
@@ -47,7 +46,7 @@ type Finding struct {
 }
 
 // Validate returns what there is to say about the documents of a manifest, by line.
-func Validate(documents []manifest.Document, c Cluster, registry *scheduler.Registry) []Finding {
+func Validate(documents []manifest.Document, c Cluster, operator Operator) []Finding {
 	var findings []Finding
 	for i := range documents {
 		document := &documents[i]
@@ -55,7 +54,7 @@ func Validate(documents []manifest.Document, c Cluster, registry *scheduler.Regi
 			findings = append(findings, unchecked(document))
 			continue
 		}
-		findings = append(findings, validate(document, c, registry)...)
+		findings = append(findings, validate(document, c, operator)...)
 	}
 	slices.SortStableFunc(findings, func(x, y Finding) int { return cmp.Compare(x.Line, y.Line) })
 	return findings
@@ -80,7 +79,7 @@ func other(d *manifest.Document) string {
 	return fmt.Sprintf("%s %s (%s)", d.Kind, d.Name, d.APIVersion)
 }
 
-func validate(d *manifest.Document, c Cluster, registry *scheduler.Registry) []Finding {
+func validate(d *manifest.Document, c Cluster, operator Operator) []Finding {
 	var findings []Finding
 	for _, problem := range d.Problems {
 		findings = append(findings, Finding{problem.Line, Error, problem.Message})
@@ -95,7 +94,7 @@ func validate(d *manifest.Document, c Cluster, registry *scheduler.Registry) []F
 	say := func(severity Severity, sentence string) {
 		findings = append(findings, Finding{d.LineOf(manifest.FieldOf(sentence)), severity, sentence})
 	}
-	_, request := requestOf(d.Application, c)
+	_, request := requestOf(d.Application, c, operator)
 	objections := prepare.Objections(request)
 	for _, sentence := range objections {
 		say(Error, sentence)
@@ -106,7 +105,7 @@ func validate(d *manifest.Document, c Cluster, registry *scheduler.Registry) []F
 	if len(objections) > 0 {
 		return findings
 	}
-	rendered, err := Render(d.Application, c, registry)
+	rendered, err := Render(d.Application, c, operator)
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		severity := Error
 		if refusal.Waits {

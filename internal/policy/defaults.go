@@ -60,7 +60,12 @@ func (f filler) set(key, value, field string) {
 		return
 	}
 	f.app.Conf[key] = value
-	f.app.Origins[key] = fmt.Sprintf("defaults.%s of the operator's policy %q", field, f.policy)
+	f.app.Origins[key] = f.origin(field)
+}
+
+// origin is what messages call a field of the policy.
+func (f filler) origin(field string) string {
+	return fmt.Sprintf("defaults.%s of the operator's policy %q", field, f.policy)
 }
 
 func (f filler) fill(d Defaults) {
@@ -103,11 +108,11 @@ func (f filler) label(r spark.Role, prefix, name, value string) {
 // scheduling sets scheduler and queue. A queue is meant for the policy's scheduler, if it names one.
 func (f filler) scheduling(d Defaults) {
 	s := &f.app.Scheduling
-	if s.Scheduler == "" {
-		s.Scheduler = d.BatchScheduler
+	if s.Scheduler == "" && d.BatchScheduler != "" {
+		s.Scheduler, s.SchedulerFrom = d.BatchScheduler, f.origin("batchScheduler")
 	}
-	if s.Queue == "" && (d.BatchScheduler == "" || d.BatchScheduler == s.Scheduler) {
-		s.Queue = d.Queue
+	if s.Queue == "" && d.Queue != "" && (d.BatchScheduler == "" || d.BatchScheduler == s.Scheduler) {
+		s.Queue, s.QueueFrom = d.Queue, f.origin("queue")
 	}
 }
 

@@ -49,7 +49,7 @@ func TestDefaults(t *testing.T) {
 				spark.ConfDriverLabelPrefix + "team": "a", spark.ConfExecutorLabelPrefix + "team": "a",
 				spark.ConfExecutorInstances: "1",
 			},
-			scheduling: spark.Scheduling{Scheduler: "volcano", Queue: "a"},
+			scheduling: spark.Scheduling{Scheduler: "volcano", SchedulerFrom: `defaults.batchScheduler of the operator's policy "team-a"`, Queue: "a", QueueFrom: `defaults.queue of the operator's policy "team-a"`},
 		},
 		"OwnWords": {
 			reason: "fields, sparkConf and labels win", policies: whole,
@@ -79,9 +79,9 @@ func TestDefaults(t *testing.T) {
 			want: map[string]string{spark.ConfExecutorLabelPrefix + "team": "a", spark.ConfExecutorInstances: "1"},
 		},
 		"FirstWins": {
-			reason: "of several defaults", policies: `[{name: x, namespaces: [team-a], defaults: {image: first}}, {name: y, namespaces: ["*"], defaults: {image: second, imagePullPolicy: Always, queue: q}}]`,
+			reason: "of several defaults", policies: `[{name: x, namespaces: [team-a], defaults: {image: first}}, {name: z, namespaces: ["*"], defaults: {image: second, imagePullPolicy: Always, queue: q}}]`,
 			want:       map[string]string{spark.ConfImage: "first", spark.ConfImagePullPolicy: "Always", spark.ConfExecutorInstances: "1"},
-			scheduling: spark.Scheduling{Queue: "q"},
+			scheduling: spark.Scheduling{Queue: "q", QueueFrom: `defaults.queue of the operator's policy "z"`},
 		},
 		"Elsewhere": {
 			reason: "other namespaces have their own", policies: `[{name: x, namespaces: [team-b], defaults: {image: first}}]`,

@@ -92,10 +92,10 @@ func Examine(r Request, registry *scheduler.Registry) (*Candidate, Prepared) {
 		Scheduling: r.App.Scheduling, Namespace: r.App.Namespace, NamespaceAnnotations: r.NamespaceAnnotations, Recorded: r.Recorded,
 	})
 	if resolution.Plugin == nil {
-		return nil, Prepared{Gate: gateOf(admission), Choice: resolution.Choice, Plan: scheduler.Plan{Admission: admission}}
+		return nil, chosen(Prepared{Gate: gateOf(admission), Choice: resolution.Choice, Plan: scheduler.Plan{Admission: admission}})
 	}
 	attempt.Scheduler, attempt.Source, attempt.Queue = resolution.Scheduler, resolution.Source, resolution.Queue
-	attempt.UsableQueues = resolution.UsableQueues
+	attempt.UsableQueues, attempt.QueueFrom = resolution.UsableQueues, resolution.QueueFrom
 	return &Candidate{request: r, profile: profile, plugin: resolution.Plugin, attempt: attempt}, Prepared{Choice: resolution.Choice}
 }
 
@@ -262,7 +262,7 @@ func gateOf(a scheduler.Admission) lifecycle.Gate {
 
 // named tells the gate whose word it is.
 func named(p Prepared) Prepared {
-	p.Gate.Choice = lifecycle.Choice{Scheduler: p.Choice.Scheduler, Source: string(p.Choice.Source), Queue: p.Choice.Queue}
+	p = chosen(p)
 	if g := p.Plan.Group; g != nil {
 		p.Gate.Choice.Group = g.Kind + " " + g.Name
 	}
@@ -270,6 +270,12 @@ func named(p Prepared) Prepared {
 	if p.Gate.Verdict != lifecycle.Admitted && p.Gate.Cause.Reason != lifecycle.ReasonInvalidSpec && p.Choice.Scheduler != "" {
 		p.Gate.Cause.Message += " (" + p.Choice.Scheduler + ")"
 	}
+	return p
+}
+
+// chosen tells the gate the choice, also of a scheduler that there is not.
+func chosen(p Prepared) Prepared {
+	p.Gate.Choice = lifecycle.Choice{Scheduler: p.Choice.Scheduler, Source: string(p.Choice.Source), Queue: p.Choice.Queue}
 	return p
 }
 

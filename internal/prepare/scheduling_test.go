@@ -188,6 +188,17 @@ func TestNamespaceChooses(t *testing.T) {
 	if c == nil || prepared.Choice.Queue != "theirs" {
 		t.Errorf("%+v", prepared)
 	}
+	c, prepared = candidate(t, batch{plan: goes}, func(r *Request) { r.App.Scheduling.Scheduler = "bacth" })
+	if want := (lifecycle.Choice{Scheduler: "bacth", Source: "Application"}); c != nil || prepared.Gate.Choice != want {
+		t.Errorf("the name that was asked for is not told: %+v", prepared.Gate)
+	}
+	c, prepared = candidate(t, batch{plan: goes}, func(r *Request) {
+		r.App.Scheduling.QueueFrom = "the policy"
+		r.App.Scheduling.Queue = "theirs"
+	})
+	if c == nil || c.Attempt().QueueField() != "the policy" {
+		t.Errorf("the queue is not the policy's: %+v", prepared)
+	}
 	c, prepared = candidate(t, batch{plan: goes}, func(r *Request) { r.Recorded = &scheduler.Choice{Scheduler: "gone", Source: scheduler.SourceCluster} })
 	if c != nil || prepared.Gate.Verdict != lifecycle.Waiting || prepared.Choice.Scheduler != "gone" || prepared.Plan.Reason != scheduler.ReasonSchedulerUnknown {
 		t.Errorf("an attempt keeps its scheduler, and waits for it: %+v", prepared)

@@ -59,6 +59,14 @@ func (s Scope) DriverName() string {
 	return s.Wish.DriverName
 }
 
+// unserved is whether the recorded scheduler is one that the operator did not have, so that the choice is made again:
+// whoever made the mistake, an administrator may have mended it.
+func (s Scope) unserved() bool {
+	reason := scheduler.Reason(s.Record.Cause.Reason)
+	return s.Record.State.Starting() && s.Record.Scheduling.HeldAttempt == 0 &&
+		(reason == scheduler.ReasonSchedulerUnknown || reason == scheduler.ReasonSchedulerDisabled)
+}
+
 // Request is what to examine before the attempt may start.
 func (s Scope) Request() Request {
 	r := Request{
@@ -68,7 +76,7 @@ func (s Scope) Request() Request {
 	if r.QueuedAt.IsZero() {
 		r.QueuedAt = s.now // who asks for the first time comes last, not first
 	}
-	if c := s.Record.Scheduling; c.Scheduler != "" && s.Record.SpecHash == s.Wish.SpecHash {
+	if c := s.Record.Scheduling; c.Scheduler != "" && s.Record.SpecHash == s.Wish.SpecHash && !s.unserved() {
 		r.Recorded = &scheduler.Choice{Scheduler: c.Scheduler, Source: scheduler.Source(c.Source), Queue: c.Queue}
 	}
 	return r

@@ -44,6 +44,8 @@ type Attempt struct {
 	// Queue is where the attempt waits: the user's, the namespace's, the configuration's or the plugin's default. "" if
 	// the plugin has no queues and the user named none.
 	Queue string
+	// QueueFrom is the operator's policy whose default the queue is; "" for anything else.
+	QueueFrom string
 	// UsableQueues are patterns of the queues that the application's namespace may use; nil for all. Queue is among them.
 	UsableQueues []string
 	// PriorityClass is the name of a PriorityClass; "" for none.
@@ -84,6 +86,8 @@ type Source string
 const (
 	// SourceApplication : spec.batchScheduler.
 	SourceApplication Source = "Application"
+	// SourcePolicy : the default of one of the operator's policies for the application's namespace.
+	SourcePolicy Source = "Policy"
 	// SourceNamespace : the annotation of the application's namespace.
 	SourceNamespace Source = "Namespace"
 	// SourceCluster : the operator's configuration.
@@ -98,6 +102,9 @@ func (a Attempt) Total() corev1.ResourceList {
 	}
 	return Sum(a.Shapes.Driver.Requests, Times(a.Shapes.Executor.Requests, int64(a.Shapes.Initial)))
 }
+
+// QueueField is what messages call the queue: the user's field, or the policy that named it.
+func (a Attempt) QueueField() string { return queueField(a.QueueFrom) }
 
 // Finding is something in the attempt that the scheduler cannot work with.
 type Finding struct {

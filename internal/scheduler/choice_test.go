@@ -61,6 +61,7 @@ func TestResolve(t *testing.T) {
 		"QueueOnly":    {reason: "a namespace may name a queue alone", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}, NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "team"}},
 		"PluginQueue":  {reason: "the plugin's own default", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "default"}},
 		"ConfigQueue":  {reason: "the configuration wins over the plugin", policy: func(p *Policy) { p.DefaultQueues = map[string]string{"queued": "batch"} }, wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "batch"}},
+		"Policy":       {reason: "the default of a policy comes before the namespace's", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued", SchedulerFrom: "a policy", Queue: "theirs", QueueFrom: "a policy"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourcePolicy, Queue: "theirs"}},
 		"NoQueues":     {reason: "an annotation for the namespace's batch scheduler is not for the plain one", wish: Wish{NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
 		"Recorded":     {reason: "an attempt keeps what was chosen for it", policy: func(p *Policy) { p.Default = "queued" }, wish: Wish{NamespaceAnnotations: annotated, Recorded: &Choice{Scheduler: "plain", Source: SourceCluster}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
 		"RecordedTeam": {reason: "the queue, too", wish: Wish{Scheduling: spark.Scheduling{Queue: "new"}, Recorded: &Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}},
@@ -101,6 +102,22 @@ func TestResolveRefuses(t *testing.T) {
 		"Space":     {reason: "names are exact", wish: Wish{Scheduling: spark.Scheduling{Scheduler: " plain"}}, verdict: NotReady, code: ReasonSchedulerUnknown},
 		"Disabled":  {reason: "compiled in, but not for users", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "spare"}}, verdict: NotReady, code: ReasonSchedulerDisabled, says: []string{`"spare" is not enabled`, "batchScheduler.enabled"}},
 		"Annotated": {reason: "the mistake is in the namespace", wish: Wish{NamespaceAnnotations: map[string]string{AnnotationScheduler: "x"}}, verdict: NotReady, code: ReasonSchedulerUnknown, says: []string{AnnotationScheduler, `"x"`}},
+		"Policy": {
+			reason: "the mistake is in a policy", verdict: NotReady, code: ReasonSchedulerUnknown,
+			wish: Wish{Scheduling: spark.Scheduling{Scheduler: "x", SchedulerFrom: `the policy "a"`}}, says: []string{`the policy "a": "x" is not known`},
+		},
+		"FormerPolicy": {
+			reason: "a policy that was changed since", verdict: NotReady, code: ReasonSchedulerUnknown,
+			wish: Wish{Recorded: &Choice{Scheduler: "x", Source: SourcePolicy}}, says: []string{`a policy of the operator: "x" is not known`},
+		},
+		"PolicyQueue": {
+			reason: "the queue is a policy's", verdict: Never, code: ReasonQueueForbidden, policy: rules,
+			wish: Wish{Namespace: "team-b", Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "a", QueueFrom: `the policy "a"`}}, says: []string{`the policy "a": queue "a" may not be used`},
+		},
+		"RecordedQueue": {
+			reason: "the queue was not the policy's", verdict: Never, code: ReasonQueueForbidden, policy: rules, says: []string{`spec.batchSchedulerOptions.queue: queue "a" may not be used`},
+			wish: Wish{Namespace: "team-b", Scheduling: spark.Scheduling{Queue: "b", QueueFrom: `the policy "a"`}, Recorded: &Choice{Scheduler: "queued", Queue: "a"}},
+		},
 		"Withdrawn": {reason: "a plugin that was disabled since", wish: Wish{Recorded: &Choice{Scheduler: "spare", Source: SourceApplication}}, verdict: NotReady, code: ReasonSchedulerDisabled},
 		"Forbidden": {reason: "another team's queue", policy: rules, wish: Wish{Namespace: "team-b", Scheduling: queued("a")}, verdict: Never, code: ReasonQueueForbidden, says: []string{`queue "a" may not be used from namespace "team-b"`, "queues you may use: root.team.*, shared"}},
 		"NoRule":    {reason: "a namespace without a rule has no queue", policy: rules, wish: Wish{Namespace: "other", Scheduling: queued("a")}, verdict: Never, code: ReasonQueueForbidden, says: []string{"no queue that you may use"}},

@@ -62,12 +62,12 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
-func queueForbidden(namespace, queue string, usable []string) Admission {
-	what := fmt.Sprintf("queue %q may not be used from namespace %q", queue, namespace)
-	if queue == "" {
+func queueForbidden(r Resolution, namespace string) Admission {
+	what := fmt.Sprintf("queue %q may not be used from namespace %q", r.Queue, namespace)
+	if r.Queue == "" {
 		what = fmt.Sprintf("namespace %q may not leave the queue to the scheduler", namespace)
 	}
-	return Admission{Verdict: Never, Reason: ReasonQueueForbidden, Message: fmt.Sprintf("%s: %s; %s", FieldQueue, what, Usable(usable))}
+	return Admission{Verdict: Never, Reason: ReasonQueueForbidden, Message: fmt.Sprintf("%s: %s; %s", queueField(r.QueueFrom), what, Usable(r.UsableQueues))}
 }
 
 // Usable words the queues that somebody may use.

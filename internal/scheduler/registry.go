@@ -17,6 +17,7 @@ limitations under the License.
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -187,9 +188,14 @@ type Resolution struct {
 	Plugin Plugin
 	// UsableQueues are patterns of the queues that the namespace may use; nil for all.
 	UsableQueues []string
+	// QueueFrom is the operator's policy whose default the queue is; "" for anything else.
+	QueueFrom string
 }
 
-// Resolve chooses the plugin and the queue: the application's own word, then its namespace's, then the cluster's. Without
+// queueField is what messages call the queue.
+func queueField(from string) string { return cmp.Or(from, FieldQueue) }
+
+// Resolve chooses the plugin and the queue: the application's own word, then that of a policy, then its namespace's, then the cluster's. Without
 // a plugin, or with a queue that the namespace may not use, the admission says so and the Resolution has no plugin.
 func (r *Registry) Resolve(w Wish) (Resolution, Admission) {
 	choice := r.choose(w)
@@ -200,18 +206,21 @@ func (r *Registry) Resolve(w Wish) (Resolution, Admission) {
 	p, known := r.plugins[name]
 	switch {
 	case !known:
-		return Resolution{Choice: choice}, r.refuse(choice, ReasonSchedulerUnknown, "is not known to this operator")
+		return Resolution{Choice: choice}, r.refuse(w, choice, ReasonSchedulerUnknown, "is not known to this operator")
 	case !slices.Contains(r.policy.Enabled, name):
-		return Resolution{Choice: choice}, r.refuse(choice, ReasonSchedulerDisabled, "is not enabled (batchScheduler.enabled in the operator's configuration)")
+		return Resolution{Choice: choice}, r.refuse(w, choice, ReasonSchedulerDisabled, "is not enabled (batchScheduler.enabled in the operator's configuration)")
 	}
 	choice.Scheduler = name
 	d := p.Describe()
 	choice.Queue = r.queue(w, choice, d)
 	resolution := Resolution{Choice: choice}
+	if choice.Queue == w.Scheduling.Queue {
+		resolution.QueueFrom = w.Scheduling.QueueFrom
+	}
 	if d.Supports.Queues {
 		resolution.UsableQueues = usableQueues(r.policy.AllowedQueues, w.Namespace)
 		if !mayUse(resolution.UsableQueues, choice.Queue) {
-			return resolution, queueForbidden(w.Namespace, choice.Queue, resolution.UsableQueues)
+			return resolution, queueForbidden(resolution, w.Namespace)
 		}
 	}
 	resolution.Plugin = p
@@ -230,6 +239,8 @@ func (r *Registry) choose(w Wish) Choice {
 	switch {
 	case w.Recorded != nil:
 		return *w.Recorded
+	case w.Scheduling.SchedulerFrom != "":
+		return Choice{Scheduler: w.Scheduling.Scheduler, Source: SourcePolicy}
 	case w.Scheduling.Scheduler != "":
 		return Choice{Scheduler: w.Scheduling.Scheduler, Source: SourceApplication}
 	case annotated != "":
@@ -253,9 +264,9 @@ func (r *Registry) queue(w Wish, c Choice, d Descriptor) string {
 	return d.DefaultQueue
 }
 
-func (r *Registry) refuse(c Choice, reason Reason, problem string) Admission {
+func (r *Registry) refuse(w Wish, c Choice, reason Reason, problem string) Admission {
 	where := map[Source]string{
-		SourceApplication: FieldScheduler, SourceNamespace: "the namespace's annotation " + AnnotationScheduler, SourceCluster: "batchScheduler.default",
+		SourceApplication: FieldScheduler, SourcePolicy: cmp.Or(w.Scheduling.SchedulerFrom, "a policy of the operator"), SourceNamespace: "the namespace's annotation " + AnnotationScheduler, SourceCluster: "batchScheduler.default",
 	}[c.Source]
 	return Admission{
 		Verdict: NotReady, Reason: reason, RetryAfter: unknownRetry,

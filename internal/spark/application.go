@@ -157,8 +157,12 @@ type Submitter struct {
 // Scheduling is the choice of a batch scheduler, as far as the core knows it.
 type Scheduling struct {
 	// Scheduler is the plugin's name; "" leaves the choice to the defaults.
-	Scheduler         string
-	Queue             string
+	Scheduler string
+	// SchedulerFrom is the default that named the scheduler; "" if the application did.
+	SchedulerFrom string
+	Queue         string
+	// QueueFrom is the default that named the queue; "" if the application did.
+	QueueFrom         string
 	PriorityClassName string
 	// Resources, if set, replaces the total that the core computes for the whole application.
 	Resources corev1.ResourceList

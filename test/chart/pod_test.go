@@ -111,7 +111,7 @@ func checkPod(t *testing.T, all objects, name string) {
 	if last := first.VolumeMounts[len(first.VolumeMounts)-1]; last.MountPath != "/extra" || pod.Volumes[len(pod.Volumes)-1].Name != "extra" {
 		t.Errorf("mounts %+v", first.VolumeMounts)
 	}
-	if first.Env[0].Value != "proxy" || first.EnvFrom[0].ConfigMapRef.Name != "more" || first.Resources.Limits.Cpu().String() != "1" {
+	if first.Env[len(first.Env)-1].Value != "proxy" || first.EnvFrom[0].ConfigMapRef.Name != "more" || first.Resources.Limits.Cpu().String() != "1" {
 		t.Errorf("container %+v", first)
 	}
 	want := corev1.PodSpec{

@@ -26,7 +26,9 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -102,13 +104,40 @@ var _ = Describe("kubectl spark", Ordered, func() {
 		Expect(code).To(BeZero(), errOut)
 		Expect(out).To(ContainSubstring("with 0 of 1 executors"))
 		Expect(out).To(ContainSubstring("Decision   wait for the driver's end"))
-		Expect(out).NotTo(ContainSubstring("Could not be read"))
+		Expect(out).To(ContainSubstring("default scheduler are not considered"))
 		out, _, _ = spark("explain", "held", "-o", "json")
 		Expect(out).To(ContainSubstring(`"sentence": "nothing until spec.suspend is false"`))
 
 		_, errOut, code = spark("explain", "hled")
 		Expect(code).To(Equal(1))
 		Expect(errOut).To(ContainSubstring("did you mean held?"))
+	})
+
+	It("explains what the policies of the operator's ConfigMap say", func() {
+		labels := map[string]string{"app": "operator"}
+		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "controller"}}
+		deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+		deployment.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "operator", Image: "none"}},
+			Volumes: []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{
+				ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}},
+			}}},
+		}}
+		Expect(admin.Create(ctx, deployment)).To(Succeed())
+		Expect(admin.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "settings"}, Data: map[string]string{
+			"config.yaml": "apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\n" +
+				"policies: [{name: tidy, namespaces: [\"*\"], defaults: {timeToLiveSeconds: 3600}}]\n",
+		}})).To(Succeed())
+		driver := run(sparkPi(ns, "pi"))
+		kubelet(ctx, driver, corev1.PodSucceeded, driverContainer, exited(0, "Completed"))
+		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateCompleted)
+
+		const deleted = "the application is deleted"
+		out, errOut, code := spark("explain", "pi", "--operator", ns+"/controller")
+		Expect(code).To(BeZero(), errOut)
+		Expect(out).To(And(ContainSubstring(deleted), Not(ContainSubstring("Could not be read"))))
+		out, _, _ = spark("explain", "pi")
+		Expect(out).NotTo(ContainSubstring(deleted))
 	})
 
 	It("waits: 0 for a success, 1 for a failure, 2 for a timeout", func() {

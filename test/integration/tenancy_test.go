@@ -141,6 +141,17 @@ var _ = Describe("Tenancy", Ordered, func() {
 		Expect(t.driver(ctx, "ten-b", "labelled").Labels).To(HaveKeyWithValue("team", "b"))
 		Expect(t.app(ctx, "ten-b", "labelled").Spec.Driver.Labels).To(BeEmpty(), "a default is not written into the spec")
 	})
+
+	It("tells on its pod what became of a changed configuration, and each refusal in its own words", func(ctx SpecContext) {
+		t.write("namespaces: [ten-b]\npolicies: [{name: told, namespaces: [ten-b]}]")
+		t.write("namespaces: [ten-b]\npolicies: [{name: told}]")
+		t.write("namespaces: [TEN]")
+		Eventually(t.told(ctx), wait, poll).Should(ContainElements(
+			"Normal ConfigurationReloaded: namespaces and policies of the changed configuration are in force: policies: 1; namespaces: ten-b",
+			ContainSubstring(`Warning ConfigurationRefused: the changed configuration is not applied, the former one stays in force: policies[0].namespaces`),
+			ContainSubstring(`Warning ConfigurationRefused: the changed configuration is not applied, the former one stays in force: namespaces[0]: "TEN"`),
+		))
+	})
 })
 
 // tenants is an API server with one operator, which runs until the end.
@@ -169,9 +180,28 @@ func (t *tenants) start(ctx context.Context) {
 	t.namespace(ctx, "ten-a", nil)
 	t.namespace(ctx, "ten-b", nil)
 	t.permit(ctx, "ten-a")
+	t.namespace(ctx, "ten-operator", nil)
+	t.permit(ctx, "ten-operator")
+	for key, value := range map[string]string{"POD_NAMESPACE": "ten-operator", "POD_NAME": "controller-1", "POD_UID": "uid-1"} {
+		GinkgoT().Setenv(key, value)
+	}
 	t.file = filepath.Join(GinkgoT().TempDir(), "config.yaml")
 	t.write("namespaces: [ten-a, ten-b, ten-later]")
 	t.operator(user.Config())
+}
+
+// told returns what kubectl describe shows of the events of the operator's pod.
+func (t *tenants) told(ctx context.Context) func(Gomega) []string {
+	return func(g Gomega) []string {
+		var list corev1.EventList
+		fields := client.MatchingFields{"involvedObject.kind": "Pod", "involvedObject.name": "controller-1", "involvedObject.uid": "uid-1"}
+		g.Expect(t.client.List(ctx, &list, client.InNamespace("ten-operator"), fields)).To(Succeed())
+		var all []string
+		for i := range list.Items {
+			all = append(all, list.Items[i].Type+" "+list.Items[i].Reason+": "+list.Items[i].Message)
+		}
+		return all
+	}
 }
 
 // write replaces the configuration file, and waits until the operator has seen it.
@@ -183,7 +213,7 @@ func (t *tenants) write(sections string) {
 			Eventually(reloads, wait, poll).Should(BeNumerically(">", before))
 		}
 	}()
-	text := "apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nmetrics: {bindAddress: \"0\"}\nhealth: {bindAddress: \"0\"}\n" + sections + "\n"
+	text := "apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nmetrics: {bindAddress: \"127.0.0.1:0\", prefix: tenants-}\nhealth: {bindAddress: \"0\"}\n" + sections + "\n"
 	Expect(os.WriteFile(t.file+".new", []byte(text), 0o600)).To(Succeed())
 	Expect(os.Rename(t.file+".new", t.file)).To(Succeed())
 }
@@ -195,7 +225,7 @@ func reloads() float64 {
 	Expect(err).NotTo(HaveOccurred())
 	n := 0.0
 	for _, family := range families {
-		if family.GetName() == "spark_operator_configuration_reloads_total" {
+		if family.GetName() == "tenants_spark_operator_configuration_reloads_total" {
 			for _, m := range family.GetMetric() {
 				n += m.GetCounter().GetValue()
 			}

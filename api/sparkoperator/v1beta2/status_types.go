@@ -264,7 +264,7 @@ type SchedulingStatus struct {
 	// Scheduler is the name of the scheduler that was chosen.
 	// +optional
 	Scheduler string `json:"scheduler,omitempty"`
-	// Source is whose choice it was: Application, Namespace or Cluster.
+	// Source is whose choice it was: Application, Policy (of the operator, for the namespace), Namespace or Cluster.
 	// +optional
 	Source string `json:"source,omitempty"`
 	// Queue of the scheduler.

@@ -71,9 +71,19 @@ imagePullSecrets:
 image: {{ include "spark-operator.image" .root | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 command: [/spark-operator]
-{{- with .values.env }}
+{{- if or .values.env (eq .part "controller") }}
 env:
+{{- if eq .part "controller" }}
+- name: POD_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+- name: POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+- name: POD_UID
+  valueFrom: {fieldRef: {fieldPath: metadata.uid}}
+{{- end }}
+{{- with .values.env }}
 {{ toYaml . }}
+{{- end }}
 {{- end }}
 {{- with .values.envFrom }}
 envFrom:

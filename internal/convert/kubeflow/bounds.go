@@ -29,6 +29,8 @@ import (
 const (
 	maxErrorMessage   = 1 << 10
 	maxAttemptMessage = 200
+	// maxScheduler is for the name of a scheduler, which may be one that there is not.
+	maxScheduler = 100
 	// maxLogTails is for the log tails of all attempts together, maxLogTail for one. The newest go first.
 	maxLogTails = 3 << 10
 	maxLogTail  = 1536

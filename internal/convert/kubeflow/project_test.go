@@ -19,6 +19,7 @@ package kubeflow
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -202,6 +203,33 @@ func TestNewSentenceKeepsTransitionTime(t *testing.T) {
 	c := meta.FindStatusCondition(second.Conditions, "Succeeded")
 	if c == nil || c.Message != "waiting: 2 ahead" {
 		t.Errorf("the sentence is not the latest: %+v", c)
+	}
+}
+
+// A condition shows what a driver pod waits for, and it is not read back as the cause of anything. A queued application's
+// wait is.
+func TestWaitOfADriverIsNoCause(t *testing.T) {
+	for state, want := range map[lifecycle.State]lifecycle.Cause{
+		lifecycle.Submitted: {}, lifecycle.Queued: {Reason: "DriverPending", Message: "the driver pod does not run yet"},
+	} {
+		var s v1beta2.SparkApplicationStatus
+		s.AppState.State = states[state]
+		if state == lifecycle.Submitted {
+			s.ExecutionAttempts = 1
+		}
+		s.Conditions = []metav1.Condition{{Type: "Succeeded", Status: metav1.ConditionUnknown, Reason: "DriverPending", Message: "waiting: the driver pod does not run yet"}}
+		if r := RecordOf(&s); r.State != state || r.Cause != want {
+			t.Errorf("%s: read back as %s, %+v; want %+v", state, r.State, r.Cause, want)
+		}
+	}
+}
+
+// Nobody bounds the names that users think of.
+func TestSchedulerIsBounded(t *testing.T) {
+	var r lifecycle.Record
+	r.State, r.Scheduling.Scheduler = lifecycle.Queued, strings.Repeat("v", 1<<16)
+	if got := Project(&v1beta2.SparkApplicationStatus{}, settled(r), now).Scheduling.Scheduler; len(got) != maxScheduler {
+		t.Errorf("the status has %d bytes of it", len(got))
 	}
 }
 

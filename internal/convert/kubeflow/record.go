@@ -40,7 +40,7 @@ func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 		TerminatedAt: s.TerminationTime.Time,
 		SparkAppID:   s.SparkApplicationID,
 		DriverName:   s.DriverInfo.PodName,
-		Cause:        causeOf(s),
+		Cause:        causeOf(s, stateOf(s)),
 		Attempts:     attemptsOf(s.Attempts),
 		Retries:      retriesOf(s.Retries),
 		Exposure:     exposureOf(s),
@@ -241,13 +241,14 @@ func executorStateOf(s v1beta2.ExecutorState) lifecycle.ExecutorState {
 	return lifecycle.ExecutorLost
 }
 
-// causeOf reads the cause back: the reason from the outcome's condition, the sentence from the error message.
-func causeOf(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
+// causeOf reads the cause back: the reason from the outcome's condition, the sentence from the error message. What a
+// driver pod waits for is seen anew each time and is no cause.
+func causeOf(s *v1beta2.SparkApplicationStatus, state lifecycle.State) lifecycle.Cause {
 	if len(s.Conditions) == 0 {
 		return foreignCause(s)
 	}
 	c := meta.FindStatusCondition(s.Conditions, string(lifecycle.ConditionSucceeded))
-	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == string(lifecycle.ReasonInProgress) {
+	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == string(lifecycle.ReasonInProgress) || state == lifecycle.Submitted {
 		return lifecycle.Cause{Message: s.AppState.ErrorMessage}
 	}
 	message := strings.TrimPrefix(s.AppState.ErrorMessage, submissionPrefix)

@@ -21,14 +21,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
-
-// Attempt returns the model of the attempt that the application is at, and the fields whose value means nothing.
-func Attempt(o *v1beta2.SparkApplication, rec lifecycle.Record) (spark.Application, []*spark.ConfError) {
-	app, problems := Normalise(o)
-	return WithRaisedMemory(app, o, rec.Retries.MemoryRaises), problems
-}
 
 // Wish returns what lifecycle.Decide needs to know of the object itself.
 func Wish(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Application {

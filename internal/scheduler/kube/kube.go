@@ -61,7 +61,7 @@ func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, e
 	}
 	message := "plain Kubernetes scheduling: nothing holds the application back"
 	if a.Queue != "" {
-		message = fmt.Sprintf("plain Kubernetes scheduling has no queues: %s %q is ignored", scheduler.FieldQueue, a.Queue)
+		message = fmt.Sprintf("plain Kubernetes scheduling has no queues: %s %q is ignored", a.QueueField(), a.Queue)
 	}
 	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: message}}, nil
 }

@@ -101,13 +101,13 @@ func (q queues) check(a scheduler.Attempt) (scheduler.Admission, bool) {
 	if queue == nil {
 		return scheduler.Admission{
 			Verdict: scheduler.Wait, Reason: scheduler.ReasonQueueNotFound,
-			Message: fmt.Sprintf("%s: queue %q does not exist; %s", scheduler.FieldQueue, a.Queue, scheduler.Usable(q.leaves(a))),
+			Message: fmt.Sprintf("%s: queue %q does not exist; %s", a.QueueField(), a.Queue, scheduler.Usable(q.leaves(a))),
 		}, true
 	}
 	if a.Queue == rootQueue || len(q.children(a.Queue)) > 0 {
 		return scheduler.Admission{
 			Verdict: scheduler.Never, Reason: scheduler.ReasonQueueNotLeaf,
-			Message: fmt.Sprintf("%s: queue %q has queues below it and takes no applications; %s", scheduler.FieldQueue, a.Queue, scheduler.Usable(q.leaves(a))),
+			Message: fmt.Sprintf("%s: queue %q has queues below it and takes no applications; %s", a.QueueField(), a.Queue, scheduler.Usable(q.leaves(a))),
 		}, true
 	}
 	state, _, _ := unstructured.NestedString(queue.Object, "status", "state")

@@ -105,7 +105,7 @@ func (Plugin) Validate(a scheduler.Attempt) []scheduler.Finding {
 	_, findings := parametersOf(a)
 	if a.Queue != "" && !queuePath.MatchString(a.Queue) {
 		findings = append(findings, scheduler.Finding{
-			Field: scheduler.FieldQueue, Problem: fmt.Sprintf("%q is not the path of a queue; write it as root.team-a.batch", a.Queue),
+			Field: a.QueueField(), Problem: fmt.Sprintf("%q is not the path of a queue; write it as root.team-a.batch", a.Queue),
 		})
 	}
 	return findings

@@ -1,0 +1,50 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package governed is what becomes of an application under the policies of the operator: the operator decides on it, and
+// the command line tool says what it would decide. It is pure.
+package governed
+
+import (
+	"slices"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Attempt returns the model of the attempt that an application is at, with the defaults of the policies, and what is wrong
+// with it: the fields whose value means nothing, and what it asks for beyond the limits as long as it has not begun. The
+// set has the policies of all namespaces.
+func Attempt(o *v1beta2.SparkApplication, rec lifecycle.Record, all policy.Set) (spark.Application, []*spark.ConfError) {
+	rules := all.For(o.Namespace)
+	app, problems := kubeflow.Normalise(o)
+	app = kubeflow.WithRaisedMemory(rules.Apply(app), o, rec.Retries.MemoryRaises)
+	if !rec.State.Starting() {
+		return app, problems // what runs was checked when it began to
+	}
+	wishes, _ := kubeflow.Policies(o)
+	return app, slices.Concat(problems, rules.Check(app), rules.CheckRetention(o.Namespace, wishes.Retention))
+}
+
+// Wish returns what lifecycle.Decide needs to know of the application itself.
+func Wish(o *v1beta2.SparkApplication, rec lifecycle.Record, all policy.Set) lifecycle.Application {
+	wish := kubeflow.Wish(o, rec)
+	wish.Policies.Retention = all.For(o.Namespace).Retention(wish.Policies.Retention)
+	return wish
+}

@@ -1,0 +1,131 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package governed
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+func pi(changes ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
+	o := &v1beta2.SparkApplication{}
+	o.Namespace, o.Name, o.UID, o.Generation = "jobs", "pi", "uid", 1
+	o.Spec.SparkVersion, o.Spec.Image, o.Spec.MainApplicationFile = "4.1.4", new("spark:4.1.4"), new("local:///app.py")
+	o.Spec.Type = v1beta2.ApplicationTypePython
+	for _, c := range changes {
+		c(o)
+	}
+	return o
+}
+
+func forJobs(d policy.Defaults, l policy.Limits) policy.Set {
+	return policy.Set{{Name: "team", Namespaces: []string{"jobs"}, Defaults: d, Limits: l}}
+}
+
+// raised runs with more memory each time that it has run out of it.
+func raised(o *v1beta2.SparkApplication) {
+	o.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: "OnFailure", OutOfMemory: &v1beta2.OutOfMemoryRule{MemoryFactor: new("2")}}
+}
+
+func TestAttempt(t *testing.T) {
+	small := forJobs(policy.Defaults{}, policy.Limits{Driver: policy.RoleLimits{Memory: "2Gi"}})
+	elsewhere := pi()
+	elsewhere.Namespace = "other"
+	cases := map[string]struct {
+		reason   string
+		o        *v1beta2.SparkApplication
+		record   lifecycle.Record
+		all      policy.Set
+		memory   string
+		problems []string
+	}{
+		"None":      {reason: "nothing is prescribed", o: pi()},
+		"Default":   {reason: "where the application says nothing", o: pi(), all: forJobs(policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}, policy.Limits{}), memory: "3g"},
+		"Elsewhere": {reason: "of its namespace only", o: elsewhere, all: forJobs(policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}, policy.Limits{Executors: new(int32)})},
+		"OwnWord": {
+			reason: "its own word wins, and is held against the limit", o: pi(func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = new("4g") }), all: small,
+			memory: "4g", problems: []string{`at most 2Gi (operator policy "team")`},
+		},
+		"Raised": {
+			reason: "a retry with more memory is held against the limit, too", o: pi(raised), all: small,
+			record: lifecycle.Record{State: lifecycle.Rerunning, Retries: lifecycle.Retries{MemoryRaises: 2}},
+			memory: "4096m", problems: []string{`at most 2Gi (operator policy "team")`},
+		},
+		"RaisedDefault": {
+			reason: "what is raised is the default", o: pi(raised), all: forJobs(policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}, policy.Limits{}),
+			record: lifecycle.Record{State: lifecycle.Rerunning, Retries: lifecycle.Retries{MemoryRaises: 1}}, memory: "6144m",
+		},
+		"Runs": {
+			reason: "what runs was checked when it began to", o: pi(func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = new("4g") }), all: small,
+			record: lifecycle.Record{State: lifecycle.Running}, memory: "4g",
+		},
+		"Meaningless": {
+			reason: "what means nothing is said with what is too much, also of what runs", all: small,
+			o:      pi(func(o *v1beta2.SparkApplication) { o.Spec.Mode = v1beta2.DeployModeClient }),
+			record: lifecycle.Record{State: lifecycle.Running}, problems: []string{"spec.mode"},
+		},
+		"Kept": {
+			reason: "how long it wants to be kept", o: pi(func(o *v1beta2.SparkApplication) { o.Spec.TimeToLiveSeconds = new(int64(7200)) }),
+			all: forJobs(policy.Defaults{}, policy.Limits{TimeToLiveSeconds: new(int64(3600))}), problems: []string{"at most 3600 seconds"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			app, problems := Attempt(tc.o, tc.record, tc.all)
+			if got := app.Conf[spark.ConfDriverMemory]; got != tc.memory {
+				t.Errorf("%s: memory %q, want %q", tc.reason, got, tc.memory)
+			}
+			if len(problems) != len(tc.problems) {
+				t.Fatalf("%s: %v, want %d", tc.reason, problems, len(tc.problems))
+			}
+			for i, want := range tc.problems {
+				if !strings.Contains(problems[i].Error(), want) {
+					t.Errorf("%s: %v, want %q", tc.reason, problems[i], want)
+				}
+			}
+		})
+	}
+}
+
+func TestWish(t *testing.T) {
+	hour := time.Hour
+	o := pi()
+	plain := kubeflow.Wish(o, lifecycle.Record{})
+	if diff := cmp.Diff(plain, Wish(o, lifecycle.Record{}, nil)); diff != "" {
+		t.Errorf("without policies (-want +got):\n%s", diff)
+	}
+	want := plain
+	want.Policies.Retention.OnSuccess.Application, want.Policies.Retention.OnFailure.Application = &hour, &hour
+	got := Wish(o, lifecycle.Record{}, forJobs(policy.Defaults{TimeToLiveSeconds: new(int64(3600))}, policy.Limits{}))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a policy says how long it is kept, and its specification is the same (-want +got):\n%s", diff)
+	}
+	o.Namespace = "other"
+	got = Wish(o, lifecycle.Record{}, forJobs(policy.Defaults{TimeToLiveSeconds: new(int64(3600))}, policy.Limits{}))
+	if diff := cmp.Diff(plain.Policies, got.Policies); diff != "" {
+		t.Errorf("in another namespace (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,106 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// tenancy are metrics about what the operator takes over from its configuration while it runs.
+type tenancy struct {
+	watched          *prometheus.GaugeVec
+	trouble, reloads *prometheus.CounterVec
+	restart          prometheus.Gauge
+}
+
+// What becomes of a changed configuration: the values of the label result.
+const (
+	applied = "applied"
+	refused = "refused"
+)
+
+func (m *Metrics) newTenancy() tenancy {
+	t := tenancy{
+		watched: m.gaugeVector(Family{
+			Name: "spark_operator_namespace_watched", Labels: []string{"namespace"}, Operator: true,
+			Help: "1 if a namespace of the operator's configuration can be watched at present, 0 if not; * stands for all namespaces.",
+			When: "a watch begins, fails or recovers; a namespace that is taken off the list has no row",
+		}),
+		trouble: m.counter(Family{
+			Name: "spark_operator_namespace_trouble_total", Labels: []string{"namespace"}, Operator: true,
+			Help: "Times that a watch in a namespace of the operator's configuration failed; * stands for all namespaces.", When: "each failure",
+		}),
+		reloads: m.counter(Family{
+			Name: "spark_operator_configuration_reloads_total", Labels: []string{"result"}, Operator: true,
+			Help: "Times that the configuration file had changed, by whether it was applied or refused.", When: "the file is seen to have changed",
+		}),
+	}
+	t.restart = m.gaugeVector(Family{
+		Name: "spark_operator_configuration_restart_needed", Operator: true,
+		Help: "1 if the configuration file has changed in a section that is only read when the operator starts, else 0.",
+		When: "the file is seen to have changed",
+	}).WithLabelValues()
+	for _, result := range []string{applied, refused} {
+		t.reloads.WithLabelValues(result) // a counter that begins with 1 shows no increase
+	}
+	return t
+}
+
+// NamespaceWatched records whether a namespace can be watched.
+func (m *Metrics) NamespaceWatched(namespace string, watched bool) {
+	if m != nil {
+		m.tenancy.watched.WithLabelValues(namespace).Set(truth(watched))
+	}
+}
+
+// NamespaceDropped forgets a namespace that is not to be watched any more.
+func (m *Metrics) NamespaceDropped(namespace string) {
+	if m != nil {
+		m.tenancy.watched.DeleteLabelValues(namespace)
+	}
+}
+
+// NamespaceTrouble records that a watch has failed.
+func (m *Metrics) NamespaceTrouble(namespace string) {
+	if m != nil {
+		m.tenancy.trouble.WithLabelValues(namespace).Inc()
+	}
+}
+
+// Reloaded records what became of a changed configuration file.
+func (m *Metrics) Reloaded(taken bool) {
+	if m == nil {
+		return
+	}
+	result := refused
+	if taken {
+		result = applied
+	}
+	m.tenancy.reloads.WithLabelValues(result).Inc()
+}
+
+// RestartNeeded records whether the file says what only a restart brings into force.
+func (m *Metrics) RestartNeeded(needed bool) {
+	if m != nil {
+		m.tenancy.restart.Set(truth(needed))
+	}
+}
+
+func truth(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
