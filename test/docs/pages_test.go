@@ -67,6 +67,7 @@ func questions(w *world) {
 	w.says(w.run("README.md", "kubectl describe sparkapp spark-pi"), "the driver has completed")
 	w.says(w.run("docs/conditions.md", "kubectl wait --for=condition=Succeeded sparkapp/NAME"), "condition met")
 	w.run("docs/conditions.md", "kubectl get pods -l spark-role=executor")
+	w.says(w.run("docs/conditions.md", "kubectl get sparkapp -o wide"), "QUEUE", "REASON")
 	w.says(w.run("docs/troubleshooting.md", "kubectl describe sparkapp NAME"), "the driver has completed")
 	w.says(w.run("docs/troubleshooting.md", "kubectl get namespace NAME --show-labels"), "kubernetes.io/metadata.name=default")
 	w.says(w.run("docs/troubleshooting.md", "kubectl spark list -o wide"), "MESSAGE", "COMPLETED")
@@ -79,6 +80,7 @@ func install(w *world) {
 	w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io")
 	w.says(w.run("docs/install.md", "Helm"), "STATUS: deployed", "kind: SparkApplication")
 	w.says(w.run("docs/troubleshooting.md", "helm get notes RELEASE -n NAMESPACE"), "default")
+	configuration(w)
 	w.uninstall()
 	w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io")
 
@@ -101,6 +103,18 @@ func install(w *world) {
 	w.says(w.do("kubectl get deployment -n spark-operator -o name"), "deployment.apps/spark-operator-controller")
 	w.run("docs/metrics.md", "kubectl get pods -n spark-operator")
 	w.run("docs/metrics.md", "kubectl get lease -n spark-operator")
+}
+
+// configuration looks at that of an operator that is installed. There is no pod here that could tell of it.
+func configuration(w *world) {
+	w.Helper()
+	w.run("docs/tenants.md", "Changing it")
+	w.run("docs/metrics.md", "kubectl describe pod -n spark-operator -l app.kubernetes.io/component=controller")
+	w.run("docs/troubleshooting.md", "kubectl describe pod -n spark-operator -l app.kubernetes.io/component=controller")
+	w.says(w.run("docs/metrics.md", "kubectl rollout restart -n spark-operator deployment spark-operator-controller"), "restarted")
+	w.do("kubectl get configmap -n spark-operator spark-operator-controller-config -o jsonpath='{.data.config\\.yaml}' > operator.yaml")
+	w.says(w.run("docs/kubectl-spark.md", "The operator's configuration"), "errors: 0")
+	w.says(w.do("cat operator.yaml"), "kind: OperatorConfiguration")
 }
 
 func (w *world) uninstall() {

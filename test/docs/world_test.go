@@ -114,7 +114,7 @@ func newWorld(t *testing.T) *world {
 			"PATH=" + strings.Join([]string{w.folder, os.Getenv("KUBEBUILDER_ASSETS"), helmFolder(t), os.Getenv("PATH")}, ":"),
 			"KUBECONFIG=" + filepath.Join(w.folder, "kubeconfig"), "HELM_CACHE_HOME=" + w.folder, "HELM_CONFIG_HOME=" + w.folder, "HELM_DATA_HOME=" + w.folder,
 		},
-		Fill: strings.NewReplacer("REGISTRY", "firesteel.local", "=TAG", "=dev", "app.yaml", filepath.Join(w.folder, "app.yaml"),
+		Fill: strings.NewReplacer("REGISTRY", "firesteel.local", "=TAG", "=dev", "app.yaml", filepath.Join(w.folder, "app.yaml"), "-f spark-pi.yaml", "-f "+filepath.Join(w.folder, "app.yaml"), "operator.yaml", filepath.Join(w.folder, "operator.yaml"),
 			"k8s://...", "k8s://https://10.0.0.1:6443", "--conf ...", "--conf spark.kubernetes.container.image=spark:4.1.4",
 			"RELEASE -n NAMESPACE", "spark-operator -n spark-operator", "namespace NAME", "namespace default", "NAME", "spark-pi"),
 	}

@@ -54,7 +54,7 @@ var needed = needs(map[string][]right{
 	"the admission plugin that protects owner references asks for it, and no audit log shows that": {
 		{"controller", "sparkoperator.k8s.io", "sparkapplications/finalizers", "update"},
 	},
-	"a series of equal events": {{"controller", "events.k8s.io", "events", "patch"}},
+	"a series of equal events, which only the leader election has: Kubernetes' own recorder": {{"controller", "events.k8s.io", "events", "patch"}},
 	"the annotations of a namespace, with namespaceDefaults; a selector of namespaces: test/integration": {
 		{"controller", "", "namespaces", "get"}, {"controller", "", "namespaces", "watch"}, {"controller", "", "namespaces", "list"},
 	},
