@@ -64,7 +64,7 @@ if [ "$what" != e2e ]; then
 fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
   hack/tools/build.sh helm >/dev/null
-  packages+=(./test/integration/... ./test/chart)
+  packages+=(./test/integration/... ./test/chart ./test/definitions)
 fi
 if [ "$what" = schedulers ]; then # apart, until it was green three times in a row on a busy machine, too
   schedulers
