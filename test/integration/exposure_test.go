@@ -207,6 +207,32 @@ ui:
 		Expect(beside()).To(BeEmpty())
 	})
 
+	It("leaves nothing behind that nobody recorded, found at the start or made by an operator that was behind", func() {
+		Expect(admin.Create(ctx, full())).To(Succeed())
+		driver := run()
+		kubelet(ctx, driver, corev1.PodSucceeded, driverContainer, exited(0, "Completed"))
+		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateCompleted)
+		Expect(beside()).To(BeEmpty())
+		stray := func(name string) {
+			s := &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{"sparkoperator.k8s.io/app-name": "pi", "sparkoperator.k8s.io/exposes": "ui"}},
+				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 4040}}},
+			}
+			s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: app(ctx, ns, "pi").UID, Controller: ptr.To(true)}}
+			Expect(admin.Create(ctx, s)).To(Succeed())
+		}
+		restartOperator(func() { stray("pi-ui-svc") })
+		Eventually(beside, noticed, poll).Should(BeEmpty())
+
+		By("waiting until the operator has looked at everything, and will not look again")
+		restartOperator(func() {})
+		Expect(admin.Create(ctx, sparkPi(ns, "later"))).To(Succeed())
+		driverPod(ctx, ns, "later-driver")
+		Eventually(beside, wait, poll).Should(ContainElement("service/later-ui-svc"))
+		stray("pi-ui-svc")
+		Eventually(beside, wait, poll).ShouldNot(ContainElement("service/pi-ui-svc"))
+	})
+
 	It("is concealed when it is suspended, and exposed when it goes on", func() {
 		Expect(admin.Create(ctx, full())).To(Succeed())
 		run()
