@@ -148,6 +148,7 @@ func TestServerAccepts(t *testing.T) {
 	for name, tc := range compositions {
 		t.Run(name, func(t *testing.T) { accepts(t, c, composed(t, tc.resources, tc.components, tc.namespace)) })
 	}
+	t.Run("Restricted", func(t *testing.T) { restricted(t, c) })
 	t.Run("Slips", func(t *testing.T) { refuses(t, c) })
 }
 
