@@ -45,6 +45,7 @@ func pods(t *testing.T, all objects) []*corev1.Pod {
 // restricted shows the pods to the pod security standard "restricted", which is most of OpenShift's SCC restricted-v2, and
 // holds them to the rest of it: user, groups and SELinux labels are the cluster's to choose.
 func restricted(t *testing.T, c client.Client) {
+	t.Helper()
 	const name = "restricted"
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 	if err := c.Create(t.Context(), ns); err != nil {

@@ -154,6 +154,7 @@ func TestServerAccepts(t *testing.T) {
 
 // refuses shows that a slip in any kind would be found, ours or not.
 func refuses(t *testing.T, c client.Client) {
+	t.Helper()
 	all := render(t, `{webhook: {enable: true}, certManager: {enable: true}, prometheus: {podMonitor: {create: true}, serviceMonitor: {create: true}, rules: {create: true}}}`)
 	for key, field := range map[string][]string{
 		"Deployment ops/" + controller:                 {"spec", "template", "spec", "restartsPolicy"},
