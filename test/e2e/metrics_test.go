@@ -107,8 +107,19 @@ var _ = Describe("Metrics", func() {
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
 
+		// Not before: Spark on one busy core that is scraped five times a second while it starts may give the API server up.
+		By("waiting for the executor")
+		var executor corev1.Pod
+		Eventually(func(g Gomega) {
+			var pods corev1.PodList
+			g.Expect(admin.List(ctx, &pods, client.InNamespace(app.Namespace), client.MatchingLabels{"spark-role": "executor"})).To(Succeed())
+			g.Expect(pods.Items).To(HaveLen(1))
+			executor = pods.Items[0]
+			g.Expect(executor.Status.Phase).To(Equal(corev1.PodRunning))
+		}, jobWait, poll).Should(Succeed(), func() string { return evidence(app) })
+
 		By("scraping the driver, whose metrics have the names and labels of the default rules")
-		var driver, executor corev1.Pod
+		var driver corev1.Pod
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: "measured-driver"}, &driver)).To(Succeed())
 		Expect(driver.Annotations).To(HaveKeyWithValue("prometheus.io/port", "8090"))
 		labels := `app_id="measured",app_namespace="` + app.Namespace + `",?`
@@ -120,13 +131,6 @@ var _ = Describe("Metrics", func() {
 		), func() string { return evidence(app) })
 
 		By("scraping the executor")
-		Eventually(func(g Gomega) {
-			var pods corev1.PodList
-			g.Expect(admin.List(ctx, &pods, client.InNamespace(app.Namespace), client.MatchingLabels{"spark-role": "executor"})).To(Succeed())
-			g.Expect(pods.Items).To(HaveLen(1))
-			executor = pods.Items[0]
-			g.Expect(executor.Status.Phase).To(Equal(corev1.PodRunning))
-		}, jobWait, poll).Should(Succeed(), func() string { return evidence(app) })
 		Expect(executor.Annotations).To(HaveKeyWithValue("prometheus.io/port", "8090"))
 		labels += `executor_id="1",?`
 		Eventually(scrapeAnnotated(ctx, &executor), jobWait, poll).Should(And(
