@@ -69,7 +69,7 @@ if [ "$what" != e2e ]; then
 fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
   hack/tools/build.sh helm >/dev/null
-  packages+=(./test/integration/... ./test/chart ./test/docs/...)
+  packages+=(./test/integration/... ./test/chart ./test/definitions ./test/docs/...)
 fi
 if [ "$what" = all ]; then
   packages+=(./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/simulation)

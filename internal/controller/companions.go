@@ -51,6 +51,14 @@ type companions struct {
 
 	mu        sync.Mutex
 	informers map[schema.GroupVersionKind]cache.Informer
+	// found are applications of what was there when its kind began to be watched.
+	found map[companion]bool
+}
+
+// companion is an application, and the kind of an object beside a driver of it.
+type companion struct {
+	app  types.NamespacedName
+	kind schema.GroupVersionKind
 }
 
 // newCompanions returns the watch and adds it to the manager.
@@ -66,7 +74,7 @@ func newCompanions(mgr ctrl.Manager, c config.OperatorConfiguration, wake func([
 	if err != nil {
 		return nil, fmt.Errorf("create cache of what is beside drivers: %w", err)
 	}
-	w := &companions{Cache: own, kinds: exposure.Kinds(c.Exposure()), wake: wake, informers: map[schema.GroupVersionKind]cache.Informer{}}
+	w := &companions{Cache: own, kinds: exposure.Kinds(c.Exposure()), wake: wake, informers: map[schema.GroupVersionKind]cache.Informer{}, found: map[companion]bool{}}
 	if err := mgr.Add(w); err != nil {
 		return nil, fmt.Errorf("add watch over what is beside drivers: %w", err)
 	}
@@ -84,6 +92,7 @@ func (w *companions) Start(ctx context.Context) error {
 		for _, kind := range w.kinds {
 			w.watch(ctx, kind)
 		}
+		w.wakeFound()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -110,7 +119,7 @@ func (w *companions) watch(ctx context.Context, kind schema.GroupVersionKind) {
 	}
 	informer, err := w.GetInformer(ctx, &object, cache.BlockUntilSynced(false))
 	if err == nil {
-		_, err = informer.AddEventHandler(w.handler())
+		_, err = informer.AddEventHandler(w.handler(kind))
 	}
 	if err != nil {
 		ctrllog.FromContext(ctx).Error(err, "cannot watch what is beside drivers", "kind", kind.String())
@@ -121,26 +130,72 @@ func (w *companions) watch(ctx context.Context, kind schema.GroupVersionKind) {
 	w.mu.Unlock()
 }
 
-// handler wakes the application of an object that is gone or is not what was applied. What we make ourselves is no news.
-func (w *companions) handler() toolscache.ResourceEventHandler {
-	wake := func(o any) {
-		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-			o = gone.Obj
-		}
-		if object, ok := o.(client.Object); ok {
-			for _, app := range observe.IndexCompanion(object) {
-				w.wake([]types.NamespacedName{{Namespace: object.GetNamespace(), Name: app}})
+// handler wakes the application of an object that is there or gone, or is not what was applied. One that is new is mostly
+// our own, but it may belong to an application that is over: an operator made it that did not live to record it, or that
+// did not know better. Those that are there already are looked at once all of them are known.
+func (w *companions) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
+	wake := func(o any) { w.wake(appsOf(o)) }
+	return toolscache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(o any, first bool) {
+			if !first {
+				wake(o)
+				return
 			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for _, app := range appsOf(o) {
+				w.found[companion{app, kind}] = true
+			}
+		},
+		UpdateFunc: func(before, after any) {
+			a, _ := before.(client.Object)
+			b, _ := after.(client.Object)
+			if a != nil && b != nil && maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations()) {
+				return
+			}
+			wake(after)
+		},
+		DeleteFunc: wake,
+	}
+}
+
+// appsOf names the application of an object.
+func appsOf(o any) []types.NamespacedName {
+	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		o = gone.Obj
+	}
+	object, ok := o.(client.Object)
+	if !ok {
+		return nil
+	}
+	var apps []types.NamespacedName
+	for _, app := range observe.IndexCompanion(object) {
+		apps = append(apps, types.NamespacedName{Namespace: object.GetNamespace(), Name: app})
+	}
+	return apps
+}
+
+// wakeFound wakes the applications of what was found, as far as the kind can be read by now.
+func (w *companions) wakeFound() {
+	w.mu.Lock()
+	var apps []types.NamespacedName
+	for c := range w.found {
+		if w.serves(c.kind, c.app.Namespace) {
+			apps = append(apps, c.app)
+			delete(w.found, c)
 		}
 	}
-	return toolscache.ResourceEventHandlerFuncs{DeleteFunc: wake, UpdateFunc: func(before, after any) {
-		a, _ := before.(client.Object)
-		b, _ := after.(client.Object)
-		if a != nil && b != nil && maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations()) {
-			return
-		}
-		wake(after)
-	}}
+	w.mu.Unlock()
+	if len(apps) > 0 {
+		w.wake(apps)
+	}
+}
+
+// serves reports whether a kind can be read. The lock is held.
+func (w *companions) serves(kind schema.GroupVersionKind, namespace string) bool {
+	var object metav1.PartialObjectMetadata
+	object.SetGroupVersionKind(kind)
+	return w.informers[kind] != nil && w.Serves(&object, namespace)
 }
 
 // Watched implements observe.Companions.
@@ -149,9 +204,7 @@ func (w *companions) Watched(namespace string) []schema.GroupVersionKind {
 	defer w.mu.Unlock()
 	var synced []schema.GroupVersionKind
 	for _, kind := range w.kinds {
-		var object metav1.PartialObjectMetadata
-		object.SetGroupVersionKind(kind)
-		if w.informers[kind] != nil && w.Serves(&object, namespace) {
+		if w.serves(kind, namespace) {
 			synced = append(synced, kind)
 		}
 	}

@@ -20,8 +20,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -33,7 +31,6 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
@@ -41,26 +38,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
-// off is the bind address that serves nothing.
-const off = "0"
-
-// metricsOptions fails if a certificate is named that is not there: the server would sign one itself and not tell.
-func metricsOptions(c config.Metrics) (metricsserver.Options, error) {
-	options := metricsserver.Options{BindAddress: c.BindAddress, SecureServing: c.TLS.Enabled, CertDir: c.TLS.CertDir}
-	if c.BindAddress == off || c.TLS.CertDir == "" {
-		return options, nil
-	}
-	for _, name := range []string{"tls.crt", "tls.key"} {
-		if _, err := os.Stat(filepath.Join(c.TLS.CertDir, name)); err != nil {
-			return options, fmt.Errorf("metrics.tls.certDir: %q: it must hold tls.crt and tls.key: %w", c.TLS.CertDir, err)
-		}
-	}
-	return options, nil
-}
-
 // addMetrics lets the engine record metrics if they are served.
 func addMetrics[T client.Object](mgr ctrl.Manager, c config.Metrics, e *Engine[T]) error {
-	if c.BindAddress == off {
+	if c.BindAddress == metrics.Off {
 		return nil
 	}
 	e.Metrics = metrics.New(c)

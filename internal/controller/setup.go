@@ -43,6 +43,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -75,7 +76,7 @@ func Scheme() *runtime.Scheme {
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration) (ctrl.Manager, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
-	served, err := metricsOptions(c.Metrics)
+	served, err := metrics.ServerOptions(c.Metrics)
 	if err != nil {
 		return nil, err
 	}

@@ -34,11 +34,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
 const (
@@ -69,9 +69,13 @@ func New(cfg *rest.Config, c config.OperatorConfiguration, policies ...Policy) (
 		}
 		c.Webhook.Namespace = string(text)
 	}
+	served, err := metrics.ServerOptions(c.Metrics)
+	if err != nil {
+		return nil, err
+	}
 	mgr, err := ctrl.NewManager(narrowed(cfg, c.Webhook), ctrl.Options{
 		Scheme:                  Scheme(),
-		Metrics:                 metricsserver.Options{BindAddress: c.Metrics.BindAddress},
+		Metrics:                 served,
 		HealthProbeBindAddress:  c.Health.BindAddress,
 		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
 		Cache:                   cache.Options{DefaultNamespaces: map[string]cache.Config{c.Webhook.Namespace: {}}},

@@ -20,6 +20,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -203,6 +204,73 @@ func TestNew(t *testing.T) {
 	if _, err := New(&rest.Config{Host: "127.0.0.1:1"}, usual); err != nil {
 		t.Errorf("mounted files need no namespace: %v", err)
 	}
+}
+
+// Whoever scrapes the webhook gets metrics as from the controller: by the same configuration.
+func TestMetricsByHTTPS(t *testing.T) {
+	own, given := t.TempDir(), t.TempDir()
+	certificate := writeCertificate(t, given, "metrics")
+	writeCertificate(t, own, "webhook")
+	tests := map[string]struct {
+		reason string
+		tls    config.MetricsTLS
+		shows  func(ctx context.Context, port int) error
+	}{
+		"Given": {"Prometheus knows who signed it", config.MetricsTLS{Enabled: true, CertDir: given}, func(ctx context.Context, port int) error {
+			return showsCertificate(ctx, port, certificate)
+		}},
+		"Own": {"it is signed at the start", config.MetricsTLS{Enabled: true}, func(ctx context.Context, port int) error { return scraped(ctx, "https", port) }},
+		"Off": {"HTTP is the default", config.MetricsTLS{}, func(ctx context.Context, port int) error { return scraped(ctx, "http", port) }},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			port := freePort(t)
+			c := config.OperatorConfiguration{
+				Webhook: config.DefaultWebhook(), Health: config.Endpoint{BindAddress: "0"},
+				Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: fmt.Sprintf("127.0.0.1:%d", port)}, TLS: tc.tls},
+			}
+			c.Webhook.Certificates, c.Webhook.CertDir, c.Webhook.Port = config.CertificatesFiles, own, freePort(t)
+			mgr, err := New(&rest.Config{Host: "127.0.0.1:1"}, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- mgr.Start(ctx) }()
+			eventually(t, func() error { return tc.shows(ctx, port) })
+			if tc.tls.Enabled && scraped(ctx, "http", port) == nil {
+				t.Errorf("%s: there is an unencrypted way, too", tc.reason)
+			}
+			cancel()
+			if err := <-ended; err != nil {
+				t.Errorf("it ends with %v", err)
+			}
+		})
+	}
+	_, err := New(&rest.Config{Host: "127.0.0.1:1"}, config.OperatorConfiguration{
+		Webhook: config.Webhook{Certificates: config.CertificatesFiles}, Health: config.Endpoint{BindAddress: "0"},
+		Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: ":0"}, TLS: config.MetricsTLS{Enabled: true, CertDir: "/does/not/exist"}},
+	})
+	if err == nil || !strings.Contains(err.Error(), "metrics.tls.certDir") {
+		t.Errorf("a certificate that is not there: %v", err)
+	}
+}
+
+// scraped reads the metrics, whoever has signed the certificate.
+func scraped(ctx context.Context, scheme string, port int) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s://127.0.0.1:%d/metrics", scheme, port), http.NoBody)
+	if err != nil {
+		return err
+	}
+	anybody := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	response, err := (&http.Client{Transport: anybody, Timeout: patience}).Do(request)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		err = errors.New(response.Status)
+	}
+	return errors.Join(err, response.Body.Close())
 }
 
 func TestClosed(t *testing.T) {

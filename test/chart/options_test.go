@@ -101,13 +101,18 @@ controller:
 			t.Errorf("metrics %+v", m)
 		}
 	}},
-	"MetricsTLS": {reason: "a certificate of the administrator's, and who scrapes is told", values: `prometheus: {metrics: {tls: {enable: true, secretName: certs}}, podMonitor: {create: true}}`, check: func(t *testing.T, all objects) {
+	"MetricsTLS": {reason: "a certificate of the administrator's in both processes, and who scrapes is told", values: `{webhook: {enable: true}, prometheus: {metrics: {tls: {enable: true, secretName: certs}}, podMonitor: {create: true}}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		m := configOf(t, all, configMap).Metrics.TLS
-		pod := podOf(t, all, controller)
-		mount := pod.Containers[0].VolumeMounts[1]
-		if !m.Enabled || m.CertDir != mount.MountPath || pod.Volumes[1].Secret.SecretName != "certs" || !mount.ReadOnly {
-			t.Errorf("%+v; mount %+v", m, mount)
+		for _, part := range []string{controller, webhook} {
+			pod := podOf(t, all, part)
+			mount := pod.Containers[0].VolumeMounts[1]
+			if !m.Enabled || m.CertDir != mount.MountPath || pod.Volumes[1].Secret.SecretName != "certs" || !mount.ReadOnly {
+				t.Errorf("%s: %+v; mount %+v", part, m, mount)
+			}
+			if scheme := as[appsv1.Deployment](t, all, "Deployment ops/"+part).Spec.Template.Annotations["prometheus.io/scheme"]; scheme != "https" {
+				t.Errorf("%s: scraped by %q", part, scheme)
+			}
 		}
 		if text := toJSON(t, all["PodMonitor ops/spark-operator-podmonitor"].Object["spec"]); !strings.Contains(text, `"scheme":"https"`) || strings.Contains(text, "insecure") {
 			t.Errorf("monitor %s", text)

@@ -22,6 +22,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -93,4 +95,75 @@ var _ = Describe("Metrics", func() {
 			Expect(strings.Contains(own, "\n"+name+"{") || strings.Contains(own, "\n"+name+" ")).To(BeTrue(), "%s in\n%s", name, own)
 		}
 	}, onSpark4, onSpark3)
+
+	DescribeTable("are shown by the JMX exporter, in the driver and in each executor", func(ctx SpecContext, version, image, exporter, counters string) {
+		app := sparkPi(newNamespace(ctx, "jmx"), "measured", "sleep", "600")
+		app.Spec.SparkVersion, app.Spec.Image = version, ptr.To(image)
+		app.Spec.MainClass = ptr.To("io.firesteel.e2e.Behave")
+		jar := withExporter(ctx, app, exporter)
+		app.Spec.Monitoring = &v1beta2.MonitoringSpec{
+			ExposeDriverMetrics: true, ExposeExecutorMetrics: true, Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: jar},
+		}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
+
+		// Not before: Spark on one busy core that is scraped five times a second while it starts may give the API server up.
+		By("waiting for the executor")
+		var executor corev1.Pod
+		Eventually(func(g Gomega) {
+			var pods corev1.PodList
+			g.Expect(admin.List(ctx, &pods, client.InNamespace(app.Namespace), client.MatchingLabels{"spark-role": "executor"})).To(Succeed())
+			g.Expect(pods.Items).To(HaveLen(1))
+			executor = pods.Items[0]
+			g.Expect(executor.Status.Phase).To(Equal(corev1.PodRunning))
+		}, jobWait, poll).Should(Succeed(), func() string { return evidence(app) })
+
+		By("scraping the driver, whose metrics have the names and labels of the default rules")
+		var driver corev1.Pod
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: "measured-driver"}, &driver)).To(Succeed())
+		Expect(driver.Annotations).To(HaveKeyWithValue("prometheus.io/port", "8090"))
+		labels := `app_id="measured",app_namespace="` + app.Namespace + `",?`
+		Eventually(scrapeAnnotated(ctx, &driver), jobWait, poll).Should(And(
+			MatchRegexp(`(?m)^spark_driver_dagscheduler_job_alljobs\{`+labels+`\} [1-9]`),
+			MatchRegexp(`(?m)^spark_driver_blockmanager_memory_maxmem_mb\{`+labels+`\} [1-9]`),
+			MatchRegexp(`(?m)^spark_driver_jvm_heap_used\{`+labels+`\} [1-9]`),
+			MatchRegexp(`(?m)^spark_driver_livelistenerbus_numeventsposted_`+counters+`\{`+labels+`\} [1-9]`),
+		), func() string { return evidence(app) })
+
+		By("scraping the executor")
+		Expect(executor.Annotations).To(HaveKeyWithValue("prometheus.io/port", "8090"))
+		labels += `executor_id="1",?`
+		Eventually(scrapeAnnotated(ctx, &executor), jobWait, poll).Should(And(
+			MatchRegexp(`(?m)^spark_executor_threadpool_completetasks\{`+labels+`\} [1-9]`),
+			MatchRegexp(`(?m)^spark_executor_runtime_`+counters+`\{`+labels+`\} [1-9]`),
+			MatchRegexp(`(?m)^spark_executor_jvm_heap_used\{`+labels+`\} [1-9]`),
+		), func() string { return evidence(app) })
+	},
+		Entry("on Spark 4 with the exporter 1.x", "4.1.4", sparkImage, "1.0.1", "count_total"),
+		Entry("on Spark 3 with the exporter 0.x", "3.5.9", otherSparkImage, "0.20.0", "count"),
+	)
 })
+
+// scrapeAnnotated reads a pod's endpoint where its annotations say.
+func scrapeAnnotated(ctx SpecContext, pod *corev1.Pod) func() (string, error) {
+	Expect(pod.Annotations).To(HaveKeyWithValue("prometheus.io/scrape", "true"))
+	return scrape(ctx, pod, pod.Annotations["prometheus.io/port"], pod.Annotations["prometheus.io/path"])
+}
+
+// withExporter lets the pods mount the JMX exporter, which is not in the image, from this machine, which is their node. It
+// returns the path at which they see it.
+func withExporter(ctx SpecContext, app *v1beta2.SparkApplication, version string) string {
+	GinkgoHelper()
+	const path = "/prometheus/jmx_prometheus_javaagent.jar"
+	cmd := exec.CommandContext(ctx, filepath.Join(repository, "hack", "tools", "jmx-exporter.sh"), version)
+	cmd.Stderr = GinkgoWriter
+	out, err := cmd.Output()
+	Expect(err).NotTo(HaveOccurred(), "getting the JMX exporter %s", version)
+	app.Spec.Volumes = append(app.Spec.Volumes, corev1.Volume{Name: "exporter", VolumeSource: corev1.VolumeSource{
+		HostPath: &corev1.HostPathVolumeSource{Path: strings.TrimSpace(string(out)), Type: ptr.To(corev1.HostPathFile)},
+	}})
+	for _, role := range []*v1beta2.SparkPodSpec{&app.Spec.Driver.SparkPodSpec, &app.Spec.Executor.SparkPodSpec} {
+		role.VolumeMounts = append(role.VolumeMounts, corev1.VolumeMount{Name: "exporter", MountPath: path, ReadOnly: true})
+	}
+	return path
+}

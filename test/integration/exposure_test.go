@@ -24,32 +24,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 )
-
-// httpRoutes is as much of the Gateway API as this API server needs to keep a route. Nothing here acts on it.
-var httpRoutes = &apiextensionsv1.CustomResourceDefinition{
-	ObjectMeta: metav1.ObjectMeta{
-		Name:        "httproutes.gateway.networking.k8s.io",
-		Annotations: map[string]string{"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api"},
-	},
-	Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-		Group: exposure.HTTPRoute.Group, Scope: apiextensionsv1.NamespaceScoped,
-		Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "httproutes", Singular: "httproute", Kind: "HTTPRoute", ListKind: "HTTPRouteList"},
-		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-			Name: "v1", Served: true, Storage: true,
-			Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}},
-		}},
-	},
-}
 
 var _ = Describe("A driver", Serial, Ordered, func() {
 	const everything = `
@@ -64,13 +46,12 @@ ui:
 		ns  string
 	)
 	BeforeAll(func() {
-		_, err := envtest.InstallCRDs(server.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{httpRoutes}})
-		Expect(err).NotTo(HaveOccurred())
+		installGatewayAPI(context.Background())
 		restartOperator(func() { extraConfig = everything })
 	})
 	AfterAll(func() {
 		restartOperator(func() { extraConfig = "" })
-		Expect(envtest.UninstallCRDs(server.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{httpRoutes}})).To(Succeed())
+		removeGatewayAPI(context.Background())
 	})
 	BeforeEach(func() {
 		ctx = context.Background()
@@ -224,6 +205,32 @@ ui:
 		restartOperator(func() { kubelet(ctx, driver, corev1.PodSucceeded, driverContainer, exited(0, "Completed")) })
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateCompleted)
 		Expect(beside()).To(BeEmpty())
+	})
+
+	It("leaves nothing behind that nobody recorded, found at the start or made by an operator that was behind", func() {
+		Expect(admin.Create(ctx, full())).To(Succeed())
+		driver := run()
+		kubelet(ctx, driver, corev1.PodSucceeded, driverContainer, exited(0, "Completed"))
+		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateCompleted)
+		Expect(beside()).To(BeEmpty())
+		stray := func(name string) {
+			s := &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{"sparkoperator.k8s.io/app-name": "pi", "sparkoperator.k8s.io/exposes": "ui"}},
+				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 4040}}},
+			}
+			s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: app(ctx, ns, "pi").UID, Controller: ptr.To(true)}}
+			Expect(admin.Create(ctx, s)).To(Succeed())
+		}
+		restartOperator(func() { stray("pi-ui-svc") })
+		Eventually(beside, noticed, poll).Should(BeEmpty())
+
+		By("waiting until the operator has looked at everything, and will not look again")
+		restartOperator(func() {})
+		Expect(admin.Create(ctx, sparkPi(ns, "later"))).To(Succeed())
+		driverPod(ctx, ns, "later-driver")
+		Eventually(beside, wait, poll).Should(ContainElement("service/later-ui-svc"))
+		stray("pi-ui-svc")
+		Eventually(beside, wait, poll).ShouldNot(ContainElement("service/pi-ui-svc"))
 	})
 
 	It("is concealed when it is suspended, and exposed when it goes on", func() {

@@ -60,6 +60,7 @@ var hostile = [...]struct {
 	{weather, 2, true},
 	{killer, 3, true},
 	{usurper, 2, true},
+	{tamper, 2, true},
 }
 
 // fairActors are those that are left in fair weather.
@@ -156,7 +157,14 @@ func usurper(h *history) bool {
 func deliver(h *history) bool {
 	acted := false
 	for _, o := range h.operators {
-		for _, kind := range []string{kindApp, kindPod} {
+		if !o.watches && (h.fair || h.rng.IntN(2) == 0) {
+			o.watch()
+			acted = true
+		}
+		for _, kind := range watched {
+			if kind == kindService && !o.watches {
+				continue
+			}
 			n := o.cache.behind(kind)
 			switch {
 			case n == 0 || !h.fair && h.rng.IntN(3) == 0:

@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -42,6 +43,9 @@ func (h *history) create(o client.Object) error {
 	i := idOf(o)
 	if h.store.objects[i] != nil {
 		return apierrors.NewAlreadyExists(resource(i.kind), i.name)
+	}
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		addressed(u)
 	}
 	mine := o.DeepCopyObject().(client.Object)
 	h.store.create(mine, h.second())

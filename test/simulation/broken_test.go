@@ -190,3 +190,42 @@ func (c randomSubmission) Create(ctx context.Context, obj client.Object, opts ..
 	}
 	return c.Client.Create(ctx, obj, opts...)
 }
+
+// forgetsBeside deletes nothing that is beside a driver.
+type forgetsBeside struct{ client.Client }
+
+func (c forgetsBeside) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	if idOf(obj) == uiService {
+		return nil
+	}
+	return c.Client.Delete(ctx, obj, opts...)
+}
+
+// claimsBeside takes whatever has the Service's name for the application's own.
+type claimsBeside struct {
+	client.Reader
+	h *history
+}
+
+func (r claimsBeside) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := r.Reader.Get(ctx, key, obj, opts...)
+	if app := r.h.store.app(); err == nil && app != nil && idOf(obj) == uiService {
+		obj.SetOwnerReferences([]metav1.OwnerReference{lifecycle.OwnerReference(app, v1beta2.GroupVersion.String(), kindApp)})
+	}
+	return err
+}
+
+// blamesDriver makes an error of the application of what is told in the condition Exposed.
+type blamesDriver struct{ client.Client }
+
+func (c blamesDriver) Status() client.SubResourceWriter { return blamingWriter{c.Client.Status()} }
+
+type blamingWriter struct{ client.SubResourceWriter }
+
+func (w blamingWriter) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	s := &obj.(*v1beta2.SparkApplication).Status
+	if told := conditionOf(s, string(lifecycle.ConditionExposed)); told != nil {
+		s.AppState.ErrorMessage = told.Message
+	}
+	return w.SubResourceWriter.Patch(ctx, obj, patch, opts...)
+}

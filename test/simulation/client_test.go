@@ -42,6 +42,9 @@ type cached struct {
 
 func (c cached) Get(_ context.Context, key client.ObjectKey, out client.Object, _ ...client.GetOption) error {
 	i := id{kindOf(out), key.Name}
+	if i.kind == kindService { // which this cache does not hold
+		return c.o.h.get(out, key.Name)
+	}
 	o := c.o.cache.objects[i]
 	if app, ok := o.(*v1beta2.SparkApplication); ok {
 		c.o.decides = app
@@ -181,6 +184,9 @@ func fieldsOf(o client.Object) attributes {
 	f := attributes{"metadata.name": o.GetName(), "metadata.namespace": o.GetNamespace()}
 	if pod, ok := o.(*corev1.Pod); ok {
 		f["app"] = pod.Labels[lifecycle.LabelApp]
+	}
+	if m, ok := o.(*metav1.PartialObjectMetadata); ok {
+		f["app"] = m.Labels[lifecycle.LabelApp]
 	}
 	if e, ok := o.(*corev1.Event); ok {
 		f["involvedObject.name"], f["involvedObject.uid"] = e.InvolvedObject.Name, string(e.InvolvedObject.UID)

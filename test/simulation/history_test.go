@@ -46,11 +46,12 @@ var (
 
 // Stats count what the histories have exercised.
 type Stats struct {
-	Histories, TwoLeaders, Steps, Reconciles, Calls, Crashes, MidReconcile, Faults, Events, Drivers int
+	Histories, Exposed, TwoLeaders, Steps, Reconciles, Calls, Crashes, MidReconcile, Faults, Events, Drivers int
 }
 
 func (s *Stats) add(o Stats) {
 	s.Histories += o.Histories
+	s.Exposed += o.Exposed
 	s.TwoLeaders += o.TwoLeaders
 	s.Steps += o.Steps
 	s.Reconciles += o.Reconciles
@@ -84,11 +85,18 @@ type history struct {
 	lost map[string]bool
 	// sidecar lets every pod have one.
 	sidecar bool
+	// exposed histories put a Service beside drivers; sealed is why the API server never takes it, nil if it does.
+	exposed bool
+	sealed  error
 	// faithful histories send status patches through JSON.
 	faithful bool
 
 	mutation   mutation
 	dropTimers bool
+	// exposes makes a history an exposed one.
+	exposes bool
+	// deafToNew operators are not woken by what appears beside drivers.
+	deafToNew bool
 	// scripted answers a call of a story.
 	scripted func(verb string, i id) (fault, bool)
 
@@ -151,6 +159,7 @@ func (h *history) seen(verb string, err error) string {
 func (h *history) run() {
 	h.climate = h.drawClimate()
 	h.faithful = h.rng.IntN(32) == 0
+	h.drawExposure()
 	h.apply()
 	h.launch()
 	steps := 20 + h.rng.IntN(80)

@@ -81,6 +81,22 @@ func TestMutationsAreFound(t *testing.T) {
 			"they have a budget",
 			wrapped(func(c client.Client) client.Client { return forgetful{c} }),
 		},
+		"what appears beside a driver wakes nobody": {
+			"an operator that did not live to record it, or that was behind, has made it for an application that is over",
+			func(h *history) { h.deafToNew, h.exposes = true, true },
+		},
+		"deletes beside a driver are taken for done": {
+			"what is left leads to nothing",
+			wrapped(func(c client.Client) client.Client { return forgetsBeside{c} }),
+		},
+		"everything beside a driver is taken for ours": {
+			"somebody else's Service may have the name",
+			looking(func(h *history, _ client.Client, l client.Reader) client.Reader { return claimsBeside{l, h} }),
+		},
+		"what cannot be made beside a driver fails the application": {
+			"nobody needs it to compute",
+			wrapped(func(c client.Client) client.Client { return blamesDriver{c} }),
+		},
 		"no timers": {
 			"a state waits for something that no watch tells",
 			func(h *history) { h.dropTimers = true },

@@ -32,6 +32,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 )
 
@@ -53,6 +54,8 @@ type operator struct {
 	name   string
 	engine reconcile.Reconciler
 	cache  *cache
+	// watches is set when it knows what is beside drivers.
+	watches bool
 
 	step func() (struct{}, bool)
 	stop func()
@@ -80,8 +83,10 @@ func (h *history) startOperator(name string, lag int) *operator {
 	if h.mutation != nil {
 		cachedClient, liveReader = h.mutation(cachedClient, liveReader)
 	}
-	reader := observe.Reader{Cache: cachedClient, Live: liveReader, Logs: o.log}
-	o.engine = controller.NewKubeflowEngine(reader, cachedClient, registry, recorder{o}, h)
+	reader := observe.Reader{Cache: cachedClient, Live: liveReader, Logs: o.log, Companions: companions{o: o}}
+	engine := controller.NewKubeflowEngine(reader, cachedClient, registry, recorder{o}, h)
+	engine.Exposure = exposure.Config{Service: h.exposed}
+	o.engine = engine
 	for _, kind := range []string{kindApp, kindPod} {
 		old := 0
 		if lag > 0 {
@@ -138,6 +143,7 @@ func (o *operator) reconcile() {
 	o.ready = o.again
 	if err == nil {
 		o.h.law.rests(o)
+		o.h.law.shown(o)
 	}
 }
 
@@ -154,11 +160,21 @@ func (o *operator) woken() {
 func (o *operator) deliver(kind string, n int) bool {
 	n = min(n, o.cache.behind(kind))
 	for range n {
-		if c := o.cache.next(kind); c.app == appName {
+		if c, before := o.cache.next(kind); o.h.news(before, c) {
 			o.woken()
 		}
 	}
 	return n > 0
+}
+
+// current reports whether the operator knows all that there is to know.
+func (o *operator) current() bool {
+	for _, kind := range watched {
+		if o.cache.behind(kind) > 0 {
+			return false
+		}
+	}
+	return o.watches
 }
 
 // kill ends the process wherever it is.
@@ -222,6 +238,9 @@ func (h *history) faultOf(verb string, i id) fault {
 		}
 	}
 	c := &h.climate
+	if h.sealed != nil && i == uiService && (verb == "create" || verb == "apply") {
+		return fault{before: h.sealed}
+	}
 	if verb == "create" && i.kind == kindPod && h.quotaFull {
 		return fault{before: quota(i)}
 	}
@@ -245,7 +264,9 @@ func (h *history) faultOf(verb string, i id) fault {
 	return fault{}
 }
 
-func writes(verb string) bool { return verb == "create" || verb == "delete" || verb == patches }
+func writes(verb string) bool {
+	return verb == "create" || verb == "delete" || verb == "apply" || verb == patches
+}
 
 func quota(i id) error {
 	return apierrors.NewForbidden(resource(i.kind), i.name, errors.New("exceeded quota: team, requested: pods=1, used: pods=9, limited: pods=9"))

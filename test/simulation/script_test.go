@@ -87,7 +87,10 @@ func (s *script) arrive(o *operator) {
 	if s.blind[o] {
 		return
 	}
-	for _, kind := range []string{kindApp, kindPod} {
+	if !o.watches {
+		o.watch()
+	}
+	for _, kind := range watched {
 		o.deliver(kind, o.cache.behind(kind))
 	}
 }

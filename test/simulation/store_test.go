@@ -39,11 +39,13 @@ import (
 
 const namespace = "jobs"
 
-// The two kinds that the operator watches.
+// The kinds that the operator watches; the third is kindService.
 const (
 	kindApp = "SparkApplication"
 	kindPod = "Pod"
 )
+
+var watched = []string{kindApp, kindPod, kindService}
 
 // id is what the API server tells objects apart by.
 type id struct{ kind, name string }
@@ -62,7 +64,7 @@ func kindOf(o any) string {
 	case *metav1.PartialObjectMetadata:
 		return o.Kind
 	case *metav1.PartialObjectMetadataList:
-		return o.Kind
+		return strings.TrimSuffix(o.Kind, "List")
 	}
 	return strings.TrimSuffix(reflect.TypeOf(o).Elem().Name(), "List")
 }
@@ -139,7 +141,8 @@ func (s *store) remove(i id) {
 	s.orphans = true
 }
 
-// record appends to the log what the operator's watches select: all applications, and pods with its label.
+// record appends to the log what the operator's watches select: all applications, pods with its label, and the metadata of
+// what is beside drivers.
 func (s *store) record(i id, o client.Object, gone bool) {
 	c := change{id: i, app: i.name}
 	switch o := o.(type) {
@@ -153,6 +156,13 @@ func (s *store) record(i id, o client.Object, gone bool) {
 		if !gone {
 			c.object = stripped(o)
 		}
+	case *unstructured.Unstructured:
+		labels := o.GetLabels()
+		if labels[lifecycle.LabelExposes] == "" {
+			return
+		}
+		m := metadataOf(o)
+		c.app, c.object = labels[lifecycle.LabelApp], &m
 	default:
 		return
 	}
@@ -204,6 +214,14 @@ func copyInto(out, stored client.Object) {
 
 // metadataOf is all that a metadata-only read tells of an object.
 func metadataOf(o client.Object) metav1.PartialObjectMetadata {
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		m := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), CreationTimestamp: u.GetCreationTimestamp(),
+			Labels: u.GetLabels(), Annotations: u.GetAnnotations(), OwnerReferences: u.GetOwnerReferences(), DeletionTimestamp: u.GetDeletionTimestamp(),
+		}}
+		m.SetGroupVersionKind(u.GroupVersionKind())
+		return m
+	}
 	m := reflect.ValueOf(o).Elem().FieldByName("ObjectMeta").Interface().(metav1.ObjectMeta)
 	return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kindOf(o)}, ObjectMeta: *m.DeepCopy()}
 }
@@ -223,14 +241,15 @@ func newCache(s *store) *cache {
 // behind is the number of changes that have not arrived.
 func (c *cache) behind(kind string) int { return len(c.store.log[kind]) - c.seen[kind] }
 
-// next takes in one change.
-func (c *cache) next(kind string) change {
-	got := c.store.log[kind][c.seen[kind]]
+// next takes in one change, and returns it and what it replaces.
+func (c *cache) next(kind string) (got change, before client.Object) {
+	got = c.store.log[kind][c.seen[kind]]
 	c.seen[kind]++
+	before = c.objects[got.id]
 	if got.object == nil {
 		delete(c.objects, got.id)
 	} else {
 		c.objects[got.id] = got.object
 	}
-	return got
+	return got, before
 }

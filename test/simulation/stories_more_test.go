@@ -41,6 +41,36 @@ var lives = map[string]func(*script){
 		s.suspend(false)
 		s.pass(time.Minute)
 	},
+	"killed-after-exposing-the-driver": func(s *script) {
+		s.exposed = true
+		o := s.app(nil)
+		s.until(o, "create Service "+uiService.name)
+		s.crash()
+		s.runs()
+		s.exits(0)
+		s.pass(time.Minute)
+	},
+	"service-of-the-ui-deleted-by-hand": func(s *script) {
+		s.exposed = true
+		s.app(nil)
+		s.work()
+		s.runs()
+		s.tell("user", "deletes %s", uiService)
+		s.store.remove(uiService)
+		s.pass(time.Second)
+		s.completes()
+	},
+	"service-of-the-ui-refused": func(s *script) {
+		s.exposed, s.sealed = true, refusal(uiService)
+		s.app(nil)
+		s.work()
+		s.runs()
+		s.pass(time.Minute)
+		s.tell("weather", "the Service is allowed")
+		s.sealed = nil
+		s.pass(time.Minute)
+		s.completes()
+	},
 	"driver-deleted-by-hand": func(s *script) {
 		s.app(onFailure(1))
 		s.work()

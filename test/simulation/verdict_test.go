@@ -70,6 +70,7 @@ func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, cha
 			l.h.fail("condition %s has no reason or no message", c.Type)
 		}
 	}
+	l.apart(is)
 	if l.h.faithful {
 		if text, err := json.Marshal(is); err != nil || len(text) > statusLimit {
 			l.h.fail("a status of %d bytes, %v", len(text), err)
@@ -126,7 +127,7 @@ func (l *law) rests(o *operator) {
 	if !o.timer.IsZero() || o.ready || app == nil || app.DeletionTimestamp != nil {
 		return
 	}
-	if o.cache.behind(kindApp) > 0 || o.cache.behind(kindPod) > 0 || l.final(app) {
+	if !o.current() || l.final(app) {
 		return
 	}
 	l.h.fail("nothing will bring the application on: %s", l.summary())
@@ -153,6 +154,9 @@ func (l *law) settled() bool {
 		return true
 	}
 	if app.DeletionTimestamp != nil || app.Status.ObservedGeneration != app.Generation {
+		return false
+	}
+	if !l.concealed(app) {
 		return false
 	}
 	if l.final(app) {
