@@ -154,7 +154,7 @@ controller:
 		if text := toJSON(t, all["Secret ops/spark-operator-webhook-certs"].Object); strings.Contains(text, `"data"`) {
 			t.Errorf("the Secret has data, which an upgrade would put back: %s", text)
 		}
-		want := []rbacv1.PolicyRule{{Verbs: []string{"get", "list", "watch", "update"}, APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"spark-operator-webhook-certs"}}}
+		want := []rbacv1.PolicyRule{{Verbs: []string{"list", "watch", "update"}, APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"spark-operator-webhook-certs"}}}
 		if diff := cmp.Diff(want, as[rbacv1.Role](t, all, "Role ops/"+webhook).Rules); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
