@@ -22,6 +22,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -180,7 +181,11 @@ func executorOf(pod *corev1.Pod) lifecycle.Executor {
 	e := lifecycle.Executor{Name: pod.Name, State: lifecycle.ExecutorPending}
 	if s := sparkStatus(pod, spark.ExecutorContainerName); s != nil && s.State.Terminated != nil {
 		t := s.State.Terminated
-		if e.State = lifecycle.ExecutorSucceeded; t.ExitCode != 0 {
+		switch e.State = lifecycle.ExecutorSucceeded; {
+		case t.ExitCode == 0:
+		case stopped(pod, t):
+			e.State = lifecycle.ExecutorLost
+		default:
 			e.State, e.ExitCode, e.Reason = lifecycle.ExecutorFailed, &t.ExitCode, t.Reason
 		}
 		return e
@@ -195,6 +200,17 @@ func executorOf(pod *corev1.Pod) lifecycle.Executor {
 	case corev1.PodPending, corev1.PodUnknown:
 	}
 	return e
+}
+
+// stopped reports whether a container ended because its pod was deleted. A driver deletes the executors that it needs no
+// more, all of them at its end: whatever they exit with then is no failure of theirs.
+func stopped(pod *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
+	if pod.DeletionTimestamp == nil || t.FinishedAt.IsZero() || t.Reason == "OOMKilled" {
+		return false
+	}
+	// the timestamp is when the pod has to be gone
+	grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
+	return !t.FinishedAt.Time.Before(pod.DeletionTimestamp.Add(-grace))
 }
 
 // SparkContainer returns the name of Spark's container in a driver or an executor pod.

@@ -138,6 +138,15 @@ func TestDriverOfDeleting(t *testing.T) {
 	}
 }
 
+// deleted is a pod that was told to go at a moment, and whose container ended some seconds later.
+func deleted(code int32, reason string, after int) *corev1.Pod {
+	p := pod(corev1.PodFailed, exits(executorContainer, code, reason, ""))
+	const grace = 30
+	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: at(100 + grace).Time}, new(int64(grace))
+	p.Status.ContainerStatuses[0].State.Terminated.FinishedAt = at(100 + after)
+	return p
+}
+
 func TestExecutorOf(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -153,6 +162,11 @@ func TestExecutorOf(t *testing.T) {
 		"Failed":       {reason: "evicted", pod: because(pod(corev1.PodFailed), "Evicted", "low on memory"), want: lifecycle.ExecutorFailed, word: "Evicted"},
 		"SidecarStill": {reason: "a sidecar does not hide the end", pod: pod(corev1.PodRunning, exits(executorContainer, 0, "Completed", ""), runs("log")), want: lifecycle.ExecutorSucceeded},
 		"OOM":          {reason: "a sidecar does not hide a failure", pod: pod(corev1.PodRunning, exits(executorContainer, 137, "OOMKilled", ""), runs("log")), want: lifecycle.ExecutorFailed, exit: new(int32(137)), word: "OOMKilled"},
+		"Stopped":      {reason: "the driver needs it no more", pod: deleted(143, "Error", 2), want: lifecycle.ExecutorLost},
+		"StoppedLate":  {reason: "in the second of its deletion, and with an error on its way", pod: deleted(1, "Error", 0), want: lifecycle.ExecutorLost},
+		"StoppedWell":  {reason: "it ended by itself", pod: deleted(0, "Completed", 2), want: lifecycle.ExecutorSucceeded},
+		"FailedBefore": {reason: "it failed, and was cleared away for that", pod: deleted(1, "Error", -1), want: lifecycle.ExecutorFailed, exit: new(int32(1)), word: "Error"},
+		"OOMAtLast":    {reason: "memory is not what a deletion takes", pod: deleted(137, "OOMKilled", 2), want: lifecycle.ExecutorFailed, exit: new(int32(137)), word: "OOMKilled"},
 		"NodeLost":     {reason: "doubt is no end", pod: pod(corev1.PodUnknown), want: lifecycle.ExecutorPending},
 	}
 	for name, tc := range cases {
