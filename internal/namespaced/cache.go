@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -253,7 +254,7 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 	return m.cache.Get(ctx, key, object, options...)
 }
 
-// List reads the objects of one namespace, or of all that are ready.
+// List reads the objects of one namespace, or of all in which the kind has been listed.
 func (c *Cache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	var o client.ListOptions
 	o.ApplyOptions(options)
@@ -273,16 +274,23 @@ func (c *Cache) List(ctx context.Context, list client.ObjectList, options ...cli
 	if !namespaced {
 		return c.cluster.cache.List(ctx, list, options...)
 	}
-	return listAll(ctx, c.ready(), list, o)
+	gvk, err := apiutil.GVKForObject(list, c.options.Scheme)
+	if err != nil {
+		return fmt.Errorf("kind of %T: %w", list, err)
+	}
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+	return listAll(ctx, c.listed(kind{gvk, formOf(list)}), list, o)
 }
 
-// ready returns the members that are ready, by namespace.
-func (c *Cache) ready() []*member {
+// listed returns the members that have a kind, by namespace; of a kind that nobody watches yet, those that are ready. Other
+// kinds of theirs may be missing: they must not hide this one from who was told by Serves that it can be read.
+func (c *Cache) listed(key kind) []*member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all []*member
 	for _, namespace := range slices.Sorted(maps.Keys(c.members)) {
-		if m := c.members[namespace]; m.ready {
+		m := c.members[namespace]
+		if _, watched := m.informers[key]; m.serves(key) || !watched && m.ready {
 			all = append(all, m)
 		}
 	}

@@ -27,6 +27,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -152,6 +154,25 @@ func TestAllNamespaces(t *testing.T) {
 	eventually(t, "a is ready", func() bool { return c.Ready("a") })
 	if c.Ready("c") || !notWatched(get(t, c, "c", "three")) {
 		t.Error("a list does not end the watch over all")
+	}
+}
+
+// What Serves says can be read is not hidden by another kind that is still to come.
+func TestListWhileAnotherKindIsMissing(t *testing.T) {
+	c, _, _ := begin(t, "a")
+	c.mu.Lock()
+	c.members["a"].ready = false
+	c.mu.Unlock()
+	if !c.Serves(&corev1.Pod{}, All) {
+		t.Fatal("pods were listed")
+	}
+	if diff := cmp.Diff([]string{"a/one"}, pods(t, c)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for form, list := range map[string]client.ObjectList{"unstructured": &unstructured.UnstructuredList{}, "metadata": &metav1.PartialObjectMetadataList{}} {
+		if got := formOf(list); got != form {
+			t.Errorf("a list of the form %q is taken for %q", form, got)
+		}
 	}
 }
 

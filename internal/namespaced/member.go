@@ -109,9 +109,9 @@ func listAll(ctx context.Context, members []*member, list client.ObjectList, o c
 
 func formOf(object runtime.Object) string {
 	switch object.(type) {
-	case *unstructured.Unstructured:
+	case *unstructured.Unstructured, *unstructured.UnstructuredList:
 		return "unstructured"
-	case *metav1.PartialObjectMetadata:
+	case *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
 		return "metadata"
 	}
 	return ""

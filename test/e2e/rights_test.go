@@ -68,6 +68,9 @@ var needed = needs(map[string][]right{
 		{"controller", "", "services", "patch"}, {"controller", "networking.k8s.io", "ingresses", "patch"}, {"controller", "policy", "poddisruptionbudgets", "patch"},
 		{"controller", "scheduling.volcano.sh", "podgroups", "patch"},
 	},
+	"the moment in which a kind is read live because it is not watched yet, of which services are an example": {
+		{"controller", "networking.k8s.io", "ingresses", "get"}, {"controller", "policy", "poddisruptionbudgets", "get"},
+	},
 	"there is no Gateway API here: test/integration": {
 		{"controller", "gateway.networking.k8s.io", "httproutes", "get"}, {"controller", "gateway.networking.k8s.io", "httproutes", "list"}, {"controller", "gateway.networking.k8s.io", "httproutes", "watch"},
 		{"controller", "gateway.networking.k8s.io", "httproutes", "create"}, {"controller", "gateway.networking.k8s.io", "httproutes", "patch"}, {"controller", "gateway.networking.k8s.io", "httproutes", "delete"},

@@ -104,7 +104,7 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 		Expect(admin.Create(ctx, priority)).To(Succeed())
 		DeferCleanup(func() { Expect(admin.Delete(ctx, priority)).To(Succeed()) })
 		first.Spec.BatchSchedulerOptions.PriorityClassName = &priority.Name
-		first.Spec.DriverPodDisruptionBudget = ptr.To(true)
+		first.Spec.DriverPodDisruptionBudget, second.Spec.DriverPodDisruptionBudget = ptr.To(true), ptr.To(true)
 		Expect(admin.Create(ctx, first)).To(Succeed())
 		runs(first, "volcano")
 		group, err := groupOf(ctx, first, volcanoGroup)

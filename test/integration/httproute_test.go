@@ -131,7 +131,7 @@ ui:
 			g.Expect(current.GetAnnotations()).To(HaveKeyWithValue(applied, mark))
 		}, noticed, time.Second).Should(Succeed())
 		Expect(admin.Delete(ctx, mustRoute(ns))).To(Succeed())
-		Eventually(func() error { _, err := route(ns); return err }, wait, poll).Should(Succeed())
+		Eventually(func() error { _, err := route(ns); return err }, noticed, poll).Should(Succeed())
 		Expect(mustRoute(ns).GetUID()).NotTo(Equal(made.GetUID()))
 
 		finish(ns, driver)
