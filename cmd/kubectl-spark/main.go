@@ -73,7 +73,6 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spark"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
 	}
 	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams),
 		newExplain(streams), newList(streams), newLogs(streams), newQueue(streams), newUI(streams), newWait(streams))

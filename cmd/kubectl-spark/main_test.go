@@ -96,6 +96,7 @@ func TestOutput(t *testing.T) {
 		"convert-status": {reason: "no submission", args: []string{"convert", "--", "spark-submit", "--status", "a"}, code: 1},
 		"wait-help":      {reason: "exit codes", args: []string{"wait", "--help"}},
 		"version":        {reason: "the releases that it knows", args: []string{"version"}},
+		"typo":           {reason: "a command that there is not, and the one that was meant", args: []string{"explian", "x"}, code: 1},
 		"help":           {reason: "called as a plugin", args: []string{"--help"}},
 	}
 	for name, tc := range cases {
