@@ -176,7 +176,9 @@ var _ = Describe("The webhook", Ordered, func() {
 		ns = newNamespace(ctx)
 		guard(ctx, ns, value)
 		Eventually(func() error {
-			return admin.Create(ctx, &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "probe"}, Spec: v1beta2.SparkApplicationSpec{Type: "Scala"}}, client.DryRunAll)
+			probe := sparkPi(ns, "probe")
+			probe.Spec.Driver.Memory = ptr.To("2gb") // which the schema alone would take
+			return admin.Create(ctx, probe, client.DryRunAll)
 		}, wait, poll).Should(Satisfy(apierrors.IsInvalid), "the API server asks the webhook")
 	})
 
