@@ -50,15 +50,12 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, string
 	var problems []problem
 	where := "namespace " + a.App.Namespace
 	if q := own[0]; q.Spec.Max != nil {
-		used := scheduler.Sum(q.Status.Used, notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}))
-		problems = compare(where, "ElasticQuota "+q.Name, demand, used, maxOf(q))
+		left := room{used: q.Status.Used, promised: notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}), limit: maxOf(q)}
+		problems = compare(where, "ElasticQuota "+q.Name, demand, left)
 	}
-	bound, floor := map[string]bool{}, corev1.ResourceList{}
+	bound, used, floor := map[string]bool{}, corev1.ResourceList{}, corev1.ResourceList{}
 	for _, q := range quotas {
 		bound[q.Namespace] = true
-	}
-	used := notRunning(a.Quota.Others, bound)
-	for _, q := range quotas {
 		scheduler.AddTo(used, q.Status.Used, 1)
 		scheduler.AddTo(floor, q.Spec.Min, 1)
 	}
@@ -67,7 +64,7 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, string
 			floor[name] = resource.Quantity{}
 		}
 	}
-	return append(problems, compare(where, "the min of all ElasticQuotas together", demand, used, floor)...), "", nil
+	return append(problems, compare(where, "the min of all ElasticQuotas together", demand, room{used, notRunning(a.Quota.Others, bound), floor})...), "", nil
 }
 
 // elasticQuotasOf returns all quotas and those of one namespace.

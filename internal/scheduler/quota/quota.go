@@ -194,12 +194,15 @@ func wait(a scheduler.Attempt, r scheduler.Reason, message string) scheduler.Pla
 	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: again, InLine: true}}
 }
 
-// compare says what a limit has no room for: demand alone that is more than the limit will never fit.
-func compare(where, quota string, demand, used, limit corev1.ResourceList) []problem {
-	if never := scheduler.Shortages(demand, nil, limit); len(never) > 0 {
+// room is what a quota leaves: what others were promised comes off it, too.
+type room struct{ used, promised, limit corev1.ResourceList }
+
+// compare says what there is no room for: demand alone that is more than the limit will never fit.
+func compare(where, quota string, demand corev1.ResourceList, r room) []problem {
+	if never := scheduler.Shortages(demand, nil, r.limit); len(never) > 0 {
 		return []problem{{scheduler.ReasonExceedsQuota, fmt.Sprintf("more than %s of %s can ever give: %s", quota, where, scheduler.Exceeding(never))}}
 	}
-	if now := scheduler.Shortages(demand, used, limit); len(now) > 0 {
+	if now := scheduler.ShortagesBeside(demand, r.used, r.promised, r.limit); len(now) > 0 {
 		return []problem{{scheduler.ReasonWaitingForQuota, fmt.Sprintf("waiting for quota in %s: %s (%s)", where, scheduler.Waiting(now), quota)}}
 	}
 	return nil

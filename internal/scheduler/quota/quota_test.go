@@ -108,10 +108,10 @@ func TestResourceQuota(t *testing.T) {
 		"ClassNone": {reason: "pods without a class", change: func(a *scheduler.Attempt) { a.PriorityClass = "low" }, quotas: classes("DoesNotExist", "")},
 		"Promised": {reason: "what others will take is taken", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{})}
-		}, quotas: quota("{requests.cpu: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.cpu asked 7, free 3 of 10 (ResourceQuota compute)"},
+		}, quotas: quota("{requests.cpu: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.cpu asked 7, free 10 of 10, promised 7 to others (ResourceQuota compute)"},
 		"Partly": {reason: "what exists is counted by the quota", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{DriverCreated: true, ExecutorsCreated: 1})}
-		}, quotas: quota("{requests.cpu: 10}", "{requests.cpu: 3}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.cpu asked 7, free 3 of 10 (ResourceQuota compute)"},
+		}, quotas: quota("{requests.cpu: 10}", "{requests.cpu: 3}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.cpu asked 7, free 7 of 10, promised 4 to others (ResourceQuota compute)"},
 		"Complete": {reason: "nothing is outstanding", change: func(a *scheduler.Attempt) { a.Quota.Others = []scheduler.Reservation{other("team-a", fully)} }, quotas: quota("{requests.cpu: 14}", "{requests.cpu: 7}")},
 		"Elsewhere": {reason: "another namespace has its own quota", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-b", scheduler.Progress{})}
@@ -162,10 +162,10 @@ func TestElasticQuota(t *testing.T) {
 		"Two":     {reason: "nobody knows which one the scheduler heeds", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 1}}", "{}"), elasticQuota(t, "team-a", "b", wide, "{}")}, message: "namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
 		"Starting": {reason: "the quota counts running pods only", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 3, ExecutorsRunning: 1})}
-		}, quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 10, memory: 100Gi}}", "{cpu: 3}"), rich}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 3 of 10 (ElasticQuota a)"},
+		}, quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 10, memory: 100Gi}}", "{cpu: 3}"), rich}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 7 of 10, promised 4 to others (ElasticQuota a)"},
 		"Borrower": {reason: "other bound namespaces count against the floor", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-b", scheduler.Progress{})}
-		}, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 5, memory: 100Gi}}", "{}"), elasticQuota(t, "team-b", "b", "{min: {cpu: 5}}", "{}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 3 of 10 (the min of all ElasticQuotas together)"},
+		}, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 5, memory: 100Gi}}", "{}"), elasticQuota(t, "team-b", "b", "{min: {cpu: 5}}", "{}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 10 of 10, promised 7 to others (the min of all ElasticQuotas together)"},
 		"Free": {reason: "unbound namespaces do not", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-c", scheduler.Progress{})}
 		}, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 100Gi}}", "{}")}},
@@ -269,7 +269,7 @@ func TestRace(t *testing.T) {
 			got[plan.Verdict] = plan.Message
 		}
 		want := map[scheduler.Verdict]string{
-			scheduler.Go: "", scheduler.Wait: "waiting for quota in namespace team-a: requests.cpu asked 7, free 3 of 10 (ResourceQuota compute)",
+			scheduler.Go: "", scheduler.Wait: "waiting for quota in namespace team-a: requests.cpu asked 7, free 10 of 10, promised 7 to others (ResourceQuota compute)",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("exactly one enters (-want +got):\n%s", diff)

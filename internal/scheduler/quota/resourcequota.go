@@ -88,11 +88,8 @@ func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, error
 			problems = append(problems, p)
 			continue
 		}
-		used := scheduler.Sum(q.Status.Used)
-		addCharges(used, q, others)
-		demand := corev1.ResourceList{}
-		addCharges(demand, q, charges)
-		problems = append(problems, compare("namespace "+a.App.Namespace, "ResourceQuota "+q.Name, demand, used, q.Spec.Hard)...)
+		left := room{used: q.Status.Used, promised: sumOf(q, others), limit: q.Spec.Hard}
+		problems = append(problems, compare("namespace "+a.App.Namespace, "ResourceQuota "+q.Name, sumOf(q, charges), left)...)
 	}
 	return problems, nil
 }
@@ -113,13 +110,15 @@ func chargesOf(pods []role) []charge {
 	return out
 }
 
-// addCharges adds what a quota counts of the pods: those of its scopes.
-func addCharges(total corev1.ResourceList, q *corev1.ResourceQuota, charges []charge) {
+// sumOf is what a quota counts of the pods: those of its scopes.
+func sumOf(q *corev1.ResourceQuota, charges []charge) corev1.ResourceList {
+	total := corev1.ResourceList{}
 	for _, c := range charges {
 		if inScope(q, c.role) {
 			scheduler.AddTo(total, c.cost, c.count)
 		}
 	}
+	return total
 }
 
 func costOf(r role) corev1.ResourceList {

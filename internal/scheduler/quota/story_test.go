@@ -162,7 +162,7 @@ func TestStoryOfARestart(t *testing.T) {
 	c.Restart(map[*scheduler.Attempt]scheduler.Facts{&first: pods(1)})
 	c.Pass(time.Minute)
 	got := c.Admit(second)
-	if got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 3 of 10 (ResourceQuota compute)" {
+	if got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 7 of 10, promised 4 to others (ResourceQuota compute)" {
 		t.Errorf("%+v: two executors of the first are still to come", got.Admission)
 	}
 	c.Status(quotaRef, "1", "used", "requests.cpu") // its executors have ended
