@@ -62,6 +62,15 @@ func fill(format string, names map[string]string) (*url.URL, error) {
 	return u, nil
 }
 
+// HostOf returns the host of an application's URL format; "" if it is none. The id of an attempt stands for any.
+func HostOf(format, namespace, app string) string {
+	u, err := fill(format, map[string]string{"appName": app, "appNamespace": namespace, "appId": "spark-0"})
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
 // CheckURL says what is wrong with a URL format, filled in with names as applications have them.
 func CheckURL(format string) error {
 	_, err := fill(format, map[string]string{"appName": "pi", "appNamespace": "jobs", "appId": "spark-0"})

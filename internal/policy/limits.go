@@ -47,7 +47,7 @@ func (s Set) Check(app spark.Application) []*spark.ConfError {
 	for i := range s {
 		c.policy, c.limits = s[i].Name, s[i].Limits
 		for _, check := range []func(*checker){
-			(*checker).images, (*checker).accounts, (*checker).sizes, (*checker).executors, (*checker).conf, (*checker).labels, (*checker).host,
+			(*checker).images, (*checker).accounts, (*checker).sizes, (*checker).executors, (*checker).conf, (*checker).labels, (*checker).host, (*checker).exposure,
 		} {
 			check(&c)
 		}
@@ -81,13 +81,15 @@ func (s Set) CheckRetention(namespace string, r lifecycle.Retention) []*spark.Co
 
 // any reports whether there is a limit that Check looks at.
 func (l Limits) any() bool {
-	return len(l.Images)+len(l.ServiceAccounts)+len(l.ForbiddenConf)+len(l.RequiredLabels) > 0 || l.Executors != nil || l.ForbidHostAccess ||
+	return len(l.Images)+len(l.ServiceAccounts)+len(l.ForbiddenConf)+len(l.RequiredLabels) > 0 ||
+		len(l.ServiceTypes)+len(l.Hosts)+len(l.ForbiddenAnnotations) > 0 || l.Executors != nil || l.ForbidHostAccess ||
 		l.Driver != RoleLimits{} || l.Executor != RoleLimits{}
 }
 
 // pods is what would be created.
 type pods struct {
 	driver, executor *corev1.Pod
+	spark            int // Spark's container of the executor, to which the driver gives its image
 	shapes           spark.Shapes
 }
 
@@ -100,12 +102,12 @@ func build(app spark.Application) (pods, bool) {
 	if err != nil {
 		return pods{}, false
 	}
-	executor, err := spark.ExecutorPod(app, profile)
+	executor, i, err := spark.ExecutorPod(app, profile)
 	if err != nil {
 		return pods{}, false
 	}
 	shapes, err := spark.PodShapes(app, profile)
-	return pods{submission.Driver, executor, shapes}, err == nil
+	return pods{submission.Driver, executor, i, shapes}, err == nil
 }
 
 type checker struct {
@@ -161,11 +163,10 @@ func (c *checker) images() {
 			c.refuse(c.at(key, "spec.image"), "%s", allowed)
 		}
 	}
-	own := []string{spark.ExecutorContainerName, c.value(spark.ConfExecTemplateContainer)}
 	for _, r := range c.roles() {
 		role, pod := r.name, r.pod
-		for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			ofSpark := sparks[container.Image] || pod == c.pods.executor && slices.Contains(own, container.Name)
+		for i, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			ofSpark := sparks[container.Image] || pod == c.pods.executor && i == len(pod.Spec.InitContainers)+c.pods.spark
 			if !ofSpark && !matchesAny(c.limits.Images, container.Image) {
 				problem := "the image of container " + container.Name
 				c.refuse(&spark.ConfError{Field: "spec." + role, Value: container.Image, Problem: problem}, "%s", allowed)
@@ -190,18 +191,34 @@ func (c *checker) accounts() {
 	if len(c.limits.ServiceAccounts) == 0 {
 		return
 	}
-	driver := cmp.Or(c.pods.driver.Spec.ServiceAccountName, "default")
-	executor := cmp.Or(c.value(spark.ConfExecutorServiceAccount), c.pods.executor.Spec.ServiceAccountName, driver)
-	for _, a := range []struct{ key, role, name string }{
-		{spark.ConfDriverServiceAccount, "driver", driver}, {spark.ConfExecutorServiceAccount, "executor", executor},
-	} {
-		if a.role == "executor" && executor == driver || matchesAny(c.limits.ServiceAccounts, a.name) {
-			continue
+	driver := cmp.Or(c.pods.driver.Spec.ServiceAccountName, c.pods.driver.Spec.DeprecatedServiceAccount, "default")
+	c.account("driver", spark.ConfDriverServiceAccount, driver)
+	for _, name := range c.executorAccounts() {
+		if name != driver {
+			c.account("executor", spark.ConfExecutorServiceAccount, name)
 		}
-		e := c.at(a.key, "spec."+a.role+".serviceAccount")
-		e.Value = a.name
-		c.refuse(e, "the service accounts %s", strings.Join(c.limits.ServiceAccounts, ", "))
 	}
+}
+
+// executorAccounts are the accounts that executors may get: which of a template and a property wins depends on the Spark
+// version. Without either it is the driver's property, and a template of the driver's has no say.
+func (c *checker) executorAccounts() []string {
+	template := c.pods.executor.Spec
+	named := []string{c.value(spark.ConfExecutorServiceAccount), template.ServiceAccountName, template.DeprecatedServiceAccount}
+	named = slices.DeleteFunc(named, func(name string) bool { return name == "" })
+	if len(named) == 0 {
+		named = []string{cmp.Or(c.value(spark.ConfDriverServiceAccount), "default")}
+	}
+	return named
+}
+
+func (c *checker) account(role, key, name string) {
+	if matchesAny(c.limits.ServiceAccounts, name) {
+		return
+	}
+	e := c.at(key, "spec."+role+".serviceAccount")
+	e.Value = name
+	c.refuse(e, "the service accounts %s", strings.Join(c.limits.ServiceAccounts, ", "))
 }
 
 func (c *checker) sizes() {

@@ -56,6 +56,25 @@ func TestCheck(t *testing.T) {
 				`spec.executor: "bad-side": the image of container side; namespace team-a allows the images good* (operator policy "small")`,
 			},
 		},
+		"BorrowedName": {
+			reason: "Spark's container is the one that Spark takes, whatever others are called", limits: `{images: [good*]}`,
+			spec: `
+  image: good
+  sparkConf: {spark.kubernetes.executor.podTemplateContainerName: main}
+  executor:
+    sidecars: [{name: spark-kubernetes-executor, image: bad-side}]
+`,
+			want: []string{
+				`spec.executor: "bad-side": the image of container spark-kubernetes-executor; namespace team-a allows the images good* (operator policy "small")`,
+			},
+		},
+		"BorrowedInit": {
+			reason: "an init container is never Spark's", limits: `{images: [good*]}`,
+			spec: "  image: good\n  sparkConf: {spark.kubernetes.executor.podTemplateContainerName: main}\n  executor: {initContainers: [{name: spark-kubernetes-executor, image: bad-init}]}\n",
+			want: []string{
+				`spec.executor: "bad-init": the image of container spark-kubernetes-executor; namespace team-a allows the images good* (operator policy "small")`,
+			},
+		},
 		"NoAccount": {
 			reason: "nobody names one", limits: `{serviceAccounts: [spark]}`, spec: "  image: a\n",
 			want: []string{`spec.driver.serviceAccount: "default": namespace team-a allows the service accounts spark (operator policy "small")`},
@@ -67,6 +86,22 @@ func TestCheck(t *testing.T) {
 		"TemplateAccount": {
 			reason: "the template's", limits: `{serviceAccounts: [spark]}`, spec: "  image: a\n  driver: {serviceAccount: spark}\n  executor: {template: {spec: {serviceAccountName: admin, containers: []}}}\n",
 			want: []string{`spec.executor.serviceAccount: "admin": namespace team-a allows the service accounts spark (operator policy "small")`},
+		},
+		"TemplateAlias": {
+			reason: "the old name of the field", limits: `{serviceAccounts: [spark]}`, spec: "  image: a\n  driver: {serviceAccount: spark}\n  executor: {template: {spec: {serviceAccount: admin, containers: []}}}\n",
+			want: []string{`spec.executor.serviceAccount: "admin": namespace team-a allows the service accounts spark (operator policy "small")`},
+		},
+		"DriverAlias": {
+			reason: "the old name of the field", limits: `{serviceAccounts: [default]}`, spec: "  image: a\n  driver: {template: {spec: {serviceAccount: admin, containers: []}}}\n",
+			want: []string{`spec.driver.serviceAccount: "admin": namespace team-a allows the service accounts default (operator policy "small")`},
+		},
+		"EitherAccount": {
+			reason: "the newest Spark takes the template's, older ones the field's", limits: `{serviceAccounts: [spark]}`, spec: "  image: a\n  driver: {serviceAccount: spark}\n  executor: {serviceAccount: spark, template: {spec: {serviceAccountName: admin, containers: []}}}\n",
+			want: []string{`spec.executor.serviceAccount: "admin": namespace team-a allows the service accounts spark (operator policy "small")`},
+		},
+		"DriversTemplate": {
+			reason: "the account of a driver's template is not its executors'", limits: `{serviceAccounts: [spark]}`, spec: "  image: a\n  driver: {template: {spec: {serviceAccountName: spark, containers: []}}}\n",
+			want: []string{`spec.executor.serviceAccount: "default": namespace team-a allows the service accounts spark (operator policy "small")`},
 		},
 		"Memory": {
 			reason: "with what Spark adds", limits: `{executor: {memory: 16Gi}}`, spec: "  image: a\n  executor: {memory: 64g}\n",
@@ -136,6 +171,41 @@ func TestCheck(t *testing.T) {
 			reason: "the driver's volumes are built from properties", limits: `{forbidHostAccess: true}`,
 			spec: "  image: a\n  sparkConf: {spark.kubernetes.driver.volumes.hostPath.d.mount.path: /d, spark.kubernetes.driver.volumes.hostPath.d.options.path: /}\n",
 			want: []string{`spec.volumes: "d": is a folder of the node (hostPath); namespace team-a allows no access to nodes (operator policy "small")`},
+		},
+		"ServiceTypes": {
+			reason: "of the UI and of every port", limits: `{serviceTypes: [ClusterIP]}`,
+			spec: "  image: a\n  sparkUIOptions: {serviceType: LoadBalancer}\n  driverIngressOptions: [{servicePort: 8080, ingressURLFormat: a.b, serviceType: ClusterIP}, {servicePort: 8081, ingressURLFormat: b.b, serviceType: NodePort}, {servicePort: 8082, ingressURLFormat: c.b}]\n",
+			want: []string{
+				`spec.sparkUIOptions.serviceType: "LoadBalancer": namespace team-a allows Services of type ClusterIP (operator policy "small")`,
+				`spec.driverIngressOptions[1].serviceType: "NodePort": namespace team-a allows Services of type ClusterIP (operator policy "small")`,
+			},
+		},
+		"Hosts": {
+			reason: "of rules and certificates", limits: `{hosts: ["*.team-a.example.org"]}`,
+			spec: `
+  image: a
+  sparkUIOptions: {ingressTLS: [{hosts: [ui.team-a.example.org, login.example.org]}]}
+  driverIngressOptions:
+  - {servicePort: 8080, ingressURLFormat: "https://{{$appName}}.team-a.example.org/{{$appId}}"}
+  - {servicePort: 8081, ingressURLFormat: other.example.org/team-a.example.org}
+`,
+			want: []string{
+				`spec.sparkUIOptions.ingressTLS: "login.example.org": namespace team-a allows the hosts *.team-a.example.org (operator policy "small")`,
+				`spec.driverIngressOptions[1].ingressURLFormat: "other.example.org/team-a.example.org": namespace team-a allows the hosts *.team-a.example.org (operator policy "small")`,
+			},
+		},
+		"Annotations": {
+			reason: "ingress controllers do what they say", limits: `{forbiddenAnnotations: ["*-snippet", "service.*"]}`,
+			spec: `
+  image: a
+  sparkUIOptions: {serviceAnnotations: {service.example.org/public: "true"}, ingressAnnotations: {a: b, example.org/server-snippet: x}}
+  driverIngressOptions: [{servicePort: 8080, ingressURLFormat: a.b, ingressAnnotations: {example.org/configuration-snippet: x}}]
+`,
+			want: []string{
+				`spec.sparkUIOptions.serviceAnnotations["service.example.org/public"]: namespace team-a allows no such annotation (operator policy "small")`,
+				`spec.sparkUIOptions.ingressAnnotations["example.org/server-snippet"]: namespace team-a allows no such annotation (operator policy "small")`,
+				`spec.driverIngressOptions[0].ingressAnnotations["example.org/configuration-snippet"]: namespace team-a allows no such annotation (operator policy "small")`,
+			},
 		},
 		"CannotBeBuilt": {reason: "other checks say why", limits: `{images: [good]}`, spec: "  image: bad\n  sparkConf: {spark.driver.memory: lots}\n"},
 	}

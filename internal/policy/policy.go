@@ -88,6 +88,11 @@ type Limits struct {
 	ForbiddenConf []string `json:"forbiddenConf,omitempty"`
 	// RequiredLabels are the names of labels that the pods must have.
 	RequiredLabels []string `json:"requiredLabels,omitempty"`
+	// ServiceTypes are those of Services that an application may ask for, and Hosts patterns of those of its Ingresses.
+	ServiceTypes []string `json:"serviceTypes,omitempty"`
+	Hosts        []string `json:"hosts,omitempty"`
+	// ForbiddenAnnotations are patterns of annotations that an application may not give to Services and Ingresses.
+	ForbiddenAnnotations []string `json:"forbiddenAnnotations,omitempty"`
 	// TimeToLiveSeconds is how long an application may be kept when it is over. One that says nothing is kept that long.
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
 	// ForbidHostAccess forbids the node's network, ports, processes and folders.
@@ -213,6 +218,13 @@ func (v *validator) limits(field string, l Limits) {
 	v.patterns(field+".images", l.Images)
 	v.patterns(field+".serviceAccounts", l.ServiceAccounts)
 	v.patterns(field+".forbiddenConf", l.ForbiddenConf)
+	v.patterns(field+".hosts", l.Hosts)
+	v.patterns(field+".forbiddenAnnotations", l.ForbiddenAnnotations)
+	for i, t := range l.ServiceTypes {
+		if !slices.Contains(serviceTypes, t) {
+			v.fail(fmt.Sprintf("%s.serviceTypes[%d]", field, i), t, "must be one of "+strings.Join(serviceTypes, ", "))
+		}
+	}
 	v.amount(field+".driver.cores", l.Driver.Cores)
 	v.amount(field+".driver.memory", l.Driver.Memory)
 	v.amount(field+".executor.cores", l.Executor.Cores)

@@ -45,7 +45,7 @@ func checkBuilt(app spark.Application) []*spark.ConfError {
 	if _, err := spark.PodShapes(app, profile); err != nil {
 		return refusal(err)
 	}
-	executor, err := spark.ExecutorPod(app, profile)
+	executor, _, err := spark.ExecutorPod(app, profile)
 	if err != nil {
 		return refusal(err)
 	}

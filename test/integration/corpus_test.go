@@ -88,7 +88,7 @@ func created(app spark.Application) []client.Object {
 	for _, r := range submission.Resources {
 		objects = append(objects, r)
 	}
-	executor, err := spark.ExecutorPod(app, profile)
+	executor, _, err := spark.ExecutorPod(app, profile)
 	Expect(err).NotTo(HaveOccurred())
 	executor.Namespace, executor.Name = app.Namespace, "executor-"+app.Name
 	executor.Spec.RestartPolicy = corev1.RestartPolicyNever
