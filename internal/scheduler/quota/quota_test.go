@@ -49,6 +49,11 @@ func limitRange(tb testing.TB, defaults string) *unstructured.Unstructured {
 	return schedulertest.Object(tb, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l, namespace: team-a}\nspec: {limits: [{type: Pod, default: {cpu: 1}}, {type: Container, default: "+defaults+"}]}")
 }
 
+func requestRange(tb testing.TB, defaults string) *unstructured.Unstructured {
+	tb.Helper()
+	return schedulertest.Object(tb, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l, namespace: team-a}\nspec: {limits: [{type: Container, defaultRequest: "+defaults+"}]}")
+}
+
 func elasticQuota(tb testing.TB, namespace, name, limits, used string) *unstructured.Unstructured {
 	tb.Helper()
 	return schedulertest.Object(tb, fmt.Sprintf("apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: %s, namespace: %s}\nspec: %s\nstatus: {used: %s}", name, namespace, limits, used))
@@ -92,11 +97,18 @@ func TestResourceQuota(t *testing.T) {
 		"GPU": {reason: "extended resources are counted as requests", change: func(a *scheduler.Attempt) {
 			a.Shapes.Executor.Requests["nvidia.com/gpu"] = *a.Shapes.Driver.Requests.Cpu()
 		}, quotas: quota("{requests.nvidia.com/gpu: 2}", "{}"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.nvidia.com/gpu asked 3, limit 2"},
-		"Foreign":   {reason: "what pods do not take is not our affair", quotas: quota("{configmaps: 0, requests.storage: 0}", "{}")},
-		"Worst":     {reason: "what will not pass is said before what will", quotas: objects{resourceQuota(t, "a", "{pods: 9}", "{pods: 9}", ""), resourceQuota(t, "b", "{requests.cpu: 1}", "{}", "")}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota b of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
-		"NoLimit":   {reason: "the pods would be refused", quotas: quota("{limits.cpu: 100}", "{}"), verdict: scheduler.Never, code: scheduler.ReasonQuotaRequiresLimits, message: "ResourceQuota compute of namespace team-a counts limits.cpu, but the driver has none and would be refused; set it (for limits.cpu: spec.driver.coreLimit), or ask for a LimitRange with a default"},
-		"Defaulted": {reason: "a LimitRange gives them one", quotas: quota("{limits.cpu: 100}", "{}"), ranges: objects{limitRange(t, "{cpu: 2}")}},
-		"DefaultUp": {reason: "and it counts", quotas: quota("{limits.cpu: 10}", "{limits.cpu: 4}"), ranges: objects{limitRange(t, "{cpu: 2}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.cpu asked 8, free 6 of 10 (ResourceQuota compute)"},
+		"Foreign":     {reason: "what pods do not take is not our affair", quotas: quota("{configmaps: 0, requests.storage: 0}", "{}")},
+		"Worst":       {reason: "what will not pass is said before what will", quotas: objects{resourceQuota(t, "a", "{pods: 9}", "{pods: 9}", ""), resourceQuota(t, "b", "{requests.cpu: 1}", "{}", "")}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota b of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
+		"NoLimit":     {reason: "the pods would be refused", quotas: quota("{limits.cpu: 100}", "{}"), verdict: scheduler.Never, code: scheduler.ReasonQuotaRequiresLimits, message: "ResourceQuota compute of namespace team-a counts limits.cpu, but the driver has none and would be refused; set it (for limits.cpu: spec.driver.coreLimit), or ask for a LimitRange with a default"},
+		"Defaulted":   {reason: "a LimitRange gives them one", quotas: quota("{limits.cpu: 100}", "{}"), ranges: objects{limitRange(t, "{cpu: 2}")}},
+		"DefaultUp":   {reason: "and it counts", quotas: quota("{limits.cpu: 10}", "{limits.cpu: 4}"), ranges: objects{limitRange(t, "{cpu: 2}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.cpu asked 8, free 6 of 10 (ResourceQuota compute)"},
+		"DefaultMore": {reason: "a default adds to what the pods ask for themselves, and does not replace it", quotas: quota("{requests.cpu: 7, requests.ephemeral-storage: 3Gi}", "{}"), ranges: objects{requestRange(t, "{cpu: 9, ephemeral-storage: 1Gi}")}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.ephemeral-storage asked 4Gi, limit 3Gi"},
+		"DefaultPromised": {reason: "the pods of others get the same limits", change: func(a *scheduler.Attempt) {
+			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{})}
+		}, quotas: quota("{limits.cpu: 10}", "{limits.cpu: 0}"), ranges: objects{limitRange(t, "{cpu: 2}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.cpu asked 8, free 10 of 10, promised 8 to others (ResourceQuota compute)"},
+		"RequestPromised": {reason: "and the same requests", change: func(a *scheduler.Attempt) {
+			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{DriverCreated: true})}
+		}, quotas: quota("{requests.ephemeral-storage: 6Gi}", "{}"), ranges: objects{requestRange(t, "{ephemeral-storage: 1Gi}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.ephemeral-storage asked 4Gi, free 6Gi of 6Gi, promised 3Gi to others (ResourceQuota compute)"},
 		"Best":      {reason: "Spark's pods have requests", quotas: scoped("scopes: [BestEffort]")},
 		"NotBest":   {reason: "Spark's pods have requests", quotas: scoped("scopes: [NotBestEffort, NotTerminating]"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
 		"Ending":    {reason: "Spark's pods have no deadline", quotas: scoped("scopes: [Terminating]")},

@@ -63,19 +63,15 @@ func notCreated(r scheduler.Reservation) []role {
 // resourceQuotas finds the ResourceQuotas of the namespace that have no room.
 // See https://kubernetes.io/docs/concepts/policy/resource-quotas/
 func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, error) {
-	defaults, err := limitDefaults(a, s)
+	given, err := defaultsOf(a, s)
 	if err != nil {
 		return nil, err
 	}
-	own := roles(a.Shapes, a.PriorityClass, 1, int64(a.Shapes.Initial))
-	for i := range own {
-		own[i].limits = withDefaults(own[i].limits, defaults)
-	}
-	charges := chargesOf(own)
+	charges := chargesOf(roles(a.Shapes, a.PriorityClass, 1, int64(a.Shapes.Initial)), given)
 	var others []charge
 	for _, r := range a.Quota.Others {
 		if r.Namespace == a.App.Namespace {
-			others = append(others, chargesOf(notCreated(r))...)
+			others = append(others, chargesOf(notCreated(r), given)...)
 		}
 	}
 	var problems []problem
@@ -100,10 +96,12 @@ type charge struct {
 	cost corev1.ResourceList
 }
 
-func chargesOf(pods []role) []charge {
+// chargesOf is what the pods cost once the API server has given them the namespace's defaults.
+func chargesOf(pods []role, d defaults) []charge {
 	out := make([]charge, 0, len(pods))
 	for _, r := range pods {
 		if r.count > 0 {
+			r.requests, r.limits = withDefaults(r.requests, d.requests), withDefaults(r.limits, d.limits)
 			out = append(out, charge{r, costOf(r)})
 		}
 	}
@@ -201,21 +199,24 @@ func missingLimit(q *corev1.ResourceQuota, charges []charge) (problem, bool) {
 	return problem{}, false
 }
 
-// limitDefaults are the limits that the namespace gives to containers without.
-func limitDefaults(a scheduler.Attempt, s scheduler.Snapshot) (corev1.ResourceList, error) {
-	defaults := corev1.ResourceList{}
+// defaults are the requests and limits that the namespace gives to containers without.
+type defaults struct{ requests, limits corev1.ResourceList }
+
+// defaultsOf reads them from the LimitRanges. Of several the first counts, as for the API server.
+func defaultsOf(a scheduler.Attempt, s scheduler.Snapshot) (defaults, error) {
+	var d defaults
 	for _, item := range s.List(scheduler.Read{GroupVersionKind: limitRangeKind, Namespace: a.App.Namespace}) {
 		ranges, err := scheduler.As[corev1.LimitRange](item)
 		if err != nil {
-			return nil, err
+			return defaults{}, err
 		}
 		for _, limit := range ranges.Spec.Limits {
 			if limit.Type == corev1.LimitTypeContainer {
-				defaults = withDefaults(defaults, limit.Default)
+				d.requests, d.limits = withDefaults(d.requests, limit.DefaultRequest), withDefaults(d.limits, limit.Default)
 			}
 		}
 	}
-	return defaults, nil
+	return d, nil
 }
 
 // withDefaults returns the list with what it lacks.
