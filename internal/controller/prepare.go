@@ -85,18 +85,17 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s scope[T], d lifecycl
 	var none lifecycle.SchedulerView
 	state := s.Record.State
 	if state != lifecycle.Submitted && state != lifecycle.Running || d.Presence == lifecycle.Unknown || d.Is(lifecycle.Foreign) ||
-		d.Phase == lifecycle.DriverSucceeded || s.Record.Scheduling.Scheduler == "" {
+		d.Phase == lifecycle.DriverSucceeded {
 		return none, nil
 	}
 	plugin, observes := e.Registry.Observer(s.Record.Scheduling.Scheduler)
 	if !observes && !e.Registry.Quotas() {
 		return none, nil
 	}
-	facts, err := e.Reader.Facts(ctx, s.target(), s.env.Now)
+	facts, err := e.facts(ctx, s)
 	if err != nil {
 		return none, err
 	}
-	facts.RoomMadeAt = e.Schedulers.roomMadeAt()
 	id := prepare.AttemptID(s.Identity, s.Record.Attempt)
 	e.Schedulers.settle(id, scheduler.ProgressOf(facts))
 	if !observes {
@@ -120,6 +119,13 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s scope[T], d lifecycl
 	}
 	e.adjust(ctx, s, o, seen)
 	return prepare.ViewOf(o, s.Record.Scheduling.Scheduler), nil
+}
+
+// facts are what schedulers want to know of the attempt's pods. The record knows of executors that came and went.
+func (e *Engine[T]) facts(ctx context.Context, s scope[T]) (scheduler.Facts, error) {
+	facts, err := e.Reader.Facts(ctx, s.target(), s.env.Now)
+	facts.ExecutorsEver, facts.RoomMadeAt = s.Record.Counts.Total, e.Schedulers.roomMadeAt()
+	return facts, err
 }
 
 // adjust makes the objects of a running attempt what its scheduler wants them to be by now, for one because somebody
@@ -163,6 +169,9 @@ func (e *Engine[T]) rebuildLedger(ctx context.Context) error {
 		}
 		env := lifecycle.Env{Now: e.Clock.Now()}
 		s := e.scope(obj, record, e.Adapter.Wish(obj, record), env)
+		if complete(s) {
+			continue
+		}
 		candidate, _, err := e.candidate(ctx, s)
 		if err != nil {
 			return err
@@ -170,11 +179,18 @@ func (e *Engine[T]) rebuildLedger(ctx context.Context) error {
 		if candidate == nil {
 			continue
 		}
-		facts, err := e.Reader.Facts(ctx, s.target(), env.Now)
+		facts, err := e.facts(ctx, s)
 		if err != nil {
 			return err
 		}
 		e.Schedulers.enter(candidate.Attempt(), scheduler.ProgressOf(facts))
 	}
 	return nil
+}
+
+// complete is whether all that an attempt was promised had come before now: whatever has become of it since, it is not
+// promised again.
+func complete[T client.Object](s scope[T]) bool {
+	counts := s.Record.Counts
+	return s.Record.State == lifecycle.Running && counts.Total >= s.Wish.Executors && counts.Pending == 0
 }

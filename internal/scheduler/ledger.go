@@ -73,23 +73,40 @@ type Reservation struct {
 type Progress struct {
 	DriverCreated, DriverRunning       bool
 	ExecutorsCreated, ExecutorsRunning int32
+	// ExecutorsPending exist and have not run yet. It is what is seen now, and no part of what is remembered.
+	ExecutorsPending int32
 }
 
 // ProgressOf reads the progress from the pods. Spark numbers its executors, so that the highest number tells how many
 // there have been.
 func ProgressOf(f Facts) Progress {
-	var p Progress
+	p := Progress{ExecutorsCreated: min(f.ExecutorsEver, maxExecutors)}
 	if f.Driver != nil {
 		p.DriverCreated, p.DriverRunning = true, f.Driver.Phase != corev1.PodPending
 	}
 	for i := range f.Executors {
 		e := &f.Executors[i]
 		p.ExecutorsCreated = max(p.ExecutorsCreated, int32(min(e.ExecutorID, int64(maxExecutors))), int32(i+1))
-		if e.Phase != corev1.PodPending {
+		if e.Phase == corev1.PodPending {
+			p.ExecutorsPending++
+		} else {
 			p.ExecutorsRunning++
 		}
 	}
 	return p
+}
+
+// with adds what is seen now. Executors that were created and are not pending any more have run, or never will: they
+// need not all run at one moment.
+func (p Progress) with(seen Progress, initial int32) Progress {
+	created := max(p.ExecutorsCreated, seen.ExecutorsCreated)
+	toRun := min(initial, max(0, initial-created)+seen.ExecutorsPending)
+	return Progress{
+		DriverCreated:    p.DriverCreated || seen.DriverCreated,
+		DriverRunning:    p.DriverRunning || seen.DriverRunning,
+		ExecutorsCreated: created,
+		ExecutorsRunning: max(p.ExecutorsRunning, seen.ExecutorsRunning, initial-toRun),
+	}
 }
 
 // maxExecutors bounds executor ids, which are text that anybody could have written.
@@ -104,10 +121,15 @@ const (
 	runningLag = 3 * time.Second
 )
 
+// patience is how long a promise is kept that nothing more comes of: longer than it takes to create one pod. Dynamic
+// allocation may want fewer executors than it began with before all of them were created.
+const patience = 5 * time.Minute
+
 // entry is a reservation with what was seen of its pods. Its own progress is what the quotas report for certain.
 type entry struct {
 	Reservation
-	seen []sight // of late, oldest first
+	seen []sight   // of late, oldest first
+	news time.Time // since when nothing more has come
 }
 
 // sight is how far an attempt's pods had come at some time.
@@ -146,7 +168,23 @@ func (e *entry) advance(now time.Time) time.Duration {
 		}
 	}
 	e.seen = slices.Delete(e.seen, 0, old)
+	e.lapse(now)
 	return next
+}
+
+// lapse gives up what has not come for long. A driver that waits for its node is no reason to: its executors come after.
+func (e *entry) lapse(now time.Time) {
+	if e.news.IsZero() {
+		e.news = now
+	}
+	waits := e.Progress.DriverCreated && !e.Progress.DriverRunning
+	missing := e.Shapes.Initial - e.Progress.ExecutorsCreated
+	if now.Sub(e.news) < patience || waits || e.Progress.DriverRunning && missing <= 0 {
+		return
+	}
+	e.Progress.DriverCreated, e.Progress.DriverRunning = true, true
+	e.Progress.ExecutorsCreated += max(0, missing)
+	e.Progress.ExecutorsRunning += max(0, missing)
 }
 
 // over is whether the quotas report everything that was promised.
@@ -207,7 +245,8 @@ func (l *Ledger) Reserve(a Attempt) {
 }
 
 // Settle notes how far an attempt's pods have been seen to come. What of them the quotas report is taken off the
-// promise: created pods a second later, running ones three. An attempt of which nothing is left is forgotten. It reports
+// promise: created pods a second later, running ones three. What has not come for five minutes is taken off, too. An
+// attempt of which nothing is left is forgotten. It reports
 // whether there was anything new: those at the head of a line should ask again then, to learn when there may be room.
 func (l *Ledger) Settle(id string, p Progress, now time.Time) bool {
 	r, held := l.reserved[id]
@@ -215,14 +254,9 @@ func (l *Ledger) Settle(id string, p Progress, now time.Time) bool {
 		return false
 	}
 	last := r.latest()
-	next := Progress{
-		DriverCreated:    last.DriverCreated || p.DriverCreated,
-		DriverRunning:    last.DriverRunning || p.DriverRunning,
-		ExecutorsCreated: max(last.ExecutorsCreated, p.ExecutorsCreated),
-		ExecutorsRunning: max(last.ExecutorsRunning, p.ExecutorsRunning),
-	}
+	next := last.with(p, r.Shapes.Initial)
 	if next != last {
-		r.seen = append(r.seen, sight{at: now, progress: next})
+		r.seen, r.news = append(r.seen, sight{at: now, progress: next}), now
 	}
 	if r.advance(now); r.over() {
 		delete(l.reserved, id)

@@ -73,12 +73,16 @@ func TestLedgerSettles(t *testing.T) {
 		seen   []Progress
 		want   *Progress
 	}{
-		"Nothing":   {reason: "no pod is counted", want: &Progress{}},
-		"Driver":    {reason: "part of it is", seen: []Progress{{DriverCreated: true}}, want: &Progress{DriverCreated: true}},
-		"Monotonic": {reason: "an executor that ended was there", seen: []Progress{{DriverCreated: true, ExecutorsCreated: 2, ExecutorsRunning: 1}, {ExecutorsCreated: 1}}, want: &Progress{DriverCreated: true, ExecutorsCreated: 2, ExecutorsRunning: 1}},
-		"Complete":  {reason: "all of it is", seen: []Progress{{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 2}}},
-		"Piecemeal": {reason: "one after the other", seen: []Progress{{DriverRunning: true}, {ExecutorsRunning: 1}, {ExecutorsRunning: 2}}},
-		"NoDriver":  {reason: "executors cannot stand in for the driver", seen: []Progress{{ExecutorsRunning: 5}}, want: &Progress{ExecutorsRunning: 5}},
+		"Nothing":    {reason: "no pod is counted", want: &Progress{}},
+		"Driver":     {reason: "part of it is", seen: []Progress{{DriverCreated: true}}, want: &Progress{DriverCreated: true}},
+		"Monotonic":  {reason: "an executor that ended was there", seen: []Progress{{DriverCreated: true, ExecutorsCreated: 2, ExecutorsRunning: 1, ExecutorsPending: 1}, {ExecutorsCreated: 1, ExecutorsPending: 1}}, want: &Progress{DriverCreated: true, ExecutorsCreated: 2, ExecutorsRunning: 1}},
+		"Complete":   {reason: "all of it is", seen: []Progress{{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 2}}},
+		"Piecemeal":  {reason: "one after the other", seen: []Progress{{DriverRunning: true}, {ExecutorsRunning: 1}, {ExecutorsRunning: 2}}},
+		"InTurn":     {reason: "they need not run at one moment", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 1, ExecutorsPending: 1}, {ExecutorsCreated: 1, ExecutorsRunning: 1}, {ExecutorsCreated: 2, ExecutorsPending: 1}, {ExecutorsCreated: 2, ExecutorsRunning: 1}}},
+		"Remembered": {reason: "both are gone, whenever that was", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 2}}},
+		"Replaced":   {reason: "those that take the places of others want their room", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 6, ExecutorsPending: 2}}, want: &Progress{DriverRunning: true, ExecutorsCreated: 6}},
+		"Grown":      {reason: "more than the initial ones were not promised", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 2}, {ExecutorsCreated: 9, ExecutorsPending: 7}}},
+		"NoDriver":   {reason: "executors cannot stand in for the driver", seen: []Progress{{ExecutorsRunning: 5}}, want: &Progress{ExecutorsRunning: 5}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -154,6 +158,48 @@ func TestLedgerWaitsForReports(t *testing.T) {
 	}
 }
 
+// What does not come is not waited for. The attempt has two executors.
+func TestLedgerLosesPatience(t *testing.T) {
+	const short = patience - time.Second
+	running, one := Progress{DriverCreated: true, DriverRunning: true}, Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 1, ExecutorsRunning: 1}
+	pending := Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 1, ExecutorsPending: 1}
+	cases := map[string]struct {
+		reason string
+		seen   map[time.Duration]Progress
+		at     time.Duration
+		want   *Progress
+	}{
+		"Early":     {reason: "its driver may still come", at: short, want: &Progress{}},
+		"NoDriver":  {reason: "nobody creates it", at: patience},
+		"Queued":    {reason: "executors come after the driver, and that has no node", seen: map[time.Duration]Progress{0: {DriverCreated: true}}, at: 24 * time.Hour, want: &Progress{DriverCreated: true}},
+		"Running":   {reason: "Spark may still ask for them", seen: map[time.Duration]Progress{0: running}, at: short, want: &running},
+		"NoneCame":  {reason: "Spark asks for none", seen: map[time.Duration]Progress{0: running}, at: patience},
+		"OneCame":   {reason: "and each that comes gives the next one time", seen: map[time.Duration]Progress{0: running, time.Minute: one}, at: patience, want: &one},
+		"NoMore":    {reason: "dynamic allocation wants no more", seen: map[time.Duration]Progress{0: running, time.Minute: one, patience: one}, at: patience + time.Minute},
+		"Waiting":   {reason: "what waits for a node still wants its room", seen: map[time.Duration]Progress{0: pending}, at: time.Hour, want: &Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 1}},
+		"GotANode":  {reason: "until it has one", seen: map[time.Duration]Progress{0: pending, time.Hour: one}, at: time.Hour + runningLag},
+		"BothQueue": {reason: "as long as it takes", seen: map[time.Duration]Progress{0: {DriverRunning: true, ExecutorsCreated: 2, ExecutorsPending: 2}}, at: time.Hour, want: &Progress{DriverRunning: true, ExecutorsCreated: 2}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l, other := NewLedger(), attemptAt("b", "y", 0)
+			l.Reserve(attemptAt("a", "x", 0))
+			l.Outstanding(other, nine) // somebody asks
+			for _, after := range slices.Sorted(maps.Keys(tc.seen)) {
+				l.Outstanding(other, nine.Add(after))
+				l.Settle("a", tc.seen[after], nine.Add(after))
+			}
+			var got *Progress
+			for _, r := range l.Outstanding(other, nine.Add(tc.at)).Others {
+				got = &r.Progress
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // An attempt that nobody asks about is forgotten, too.
 func TestLedgerForgetsWithoutBeingAsked(t *testing.T) {
 	l := NewLedger()
@@ -214,8 +260,10 @@ func TestProgressOf(t *testing.T) {
 	}{
 		"Nothing": {reason: "no pods"},
 		"Pending": {reason: "the API server counts it, the scheduler does not", facts: Facts{Driver: &PodFact{Phase: pending}}, want: Progress{DriverCreated: true}},
-		"Running": {reason: "both count it", facts: Facts{Driver: &PodFact{Phase: running}, Executors: []PodFact{{Phase: pending}, {Phase: done}}}, want: Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 1}},
+		"Running": {reason: "both count it", facts: Facts{Driver: &PodFact{Phase: running}, Executors: []PodFact{{Phase: pending}, {Phase: done}}}, want: Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 1, ExecutorsPending: 1}},
 		"Numbers": {reason: "those that are gone were there", facts: Facts{Driver: &PodFact{Phase: running}, Executors: []PodFact{{ExecutorID: 9, Phase: running}}}, want: Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 9, ExecutorsRunning: 1}},
+		"Ever":    {reason: "nor is it forgotten of those that nobody sees", facts: Facts{ExecutorsEver: 9, Executors: []PodFact{{ExecutorID: 4, Phase: running}}}, want: Progress{ExecutorsCreated: 9, ExecutorsRunning: 1}},
+		"Record":  {reason: "nor is a record more than a number", facts: Facts{ExecutorsEver: 1 << 30}, want: Progress{ExecutorsCreated: 1 << 20}},
 		"Absurd":  {reason: "anybody can write a label", facts: Facts{Executors: []PodFact{{ExecutorID: 1 << 60}}}, want: Progress{ExecutorsCreated: 1 << 20, ExecutorsRunning: 1}},
 	}
 	for name, tc := range cases {
