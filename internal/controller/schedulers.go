@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -162,6 +163,13 @@ func (m *Schedulers) wake(apps []types.NamespacedName) {
 	if m.kinds != nil {
 		m.kinds.wake(apps)
 	}
+}
+
+// whole reports whether all objects of a kind are to be seen, not those of some namespaces.
+func (k *kinds) whole(kind schema.GroupVersionKind) bool {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	return k.cache.Whole(object)
 }
 
 // waits remembers whom to wake when a kind changes that the application's scheduler looks at.

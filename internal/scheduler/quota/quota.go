@@ -104,7 +104,7 @@ func (p Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
 		{GroupVersionKind: limitRangeKind, Namespace: a.App.Namespace},
 	}
 	if p.bound(a) {
-		reads = append(reads, allElasticQuotas)
+		reads = append(reads, elasticQuotasIn(a.App.Namespace), allElasticQuotas)
 	}
 	return reads
 }

@@ -60,10 +60,17 @@ func elasticQuota(tb testing.TB, namespace, name, limits, used string) *unstruct
 }
 
 func snapshot(quotas, ranges, elastic []*unstructured.Unstructured) scheduler.Snapshot {
+	var own []*unstructured.Unstructured
+	for _, q := range elastic {
+		if q.GetNamespace() == "team-a" {
+			own = append(own, q)
+		}
+	}
 	return scheduler.Snapshot{
 		{GroupVersionKind: resourceQuotaKind, Namespace: "team-a"}: scheduler.NewList(quotas...),
 		{GroupVersionKind: limitRangeKind, Namespace: "team-a"}:    scheduler.NewList(ranges...),
-		allElasticQuotas: scheduler.NewList(elastic...),
+		elasticQuotasIn("team-a"):                                  scheduler.NewList(own...),
+		allElasticQuotas:                                           scheduler.NewList(elastic...),
 	}
 }
 
@@ -200,6 +207,36 @@ func TestElasticQuota(t *testing.T) {
 	}
 }
 
+// An operator that does not see all ElasticQuotas does not know the sum of their mins.
+func TestElasticQuotaSeenInPart(t *testing.T) {
+	own := elasticQuota(t, "team-a", "a", "{min: {cpu: 4, memory: 100Gi}, max: {cpu: 20, memory: 100Gi}}", "{cpu: 6}")
+	cases := map[string]struct {
+		reason  string
+		all     *unstructured.Unstructured
+		running string
+		want    scheduler.Verdict
+	}{
+		"Whole":     {reason: "there is no other namespace to borrow from", all: scheduler.NewList(own), want: scheduler.Never},
+		"Part":      {reason: "a namespace that is not watched may have a min to borrow", all: scheduler.NewPartialList(own), want: scheduler.Go},
+		"Forbidden": {reason: "nor does it know what it may not read", all: &unstructured.Unstructured{}, want: scheduler.Go},
+		"Absent":    {reason: "nor what is not there", want: scheduler.Go},
+		"Full":      {reason: "the max of its own namespace it knows", all: scheduler.NewPartialList(own), running: "18", want: scheduler.Wait},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := snapshot(nil, nil, objects{own.DeepCopy()})
+			s[allElasticQuotas] = tc.all
+			if tc.running != "" {
+				s[elasticQuotasIn("team-a")] = scheduler.NewList(elasticQuota(t, "team-a", "a", "{max: {cpu: 20, memory: 100Gi}}", "{cpu: "+tc.running+"}"))
+			}
+			got, err := scheduler.Admit(New("Enforce", []string{"batch"}), attempt(), s)
+			if err != nil || got.Verdict != tc.want {
+				t.Errorf("%s: %+v, %v; want %s", tc.reason, got.Admission, err, tc.want)
+			}
+		})
+	}
+}
+
 func TestModes(t *testing.T) {
 	small := objects{resourceQuota(t, "compute", "{requests.cpu: 6}", "{}", "")}
 	two := objects{elasticQuota(t, "team-a", "a", "{}", "{}"), elasticQuota(t, "team-a", "b", "{}", "{}")}
@@ -212,8 +249,8 @@ func TestModes(t *testing.T) {
 	}{
 		"Off":   {reason: "nobody looks", mode: "Off", quotas: small},
 		"Typo":  {reason: "the configuration is checked elsewhere", mode: "enforce", quotas: small},
-		"Warn":  {reason: "it starts and says so", mode: "Warn", quotas: small, reads: 3, described: true, message: "warning: more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 6; namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
-		"Quiet": {reason: "nothing to warn of", mode: "Warn", reads: 3, described: true, message: "warning: namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
+		"Warn":  {reason: "it starts and says so", mode: "Warn", quotas: small, reads: 4, described: true, message: "warning: more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 6; namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
+		"Quiet": {reason: "nothing to warn of", mode: "Warn", reads: 4, described: true, message: "warning: namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
