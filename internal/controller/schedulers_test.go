@@ -44,10 +44,10 @@ func TestForgottenApplicationsHoldNothing(t *testing.T) {
 	if others := m.ledger.Outstanding(next, time.Now()).Others; len(others) != 0 {
 		t.Errorf("it still holds %+v", others)
 	}
-	m.ledger.Record(gone, scheduler.Admission{Verdict: scheduler.Wait, InLine: true})
+	m.ledger.Record(gone, scheduler.Admission{Verdict: scheduler.Wait, Lines: []string{"q"}})
 	m.entered[appOf(gone)] = gone.ID
 	m.forget(appOf(gone))
-	if ahead := m.ledger.Outstanding(next, time.Now()).Ahead; ahead != 0 {
+	if ahead := m.ledger.Outstanding(next, time.Now()).Ahead["q"]; ahead != 0 {
 		t.Errorf("%d are ahead of it", ahead)
 	}
 }
@@ -68,7 +68,7 @@ func TestSettlingWakesTheFirstInLine(t *testing.T) {
 	running, first, second := attempt("running", 0), attempt("first", 1), attempt("second", 2)
 	m.enter(running, scheduler.Progress{})
 	for _, a := range []scheduler.Attempt{second, first} {
-		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, InLine: true})
+		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []string{"q"}})
 		m.waiting[appOf(a)] = waiter{attempt: a.ID, since: a.QueuedAt}
 	}
 	woken := func() (names []string) {

@@ -18,7 +18,6 @@ package scheduler
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -38,13 +37,13 @@ import (
 // them. So what was promised stays promised for a while after the pods were seen; see Settle.
 type Ledger struct {
 	reserved map[string]*entry
-	waiting  map[string]map[string]time.Time // namespace, attempt, since when
-	places   map[string]string               // attempt, namespace it waits in
+	waiting  map[string]map[string]place // namespace, attempt
+	places   map[string]string           // attempt, namespace it waits in
 }
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
-	return &Ledger{reserved: map[string]*entry{}, waiting: map[string]map[string]time.Time{}, places: map[string]string{}}
+	return &Ledger{reserved: map[string]*entry{}, waiting: map[string]map[string]place{}, places: map[string]string{}}
 }
 
 // Outstanding is what the ledger knows that concerns one attempt.
@@ -55,8 +54,8 @@ type Outstanding struct {
 	Others []Reservation
 	// Recheck is how long it takes until less of Others counts although nothing happens; 0 if nothing of it will.
 	Recheck time.Duration
-	// Ahead is how many attempts of the same namespace wait for its quota longer than this one.
-	Ahead int
+	// Ahead is how many attempts of the same namespace have waited longer than this one, for each quota that they wait for.
+	Ahead map[string]int
 }
 
 // Reservation is an attempt that may start.
@@ -210,11 +209,7 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 		}
 	}
 	slices.SortFunc(o.Others, func(x, y Reservation) int { return cmp.Compare(x.ID, y.ID) })
-	for id, since := range l.waiting[a.App.Namespace] {
-		if id != a.ID && (since.Before(a.QueuedAt) || since.Equal(a.QueuedAt) && id < a.ID) {
-			o.Ahead++
-		}
-	}
+	o.Ahead = l.ahead(a)
 	return o
 }
 
@@ -224,15 +219,11 @@ func (l *Ledger) Record(a Attempt, answer Admission) {
 	switch {
 	case answer.Verdict == Go:
 		l.Reserve(a)
-	case answer.InLine:
-		l.Release(a.ID)
-		if l.waiting[a.App.Namespace] == nil {
-			l.waiting[a.App.Namespace] = map[string]time.Time{}
-		}
-		l.waiting[a.App.Namespace][a.ID] = a.QueuedAt
-		l.places[a.ID] = a.App.Namespace
+	case len(answer.Lines) > 0:
+		l.drop(a.ID)
+		l.join(a, answer.Lines)
 	default:
-		l.Release(a.ID)
+		l.drop(a.ID)
 	}
 }
 
@@ -271,46 +262,12 @@ func (l *Ledger) Release(id string) []string {
 	if r, held := l.reserved[id]; held {
 		namespace = r.Namespace
 	}
-	delete(l.reserved, id)
-	l.leave(id)
+	l.drop(id)
 	return l.Line(namespace)
 }
 
-// Line returns the attempts that wait for the quota of a namespace, longest first.
-func (l *Ledger) Line(namespace string) []string {
-	line := l.waiting[namespace]
-	return slices.SortedFunc(maps.Keys(line), before(line))
-}
-
-// Heads returns the attempts that wait longest for the quotas of their namespaces, longest first.
-func (l *Ledger) Heads() []string {
-	heads := map[string]time.Time{}
-	for _, line := range l.waiting {
-		var head string
-		for id := range line {
-			if head == "" || before(line)(id, head) < 0 {
-				head = id
-			}
-		}
-		heads[head] = line[head]
-	}
-	return slices.SortedFunc(maps.Keys(heads), before(heads))
-}
-
-// before compares attempts by the time since when they wait.
-func before(line map[string]time.Time) func(x, y string) int {
-	return func(x, y string) int { return cmp.Or(line[x].Compare(line[y]), cmp.Compare(x, y)) }
-}
-
-// leave takes an attempt out of the line.
-func (l *Ledger) leave(id string) {
-	namespace, waits := l.places[id]
-	if !waits {
-		return
-	}
-	delete(l.places, id)
-	delete(l.waiting[namespace], id)
-	if len(l.waiting[namespace]) == 0 {
-		delete(l.waiting, namespace)
-	}
+// drop takes an attempt off the books.
+func (l *Ledger) drop(id string) {
+	delete(l.reserved, id)
+	l.leave(id)
 }

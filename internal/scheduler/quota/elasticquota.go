@@ -44,7 +44,7 @@ func elasticQuotasIn(namespace string) scheduler.Read {
 
 // elasticQuotas finds whether the ElasticQuota of the namespace, or all of them together, have no room. The rules are
 // those of the scheduler's CapacityScheduling plugin. The remark is about quotas that it cannot judge.
-func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, string, error) {
+func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string, error) {
 	own, err := elasticQuotasOf(s, elasticQuotasIn(a.App.Namespace))
 	switch {
 	case err != nil || len(own) == 0: // a namespace without one is neither bound nor counted
@@ -53,20 +53,20 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, string
 		return nil, fmt.Sprintf("namespace %s has %d ElasticQuotas, of which the scheduler heeds only one: keep one", a.App.Namespace, len(own)), nil
 	}
 	demand := requests(roles(a.Shapes, "", 1, int64(a.Shapes.Initial)))
-	var problems []problem
+	var found []finding
 	where := "namespace " + a.App.Namespace
 	if q := own[0]; q.Spec.Max != nil {
 		left := room{used: q.Status.Used, promised: notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}), limit: maxOf(q)}
-		problems = compare(where, "ElasticQuota "+q.Name, demand, left)
+		found = append(found, compare(where, "ElasticQuota "+q.Name, demand, left))
 	}
 	if !s.Complete(allElasticQuotas) { // the sum of some is less than the scheduler has to give
-		return problems, "", nil
+		return found, "", nil
 	}
 	all, err := elasticQuotasOf(s, allElasticQuotas)
 	if err != nil {
 		return nil, "", err
 	}
-	return append(problems, compare(where, "the min of all ElasticQuotas together", demand, together(all, demand, a.Quota.Others))...), "", nil
+	return append(found, compare(where, "the min of all ElasticQuotas together", demand, together(all, demand, a.Quota.Others))), "", nil
 }
 
 // together is what all quotas leave to one of them.

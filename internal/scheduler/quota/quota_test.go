@@ -136,7 +136,7 @@ func TestResourceQuota(t *testing.T) {
 			a.Quota.Others = []scheduler.Reservation{other("team-b", scheduler.Progress{})}
 		}, quotas: quota("{requests.cpu: 10}", "{}")},
 		"Held":  {reason: "who was admitted needs no room any more", change: func(a *scheduler.Attempt) { a.Quota.Held = true }, quotas: quota("{requests.cpu: 10}", "{requests.cpu: 10}")},
-		"Ahead": {reason: "first come, first served", change: func(a *scheduler.Attempt) { a.Quota.Ahead = 2 }, quotas: quota("{requests.cpu: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonBehindOthers, message: "waiting for quota in namespace team-a: there is room, but other applications have waited longer"},
+		"Ahead": {reason: "first come, first served", change: func(a *scheduler.Attempt) { a.Quota.Ahead = map[string]int{"ResourceQuota compute": 2} }, quotas: quota("{requests.cpu: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonBehindOthers, message: "waiting for quota in namespace team-a: there is room, but other applications have waited longer"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -151,8 +151,8 @@ func TestResourceQuota(t *testing.T) {
 			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message != tc.message {
 				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.message)
 			}
-			if waits := tc.verdict == scheduler.Wait; got.InLine != waits || (got.RetryAfter > 0) != waits {
-				t.Errorf("%s: in line %t, again after %s", tc.reason, got.InLine, got.RetryAfter)
+			if waits := tc.verdict == scheduler.Wait; (len(got.Lines) > 0) != waits || (got.RetryAfter > 0) != waits {
+				t.Errorf("%s: in the lines %q, again after %s", tc.reason, got.Lines, got.RetryAfter)
 			}
 		})
 	}

@@ -152,6 +152,64 @@ func TestStoryOfABigOne(t *testing.T) {
 	}
 }
 
+// Who waits for one quota is in nobody's way who is bound by others.
+func TestStoryOfTwoQuotas(t *testing.T) {
+	class := func(name, used string) *unstructured.Unstructured {
+		return resourceQuota(t, "q-"+name, "{requests.cpu: 10}", "{requests.cpu: "+used+"}",
+			", scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: ["+name+"]}]}")
+	}
+	classed := func(n int, name string) scheduler.Attempt {
+		a := named(n)
+		a.PriorityClass = name
+		return a
+	}
+	elastic := func(n int, scheduler string) scheduler.Attempt {
+		a := named(n)
+		a.Scheduler = scheduler
+		return a
+	}
+	const admitted, waits, behind = scheduler.ReasonAdmitted, scheduler.ReasonWaitingForQuota, scheduler.ReasonBehindOthers
+	type step struct {
+		a    scheduler.Attempt
+		want scheduler.Reason
+	}
+	small := classed(3, "low")
+	small.Shapes.Initial = 0
+	cases := map[string]struct {
+		reason string
+		quotas objects
+		steps  []step
+	}{
+		"Classes": {
+			reason: "the quota of its own class is empty", quotas: objects{class("low", "9"), class("high", "0")},
+			steps: []step{{classed(1, "low"), waits}, {classed(2, "high"), admitted}, {small, behind}, {classed(4, "high"), waits}},
+		},
+		"Elastic": {
+			reason: "pods of another scheduler are not bound by the ElasticQuota",
+			quotas: objects{elasticQuota(t, "team-a", "e", "{min: {cpu: 10, memory: 1Ti}}", "{cpu: 9}"), resourceQuota(t, "compute", "{requests.cpu: 40}", "{}", "")},
+			steps:  []step{{elastic(1, "batch"), waits}, {elastic(2, "other"), admitted}, {elastic(3, "batch"), waits}},
+		},
+		"Uncounted": {
+			reason: "a quota that counts nothing of its pods does not bind it", quotas: objects{class("low", "9"), resourceQuota(t, "maps", "{configmaps: 1}", "{configmaps: 1}", "")},
+			steps: []step{{classed(1, "low"), waits}, {named(2), admitted}},
+		},
+		"Both": {
+			reason: "who waits for two stands in both lines", quotas: objects{class("low", "9"), resourceQuota(t, "all", "{requests.cpu: 20}", "{requests.cpu: 15}", "")},
+			steps: []step{{classed(1, "low"), waits}, {func() scheduler.Attempt { a := named(2); a.Shapes.Initial = 0; return a }(), behind}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := schedulertest.NewCluster(t, scheduler.Chain(New("Enforce", []string{"batch"}), placement{}), tc.quotas...)
+			for _, s := range tc.steps {
+				if got := c.Admit(s.a); got.Reason != s.want {
+					t.Errorf("%s: %s: %+v, want %s", tc.reason, s.a.ID, got.Admission, s.want)
+				}
+			}
+		})
+	}
+}
+
 // The operator restarts between any two steps: what runs is counted once, what waits takes its place again.
 func TestStoryOfARestart(t *testing.T) {
 	c := cluster(t, "10")
