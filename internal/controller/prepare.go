@@ -96,10 +96,8 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s scope[T], d lifecycl
 	if err != nil {
 		return none, err
 	}
-	id := prepare.AttemptID(s.Identity, s.Record.Attempt)
-	e.Schedulers.settle(id, scheduler.ProgressOf(facts))
-	if !observes {
-		return none, nil
+	if err := e.settle(ctx, s, facts); err != nil || !observes {
+		return none, err
 	}
 	candidate, _, err := e.candidate(ctx, s)
 	if err != nil || candidate == nil {
@@ -119,6 +117,48 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s scope[T], d lifecycl
 	}
 	e.adjust(ctx, s, o, seen)
 	return prepare.ViewOf(o, s.Record.Scheduling.Scheduler), nil
+}
+
+// settle tells the ledger how far an attempt's pods have come. One that it does not know was started by an operator that
+// did not live to record it, or that did not watch the namespace.
+func (e *Engine[T]) settle(ctx context.Context, s scope[T], facts scheduler.Facts) error {
+	id, progress := prepare.AttemptID(s.Identity, s.Record.Attempt), scheduler.ProgressOf(facts)
+	if !e.Registry.Quotas() {
+		return nil
+	}
+	if !e.Schedulers.knows(client.ObjectKeyFromObject(s.obj), id) && !complete(s) {
+		candidate, _, err := e.candidate(ctx, s)
+		if err != nil {
+			return err
+		}
+		if candidate != nil {
+			e.Schedulers.enter(candidate.Attempt(), progress)
+		}
+	}
+	e.Schedulers.settle(id, progress)
+	return nil
+}
+
+// withdraw gives back what was promised to an attempt that was let in and does not start: what stands in its way may do
+// so for long, and the specification may change before it is asked about again. Where the API server's answer was lost
+// its driver may exist.
+func (e *Engine[T]) withdraw(s scope[T], p asked, plan lifecycle.Plan, results []lifecycle.Result) {
+	if p.Plan.Verdict == scheduler.Go && !starts(s.Record, plan, results) {
+		e.Schedulers.release(prepare.AttemptID(s.Identity, s.Record.Attempt))
+	}
+}
+
+// starts is whether a driver was created, or may have been, or will be in a moment.
+func starts(before lifecycle.Record, plan lifecycle.Plan, results []lifecycle.Result) bool {
+	for _, r := range results {
+		switch {
+		case r.Class != lifecycle.ClassDone:
+			return r.Class == lifecycle.ClassTransient
+		case r.Kind == lifecycle.Submit:
+			return true
+		}
+	}
+	return before.Scheduling.HeldAttempt == 0 && plan.Record.Scheduling.HeldAttempt != 0 // stored before it acts
 }
 
 // facts are what schedulers want to know of the attempt's pods. The record knows of executors that came and went.
@@ -169,7 +209,7 @@ func (e *Engine[T]) rebuildLedger(ctx context.Context) error {
 		}
 		env := lifecycle.Env{Now: e.Clock.Now()}
 		s := e.scope(obj, record, e.Adapter.Wish(obj, record), env)
-		if complete(s) {
+		if complete(s) || e.Schedulers.knows(client.ObjectKeyFromObject(obj), prepare.AttemptID(s.Identity, record.Attempt)) {
 			continue
 		}
 		candidate, _, err := e.candidate(ctx, s)

@@ -117,6 +117,13 @@ func (m *Schedulers) enter(a scheduler.Attempt, p scheduler.Progress) {
 	m.entered[appOf(a)] = a.ID
 }
 
+// knows is whether an attempt was entered before, whatever has become of its promise.
+func (m *Schedulers) knows(app types.NamespacedName, attempt string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.entered[app] == attempt
+}
+
 func appOf(a scheduler.Attempt) types.NamespacedName {
 	return types.NamespacedName{Namespace: a.App.Namespace, Name: a.App.Name}
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -48,7 +49,7 @@ func NewLedger() *Ledger {
 
 // Outstanding is what the ledger knows that concerns one attempt.
 type Outstanding struct {
-	// Held says that the attempt itself was admitted before: its room is counted.
+	// Held says that the attempt itself was admitted before, as it is now: its room is counted.
 	Held bool
 	// Others were admitted, and not all of their pods are counted by the quotas yet. They are in the order of their IDs.
 	Others []Reservation
@@ -137,6 +138,11 @@ type sight struct {
 	progress Progress
 }
 
+// promises is whether it is this that was promised, and not what the attempt was before somebody edited it.
+func (e *entry) promises(a Attempt) bool {
+	return e.PriorityClass == a.PriorityClass && equality.Semantic.DeepEqual(e.Shapes, a.Shapes)
+}
+
 // latest is how far the pods have come.
 func (e *entry) latest() Progress {
 	if n := len(e.seen); n > 0 {
@@ -200,7 +206,7 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 		case r.over():
 			delete(l.reserved, id)
 		case id == a.ID:
-			o.Held = true
+			o.Held = r.promises(a)
 		default:
 			o.Others = append(o.Others, r.Reservation)
 			if left > 0 && (o.Recheck == 0 || left < o.Recheck) {
@@ -218,6 +224,9 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 func (l *Ledger) Record(a Attempt, answer Admission) {
 	switch {
 	case answer.Verdict == Go:
+		if r, held := l.reserved[a.ID]; held && !r.promises(a) {
+			l.drop(a.ID) // its specification has changed before it had a driver
+		}
 		l.Reserve(a)
 	case len(answer.Lines) > 0:
 		l.drop(a.ID)

@@ -67,6 +67,36 @@ func TestLedgerReserves(t *testing.T) {
 	}
 }
 
+// A promise is for what the attempt was: one that was edited before it had a driver is asked about anew.
+func TestLedgerPromisesWhatWasAsked(t *testing.T) {
+	was, other := attemptAt("a", "x", 0), attemptAt("b", "x", 0)
+	bigger, classed, again := was, was, was
+	bigger.Shapes.Initial = 200
+	classed.PriorityClass = "high"
+	again.Shapes.Driver.Requests = corev1.ResourceList{} // the same, written otherwise
+	for name, tc := range map[string]struct {
+		a    Attempt
+		held bool
+	}{"same": {was, true}, "again": {again, true}, "bigger": {bigger, false}, "classed": {classed, false}} {
+		l := NewLedger()
+		l.Record(was, Admission{Verdict: Go})
+		l.Settle(was.ID, Progress{DriverCreated: true}, nine)
+		o := l.Outstanding(tc.a, nine)
+		if o.Held != tc.held || len(o.Others) != 0 {
+			t.Errorf("%s: %+v", name, o)
+		}
+		l.Record(tc.a, Admission{Verdict: Go})
+		got := l.Outstanding(other, nine.Add(time.Minute)).Others
+		if len(got) != 1 || got[0].Shapes.Initial != tc.a.Shapes.Initial || got[0].PriorityClass != tc.a.PriorityClass || got[0].Progress.DriverCreated != tc.held {
+			t.Errorf("%s: others see %+v", name, got)
+		}
+		l.Record(tc.a, Admission{Verdict: Wait, Lines: []string{"q"}})
+		if o := l.Outstanding(other, nine); len(o.Others) != 0 {
+			t.Errorf("%s: it waits and holds %+v", name, o.Others)
+		}
+	}
+}
+
 func TestLedgerSettles(t *testing.T) {
 	cases := map[string]struct {
 		reason string

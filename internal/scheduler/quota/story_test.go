@@ -210,6 +210,24 @@ func TestStoryOfTwoQuotas(t *testing.T) {
 	}
 }
 
+// Whoever was let in, and is edited before a driver is there, is looked at anew.
+func TestStoryOfAnEdit(t *testing.T) {
+	c := cluster(t, "8")
+	a := named(1)
+	for _, step := range []struct {
+		executors int32
+		want      scheduler.Verdict
+	}{{2, scheduler.Go}, {2, scheduler.Go}, {400, scheduler.Never}, {2, scheduler.Go}, {1, scheduler.Go}} {
+		a.Shapes.Initial = step.executors
+		if got := c.Admit(a); got.Verdict != step.want {
+			t.Errorf("%d executors: %+v, want %s", step.executors, got.Admission, step.want)
+		}
+	}
+	if got := c.Admit(named(2)); got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 8 of 8, promised 3 to others (ResourceQuota compute)" {
+		t.Errorf("what it is now is promised: %+v", got.Admission)
+	}
+}
+
 // The operator restarts between any two steps: what runs is counted once, what waits takes its place again.
 func TestStoryOfARestart(t *testing.T) {
 	c := cluster(t, "10")
