@@ -163,9 +163,9 @@ func TestStoryOfTwoQuotas(t *testing.T) {
 		a.PriorityClass = name
 		return a
 	}
-	elastic := func(n int, scheduler string) scheduler.Attempt {
+	placed := func(n int, by string) scheduler.Attempt {
 		a := named(n)
-		a.Scheduler = scheduler
+		a.Scheduler = by
 		return a
 	}
 	const admitted, waits, behind = scheduler.ReasonAdmitted, scheduler.ReasonWaitingForQuota, scheduler.ReasonBehindOthers
@@ -187,7 +187,7 @@ func TestStoryOfTwoQuotas(t *testing.T) {
 		"Elastic": {
 			reason: "pods of another scheduler are not bound by the ElasticQuota",
 			quotas: objects{elasticQuota(t, "team-a", "e", "{min: {cpu: 10, memory: 1Ti}}", "{cpu: 9}"), resourceQuota(t, "compute", "{requests.cpu: 40}", "{}", "")},
-			steps:  []step{{elastic(1, "batch"), waits}, {elastic(2, "other"), admitted}, {elastic(3, "batch"), waits}},
+			steps:  []step{{placed(1, "batch"), waits}, {placed(2, "other"), admitted}, {placed(3, "batch"), waits}},
 		},
 		"Uncounted": {
 			reason: "a quota that counts nothing of its pods does not bind it", quotas: objects{class("low", "9"), resourceQuota(t, "maps", "{configmaps: 1}", "{configmaps: 1}", "")},
