@@ -146,6 +146,7 @@ func (e *Engine[T]) advance(ctx context.Context, s scope[T]) (ctrl.Result, error
 	}
 	e.forgetPromises(s, plan.Record.State, gated)
 	results := e.act(ctx, s, plan, p)
+	e.withdraw(s, p, plan, results)
 	if gone(results) {
 		e.written.forget(key)
 		return ctrl.Result{}, nil

@@ -85,22 +85,19 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s scope[T], d lifecycl
 	var none lifecycle.SchedulerView
 	state := s.Record.State
 	if state != lifecycle.Submitted && state != lifecycle.Running || d.Presence == lifecycle.Unknown || d.Is(lifecycle.Foreign) ||
-		d.Phase == lifecycle.DriverSucceeded || s.Record.Scheduling.Scheduler == "" {
+		d.Phase == lifecycle.DriverSucceeded {
 		return none, nil
 	}
 	plugin, observes := e.Registry.Observer(s.Record.Scheduling.Scheduler)
 	if !observes && !e.Registry.Quotas() {
 		return none, nil
 	}
-	facts, err := e.Reader.Facts(ctx, s.target(), s.env.Now)
+	facts, err := e.facts(ctx, s)
 	if err != nil {
 		return none, err
 	}
-	facts.RoomMadeAt = e.Schedulers.roomMadeAt()
-	id := prepare.AttemptID(s.Identity, s.Record.Attempt)
-	e.Schedulers.settle(id, scheduler.ProgressOf(facts))
-	if !observes {
-		return none, nil
+	if err := e.settle(ctx, s, facts); err != nil || !observes {
+		return none, err
 	}
 	candidate, _, err := e.candidate(ctx, s)
 	if err != nil || candidate == nil {
@@ -120,6 +117,55 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s scope[T], d lifecycl
 	}
 	e.adjust(ctx, s, o, seen)
 	return prepare.ViewOf(o, s.Record.Scheduling.Scheduler), nil
+}
+
+// settle tells the ledger how far an attempt's pods have come. One that it does not know was started by an operator that
+// did not live to record it, or that did not watch the namespace.
+func (e *Engine[T]) settle(ctx context.Context, s scope[T], facts scheduler.Facts) error {
+	id, progress := prepare.AttemptID(s.Identity, s.Record.Attempt), scheduler.ProgressOf(facts)
+	if !e.Registry.Quotas() {
+		return nil
+	}
+	if !e.Schedulers.knows(client.ObjectKeyFromObject(s.obj), id) && !complete(s) {
+		candidate, _, err := e.candidate(ctx, s)
+		if err != nil {
+			return err
+		}
+		if candidate != nil {
+			e.Schedulers.enter(candidate.Attempt(), progress)
+		}
+	}
+	e.Schedulers.settle(id, progress)
+	return nil
+}
+
+// withdraw gives back what was promised to an attempt that was let in and does not start: what stands in its way may do
+// so for long, and the specification may change before it is asked about again. Where the API server's answer was lost
+// its driver may exist.
+func (e *Engine[T]) withdraw(s scope[T], p asked, plan lifecycle.Plan, results []lifecycle.Result) {
+	if p.Plan.Verdict == scheduler.Go && !starts(s.Record, plan, results) {
+		e.Schedulers.release(prepare.AttemptID(s.Identity, s.Record.Attempt))
+	}
+}
+
+// starts is whether a driver was created, or may have been, or will be in a moment.
+func starts(before lifecycle.Record, plan lifecycle.Plan, results []lifecycle.Result) bool {
+	for _, r := range results {
+		switch {
+		case r.Class != lifecycle.ClassDone:
+			return r.Class == lifecycle.ClassTransient
+		case r.Kind == lifecycle.Submit:
+			return true
+		}
+	}
+	return before.Scheduling.HeldAttempt == 0 && plan.Record.Scheduling.HeldAttempt != 0 // stored before it acts
+}
+
+// facts are what schedulers want to know of the attempt's pods. The record knows of executors that came and went.
+func (e *Engine[T]) facts(ctx context.Context, s scope[T]) (scheduler.Facts, error) {
+	facts, err := e.Reader.Facts(ctx, s.target(), s.env.Now)
+	facts.ExecutorsEver, facts.RoomMadeAt = s.Record.Counts.Total, e.Schedulers.roomMadeAt()
+	return facts, err
 }
 
 // adjust makes the objects of a running attempt what its scheduler wants them to be by now, for one because somebody
@@ -163,6 +209,9 @@ func (e *Engine[T]) rebuildLedger(ctx context.Context) error {
 		}
 		env := lifecycle.Env{Now: e.Clock.Now()}
 		s := e.scope(obj, record, e.Adapter.Wish(obj, record), env)
+		if complete(s) || e.Schedulers.knows(client.ObjectKeyFromObject(obj), prepare.AttemptID(s.Identity, record.Attempt)) {
+			continue
+		}
 		candidate, _, err := e.candidate(ctx, s)
 		if err != nil {
 			return err
@@ -170,11 +219,18 @@ func (e *Engine[T]) rebuildLedger(ctx context.Context) error {
 		if candidate == nil {
 			continue
 		}
-		facts, err := e.Reader.Facts(ctx, s.target(), env.Now)
+		facts, err := e.facts(ctx, s)
 		if err != nil {
 			return err
 		}
 		e.Schedulers.enter(candidate.Attempt(), scheduler.ProgressOf(facts))
 	}
 	return nil
+}
+
+// complete is whether all that an attempt was promised had come before now: whatever has become of it since, it is not
+// promised again.
+func complete[T client.Object](s scope[T]) bool {
+	counts := s.Record.Counts
+	return s.Record.State == lifecycle.Running && counts.Total >= s.Wish.Executors && counts.Pending == 0
 }

@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -36,10 +37,11 @@ type Schedulers struct {
 	clock clock.PassiveClock
 	kinds *kinds
 
-	mu      sync.Mutex
-	ledger  *scheduler.Ledger
-	rebuilt bool
-	waiting map[types.NamespacedName]waiter
+	mu     sync.Mutex
+	ledger *scheduler.Ledger
+	// generation counts the reasons to enter what runs, and built those that were heeded.
+	built, generation int
+	waiting           map[types.NamespacedName]waiter
 	// entered are the attempts that the ledger knows, by application.
 	entered map[types.NamespacedName]string
 	room    time.Time
@@ -55,7 +57,7 @@ type waiter struct {
 // NewSchedulers returns an empty memory. Without kinds every API counts as installed. Pods may have ended while nobody
 // looked, so room counts as made now.
 func NewSchedulers(now clock.PassiveClock, kinds *kinds) *Schedulers {
-	return &Schedulers{clock: now, kinds: kinds, ledger: scheduler.NewLedger(), waiting: map[types.NamespacedName]waiter{}, entered: map[types.NamespacedName]string{}, room: now.Now()}
+	return &Schedulers{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(), waiting: map[types.NamespacedName]waiter{}, entered: map[types.NamespacedName]string{}, room: now.Now()}
 }
 
 // Unavailable returns why the plugin cannot be asked now.
@@ -86,9 +88,9 @@ func (m *Schedulers) admit(_ context.Context, c *prepare.Candidate, seen schedul
 
 func (m *Schedulers) rebuildOnce(rebuild func() error) error {
 	m.mu.Lock()
-	done := m.rebuilt
+	built, generation := m.built, m.generation
 	m.mu.Unlock()
-	if done {
+	if built == generation {
 		return nil
 	}
 	if err := rebuild(); err != nil {
@@ -96,15 +98,16 @@ func (m *Schedulers) rebuildOnce(rebuild func() error) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.rebuilt = true
+	m.built = max(m.built, generation)
 	return nil
 }
 
-// rebuildAgain makes the ledger enter once more what runs: there may be namespaces that it did not see before.
+// rebuildAgain makes the ledger enter once more what runs: there may be namespaces that it did not see before, and that
+// one that rebuilds it now does not see either.
 func (m *Schedulers) rebuildAgain() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.rebuilt = false
+	m.generation++
 }
 
 // enter remembers an attempt that runs already.
@@ -114,6 +117,13 @@ func (m *Schedulers) enter(a scheduler.Attempt, p scheduler.Progress) {
 	m.ledger.Reserve(a)
 	m.ledger.Settle(a.ID, p, m.clock.Now())
 	m.entered[appOf(a)] = a.ID
+}
+
+// knows is whether an attempt was entered before, whatever has become of its promise.
+func (m *Schedulers) knows(app types.NamespacedName, attempt string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.entered[app] == attempt
 }
 
 func appOf(a scheduler.Attempt) types.NamespacedName {
@@ -162,6 +172,13 @@ func (m *Schedulers) wake(apps []types.NamespacedName) {
 	if m.kinds != nil {
 		m.kinds.wake(apps)
 	}
+}
+
+// whole reports whether all objects of a kind are to be seen, not those of some namespaces.
+func (k *kinds) whole(kind schema.GroupVersionKind) bool {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	return k.cache.Whole(object)
 }
 
 // waits remembers whom to wake when a kind changes that the application's scheduler looks at.

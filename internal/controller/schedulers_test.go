@@ -17,6 +17,7 @@ limitations under the License.
 package controller
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -44,11 +45,49 @@ func TestForgottenApplicationsHoldNothing(t *testing.T) {
 	if others := m.ledger.Outstanding(next, time.Now()).Others; len(others) != 0 {
 		t.Errorf("it still holds %+v", others)
 	}
-	m.ledger.Record(gone, scheduler.Admission{Verdict: scheduler.Wait, InLine: true})
+	m.ledger.Record(gone, scheduler.Admission{Verdict: scheduler.Wait, Lines: []string{"q"}})
 	m.entered[appOf(gone)] = gone.ID
 	m.forget(appOf(gone))
-	if ahead := m.ledger.Outstanding(next, time.Now()).Ahead; ahead != 0 {
+	if ahead := m.ledger.Outstanding(next, time.Now()).Ahead["q"]; ahead != 0 {
 		t.Errorf("%d are ahead of it", ahead)
+	}
+}
+
+// What comes while the ledger is rebuilt, or after, is entered with the next rebuild, and there is none without need.
+func TestRebuild(t *testing.T) {
+	m := NewSchedulers(clock.RealClock{}, nil)
+	arrives, fails, count := false, error(nil), 0
+	ask := func() (int, error) {
+		count = 0
+		err := m.rebuildOnce(func() error {
+			count++
+			if arrives {
+				m.rebuildAgain() // after the list
+			}
+			return fails
+		})
+		return count, err
+	}
+	for _, step := range []struct {
+		reason  string
+		before  bool
+		arrives bool
+		fails   error
+		want    int
+	}{
+		{reason: "trouble with the list", fails: errors.New("boom"), want: 1},
+		{reason: "nothing is entered yet, and a namespace comes meanwhile", arrives: true, want: 1},
+		{reason: "that one is not entered yet", want: 1},
+		{reason: "all are"},
+		{reason: "another one comes", before: true, want: 1},
+		{reason: "all are again"},
+	} {
+		if arrives, fails = step.arrives, step.fails; step.before {
+			m.rebuildAgain()
+		}
+		if got, err := ask(); got != step.want || !errors.Is(err, step.fails) {
+			t.Errorf("%s: rebuilt %d times, %v; want %d", step.reason, got, err, step.want)
+		}
 	}
 }
 
@@ -68,7 +107,7 @@ func TestSettlingWakesTheFirstInLine(t *testing.T) {
 	running, first, second := attempt("running", 0), attempt("first", 1), attempt("second", 2)
 	m.enter(running, scheduler.Progress{})
 	for _, a := range []scheduler.Attempt{second, first} {
-		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, InLine: true})
+		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []string{"q"}})
 		m.waiting[appOf(a)] = waiter{attempt: a.ID, since: a.QueuedAt}
 	}
 	woken := func() (names []string) {

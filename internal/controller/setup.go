@@ -149,7 +149,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 	if err != nil {
 		return err
 	}
-	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: watched, Companions: beside, Logs: logsOf(clientset)}
+	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: watched, Whole: watched.whole, Companions: beside, Logs: logsOf(clientset)}
 	tell, err := newRecorder(mgr.GetClient(), mgr.GetScheme(), clock.RealClock{}, mgr.GetLogger().WithName("events"))
 	if err != nil {
 		return err

@@ -136,8 +136,14 @@ func TestNamespacesComeAndGo(t *testing.T) {
 
 func TestAllNamespaces(t *testing.T) {
 	c, _, _ := begin(t, "a")
+	if c.Whole(&corev1.Pod{}) || !c.Whole(&corev1.Node{}) {
+		t.Errorf("whole: pods %v, nodes %v; want what has no namespace only", c.Whole(&corev1.Pod{}), c.Whole(&corev1.Node{}))
+	}
 	if err := c.Set(t.Context(), All); err != nil {
 		t.Fatal(err)
+	}
+	if unknown := (&unstructured.Unstructured{Object: map[string]any{"apiVersion": "x.example/v1", "kind": "X"}}); !c.Whole(&corev1.Pod{}) || c.Whole(unknown) {
+		t.Errorf("whole: pods %v, a kind that is not installed %v", c.Whole(&corev1.Pod{}), c.Whole(unknown))
 	}
 	eventually(t, "all are ready", func() bool { return c.Ready("anywhere") })
 	if err := get(t, c, "c", "three"); err != nil {

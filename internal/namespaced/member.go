@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 // member is the cache of one namespace.
@@ -78,6 +79,18 @@ func (m *member) serves(key kind) bool {
 func isTrouble(err error) bool {
 	return err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, context.Canceled) &&
 		!apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !apierrors.IsTooManyRequests(err)
+}
+
+// Whole reports whether a list over all namespaces holds all objects of a kind that there are, not only those of the
+// namespaces that are watched.
+func (c *Cache) Whole(object client.Object) bool {
+	namespaced, err := apiutil.IsObjectNamespaced(object, c.options.Scheme, c.options.Mapper)
+	if err != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !namespaced || c.members[All] != nil
 }
 
 // listAll fills the list with what the members have.

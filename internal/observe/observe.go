@@ -54,6 +54,8 @@ type Reader struct {
 	Live client.Reader
 	// Kinds reads what scheduler plugins want to see; Live if nil.
 	Kinds client.Reader
+	// Whole reports whether Kinds lists all objects of a kind that there are, not those of some namespaces; nil for always.
+	Whole func(schema.GroupVersionKind) bool
 	// Companions reads what is beside drivers; Live if nil.
 	Companions Companions
 	// Logs returns the last lines of a container's log, at most limit bytes; nil if logs are not to be read.

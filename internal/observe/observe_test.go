@@ -232,6 +232,20 @@ func TestSnapshot(t *testing.T) {
 	if _, err := forbidden.Snapshot(t.Context(), []scheduler.Read{class("high")}); err == nil {
 		t.Error("a denial is no absence: want an error")
 	}
+	seen := Reader{Live: cluster(nil, nil, stored), Whole: func(k schema.GroupVersionKind) bool { return k.Kind == "PriorityClass" }}
+	for kind, want := range map[string]bool{"PriorityClass": true, "CSIStorageCapacity": false} {
+		all := class("")
+		if all.Kind = kind; kind != "PriorityClass" {
+			all.Group = "storage.k8s.io"
+		}
+		if s, err := seen.Snapshot(t.Context(), []scheduler.Read{all}); err != nil || s.Complete(all) != want {
+			t.Errorf("%s: complete %t, %v; want %t", kind, s.Complete(all), err, want)
+		}
+	}
+	of := scheduler.Read{GroupVersionKind: schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "CSIStorageCapacity"}, Namespace: "jobs"}
+	if s, err := seen.Snapshot(t.Context(), []scheduler.Read{of}); err != nil || !s.Complete(of) {
+		t.Errorf("complete %t, %v; one namespace is seen or not", s.Complete(of), err)
+	}
 	if s, err := (Reader{Live: cluster(nil, errors.New("boom"))}).Snapshot(t.Context(), nil); err != nil || len(s) != 0 {
 		t.Errorf("got %v, %v; who asks for nothing needs no API server", s, err)
 	}

@@ -86,6 +86,9 @@ func (r Reader) read(ctx context.Context, read scheduler.Read) (*unstructured.Un
 	for i := range list.Items {
 		items = append(items, &list.Items[i])
 	}
+	if read.Namespace == "" && r.Whole != nil && !r.Whole(read.GroupVersionKind) {
+		return scheduler.NewPartialList(items...), nil
+	}
 	return scheduler.NewList(items...), nil
 }
 

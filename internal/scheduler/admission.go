@@ -64,8 +64,8 @@ type Admission struct {
 	Message string
 	// RetryAfter is when to ask again if no watched object changes before; 0 relies on watches alone.
 	RetryAfter time.Duration
-	// InLine says that the attempt waits for a quota and keeps its place in the line for it; see Ledger.
-	InLine bool
+	// Lines name the quotas of its namespace that the attempt waits for: it keeps its place in the line for each; see Ledger.
+	Lines []string
 	// Group is the object that stands for the attempt with its scheduler; nil if there is none.
 	Group *Ref
 }

@@ -18,11 +18,11 @@ package scheduler
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -38,25 +38,25 @@ import (
 // them. So what was promised stays promised for a while after the pods were seen; see Settle.
 type Ledger struct {
 	reserved map[string]*entry
-	waiting  map[string]map[string]time.Time // namespace, attempt, since when
-	places   map[string]string               // attempt, namespace it waits in
+	waiting  map[string]map[string]place // namespace, attempt
+	places   map[string]string           // attempt, namespace it waits in
 }
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
-	return &Ledger{reserved: map[string]*entry{}, waiting: map[string]map[string]time.Time{}, places: map[string]string{}}
+	return &Ledger{reserved: map[string]*entry{}, waiting: map[string]map[string]place{}, places: map[string]string{}}
 }
 
 // Outstanding is what the ledger knows that concerns one attempt.
 type Outstanding struct {
-	// Held says that the attempt itself was admitted before: its room is counted.
+	// Held says that the attempt itself was admitted before, as it is now: its room is counted.
 	Held bool
 	// Others were admitted, and not all of their pods are counted by the quotas yet. They are in the order of their IDs.
 	Others []Reservation
 	// Recheck is how long it takes until less of Others counts although nothing happens; 0 if nothing of it will.
 	Recheck time.Duration
-	// Ahead is how many attempts of the same namespace wait for its quota longer than this one.
-	Ahead int
+	// Ahead is how many attempts of the same namespace have waited longer than this one, for each quota that they wait for.
+	Ahead map[string]int
 }
 
 // Reservation is an attempt that may start.
@@ -73,23 +73,40 @@ type Reservation struct {
 type Progress struct {
 	DriverCreated, DriverRunning       bool
 	ExecutorsCreated, ExecutorsRunning int32
+	// ExecutorsPending exist and have not run yet. It is what is seen now, and no part of what is remembered.
+	ExecutorsPending int32
 }
 
 // ProgressOf reads the progress from the pods. Spark numbers its executors, so that the highest number tells how many
 // there have been.
 func ProgressOf(f Facts) Progress {
-	var p Progress
+	p := Progress{ExecutorsCreated: min(f.ExecutorsEver, maxExecutors)}
 	if f.Driver != nil {
 		p.DriverCreated, p.DriverRunning = true, f.Driver.Phase != corev1.PodPending
 	}
 	for i := range f.Executors {
 		e := &f.Executors[i]
 		p.ExecutorsCreated = max(p.ExecutorsCreated, int32(min(e.ExecutorID, int64(maxExecutors))), int32(i+1))
-		if e.Phase != corev1.PodPending {
+		if e.Phase == corev1.PodPending {
+			p.ExecutorsPending++
+		} else {
 			p.ExecutorsRunning++
 		}
 	}
 	return p
+}
+
+// with adds what is seen now. Executors that were created and are not pending any more have run, or never will: they
+// need not all run at one moment.
+func (p Progress) with(seen Progress, initial int32) Progress {
+	created := max(p.ExecutorsCreated, seen.ExecutorsCreated)
+	toRun := min(initial, max(0, initial-created)+seen.ExecutorsPending)
+	return Progress{
+		DriverCreated:    p.DriverCreated || seen.DriverCreated,
+		DriverRunning:    p.DriverRunning || seen.DriverRunning,
+		ExecutorsCreated: created,
+		ExecutorsRunning: max(p.ExecutorsRunning, seen.ExecutorsRunning, initial-toRun),
+	}
 }
 
 // maxExecutors bounds executor ids, which are text that anybody could have written.
@@ -104,16 +121,26 @@ const (
 	runningLag = 3 * time.Second
 )
 
+// patience is how long a promise is kept that nothing more comes of: longer than it takes to create one pod. Dynamic
+// allocation may want fewer executors than it began with before all of them were created.
+const patience = 5 * time.Minute
+
 // entry is a reservation with what was seen of its pods. Its own progress is what the quotas report for certain.
 type entry struct {
 	Reservation
-	seen []sight // of late, oldest first
+	seen []sight   // of late, oldest first
+	news time.Time // since when nothing more has come
 }
 
 // sight is how far an attempt's pods had come at some time.
 type sight struct {
 	at       time.Time
 	progress Progress
+}
+
+// promises is whether it is this that was promised, and not what the attempt was before somebody edited it.
+func (e *entry) promises(a Attempt) bool {
+	return e.PriorityClass == a.PriorityClass && equality.Semantic.DeepEqual(e.Shapes, a.Shapes)
 }
 
 // latest is how far the pods have come.
@@ -146,7 +173,23 @@ func (e *entry) advance(now time.Time) time.Duration {
 		}
 	}
 	e.seen = slices.Delete(e.seen, 0, old)
+	e.lapse(now)
 	return next
+}
+
+// lapse gives up what has not come for long. A driver that waits for its node is no reason to: its executors come after.
+func (e *entry) lapse(now time.Time) {
+	if e.news.IsZero() {
+		e.news = now
+	}
+	waits := e.Progress.DriverCreated && !e.Progress.DriverRunning
+	missing := e.Shapes.Initial - e.Progress.ExecutorsCreated
+	if now.Sub(e.news) < patience || waits || e.Progress.DriverRunning && missing <= 0 {
+		return
+	}
+	e.Progress.DriverCreated, e.Progress.DriverRunning = true, true
+	e.Progress.ExecutorsCreated += max(0, missing)
+	e.Progress.ExecutorsRunning += max(0, missing)
 }
 
 // over is whether the quotas report everything that was promised.
@@ -163,7 +206,7 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 		case r.over():
 			delete(l.reserved, id)
 		case id == a.ID:
-			o.Held = true
+			o.Held = r.promises(a)
 		default:
 			o.Others = append(o.Others, r.Reservation)
 			if left > 0 && (o.Recheck == 0 || left < o.Recheck) {
@@ -172,11 +215,7 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 		}
 	}
 	slices.SortFunc(o.Others, func(x, y Reservation) int { return cmp.Compare(x.ID, y.ID) })
-	for id, since := range l.waiting[a.App.Namespace] {
-		if id != a.ID && (since.Before(a.QueuedAt) || since.Equal(a.QueuedAt) && id < a.ID) {
-			o.Ahead++
-		}
-	}
+	o.Ahead = l.ahead(a)
 	return o
 }
 
@@ -185,16 +224,15 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 func (l *Ledger) Record(a Attempt, answer Admission) {
 	switch {
 	case answer.Verdict == Go:
-		l.Reserve(a)
-	case answer.InLine:
-		l.Release(a.ID)
-		if l.waiting[a.App.Namespace] == nil {
-			l.waiting[a.App.Namespace] = map[string]time.Time{}
+		if r, held := l.reserved[a.ID]; held && !r.promises(a) {
+			l.drop(a.ID) // its specification has changed before it had a driver
 		}
-		l.waiting[a.App.Namespace][a.ID] = a.QueuedAt
-		l.places[a.ID] = a.App.Namespace
+		l.Reserve(a)
+	case len(answer.Lines) > 0:
+		l.drop(a.ID)
+		l.join(a, answer.Lines)
 	default:
-		l.Release(a.ID)
+		l.drop(a.ID)
 	}
 }
 
@@ -207,7 +245,8 @@ func (l *Ledger) Reserve(a Attempt) {
 }
 
 // Settle notes how far an attempt's pods have been seen to come. What of them the quotas report is taken off the
-// promise: created pods a second later, running ones three. An attempt of which nothing is left is forgotten. It reports
+// promise: created pods a second later, running ones three. What has not come for five minutes is taken off, too. An
+// attempt of which nothing is left is forgotten. It reports
 // whether there was anything new: those at the head of a line should ask again then, to learn when there may be room.
 func (l *Ledger) Settle(id string, p Progress, now time.Time) bool {
 	r, held := l.reserved[id]
@@ -215,14 +254,9 @@ func (l *Ledger) Settle(id string, p Progress, now time.Time) bool {
 		return false
 	}
 	last := r.latest()
-	next := Progress{
-		DriverCreated:    last.DriverCreated || p.DriverCreated,
-		DriverRunning:    last.DriverRunning || p.DriverRunning,
-		ExecutorsCreated: max(last.ExecutorsCreated, p.ExecutorsCreated),
-		ExecutorsRunning: max(last.ExecutorsRunning, p.ExecutorsRunning),
-	}
+	next := last.with(p, r.Shapes.Initial)
 	if next != last {
-		r.seen = append(r.seen, sight{at: now, progress: next})
+		r.seen, r.news = append(r.seen, sight{at: now, progress: next}), now
 	}
 	if r.advance(now); r.over() {
 		delete(l.reserved, id)
@@ -237,46 +271,12 @@ func (l *Ledger) Release(id string) []string {
 	if r, held := l.reserved[id]; held {
 		namespace = r.Namespace
 	}
-	delete(l.reserved, id)
-	l.leave(id)
+	l.drop(id)
 	return l.Line(namespace)
 }
 
-// Line returns the attempts that wait for the quota of a namespace, longest first.
-func (l *Ledger) Line(namespace string) []string {
-	line := l.waiting[namespace]
-	return slices.SortedFunc(maps.Keys(line), before(line))
-}
-
-// Heads returns the attempts that wait longest for the quotas of their namespaces, longest first.
-func (l *Ledger) Heads() []string {
-	heads := map[string]time.Time{}
-	for _, line := range l.waiting {
-		var head string
-		for id := range line {
-			if head == "" || before(line)(id, head) < 0 {
-				head = id
-			}
-		}
-		heads[head] = line[head]
-	}
-	return slices.SortedFunc(maps.Keys(heads), before(heads))
-}
-
-// before compares attempts by the time since when they wait.
-func before(line map[string]time.Time) func(x, y string) int {
-	return func(x, y string) int { return cmp.Or(line[x].Compare(line[y]), cmp.Compare(x, y)) }
-}
-
-// leave takes an attempt out of the line.
-func (l *Ledger) leave(id string) {
-	namespace, waits := l.places[id]
-	if !waits {
-		return
-	}
-	delete(l.places, id)
-	delete(l.waiting[namespace], id)
-	if len(l.waiting[namespace]) == 0 {
-		delete(l.waiting, namespace)
-	}
+// drop takes an attempt off the books.
+func (l *Ledger) drop(id string) {
+	delete(l.reserved, id)
+	l.leave(id)
 }

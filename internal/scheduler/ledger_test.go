@@ -67,18 +67,52 @@ func TestLedgerReserves(t *testing.T) {
 	}
 }
 
+// A promise is for what the attempt was: one that was edited before it had a driver is asked about anew.
+func TestLedgerPromisesWhatWasAsked(t *testing.T) {
+	was, other := attemptAt("a", "x", 0), attemptAt("b", "x", 0)
+	bigger, classed, again := was, was, was
+	bigger.Shapes.Initial = 200
+	classed.PriorityClass = "high"
+	again.Shapes.Driver.Requests = corev1.ResourceList{} // the same, written otherwise
+	for name, tc := range map[string]struct {
+		a    Attempt
+		held bool
+	}{"same": {was, true}, "again": {again, true}, "bigger": {bigger, false}, "classed": {classed, false}} {
+		l := NewLedger()
+		l.Record(was, Admission{Verdict: Go})
+		l.Settle(was.ID, Progress{DriverCreated: true}, nine)
+		o := l.Outstanding(tc.a, nine)
+		if o.Held != tc.held || len(o.Others) != 0 {
+			t.Errorf("%s: %+v", name, o)
+		}
+		l.Record(tc.a, Admission{Verdict: Go})
+		got := l.Outstanding(other, nine.Add(time.Minute)).Others
+		if len(got) != 1 || got[0].Shapes.Initial != tc.a.Shapes.Initial || got[0].PriorityClass != tc.a.PriorityClass || got[0].Progress.DriverCreated != tc.held {
+			t.Errorf("%s: others see %+v", name, got)
+		}
+		l.Record(tc.a, Admission{Verdict: Wait, Lines: []string{"q"}})
+		if o := l.Outstanding(other, nine); len(o.Others) != 0 {
+			t.Errorf("%s: it waits and holds %+v", name, o.Others)
+		}
+	}
+}
+
 func TestLedgerSettles(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		seen   []Progress
 		want   *Progress
 	}{
-		"Nothing":   {reason: "no pod is counted", want: &Progress{}},
-		"Driver":    {reason: "part of it is", seen: []Progress{{DriverCreated: true}}, want: &Progress{DriverCreated: true}},
-		"Monotonic": {reason: "an executor that ended was there", seen: []Progress{{DriverCreated: true, ExecutorsCreated: 2, ExecutorsRunning: 1}, {ExecutorsCreated: 1}}, want: &Progress{DriverCreated: true, ExecutorsCreated: 2, ExecutorsRunning: 1}},
-		"Complete":  {reason: "all of it is", seen: []Progress{{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 2}}},
-		"Piecemeal": {reason: "one after the other", seen: []Progress{{DriverRunning: true}, {ExecutorsRunning: 1}, {ExecutorsRunning: 2}}},
-		"NoDriver":  {reason: "executors cannot stand in for the driver", seen: []Progress{{ExecutorsRunning: 5}}, want: &Progress{ExecutorsRunning: 5}},
+		"Nothing":    {reason: "no pod is counted", want: &Progress{}},
+		"Driver":     {reason: "part of it is", seen: []Progress{{DriverCreated: true}}, want: &Progress{DriverCreated: true}},
+		"Monotonic":  {reason: "an executor that ended was there", seen: []Progress{{DriverCreated: true, ExecutorsCreated: 2, ExecutorsRunning: 1, ExecutorsPending: 1}, {ExecutorsCreated: 1, ExecutorsPending: 1}}, want: &Progress{DriverCreated: true, ExecutorsCreated: 2, ExecutorsRunning: 1}},
+		"Complete":   {reason: "all of it is", seen: []Progress{{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 2}}},
+		"Piecemeal":  {reason: "one after the other", seen: []Progress{{DriverRunning: true}, {ExecutorsRunning: 1}, {ExecutorsRunning: 2}}},
+		"InTurn":     {reason: "they need not run at one moment", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 1, ExecutorsPending: 1}, {ExecutorsCreated: 1, ExecutorsRunning: 1}, {ExecutorsCreated: 2, ExecutorsPending: 1}, {ExecutorsCreated: 2, ExecutorsRunning: 1}}},
+		"Remembered": {reason: "both are gone, whenever that was", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 2}}},
+		"Replaced":   {reason: "those that take the places of others want their room", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 6, ExecutorsPending: 2}}, want: &Progress{DriverRunning: true, ExecutorsCreated: 6}},
+		"Grown":      {reason: "more than the initial ones were not promised", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 2}, {ExecutorsCreated: 9, ExecutorsPending: 7}}},
+		"NoDriver":   {reason: "executors cannot stand in for the driver", seen: []Progress{{ExecutorsRunning: 5}}, want: &Progress{ExecutorsRunning: 5}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -154,6 +188,48 @@ func TestLedgerWaitsForReports(t *testing.T) {
 	}
 }
 
+// What does not come is not waited for. The attempt has two executors.
+func TestLedgerLosesPatience(t *testing.T) {
+	const short = patience - time.Second
+	running, one := Progress{DriverCreated: true, DriverRunning: true}, Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 1, ExecutorsRunning: 1}
+	pending := Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 1, ExecutorsPending: 1}
+	cases := map[string]struct {
+		reason string
+		seen   map[time.Duration]Progress
+		at     time.Duration
+		want   *Progress
+	}{
+		"Early":     {reason: "its driver may still come", at: short, want: &Progress{}},
+		"NoDriver":  {reason: "nobody creates it", at: patience},
+		"Queued":    {reason: "executors come after the driver, and that has no node", seen: map[time.Duration]Progress{0: {DriverCreated: true}}, at: 24 * time.Hour, want: &Progress{DriverCreated: true}},
+		"Running":   {reason: "Spark may still ask for them", seen: map[time.Duration]Progress{0: running}, at: short, want: &running},
+		"NoneCame":  {reason: "Spark asks for none", seen: map[time.Duration]Progress{0: running}, at: patience},
+		"OneCame":   {reason: "and each that comes gives the next one time", seen: map[time.Duration]Progress{0: running, time.Minute: one}, at: patience, want: &one},
+		"NoMore":    {reason: "dynamic allocation wants no more", seen: map[time.Duration]Progress{0: running, time.Minute: one, patience: one}, at: patience + time.Minute},
+		"Waiting":   {reason: "what waits for a node still wants its room", seen: map[time.Duration]Progress{0: pending}, at: time.Hour, want: &Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 1}},
+		"GotANode":  {reason: "until it has one", seen: map[time.Duration]Progress{0: pending, time.Hour: one}, at: time.Hour + runningLag},
+		"BothQueue": {reason: "as long as it takes", seen: map[time.Duration]Progress{0: {DriverRunning: true, ExecutorsCreated: 2, ExecutorsPending: 2}}, at: time.Hour, want: &Progress{DriverRunning: true, ExecutorsCreated: 2}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l, other := NewLedger(), attemptAt("b", "y", 0)
+			l.Reserve(attemptAt("a", "x", 0))
+			l.Outstanding(other, nine) // somebody asks
+			for _, after := range slices.Sorted(maps.Keys(tc.seen)) {
+				l.Outstanding(other, nine.Add(after))
+				l.Settle("a", tc.seen[after], nine.Add(after))
+			}
+			var got *Progress
+			for _, r := range l.Outstanding(other, nine.Add(tc.at)).Others {
+				got = &r.Progress
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // An attempt that nobody asks about is forgotten, too.
 func TestLedgerForgetsWithoutBeingAsked(t *testing.T) {
 	l := NewLedger()
@@ -170,41 +246,6 @@ func TestLedgerForgetsWithoutBeingAsked(t *testing.T) {
 	}
 }
 
-func TestLedgerLine(t *testing.T) {
-	l := NewLedger()
-	inLine := Admission{Verdict: Wait, InLine: true}
-	late, early, other, twin := attemptAt("late", "x", 9), attemptAt("early", "x", 1), attemptAt("other", "y", 0), attemptAt("twin", "x", 9)
-	for _, a := range []Attempt{late, early, other, twin} {
-		l.Record(a, inLine)
-	}
-	for id, want := range map[string]int{"early": 0, "late": 1, "twin": 2, "other": 0} {
-		a := map[string]Attempt{"late": late, "early": early, "other": other, "twin": twin}[id]
-		if got := l.Outstanding(a, nine).Ahead; got != want {
-			t.Errorf("%d are ahead of %s, want %d", got, id, want)
-		}
-	}
-	if diff := cmp.Diff([]string{"early", "late", "twin"}, l.Line("x")); diff != "" {
-		t.Errorf("the line (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"other", "early"}, l.Heads()); diff != "" {
-		t.Errorf("the heads of all lines (-want +got):\n%s", diff)
-	}
-	l.Record(early, Admission{Verdict: Go})
-	if got := l.Outstanding(late, nine).Ahead; got != 0 {
-		t.Errorf("who starts is in nobody's way: %d", got)
-	}
-	if diff := cmp.Diff([]string{"late", "twin"}, l.Release("early")); diff != "" {
-		t.Errorf("who may try now (-want +got):\n%s", diff)
-	}
-	l.Record(late, Admission{Verdict: NotReady})
-	if diff := cmp.Diff([]string{"twin"}, l.Line("x")); diff != "" {
-		t.Errorf("who waits for something else leaves the line (-want +got):\n%s", diff)
-	}
-	if got := l.Release("twin"); len(got) != 0 || len(l.Line("y")) != 1 {
-		t.Errorf("the last one leaves nobody: %v", got)
-	}
-}
-
 func TestProgressOf(t *testing.T) {
 	const pending, running, done = corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded
 	cases := map[string]struct {
@@ -214,8 +255,10 @@ func TestProgressOf(t *testing.T) {
 	}{
 		"Nothing": {reason: "no pods"},
 		"Pending": {reason: "the API server counts it, the scheduler does not", facts: Facts{Driver: &PodFact{Phase: pending}}, want: Progress{DriverCreated: true}},
-		"Running": {reason: "both count it", facts: Facts{Driver: &PodFact{Phase: running}, Executors: []PodFact{{Phase: pending}, {Phase: done}}}, want: Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 1}},
+		"Running": {reason: "both count it", facts: Facts{Driver: &PodFact{Phase: running}, Executors: []PodFact{{Phase: pending}, {Phase: done}}}, want: Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 1, ExecutorsPending: 1}},
 		"Numbers": {reason: "those that are gone were there", facts: Facts{Driver: &PodFact{Phase: running}, Executors: []PodFact{{ExecutorID: 9, Phase: running}}}, want: Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 9, ExecutorsRunning: 1}},
+		"Ever":    {reason: "nor is it forgotten of those that nobody sees", facts: Facts{ExecutorsEver: 9, Executors: []PodFact{{ExecutorID: 4, Phase: running}}}, want: Progress{ExecutorsCreated: 9, ExecutorsRunning: 1}},
+		"Record":  {reason: "nor is a record more than a number", facts: Facts{ExecutorsEver: 1 << 30}, want: Progress{ExecutorsCreated: 1 << 20}},
 		"Absurd":  {reason: "anybody can write a label", facts: Facts{Executors: []PodFact{{ExecutorID: 1 << 60}}}, want: Progress{ExecutorsCreated: 1 << 20, ExecutorsRunning: 1}},
 	}
 	for name, tc := range cases {
@@ -239,7 +282,7 @@ func TestLedgerKeepsItsBooks(t *testing.T) {
 		case 0:
 			l.Record(a, Admission{Verdict: Go})
 		case 1:
-			l.Record(a, Admission{Verdict: Wait, InLine: true})
+			l.Record(a, Admission{Verdict: Wait, Lines: []string{"q"}})
 		case 2:
 			l.Record(a, Admission{Verdict: NotReady})
 		case 3:
@@ -276,7 +319,7 @@ func TestLedgerRace(t *testing.T) {
 				attempt := attemptAt(id, "x", 0)
 				answer := Admission{Verdict: Go}
 				if len(l.Outstanding(attempt, nine).Others) > 0 { // there is one slot
-					answer = Admission{Verdict: Wait, InLine: true}
+					answer = Admission{Verdict: Wait, Lines: []string{"q"}}
 				}
 				if l.Record(attempt, answer); answer.Verdict == Go {
 					entered <- id
@@ -287,23 +330,5 @@ func TestLedgerRace(t *testing.T) {
 		if len(entered) != 1 || len(l.Line("x")) != 1 {
 			t.Fatalf("%d entered, %d wait", len(entered), len(l.Line("x")))
 		}
-	}
-}
-
-// BenchmarkLine is what it costs to ask for one of 5,000 that wait in line, and to enter its answer again.
-func BenchmarkLine(b *testing.B) {
-	l := NewLedger()
-	wait := Admission{Verdict: Wait, InLine: true}
-	var last Attempt
-	for i := range 5000 {
-		last = Attempt{App: App{Namespace: "team-a"}, ID: "app-" + strconv.Itoa(i), QueuedAt: nine.Add(time.Duration(i) * time.Second)}
-		l.Record(last, wait)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if o := l.Outstanding(last, nine); o.Ahead != 4999 {
-			b.Fatalf("%d are ahead of it", o.Ahead)
-		}
-		l.Record(last, wait)
 	}
 }

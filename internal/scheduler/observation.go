@@ -34,6 +34,8 @@ type Facts struct {
 	Driver *PodFact
 	// Executors are the executor pods that exist.
 	Executors []PodFact
+	// ExecutorsEver is how many executors there are known to have been, also those whose pods are gone.
+	ExecutorsEver int32
 	// RoomMadeAt is when a pod of any application was last seen to end or to go; zero if none was.
 	RoomMadeAt time.Time
 }

@@ -42,6 +42,16 @@ type Read struct {
 // shared with the cache and with other attempts.
 type Snapshot map[Read]*unstructured.Unstructured
 
+// partial marks a list in a snapshot that may lack items.
+const partial = "partial"
+
+// NewPartialList returns a list over all namespaces of which only some can be seen.
+func NewPartialList(items ...*unstructured.Unstructured) *unstructured.Unstructured {
+	list := NewList(items...)
+	list.Object[partial] = true
+	return list
+}
+
 // NewList returns a list as it is kept in a snapshot.
 func NewList(items ...*unstructured.Unstructured) *unstructured.Unstructured {
 	contents := make([]any, 0, len(items))
@@ -65,6 +75,13 @@ func (s Snapshot) List(r Read) []*unstructured.Unstructured {
 		}
 	}
 	return out
+}
+
+// Complete reports whether a list was read and holds all that there are: an operator for some namespaces does not see
+// the objects of the others.
+func (s Snapshot) Complete(r Read) bool {
+	list := s[r]
+	return list != nil && list.Object["items"] != nil && list.Object[partial] == nil
 }
 
 // Exists reports whether the snapshot holds the object.

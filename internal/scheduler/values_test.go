@@ -173,6 +173,20 @@ func TestSnapshot(t *testing.T) {
 	if got := s.List(Read{Name: "unread"}); len(got) != 0 {
 		t.Errorf("a list that nobody read has items: %v", got)
 	}
+	for name, tc := range map[string]struct {
+		list *unstructured.Unstructured
+		want bool
+	}{
+		"read": {NewList(object("a")), true}, "empty": {NewList(), true}, "in part": {NewPartialList(object("a")), false},
+		"forbidden": {&unstructured.Unstructured{}, false}, "not installed": {nil, false},
+	} {
+		if got := (Snapshot{list: tc.list}).Complete(list); got != tc.want {
+			t.Errorf("a list %s: complete %t", name, got)
+		}
+	}
+	if got := (Snapshot{list: NewPartialList(object("a"))}).List(list); len(got) != 1 {
+		t.Errorf("part of a list is lost: %v", got)
+	}
 	if got := (Snapshot{list: {Object: map[string]any{"items": []any{"text"}}}}).List(list); len(got) != 0 {
 		t.Errorf("what is no object is no item: %v", got)
 	}

@@ -32,14 +32,20 @@ var (
 		GroupKind: elasticQuotaKind.GroupKind(), Versions: []string{elasticQuotaKind.Version}, Optional: true,
 		Hint: "install the CRDs and the controller of kubernetes-sigs/scheduler-plugins, or take batchScheduler.quota.elasticQuotaSchedulers out of the operator's configuration",
 	}
-	// allElasticQuotas are those of all namespaces: together they may not use more than the sum of their mins.
-	allElasticQuotas = scheduler.Read{GroupVersionKind: elasticQuotaKind}
+	// allElasticQuotas are those of all namespaces: together they may not use more than the sum of their mins. An operator
+	// for some namespaces need not see them.
+	allElasticQuotas = scheduler.Read{GroupVersionKind: elasticQuotaKind, Optional: true}
 )
+
+// elasticQuotasIn are those of one namespace.
+func elasticQuotasIn(namespace string) scheduler.Read {
+	return scheduler.Read{GroupVersionKind: elasticQuotaKind, Namespace: namespace}
+}
 
 // elasticQuotas finds whether the ElasticQuota of the namespace, or all of them together, have no room. The rules are
 // those of the scheduler's CapacityScheduling plugin. The remark is about quotas that it cannot judge.
-func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, string, error) {
-	quotas, own, err := elasticQuotasOf(s, a.App.Namespace)
+func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string, error) {
+	own, err := elasticQuotasOf(s, elasticQuotasIn(a.App.Namespace))
 	switch {
 	case err != nil || len(own) == 0: // a namespace without one is neither bound nor counted
 		return nil, "", err
@@ -47,14 +53,26 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, string
 		return nil, fmt.Sprintf("namespace %s has %d ElasticQuotas, of which the scheduler heeds only one: keep one", a.App.Namespace, len(own)), nil
 	}
 	demand := requests(roles(a.Shapes, "", 1, int64(a.Shapes.Initial)))
-	var problems []problem
+	var found []finding
 	where := "namespace " + a.App.Namespace
 	if q := own[0]; q.Spec.Max != nil {
 		left := room{used: q.Status.Used, promised: notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}), limit: maxOf(q)}
-		problems = compare(where, "ElasticQuota "+q.Name, demand, left)
+		found = append(found, compare(where, "ElasticQuota "+q.Name, demand, left))
 	}
+	if !s.Complete(allElasticQuotas) { // the sum of some is less than the scheduler has to give
+		return found, "", nil
+	}
+	all, err := elasticQuotasOf(s, allElasticQuotas)
+	if err != nil {
+		return nil, "", err
+	}
+	return append(found, compare(where, "the min of all ElasticQuotas together", demand, together(all, demand, a.Quota.Others))), "", nil
+}
+
+// together is what all quotas leave to one of them.
+func together(all []*v1alpha1.ElasticQuota, demand corev1.ResourceList, others []scheduler.Reservation) room {
 	bound, used, floor := map[string]bool{}, corev1.ResourceList{}, corev1.ResourceList{}
-	for _, q := range quotas {
+	for _, q := range all {
 		bound[q.Namespace] = true
 		scheduler.AddTo(used, q.Status.Used, 1)
 		scheduler.AddTo(floor, q.Spec.Min, 1)
@@ -64,22 +82,19 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, string
 			floor[name] = resource.Quantity{}
 		}
 	}
-	return append(problems, compare(where, "the min of all ElasticQuotas together", demand, room{used, notRunning(a.Quota.Others, bound), floor})...), "", nil
+	return room{used: used, promised: notRunning(others, bound), limit: floor}
 }
 
-// elasticQuotasOf returns all quotas and those of one namespace.
-func elasticQuotasOf(s scheduler.Snapshot, namespace string) (all, own []*v1alpha1.ElasticQuota, err error) {
-	for _, item := range s.List(allElasticQuotas) {
+func elasticQuotasOf(s scheduler.Snapshot, r scheduler.Read) ([]*v1alpha1.ElasticQuota, error) {
+	var quotas []*v1alpha1.ElasticQuota
+	for _, item := range s.List(r) {
 		q, err := scheduler.As[v1alpha1.ElasticQuota](item)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		all = append(all, q)
-		if q.Namespace == namespace {
-			own = append(own, q)
-		}
+		quotas = append(quotas, q)
 	}
-	return all, own, nil
+	return quotas, nil
 }
 
 // maxOf is a quota's max. Of what a max does not name, the native resources are taken for zero and the others for

@@ -104,7 +104,7 @@ func (p Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
 		{GroupVersionKind: limitRangeKind, Namespace: a.App.Namespace},
 	}
 	if p.bound(a) {
-		reads = append(reads, allElasticQuotas)
+		reads = append(reads, elasticQuotasIn(a.App.Namespace), allElasticQuotas)
 	}
 	return reads
 }
@@ -123,7 +123,7 @@ func (p Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan,
 	if p.off() || a.Quota.Held {
 		return answer(scheduler.Go, scheduler.ReasonAdmitted, ""), nil
 	}
-	problems, err := resourceQuotas(a, s)
+	found, err := resourceQuotas(a, s)
 	if err != nil {
 		return scheduler.Plan{}, err
 	}
@@ -133,43 +133,58 @@ func (p Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan,
 		if err != nil {
 			return scheduler.Plan{}, err
 		}
-		problems, note = append(problems, elastic...), remark
+		found, note = append(found, elastic...), remark
 	}
 	if p.mode == Warn {
-		return answer(scheduler.Go, scheduler.ReasonAdmitted, warning(problems, note)), nil
+		return answer(scheduler.Go, scheduler.ReasonAdmitted, warning(found, note)), nil
 	}
-	return verdict(a, problems, note), nil
+	return verdict(a, found, note), nil
 }
 
-// problem is a quota that has no room.
-type problem struct {
+// finding is what a quota says that binds the attempt's pods.
+type finding struct {
+	// quota is also the name of the line for it.
+	quota string
+	// reason is "" if there is room.
 	reason  scheduler.Reason
 	message string
 }
 
-func (p problem) permanent() bool { return p.reason != scheduler.ReasonWaitingForQuota }
+func (f finding) short() bool     { return f.reason == scheduler.ReasonWaitingForQuota }
+func (f finding) permanent() bool { return f.reason != "" && !f.short() }
 
-// verdict is the worst of the problems: what will not pass comes before what will.
-func verdict(a scheduler.Attempt, problems []problem, note string) scheduler.Plan {
-	for _, p := range problems {
-		if p.permanent() {
-			return answer(scheduler.Never, p.reason, p.message)
+// verdict is the worst that was found: what will not pass comes before what will. Others come first only in the line for
+// a quota that binds this attempt, too: it may have room where they have none.
+func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Plan {
+	var lines []string
+	var message string
+	for _, f := range found {
+		switch {
+		case f.permanent():
+			return answer(scheduler.Never, f.reason, f.message)
+		case f.short() && message == "":
+			message = f.message
+		}
+		if f.short() || a.Quota.Ahead[f.quota] > 0 {
+			lines = append(lines, f.quota)
 		}
 	}
 	switch {
-	case len(problems) > 0:
-		return wait(a, problems[0].reason, problems[0].message)
-	case a.Quota.Ahead > 0:
+	case message != "":
+		return wait(a, scheduler.ReasonWaitingForQuota, message, lines)
+	case len(lines) > 0:
 		return wait(a, scheduler.ReasonBehindOthers,
-			fmt.Sprintf("waiting for quota in namespace %s: there is room, but other applications have waited longer", a.App.Namespace))
+			fmt.Sprintf("waiting for quota in namespace %s: there is room, but other applications have waited longer", a.App.Namespace), lines)
 	}
 	return answer(scheduler.Go, scheduler.ReasonAdmitted, note)
 }
 
-func warning(problems []problem, note string) string {
+func warning(found []finding, note string) string {
 	var parts []string
-	for _, p := range problems {
-		parts = append(parts, p.message)
+	for _, f := range found {
+		if f.message != "" {
+			parts = append(parts, f.message)
+		}
 	}
 	if note != "" {
 		parts = append(parts, note)
@@ -184,26 +199,27 @@ func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.P
 	return scheduler.Plan{Admission: scheduler.Admission{Verdict: v, Reason: r, Message: message}}
 }
 
-// wait keeps the attempt in line. The first of the line asks again as soon as less is promised to others: no quota
+// wait keeps the attempt in line. The first of its lines asks again as soon as less is promised to others: no quota
 // changes by that. Those behind it are woken by its pods.
-func wait(a scheduler.Attempt, r scheduler.Reason, message string) scheduler.Plan {
+func wait(a scheduler.Attempt, r scheduler.Reason, message string, lines []string) scheduler.Plan {
 	again := retry
-	if a.Quota.Ahead == 0 && a.Quota.Recheck > 0 {
+	first := !slices.ContainsFunc(lines, func(line string) bool { return a.Quota.Ahead[line] > 0 })
+	if first && a.Quota.Recheck > 0 {
 		again = a.Quota.Recheck
 	}
-	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: again, InLine: true}}
+	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: again, Lines: lines}}
 }
 
 // room is what a quota leaves: what others were promised comes off it, too.
 type room struct{ used, promised, limit corev1.ResourceList }
 
-// compare says what there is no room for: demand alone that is more than the limit will never fit.
-func compare(where, quota string, demand corev1.ResourceList, r room) []problem {
+// compare says whether there is room: demand alone that is more than the limit will never fit.
+func compare(where, quota string, demand corev1.ResourceList, r room) finding {
 	if never := scheduler.Shortages(demand, nil, r.limit); len(never) > 0 {
-		return []problem{{scheduler.ReasonExceedsQuota, fmt.Sprintf("more than %s of %s can ever give: %s", quota, where, scheduler.Exceeding(never))}}
+		return finding{quota, scheduler.ReasonExceedsQuota, fmt.Sprintf("more than %s of %s can ever give: %s", quota, where, scheduler.Exceeding(never))}
 	}
 	if now := scheduler.ShortagesBeside(demand, r.used, r.promised, r.limit); len(now) > 0 {
-		return []problem{{scheduler.ReasonWaitingForQuota, fmt.Sprintf("waiting for quota in %s: %s (%s)", where, scheduler.Waiting(now), quota)}}
+		return finding{quota, scheduler.ReasonWaitingForQuota, fmt.Sprintf("waiting for quota in %s: %s (%s)", where, scheduler.Waiting(now), quota)}
 	}
-	return nil
+	return finding{quota: quota}
 }

@@ -49,16 +49,28 @@ func limitRange(tb testing.TB, defaults string) *unstructured.Unstructured {
 	return schedulertest.Object(tb, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l, namespace: team-a}\nspec: {limits: [{type: Pod, default: {cpu: 1}}, {type: Container, default: "+defaults+"}]}")
 }
 
+func requestRange(tb testing.TB, defaults string) *unstructured.Unstructured {
+	tb.Helper()
+	return schedulertest.Object(tb, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l, namespace: team-a}\nspec: {limits: [{type: Container, defaultRequest: "+defaults+"}]}")
+}
+
 func elasticQuota(tb testing.TB, namespace, name, limits, used string) *unstructured.Unstructured {
 	tb.Helper()
 	return schedulertest.Object(tb, fmt.Sprintf("apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: %s, namespace: %s}\nspec: %s\nstatus: {used: %s}", name, namespace, limits, used))
 }
 
 func snapshot(quotas, ranges, elastic []*unstructured.Unstructured) scheduler.Snapshot {
+	var own []*unstructured.Unstructured
+	for _, q := range elastic {
+		if q.GetNamespace() == "team-a" {
+			own = append(own, q)
+		}
+	}
 	return scheduler.Snapshot{
 		{GroupVersionKind: resourceQuotaKind, Namespace: "team-a"}: scheduler.NewList(quotas...),
 		{GroupVersionKind: limitRangeKind, Namespace: "team-a"}:    scheduler.NewList(ranges...),
-		allElasticQuotas: scheduler.NewList(elastic...),
+		elasticQuotasIn("team-a"):                                  scheduler.NewList(own...),
+		allElasticQuotas:                                           scheduler.NewList(elastic...),
 	}
 }
 
@@ -92,11 +104,18 @@ func TestResourceQuota(t *testing.T) {
 		"GPU": {reason: "extended resources are counted as requests", change: func(a *scheduler.Attempt) {
 			a.Shapes.Executor.Requests["nvidia.com/gpu"] = *a.Shapes.Driver.Requests.Cpu()
 		}, quotas: quota("{requests.nvidia.com/gpu: 2}", "{}"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.nvidia.com/gpu asked 3, limit 2"},
-		"Foreign":   {reason: "what pods do not take is not our affair", quotas: quota("{configmaps: 0, requests.storage: 0}", "{}")},
-		"Worst":     {reason: "what will not pass is said before what will", quotas: objects{resourceQuota(t, "a", "{pods: 9}", "{pods: 9}", ""), resourceQuota(t, "b", "{requests.cpu: 1}", "{}", "")}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota b of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
-		"NoLimit":   {reason: "the pods would be refused", quotas: quota("{limits.cpu: 100}", "{}"), verdict: scheduler.Never, code: scheduler.ReasonQuotaRequiresLimits, message: "ResourceQuota compute of namespace team-a counts limits.cpu, but the driver has none and would be refused; set it (for limits.cpu: spec.driver.coreLimit), or ask for a LimitRange with a default"},
-		"Defaulted": {reason: "a LimitRange gives them one", quotas: quota("{limits.cpu: 100}", "{}"), ranges: objects{limitRange(t, "{cpu: 2}")}},
-		"DefaultUp": {reason: "and it counts", quotas: quota("{limits.cpu: 10}", "{limits.cpu: 4}"), ranges: objects{limitRange(t, "{cpu: 2}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.cpu asked 8, free 6 of 10 (ResourceQuota compute)"},
+		"Foreign":     {reason: "what pods do not take is not our affair", quotas: quota("{configmaps: 0, requests.storage: 0}", "{}")},
+		"Worst":       {reason: "what will not pass is said before what will", quotas: objects{resourceQuota(t, "a", "{pods: 9}", "{pods: 9}", ""), resourceQuota(t, "b", "{requests.cpu: 1}", "{}", "")}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota b of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
+		"NoLimit":     {reason: "the pods would be refused", quotas: quota("{limits.cpu: 100}", "{}"), verdict: scheduler.Never, code: scheduler.ReasonQuotaRequiresLimits, message: "ResourceQuota compute of namespace team-a counts limits.cpu, but the driver has none and would be refused; set it (for limits.cpu: spec.driver.coreLimit), or ask for a LimitRange with a default"},
+		"Defaulted":   {reason: "a LimitRange gives them one", quotas: quota("{limits.cpu: 100}", "{}"), ranges: objects{limitRange(t, "{cpu: 2}")}},
+		"DefaultUp":   {reason: "and it counts", quotas: quota("{limits.cpu: 10}", "{limits.cpu: 4}"), ranges: objects{limitRange(t, "{cpu: 2}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.cpu asked 8, free 6 of 10 (ResourceQuota compute)"},
+		"DefaultMore": {reason: "a default adds to what the pods ask for themselves, and does not replace it", quotas: quota("{requests.cpu: 7, requests.ephemeral-storage: 3Gi}", "{}"), ranges: objects{requestRange(t, "{cpu: 9, ephemeral-storage: 1Gi}")}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.ephemeral-storage asked 4Gi, limit 3Gi"},
+		"DefaultPromised": {reason: "the pods of others get the same limits", change: func(a *scheduler.Attempt) {
+			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{})}
+		}, quotas: quota("{limits.cpu: 10}", "{limits.cpu: 0}"), ranges: objects{limitRange(t, "{cpu: 2}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.cpu asked 8, free 10 of 10, promised 8 to others (ResourceQuota compute)"},
+		"RequestPromised": {reason: "and the same requests", change: func(a *scheduler.Attempt) {
+			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{DriverCreated: true})}
+		}, quotas: quota("{requests.ephemeral-storage: 6Gi}", "{}"), ranges: objects{requestRange(t, "{ephemeral-storage: 1Gi}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.ephemeral-storage asked 4Gi, free 6Gi of 6Gi, promised 3Gi to others (ResourceQuota compute)"},
 		"Best":      {reason: "Spark's pods have requests", quotas: scoped("scopes: [BestEffort]")},
 		"NotBest":   {reason: "Spark's pods have requests", quotas: scoped("scopes: [NotBestEffort, NotTerminating]"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
 		"Ending":    {reason: "Spark's pods have no deadline", quotas: scoped("scopes: [Terminating]")},
@@ -117,7 +136,7 @@ func TestResourceQuota(t *testing.T) {
 			a.Quota.Others = []scheduler.Reservation{other("team-b", scheduler.Progress{})}
 		}, quotas: quota("{requests.cpu: 10}", "{}")},
 		"Held":  {reason: "who was admitted needs no room any more", change: func(a *scheduler.Attempt) { a.Quota.Held = true }, quotas: quota("{requests.cpu: 10}", "{requests.cpu: 10}")},
-		"Ahead": {reason: "first come, first served", change: func(a *scheduler.Attempt) { a.Quota.Ahead = 2 }, quotas: quota("{requests.cpu: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonBehindOthers, message: "waiting for quota in namespace team-a: there is room, but other applications have waited longer"},
+		"Ahead": {reason: "first come, first served", change: func(a *scheduler.Attempt) { a.Quota.Ahead = map[string]int{"ResourceQuota compute": 2} }, quotas: quota("{requests.cpu: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonBehindOthers, message: "waiting for quota in namespace team-a: there is room, but other applications have waited longer"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -132,8 +151,8 @@ func TestResourceQuota(t *testing.T) {
 			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message != tc.message {
 				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.message)
 			}
-			if waits := tc.verdict == scheduler.Wait; got.InLine != waits || (got.RetryAfter > 0) != waits {
-				t.Errorf("%s: in line %t, again after %s", tc.reason, got.InLine, got.RetryAfter)
+			if waits := tc.verdict == scheduler.Wait; (len(got.Lines) > 0) != waits || (got.RetryAfter > 0) != waits {
+				t.Errorf("%s: in the lines %q, again after %s", tc.reason, got.Lines, got.RetryAfter)
 			}
 		})
 	}
@@ -188,6 +207,36 @@ func TestElasticQuota(t *testing.T) {
 	}
 }
 
+// An operator that does not see all ElasticQuotas does not know the sum of their mins.
+func TestElasticQuotaSeenInPart(t *testing.T) {
+	own := elasticQuota(t, "team-a", "a", "{min: {cpu: 4, memory: 100Gi}, max: {cpu: 20, memory: 100Gi}}", "{cpu: 6}")
+	cases := map[string]struct {
+		reason  string
+		all     *unstructured.Unstructured
+		running string
+		want    scheduler.Verdict
+	}{
+		"Whole":     {reason: "there is no other namespace to borrow from", all: scheduler.NewList(own), want: scheduler.Never},
+		"Part":      {reason: "a namespace that is not watched may have a min to borrow", all: scheduler.NewPartialList(own), want: scheduler.Go},
+		"Forbidden": {reason: "nor does it know what it may not read", all: &unstructured.Unstructured{}, want: scheduler.Go},
+		"Absent":    {reason: "nor what is not there", want: scheduler.Go},
+		"Full":      {reason: "the max of its own namespace it knows", all: scheduler.NewPartialList(own), running: "18", want: scheduler.Wait},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := snapshot(nil, nil, objects{own.DeepCopy()})
+			s[allElasticQuotas] = tc.all
+			if tc.running != "" {
+				s[elasticQuotasIn("team-a")] = scheduler.NewList(elasticQuota(t, "team-a", "a", "{max: {cpu: 20, memory: 100Gi}}", "{cpu: "+tc.running+"}"))
+			}
+			got, err := scheduler.Admit(New("Enforce", []string{"batch"}), attempt(), s)
+			if err != nil || got.Verdict != tc.want {
+				t.Errorf("%s: %+v, %v; want %s", tc.reason, got.Admission, err, tc.want)
+			}
+		})
+	}
+}
+
 func TestModes(t *testing.T) {
 	small := objects{resourceQuota(t, "compute", "{requests.cpu: 6}", "{}", "")}
 	two := objects{elasticQuota(t, "team-a", "a", "{}", "{}"), elasticQuota(t, "team-a", "b", "{}", "{}")}
@@ -200,8 +249,8 @@ func TestModes(t *testing.T) {
 	}{
 		"Off":   {reason: "nobody looks", mode: "Off", quotas: small},
 		"Typo":  {reason: "the configuration is checked elsewhere", mode: "enforce", quotas: small},
-		"Warn":  {reason: "it starts and says so", mode: "Warn", quotas: small, reads: 3, described: true, message: "warning: more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 6; namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
-		"Quiet": {reason: "nothing to warn of", mode: "Warn", reads: 3, described: true, message: "warning: namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
+		"Warn":  {reason: "it starts and says so", mode: "Warn", quotas: small, reads: 4, described: true, message: "warning: more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 6; namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
+		"Quiet": {reason: "nothing to warn of", mode: "Warn", reads: 4, described: true, message: "warning: namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -60,38 +60,49 @@ func notCreated(r scheduler.Reservation) []role {
 	return roles(r.Shapes, r.PriorityClass, drivers, int64(r.Shapes.Initial)-int64(r.Progress.ExecutorsCreated))
 }
 
-// resourceQuotas finds the ResourceQuotas of the namespace that have no room.
+// resourceQuotas finds what the ResourceQuotas of the namespace say that count anything of the attempt's pods.
 // See https://kubernetes.io/docs/concepts/policy/resource-quotas/
-func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]problem, error) {
-	defaults, err := limitDefaults(a, s)
+func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, error) {
+	given, err := defaultsOf(a, s)
 	if err != nil {
 		return nil, err
 	}
-	own := roles(a.Shapes, a.PriorityClass, 1, int64(a.Shapes.Initial))
-	for i := range own {
-		own[i].limits = withDefaults(own[i].limits, defaults)
-	}
-	charges := chargesOf(own)
+	charges := chargesOf(roles(a.Shapes, a.PriorityClass, 1, int64(a.Shapes.Initial)), given)
 	var others []charge
 	for _, r := range a.Quota.Others {
 		if r.Namespace == a.App.Namespace {
-			others = append(others, chargesOf(notCreated(r))...)
+			others = append(others, chargesOf(notCreated(r), given)...)
 		}
 	}
-	var problems []problem
+	var found []finding
 	for _, item := range s.List(scheduler.Read{GroupVersionKind: resourceQuotaKind, Namespace: a.App.Namespace}) {
 		q, err := scheduler.As[corev1.ResourceQuota](item)
 		if err != nil {
 			return nil, err
 		}
 		if p, ok := missingLimit(q, charges); ok {
-			problems = append(problems, p)
+			found = append(found, p)
 			continue
 		}
-		left := room{used: q.Status.Used, promised: sumOf(q, others), limit: q.Spec.Hard}
-		problems = append(problems, compare("namespace "+a.App.Namespace, "ResourceQuota "+q.Name, sumOf(q, charges), left)...)
+		demand := sumOf(q, charges)
+		if counts(q, demand) {
+			left := room{used: q.Status.Used, promised: sumOf(q, others), limit: q.Spec.Hard}
+			found = append(found, compare("namespace "+a.App.Namespace, nameOf(q), demand, left))
+		}
 	}
-	return problems, nil
+	return found, nil
+}
+
+func nameOf(q *corev1.ResourceQuota) string { return "ResourceQuota " + q.Name }
+
+// counts is whether a quota limits anything of what is asked for.
+func counts(q *corev1.ResourceQuota, demand corev1.ResourceList) bool {
+	for name := range q.Spec.Hard {
+		if asked := demand[name]; !asked.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // charge is what one pod of a role costs, by the names that quotas use.
@@ -100,10 +111,12 @@ type charge struct {
 	cost corev1.ResourceList
 }
 
-func chargesOf(pods []role) []charge {
+// chargesOf is what the pods cost once the API server has given them the namespace's defaults.
+func chargesOf(pods []role, d defaults) []charge {
 	out := make([]charge, 0, len(pods))
 	for _, r := range pods {
 		if r.count > 0 {
+			r.requests, r.limits = withDefaults(r.requests, d.requests), withDefaults(r.limits, d.limits)
 			out = append(out, charge{r, costOf(r)})
 		}
 	}
@@ -184,7 +197,7 @@ var required = []corev1.ResourceName{
 }
 
 // missingLimit finds what the quota counts and a pod does not say: the API server refuses such a pod.
-func missingLimit(q *corev1.ResourceQuota, charges []charge) (problem, bool) {
+func missingLimit(q *corev1.ResourceQuota, charges []charge) (finding, bool) {
 	for _, c := range charges {
 		if !inScope(q, c.role) {
 			continue
@@ -192,30 +205,33 @@ func missingLimit(q *corev1.ResourceQuota, charges []charge) (problem, bool) {
 		for _, name := range required {
 			_, counted := q.Spec.Hard[name]
 			if _, given := c.cost[name]; counted && !given {
-				return problem{scheduler.ReasonQuotaRequiresLimits, fmt.Sprintf(
+				return finding{nameOf(q), scheduler.ReasonQuotaRequiresLimits, fmt.Sprintf(
 					"ResourceQuota %s of namespace %s counts %s, but the %s has none and would be refused; set it (for limits.cpu: spec.%s.coreLimit), or ask for a LimitRange with a default",
 					q.Name, q.Namespace, name, c.name, c.name)}, true
 			}
 		}
 	}
-	return problem{}, false
+	return finding{}, false
 }
 
-// limitDefaults are the limits that the namespace gives to containers without.
-func limitDefaults(a scheduler.Attempt, s scheduler.Snapshot) (corev1.ResourceList, error) {
-	defaults := corev1.ResourceList{}
+// defaults are the requests and limits that the namespace gives to containers without.
+type defaults struct{ requests, limits corev1.ResourceList }
+
+// defaultsOf reads them from the LimitRanges. Of several the first counts, as for the API server.
+func defaultsOf(a scheduler.Attempt, s scheduler.Snapshot) (defaults, error) {
+	var d defaults
 	for _, item := range s.List(scheduler.Read{GroupVersionKind: limitRangeKind, Namespace: a.App.Namespace}) {
 		ranges, err := scheduler.As[corev1.LimitRange](item)
 		if err != nil {
-			return nil, err
+			return defaults{}, err
 		}
 		for _, limit := range ranges.Spec.Limits {
 			if limit.Type == corev1.LimitTypeContainer {
-				defaults = withDefaults(defaults, limit.Default)
+				d.requests, d.limits = withDefaults(d.requests, limit.DefaultRequest), withDefaults(d.limits, limit.Default)
 			}
 		}
 	}
-	return defaults, nil
+	return d, nil
 }
 
 // withDefaults returns the list with what it lacks.

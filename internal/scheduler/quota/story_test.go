@@ -152,6 +152,82 @@ func TestStoryOfABigOne(t *testing.T) {
 	}
 }
 
+// Who waits for one quota is in nobody's way who is bound by others.
+func TestStoryOfTwoQuotas(t *testing.T) {
+	class := func(name, used string) *unstructured.Unstructured {
+		return resourceQuota(t, "q-"+name, "{requests.cpu: 10}", "{requests.cpu: "+used+"}",
+			", scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: ["+name+"]}]}")
+	}
+	classed := func(n int, name string) scheduler.Attempt {
+		a := named(n)
+		a.PriorityClass = name
+		return a
+	}
+	placed := func(n int, by string) scheduler.Attempt {
+		a := named(n)
+		a.Scheduler = by
+		return a
+	}
+	const admitted, waits, behind = scheduler.ReasonAdmitted, scheduler.ReasonWaitingForQuota, scheduler.ReasonBehindOthers
+	type step struct {
+		a    scheduler.Attempt
+		want scheduler.Reason
+	}
+	small := classed(3, "low")
+	small.Shapes.Initial = 0
+	cases := map[string]struct {
+		reason string
+		quotas objects
+		steps  []step
+	}{
+		"Classes": {
+			reason: "the quota of its own class is empty", quotas: objects{class("low", "9"), class("high", "0")},
+			steps: []step{{classed(1, "low"), waits}, {classed(2, "high"), admitted}, {small, behind}, {classed(4, "high"), waits}},
+		},
+		"Elastic": {
+			reason: "pods of another scheduler are not bound by the ElasticQuota",
+			quotas: objects{elasticQuota(t, "team-a", "e", "{min: {cpu: 10, memory: 1Ti}}", "{cpu: 9}"), resourceQuota(t, "compute", "{requests.cpu: 40}", "{}", "")},
+			steps:  []step{{placed(1, "batch"), waits}, {placed(2, "other"), admitted}, {placed(3, "batch"), waits}},
+		},
+		"Uncounted": {
+			reason: "a quota that counts nothing of its pods does not bind it", quotas: objects{class("low", "9"), resourceQuota(t, "maps", "{configmaps: 1}", "{configmaps: 1}", "")},
+			steps: []step{{classed(1, "low"), waits}, {named(2), admitted}},
+		},
+		"Both": {
+			reason: "who waits for two stands in both lines", quotas: objects{class("low", "9"), resourceQuota(t, "all", "{requests.cpu: 20}", "{requests.cpu: 15}", "")},
+			steps: []step{{classed(1, "low"), waits}, {func() scheduler.Attempt { a := named(2); a.Shapes.Initial = 0; return a }(), behind}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := schedulertest.NewCluster(t, scheduler.Chain(New("Enforce", []string{"batch"}), placement{}), tc.quotas...)
+			for _, s := range tc.steps {
+				if got := c.Admit(s.a); got.Reason != s.want {
+					t.Errorf("%s: %s: %+v, want %s", tc.reason, s.a.ID, got.Admission, s.want)
+				}
+			}
+		})
+	}
+}
+
+// Whoever was let in, and is edited before a driver is there, is looked at anew.
+func TestStoryOfAnEdit(t *testing.T) {
+	c := cluster(t, "8")
+	a := named(1)
+	for _, step := range []struct {
+		executors int32
+		want      scheduler.Verdict
+	}{{2, scheduler.Go}, {2, scheduler.Go}, {400, scheduler.Never}, {2, scheduler.Go}, {1, scheduler.Go}} {
+		a.Shapes.Initial = step.executors
+		if got := c.Admit(a); got.Verdict != step.want {
+			t.Errorf("%d executors: %+v, want %s", step.executors, got.Admission, step.want)
+		}
+	}
+	if got := c.Admit(named(2)); got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 8 of 8, promised 3 to others (ResourceQuota compute)" {
+		t.Errorf("what it is now is promised: %+v", got.Admission)
+	}
+}
+
 // The operator restarts between any two steps: what runs is counted once, what waits takes its place again.
 func TestStoryOfARestart(t *testing.T) {
 	c := cluster(t, "10")
