@@ -23,6 +23,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -129,14 +130,25 @@ func controllerProcess(ctx context.Context, kubeconfig *rest.Config, c config.Op
 }
 
 func webhookProcess(_ context.Context, kubeconfig *rest.Config, c config.OperatorConfiguration) (ctrl.Manager, []any, error) {
-	mgr, err := webhook.New(kubeconfig, c, policies(c.Policies))
-	return mgr, []any{"certificates", c.Webhook.Certificates}, err
+	var inForce atomic.Pointer[policy.Set]
+	inForce.Store(&c.Policies)
+	mgr, err := webhook.New(kubeconfig, c, policies(inForce.Load))
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.File != "" {
+		look := controller.Follow(mgr.GetLogger().WithName("configuration"), c, func(changed config.OperatorConfiguration) { inForce.Store(&changed.Policies) })
+		if err := mgr.Add(look); err != nil {
+			return nil, nil, fmt.Errorf("add watch over the configuration: %w", err)
+		}
+	}
+	return mgr, []any{"certificates", c.Webhook.Certificates}, nil
 }
 
-// policies are what the installation demands, as the controller does. A change of them starts this process anew.
-func policies(all policy.Set) webhook.Policy {
+// policies are what the installation demands at present, as the controller does.
+func policies(inForce func() *policy.Set) webhook.Policy {
 	return func(app spark.Application, life lifecycle.Policies) (spark.Application, []*spark.ConfError) {
-		rules := all.For(app.Namespace)
+		rules := inForce().For(app.Namespace)
 		app = rules.Apply(app)
 		return app, append(rules.Check(app), rules.CheckRetention(app.Namespace, life.Retention)...)
 	}
