@@ -46,7 +46,7 @@ func TestPoliciesOfTheWebhook(t *testing.T) {
 				kubeflow.Default(o)
 			}
 			app, _ := kubeflow.Normalise(o)
-			app, objections := demand(app, lifecycle.Policies{})
+			app, objections, _ := demand(app, lifecycle.Policies{})
 			if got := app.Conf[spark.ConfDriverMemory]; got != "3g" {
 				t.Errorf("the driver has %q of memory, want the namespace's default", got)
 			}
@@ -55,7 +55,7 @@ func TestPoliciesOfTheWebhook(t *testing.T) {
 			}
 			o.Namespace = "elsewhere"
 			app, _ = kubeflow.Normalise(o)
-			if app, objections := demand(app, lifecycle.Policies{}); len(objections) != 0 || app.Conf[spark.ConfDriverMemory] == "3g" {
+			if app, objections, _ := demand(app, lifecycle.Policies{}); len(objections) != 0 || app.Conf[spark.ConfDriverMemory] == "3g" {
 				t.Errorf("another namespace is bound: %v", objections)
 			}
 			o.Namespace = "jobs"

@@ -39,6 +39,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
@@ -200,4 +201,67 @@ func TestWebhookFollowsPolicies(t *testing.T) {
 	})
 	a.write(fmt.Sprintf(limit, "2"))
 	a.eventually("a lowered limit", eight, tooMany)
+}
+
+// What a reconcile would refuse of batch scheduling without a look at the cluster is refused when it is sent, and what it
+// would let wait is not.
+func TestWebhookAsksSchedulers(t *testing.T) {
+	every, err := plugins.Every()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"volcano", "yunikorn", "coscheduling"} {
+		if _, known := every.Plugin(name); !known {
+			t.Skipf("this program is built without %s", name)
+		}
+	}
+	const head = `{"type":"Scala","mode":"cluster","sparkVersion":"4.1.4","image":"spark:4.1.4","mainClass":"Main","mainApplicationFile":"local:///a.jar"`
+	a := admit(t, `batchScheduler:
+  enabled: [kube, volcano, yunikorn]
+  allowedQueues: [{namespaces: [jobs], queues: [root.jobs, "root.jobs.*"]}]
+policies: [{name: batch, namespaces: [jobs], defaults: {queue: root.jobs}}]`)
+	a.eventually("it serves", head+"}", func(refused string) bool { return refused == "" })
+	cases := map[string]struct {
+		reason  string
+		spec    string
+		refused []string
+		warned  string
+	}{
+		"Plain":     {reason: "nothing is asked of a scheduler"},
+		"Good":      {reason: "as documented", spec: `,"batchScheduler":"yunikorn","batchSchedulerOptions":{"queue":"root.jobs.a","parameters":{"gangSchedulingStyle":"Hard"}}`},
+		"Policy":    {reason: "the queue of a policy", spec: `,"batchScheduler":"volcano"`},
+		"Parameter": {reason: "a word of its own", spec: `,"batchScheduler":"yunikorn","batchSchedulerOptions":{"parameters":{"gangSchedulingStyle":"Harder"}}`, refused: []string{`spec.batchSchedulerOptions.parameters.gangSchedulingStyle: "Harder": must be Soft, Hard or None`}},
+		"Several": {
+			reason: "all mistakes at once", spec: `,"driver":{"memory":"2gb"},"batchScheduler":"yunikorn","batchSchedulerOptions":{"queue":"root.other"}`,
+			refused: []string{"spec.driver.memory"},
+		},
+		"Path":      {reason: "no path of a queue", spec: `,"batchScheduler":"yunikorn","batchSchedulerOptions":{"queue":"root.jobs.a..b"}`, refused: []string{`spec.batchSchedulerOptions.queue: "root.jobs.a..b" is not the path of a queue`}},
+		"Forbidden": {reason: "somebody else's queue", spec: `,"batchScheduler":"volcano","batchSchedulerOptions":{"queue":"other","parameters":{"afterStart":"Nothing"}}`, refused: []string{`spec.batchSchedulerOptions.queue: queue "other" may not be used from namespace "jobs"`, "parameters.afterStart"}},
+		"Disabled":  {reason: "it waits until it is enabled", spec: `,"batchScheduler":"coscheduling"`, warned: `spec.batchScheduler: "coscheduling" is not enabled`},
+		"Unknown":   {reason: "it waits for another operator", spec: `,"batchScheduler":"vulcano"`, warned: `spec.batchScheduler: "vulcano" is not known to this operator; known: kube, volcano, yunikorn; the application waits`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			refused, warnings, err := a.says(head + tc.spec + "}")
+			if err != nil || len(tc.refused) == 0 && refused != "" {
+				t.Fatalf("%s: refused %q, %v", tc.reason, refused, err)
+			}
+			for _, text := range tc.refused {
+				if !strings.Contains(refused, text) {
+					t.Errorf("%s: refused %q, want %q", tc.reason, refused, text)
+				}
+			}
+			if got := strings.Join(warnings, "\n"); !strings.Contains(got, tc.warned) || tc.warned == "" && got != "" {
+				t.Errorf("%s: warned %q, want %q", tc.reason, got, tc.warned)
+			}
+		})
+	}
+}
+
+// The webhook starts with no configuration with which the controller would not.
+func TestWebhookRefusesUnknownSchedulers(t *testing.T) {
+	c := config.OperatorConfiguration{BatchScheduler: config.BatchScheduler{Default: "vulcano"}}
+	if _, _, err := webhookProcess(t.Context(), &rest.Config{}, c); err == nil || !strings.Contains(err.Error(), `batchScheduler.default: "vulcano" is not a known scheduler`) {
+		t.Errorf("it says %v", err)
+	}
 }
