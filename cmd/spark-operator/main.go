@@ -23,6 +23,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -36,6 +37,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/version"
 	"github.com/firesteel-dev/firesteel/internal/webhook"
@@ -129,15 +132,42 @@ func controllerProcess(ctx context.Context, kubeconfig *rest.Config, c config.Op
 }
 
 func webhookProcess(_ context.Context, kubeconfig *rest.Config, c config.OperatorConfiguration) (ctrl.Manager, []any, error) {
-	mgr, err := webhook.New(kubeconfig, c, policies(c.Policies))
-	return mgr, []any{"certificates", c.Webhook.Certificates}, err
+	registry, err := plugins.Registry(c.BatchScheduler)
+	if err != nil {
+		return nil, nil, fmt.Errorf("configuration: %w", err)
+	}
+	var inForce atomic.Pointer[policy.Set]
+	inForce.Store(&c.Policies)
+	mgr, err := webhook.New(kubeconfig, c, policies(inForce.Load), schedulers(registry))
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.File != "" {
+		look := controller.Follow(mgr.GetLogger().WithName("configuration"), c, func(changed config.OperatorConfiguration) { inForce.Store(&changed.Policies) })
+		if err := mgr.Add(look); err != nil {
+			return nil, nil, fmt.Errorf("add watch over the configuration: %w", err)
+		}
+	}
+	return mgr, []any{"certificates", c.Webhook.Certificates, "schedulers", registry.Names()}, nil
 }
 
-// policies are what the installation demands, as the controller does. A change of them starts this process anew.
-func policies(all policy.Set) webhook.Policy {
-	return func(app spark.Application, life lifecycle.Policies) (spark.Application, []*spark.ConfError) {
-		rules := all.For(app.Namespace)
+// policies are what the installation demands at present, as the controller does.
+func policies(inForce func() *policy.Set) webhook.Policy {
+	return func(app spark.Application, life lifecycle.Policies) (spark.Application, []*spark.ConfError, []string) {
+		rules := inForce().For(app.Namespace)
 		app = rules.Apply(app)
-		return app, append(rules.Check(app), rules.CheckRetention(app.Namespace, life.Retention)...)
+		return app, append(rules.Check(app), rules.CheckRetention(app.Namespace, life.Retention)...), nil
+	}
+}
+
+// schedulers say what of an application they would refuse in any case, after the policies, which may choose among them.
+func schedulers(registry *scheduler.Registry) webhook.Policy {
+	return func(app spark.Application, _ lifecycle.Policies) (spark.Application, []*spark.ConfError, []string) {
+		found, remarks := prepare.Foresee(prepare.Request{App: app}, registry)
+		var objections []*spark.ConfError
+		for _, f := range found {
+			objections = append(objections, &spark.ConfError{Field: f.Field, Problem: f.Problem})
+		}
+		return app, objections, remarks
 	}
 }

@@ -31,10 +31,11 @@ import (
 // The webhook says what the controller would: a default that it has written into the spec is none of the user's words, so
 // that it hides neither a policy's default nor keeps one from binding.
 func TestPoliciesOfTheWebhook(t *testing.T) {
-	demand := policies(policy.Set{
+	all := policy.Set{
 		{Name: "usual", Namespaces: []string{"jobs"}, Defaults: policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}},
 		{Name: "small", Namespaces: []string{"jobs"}, Limits: policy.Limits{ForbiddenConf: []string{"spark.secret.*"}}},
-	})
+	}
+	demand := policies(func() *policy.Set { return &all })
 	o := &v1beta2.SparkApplication{}
 	o.Namespace, o.Name = "jobs", "pi"
 	o.Spec.SparkVersion, o.Spec.Image, o.Spec.MainApplicationFile = "4.1.0", new("spark:4.1.0"), new("local:///app/pi.py")
@@ -45,7 +46,7 @@ func TestPoliciesOfTheWebhook(t *testing.T) {
 				kubeflow.Default(o)
 			}
 			app, _ := kubeflow.Normalise(o)
-			app, objections := demand(app, lifecycle.Policies{})
+			app, objections, _ := demand(app, lifecycle.Policies{})
 			if got := app.Conf[spark.ConfDriverMemory]; got != "3g" {
 				t.Errorf("the driver has %q of memory, want the namespace's default", got)
 			}
@@ -54,7 +55,7 @@ func TestPoliciesOfTheWebhook(t *testing.T) {
 			}
 			o.Namespace = "elsewhere"
 			app, _ = kubeflow.Normalise(o)
-			if app, objections := demand(app, lifecycle.Policies{}); len(objections) != 0 || app.Conf[spark.ConfDriverMemory] == "3g" {
+			if app, objections, _ := demand(app, lifecycle.Policies{}); len(objections) != 0 || app.Conf[spark.ConfDriverMemory] == "3g" {
 				t.Errorf("another namespace is bound: %v", objections)
 			}
 			o.Namespace = "jobs"

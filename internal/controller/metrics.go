@@ -77,7 +77,8 @@ func subjectOf(o client.Object) metrics.Subject {
 // scrapePatience bounds how long a scrape waits for a cache that is not filled yet.
 const scrapePatience = 5 * time.Second
 
-// applications tells of all applications once this replica leads.
+// applications tells of the applications in the operator's namespaces once this replica leads. With a selector the cache has
+// those of other namespaces, too, which may be another operator's.
 func (e *Engine[T]) applications(leads <-chan struct{}) metrics.Source {
 	return func(each func(metrics.Subject, metrics.View)) bool {
 		select {
@@ -94,7 +95,9 @@ func (e *Engine[T]) applications(leads <-chan struct{}) metrics.Source {
 		}
 		now := e.Clock.Now()
 		for _, o := range all {
-			each(subjectOf(o), e.view(o, now))
+			if e.watches(o.GetNamespace()) {
+				each(subjectOf(o), e.view(o, now))
+			}
 		}
 		return true
 	}

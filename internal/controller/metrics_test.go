@@ -178,6 +178,38 @@ func TestStandbyHasNoGauges(t *testing.T) {
 	}
 }
 
+// With a selector of namespaces the cache holds all applications of the cluster. Those elsewhere are counted by whoever runs
+// them, and those of a namespace that was taken away by nobody: an alert about them would never end.
+func TestGaugesAreOfTheOperatorsNamespaces(t *testing.T) {
+	theirs, running := pi(), pi()
+	theirs.Namespace, running.Namespace, running.Name = "theirs", "theirs", "running"
+	running.Status = v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "RUNNING"}, ExecutionAttempts: 1, Executors: &v1beta2.ExecutorSummary{Running: 2}}
+	all := map[string]float64{
+		"spark_applications New": 2, "spark_applications_waiting NotSubmitted": 2, "spark_applications Running": 1, "spark_application_running_count": 1,
+		"spark_executors Running": 2, "spark_executor_running_count": 2, "spark_operator_leading": 1,
+	}
+	mine := map[string]float64{"spark_applications New": 1, "spark_applications_waiting NotSubmitted": 1, "spark_operator_leading": 1}
+	cases := map[string]struct {
+		reason  string
+		watches func(string) bool
+		want    map[string]float64
+	}{
+		"All":      {"an operator for the whole cluster", nil, all},
+		"Matching": {"of the namespaces that match", func(namespace string) bool { return namespace == "jobs" }, mine},
+		"None":     {"the last namespace was taken out", func(string) bool { return false }, map[string]float64{"spark_operator_leading": 1}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, pi(), theirs, running)
+			m := w.measured()
+			w.engine.Watches = tc.watches
+			if diff := cmp.Diff(tc.want, scrape(t, m)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestWaitingFor(t *testing.T) {
 	ready := func(reason string) []metav1.Condition {
 		return []metav1.Condition{{Type: "DriverReady", Status: metav1.ConditionFalse, Reason: reason}, {Type: "Succeeded", Status: metav1.ConditionUnknown, Reason: "QuotaExceeded"}}

@@ -158,7 +158,7 @@ func (n *Namespaces) follow(ctx context.Context) {
 	n.failed = failed != nil
 }
 
-// show tells the metrics whether a namespace can be watched.
+// show tells the metrics whether a namespace can be watched at present.
 func (n *Namespaces) show(namespace string) {
 	n.shown.Lock()
 	defer n.shown.Unlock()
@@ -169,7 +169,7 @@ func (n *Namespaces) show(namespace string) {
 		n.metrics.NamespaceDropped(labelOf(namespace))
 		return
 	}
-	n.metrics.NamespaceWatched(labelOf(namespace), n.cache.Ready(namespace))
+	n.metrics.NamespaceWatched(labelOf(namespace), n.cache.Watching(namespace))
 }
 
 // Start tries again what failed, until the context ends. It implements manager.Runnable.
@@ -205,8 +205,13 @@ func (n *Namespaces) changed(namespace string) {
 	}
 }
 
-// troubled is told by a cache that a namespace cannot be watched at present.
+// troubled is told by a cache that a namespace cannot be watched at present, or with nil that it can be again.
 func (n *Namespaces) troubled(namespace string, err error) {
+	n.show(namespace)
+	if err == nil {
+		n.log.Info("the watch goes on", "namespace", labelOf(namespace))
+		return
+	}
 	n.metrics.NamespaceTrouble(labelOf(namespace))
 	n.log.Error(err, "cannot watch; it is tried again", "namespace", labelOf(namespace))
 }

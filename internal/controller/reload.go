@@ -28,6 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
@@ -42,12 +43,18 @@ type reloader struct {
 	log     logr.Logger
 	started config.OperatorConfiguration // what the operator was started with
 	apply   func(context.Context, config.OperatorConfiguration)
-	metrics *metrics.Metrics
+	metrics *metrics.Metrics // may be nil
 	// recorder tells what became of a change, as events of the operator's pod; the pod may be nil.
 	recorder events.EventRecorder
 	pod      *corev1.Pod
 
 	last string
+}
+
+// Follow returns what keeps another process of the operator up to date with its configuration file. It takes over what the
+// controller does, and tells its log what became of a change.
+func Follow(log logr.Logger, started config.OperatorConfiguration, apply func(config.OperatorConfiguration)) manager.Runnable {
+	return &reloader{log: log, started: started, apply: func(_ context.Context, c config.OperatorConfiguration) { apply(c) }}
 }
 
 // Start looks at the file until the context ends. It implements manager.Runnable.

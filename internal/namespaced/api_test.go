@@ -41,21 +41,38 @@ const patience = 20 * time.Second
 
 // api is an API server that has pods, and refuses what is in a forbidden namespace. It tells of no changes.
 type api struct {
-	mu        sync.Mutex
-	pods      map[string][]string // by namespace
+	mu   sync.Mutex
+	pods map[string][]string // by namespace
+	// forbidden has namespaces, and resources in one such as a/configmaps, a/pods?watch or /nodes.
 	forbidden map[string]bool
-	over      chan struct{}
+	lists     int
+	over      chan struct{} // closed, and replaced, when the watches end
+}
+
+// place is the namespace and the resource of a request.
+func place(r *http.Request) (namespace, resource string) {
+	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/"), "/")
+	if len(parts) == 3 && parts[0] == "namespaces" {
+		return parts[1], parts[2]
+	}
+	return "", parts[0]
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	namespace := ""
-	if parts := strings.Split(r.URL.Path, "/"); len(parts) > 4 && parts[3] == "namespaces" {
-		namespace = parts[4]
-	}
+	namespace, resource := place(r)
+	kind := map[string]string{"pods": "PodList", "nodes": "NodeList", "configmaps": "ConfigMapList"}[resource]
 	a.mu.Lock()
-	forbidden := a.forbidden[namespace]
-	pods := corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
+	over, forbidden := a.over, a.forbidden[namespace] || a.forbidden[namespace+"/"+resource]
+	if watch := r.URL.Query().Get("watch") != ""; !watch {
+		a.lists++
+	} else {
+		forbidden = forbidden || a.forbidden[namespace+"/"+resource+"?watch"]
+	}
+	pods := corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: kind}, ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
 	for in, names := range a.pods {
+		if resource != "pods" {
+			break
+		}
 		for _, name := range names {
 			if namespace == "" || namespace == in {
 				pods.Items = append(pods.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: in, Name: name, ResourceVersion: "1", Labels: map[string]string{"app": name}}})
@@ -74,7 +91,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 		select {
 		case <-r.Context().Done():
-		case <-a.over:
+		case <-over:
 		}
 	default:
 		_ = json.NewEncoder(w).Encode(pods)
@@ -93,11 +110,21 @@ func (a *api) set(change func()) {
 	change()
 }
 
+// restart changes something and ends all watches, as an API server does from time to time.
+func (a *api) restart(change func()) {
+	a.set(func() {
+		change()
+		close(a.over)
+		a.over = make(chan struct{})
+	})
+}
+
 // seen is what the cache has told.
 type seen struct {
 	mu      sync.Mutex
 	changed []string
 	trouble map[string]string
+	ended   int // how often trouble was told to be over
 	pods    []string
 }
 
@@ -125,9 +152,9 @@ func newCache(t *testing.T) (*Cache, *api, *seen) {
 	a := &api{pods: map[string][]string{"a": {"one"}, "b": {"two"}, "c": {"three"}}, forbidden: map[string]bool{"b": true}, over: make(chan struct{})}
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
-	t.Cleanup(func() { close(a.over) })
+	t.Cleanup(func() { a.restart(func() {}) })
 	mapper := meta.NewDefaultRESTMapper(nil)
-	for kind, level := range map[string]meta.RESTScope{"Pod": meta.RESTScopeNamespace, "Node": meta.RESTScopeRoot} {
+	for kind, level := range map[string]meta.RESTScope{"Pod": meta.RESTScopeNamespace, "ConfigMap": meta.RESTScopeNamespace, "Node": meta.RESTScopeRoot} {
 		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), level)
 		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind+"List"), level) // as discovery does
 	}
@@ -143,6 +170,11 @@ func newCache(t *testing.T) (*Cache, *api, *seen) {
 	}, func(namespace string, err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if err == nil {
+			s.ended++
+			delete(s.trouble, namespace)
+			return
+		}
 		s.trouble[namespace] = err.Error()
 	})
 	return c, a, s

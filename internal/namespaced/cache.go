@@ -29,7 +29,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -51,7 +50,7 @@ type Cache struct {
 	cfg     *rest.Config
 	options cache.Options
 	// changed is told which namespace (All for all of them) has become ready or ceased to be; troubled, of each error
-	// that keeps a watch from going on.
+	// that keeps a watch from going on, and of nil when nothing does any more.
 	changed  func(namespace string)
 	troubled func(namespace string, err error)
 
@@ -75,7 +74,8 @@ type index struct {
 	extract client.IndexerFunc
 }
 
-// New returns a cache of the given options that watches nothing yet. DefaultNamespaces must be empty.
+// New returns a cache of the given options that watches nothing yet. DefaultNamespaces, DefaultWatchErrorHandler and
+// NewInformer must be empty.
 func New(cfg *rest.Config, options cache.Options) (*Cache, error) {
 	c := &Cache{
 		cfg: cfg, options: options, changed: func(string) {}, troubled: func(string, error) {},
@@ -87,7 +87,7 @@ func New(cfg *rest.Config, options cache.Options) (*Cache, error) {
 }
 
 // Notify sets who is told of namespaces that become ready, or cease to be, and of trouble with watching them. It has to
-// be called before Start. The functions are called without a lock, and not in order: Ready knows better.
+// be called before Start. The functions are called without a lock, and not in order: Ready and Watching know better.
 func (c *Cache) Notify(changed func(namespace string), troubled func(namespace string, err error)) {
 	c.changed, c.troubled = changed, troubled
 }
@@ -170,7 +170,7 @@ func (c *Cache) runLocked(m *member) {
 	context.AfterFunc(c.ctx, m.cancel)
 	c.running.Go(func() {
 		if err := m.cache.Start(m.ctx); err != nil {
-			c.trouble(m, err)
+			c.trouble(m, kind{}, err)
 		}
 	})
 	c.settleLocked(m)
@@ -334,15 +334,6 @@ func (c *Cache) kindOf(object client.Object) (kind, error) {
 	return kind{gvk, formOf(object)}, nil
 }
 
-// trouble notes that a member cannot be watched at present.
-func (c *Cache) trouble(m *member, err error) {
-	c.mu.Lock()
-	m.troubled = true
-	c.tellLocked()
-	c.mu.Unlock()
-	c.troubled(m.namespace, err)
-}
-
 // tellLocked wakes who waits for news.
 func (c *Cache) tellLocked() {
 	close(c.news)
@@ -359,21 +350,8 @@ func (c *Cache) settleLocked(m *member) {
 		return
 	}
 	m.ready = ready
-	if ready {
-		m.troubled = false
-	}
 	c.tellLocked()
 	if m != c.cluster {
 		go c.changed(m.namespace)
-	}
-}
-
-// watchErrors returns what a reflector calls when its watch ended.
-func (c *Cache) watchErrors(m *member) toolscache.WatchErrorHandlerWithContext {
-	return func(ctx context.Context, r *toolscache.Reflector, err error) {
-		toolscache.DefaultWatchErrorHandler(ctx, r, err)
-		if isTrouble(err) {
-			c.trouble(m, err)
-		}
 	}
 }

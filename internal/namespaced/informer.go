@@ -101,6 +101,7 @@ func (c *Cache) RemoveInformer(ctx context.Context, object client.Object) error 
 	for _, m := range c.allLocked() {
 		if _, joined := m.informers[key]; joined {
 			delete(m.informers, key)
+			delete(m.trouble, key)
 			failed = append(failed, m.cache.RemoveInformer(ctx, object))
 			c.settleLocked(m)
 		}
@@ -237,7 +238,7 @@ func (i *informer) HasSynced() bool {
 	i.cache.mu.Lock()
 	defer i.cache.mu.Unlock()
 	for m, j := range i.joinedLocked() {
-		if !m.troubled && !j.synced {
+		if !m.troubled() && !j.synced {
 			return false
 		}
 	}

@@ -40,8 +40,10 @@ type member struct {
 	cancel    context.CancelFunc
 	// informers are those that everything waits for.
 	informers map[kind]*joined
-	// ready says that all informers have listed what there is, troubled that one of them could not.
-	ready, troubled bool
+	// ready says that all informers have listed what there is.
+	ready bool
+	// trouble has the kinds that cannot be watched at present.
+	trouble map[kind]bool
 }
 
 // joined is the informer of one kind in one member.
@@ -52,10 +54,10 @@ type joined struct {
 
 // newMember returns the cache of a namespace, which does not run yet.
 func (c *Cache) newMember(namespace string) (*member, error) {
-	m := &member{namespace: namespace, informers: map[kind]*joined{}}
+	m := &member{namespace: namespace, informers: map[kind]*joined{}, trouble: map[kind]bool{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	options := c.options
-	options.DefaultWatchErrorHandler = c.watchErrors(m)
+	options.NewInformer = c.newInformer(m)
 	if namespace != All {
 		options.DefaultNamespaces = map[string]cache.Config{namespace: {}}
 	}
@@ -68,7 +70,9 @@ func (c *Cache) newMember(namespace string) (*member, error) {
 }
 
 // unsettled reports whether there is something to wait for.
-func (m *member) unsettled() bool { return !m.ready && !m.troubled }
+func (m *member) unsettled() bool { return !m.ready && !m.troubled() }
+
+func (m *member) troubled() bool { return len(m.trouble) > 0 }
 
 func (m *member) serves(key kind) bool {
 	j, ok := m.informers[key]

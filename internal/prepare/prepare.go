@@ -94,8 +94,7 @@ func Examine(r Request, registry *scheduler.Registry) (*Candidate, Prepared) {
 	if resolution.Plugin == nil {
 		return nil, chosen(Prepared{Gate: gateOf(admission), Choice: resolution.Choice, Plan: scheduler.Plan{Admission: admission}})
 	}
-	attempt.Scheduler, attempt.Source, attempt.Queue = resolution.Scheduler, resolution.Source, resolution.Queue
-	attempt.UsableQueues, attempt.QueueFrom = resolution.UsableQueues, resolution.QueueFrom
+	attempt = chosenFor(attempt, resolution)
 	return &Candidate{request: r, profile: profile, plugin: resolution.Plugin, attempt: attempt}, Prepared{Choice: resolution.Choice}
 }
 
@@ -215,6 +214,13 @@ func attemptOf(r Request, profile spark.Profile) (scheduler.Attempt, error) {
 	a.QueuedAt, a.User, a.Shapes = r.QueuedAt, r.User, shapes
 	a.PriorityClass, a.Resources, a.Parameters = app.Scheduling.PriorityClassName, app.Scheduling.Resources, app.Scheduling.Parameters
 	return a, nil
+}
+
+// chosenFor tells an attempt the scheduler and the queue that were chosen for it.
+func chosenFor(a scheduler.Attempt, r scheduler.Resolution) scheduler.Attempt {
+	a.Scheduler, a.Source, a.Queue = r.Scheduler, r.Source, r.Queue
+	a.UsableQueues, a.QueueFrom = r.UsableQueues, r.QueueFrom
+	return a
 }
 
 // AttemptID is unique among all attempts of all applications, and a DNS label.

@@ -173,7 +173,7 @@ func tree(t *testing.T, text []byte) (out any) {
 }
 
 func TestValidate(t *testing.T) {
-	tight := func(app spark.Application, life lifecycle.Policies) (spark.Application, []*spark.ConfError) {
+	tight := func(app spark.Application, life lifecycle.Policies) (spark.Application, []*spark.ConfError, []string) {
 		if app.MainFile == "" {
 			app.MainFile = "local:///preset.jar"
 		}
@@ -184,7 +184,11 @@ func TestValidate(t *testing.T) {
 		if life.Restart.Type == lifecycle.Always {
 			found = append(found, &spark.ConfError{Field: "spec.restartPolicy.type", Value: string(life.Restart.Type), Problem: "not here"})
 		}
-		return app, found
+		var remarks []string
+		if app.Scheduling.Scheduler != "" {
+			remarks = append(remarks, "it has to wait here")
+		}
+		return app, found, remarks
 	}
 	more := strings.Replace(good, "type:", "executor: {instances: 2}, type:", 1)
 	cases := map[string]struct {
@@ -211,8 +215,12 @@ func TestValidate(t *testing.T) {
 			reason: "it would be accepted and not heeded", operation: admissionv1.Create, sent: strings.Replace(good, "Scala", "Python", 1),
 			warned: []string{`spec.type: "Python"`},
 		},
-		"Policy":          {reason: "checks of the installation", operation: admissionv1.Create, sent: more, refused: []string{`spec.executor.instances: "2": at most 1 here`}},
-		"PolicyOfLife":    {reason: "checks of the installation", operation: admissionv1.Create, sent: strings.Replace(good, "type:", "restartPolicy: {type: Always}, type:", 1), refused: []string{`spec.restartPolicy.type: "Always": not here`}},
+		"Policy":       {reason: "checks of the installation", operation: admissionv1.Create, sent: more, refused: []string{`spec.executor.instances: "2": at most 1 here`}},
+		"PolicyOfLife": {reason: "checks of the installation", operation: admissionv1.Create, sent: strings.Replace(good, "type:", "restartPolicy: {type: Always}, type:", 1), refused: []string{`spec.restartPolicy.type: "Always": not here`}},
+		"PolicyRemarks": {
+			reason: "nothing is wrong, but the installation has a word to say", operation: admissionv1.Create,
+			sent: strings.Replace(good, "type:", "batchScheduler: later, type:", 1), warned: []string{"it has to wait here"},
+		},
 		"Preset":          {reason: "the installation has a main file", operation: admissionv1.Create, sent: strings.Replace(good, ", mainApplicationFile: 'local:///a.jar'", "", 1)},
 		"Worse":           {reason: "an edit that makes it wrong", operation: admissionv1.Update, stored: good, sent: badMemory, refused: []string{"spec.driver.memory"}},
 		"OtherwiseWrong":  {reason: "wrong in another way than before", operation: admissionv1.Update, stored: badMemory, sent: strings.Replace(badMemory, "2gb", "3gb", 1), refused: []string{`"3gb"`}},

@@ -61,6 +61,24 @@ var _ = Describe("Tenancy", Ordered, func() {
 		t.run(ctx, "ten-later", "pi")
 	})
 
+	It("says when it cannot watch a namespace any more, and when it can again", func(ctx SpecContext) {
+		const pause = 90 * time.Second // of an informer between two tries
+		Eventually(watched("ten-b"), wait, poll).Should(Equal(1.0))
+		t.forbid(ctx, "ten-b")
+		t.lines.cut()
+		Eventually(watched("ten-b"), wait, poll).Should(BeZero())
+		Eventually(watched("ten-a"), wait, poll).Should(Equal(1.0), "it lost its connections, too, and watches again")
+		t.create(ctx, "ten-b", "unseen")
+		t.untouched(ctx, "ten-b", "unseen")
+		Expect(watched("ten-b")(Default)).To(BeZero())
+		t.permit(ctx, "ten-b")
+		t.driver(ctx, "ten-b", "unseen")
+		Eventually(watched("ten-b"), pause, poll).Should(Equal(1.0))
+		t.write("namespaces: [ten-a, ten-later]")
+		Eventually(watched("ten-b"), wait, poll).Should(Equal(-1.0))
+		t.write("namespaces: [ten-a, ten-b, ten-later]")
+	})
+
 	It("keeps the former configuration when the file is wrong", func(ctx SpecContext) {
 		t.write("namespaces: [ten-a, Wrong_Name]")
 		t.run(ctx, "ten-a", "after-wrong")
@@ -160,6 +178,7 @@ type tenants struct {
 	file   string
 	rules  []rbacv1.PolicyRule
 	ended  chan error
+	lines  lines
 }
 
 func (t *tenants) start(ctx context.Context) {
@@ -187,7 +206,7 @@ func (t *tenants) start(ctx context.Context) {
 	}
 	t.file = filepath.Join(GinkgoT().TempDir(), "config.yaml")
 	t.write("namespaces: [ten-a, ten-b, ten-later]")
-	t.operator(user.Config())
+	t.operator(t.lines.through(user.Config()))
 }
 
 // told returns what kubectl describe shows of the events of the operator's pod.

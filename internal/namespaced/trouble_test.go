@@ -1,0 +1,116 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package namespaced
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+)
+
+// says is what the cache has told last about a namespace; "" if nothing is wrong.
+func (s *seen) says(namespace string) (trouble string) {
+	s.read(func() bool { trouble = s.trouble[namespace]; return true })
+	return trouble
+}
+
+// A right that is taken away while the operator runs is noticed when a watch ends, and so is that it is back. What was
+// listed can be read meanwhile.
+func TestTroubleComesAndGoes(t *testing.T) {
+	c, a, s := begin(t, "a", "c")
+	if !c.Watching("a") || !c.Watching("c") || c.Watching("b") {
+		t.Fatalf("watching: a %v, c %v, b %v; want a and c", c.Watching("a"), c.Watching("c"), c.Watching("b"))
+	}
+	a.restart(func() { a.forbidden["a"] = true })
+	eventually(t, "a is not watched", func() bool { return !c.Watching("a") })
+	eventually(t, "it is told", func() bool { return strings.Contains(s.says("a"), "forbidden") })
+	if !c.Ready("a") || get(t, c, "a", "one") != nil || !c.Watching("c") {
+		t.Errorf("ready %v, %v; c is watched: %v", c.Ready("a"), get(t, c, "a", "one"), c.Watching("c"))
+	}
+	a.set(func() { delete(a.forbidden, "a") })
+	eventually(t, "a is watched again", func() bool { return c.Watching("a") })
+	eventually(t, "it is told", func() bool { return s.says("a") == "" })
+	if says := s.says("c"); says != "" {
+		t.Errorf("of c it is told: %s", says)
+	}
+}
+
+// One kind that is watched again does not hide another one that is not.
+func TestTroubleIsOfOneKind(t *testing.T) {
+	c, a, s := begin(t, "a")
+	if _, err := c.GetInformer(t.Context(), &corev1.ConfigMap{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a is watched with both", func() bool { return c.Watching("a") })
+	a.restart(func() { a.forbidden["a"] = true })
+	eventually(t, "both kinds are in trouble", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.members["a"].trouble) == 2
+	})
+	a.set(func() { a.forbidden = map[string]bool{"a/configmaps": true} })
+	eventually(t, "one is watched again", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.members["a"].trouble) == 1
+	})
+	if c.Watching("a") || s.says("a") == "" || s.read(func() bool { return s.ended > 0 }) {
+		t.Error("a is said to be watched without its ConfigMaps")
+	}
+	if err := c.RemoveInformer(t.Context(), &corev1.ConfigMap{}); err != nil {
+		t.Fatal(err)
+	}
+	if !c.Watching("a") {
+		t.Error("a kind that nobody watches any more is still missing")
+	}
+	gvk := corev1.SchemeGroupVersion.WithKind("ConfigMap")
+	c.trouble(c.members["a"], kind{GroupVersionKind: gvk}, apierrors.NewForbidden(schema.GroupResource{}, "", nil))
+	if !c.Watching("a") {
+		t.Error("an error that comes after the removal counts")
+	}
+}
+
+// Who watches all namespaces needs what has none, too: without the labels of namespaces none matches a selector.
+func TestTroubleWithoutNamespace(t *testing.T) {
+	c, a, s := begin(t, All)
+	if _, err := c.GetInformer(t.Context(), &corev1.Node{}, cache.BlockUntilSynced(false)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "all are watched", func() bool { return c.Watching(All) && c.Serves(&corev1.Node{}, "") })
+	a.restart(func() { a.forbidden["/nodes"] = true })
+	eventually(t, "nodes are not watched", func() bool { return !c.Watching(All) && strings.Contains(s.says(All), "forbidden") })
+	a.set(func() { delete(a.forbidden, "/nodes") })
+	eventually(t, "they are again", func() bool { return c.Watching(All) && s.says(All) == "" })
+}
+
+// The right to list is not that to watch.
+func TestListedIsNotWatched(t *testing.T) {
+	c, a, s := begin(t, "a")
+	lists := 0
+	a.restart(func() { a.forbidden["a/pods?watch"], lists = true, a.lists })
+	eventually(t, "it is listed again", func() (again bool) {
+		a.set(func() { again = a.lists > lists+1 })
+		return again
+	})
+	if c.Watching("a") || s.read(func() bool { return s.ended > 0 }) {
+		t.Error("a list is taken for a watch")
+	}
+}
