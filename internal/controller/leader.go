@@ -39,11 +39,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
-const (
-	leaderLease = "spark-operator-controller-lock"
-	// electionQPS bounds what the election asks of an API server in trouble, in requests per second.
-	electionQPS, electionBurst = 5, 10
-)
+// electionQPS bounds what the election asks of an API server in trouble, in requests per second.
+const electionQPS, electionBurst = 5, 10
 
 // podNamespaceFile tells a process in a pod which namespace it is in. Kubernetes: service account admission.
 var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
@@ -77,20 +74,20 @@ func newElection(cfg *rest.Config, c config.LeaderElection) (*election, error) {
 		return nil, fmt.Errorf("create client for leases: %w", err)
 	}
 	store, watch := toolscache.NewInformerWithOptions(toolscache.InformerOptions{
-		ListerWatcher: toolscache.NewListWatchFromClient(client.RESTClient(), "leases", namespace, fields.OneTermEqualSelector("metadata.name", leaderLease)),
+		ListerWatcher: toolscache.NewListWatchFromClient(client.RESTClient(), "leases", namespace, fields.OneTermEqualSelector("metadata.name", c.Name)),
 		ObjectType:    &coordinationv1.Lease{},
 		Handler:       toolscache.ResourceEventHandlerFuncs{},
 	})
 	leases := &leaseClient{
 		LeaseInterface: client.Leases(namespace), clock: clock.RealClock{}, every: c.RenewPeriod(), patience: c.RenewDeadline.Duration / 2,
 		watched: func() *coordinationv1.Lease {
-			object, _, _ := store.GetByKey(namespace + "/" + leaderLease)
+			object, _, _ := store.GetByKey(namespace + "/" + c.Name)
 			lease, _ := object.(*coordinationv1.Lease)
 			return lease
 		},
 	}
 	return &election{watch: watch, lock: &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: leaderLease},
+		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: c.Name},
 		Client:     leases,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 	}}, nil
@@ -98,7 +95,7 @@ func newElection(cfg *rest.Config, c config.LeaderElection) (*election, error) {
 
 // configure makes the manager take part.
 func (e *election) configure(o *ctrl.Options, c config.LeaderElection) {
-	o.LeaderElection, o.LeaderElectionID, o.LeaderElectionResourceLockInterface = true, leaderLease, e.lock
+	o.LeaderElection, o.LeaderElectionID, o.LeaderElectionResourceLockInterface = true, c.Name, e.lock
 	o.LeaderElectionReleaseOnCancel = true // all workers have ended by then
 	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = &c.LeaseDuration.Duration, &c.RenewDeadline.Duration, &c.RetryPeriod.Duration
 }
