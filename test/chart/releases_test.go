@@ -17,8 +17,11 @@ limitations under the License.
 package chart
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // install renders the chart as a release of another name than that of the other tests, in their namespace.
@@ -47,5 +50,48 @@ func TestTwoReleasesInOneNamespace(t *testing.T) {
 		if got := configOf(t, all, "ConfigMap ops/"+name+"-spark-operator-controller-config").LeaderElection; !got.Enabled || got.Name != lease {
 			t.Errorf("%s: its replicas choose one by %+v, want the lease %s", name, got, lease)
 		}
+	}
+}
+
+// TestOneLeaseOnly : wherever the operator is installed, kube-system say, the Leases of others are none of its business.
+func TestOneLeaseOnly(t *testing.T) {
+	cases := map[string]struct {
+		reason, lease string
+		all           func(*testing.T) objects
+	}{
+		"Namespaced": {reason: "in a namespace of its own", lease: "beta-spark-operator-controller-lock", all: func(t *testing.T) objects { t.Helper(); return install(t, "beta", `{}`) }},
+		"AmongJobs": {reason: "one Role for both", lease: "beta-spark-operator-controller-lock", all: func(t *testing.T) objects {
+			t.Helper()
+			return install(t, "beta", `{spark: {jobNamespaces: [ops, a]}}`)
+		}},
+		"All":           {reason: "with a ClusterRole", lease: "beta-spark-operator-controller-lock", all: func(t *testing.T) objects { t.Helper(); return install(t, "beta", `{spark: {jobNamespaces: []}}`) }},
+		"Kustomize":     {reason: "the default of the configuration", lease: "spark-operator-controller-lock", all: func(t *testing.T) objects { t.Helper(); return kustomize(t, "config/default") }},
+		"OpenShift":     {reason: "in another namespace", lease: "spark-operator-controller-lock", all: func(t *testing.T) objects { t.Helper(); return kustomize(t, "config/overlays/openshift") }},
+		"NoClusterWide": {reason: "Roles only", lease: "spark-operator-controller-lock", all: func(t *testing.T) objects { t.Helper(); return kustomize(t, "config/overlays/namespaced") }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			all := tc.all(t)
+			found := map[string][]string{}
+			for _, key := range all.keys("Role", "ClusterRole") {
+				for _, rule := range as[roleRules](t, objects{key: all[key]}, key).Rules {
+					if slices.Contains(rule.APIGroups, "coordination.k8s.io") {
+						of := strings.Join(rule.ResourceNames, " ")
+						found[of] = append(found[of], rule.Verbs...)
+					}
+				}
+			}
+			want := map[string][]string{"": {"create"}, tc.lease: {"get", "list", "update", "watch"}}
+			if diff := cmp.Diff(want, found); diff != "" {
+				t.Errorf("%s: verbs by Lease (-want +got):\n%s", tc.reason, diff)
+			}
+			for _, key := range all.keys("ConfigMap") {
+				if c := all[key]; strings.Contains(c.GetName(), "config") {
+					if got := configOf(t, all, key).LeaderElection.Name; got != tc.lease {
+						t.Errorf("%s: the configuration names %s", tc.reason, got)
+					}
+				}
+			}
+		})
 	}
 }
