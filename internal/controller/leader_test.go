@@ -19,9 +19,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -36,10 +33,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	clocktesting "k8s.io/utils/clock/testing"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 )
@@ -308,57 +303,5 @@ func TestElectionNamespace(t *testing.T) {
 	}
 	if e.NeedLeaderElection() {
 		t.Error("a standby has to watch")
-	}
-}
-
-// Two releases in one namespace have a Lease each: whatever asks for one asks for that of the configuration.
-func TestElectionByName(t *testing.T) {
-	cases := map[string]struct{ reason, text, lease string }{
-		"Default": {reason: "what kustomize's Role names", text: "{}", lease: "spark-operator-controller-lock"},
-		"Named":   {reason: "what the chart says for a release of another name", text: "{name: beta-controller-lock}", lease: "beta-controller-lock"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			asked := make(chan *http.Request, 16)
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked <- r
-				if r.URL.Query().Get("watch") != "" { // an API server of yesterday, which has to be asked for a list
-					http.Error(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`, http.StatusUnprocessableEntity)
-					return
-				}
-				w.Header().Set("Content-Type", "application/json")
-				fmt.Fprintf(w, `{"kind":"LeaseList","apiVersion":"coordination.k8s.io/v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"namespace":"ops","name":%q,"resourceVersion":"7"}}]}`, tc.lease)
-			}))
-			defer server.Close()
-			c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nleaderElection: " + tc.text + "\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.LeaderElection.Namespace = "ops"
-			e, err := newElection(&rest.Config{Host: server.URL}, c.LeaderElection)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			go func() { _ = e.Start(ctx) }()
-			if !toolscache.WaitForCacheSync(ctx.Done(), e.watch.HasSynced) {
-				t.Fatalf("%s: the Lease is not watched", tc.reason)
-			}
-			if got, want := (<-asked).URL.Query().Get("fieldSelector"), "metadata.name="+tc.lease; got != want {
-				t.Errorf("%s: watches %s, want %s", tc.reason, got, want)
-			}
-			server.Close()
-			if _, _, err := e.lock.Get(ctx); err != nil {
-				t.Errorf("%s: the lock looks for another Lease than the one that is watched: %v", tc.reason, err)
-			}
-			if got, want := e.lock.Describe(), "ops/"+tc.lease; got != want {
-				t.Errorf("%s: lock %s, want %s", tc.reason, got, want)
-			}
-			var o ctrl.Options
-			if e.configure(&o, c.LeaderElection); o.LeaderElectionID != tc.lease {
-				t.Errorf("%s: the manager calls it %s, want %s", tc.reason, o.LeaderElectionID, tc.lease)
-			}
-		})
 	}
 }
