@@ -281,14 +281,20 @@ var ourNames = regexp.MustCompile(`\bspark_(application|executor|operator)`)
 
 func TestPrefixCanBePutIn(t *testing.T) {
 	inExpressions := 0
+	complete := func(expr string) {
+		for _, name := range metricsIn(expr) {
+			if strings.HasPrefix(name, "spark") && !ourNames.MatchString(name) {
+				t.Errorf("%s: the prefix would be missing", name)
+			}
+		}
+	}
+	for _, rule := range rules(t) {
+		complete(rule.Expr)
+	}
 	for _, all := range expressions(t) {
 		for _, expr := range all {
 			inExpressions += len(ourNames.FindAllString(expr, -1))
-			for _, name := range metricsIn(expr) {
-				if strings.HasPrefix(name, "spark") && !ourNames.MatchString(name) {
-					t.Errorf("%s: the prefix would be missing", name)
-				}
-			}
+			complete(expr)
 		}
 	}
 	// a variable's definition is there twice

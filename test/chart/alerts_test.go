@@ -19,8 +19,12 @@ package chart
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 )
 
 const histories = "testdata/alerts.yaml"
@@ -55,6 +59,31 @@ func readFile(t *testing.T, path string) string {
 func TestAlertsFire(t *testing.T) {
 	if err := try(t, `prometheus: {rules: {create: true}}`, readFile(t, histories)); err != nil {
 		t.Error(err)
+	}
+}
+
+// ourNames are those of the metrics that have a prefix: internal/metrics holds them to these words.
+var ourNames = regexp.MustCompile(`\bspark_(application|executor|operator)`)
+
+// TestPrefix : alerts and dashboard ask for what there is.
+func TestPrefix(t *testing.T) {
+	const values = `{prometheus: {rules: {create: true}, metrics: {prefix: acme-data_}}, grafana: {dashboard: {create: true}}}`
+	all := render(t, values)
+	prefix := configOf(t, all, configMap).Metrics.NamePrefix()
+	if prefix != "acme_data_" {
+		t.Fatalf("prefix %q", prefix)
+	}
+	if err := try(t, values, ourNames.ReplaceAllString(readFile(t, histories), prefix+"${0}")); err != nil {
+		t.Error(err)
+	}
+	board := as[corev1.ConfigMap](t, all, "ConfigMap ops/spark-operator-dashboard").Data["dashboard.json"]
+	plain := readFile(t, chartPath+"/files/dashboard.json")
+	if diff := cmp.Diff(ourNames.ReplaceAllString(plain, prefix+"${0}"), board); diff != "" || board == plain {
+		t.Errorf("dashboard (-want +got):\n%s", diff)
+	}
+	without := render(t, `{grafana: {dashboard: {create: true}}}`)
+	if diff := cmp.Diff(plain, as[corev1.ConfigMap](t, without, "ConfigMap ops/spark-operator-dashboard").Data["dashboard.json"]); diff != "" {
+		t.Errorf("dashboard without a prefix (-want +got):\n%s", diff)
 	}
 }
 
