@@ -15,6 +15,11 @@ apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived] # the end of a watch may never come
 rules:
+- level: Metadata # who loses rights, and when: requests that are refused afterwards are no surprise
+  verbs: [delete]
+  resources:
+  - {group: "", resources: [namespaces, serviceaccounts]}
+  - {group: rbac.authorization.k8s.io, resources: [rolebindings]}
 - level: None
   userGroups: ["system:serviceaccounts:kube-system"]
 - level: Metadata

@@ -21,12 +21,16 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // LeaderElection lets several replicas stand by for each other. The defaults let a replica follow within half a second
 // when the leader is stopped, and within five seconds when it dies.
 type LeaderElection struct {
 	Enabled bool `json:"enabled,omitempty"`
+	// Name of the lease; spark-operator-controller-lock by default. Operators that share it stand by for each other, so
+	// two that serve different namespaces from one namespace need two.
+	Name string `json:"name,omitempty"`
 	// Namespace of the lease; by default the one that the operator's pod runs in.
 	Namespace string `json:"namespace,omitempty"`
 	// LeaseDuration is how long the others wait for a leader that is silent; 4s by default. It is renewed four times as
@@ -46,6 +50,7 @@ const (
 
 func defaultLeaderElection() LeaderElection {
 	return LeaderElection{
+		Name:          "spark-operator-controller-lock",
 		LeaseDuration: metav1.Duration{Duration: 4 * time.Second},
 		RenewDeadline: metav1.Duration{Duration: 2500 * time.Millisecond},
 		RetryPeriod:   metav1.Duration{Duration: 100 * time.Millisecond},
@@ -56,6 +61,9 @@ func defaultLeaderElection() LeaderElection {
 func (l LeaderElection) RenewPeriod() time.Duration { return l.LeaseDuration.Duration / renewalsALease }
 
 func (l LeaderElection) validate() error {
+	if problems := validation.IsDNS1123Subdomain(l.Name); len(problems) > 0 {
+		return fmt.Errorf("leaderElection.name: %q: must be the name of a Lease: %s", l.Name, problems[0])
+	}
 	lease, deadline, retry := l.LeaseDuration.Duration, l.RenewDeadline.Duration, l.RetryPeriod.Duration
 	if lease < minLease || lease%time.Second != 0 {
 		return fmt.Errorf("leaderElection.leaseDuration: %s: must be whole seconds, at least %s: a Lease holds no parts of a second", lease, minLease)

@@ -18,14 +18,18 @@ package controller
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -39,11 +43,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
-const (
-	leaderLease = "spark-operator-controller-lock"
-	// electionQPS bounds what the election asks of an API server in trouble, in requests per second.
-	electionQPS, electionBurst = 5, 10
-)
+// electionQPS bounds what the election asks of an API server in trouble, in requests per second.
+const electionQPS, electionBurst = 5, 10
 
 // podNamespaceFile tells a process in a pod which namespace it is in. Kubernetes: service account admission.
 var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
@@ -77,20 +78,20 @@ func newElection(cfg *rest.Config, c config.LeaderElection) (*election, error) {
 		return nil, fmt.Errorf("create client for leases: %w", err)
 	}
 	store, watch := toolscache.NewInformerWithOptions(toolscache.InformerOptions{
-		ListerWatcher: toolscache.NewListWatchFromClient(client.RESTClient(), "leases", namespace, fields.OneTermEqualSelector("metadata.name", leaderLease)),
+		ListerWatcher: toolscache.NewListWatchFromClient(client.RESTClient(), "leases", namespace, fields.OneTermEqualSelector("metadata.name", c.Name)),
 		ObjectType:    &coordinationv1.Lease{},
 		Handler:       toolscache.ResourceEventHandlerFuncs{},
 	})
 	leases := &leaseClient{
-		LeaseInterface: client.Leases(namespace), clock: clock.RealClock{}, every: c.RenewPeriod(), patience: c.RenewDeadline.Duration / 2,
+		LeaseInterface: client.Leases(namespace), owners: accountIn(cfg.BearerToken, namespace), clock: clock.RealClock{}, every: c.RenewPeriod(), patience: c.RenewDeadline.Duration / 2,
 		watched: func() *coordinationv1.Lease {
-			object, _, _ := store.GetByKey(namespace + "/" + leaderLease)
+			object, _, _ := store.GetByKey(namespace + "/" + c.Name)
 			lease, _ := object.(*coordinationv1.Lease)
 			return lease
 		},
 	}
 	return &election{watch: watch, lock: &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: leaderLease},
+		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: c.Name},
 		Client:     leases,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 	}}, nil
@@ -98,7 +99,7 @@ func newElection(cfg *rest.Config, c config.LeaderElection) (*election, error) {
 
 // configure makes the manager take part.
 func (e *election) configure(o *ctrl.Options, c config.LeaderElection) {
-	o.LeaderElection, o.LeaderElectionID, o.LeaderElectionResourceLockInterface = true, leaderLease, e.lock
+	o.LeaderElection, o.LeaderElectionID, o.LeaderElectionResourceLockInterface = true, c.Name, e.lock
 	o.LeaderElectionReleaseOnCancel = true // all workers have ended by then
 	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = &c.LeaseDuration.Duration, &c.RenewDeadline.Duration, &c.RetryPeriod.Duration
 }
@@ -115,7 +116,9 @@ func (e *election) NeedLeaderElection() bool { return false }
 // leaseClient is a client for one Lease that answers from memory what it can. The elector calls it from one goroutine.
 type leaseClient struct {
 	coordinationclient.LeaseInterface
-	clock clock.PassiveClock
+	// owners are those with whom the Lease goes.
+	owners []metav1.OwnerReference
+	clock  clock.PassiveClock
 	// every is the time between two renewals that are sent, patience how long a request may take.
 	every, patience time.Duration
 	// watched returns what the watch has seen, or nil.
@@ -147,10 +150,10 @@ func (l *leaseClient) Get(ctx context.Context, name string, o metav1.GetOptions)
 	return lease, nil
 }
 
-// Create is sent as it is.
+// Create is sent as it is, but for the owner.
 func (l *leaseClient) Create(ctx context.Context, lease *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
 	return l.write(ctx, func(ctx context.Context) (*coordinationv1.Lease, error) {
-		return l.LeaseInterface.Create(ctx, lease, o)
+		return l.LeaseInterface.Create(ctx, l.owned(lease), o)
 	})
 }
 
@@ -163,8 +166,17 @@ func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o
 		return l.last.DeepCopy(), nil
 	}
 	return l.write(ctx, func(ctx context.Context) (*coordinationv1.Lease, error) {
-		return l.LeaseInterface.Update(ctx, lease, o)
+		return l.LeaseInterface.Update(ctx, l.owned(lease), o)
 	})
+}
+
+// owned gives a Lease that nobody owns to our owner.
+func (l *leaseClient) owned(lease *coordinationv1.Lease) *coordinationv1.Lease {
+	lease = lease.DeepCopy()
+	if len(lease.OwnerReferences) == 0 {
+		lease.OwnerReferences = l.owners
+	}
+	return lease
 }
 
 // write sends a write. One whose outcome is not known makes the next renewal a real one.
@@ -179,6 +191,37 @@ func (l *leaseClient) write(ctx context.Context, send func(context.Context) (*co
 	}
 	l.last, l.renewed, l.doubt = lease.DeepCopy(), sent, false
 	return lease, nil
+}
+
+// accountIn returns the service account that a token is for as the owner of objects in a namespace, so that Kubernetes
+// removes the Lease when the operator is uninstalled. The token has its UID, so this needs no right to look for it. A token of
+// another form, or for an account of another namespace, names no owner. Kubernetes: claims of bound service account tokens.
+func accountIn(token, namespace string) []metav1.OwnerReference {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return nil
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return nil
+	}
+	var claims struct {
+		Kubernetes struct {
+			Namespace      string `json:"namespace"`
+			ServiceAccount struct {
+				Name string    `json:"name"`
+				UID  types.UID `json:"uid"`
+			} `json:"serviceaccount"`
+		} `json:"kubernetes.io"`
+	}
+	if err := json.Unmarshal(payload, &claims); err != nil {
+		return nil
+	}
+	account := claims.Kubernetes.ServiceAccount
+	if claims.Kubernetes.Namespace != namespace || account.Name == "" || account.UID == "" {
+		return nil
+	}
+	return []metav1.OwnerReference{{APIVersion: "v1", Kind: "ServiceAccount", Name: account.Name, UID: account.UID}}
 }
 
 func holder(lease *coordinationv1.Lease) string {

@@ -108,7 +108,7 @@ type replica struct {
 func (s *leaseServer) replica(name string, now *clocktesting.FakeClock) *replica {
 	r := &replica{}
 	r.LeaseLock = &resourcelock.LeaseLock{
-		LeaseMeta: metav1.ObjectMeta{Namespace: "ops", Name: leaderLease}, LockConfig: resourcelock.ResourceLockConfig{Identity: name},
+		LeaseMeta: metav1.ObjectMeta{Namespace: "ops", Name: "lock"}, LockConfig: resourcelock.ResourceLockConfig{Identity: name},
 		Client: &leaseClient{
 			LeaseInterface: s, clock: now, every: time.Second, patience: time.Minute,
 			watched: func() *coordinationv1.Lease { return r.seen },
@@ -298,7 +298,7 @@ func TestElectionNamespace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := e.lock.Describe(), "ops/"+leaderLease; got != want {
+	if got, want := e.lock.Describe(), "ops/spark-operator-controller-lock"; got != want {
 		t.Errorf("lock %s, want %s", got, want)
 	}
 	if e.NeedLeaderElection() {

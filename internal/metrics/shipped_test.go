@@ -182,6 +182,7 @@ var (
 	groupings  = regexp.MustCompile(`\b(by|without|on|ignoring)\s*\([^)]*\)`)
 	variable   = regexp.MustCompile(`label_values\(([^,]*),[^)]*\)`)
 	identifier = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*\s*\(?`)
+	durations  = regexp.MustCompile(`\b[0-9][0-9a-z]*`)
 	operators  = []string{"and", "or", "unless", "bool", "offset"}
 )
 
@@ -190,7 +191,7 @@ func metricsIn(expr string) []string {
 	expr = variable.ReplaceAllString(expr, "$1")
 	expr = inBraces.ReplaceAllString(inStrings.ReplaceAllString(expr, ""), "")
 	var out []string
-	for _, word := range identifier.FindAllString(groupings.ReplaceAllString(expr, ""), -1) {
+	for _, word := range identifier.FindAllString(durations.ReplaceAllString(groupings.ReplaceAllString(expr, ""), ""), -1) {
 		word = strings.TrimSpace(word)
 		if !strings.HasSuffix(word, "(") && !slices.Contains(operators, word) && !slices.Contains(out, word) {
 			out = append(out, word)
@@ -206,6 +207,7 @@ func TestMetricsIn(t *testing.T) {
 	}{
 		"Functions": {reason: "functions are none", expr: `sum by (le, state) (rate(a_bucket{job=~"$job",b="c{d}"}[$__rate_interval]))`, want: []string{"a_bucket"}},
 		"Operators": {reason: "operators are none", expr: "sum(a) > 0.5 * sum (b) and c or vector(0) unless on (x) a", want: []string{"a", "b", "c"}},
+		"Durations": {reason: "nor is a time", expr: "rate(a[1h] offset 15m) > 1e3 unless b_1 offset 1d", want: []string{"a", "b_1"}},
 		"Variable":  {reason: "a variable's query has one and a label", expr: "label_values(a, job)", want: []string{"a"}},
 	}
 	for name, tc := range cases {
@@ -279,14 +281,20 @@ var ourNames = regexp.MustCompile(`\bspark_(application|executor|operator)`)
 
 func TestPrefixCanBePutIn(t *testing.T) {
 	inExpressions := 0
+	complete := func(expr string) {
+		for _, name := range metricsIn(expr) {
+			if strings.HasPrefix(name, "spark") && !ourNames.MatchString(name) {
+				t.Errorf("%s: the prefix would be missing", name)
+			}
+		}
+	}
+	for _, rule := range rules(t) {
+		complete(rule.Expr)
+	}
 	for _, all := range expressions(t) {
 		for _, expr := range all {
 			inExpressions += len(ourNames.FindAllString(expr, -1))
-			for _, name := range metricsIn(expr) {
-				if strings.HasPrefix(name, "spark") && !ourNames.MatchString(name) {
-					t.Errorf("%s: the prefix would be missing", name)
-				}
-			}
+			complete(expr)
 		}
 	}
 	// a variable's definition is there twice

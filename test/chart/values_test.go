@@ -78,10 +78,10 @@ var combinations = map[string]combination{
 		}
 		has(t, all, "ServiceAccount a/spark-operator-spark", "ServiceAccount ops/spark-operator-spark", "RoleBinding b/spark-operator-controller")
 		rules := as[rbacv1.Role](t, all, "Role ops/spark-operator-controller").Rules
-		if !grants(rules, "coordination.k8s.io", "leases", "update") || !grants(rules, "", "pods", "create") {
+		if !grants(rules, "coordination.k8s.io", "leases", "create") || !grants(rules, "", "pods", "create") {
 			t.Errorf("the operator's own namespace is a job namespace, too: %+v", rules)
 		}
-		if rules := as[rbacv1.Role](t, all, "Role a/spark-operator-controller").Rules; grants(rules, "coordination.k8s.io", "leases", "update") {
+		if rules := as[rbacv1.Role](t, all, "Role a/spark-operator-controller").Rules; grants(rules, "coordination.k8s.io", "leases", "create") {
 			t.Errorf("the lease is in the operator's namespace only: %+v", rules)
 		}
 	}},

@@ -131,11 +131,13 @@ func withoutSuiteOperator(ctx context.Context) {
 	DeferCleanup(scale, int32(1))
 }
 
-// leftOver are the objects of the release that still exist, but for its definitions.
+// leftOver are the objects of the release and of its operator that still exist, but for its definitions.
 func leftOver() string {
 	GinkgoHelper()
 	kinds := "all,configmaps,secrets,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,poddisruptionbudgets,mutatingwebhookconfigurations,validatingwebhookconfigurations"
-	return strings.TrimSpace(kubectl("get", kinds, "-A", "-l", "app.kubernetes.io/instance="+helmRelease, "-o", "name", "--ignore-not-found"))
+	labelled := kubectl("get", kinds, "-A", "-l", "app.kubernetes.io/instance="+helmRelease, "-o", "name", "--ignore-not-found")
+	leases := kubectl("get", "leases", "-n", helmNamespace, "-o", "name", "--ignore-not-found") // the operator makes it, without labels
+	return strings.TrimSpace(labelled + leases)
 }
 
 var _ = Describe("The chart", Serial, func() {

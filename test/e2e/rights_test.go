@@ -17,8 +17,6 @@ limitations under the License.
 package e2e
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +26,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/ginkgo/v2"
@@ -106,17 +105,17 @@ var _ = ReportAfterSuite("The rights of the service accounts", func(report Repor
 			}
 		}
 	}
-	used, denied := map[right]bool{}, map[right]bool{}
+	told := &audit{used: map[right]bool{}}
 	logs, err := filepath.Glob(filepath.Join(filepath.Dir(os.Getenv("FIRESTEEL_E2E_KUBECONFIG")), "..", "logs", "audit*.log"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(logs).NotTo(BeEmpty(), "the cluster writes no audit log")
 	for _, file := range logs {
 		f, err := os.Open(file)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(addUses(used, denied, f)).To(Succeed(), file)
+		Expect(told.read(f)).To(Succeed(), file)
 		Expect(f.Close()).To(Succeed())
 	}
-	Expect(misfits(granted, used, denied)).To(BeEmpty())
+	Expect(misfits(granted, told.used, told.denied())).To(BeEmpty())
 })
 
 // addRights adds what the roles of a file grant.
@@ -141,56 +140,6 @@ func addRights(granted map[right]bool, who string, file io.Reader) error {
 	}
 }
 
-// auditEvent is what interests us in a line of an audit log (audit.k8s.io/v1, Event).
-type auditEvent struct {
-	User        struct{ Username string }
-	Verb        string
-	ObjectRef   *struct{ APIGroup, Resource, Subresource string }
-	Annotations map[string]string
-}
-
-// addUses adds what an audit log tells of our service accounts.
-func addUses(used, denied map[right]bool, log io.Reader) error {
-	lines := bufio.NewScanner(log)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var event auditEvent
-		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
-			return err
-		}
-		who, ours := account(event.User.Username)
-		if !ours || event.ObjectRef == nil || event.ObjectRef.Resource == "" {
-			continue
-		}
-		resource := event.ObjectRef.Resource
-		if event.ObjectRef.Subresource != "" {
-			resource += "/" + event.ObjectRef.Subresource
-		}
-		r := right{who, event.ObjectRef.APIGroup, resource, event.Verb}
-		switch event.Annotations["authorization.k8s.io/decision"] {
-		case "allow":
-			used[r] = true
-		case "forbid":
-			denied[r] = true
-		}
-	}
-	return lines.Err()
-}
-
-// account returns which of our roles a user has. The releases of tests have names of their own in front.
-func account(user string) (string, bool) {
-	_, name, _ := strings.Cut(strings.TrimPrefix(user, "system:serviceaccount:"), ":")
-	switch {
-	case strings.HasSuffix(name, "-controller"):
-		return "controller", true
-	case strings.HasSuffix(name, "-webhook"):
-		return "webhook", true
-	case name == "spark":
-		return "driver", true // its rights are those that Spark's own documentation names; nothing may be refused
-	}
-	return "", false
-}
-
 // misfits are the rights that nobody needs, and what was asked for in vain.
 func misfits(granted, used, denied map[right]bool) []string {
 	var out []string
@@ -207,16 +156,14 @@ func misfits(granted, used, denied map[right]bool) []string {
 		}
 	}
 	for r := range denied {
-		if !granted[r] { // else by a release on its way out: it loses its rights before its pod has ended
-			out = append(out, r.String()+": was refused")
-		}
+		out = append(out, r.String()+": was refused")
 	}
 	slices.Sort(out)
 	return out
 }
 
 func TestRights(t *testing.T) {
-	granted, used, denied := map[right]bool{}, map[right]bool{}, map[right]bool{}
+	granted, told := map[right]bool{}, &audit{used: map[right]bool{}}
 	role := "kind: ClusterRoleBinding\n---\nkind: Role\nrules:\n- {apiGroups: [\"\", apps], resources: [pods/log, pods], verbs: [get]}\n"
 	if err := addRights(granted, "controller", strings.NewReader(role)); err != nil {
 		t.Fatal(err)
@@ -228,13 +175,13 @@ func TestRights(t *testing.T) {
 	if diff := cmp.Diff(want, granted, cmp.AllowUnexported(right{})); diff != "" {
 		t.Errorf("granted (-want +got):\n%s", diff)
 	}
-	line := `{"user":{"username":"system:serviceaccount:a:%s"},"verb":"get","objectRef":{"resource":"pods","subresource":"%s"},"annotations":{"authorization.k8s.io/decision":"%s"}}` + "\n"
-	granted[right{"controller", "", "streams", "list"}], used[right{"controller", "", "streams", "watch"}] = true, true
-	log := fmt.Sprintf(line, "x-controller", "log", "allow") + fmt.Sprintf(line, "spark", "", "forbid") + fmt.Sprintf(line, "default", "", "allow")
-	if err := addUses(used, denied, strings.NewReader(log)); err != nil {
+	granted[right{"controller", "", "streams", "list"}], told.used[right{"controller", "", "streams", "watch"}] = true, true
+	log := line(time.Second, "a:x-controller", "get", "a", "pods/log", "", "allow") + line(time.Second, "a:default", "get", "a", "pods", "", "allow") +
+		line(time.Second, "a:spark", "get", "a", "pods", "", "forbid") + line(time.Second, "a:x-controller", "get", "a", "pods", "apps", "forbid")
+	if err := told.read(strings.NewReader(log)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[right]bool{{"controller", "", "pods/log", "get"}: true, {"controller", "", "streams", "watch"}: true}, used, cmp.AllowUnexported(right{})); diff != "" {
+	if diff := cmp.Diff(map[right]bool{{"controller", "", "pods/log", "get"}: true, {"controller", "", "streams", "watch"}: true}, told.used, cmp.AllowUnexported(right{})); diff != "" {
 		t.Errorf("used (-want +got):\n%s", diff)
 	}
 	for excused := range maps.Keys(needed) {
@@ -242,14 +189,15 @@ func TestRights(t *testing.T) {
 	}
 	wantMisfits := []string{
 		"controller: get pods.apps: is granted and was never used",
+		"controller: get pods.apps: was refused",
 		"controller: get pods/log.apps: is granted and was never used",
 		"controller: get pods: is granted and was never used",
 		"driver: get pods: was refused",
 	}
-	if diff := cmp.Diff(wantMisfits, misfits(granted, used, denied)); diff != "" {
+	if diff := cmp.Diff(wantMisfits, misfits(granted, told.used, told.denied())); diff != "" {
 		t.Errorf("misfits (-want +got):\n%s", diff)
 	}
-	if err := addUses(used, denied, strings.NewReader("no line of an audit log\n")); err == nil {
+	if err := told.read(strings.NewReader("no line of an audit log\n")); err == nil {
 		t.Error("a log that cannot be read is taken for one that tells nothing")
 	}
 }

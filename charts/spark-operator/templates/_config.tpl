@@ -10,6 +10,7 @@ workers: {{ .Values.controller.workers }}
 {{- with .Values.controller.leaderElection }}
 leaderElection:
   enabled: {{ .enable }}
+  name: {{ include "spark-operator.lock" $ }}
   leaseDuration: {{ .leaseDuration }}
   renewDeadline: {{ .renewDeadline }}
   retryPeriod: {{ .retryPeriod }}

@@ -24,6 +24,11 @@
 {{- include "spark-operator.part" (list . "controller") -}}
 {{- end -}}
 
+{{/* The Lease by which the replicas of this release, and no others, choose one. */}}
+{{- define "spark-operator.lock" -}}
+{{- include "spark-operator.controller" . }}-lock
+{{- end -}}
+
 {{- define "spark-operator.webhook" -}}
 {{- include "spark-operator.part" (list . "webhook") -}}
 {{- end -}}

@@ -15,9 +15,11 @@ limitations under the License.
 */
 
 // Command promql reads the expressions of Grafana dashboards and of files with alert rules as Prometheus does, and fails
-// if one of them is not PromQL.
+// if one of them is not PromQL. With a file of histories it evaluates the rules as Prometheus does, and fails if other alerts
+// fire than the histories say.
 //
 //	promql FILE...
+//	promql -histories FILE RULES
 package main
 
 import (
@@ -31,6 +33,16 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == "-histories" {
+		problems, err := try(os.Args[3], os.Args[2])
+		if err != nil {
+			problems = append(problems, err.Error())
+		}
+		for _, p := range problems {
+			fmt.Fprintln(os.Stderr, "promql:", p)
+		}
+		os.Exit(min(1, len(problems)))
+	}
 	bad := 0
 	for _, path := range os.Args[1:] {
 		text, err := os.ReadFile(path)

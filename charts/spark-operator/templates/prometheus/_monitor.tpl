@@ -9,6 +9,13 @@
 {{- end -}}
 {{- end -}}
 
+{{/* A file in which our metrics have the names that the operator gives them: (list $ "files/alerts.yaml"). */}}
+{{- define "spark-operator.prefixed" -}}
+{{- $ := index . 0 -}}
+{{- $prefix := $.Values.prometheus.metrics.prefix | replace "-" "_" -}}
+{{- regexReplaceAll "\\bspark_(application|executor|operator)" ($.Files.Get (index . 1)) (printf "%s${0}" $prefix) -}}
+{{- end -}}
+
 {{/* An endpoint to scrape: (list $ ENDPOINT). With TLS it is scraped by HTTPS whatever the endpoint says. */}}
 {{- define "spark-operator.endpoint" -}}
 {{- $tls := (index . 0).Values.prometheus.metrics.tls -}}
