@@ -212,8 +212,14 @@ func interrupted(state lifecycle.State, c lifecycle.Cause) []named[lifecycle.Rec
 
 // undriven are attempts that never got a driver.
 func undriven(state lifecycle.State) []named[lifecycle.Record] {
+	waited := second(base(state, suspension))
+	waited.QueuedAt = overdue
+	if state == lifecycle.Suspended {
+		waited.TerminatedAt = tooEarly
+	}
 	return []named[lifecycle.Record]{
 		{"never ran", base(state, suspension)},
 		{"second attempt never ran", second(base(state, suspension))},
+		{"second attempt waited and never ran", waited},
 	}
 }
