@@ -31,7 +31,7 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 	case d.Is(Former):
 		return clearFormer(p, d, env)
 	case p.App.Suspend:
-		p.Record.QueuedAt = time.Time{} // suspension is no waiting in a queue
+		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // suspension is no waiting in a queue, and a refusal no end
 		return wait(release(p), Cause{ReasonSuspended, "spec.suspend is true: the driver is not created until it is false"}, heartbeat)
 	case d.Presence == Unknown && p.Record.State == New:
 		return wait(p, Cause{ReasonNotSubmitted, "the API server does not tell whether there is a driver pod"}, doubtRetry)
@@ -58,8 +58,10 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 	return decideQueue(p, d, env)
 }
 
-// decideQueue asks the gate.
+// decideQueue asks the gate. What it is asked about is still to come: a refusal that is tried again, or another operator's
+// word about the attempt before, was no end.
 func decideQueue(p Plan, d Driver, env Env) Plan {
+	p.Record.TerminatedAt = time.Time{}
 	if p.Record.QueuedAt.IsZero() {
 		p.Record.QueuedAt = env.Now
 	}

@@ -66,6 +66,8 @@ type wish struct {
 	retries int32
 	endless bool
 	renamed bool
+	// wentOn is when a status last told that the application goes on.
+	wentOn metav1.Time
 }
 
 func newLaw(h *history) *law {
