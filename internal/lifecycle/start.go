@@ -101,11 +101,22 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 	case d.Is(Foreign):
 		return wait(p, nameConflict(d.Name), min(left, conflictRetry))
 	}
-	if p.Record.Attempt > 1 {
-		p.Actions = append(p.Actions, Action{Kind: DeleteResources, Attempt: p.Record.Attempt - 1})
-	}
-	p.Actions = append(p.Actions, Action{Kind: Submit})
+	p.Actions = append(append(p.Actions, replaced(p.Record)...), Action{Kind: Submit})
 	return p
+}
+
+// replaced takes away what earlier attempts have left: the last one with a driver, and the last one, which may have come to
+// nothing halfway.
+func replaced(r Record) []Action {
+	if len(r.Attempts) == 0 {
+		return nil
+	}
+	last := r.lastDriven()
+	all := []Action{{Kind: DeleteResources, Attempt: last}}
+	if last < r.Attempt-1 {
+		all = append(all, Action{Kind: DeleteResources, Attempt: r.Attempt - 1})
+	}
+	return all
 }
 
 // clearFormer waits for the driver of an earlier attempt to be gone: the next has the same name. It is no news as long

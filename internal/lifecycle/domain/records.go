@@ -134,6 +134,9 @@ func waiting(state lifecycle.State) []named[lifecycle.Record] {
 		r.Cause = lifecycle.Cause{Reason: lifecycle.ReasonAdmissionRefused, Message: "no such service account"}
 		out = append(out, named[lifecycle.Record]{"refused for long " + budget.name, r})
 	}
+	third := out[0].value
+	third.Attempt = 3
+	out = append(out, named[lifecycle.Record]{"third, the second never ran", third})
 	return out
 }
 
