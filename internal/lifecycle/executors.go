@@ -95,9 +95,12 @@ func withExecutors(r Record, obs Observation) Record {
 	full := alive >= maxLiveExecutors || bytes > maxExecutorBytes*9/10
 	counts := ExecutorCounts{Succeeded: r.Counts.Succeeded, Failed: r.Counts.Failed, Total: r.Counts.Total}
 	for _, e := range obs.Executors {
+		known, sampled := before[e.Name]
+		if e.State == ExecutorLost && known.Ended() {
+			e.State = known // it had ended, and then was cleared away
+		}
 		all[e.Name] = e.State
 		counts.Total = max(counts.Total, int32(executorNumber(e.Name)))
-		known, sampled := before[e.Name]
 		fresh := known != e.State && (sampled || !full)
 		switch e.State {
 		case ExecutorPending:

@@ -51,14 +51,15 @@ func TestExecutorsWhileRunning(t *testing.T) {
 		observed executorMap
 		want     executorMap
 	}{
-		"First":      {reason: "what is seen is recorded", observed: executorMap{"e-1": ExecutorPending}, want: executorMap{"e-1": ExecutorPending}},
-		"Change":     {reason: "what is seen wins over what was", recorded: executorMap{"e-1": ExecutorPending}, observed: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorRunning}},
-		"Lost":       {reason: "a running executor that is not seen any more is lost, not failed", recorded: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorLost}},
-		"NeverRan":   {reason: "Spark replaces an executor that gets no node: it is no loss", recorded: executorMap{"e-1": ExecutorPending}, want: executorMap{}},
-		"StaysLost":  {reason: "the application's outcome decides later", recorded: executorMap{"e-1": ExecutorLost}, want: executorMap{"e-1": ExecutorLost}},
-		"Found":      {reason: "a stale cache may have missed it", recorded: executorMap{"e-1": ExecutorLost}, observed: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorRunning}},
-		"StaysEnded": {reason: "an end that was seen is kept when the pod is deleted", recorded: executorMap{"e-1": ExecutorSucceeded, "e-2": ExecutorFailed}, want: executorMap{"e-1": ExecutorSucceeded, "e-2": ExecutorFailed}},
-		"Mixed":      {reason: "each executor for itself", recorded: executorMap{"e-1": ExecutorRunning, "e-2": ExecutorFailed}, observed: executorMap{"e-3": ExecutorPending}, want: executorMap{"e-1": ExecutorLost, "e-2": ExecutorFailed, "e-3": ExecutorPending}},
+		"First":       {reason: "what is seen is recorded", observed: executorMap{"e-1": ExecutorPending}, want: executorMap{"e-1": ExecutorPending}},
+		"Change":      {reason: "what is seen wins over what was", recorded: executorMap{"e-1": ExecutorPending}, observed: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorRunning}},
+		"Lost":        {reason: "a running executor that is not seen any more is lost, not failed", recorded: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorLost}},
+		"NeverRan":    {reason: "Spark replaces an executor that gets no node: it is no loss", recorded: executorMap{"e-1": ExecutorPending}, want: executorMap{}},
+		"StaysLost":   {reason: "the application's outcome decides later", recorded: executorMap{"e-1": ExecutorLost}, want: executorMap{"e-1": ExecutorLost}},
+		"Found":       {reason: "a stale cache may have missed it", recorded: executorMap{"e-1": ExecutorLost}, observed: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorRunning}},
+		"StaysEnded":  {reason: "an end that was seen is kept when the pod is deleted", recorded: executorMap{"e-1": ExecutorSucceeded, "e-2": ExecutorFailed}, want: executorMap{"e-1": ExecutorSucceeded, "e-2": ExecutorFailed}},
+		"ClearedAway": {reason: "an end that was seen is kept when the pod is being deleted", recorded: executorMap{"e-1": ExecutorFailed, "e-2": ExecutorRunning}, observed: executorMap{"e-1": ExecutorLost, "e-2": ExecutorLost}, want: executorMap{"e-1": ExecutorFailed, "e-2": ExecutorLost}},
+		"Mixed":       {reason: "each executor for itself", recorded: executorMap{"e-1": ExecutorRunning, "e-2": ExecutorFailed}, observed: executorMap{"e-3": ExecutorPending}, want: executorMap{"e-1": ExecutorLost, "e-2": ExecutorFailed, "e-3": ExecutorPending}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
