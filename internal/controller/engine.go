@@ -251,9 +251,9 @@ func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) 
 		return result, o.Err
 	}
 	key := client.ObjectKeyFromObject(s.obj)
-	if wait := e.written.hold(key, s.stored, o.Record, s.env.Now); wait > 0 {
+	if wait := e.written.hold(s.obj, s.stored, o.Record, s.env.Now); wait > 0 {
 		e.written.keep(s.obj, o.Record)
-		return ctrl.Result{RequeueAfter: wait}, o.Err
+		return ctrl.Result{RequeueAfter: sooner(o.Requeue, wait)}, o.Err
 	}
 	err := e.Writer.PatchStatus(ctx, s.obj, next)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {

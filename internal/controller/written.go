@@ -45,10 +45,14 @@ type written struct {
 }
 
 type write struct {
+	// uid is the object's: another one may have got its name.
+	uid             types.UID
 	at              time.Time
 	resourceVersion string
-	// held is what the status would tell if it were worth a write already; nil if there is no more to tell.
-	held *lifecycle.Record
+	// held is what the status would tell if it were worth a write already, and heldVersion of which version of the object;
+	// nil if there is no more to tell.
+	held        *lifecycle.Record
+	heldVersion string
 	// pausedUntil is when a refused driver of this generation is worth another try.
 	pausedUntil time.Time
 	generation  int64
@@ -57,12 +61,7 @@ type write struct {
 // newer reports whether we have written a later version of the object than the cache holds: a decision about this one
 // would only meet a conflict.
 func (w *written) newer(o client.Object) bool {
-	w.mu.Lock()
-	last, ok := w.last[client.ObjectKeyFromObject(o)]
-	w.mu.Unlock()
-	if !ok {
-		return false
-	}
+	last := w.of(o)
 	if last.resourceVersion == "" {
 		return false
 	}
@@ -70,8 +69,25 @@ func (w *written) newer(o client.Object) bool {
 	return err == nil && order > 0
 }
 
+func (w *written) of(o client.Object) write {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.entry(o)
+}
+
+// entry is what is remembered of an object. What is left of a former one with its name is dropped. The caller has the lock.
+func (w *written) entry(o client.Object) write {
+	key := client.ObjectKeyFromObject(o)
+	last, ok := w.last[key]
+	if ok && last.uid != o.GetUID() {
+		delete(w.last, key)
+		return write{}
+	}
+	return last
+}
+
 // hold returns how long the write from one record to another has to wait; 0 if it may be done now.
-func (w *written) hold(key types.NamespacedName, from, to lifecycle.Record, now time.Time) time.Duration {
+func (w *written) hold(o client.Object, from, to lifecycle.Record, now time.Time) time.Duration {
 	if maps.Equal(from.Executors, to.Executors) && from.Counts == to.Counts {
 		return 0
 	}
@@ -81,9 +97,7 @@ func (w *written) hold(key types.NamespacedName, from, to lifecycle.Record, now 
 	if !reflect.DeepEqual(from, to) {
 		return 0
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.last[key].at.Add(churnWindow).Sub(now)
+	return w.of(o).at.Add(churnWindow).Sub(now)
 }
 
 func (w *written) add(o client.Object, now time.Time) {
@@ -92,15 +106,15 @@ func (w *written) add(o client.Object, now time.Time) {
 
 // keep remembers a record whose write waits: executors may come and go before it is written.
 func (w *written) keep(o client.Object, r lifecycle.Record) {
-	w.change(o, func(last *write) { last.held = &r })
+	w.change(o, func(last *write) { last.held, last.heldVersion = &r, o.GetResourceVersion() })
 }
 
-// recall adds to what is stored what is known of the executors beyond that.
+// recall adds to what is stored what is known of the executors beyond that. It is only known of the version that it was
+// found out for: what was stored since knows more.
 func (w *written) recall(o client.Object, stored lifecycle.Record) lifecycle.Record {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	held := w.last[client.ObjectKeyFromObject(o)].held
-	if held != nil && held.State == stored.State && held.SubmissionID == stored.SubmissionID {
+	last := w.of(o)
+	held := last.held
+	if held != nil && last.heldVersion == o.GetResourceVersion() && held.State == stored.State && held.SubmissionID == stored.SubmissionID {
 		stored.Executors, stored.Counts, stored.Failures = maps.Clone(held.Executors), held.Counts, held.Failures
 	}
 	return stored
@@ -113,9 +127,7 @@ func (w *written) pause(o client.Object, until time.Time) {
 
 // paused returns how long a refused driver still has to wait; 0 when it has not, or the spec has changed.
 func (w *written) paused(o client.Object, now time.Time) time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last := w.last[client.ObjectKeyFromObject(o)]
+	last := w.of(o)
 	if last.generation != o.GetGeneration() {
 		return 0
 	}
@@ -125,13 +137,13 @@ func (w *written) paused(o client.Object, now time.Time) time.Duration {
 func (w *written) change(o client.Object, f func(*write)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	last := w.entry(o)
+	last.uid = o.GetUID()
+	f(&last)
 	if w.last == nil {
 		w.last = map[types.NamespacedName]write{}
 	}
-	key := client.ObjectKeyFromObject(o)
-	last := w.last[key]
-	f(&last)
-	w.last[key] = last
+	w.last[client.ObjectKeyFromObject(o)] = last
 }
 
 func (w *written) forget(key types.NamespacedName) {

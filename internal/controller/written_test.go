@@ -78,6 +78,45 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// Another application may get the name before anybody has seen the first one go: it knows nothing of that.
+func TestNothingIsRememberedOfAFormerObject(t *testing.T) {
+	record := lifecycle.Record{State: lifecycle.Running, SubmissionID: "s-1"}
+	more := record
+	more.Counts.Running = 1
+	type told struct {
+		Newer        bool
+		Hold, Paused time.Duration
+		Recall       lifecycle.Record
+	}
+	ask := func(uid types.UID) told {
+		var w written
+		w.add(version("7"), start)
+		w.keep(version("7"), more)
+		w.pause(version("7"), start.Add(time.Minute))
+		o := version("7")
+		o.UID = uid
+		now := start.Add(time.Second)
+		got := told{Hold: max(0, w.hold(o, record, more, now)), Paused: w.paused(o, now), Recall: w.recall(o, record)}
+		o.ResourceVersion = "5"
+		got.Newer = w.newer(o)
+		return got
+	}
+	if diff := cmp.Diff(told{Newer: true, Hold: 9 * time.Second, Paused: 59 * time.Second, Recall: more}, ask("")); diff != "" {
+		t.Errorf("the same object (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(told{Recall: record}, ask("another")); diff != "" {
+		t.Errorf("another object (-want +got):\n%s", diff)
+	}
+	var w written
+	w.pause(version("7"), start.Add(time.Minute))
+	next := version("9")
+	next.UID = "another"
+	w.add(next, start)
+	if got := w.paused(next, start); got != 0 || len(w.last) != 1 {
+		t.Errorf("what is remembered of the former object is added to: paused for %s, %d entries", got, len(w.last))
+	}
+}
+
 func TestHold(t *testing.T) {
 	rec := func(s lifecycle.State, executors map[string]lifecycle.ExecutorState) lifecycle.Record {
 		return lifecycle.Record{State: s, Attempt: 1, Executions: 1, Executors: executors}
@@ -105,7 +144,7 @@ func TestHold(t *testing.T) {
 			if tc.wrote {
 				w.add(version("7"), start)
 			}
-			got := w.hold(key, tc.from, tc.to, start.Add(tc.after))
+			got := w.hold(version("7"), tc.from, tc.to, start.Add(tc.after))
 			if max(got, 0) != tc.want {
 				t.Errorf("%s: waits %s, want %s", tc.reason, got, tc.want)
 			}
@@ -129,12 +168,15 @@ func TestRecall(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		then   func(*written)
-		stored lifecycle.Record
-		want   lifecycle.Record
+		// version is that of the cached object, if not the same.
+		version string
+		stored  lifecycle.Record
+		want    lifecycle.Record
 	}{
 		"Known":     {reason: "what waits for its write is known", stored: stored, want: held},
 		"Written":   {reason: "what was written is in the object", then: func(w *written) { w.add(version("8"), start) }, stored: stored, want: stored},
 		"Forgotten": {reason: "the application went", then: func(w *written) { w.forget(key) }, stored: stored, want: stored},
+		"Moved":     {reason: "somebody has written since, and may know more", version: "8", stored: stored, want: stored},
 		"NextRun":   {reason: "the executors of another run", stored: with(func(r *lifecycle.Record) { r.SubmissionID = "s-2" }), want: with(func(r *lifecycle.Record) { r.SubmissionID = "s-2" })},
 		"Changed":   {reason: "somebody else has written: another leader", stored: with(func(r *lifecycle.Record) { r.State = lifecycle.Succeeding }), want: with(func(r *lifecycle.Record) { r.State = lifecycle.Succeeding })},
 	}
@@ -145,10 +187,37 @@ func TestRecall(t *testing.T) {
 			if tc.then != nil {
 				tc.then(&w)
 			}
-			if diff := cmp.Diff(tc.want, w.recall(version("7"), tc.stored)); diff != "" {
+			if diff := cmp.Diff(tc.want, w.recall(version(orSeven(tc.version)), tc.stored)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+func orSeven(v string) string {
+	if v == "" {
+		return "7"
+	}
+	return v
+}
+
+// What else has to be looked at soon does not wait for a status that is held back.
+func TestHeldWriteKeepsTheSoonerTimer(t *testing.T) {
+	o := pi()
+	o.Spec.Deadlines = &v1beta2.Deadlines{Run: &metav1.Duration{Duration: 20 * time.Second}}
+	w := newWorld(t, o)
+	w.reconcile()
+	w.kubelet(corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(start)}})
+	w.reconcile()
+	w.pass(9 * time.Second)
+	w.executor("pi-exec-1", corev1.PodRunning)
+	w.pass(2 * time.Second)
+	w.reconcile() // tells of it
+	w.pass(7 * time.Second)
+	w.executor("pi-exec-2", corev1.PodRunning)
+	before := w.writes["status"]
+	if r := w.reconcile(); w.writes["status"] != before || r.RequeueAfter > 2*time.Second {
+		t.Errorf("%d writes, and looked at again after %s: its time is over in 2 s", w.writes["status"]-before, r.RequeueAfter)
 	}
 }
 

@@ -30,13 +30,19 @@ import (
 // documented returns the first cells of the tables below a heading of docs/conditions.md.
 func documented(t *testing.T, from, to string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "conditions.md"))
+	return cells(t, "conditions.md", from, to)
+}
+
+// cells are the first cells of the tables between two headings of a page.
+func cells(t *testing.T, page, from, to string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, part, found := strings.Cut(string(text), "\n"+from+"\n")
 	if !found {
-		t.Fatalf("docs/conditions.md has no heading %q", from)
+		t.Fatalf("docs/%s has no heading %q", page, from)
 	}
 	if to != "" {
 		part, _, _ = strings.Cut(part, "\n"+to+"\n")
@@ -63,6 +69,25 @@ func TestConditionsAreDocumented(t *testing.T) {
 		shown = append(shown, string(c.Type))
 	}
 	compare(t, "docs/conditions.md, conditions", shown, documented(t, "## Conditions", "## Reasons"))
+}
+
+// Whoever filters events by their reasons finds all of them, and none that is never sent.
+func TestEventsAreDocumented(t *testing.T) {
+	sent := []string{}
+	tell := func(from, to lifecycle.Record) {
+		for _, e := range lifecycle.Events("pi", from, to) {
+			if !slices.Contains(sent, e.Reason) {
+				sent = append(sent, e.Reason)
+			}
+		}
+	}
+	for _, state := range lifecycle.States() {
+		for _, from := range lifecycle.States() {
+			tell(lifecycle.Record{State: from}, lifecycle.Record{State: state})
+			tell(lifecycle.Record{State: from, Attempt: 1}, lifecycle.Record{State: state, Attempt: 1, Attempts: []lifecycle.Attempt{{Number: 1}}})
+		}
+	}
+	compare(t, "docs/lifecycle.md, events", sent, cells(t, "lifecycle.md", "## Events", "## Deletion"))
 }
 
 // Every failure class is explained where retries are.

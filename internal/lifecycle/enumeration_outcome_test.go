@@ -100,6 +100,7 @@ func (c *checker) outcome(p *lifecycle.Plan, results []lifecycle.Result) {
 	}
 	c.counters(&e.Record, &o.Record)
 	c.kept(&o, last)
+	c.times(&e.Record, &o.Record)
 	c.conditions(&o)
 	c.events(e.Record, o.Record)
 }
@@ -110,6 +111,24 @@ func sameState(a, b lifecycle.Record) bool {
 		return a.State == lifecycle.Queued && a.NeverRan()
 	}
 	return a.State == b.State && a.Attempt == b.Attempt && a.SpecHash == b.SpecHash
+}
+
+// times checks what deadlines and retention are counted from.
+func (c *checker) times(from, to *lifecycle.Record) {
+	switch to.State {
+	case lifecycle.Queued, lifecycle.Submitted, lifecycle.Running, lifecycle.Rerunning, lifecycle.Resuming:
+		if !to.TerminatedAt.IsZero() {
+			c.broken("%s has ended at %s", to.State, to.TerminatedAt)
+		}
+	case lifecycle.Succeeded, lifecycle.Failed:
+		if to.TerminatedAt.IsZero() {
+			c.broken("%s has no end", to.State)
+		}
+	default: // what has ended, or is being ended
+	}
+	if from.State == lifecycle.Suspended && to.State == lifecycle.Resuming && !to.QueuedAt.IsZero() {
+		c.broken("it waits since %s, which was before its suspension", to.QueuedAt)
+	}
 }
 
 func (c *checker) conditions(o *lifecycle.Outcome) {

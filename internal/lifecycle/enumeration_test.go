@@ -230,6 +230,10 @@ func (c *checker) plan(p *lifecycle.Plan) {
 		c.broken("a retry is stored before it acts: it submits attempt %d, and stored is %d", p.Record.Attempt, e.Record.Attempt)
 	case e.Record.State.Final() && (!e.Record.NeverRan() || e.App.SpecHash == e.Record.SpecHash):
 		c.broken("a final state submits")
+	case len(e.Record.Attempts) > 0 && !slices.Contains(p.Actions, lifecycle.Action{
+		Kind: lifecycle.DeleteResources, Attempt: e.Record.Attempts[len(e.Record.Attempts)-1].Number,
+	}):
+		c.broken("it leaves behind what the last driver lived on")
 	case p.Actions[len(p.Actions)-1].Kind != lifecycle.Submit:
 		c.broken("the driver is created after everything else")
 	}

@@ -40,8 +40,10 @@ const (
 // Ended reports whether the executor cannot change any more.
 func (s ExecutorState) Ended() bool { return s == ExecutorSucceeded || s == ExecutorFailed }
 
+func (s ExecutorState) live() bool { return s == ExecutorPending || s == ExecutorRunning }
+
 // ExecutorCounts are of all executors of an attempt. Pending and Running are exact. Succeeded and Failed are exact as
-// long as the sample of executors that is recorded holds them all, and lower bounds after that.
+// long as the executors that are recorded are all there were, and lower bounds after that.
 type ExecutorCounts struct {
 	Pending, Running, Succeeded, Failed int32
 	// Total is how many there ever were: Spark numbers them from 1.
@@ -74,8 +76,11 @@ type ExecutorFailure struct {
 }
 
 const (
-	// maxExecutorBytes bounds what the sample takes of the stored object. The map is atomic, so that its names are not
-	// repeated in managedFields.
+	// maxLiveExecutors bounds the live executors that are recorded. Queues and delivery tools count those that run and
+	// compare with the spec, so that each of them is told; this is as many as they are used to.
+	maxLiveExecutors = 1000
+	// maxExecutorBytes bounds what the executors that live no more take of the stored object. The map is atomic, so that
+	// its names are not repeated in managedFields.
 	maxExecutorBytes = 4800
 	// maxFailures bounds the failures that are told.
 	maxFailures = 5
@@ -86,12 +91,16 @@ const (
 // recorded as pending: the executors of a short job run and are deleted before that is worth a write.
 func withExecutors(r Record, obs Observation) Record {
 	before, all := r.Executors, make(map[string]ExecutorState, len(obs.Executors))
-	full := size(before) > maxExecutorBytes*9/10
+	alive, bytes := size(before)
+	full := alive >= maxLiveExecutors || bytes > maxExecutorBytes*9/10
 	counts := ExecutorCounts{Succeeded: r.Counts.Succeeded, Failed: r.Counts.Failed, Total: r.Counts.Total}
 	for _, e := range obs.Executors {
+		known, sampled := before[e.Name]
+		if e.State == ExecutorLost && known.Ended() {
+			e.State = known // it had ended, and then was cleared away
+		}
 		all[e.Name] = e.State
 		counts.Total = max(counts.Total, int32(executorNumber(e.Name)))
-		known, sampled := before[e.Name]
 		fresh := known != e.State && (sampled || !full)
 		switch e.State {
 		case ExecutorPending:
@@ -137,6 +146,7 @@ func concluded(r Record, obs Observation, implied ExecutorState) Record {
 		}
 	}
 	c := r.Counts
+	r.Executors = bounded(r.Executors)
 	c.Pending, c.Running = 0, 0
 	if rest := c.Unknown(); implied == ExecutorSucceeded {
 		c.Succeeded += rest
@@ -150,28 +160,34 @@ func concluded(r Record, obs Observation, implied ExecutorState) Record {
 // rank orders executors by how much they matter to somebody who looks.
 func rank(s ExecutorState) int {
 	switch s {
-	case ExecutorPending, ExecutorRunning:
+	case ExecutorRunning:
 		return 0
-	case ExecutorFailed:
+	case ExecutorPending:
 		return 1
-	case ExecutorLost:
+	case ExecutorFailed:
 		return 2
+	case ExecutorLost:
+		return 3
 	case ExecutorSucceeded:
 	}
-	return 3
+	return 4
 }
 
-// bounded keeps the live executors first, and of the others those that failed and the newest.
+// bounded keeps the live executors, and of the others as many as there is room for, those that failed and the newest first.
 func bounded(all map[string]ExecutorState) map[string]ExecutorState {
-	if size(all) <= maxExecutorBytes {
+	if live, bytes := size(all); live <= maxLiveExecutors && bytes <= maxExecutorBytes {
 		return all
 	}
 	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
 		return cmp.Or(cmp.Compare(rank(all[a]), rank(all[b])), cmp.Compare(executorNumber(b), executorNumber(a)), strings.Compare(a, b))
 	})
-	kept, room := map[string]ExecutorState{}, maxExecutorBytes
+	kept, places, room := map[string]ExecutorState{}, maxLiveExecutors, maxExecutorBytes
 	for _, name := range names {
-		if room -= weight(name); room < 0 {
+		if all[name].live() {
+			if places--; places < 0 {
+				continue
+			}
+		} else if room -= weight(name); room < 0 {
 			break
 		}
 		kept[name] = all[name]
@@ -182,12 +198,16 @@ func bounded(all map[string]ExecutorState) map[string]ExecutorState {
 // weight is how many bytes of the stored object an executor takes, at most.
 func weight(name string) int { return len(name) + len(`"":"COMPLETED",`) }
 
-func size(all map[string]ExecutorState) int {
-	n := 0
-	for name := range all {
-		n += weight(name)
+// size is how many executors live, and how many bytes of the stored object the others take.
+func size(all map[string]ExecutorState) (live, bytes int) {
+	for name, state := range all {
+		if state.live() {
+			live++
+		} else {
+			bytes += weight(name)
+		}
 	}
-	return n
+	return live, bytes
 }
 
 // executorNumber is the running number at the end of an executor pod's name, which Spark counts from 1.

@@ -18,6 +18,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,14 +51,15 @@ func TestExecutorsWhileRunning(t *testing.T) {
 		observed executorMap
 		want     executorMap
 	}{
-		"First":      {reason: "what is seen is recorded", observed: executorMap{"e-1": ExecutorPending}, want: executorMap{"e-1": ExecutorPending}},
-		"Change":     {reason: "what is seen wins over what was", recorded: executorMap{"e-1": ExecutorPending}, observed: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorRunning}},
-		"Lost":       {reason: "a running executor that is not seen any more is lost, not failed", recorded: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorLost}},
-		"NeverRan":   {reason: "Spark replaces an executor that gets no node: it is no loss", recorded: executorMap{"e-1": ExecutorPending}, want: executorMap{}},
-		"StaysLost":  {reason: "the application's outcome decides later", recorded: executorMap{"e-1": ExecutorLost}, want: executorMap{"e-1": ExecutorLost}},
-		"Found":      {reason: "a stale cache may have missed it", recorded: executorMap{"e-1": ExecutorLost}, observed: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorRunning}},
-		"StaysEnded": {reason: "an end that was seen is kept when the pod is deleted", recorded: executorMap{"e-1": ExecutorSucceeded, "e-2": ExecutorFailed}, want: executorMap{"e-1": ExecutorSucceeded, "e-2": ExecutorFailed}},
-		"Mixed":      {reason: "each executor for itself", recorded: executorMap{"e-1": ExecutorRunning, "e-2": ExecutorFailed}, observed: executorMap{"e-3": ExecutorPending}, want: executorMap{"e-1": ExecutorLost, "e-2": ExecutorFailed, "e-3": ExecutorPending}},
+		"First":       {reason: "what is seen is recorded", observed: executorMap{"e-1": ExecutorPending}, want: executorMap{"e-1": ExecutorPending}},
+		"Change":      {reason: "what is seen wins over what was", recorded: executorMap{"e-1": ExecutorPending}, observed: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorRunning}},
+		"Lost":        {reason: "a running executor that is not seen any more is lost, not failed", recorded: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorLost}},
+		"NeverRan":    {reason: "Spark replaces an executor that gets no node: it is no loss", recorded: executorMap{"e-1": ExecutorPending}, want: executorMap{}},
+		"StaysLost":   {reason: "the application's outcome decides later", recorded: executorMap{"e-1": ExecutorLost}, want: executorMap{"e-1": ExecutorLost}},
+		"Found":       {reason: "a stale cache may have missed it", recorded: executorMap{"e-1": ExecutorLost}, observed: executorMap{"e-1": ExecutorRunning}, want: executorMap{"e-1": ExecutorRunning}},
+		"StaysEnded":  {reason: "an end that was seen is kept when the pod is deleted", recorded: executorMap{"e-1": ExecutorSucceeded, "e-2": ExecutorFailed}, want: executorMap{"e-1": ExecutorSucceeded, "e-2": ExecutorFailed}},
+		"ClearedAway": {reason: "an end that was seen is kept when the pod is being deleted", recorded: executorMap{"e-1": ExecutorFailed, "e-2": ExecutorRunning}, observed: executorMap{"e-1": ExecutorLost, "e-2": ExecutorLost}, want: executorMap{"e-1": ExecutorFailed, "e-2": ExecutorLost}},
+		"Mixed":       {reason: "each executor for itself", recorded: executorMap{"e-1": ExecutorRunning, "e-2": ExecutorFailed}, observed: executorMap{"e-3": ExecutorPending}, want: executorMap{"e-1": ExecutorLost, "e-2": ExecutorFailed, "e-3": ExecutorPending}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,8 +139,8 @@ func TestExecutorsAreBounded(t *testing.T) {
 	running := numbered(3, 12, ExecutorRunning)
 	first := observed(rec, driver(Current, DriverRunning), executorPods(running)...)
 	got := first.Executors
-	if size(got) > maxExecutorBytes || size(got) < maxExecutorBytes*9/10 {
-		t.Fatalf("%d bytes of executors recorded, want nearly the bound %d", size(got), maxExecutorBytes)
+	if _, bytes := size(got); bytes > maxExecutorBytes || bytes < maxExecutorBytes*9/10 {
+		t.Fatalf("%d bytes of ended executors recorded, want nearly the bound %d", bytes, maxExecutorBytes)
 	}
 	for name := range running {
 		if got[name] != ExecutorRunning {
@@ -159,14 +161,63 @@ func TestExecutorsAreBounded(t *testing.T) {
 func TestExecutorsBoundedWithoutNumbers(t *testing.T) {
 	all := executorMap{}
 	for i := range 1000 {
-		all[fmt.Sprintf("odd%04d-name", i)] = ExecutorRunning
+		all[fmt.Sprintf("odd%04d-name", i)] = ExecutorFailed
 	}
 	first := bounded(all)
-	if size(first) > maxExecutorBytes {
-		t.Fatalf("%d bytes kept, want at most %d", size(first), maxExecutorBytes)
+	if _, bytes := size(first); bytes > maxExecutorBytes {
+		t.Fatalf("%d bytes kept, want at most %d", bytes, maxExecutorBytes)
 	}
 	if diff := cmp.Diff(first, bounded(all)); diff != "" {
 		t.Errorf("names without a number make the choice depend on map order (-first +second):\n%s", diff)
+	}
+}
+
+// Kueue admits the pods of an application for good, and Argo CD calls it healthy, when as many executors are RUNNING by
+// name as the spec asks for. Their operator tells of a thousand.
+func TestEveryLiveExecutorIsTold(t *testing.T) {
+	running, pending, gone := numbered(1, 900, ExecutorRunning), numbered(901, 1000, ExecutorPending), numbered(1001, 2000, ExecutorFailed)
+	beyond := numbered(1, maxLiveExecutors+100, ExecutorPending)
+	for name := range numbered(1, 300, ExecutorPending) {
+		beyond[name] = ExecutorRunning
+	}
+	cases := map[string]struct {
+		reason           string
+		all              []executorMap
+		running, pending int
+		ended            bool
+	}{
+		"Alone":   {reason: "no bound is reached", all: []executorMap{running, pending}, running: 900, pending: 100},
+		"Crowded": {reason: "those that ended have a room of their own", all: []executorMap{running, pending, gone}, running: 900, pending: 100, ended: true},
+		"Beyond":  {reason: "those that run come first, however old they are", all: []executorMap{beyond}, running: 300, pending: maxLiveExecutors - 300},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			seen := executorMap{}
+			for _, part := range tc.all {
+				maps.Copy(seen, part)
+			}
+			first := observed(ran(Running), driver(Current, DriverRunning), executorPods(seen)...)
+			is := map[ExecutorState]int{}
+			for _, state := range first.Executors {
+				is[state]++
+			}
+			if is[ExecutorRunning] != tc.running || is[ExecutorPending] != tc.pending || (is[ExecutorFailed] > 0) != tc.ended {
+				t.Errorf("%s: told are %v, want %d running and %d pending", tc.reason, is, tc.running, tc.pending)
+			}
+			again := observed(first, driver(Current, DriverRunning), executorPods(seen)...)
+			if diff := cmp.Diff(first, again); diff != "" {
+				t.Errorf("the same observation changes the record (-first +second):\n%s", diff)
+			}
+			first.State = Succeeding
+			first.Attempts[0].EndedAt = later
+			over := observed(first, driver(Current, DriverSucceeded), executorPods(seen)...)
+			if live, bytes := size(over.Executors); live > 0 || bytes > maxExecutorBytes || bytes < maxExecutorBytes*9/10 {
+				t.Errorf("after the end %d live ones and %d bytes of others are kept, want nearly %d", live, bytes, maxExecutorBytes)
+			}
+			if c := over.Counts; int(c.Total) != len(seen) || c.Unknown() != 0 {
+				t.Errorf("after the end %+v are counted of %d", c, len(seen))
+			}
+		})
 	}
 }
 
@@ -218,6 +269,17 @@ func (c *churn) step() {
 	c.alive = alive
 }
 
+// over is how many of those that are seen have ended.
+func (c *churn) over() int {
+	n := 0
+	for _, e := range c.alive {
+		if e.State.Ended() {
+			n++
+		}
+	}
+	return n
+}
+
 // Thousands of executors come and go, hundreds at a time: what runs and what there ever was is counted exactly, what has
 // ended never too high and never lower than before, the failures are the last ones, and the sample stays small.
 func TestCountsUnderChurn(t *testing.T) {
@@ -243,8 +305,9 @@ func TestCountsUnderChurn(t *testing.T) {
 		if c.Failed > world.failed || c.Succeeded+c.Failed > world.ended || c.Failed < before.Failed || c.Succeeded < before.Succeeded {
 			t.Fatalf("step %d: %+v, and %d have ended, %d of them failed; before it was %+v", i, c, world.ended, world.failed, before)
 		}
-		if size(rec.Executors) > maxExecutorBytes || len(rec.Failures) > maxFailures {
-			t.Fatalf("step %d: %d bytes and %d failures are kept", i, size(rec.Executors), len(rec.Failures))
+		live, bytes := size(rec.Executors)
+		if live != len(world.alive)-world.over() || bytes > maxExecutorBytes || len(rec.Failures) > maxFailures {
+			t.Fatalf("step %d: %d live ones, %d bytes of others and %d failures are kept", i, live, bytes, len(rec.Failures))
 		}
 		if still := observed(rec, driver(Current, DriverRunning), world.alive...); !cmp.Equal(still, rec) {
 			t.Fatalf("step %d: the same executors change the record: %s", i, cmp.Diff(rec, still))

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // When a foreign ConfigMap or Service has the name, the sentence names that, not a pod.
@@ -168,6 +170,52 @@ func TestRetentionOfAnAttemptThatNeverRan(t *testing.T) {
 	}
 }
 
+// What an attempt has left goes when the next one gets its driver, also if one without a driver lies between.
+func TestLeftoversOfEarlierAttempts(t *testing.T) {
+	between := func(attempts int32) Record {
+		rec := again(Rerunning)
+		rec.Attempt = attempts
+		return rec
+	}
+	of := func(attempts ...int32) []Action {
+		var all []Action
+		for _, n := range attempts {
+			all = append(all, Action{Kind: DeleteResources, Attempt: n})
+		}
+		return append(all, Action{Kind: Submit})
+	}
+	cases := map[string]struct {
+		reason string
+		rec    Record
+		want   []Action
+	}{
+		"First":      {reason: "there is nothing yet", rec: queued(), want: of()},
+		"Next":       {reason: "the one before has had a driver", rec: between(2), want: of(1)},
+		"OneBetween": {reason: "the one between may have come to nothing halfway", rec: between(3), want: of(1, 2)},
+		"Several":    {reason: "each attempt takes away what the one before has left", rec: between(5), want: of(1, 4)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := Decide(theApp(), tc.rec, Observation{Driver: absent}, admit, Env{Now: later})
+			if diff := cmp.Diff(tc.want, p.Actions); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+
+	// The second attempt never gets a driver and fails; the edited spec runs as the third.
+	app, rec := theApp(), again(Rerunning)
+	rec = Decide(app, rec, Observation{Driver: absent}, reject, Env{Now: later}).Record
+	app = with(edited)
+	for range 2 {
+		rec = Decide(app, rec, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+	}
+	p := Decide(app, rec, Observation{Driver: absent}, admit, Env{Now: later})
+	if rec.Attempt != 3 || len(p.Actions) == 0 || p.Actions[0] != (Action{Kind: DeleteResources, Attempt: 1}) {
+		t.Errorf("attempt %d: %+v, want the objects of attempt 1 deleted", rec.Attempt, p.Actions)
+	}
+}
+
 // Kubeflow's operator stores the id of a submission after it: a driver that it created just before it was replaced is
 // kept, with its id.
 func TestDriverOfAnotherOperatorKeepsItsID(t *testing.T) {
@@ -224,4 +272,52 @@ func TestRefusalDoesNotUndoTheAdmission(t *testing.T) {
 			t.Errorf("a person has to do something, and Stalled is %s", c.Status)
 		}
 	}
+}
+
+// A refused driver is tried again. While it waits nothing has ended, and when it fails then, that is its end: from a time
+// to live that began with the refusal nobody would see the failure.
+func TestRefusalIsNoEndOnceItIsTriedAgain(t *testing.T) {
+	ttl := time.Minute
+	app := with(restarting(onFailure), func(a *Application) { a.Policies.Retention.OnFailure.Application = &ttl })
+	retried := later.Add(time.Hour)
+	cases := map[string]struct {
+		reason  string
+		record  Record
+		suspend bool
+		gate    Gate
+		at      time.Time
+		state   State
+		ended   time.Time
+	}{
+		"Waits":          {reason: "it is let wait", record: refusedFirst(), gate: hold, at: retried, state: Queued},
+		"WaitsAgain":     {reason: "it is let wait", record: again(SubmissionFailed), gate: hold, at: retried, state: Rerunning},
+		"Suspended":      {reason: "it is to be tried later", record: refusedFirst(), suspend: true, at: retried, state: Queued},
+		"Rejected":       {reason: "it ends now", record: refusedFirst(), gate: reject, at: retried, state: Failed, ended: retried},
+		"Late":           {reason: "it ends now", record: refusedFirst(), at: retried.Add(48 * time.Hour), state: Failed, ended: retried.Add(48 * time.Hour)},
+		"BackOff":        {reason: "it is not tried again yet", record: refusedFirst(), at: now.Add(time.Second), state: SubmissionFailed, ended: now},
+		"FormerOperator": {reason: "an operator before us keeps the end of the attempt before", record: endedAt(again(Rerunning), now), gate: reject, at: retried, state: Failed, ended: retried},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			wish := app
+			wish.Suspend = tc.suspend
+			if tc.record.QueuedAt.IsZero() {
+				tc.record.QueuedAt = now
+			}
+			rec := Decide(wish, tc.record, Observation{Driver: absent}, tc.gate, Env{Now: tc.at}).Record
+			if rec.State != tc.state || !rec.TerminatedAt.Equal(tc.ended) {
+				t.Fatalf("%s: %s, ended %s; want %s, %s", tc.reason, rec.State, rec.TerminatedAt, tc.state, tc.ended)
+			}
+			if rec.State == Failed {
+				if p := Decide(wish, rec, Observation{Driver: absent}, Gate{}, Env{Now: tc.at}); len(p.Actions) > 0 {
+					t.Errorf("%s: it is deleted at once: %+v", tc.reason, p.Actions)
+				}
+			}
+		})
+	}
+}
+
+func endedAt(r Record, at time.Time) Record {
+	r.TerminatedAt = at
+	return r
 }

@@ -57,7 +57,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	for _, r := range results {
 		switch {
 		case r.Kind == Schedule && r.Class != ClassDone && r.Class != ClassTransient:
-			o = settleSchedule(o, r)
+			o = settleSchedule(o, p, r, env)
 		case r.Class == ClassTransient, r.Kind != Submit && r.Class != ClassDone:
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
 			o.Record = undone(p, r)
@@ -84,8 +84,7 @@ func undone(p Plan, r Result) Record {
 
 func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
 	queue := func(reason Reason, retry time.Duration) {
-		waiting := wait(Plan{Record: o.Record}, Cause{reason, r.Message}, retry)
-		o.Record, o.Requeue, o.Refused = waiting.Record, retry, true
+		o = delayed(o, p, Cause{reason, r.Message}, retry, env)
 	}
 	switch r.Class {
 	case ClassDone:
@@ -114,8 +113,17 @@ func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
 	return o
 }
 
+// delayed waits for a while before the next try, but not beyond what the application may wait in all.
+func delayed(o Outcome, p Plan, c Cause, retry time.Duration, env Env) Outcome {
+	if _, left := overdue([]stage{queueStage(p.App, o.Record)}, env.Now, retry); left > 0 {
+		retry = left
+	}
+	o.Record, o.Requeue, o.Refused = wait(Plan{Record: o.Record}, c, retry).Record, retry, true
+	return o
+}
+
 // settleSchedule waits when the scheduler's objects cannot be made.
-func settleSchedule(o Outcome, r Result) Outcome {
+func settleSchedule(o Outcome, p Plan, r Result, env Env) Outcome {
 	reason := ReasonSchedulerObjects
 	switch r.Class {
 	case ClassNameTaken:
@@ -128,9 +136,7 @@ func settleSchedule(o Outcome, r Result) Outcome {
 		reason = ReasonNamespaceTerminating
 	case ClassDone, ClassPolicy, ClassRefused, ClassTransient:
 	}
-	waiting := wait(Plan{Record: o.Record}, Cause{reason, r.Message}, operatorRetry)
-	o.Record, o.Requeue, o.Refused = waiting.Record, operatorRetry, true
-	return o
+	return delayed(o, p, Cause{reason, r.Message}, operatorRetry, env)
 }
 
 func refused(o Outcome, c Cause, p Plan, env Env) Outcome {

@@ -96,6 +96,22 @@ func TestSettleTransient(t *testing.T) {
 	}
 }
 
+// A refused driver is tried again after a while, and its deadline is not slept through meanwhile.
+func TestRefusalDoesNotOutlastTheDeadline(t *testing.T) {
+	rec := queued()
+	rec.QueuedAt = later.Add(-theApp().Policies.Deadlines.Queued + 3*time.Second)
+	rec.Scheduling.HeldAttempt, rec.Scheduling.HeldBy = 1, "s"
+	for _, kind := range []ActionKind{Submit, Schedule} {
+		for _, class := range []Class{ClassQuota, ClassOperatorForbidden, ClassNameTaken, ClassTerminating} {
+			p := Plan{App: theApp(), Before: rec, Record: rec, Driver: absent, Gate: admit, Actions: []Action{{Kind: kind}}}
+			o := Settle(p, []Result{{Kind: kind, Class: class, Message: words}}, Env{Now: later})
+			if o.Requeue != 3*time.Second || !o.Refused || o.Record.State != Queued {
+				t.Errorf("%s, %s: %s, looked at again after %s, want 3s", kind, class, o.Record.State, o.Requeue)
+			}
+		}
+	}
+}
+
 func TestSettleNameTakenByPod(t *testing.T) {
 	p := Plan{Record: Record{Attempt: 1}, Driver: absent, Gate: admit, Actions: []Action{{Kind: Submit}}}
 	o := Settle(p, []Result{{Kind: Submit, Class: ClassNameTaken, Message: words}}, Env{Now: later})

@@ -31,7 +31,7 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 	case d.Is(Former):
 		return clearFormer(p, d, env)
 	case p.App.Suspend:
-		p.Record.QueuedAt = time.Time{} // suspension is no waiting in a queue
+		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // suspension is no waiting in a queue, and a refusal no end
 		return wait(release(p), Cause{ReasonSuspended, "spec.suspend is true: the driver is not created until it is false"}, heartbeat)
 	case d.Presence == Unknown && p.Record.State == New:
 		return wait(p, Cause{ReasonNotSubmitted, "the API server does not tell whether there is a driver pod"}, doubtRetry)
@@ -58,8 +58,10 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 	return decideQueue(p, d, env)
 }
 
-// decideQueue asks the gate.
+// decideQueue asks the gate. What it is asked about is still to come: a refusal that is tried again, or another operator's
+// word about the attempt before, was no end.
 func decideQueue(p Plan, d Driver, env Env) Plan {
+	p.Record.TerminatedAt = time.Time{}
 	if p.Record.QueuedAt.IsZero() {
 		p.Record.QueuedAt = env.Now
 	}
@@ -99,11 +101,22 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 	case d.Is(Foreign):
 		return wait(p, nameConflict(d.Name), min(left, conflictRetry))
 	}
-	if p.Record.Attempt > 1 {
-		p.Actions = append(p.Actions, Action{Kind: DeleteResources, Attempt: p.Record.Attempt - 1})
-	}
-	p.Actions = append(p.Actions, Action{Kind: Submit})
+	p.Actions = append(append(p.Actions, replaced(p.Record)...), Action{Kind: Submit})
 	return p
+}
+
+// replaced takes away what earlier attempts have left: the last one with a driver, and the last one, which may have come to
+// nothing halfway.
+func replaced(r Record) []Action {
+	if len(r.Attempts) == 0 {
+		return nil
+	}
+	last := r.lastDriven()
+	all := []Action{{Kind: DeleteResources, Attempt: last}}
+	if last < r.Attempt-1 {
+		all = append(all, Action{Kind: DeleteResources, Attempt: r.Attempt - 1})
+	}
+	return all
 }
 
 // clearFormer waits for the driver of an earlier attempt to be gone: the next has the same name. It is no news as long

@@ -16,6 +16,8 @@ limitations under the License.
 
 package lifecycle
 
+import "time"
+
 // stoppable reports whether suspension leads out of the record's state. What has ended keeps its outcome: a finished
 // run is not thrown away.
 func stoppable(r Record) bool {
@@ -81,6 +83,7 @@ func decideSuspended(p Plan, obs Observation) Plan {
 	c := Cause{ReasonResumed, "spec.suspend is false again: the application runs again"}
 	if p.Record.Current() == nil && (len(p.Record.Attempts) > 0 || p.Record.NeverRan()) {
 		p.Record.State, p.Record.Cause = Resuming, c
+		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // the attempt is yet to come: its wait begins now
 	} else {
 		p.Record = nextAttempt(p.Record, Resuming, c)
 	}

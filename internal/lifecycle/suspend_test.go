@@ -16,7 +16,10 @@ limitations under the License.
 
 package lifecycle
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // What suspension leads out of, and with which state the world ends when it comes true.
 func TestSuspensionByState(t *testing.T) {
@@ -88,5 +91,48 @@ func TestSuspendAndResumeQuickly(t *testing.T) {
 	p = Decide(with(resumed), p.Record, Observation{Driver: absent}, Gate{}, Env{Now: later})
 	if p.Record.State != Resuming || p.Record.Attempt != 2 {
 		t.Errorf("%s, attempt %d", p.Record.State, p.Record.Attempt)
+	}
+}
+
+// An attempt that waits in a queue is suspended for longer than it may wait, and resumed: its wait begins anew, and what
+// it ends with is no older than that.
+func TestSuspensionIsNoWaiting(t *testing.T) {
+	ttl := time.Hour
+	app := with(func(a *Application) { a.Policies.Retention.OnFailure.Application = &ttl })
+	rec := again(Rerunning)
+	at := now
+	decide := func(app Application, gate Gate) Plan {
+		t.Helper()
+		p := Decide(app, rec, Observation{Driver: absent}, gate, Env{Now: at})
+		rec = p.Record
+		return p
+	}
+	decide(app, hold)
+	if rec.State != Rerunning || !rec.QueuedAt.Equal(now) {
+		t.Fatalf("%s since %s, want it to wait since %s", rec.State, rec.QueuedAt, now)
+	}
+	app.Suspend = true
+	for range 3 {
+		decide(app, Gate{})
+	}
+	if rec.State != Suspended {
+		t.Fatalf("suspended, it is %s", rec.State)
+	}
+	at, app.Suspend = now.Add(25*time.Hour), false
+	decide(app, Gate{})
+	if rec.State != Resuming || rec.Attempt != 2 || !rec.TerminatedAt.IsZero() {
+		t.Fatalf("resumed as %s, attempt %d, which ended at %s", rec.State, rec.Attempt, rec.TerminatedAt)
+	}
+	decide(app, hold)
+	if rec.State != Resuming || !rec.QueuedAt.Equal(at) || !rec.TerminatedAt.IsZero() {
+		t.Fatalf("after the suspension: %s since %s (%s), want it to wait since %s", rec.State, rec.QueuedAt, rec.Cause.Message, at)
+	}
+	at = at.Add(app.Policies.Deadlines.Queued)
+	decide(app, hold)
+	if rec.State != Failed || rec.Cause.Reason != ReasonQueueTimeout || !rec.TerminatedAt.Equal(at) {
+		t.Fatalf("after its deadline: %s (%s), ended at %s, want %s", rec.State, rec.Cause.Reason, rec.TerminatedAt, at)
+	}
+	if p := decide(app, Gate{}); len(p.Actions) > 0 || p.Requeue != ttl {
+		t.Errorf("as soon as it has failed: %+v, next look in %s", p.Actions, p.Requeue)
 	}
 }

@@ -202,6 +202,10 @@ func executorOf(pod *corev1.Pod) lifecycle.Executor {
 	return e
 }
 
+// clockSkew is how far the clocks of the kubelet, which says when a container ended, and of the API server, which says when
+// its pod was deleted, may lie apart. Both say it in whole seconds.
+const clockSkew = 2 * time.Second
+
 // stopped reports whether a container ended because its pod was deleted. A driver deletes the executors that it needs no
 // more, all of them at its end: whatever they exit with then is no failure of theirs.
 func stopped(pod *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
@@ -210,7 +214,7 @@ func stopped(pod *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	}
 	// the timestamp is when the pod has to be gone
 	grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
-	return !t.FinishedAt.Time.Before(pod.DeletionTimestamp.Add(-grace))
+	return !t.FinishedAt.Time.Before(pod.DeletionTimestamp.Add(-grace - clockSkew))
 }
 
 // SparkContainer returns the name of Spark's container in a driver or an executor pod.

@@ -164,8 +164,9 @@ func TestExecutorOf(t *testing.T) {
 		"OOM":          {reason: "a sidecar does not hide a failure", pod: pod(corev1.PodRunning, exits(executorContainer, 137, "OOMKilled", ""), runs("log")), want: lifecycle.ExecutorFailed, exit: new(int32(137)), word: "OOMKilled"},
 		"Stopped":      {reason: "the driver needs it no more", pod: deleted(143, "Error", 2), want: lifecycle.ExecutorLost},
 		"StoppedLate":  {reason: "in the second of its deletion, and with an error on its way", pod: deleted(1, "Error", 0), want: lifecycle.ExecutorLost},
+		"ClockBehind":  {reason: "the kubelet's clock is behind", pod: deleted(143, "Error", -2), want: lifecycle.ExecutorLost},
 		"StoppedWell":  {reason: "it ended by itself", pod: deleted(0, "Completed", 2), want: lifecycle.ExecutorSucceeded},
-		"FailedBefore": {reason: "it failed, and was cleared away for that", pod: deleted(1, "Error", -1), want: lifecycle.ExecutorFailed, exit: new(int32(1)), word: "Error"},
+		"FailedBefore": {reason: "it failed, and was cleared away for that", pod: deleted(1, "Error", -3), want: lifecycle.ExecutorFailed, exit: new(int32(1)), word: "Error"},
 		"OOMAtLast":    {reason: "memory is not what a deletion takes", pod: deleted(137, "OOMKilled", 2), want: lifecycle.ExecutorFailed, exit: new(int32(137)), word: "OOMKilled"},
 		"NodeLost":     {reason: "doubt is no end", pod: pod(corev1.PodUnknown), want: lifecycle.ExecutorPending},
 	}

@@ -74,6 +74,11 @@ func warnRelease(app spark.Application) []*spark.ConfError {
 	if _, set := app.Conf["spark.kubernetes.pyspark.pythonVersion"]; set && !profile.PythonVersionConf {
 		warn("spark.kubernetes.pyspark.pythonVersion", "has no effect since Spark 4.1: the image decides")
 	}
+	for _, key := range keysUnder(app, "spark.kubernetes.") {
+		if strings.HasSuffix(key, ".mount.subPathExpr") && !profile.VolumeExtras {
+			warn(key, "subPathExpr has no effect before Spark 4.0, which mounts the whole volume; write a subPath")
+		}
+	}
 	if len(app.Executor.Overlay.Ports) > 0 && !profile.ServiceLabels {
 		found = append(found, &spark.ConfError{Field: "spec.executor.ports", Problem: "has no effect before Spark 3.4, which replaces the ports of a template"})
 	}

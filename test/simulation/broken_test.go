@@ -229,3 +229,25 @@ func (w blamingWriter) Patch(ctx context.Context, obj client.Object, patch clien
 	}
 	return w.SubResourceWriter.Patch(ctx, obj, patch, opts...)
 }
+
+// undying keeps the last end that was told, whatever comes after it.
+type undying struct {
+	client.Client
+	last *metav1.Time
+}
+
+func (c undying) Status() client.SubResourceWriter { return undyingWriter{c.Client.Status(), c.last} }
+
+type undyingWriter struct {
+	client.SubResourceWriter
+	last *metav1.Time
+}
+
+func (w undyingWriter) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	s := &obj.(*v1beta2.SparkApplication).Status
+	if s.TerminationTime.IsZero() {
+		s.TerminationTime = *w.last
+	}
+	*w.last = s.TerminationTime
+	return w.SubResourceWriter.Patch(ctx, obj, patch, opts...)
+}

@@ -63,26 +63,71 @@ func TestExecutorChurn(t *testing.T) {
 	s.ends()
 }
 
-// churn is the n-th executor and the end of one before it.
-func (s *script) churn(n int) {
-	p := s.driver()
-	executor := func(n int) string {
-		return fmt.Sprintf("a-rather-long-name-of-an-application-7f3c9a8e5d1b4c60-exec-%d", n)
+// crowdLimit is how large a status may become while as many executors live as are told by name, in bytes of JSON.
+const crowdLimit = 100 << 10
+
+// A thousand executors start within a minute and run on: each of them is told, in few writes, and in the end only some are.
+func TestThousandExecutors(t *testing.T) {
+	const executors, minute = 1000, 60
+	s := newScript(t)
+	s.app(nil)
+	s.work()
+	s.runs()
+	before, writes := s.store.app().ResourceVersion, 0
+	for n := range executors {
+		s.executor(n)
+		s.pass(minute * time.Second / executors)
+		if app := s.store.app(); app.ResourceVersion != before {
+			before = app.ResourceVersion
+			writes++
+		}
 	}
-	e := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: executor(n), Labels: map[string]string{
+	s.pass(minute * time.Second)
+	told := s.store.app().Status
+	if n := len(told.ExecutorState); n != executors || int(told.Executors.Running) != executors {
+		t.Errorf("%d executors are told by name and %d are counted, and %d run", n, told.Executors.Running, executors)
+	}
+	if most := minute / 3; writes > most {
+		t.Errorf("%d status writes in a minute, at most %d are allowed", writes, most)
+	}
+	text, err := json.Marshal(told)
+	if err != nil || len(text) > crowdLimit {
+		t.Errorf("the status has %d bytes, at most %d are allowed; %v", len(text), crowdLimit, err)
+	}
+	s.exits(0)
+	s.pass(time.Minute)
+	over, err := json.Marshal(s.store.app().Status)
+	if err != nil || len(over) > statusLimit {
+		t.Errorf("after the end the status has %d bytes, at most %d are allowed; %v", len(over), statusLimit, err)
+	}
+	t.Logf("%d executors run: %d status writes in %d s, %d bytes, and %d after the end", executors, writes, minute, len(text), len(over))
+	s.ends()
+}
+
+func executorName(n int) string {
+	return fmt.Sprintf("a-rather-long-name-of-an-application-7f3c9a8e5d1b4c60-exec-%d", n)
+}
+
+// executor lets the n-th executor run.
+func (s *script) executor(n int) {
+	s.store.create(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: executorName(n), Labels: map[string]string{
 			lifecycle.LabelApp: appName, lifecycle.LabelLaunchedBy: "true", spark.LabelRole: spark.RoleExecutor,
-			lifecycle.LabelSubmission: p.Labels[lifecycle.LabelSubmission],
+			lifecycle.LabelSubmission: s.driver().Labels[lifecycle.LabelSubmission],
 		}},
 		Spec:   corev1.PodSpec{NodeName: "a", Containers: []corev1.Container{{Name: spark.ExecutorContainerName}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning},
-	}
-	s.store.create(e, s.second())
+	}, s.second())
+}
+
+// churn is the n-th executor and the end of one before it.
+func (s *script) churn(n int) {
+	s.executor(n)
 	const lives = 50
 	if n < lives {
 		return
 	}
-	old := s.store.pod(executor(n - lives))
+	old := s.store.pod(executorName(n - lives))
 	switch n % 3 {
 	case 0:
 		s.finish(old, 137, "OOMKilled", "")

@@ -66,6 +66,8 @@ type wish struct {
 	retries int32
 	endless bool
 	renamed bool
+	// wentOn is when a status last told that the application goes on.
+	wentOn metav1.Time
 }
 
 func newLaw(h *history) *law {
@@ -212,8 +214,27 @@ func (l *law) created(o *operator, obj client.Object) {
 	}); len(others) > 0 {
 		l.h.fail("driver %s was created while %s lives", pod.Name, others[0].Name)
 	}
+	l.left(app.UID, submission)
 	if n, most := l.runs(app.UID), w.budget(); !w.endless && n > most {
 		l.h.fail("%d drivers, but %d are allowed", n, most)
+	}
+}
+
+// left judges what earlier drivers lived on when the next one is created: it is gone. A second leader that is slow may put it
+// back, and of a driver that no status ever told of nobody knows.
+func (l *law) left(app types.UID, submission string) {
+	if l.h.stats.TwoLeaders > 0 {
+		return
+	}
+	for _, r := range l.drivers {
+		if r.app != app || r.submission == submission || r.recorded == 0 {
+			continue
+		}
+		for _, i := range sortedIDs(l.h.store.objects) {
+			if i.kind != kindPod && i.kind != kindApp && l.h.store.objects[i].GetLabels()[lifecycle.LabelSubmission] == r.submission {
+				l.h.fail("driver of submission %q was created, and %s of %q is still there", submission, i, r.submission)
+			}
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ package simulation
 import (
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -96,6 +97,10 @@ func TestMutationsAreFound(t *testing.T) {
 		"what cannot be made beside a driver fails the application": {
 			"nobody needs it to compute",
 			wrapped(func(c client.Client) client.Client { return blamesDriver{c} }),
+		},
+		"the end of an attempt is kept for the next": {
+			"retention is counted from it, and would delete what has just failed",
+			wrapped(func(c client.Client) client.Client { return undying{c, new(metav1.Time)} }),
 		},
 		"no timers": {
 			"a state waits for something that no watch tells",

@@ -70,11 +70,28 @@ func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, cha
 			l.h.fail("condition %s has no reason or no message", c.Type)
 		}
 	}
+	l.times(w, is)
 	l.apart(is)
 	if l.h.faithful {
 		if text, err := json.Marshal(is); err != nil || len(text) > statusLimit {
 			l.h.fail("a status of %d bytes, %v", len(text), err)
 		}
+	}
+}
+
+// times judges what retention is counted from: what goes on has not ended, and what is over has ended since it went on.
+func (l *law) times(w *wish, is *v1beta2.SparkApplicationStatus) {
+	switch is.AppState.State {
+	case v1beta2.ApplicationStateSubmitted, v1beta2.ApplicationStateRunning, v1beta2.ApplicationStatePendingRerun, v1beta2.ApplicationStateResuming:
+		if !is.TerminationTime.IsZero() {
+			l.h.fail("%s shows that it ended at %s", is.AppState.State, is.TerminationTime.UTC())
+		}
+		w.wentOn = l.h.second()
+	case v1beta2.ApplicationStateCompleted, v1beta2.ApplicationStateFailed:
+		if is.TerminationTime.IsZero() || is.TerminationTime.Before(&w.wentOn) {
+			l.h.fail("%s at %s, but it went on until %s", is.AppState.State, is.TerminationTime.UTC(), w.wentOn.UTC())
+		}
+	default: // what has ended, or is being ended
 	}
 }
 

@@ -24,8 +24,8 @@ import (
 )
 
 // Bounds of what a status says, in bytes as the API server stores them: JSON, in which a line end takes two bytes and an
-// angle bracket six. The stored object stays below 20 KiB; executorState is an atomic map, so that managedFields does not
-// repeat the names in it.
+// angle bracket six. The stored object stays below 20 KiB beside its live executors; executorState is an atomic map, so
+// that managedFields does not repeat the names in it.
 const (
 	maxErrorMessage   = 1 << 10
 	maxAttemptMessage = 200

@@ -18,6 +18,7 @@ package kubeflow
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,6 +125,9 @@ func warnings(o *v1beta2.SparkApplication) []*spark.ConfError {
 		w.role(s, r)
 	}
 	w.executor(&s.Executor)
+	w.properties(s)
+	w.retries(&s.RestartPolicy)
+	w.metrics(s.Monitoring)
 	if s.FailureRetries != nil {
 		w.warn("spec.failureRetries", "", "has no effect; use spec.restartPolicy.onFailureRetries")
 	}
@@ -205,5 +209,61 @@ func (w *warner) executor(e *v1beta2.ExecutorSpec) {
 		if sparkVariables[v.Name] {
 			w.warn("spec.executor.env", v.Name, "has no effect: Spark sets this variable itself, after those of spec.executor.env; use spec.executor.envVars")
 		}
+	}
+}
+
+const (
+	sparkPrefix  = "spark."
+	hadoopPrefix = "spark.hadoop."
+)
+
+// properties warns of those that nobody reads.
+func (w *warner) properties(s *v1beta2.SparkApplicationSpec) {
+	for _, key := range slices.Sorted(maps.Keys(s.SparkConf)) {
+		if !strings.HasPrefix(key, sparkPrefix) {
+			w.warn("spec.sparkConf", key, "has no effect: Spark reads properties that begin with \"spark.\" and no others; "+
+				"one of Hadoop belongs in spec.hadoopConf")
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.HadoopConf)) {
+		switch name, prefixed := strings.CutPrefix(key, hadoopPrefix); {
+		case prefixed:
+			w.warn("spec.hadoopConf", key, fmt.Sprintf("becomes %s%s, which nobody reads; write %s", hadoopPrefix, key, name))
+		case strings.HasPrefix(key, sparkPrefix):
+			w.warn("spec.hadoopConf", key, fmt.Sprintf("becomes %s%s, which Spark does not read; write it to spec.sparkConf", hadoopPrefix, key))
+		}
+	}
+}
+
+// retries warns of numbers of retries where there are none.
+func (w *warner) retries(p *v1beta2.RestartPolicy) {
+	rules := p.Infrastructure != nil || p.Submission != nil || p.OutOfMemory != nil || p.Application != nil
+	if p.Type != v1beta2.RestartPolicyNever && (p.Type != "" || rules) {
+		return
+	}
+	for _, number := range []struct {
+		field string
+		value *int32
+	}{{"onFailureRetries", p.OnFailureRetries}, {"onSubmissionFailureRetries", p.OnSubmissionFailureRetries}} {
+		if n := ptr.Deref(number.value, 0); n > 0 {
+			w.warn(restartField+"."+number.field, strconv.Itoa(int(n)),
+				"has no effect: nothing runs again with the type Never, which is the default; write type: OnFailure")
+		}
+	}
+}
+
+// metrics warns of settings for metrics that no role shows.
+func (w *warner) metrics(m *v1beta2.MonitoringSpec) {
+	if m == nil || m.ExposeDriverMetrics || m.ExposeExecutorMetrics {
+		return
+	}
+	const problem = "has no effect: neither exposeDriverMetrics nor exposeExecutorMetrics is true; set one of them"
+	switch {
+	case m.Prometheus != nil:
+		w.warn(monitoringField+".prometheus", "", problem)
+	case ptr.Deref(m.MetricsPropertiesFile, "") != "":
+		w.warn(monitoringField+".metricsPropertiesFile", *m.MetricsPropertiesFile, problem)
+	case ptr.Deref(m.MetricsProperties, "") != "":
+		w.warn(monitoringField+".metricsProperties", "", problem)
 	}
 }

@@ -113,6 +113,34 @@ func TestWarnings(t *testing.T) {
 		"Limit":      {reason: "Spark overwrites it", set: func(s *spec) { s.Executor.MemoryLimit = new("2g") }, want: []string{`spec.executor.memoryLimit: "2g": has no effect: Spark limits each executor to its memory and memoryOverhead; raise spec.executor.memoryOverhead instead`}},
 		"Env":        {reason: "Spark's own comes last", set: func(s *spec) { s.Executor.Env = []corev1.EnvVar{{Name: "SPARK_LOCAL_DIRS"}, {Name: "MINE"}} }, want: []string{`spec.executor.env: "SPARK_LOCAL_DIRS": has no effect: Spark sets this variable itself, after those of spec.executor.env; use spec.executor.envVars`}},
 		"Retries":    {reason: "nobody reads them", set: func(s *spec) { s.FailureRetries, s.RetryInterval = new(int32(1)), new(int64(1)) }, want: []string{"spec.failureRetries: has no effect; use spec.restartPolicy.onFailureRetries", "spec.retryInterval: has no effect; use spec.restartPolicy.onFailureRetryInterval"}},
+		"NotSparks": {reason: "spark-submit reads it no more than we do", set: func(s *spec) { s.SparkConf = props{"fs.s3a.endpoint": "x", "spark.a": "b", "executor.memory": "1g"} }, want: []string{
+			`spec.sparkConf: "executor.memory": has no effect: Spark reads properties that begin with "spark." and no others; one of Hadoop belongs in spec.hadoopConf`,
+			`spec.sparkConf: "fs.s3a.endpoint": has no effect: Spark reads properties that begin with "spark." and no others; one of Hadoop belongs in spec.hadoopConf`,
+		}},
+		"HadoopTwice": {reason: "the prefix is added", set: func(s *spec) {
+			s.HadoopConf = props{"fs.s3a.path.style.access": "true", "spark.hadoop.fs.s3a.endpoint": "x", "spark.sql.warehouse.dir": "y"}
+		}, want: []string{
+			`spec.hadoopConf: "spark.hadoop.fs.s3a.endpoint": becomes spark.hadoop.spark.hadoop.fs.s3a.endpoint, which nobody reads; write fs.s3a.endpoint`,
+			`spec.hadoopConf: "spark.sql.warehouse.dir": becomes spark.hadoop.spark.sql.warehouse.dir, which Spark does not read; write it to spec.sparkConf`,
+		}},
+		"Untyped": {reason: "the default is Never", set: func(s *spec) { s.RestartPolicy.OnFailureRetries = new(int32(3)) }, want: []string{`spec.restartPolicy.onFailureRetries: "3": has no effect: nothing runs again with the type Never, which is the default; write type: OnFailure`}},
+		"NeverRetried": {reason: "nothing is retried", set: func(s *spec) {
+			s.RestartPolicy = v1beta2.RestartPolicy{Type: "Never", OnFailureRetries: new(int32(0)), OnSubmissionFailureRetries: new(int32(2))}
+		}, want: []string{`spec.restartPolicy.onSubmissionFailureRetries: "2": has no effect: nothing runs again with the type Never, which is the default; write type: OnFailure`}},
+		"Retried": {reason: "a number that counts", set: func(s *spec) {
+			s.RestartPolicy = v1beta2.RestartPolicy{Type: "OnFailure", OnFailureRetries: new(int32(3))}
+		}},
+		"ByClass": {reason: "a rule of a class makes it OnFailure", set: func(s *spec) {
+			s.RestartPolicy = v1beta2.RestartPolicy{OnFailureRetries: new(int32(3)), Infrastructure: &v1beta2.RetryRule{Retries: 1}}
+		}},
+		"HiddenProperties": {reason: "no role has metrics", set: func(s *spec) { s.Monitoring = &v1beta2.MonitoringSpec{MetricsProperties: new("*.sink=x")} }, want: []string{"spec.monitoring.metricsProperties: has no effect: neither exposeDriverMetrics nor exposeExecutorMetrics is true; set one of them"}},
+		"HiddenFile":       {reason: "no role has metrics", set: func(s *spec) { s.Monitoring = &v1beta2.MonitoringSpec{MetricsPropertiesFile: new("/m.properties")} }, want: []string{`spec.monitoring.metricsPropertiesFile: "/m.properties": has no effect: neither exposeDriverMetrics nor exposeExecutorMetrics is true; set one of them`}},
+		"HiddenExporter": {reason: "no role loads the agent", set: func(s *spec) {
+			s.Monitoring = &v1beta2.MonitoringSpec{Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: "/x.jar"}}
+		}, want: []string{"spec.monitoring.prometheus: has no effect: neither exposeDriverMetrics nor exposeExecutorMetrics is true; set one of them"}},
+		"Shown": {reason: "a role shows them", set: func(s *spec) {
+			s.Monitoring = &v1beta2.MonitoringSpec{ExposeExecutorMetrics: true, MetricsProperties: new("*.sink=x")}
+		}},
 		"NoUI": {reason: "nobody serves the metrics", set: func(s *spec) {
 			s.Monitoring = &v1beta2.MonitoringSpec{ExposeDriverMetrics: true}
 			s.SparkConf = props{"spark.ui.enabled": "false"}

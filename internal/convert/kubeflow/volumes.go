@@ -40,6 +40,9 @@ func localDir(c conf, k roleKeys, v *corev1.Volume, m *corev1.VolumeMount) {
 	if m.SubPath != "" {
 		c.set(prefix+"mount.subPath", m.SubPath, origin)
 	}
+	if m.SubPathExpr != "" {
+		c.set(prefix+"mount.subPathExpr", m.SubPathExpr, origin)
+	}
 	if m.ReadOnly {
 		c.set(prefix+"mount.readOnly", "true", origin)
 	}

@@ -47,6 +47,10 @@ func TestLocalDirs(t *testing.T) {
 				"emptyDir.spark-local-dir-1.options.medium": "Memory", "emptyDir.spark-local-dir-1.options.sizeLimit": "10Gi",
 			},
 		},
+		"Expression": {
+			reason: "each pod has a folder of its own", source: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, mount: corev1.VolumeMount{MountPath: "/tmp/a", SubPathExpr: "$(SPARK_USER)"},
+			want: props{"emptyDir.spark-local-dir-1.mount.path": "/tmp/a", "emptyDir.spark-local-dir-1.mount.subPathExpr": "$(SPARK_USER)"},
+		},
 		"HostPath": {
 			reason: "path and type", source: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/ssd", Type: new(corev1.HostPathDirectory)}}, mount: corev1.VolumeMount{MountPath: "/tmp/a"},
 			want: props{"hostPath.spark-local-dir-1.mount.path": "/tmp/a", "hostPath.spark-local-dir-1.options.path": "/ssd", "hostPath.spark-local-dir-1.options.type": "Directory"},
@@ -89,17 +93,18 @@ func TestLocalDirs(t *testing.T) {
 			if overlaid := len(app.Driver.Overlay.VolumeMounts) == 1 && len(app.Driver.Overlay.Volumes) == 1; overlaid == (len(tc.want) > 0) {
 				t.Errorf("%s: mounted by the overlay: %v, by Spark: %v", tc.reason, overlaid, len(tc.want) > 0)
 			}
-			if pod := build(t, o).Driver; countMounts(pod, tc.mount.MountPath) != 1 {
-				t.Errorf("%s: the driver mounts %s %d times", tc.reason, tc.mount.MountPath, countMounts(pod, tc.mount.MountPath))
+			pod := build(t, o).Driver
+			if n := countMounts(pod, tc.mount); n != 1 {
+				t.Errorf("%s: the driver mounts %s with its paths %d times", tc.reason, tc.mount.MountPath, n)
 			}
 		})
 	}
 }
 
-func countMounts(pod *corev1.Pod, path string) int {
+func countMounts(pod *corev1.Pod, want corev1.VolumeMount) int {
 	n := 0
 	for _, m := range pod.Spec.Containers[0].VolumeMounts {
-		if m.MountPath == path {
+		if m.MountPath == want.MountPath && m.SubPath == want.SubPath && m.SubPathExpr == want.SubPathExpr {
 			n++
 		}
 	}

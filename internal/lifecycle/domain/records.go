@@ -134,6 +134,9 @@ func waiting(state lifecycle.State) []named[lifecycle.Record] {
 		r.Cause = lifecycle.Cause{Reason: lifecycle.ReasonAdmissionRefused, Message: "no such service account"}
 		out = append(out, named[lifecycle.Record]{"refused for long " + budget.name, r})
 	}
+	third := out[0].value
+	third.Attempt = 3
+	out = append(out, named[lifecycle.Record]{"third, the second never ran", third})
 	return out
 }
 
@@ -212,8 +215,14 @@ func interrupted(state lifecycle.State, c lifecycle.Cause) []named[lifecycle.Rec
 
 // undriven are attempts that never got a driver.
 func undriven(state lifecycle.State) []named[lifecycle.Record] {
+	waited := second(base(state, suspension))
+	waited.QueuedAt = overdue
+	if state == lifecycle.Suspended {
+		waited.TerminatedAt = tooEarly
+	}
 	return []named[lifecycle.Record]{
 		{"never ran", base(state, suspension)},
 		{"second attempt never ran", second(base(state, suspension))},
+		{"second attempt waited and never ran", waited},
 	}
 }
