@@ -69,6 +69,7 @@ func questions(w *world) {
 	w.run("docs/conditions.md", "kubectl get pods -l spark-role=executor")
 	w.says(w.run("docs/conditions.md", "kubectl get sparkapp -o wide"), "QUEUE", "REASON")
 	w.says(w.run("docs/troubleshooting.md", "kubectl describe sparkapp NAME"), "the driver has completed")
+	w.says(w.run("docs/lifecycle.md", "kubectl describe sparkapp NAME"), "Events:")
 	w.says(w.run("docs/troubleshooting.md", "kubectl get namespace NAME --show-labels"), "kubernetes.io/metadata.name=default")
 	w.says(w.run("docs/troubleshooting.md", "kubectl spark list -o wide"), "MESSAGE", "COMPLETED")
 	w.says(w.run("docs/troubleshooting.md", "kubectl spark validate -f app.yaml"), "errors: 0")
