@@ -141,6 +141,12 @@ func (r *Registry) Plugin(name string) (Plugin, bool) {
 	return p, known && slices.Contains(r.policy.Enabled, name)
 }
 
+// Compiled returns a plugin by name, enabled or not: what it has made goes although nothing new is asked of it.
+func (r *Registry) Compiled(name string) (Plugin, bool) {
+	p, known := r.plugins[name]
+	return p, known
+}
+
 // Observer returns a plugin that knows more of a submitted attempt than its pods tell.
 func (r *Registry) Observer(name string) (Plugin, bool) {
 	p, enabled := r.Plugin(name)
