@@ -69,6 +69,7 @@ type kinds struct {
 	waiters   func(schema.GroupVersionKind) []types.NamespacedName
 	now       func() time.Time
 
+	spoken     spoken
 	mapper     meta.RESTMapper
 	reviewedAt time.Time
 
@@ -126,7 +127,7 @@ func (k *kinds) all() []schema.GroupVersionKind {
 			}
 		}
 		for _, kind := range wanted {
-			if !slices.Contains(found, kind) && kind.Kind != "Event" {
+			if !slices.Contains(found, kind) && kind.Kind != eventKind {
 				found = append(found, kind)
 			}
 		}
@@ -333,13 +334,18 @@ func (k *kinds) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 	return k.reader(o.GetObjectKind().GroupVersionKind(), key.Namespace).Get(ctx, key, o, options...)
 }
 
-// List reads a list from its informer. One that is chosen by fields is read live: informers have no index for them.
+// List reads a list from its informer. One that is chosen by fields is read live: informers have no index for them. Events
+// are remembered for a while.
 func (k *kinds) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	kind := list.GetObjectKind().GroupVersionKind()
 	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
 	var o client.ListOptions
 	o.ApplyOptions(options)
-	if o.FieldSelector != nil {
+	events, _ := list.(*unstructured.UnstructuredList)
+	switch {
+	case kind.Kind == eventKind && events != nil:
+		return k.spoken.list(ctx, k.live, events, o, k.now())
+	case o.FieldSelector != nil:
 		return k.live.List(ctx, list, options...)
 	}
 	return k.reader(kind, o.Namespace).List(ctx, list, options...)
