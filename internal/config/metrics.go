@@ -69,7 +69,7 @@ var (
 )
 
 // reservedLabels are labels that the metrics have already, or that Prometheus sets itself.
-var reservedLabels = []string{"le", "quantile", "job", "instance", "state", "reason", "class", "outcome", "by"}
+var reservedLabels = []string{"le", "quantile", "job", "instance", "state", "reason", "class", "outcome", "by", "scheduler", "queue"}
 
 // LabelName makes a label's name of the key of a label in Kubernetes: team.example.com/cost-centre becomes
 // team_example_com_cost_centre.

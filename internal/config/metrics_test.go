@@ -66,6 +66,7 @@ func TestMetricsErrors(t *testing.T) {
 		"Prefix":     {reason: "Prometheus would refuse every metric", text: "{prefix: 1st.}", says: []string{"metrics.prefix", `"1st."`}},
 		"NoLabel":    {reason: "an empty name", text: `{labels: [""]}`, says: []string{"metrics.labels[0]"}},
 		"Own":        {reason: "two labels of one name", text: "{labels: [a, state]}", says: []string{"metrics.labels[1]", `"state"`}},
+		"Place":      {reason: "where an application waits has these", text: "{labels: [scheduler, queue]}", says: []string{"metrics.labels[0]", `"scheduler"`, "metrics.labels[1]", `"queue"`}},
 		"Bucket":     {reason: "Prometheus' own", text: "{labels: [le]}", says: []string{"metrics.labels[0]", `"le"`}},
 		"Hidden":     {reason: "Prometheus' own", text: "{labels: [__name__]}", says: []string{"metrics.labels[0]", `"__name__"`}},
 		"Twice":      {reason: "two keys, one label", text: "{labels: [app-type, app_type]}", says: []string{"metrics.labels[1]", `"app-type"`, "app_type"}},

@@ -30,14 +30,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
@@ -49,11 +47,6 @@ const (
 	reviewPeriod = time.Minute
 	// reviewIn is in how many namespaces they are looked at.
 	reviewIn = 5
-	// firstInLine is how many of those that wait are woken at once by a change that may concern all of them. The others
-	// follow, at most every wakePeriod and spread over spreadOver.
-	firstInLine = 20
-	wakePeriod  = 10 * time.Second
-	spreadOver  = 20 * time.Second
 )
 
 // kinds keeps an eye on the APIs that scheduler plugins need: it reads them from informers as long as they are
@@ -66,9 +59,10 @@ type kinds struct {
 	plugins   []scheduler.Plugin
 	events    chan event.GenericEvent
 	object    func(types.NamespacedName) client.Object
-	waiters   func(schema.GroupVersionKind) []types.NamespacedName
+	waiters   func(kind schema.GroupVersionKind, namespace string) []types.NamespacedName
 	now       func() time.Time
 
+	spoken     spoken
 	mapper     meta.RESTMapper
 	reviewedAt time.Time
 
@@ -90,7 +84,10 @@ func (k *kinds) configure(c config.OperatorConfiguration) {
 type kindState struct {
 	served   bool
 	informer cache.Informer
-	wokenAt  time.Time
+	// everywhere is whether somebody has read the objects of all namespaces.
+	everywhere bool
+	// wokenAt is when all who wait for it were woken last, by namespace; "" for all of them.
+	wokenAt map[string]time.Time
 }
 
 // Start looks for the APIs until the context ends. It implements manager.Runnable.
@@ -126,7 +123,7 @@ func (k *kinds) all() []schema.GroupVersionKind {
 			}
 		}
 		for _, kind := range wanted {
-			if !slices.Contains(found, kind) && kind.Kind != "Event" {
+			if !slices.Contains(found, kind) && kind.Kind != eventKind {
 				found = append(found, kind)
 			}
 		}
@@ -247,7 +244,7 @@ func (k *kinds) watch(ctx context.Context, kind schema.GroupVersionKind) {
 	k.mu.Lock()
 	k.known[kind].informer = state.informer
 	k.mu.Unlock()
-	k.wakeWaiters(kind)
+	k.wakeWaiters(kind, "")
 }
 
 // mayWatch reports whether a plugin's rules say that the kind is to be watched, and the operator has the right.
@@ -278,70 +275,26 @@ func (k *kinds) unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) 
 	return d.Unready(served, func(a scheduler.Access) bool { return !k.denied[a] })
 }
 
-// handler wakes the application that an object belongs to, or those that wait for a change of its kind.
-func (k *kinds) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
-	changed := func(o any) {
-		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-			o = gone.Obj
-		}
-		object, ok := o.(client.Object)
-		if !ok {
-			return
-		}
-		if app := object.GetLabels()[lifecycle.LabelApp]; app != "" {
-			k.wake([]types.NamespacedName{{Namespace: object.GetNamespace(), Name: app}})
-			return
-		}
-		k.wakeWaiters(kind)
-	}
-	return toolscache.ResourceEventHandlerFuncs{AddFunc: changed, UpdateFunc: func(_, o any) { changed(o) }, DeleteFunc: changed}
-}
-
-// wakeWaiters wakes those that wait for a change of the kind: the first in line at once, the others spread over some
-// time and at most every wakePeriod.
-func (k *kinds) wakeWaiters(kind schema.GroupVersionKind) {
-	apps := k.waiters(kind)
-	k.wake(apps[:min(len(apps), firstInLine)])
-	k.mu.Lock()
-	state := k.known[kind]
-	again := state != nil && k.now().Sub(state.wokenAt) < wakePeriod
-	if state != nil && !again {
-		state.wokenAt = k.now()
-	}
-	k.mu.Unlock()
-	if again || len(apps) <= firstInLine {
-		return
-	}
-	rest := apps[firstInLine:]
-	for i := range rest {
-		time.AfterFunc(spreadOver*time.Duration(i+1)/time.Duration(len(rest)), func() { k.wake(rest[i : i+1]) })
-	}
-}
-
-// wake sends applications to the controller. A full channel loses nothing for good: every wait has a timer.
-func (k *kinds) wake(apps []types.NamespacedName) {
-	for _, app := range apps {
-		select {
-		case k.events <- event.GenericEvent{Object: k.object(app)}:
-		default:
-		}
-	}
-}
-
 // Get reads an object from its informer, or live if its kind is not watched.
 func (k *kinds) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
 	return k.reader(o.GetObjectKind().GroupVersionKind(), key.Namespace).Get(ctx, key, o, options...)
 }
 
-// List reads a list from its informer. One that is chosen by fields is read live: informers have no index for them.
+// List reads a list from its informer. One that is chosen by fields is read live: informers have no index for them. Events
+// are remembered for a while.
 func (k *kinds) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	kind := list.GetObjectKind().GroupVersionKind()
 	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
 	var o client.ListOptions
 	o.ApplyOptions(options)
-	if o.FieldSelector != nil {
+	events, _ := list.(*unstructured.UnstructuredList)
+	switch {
+	case kind.Kind == eventKind && events != nil:
+		return k.spoken.list(ctx, k.live, events, o, k.now())
+	case o.FieldSelector != nil:
 		return k.live.List(ctx, list, options...)
 	}
+	k.noteRead(kind, o.Namespace)
 	return k.reader(kind, o.Namespace).List(ctx, list, options...)
 }
 

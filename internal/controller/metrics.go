@@ -126,7 +126,7 @@ func (kubeflowApplication) DriverWaits(o *v1beta2.SparkApplication) string {
 // view says where an application is and what it waits for, be it its driver pod or the start of that.
 func (e *Engine[T]) view(o T, now time.Time) metrics.View {
 	r := e.Adapter.Record(o)
-	v := metrics.View{State: r.State}
+	v := metrics.View{State: r.State, Scheduler: r.Scheduling.Scheduler, Queue: r.Scheduling.Queue}
 	if !r.State.Final() {
 		v.Pending, v.Running = r.Counts.Pending, r.Counts.Running
 	}

@@ -89,7 +89,7 @@ func TestMetricsOfALife(t *testing.T) {
 	w.pass(time.Minute)
 	waiting := scrape(t, m)
 	for name, want := range map[string]float64{
-		"spark_applications Submitted": 1, "spark_applications_waiting DriverPending": 1, "spark_applications_longest_wait_seconds DriverPending": 60,
+		"spark_applications Submitted": 1, "spark_applications_waiting  DriverPending plain": 1, "spark_applications_longest_wait_seconds DriverPending": 60,
 		"spark_application_count": 1, "spark_application_submit_count": 1,
 	} {
 		if waiting[name] != want {
@@ -99,7 +99,7 @@ func TestMetricsOfALife(t *testing.T) {
 	w.kubelet(corev1.PodRunning, running())
 	w.executor("pi-exec-1", corev1.PodRunning)
 	w.reconcile()
-	if got := scrape(t, m); got["spark_executor_running_count"] != 1 || got["spark_executors Running"] != 1 || got["spark_application_running_count"] != 1 || got["spark_applications_waiting DriverPending"] != 0 {
+	if got := scrape(t, m); got["spark_executor_running_count"] != 1 || got["spark_executors Running"] != 1 || got["spark_application_running_count"] != 1 || got["spark_applications_waiting  DriverPending plain"] != 0 {
 		t.Errorf("while it runs: %v", got)
 	}
 	w.executor("pi-exec-1", corev1.PodSucceeded)

@@ -185,7 +185,7 @@ func (e *Engine[T]) release(ctx context.Context, s scope[T], attempt int32) []sc
 	identity := spark.NewIdentity(s.App.UID, attempt, s.env.Now)
 	id := prepare.AttemptID(identity, attempt)
 	e.Schedulers.release(id)
-	plugin, known := e.Registry.Plugin(s.Record.Scheduling.HeldBy)
+	plugin, known := e.Registry.Compiled(s.Record.Scheduling.HeldBy) // it may have been disabled since
 	if !known {
 		return nil // its objects go with the application
 	}

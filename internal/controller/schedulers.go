@@ -207,14 +207,14 @@ func (m *Schedulers) forget(app types.NamespacedName) {
 	}
 }
 
-// waitersFor returns the applications that wait for a change of the kind. Namespaces take turns, so that those of one do
+// waitersFor returns the applications of a namespace, or of all for "", that wait for a change of the kind. Namespaces take turns, so that those of one do
 // not stand before the first of another; within a namespace, the longest comes first.
-func (m *Schedulers) waitersFor(kind schema.GroupVersionKind) []types.NamespacedName {
+func (m *Schedulers) waitersFor(kind schema.GroupVersionKind, namespace string) []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	lines := map[string][]types.NamespacedName{}
 	for app, w := range m.waiting {
-		if slices.ContainsFunc(w.kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind.GroupKind() }) {
+		if (namespace == "" || app.Namespace == namespace) && slices.ContainsFunc(w.kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind.GroupKind() }) {
 			lines[app.Namespace] = append(lines[app.Namespace], app)
 		}
 	}

@@ -55,6 +55,69 @@ func (gang) Release(a scheduler.Attempt) []scheduler.Ref {
 	return []scheduler.Ref{{GroupVersionKind: ticketKind, Namespace: a.App.Namespace, Name: a.ID}}
 }
 
+// permit is gang that lets every attempt start.
+type permit struct{ gang }
+
+func (p permit) Plan(a scheduler.Attempt, seen scheduler.Snapshot) (scheduler.Plan, error) {
+	plan, err := p.gang.Plan(a, seen)
+	plan.Admission = goAhead
+	return plan, err
+}
+
+// tickets are the names of what gang has made.
+func (w *world) tickets() (names []string) {
+	w.t.Helper()
+	var all corev1.ConfigMapList
+	if err := w.c.List(w.t.Context(), &all); err != nil {
+		w.t.Fatal(err)
+	}
+	for i := range all.Items {
+		if all.Items[i].Labels[lifecycle.LabelApp] != "" && len(all.Items[i].Data) == 0 {
+			names = append(names, all.Items[i].Name)
+		}
+	}
+	return names
+}
+
+// A plugin that is disabled is asked for nothing new. What it has made for an attempt that is over goes all the same: a
+// group without pods competes for room again.
+func TestDisabledSchedulerIsReleased(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		end    func(*world)
+	}{
+		"Suspended": {reason: "the driver is deleted", end: func(w *world) { w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Suspend = new(true) }) }},
+		"Failed":    {reason: "the driver failed", end: func(w *world) { w.kubelet(corev1.PodFailed, exited(1, "Error")) }},
+		"Succeeded": {reason: "the driver ended well", end: func(w *world) { w.kubelet(corev1.PodSucceeded, exited(0, "Completed")) }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := pi()
+			o.Spec.BatchScheduler = new("gang")
+			w := newWorld(t, o)
+			w.others = []scheduler.Plugin{permit{}}
+			w.restart()
+			w.settle()
+			w.kubelet(corev1.PodRunning, running())
+			w.settle()
+			registry, err := scheduler.NewRegistryFor(scheduler.Policy{Default: "plain"}, w.plugin, permit{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.engine = NewKubeflowEngine(w.engine.Reader, w.c, registry, w.recorder, w.clock)
+			w.settle()
+			if s := w.app().Status.Scheduling; w.state() != "RUNNING" || len(w.tickets()) != 1 || s.HeldBy != "gang" {
+				t.Fatalf("state %q, tickets %v, status.scheduling %+v: what runs goes on when its scheduler is disabled", w.state(), w.tickets(), s)
+			}
+			tc.end(w)
+			w.settle()
+			if left, s := w.tickets(), w.app().Status.Scheduling; len(left) != 0 || s.HeldAttempt != 0 {
+				t.Errorf("%s, and there is %v left, status.scheduling %+v", tc.reason, left, s)
+			}
+		})
+	}
+}
+
 // Whoever is told to wait by one scheduler and then asks another leaves nothing in the first one's queue.
 func TestAnotherSchedulerWhileQueued(t *testing.T) {
 	o := pi()
@@ -62,25 +125,13 @@ func TestAnotherSchedulerWhileQueued(t *testing.T) {
 	w := newWorld(t, o)
 	w.others = []scheduler.Plugin{gang{}}
 	w.restart()
-	tickets := func() (names []string) {
-		var all corev1.ConfigMapList
-		if err := w.c.List(t.Context(), &all); err != nil {
-			t.Fatal(err)
-		}
-		for i := range all.Items {
-			if all.Items[i].Labels[lifecycle.LabelApp] != "" && len(all.Items[i].Data) == 0 {
-				names = append(names, all.Items[i].Name)
-			}
-		}
-		return names
-	}
 	w.settle()
-	if n := len(tickets()); n != 1 || len(w.drivers()) != 0 {
+	if n := len(w.tickets()); n != 1 || len(w.drivers()) != 0 {
 		t.Fatalf("%d tickets and %d drivers, want one that waits", n, len(w.drivers()))
 	}
 	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = new("plain") })
 	w.settle()
-	if n := len(tickets()); n != 0 || len(w.drivers()) != 1 {
+	if n := len(w.tickets()); n != 0 || len(w.drivers()) != 1 {
 		t.Errorf("%d tickets and %d drivers, want a driver and nothing of the scheduler before", n, len(w.drivers()))
 	}
 	if s := w.app().Status.Scheduling; s == nil || s.Scheduler != "plain" || s.HeldAttempt != 0 || s.HeldBy != "" {

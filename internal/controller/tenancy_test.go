@@ -76,7 +76,7 @@ func TestPolicyNamesAScheduler(t *testing.T) {
 	w.settle()
 	const says = `defaults.batchScheduler of the operator's policy "jobs": "vulcano" is not known to this operator; known: plain`
 	got := *w.app().Status.Scheduling
-	got.QueuedAt = nil
+	got.QueuedAt, got.MessageTime = nil, nil
 	want := v1beta2.SchedulingStatus{Scheduler: "vulcano", Source: "Policy", Reason: "SchedulerUnknown", Message: says}
 	if diff := cmp.Diff(want, got); diff != "" || conditionOf(w, "Admitted").Message != says {
 		t.Errorf("condition %+v, status (-want +got):\n%s", conditionOf(w, "Admitted"), diff)
@@ -182,13 +182,13 @@ func TestWaitersTakeTurns(t *testing.T) {
 	wait("c", "2", 200)
 	m.waiting[types.NamespacedName{Namespace: "d", Name: "other"}] = waiter{since: start}
 	var got []string
-	for _, app := range m.waitersFor(kind)[:6] {
+	for _, app := range m.waitersFor(kind, "")[:6] {
 		got = append(got, app.String())
 	}
 	if diff := cmp.Diff([]string{"a/0", "c/2", "b/only", "a/1", "c/1", "a/2"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if n := len(m.waitersFor(kind)); n != 103 {
+	if n := len(m.waitersFor(kind, "")); n != 103 {
 		t.Errorf("%d wait, want 103", n)
 	}
 }

@@ -53,7 +53,7 @@ func crowd() *kinds {
 // One change of a queue wakes those who are first in line; the others follow one by one.
 func TestAChangeDoesNotWakeAllAtOnce(t *testing.T) {
 	k := crowd()
-	k.wakeWaiters(queues)
+	k.wakeWaiters(queues, "")
 	woken := len(k.events)
 	if woken < firstInLine || woken > waiters/10 { // a busy machine may see some of the others already
 		t.Errorf("%d of %d are awake at once, want the first %d", woken, waiters, firstInLine)
@@ -64,7 +64,7 @@ func TestAChangeDoesNotWakeAllAtOnce(t *testing.T) {
 		}
 	}
 	before := len(k.events)
-	k.wakeWaiters(queues)
+	k.wakeWaiters(queues, "")
 	if again := len(k.events) - before; again < firstInLine || again > waiters/10 {
 		t.Errorf("another change wakes %d, want the first %d again: the others are on their way", again, firstInLine)
 	}
@@ -74,11 +74,11 @@ func TestAChangeDoesNotWakeAllAtOnce(t *testing.T) {
 // at once.
 func BenchmarkQueueUpdate(b *testing.B) {
 	k := crowd()
-	k.known[queues].wokenAt = start // the others are on their way
+	k.known[queues].wokenAt = map[string]time.Time{"": start} // the others are on their way
 	woken := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		k.wakeWaiters(queues)
+		k.wakeWaiters(queues, "")
 		for len(k.events) > 0 {
 			<-k.events
 			woken++

@@ -31,6 +31,8 @@ type View struct {
 	State lifecycle.State
 	// Reason is what an application without a running driver waits for; "" if it does not wait.
 	Reason string
+	// Scheduler and Queue are where it waits; "" if none is known.
+	Scheduler, Queue string
 	// Waiting is for how long it waits.
 	Waiting time.Duration
 	// Pending and Running count its executors.
@@ -56,8 +58,8 @@ func (m *Metrics) newGauges() gauges {
 			Name: "spark_applications", Labels: []string{"state"}, Help: "Applications by state.", When: scrape,
 		}),
 		waiting: m.gauge(Family{
-			Name: "spark_applications_waiting", Labels: []string{"reason"},
-			Help: "Applications whose driver does not run yet, by what they wait for.", When: scrape,
+			Name: "spark_applications_waiting", Labels: []string{"scheduler", "queue", "reason"},
+			Help: "Applications whose driver does not run yet, by where they wait and what for.", When: scrape,
 		}),
 		longest: m.gauge(Family{
 			Name: "spark_applications_longest_wait_seconds", Labels: []string{"reason"},
@@ -82,13 +84,16 @@ func (g gauges) describe(out chan<- *prometheus.Desc) {
 type tally struct {
 	labels           []string
 	states           map[string]int
-	waiting          map[string]int
+	waiting          map[place]int
 	longest          map[string]time.Duration
 	pending, running int
 }
 
+// place is where an application waits, and what for.
+type place struct{ scheduler, queue, reason string }
+
 func newTally(labels []string) *tally {
-	return &tally{labels: labels, states: map[string]int{}, waiting: map[string]int{}, longest: map[string]time.Duration{}}
+	return &tally{labels: labels, states: map[string]int{}, waiting: map[place]int{}, longest: map[string]time.Duration{}}
 }
 
 // separator is in no label value: those of Kubernetes have letters, digits and three signs.
@@ -122,7 +127,7 @@ func (t *tally) add(v View, l *limiter) {
 	t.states[StateName(v.State)]++
 	if v.Reason != "" {
 		reason := l.reason(v.Reason)
-		t.waiting[reason]++
+		t.waiting[place{l.scheduler(v.Scheduler), l.queue(v.Queue), reason}]++
 		t.longest[reason] = max(t.longest[reason], v.Waiting)
 	}
 	t.pending += int(v.Pending)
@@ -140,9 +145,11 @@ func (g gauges) tell(t *tally, out chan<- prometheus.Metric) {
 	for state, n := range t.states {
 		send(g.states, float64(n), state)
 	}
-	for reason, n := range t.waiting {
-		send(g.waiting, float64(n), reason)
-		send(g.longest, t.longest[reason].Seconds(), reason)
+	for p, n := range t.waiting {
+		send(g.waiting, float64(n), p.scheduler, p.queue, p.reason)
+	}
+	for reason, longest := range t.longest {
+		send(g.longest, longest.Seconds(), reason)
 	}
 }
 

@@ -31,6 +31,16 @@ const (
 	other = "Other"
 	// maxReasons bounds reasons, which scheduler plugins may add to.
 	maxReasons = 100
+	// maxSchedulers and maxQueues bound names that users write, mistakes among them.
+	maxSchedulers, maxQueues = 20, 100
+)
+
+// What limiter.seen has behind the configured keys.
+const (
+	reasons = iota
+	schedulers
+	queues
+	ownLabels
 )
 
 // limiter makes label values of what users write, and bounds their number. The first values of a process have it, so
@@ -40,7 +50,7 @@ type limiter struct {
 	max         int
 
 	mu sync.Mutex
-	// seen are the values of each key, and at last the reasons.
+	// seen are the values of each key, and at last those of our own labels.
 	seen []map[string]bool
 }
 
@@ -50,7 +60,9 @@ func newLimiter(keys []string, bound int) *limiter {
 		l.names = append(l.names, config.LabelName(key))
 		l.seen = append(l.seen, map[string]bool{})
 	}
-	l.seen = append(l.seen, map[string]bool{})
+	for range ownLabels {
+		l.seen = append(l.seen, map[string]bool{})
+	}
 	return l
 }
 
@@ -72,7 +84,19 @@ func (l *limiter) reason(r string) string {
 	if r == "" {
 		return unknown
 	}
-	return l.bounded(len(l.keys), r, maxReasons)
+	return l.bounded(len(l.keys)+reasons, r, maxReasons)
+}
+
+func (l *limiter) scheduler(name string) string {
+	return l.bounded(len(l.keys)+schedulers, orUnknown(name), maxSchedulers)
+}
+
+// queue leaves an application without a queue without a value: most schedulers have none.
+func (l *limiter) queue(name string) string {
+	if name == "" {
+		return ""
+	}
+	return l.bounded(len(l.keys)+queues, name, maxQueues)
 }
 
 func (l *limiter) bounded(i int, value string, bound int) string {

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,8 +105,9 @@ func TestGauges(t *testing.T) {
 	apps := func(each func(Subject, View)) bool {
 		each(etl, View{State: lifecycle.Running, Pending: 1, Running: 3})
 		each(etl, View{State: lifecycle.Running, Running: 2})
-		each(etl, View{State: lifecycle.Queued, Reason: "QuotaExceeded", Waiting: time.Minute})
-		each(etl, View{State: lifecycle.Queued, Reason: "QuotaExceeded", Waiting: time.Hour})
+		each(etl, View{State: lifecycle.Queued, Reason: "QuotaExceeded", Scheduler: "gang", Queue: "a", Waiting: time.Minute})
+		each(etl, View{State: lifecycle.Queued, Reason: "QuotaExceeded", Scheduler: "gang", Queue: "b", Waiting: time.Hour})
+		each(etl, View{State: lifecycle.Queued, Reason: "QuotaExceeded", Scheduler: "gang", Queue: "b"})
 		each(etl, View{State: lifecycle.Submitted, Reason: "Unschedulable", Waiting: time.Second})
 		each(none, View{})
 		return true
@@ -118,10 +120,11 @@ func TestGauges(t *testing.T) {
 	}{
 		"Labels": {reason: "a row for each value", labels: []string{"app_type"}, source: apps, want: []string{
 			"spark_application_running_count app_type=Unknown 0", "spark_application_running_count app_type=etl 2",
-			"spark_applications app_type=Unknown,state=New 1", "spark_applications app_type=etl,state=Queued 2",
+			"spark_applications app_type=Unknown,state=New 1", "spark_applications app_type=etl,state=Queued 3",
 			"spark_applications app_type=etl,state=Running 2", "spark_applications app_type=etl,state=Submitted 1",
 			"spark_applications_longest_wait_seconds app_type=etl,reason=QuotaExceeded 3600", "spark_applications_longest_wait_seconds app_type=etl,reason=Unschedulable 1",
-			"spark_applications_waiting app_type=etl,reason=QuotaExceeded 2", "spark_applications_waiting app_type=etl,reason=Unschedulable 1",
+			"spark_applications_waiting app_type=etl,queue=,reason=Unschedulable,scheduler=Unknown 1",
+			"spark_applications_waiting app_type=etl,queue=a,reason=QuotaExceeded,scheduler=gang 1", "spark_applications_waiting app_type=etl,queue=b,reason=QuotaExceeded,scheduler=gang 2",
 			"spark_executor_running_count app_type=Unknown 0", "spark_executor_running_count app_type=etl 5",
 			"spark_executors app_type=Unknown,state=Pending 0", "spark_executors app_type=Unknown,state=Running 0",
 			"spark_executors app_type=etl,state=Pending 1", "spark_executors app_type=etl,state=Running 5",
@@ -149,22 +152,42 @@ func TestGauges(t *testing.T) {
 	}
 }
 
-func TestReasonsAreBounded(t *testing.T) {
-	m := New(configured(nil))
-	m.Observe(func(each func(Subject, View)) bool {
-		for i := range 3 * maxReasons {
-			each(Subject{}, View{State: lifecycle.Queued, Reason: fmt.Sprintf("Reason%d", i)})
-		}
-		return true
-	})
-	reasons := 0
-	for _, s := range samples(t, m) {
-		if s == "spark_applications_waiting reason=Other 200" {
-			reasons++
-		}
+// Users write the names of schedulers and queues, and plugins the reasons: however many there are, so many rows.
+func TestPlacesOfWaitsAreBounded(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		view   func(string) View
+		bound  int
+		other  string
+	}{
+		"Reasons":    {reason: "plugins may add some", view: func(s string) View { return View{Reason: s} }, bound: maxReasons, other: "queue=,reason=Other,scheduler=Unknown"},
+		"Queues":     {reason: "a mistake is a name, too", view: func(s string) View { return View{Reason: "QueueNotFound", Scheduler: "gang", Queue: s} }, bound: maxQueues, other: "queue=Other,reason=QueueNotFound,scheduler=gang"},
+		"Schedulers": {reason: "so it is of a scheduler", view: func(s string) View { return View{Reason: "SchedulerUnknown", Scheduler: s} }, bound: maxSchedulers, other: "queue=,reason=SchedulerUnknown,scheduler=Other"},
 	}
-	if reasons != 1 {
-		t.Errorf("the reasons beyond the bound are not one: %q", samples(t, m)[:5])
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := New(configured(nil))
+			m.Observe(func(each func(Subject, View)) bool {
+				for i := range 3 * tc.bound {
+					v := tc.view(fmt.Sprintf("Name%d", i))
+					v.State = lifecycle.Queued
+					each(Subject{}, v)
+				}
+				return true
+			})
+			rows, others := 0, ""
+			for _, s := range samples(t, m) {
+				if strings.HasPrefix(s, "spark_applications_waiting ") {
+					rows++
+				}
+				if strings.HasPrefix(s, "spark_applications_waiting "+tc.other) {
+					others = s
+				}
+			}
+			if want := fmt.Sprintf("spark_applications_waiting %s %d", tc.other, 2*tc.bound); rows != tc.bound+1 || others != want {
+				t.Errorf("%s: %d rows, want %d; %q, want %q", tc.reason, rows, tc.bound+1, others, want)
+			}
+		})
 	}
 }
 

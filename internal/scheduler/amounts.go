@@ -117,6 +117,24 @@ func Exceeding(shortages []Shortage) string {
 	})
 }
 
+// Asking words a demand: "asked cpu 12, memory 8Gi".
+func Asking(list corev1.ResourceList) string {
+	parts := make([]string, 0, len(list))
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		parts = append(parts, fmt.Sprintf("%s %s", name, Amount(list[name])))
+	}
+	return "asked " + strings.Join(parts, ", ")
+}
+
+// Allocated words how much of a limit is given away, for the resources that the limit names: "allocated cpu 4 of 40".
+func Allocated(used, limit corev1.ResourceList) string {
+	parts := make([]string, 0, len(limit))
+	for _, name := range slices.Sorted(maps.Keys(limit)) {
+		parts = append(parts, fmt.Sprintf("%s %s of %s", name, Amount(used[name]), Amount(limit[name])))
+	}
+	return "allocated " + strings.Join(parts, ", ")
+}
+
 func words(shortages []Shortage, word func(Shortage) string) string {
 	parts := make([]string, 0, len(shortages))
 	for _, s := range shortages {

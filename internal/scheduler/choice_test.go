@@ -29,12 +29,13 @@ import (
 func offered(t *testing.T, change func(*Policy)) *Registry {
 	t.Helper()
 	queues := Descriptor{Supports: Support{Queues: true}, DefaultQueue: "default"}
-	policy := Policy{Default: "plain", Enabled: []string{"plain", "queued"}, NamespaceDefaults: true}
+	policy := Policy{Default: "plain", Enabled: []string{"plain", "queued", "lined"}, NamespaceDefaults: true}
 	if change != nil {
 		change(&policy)
 	}
 	r, err := NewRegistryFor(policy,
-		stub{name: "plain", descriptor: Descriptor{Plain: true}}, stub{name: "queued", descriptor: queues}, stub{name: "spare"})
+		stub{name: "plain", descriptor: Descriptor{Plain: true}}, stub{name: "queued", descriptor: queues}, stub{name: "spare"},
+		stub{name: "lined", descriptor: Descriptor{Supports: Support{Queues: true}, DefaultQueue: "root.default"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,6 +63,8 @@ func TestResolve(t *testing.T) {
 		"PluginQueue":  {reason: "the plugin's own default", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "default"}},
 		"ConfigQueue":  {reason: "the configuration wins over the plugin", policy: func(p *Policy) { p.DefaultQueues = map[string]string{"queued": "batch"} }, wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "batch"}},
 		"Policy":       {reason: "the default of a policy comes before the namespace's", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued", SchedulerFrom: "a policy", Queue: "theirs", QueueFrom: "a policy"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourcePolicy, Queue: "theirs"}},
+		"OtherQueue":   {reason: "a queue that is meant for the namespace's scheduler is none of another's", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "lined"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "lined", Source: SourceApplication, Queue: "root.default"}},
+		"SameQueue":    {reason: "whoever names the namespace's scheduler gets its queue", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "team"}},
 		"NoQueues":     {reason: "an annotation for the namespace's batch scheduler is not for the plain one", wish: Wish{NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
 		"Recorded":     {reason: "an attempt keeps what was chosen for it", policy: func(p *Policy) { p.Default = "queued" }, wish: Wish{NamespaceAnnotations: annotated, Recorded: &Choice{Scheduler: "plain", Source: SourceCluster}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
 		"RecordedTeam": {reason: "the queue, too", wish: Wish{Scheduling: spark.Scheduling{Queue: "new"}, Recorded: &Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}},
@@ -97,7 +100,7 @@ func TestResolveRefuses(t *testing.T) {
 		code    Reason
 		says    []string
 	}{
-		"Unknown":   {reason: "it may be configured later", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "vulcano"}}, verdict: NotReady, code: ReasonSchedulerUnknown, says: []string{"spec.batchScheduler", `"vulcano" is not known`, "known: plain, queued"}},
+		"Unknown":   {reason: "it may be configured later", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "vulcano"}}, verdict: NotReady, code: ReasonSchedulerUnknown, says: []string{"spec.batchScheduler", `"vulcano" is not known`, "known: lined, plain, queued"}},
 		"Case":      {reason: "names are exact", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "Plain"}}, verdict: NotReady, code: ReasonSchedulerUnknown},
 		"Space":     {reason: "names are exact", wish: Wish{Scheduling: spark.Scheduling{Scheduler: " plain"}}, verdict: NotReady, code: ReasonSchedulerUnknown},
 		"Disabled":  {reason: "compiled in, but not for users", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "spare"}}, verdict: NotReady, code: ReasonSchedulerDisabled, says: []string{`"spare" is not enabled`, "batchScheduler.enabled"}},
@@ -231,7 +234,7 @@ func TestAdmissionsComeFirst(t *testing.T) {
 	if err != nil || plan.Reason != "Full" {
 		t.Errorf("%+v, %v: want the gate's answer", plan, err)
 	}
-	if n := len(r.Plugins()); n != 3 {
-		t.Errorf("%d plugins to look after, want the two enabled ones and the gate", n)
+	if n := len(r.Plugins()); n != 4 {
+		t.Errorf("%d plugins to look after, want the three enabled ones and the gate", n)
 	}
 }

@@ -141,6 +141,12 @@ func (r *Registry) Plugin(name string) (Plugin, bool) {
 	return p, known && slices.Contains(r.policy.Enabled, name)
 }
 
+// Compiled returns a plugin by name, enabled or not: what it has made goes although nothing new is asked of it.
+func (r *Registry) Compiled(name string) (Plugin, bool) {
+	p, known := r.plugins[name]
+	return p, known
+}
+
 // Observer returns a plugin that knows more of a submitted attempt than its pods tell.
 func (r *Registry) Observer(name string) (Plugin, bool) {
 	p, enabled := r.Plugin(name)
@@ -249,19 +255,26 @@ func (r *Registry) choose(w Wish) Choice {
 	return Choice{Scheduler: r.policy.Default, Source: SourceCluster}
 }
 
-// queue returns the first queue that anybody names. What an annotation says is meant for the namespace's scheduler.
+// queue returns the first queue that anybody names. What an annotation says is meant for the namespace's scheduler, if it
+// names one: queues of the same name in two schedulers are two queues.
 func (r *Registry) queue(w Wish, c Choice, d Descriptor) string {
 	switch {
 	case w.Recorded != nil:
 		return c.Queue
 	case w.Scheduling.Queue != "":
 		return w.Scheduling.Queue
-	case r.policy.NamespaceDefaults && d.Supports.Queues && w.NamespaceAnnotations[AnnotationQueue] != "":
+	case r.annotates(w, d):
 		return w.NamespaceAnnotations[AnnotationQueue]
 	case r.policy.DefaultQueues[d.Name] != "":
 		return r.policy.DefaultQueues[d.Name]
 	}
 	return d.DefaultQueue
+}
+
+// annotates is whether the namespace names a queue for this scheduler.
+func (r *Registry) annotates(w Wish, d Descriptor) bool {
+	chosen := w.NamespaceAnnotations[AnnotationScheduler]
+	return r.policy.NamespaceDefaults && d.Supports.Queues && w.NamespaceAnnotations[AnnotationQueue] != "" && (chosen == "" || chosen == d.Name)
 }
 
 func (r *Registry) refuse(w Wish, c Choice, reason Reason, problem string) Admission {

@@ -288,6 +288,10 @@ type SchedulingStatus struct {
 	// Message is the sentence to the reason.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// MessageTime is when the message was written. Amounts in it that change all the time, such as what is free of a
+	// quota, are written anew once a minute at most.
+	// +optional
+	MessageTime *metav1.Time `json:"messageTime,omitempty"`
 	// Evictions counts the drivers that the scheduler took down since the application last succeeded or was changed.
 	// +optional
 	Evictions int32 `json:"evictions,omitempty"`

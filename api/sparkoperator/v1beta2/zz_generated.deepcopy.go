@@ -837,6 +837,10 @@ func (in *SchedulingStatus) DeepCopyInto(out *SchedulingStatus) {
 		in, out := &in.AdmittedAt, &out.AdmittedAt
 		*out = (*in).DeepCopy()
 	}
+	if in.MessageTime != nil {
+		in, out := &in.MessageTime, &out.MessageTime
+		*out = (*in).DeepCopy()
+	}
 	if in.QueuedAt != nil {
 		in, out := &in.QueuedAt, &out.QueuedAt
 		*out = (*in).DeepCopy()

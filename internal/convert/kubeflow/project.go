@@ -81,7 +81,14 @@ func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.
 		s.SubmissionID = r.SubmissionID // while the next attempt waits, that of the last one is shown
 	}
 	s.Attempts, s.Retries, s.Executors = projectAttempts(r.Attempts), projectRetries(r.Retries), projectExecutors(r)
+	standing := stands(old, r, now)
 	s.Scheduling = projectScheduling(r)
+	if standing {
+		s.Scheduling.Message = old.Scheduling.Message
+	}
+	if s.Scheduling != nil {
+		s.Scheduling.MessageTime = spokenAt(old.Scheduling, s.Scheduling.Message, now)
+	}
 	s.Released = nil
 	if r.Released.DriverPod {
 		s.Released = append(s.Released, releasedDriverPod)
@@ -101,13 +108,20 @@ func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.
 			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), Reason: string(c.Reason), Message: c.Message,
 			ObservedGeneration: r.Generation, LastTransitionTime: seconds(now),
 		}
-		if last := meta.FindStatusCondition(s.Conditions, next.Type); last != nil && rephrased(*last, next) {
-			next.Message = last.Message
+		if last := meta.FindStatusCondition(s.Conditions, next.Type); last != nil && unchanged(*last, next) {
+			aboutTheWait := standing && next.Reason == s.Scheduling.Reason
+			if aboutTheWait || rephrased(*last, next) {
+				next.Message = last.Message
+			}
 		}
 		meta.SetStatusCondition(&s.Conditions, next)
 	}
 	projectTrouble(&s, r, now)
 	return s
+}
+
+func unchanged(last, next metav1.Condition) bool {
+	return last.Status == next.Status && last.Reason == next.Reason
 }
 
 // rephrased is whether somebody else only found other words for why pods wait. Schedulers and kubelets do so all the time,
@@ -117,9 +131,6 @@ func rephrased(last, next metav1.Condition) bool {
 	switch lifecycle.ConditionType(next.Type) {
 	case lifecycle.ConditionDriverReady, lifecycle.ConditionExecutorsReady:
 	default:
-		return false
-	}
-	if last.Status != next.Status || last.Reason != next.Reason {
 		return false
 	}
 	before, _, two := strings.Cut(last.Message, ": ")

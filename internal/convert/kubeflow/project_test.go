@@ -257,7 +257,7 @@ func TestProjectDropsExecutors(t *testing.T) {
 
 // Schedulers and kubelets find new words for the same wait all the time: the status keeps the first ones.
 func TestOthersWordsAreNoNews(t *testing.T) {
-	const driver, executors, admitted = "DriverReady", "ExecutorsReady", "Admitted"
+	const driver, executors = "DriverReady", "ExecutorsReady"
 	cases := map[string]struct {
 		reason      string
 		kind        lifecycle.ConditionType
@@ -272,7 +272,6 @@ func TestOthersWordsAreNoNews(t *testing.T) {
 		"Reason":    {reason: "another reason is news", kind: driver, last: lifecycle.Cause{Reason: "SchedulingGated", Message: "x: a"}, next: lifecycle.Cause{Reason: "Unschedulable", Message: "x: b"}},
 		"Status":    {reason: "and so is another status", kind: driver, status: lifecycle.True, last: lifecycle.Cause{Reason: "Unschedulable", Message: "x: a"}, next: lifecycle.Cause{Reason: "Unschedulable", Message: "x: b"}},
 		"Ours":      {reason: "without a colon all words are ours", kind: driver, last: lifecycle.Cause{Reason: "DriverPending", Message: "a"}, next: lifecycle.Cause{Reason: "DriverPending", Message: "b"}},
-		"Quota":     {reason: "numbers of a quota are news", kind: admitted, last: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in namespace a: free 1"}, next: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in namespace a: free 2"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

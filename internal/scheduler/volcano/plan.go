@@ -63,13 +63,13 @@ func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, e
 	case !roomy:
 		plan.Admission = full
 	default:
-		plan.Admission = pending(a, s)
+		plan.Admission, err = pending(a, s, all[a.Queue], whole)
 	}
 	if plan.Verdict == scheduler.Wait {
 		plan.RetryAfter = waitRetry
 	}
 	plan.Group = &ref
-	return plan, nil
+	return plan, err
 }
 
 // held is the answer for an attempt that must not have a group for now.
@@ -101,13 +101,21 @@ func notSeen(a scheduler.Attempt) scheduler.Admission {
 }
 
 // pending is the answer for a group that is not let in although its queue seems to have room: the room is promised to
-// others, or the nodes are full.
-func pending(a scheduler.Attempt, s scheduler.Snapshot) scheduler.Admission {
-	message := fmt.Sprintf("waiting for capacity in queue %s", a.Queue)
-	if words := spoken(s.List(groupEvents(a))); words != "" {
-		message += ": " + words
+// others, or the nodes are full. What is promised Volcano tells nowhere, so that the numbers of the queue may seem to have
+// room: they are shown as what they are.
+func pending(a scheduler.Attempt, s scheduler.Snapshot, own *unstructured.Unstructured, whole demand) (scheduler.Admission, error) {
+	queue, err := scheduler.As[v1beta1.Queue](own)
+	if err != nil {
+		return scheduler.Admission{}, err
 	}
-	return scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForCapacity, Message: message}
+	message := fmt.Sprintf("waiting for capacity in queue %s: %s", a.Queue, scheduler.Asking(whole.requests))
+	if len(queue.Spec.Capability) > 0 {
+		message += "; the queue has " + scheduler.Allocated(queue.Status.Allocated, queue.Spec.Capability)
+	}
+	if words := spoken(s.List(groupEvents(a))); words != "" {
+		message += "; " + words
+	}
+	return scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForCapacity, Message: message}, nil
 }
 
 // spoken returns what the scheduler says about a group without pods. Its Warning events say nothing: there is one for

@@ -98,11 +98,12 @@ func silent(a scheduler.Attempt) scheduler.Observation {
 	if options, _ := parametersOf(a); options.GangSchedulingStyle == styleNone {
 		return scheduler.Observation{
 			Stage: scheduler.StageQueued, Reason: scheduler.ReasonWaitingForQuota,
-			Message: "waiting in " + queueOf(a) + " for room or for its turn",
+			Message: fmt.Sprintf("waiting in %s for room or for its turn: the driver %s", queueOf(a), scheduler.Asking(a.Shapes.Driver.Requests)),
 		}
 	}
+	whole := scheduler.Sum(a.Shapes.Driver.Requests, scheduler.Times(a.Shapes.Executor.Requests, int64(a.Shapes.Initial)))
 	return scheduler.Observation{
 		Stage: scheduler.StageReserving, Reason: scheduler.ReasonWaitingForGang,
-		Message: fmt.Sprintf("waiting in %s for the room of the driver and %d executors", queueOf(a), a.Shapes.Initial),
+		Message: fmt.Sprintf("waiting in %s for the room of the driver and %d executors: together they %s", queueOf(a), a.Shapes.Initial, scheduler.Asking(whole)),
 	}
 }

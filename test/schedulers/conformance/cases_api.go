@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // plainly lets an application opt out of the scheduler that is tested.
@@ -88,7 +89,11 @@ func apiRemoved(w *World) {
 	must(w, "remove the API", w.Environment.Uninstall(w.Context()))
 	w.delete(dying)
 	w.gone(dying)
-	w.waits(queued, append([]scheduler.Reason{scheduler.ReasonSchedulerNotInstalled}, w.Full...)...)
+	if asks := len(w.pods(queued, spark.RoleDriver)) == 0; asks {
+		w.waits(queued, scheduler.ReasonSchedulerNotInstalled)
+	} else {
+		w.waits(queued, w.Full...) // its driver pod is with the scheduler already
+	}
 	must(w, "the running one still runs", w.inState(running, stateRunning)())
 	w.completes(running)
 	w.delete(queued)

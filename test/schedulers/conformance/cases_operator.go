@@ -76,7 +76,9 @@ func disabled(w *World) {
 		w.waits(queued, scheduler.ReasonSchedulerDisabled)
 	}
 	must(w, "what runs goes on", w.inState(running, stateRunning)())
+	w.hasGroups(running, true)
 	w.completes(running)
+	w.hasGroups(running, false)
 	w.delete(late)
 	w.gone(late)
 	w.operator.settings = w.Settings

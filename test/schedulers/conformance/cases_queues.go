@@ -18,6 +18,7 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -167,15 +168,32 @@ func race(w *World) {
 	w.completes(loser)
 }
 
-// stable : while an application waits its status is written no more often than there is something new to say.
+// stable : while an application waits its status is written no more often than there is something new to say. How much is
+// free by now is told once a minute, however often others come and go.
 func stable(w *World) {
-	w.startWithRoomFor(1)
-	first := w.create("first")
-	w.runs(first, 1)
-	second := w.create("second")
+	w.startWithRoomFor(3)
+	holder, visitors := w.create("first"), []*app{w.create("visitor-1"), w.create("visitor-2")}
+	for _, a := range append(visitors, holder) {
+		w.runs(a, 1)
+	}
+	begun := time.Now()
+	second := w.create("second", func(a *app) { a.Spec.Driver.Cores = ptr.To[int32](5) })
 	w.waits(second, w.Full...)
 	w.quiet("while it waits", second, 8*time.Second)
-	w.completes(first)
+	before := len(w.statuses(second))
+	for _, a := range visitors {
+		w.completes(a)
+		w.settled(second)
+	}
+	if n, minutes := len(w.statuses(second))-before, int(time.Since(begun)/time.Minute); n > minutes {
+		w.Errorf("in %d minutes, in which two others ended, the operator wrote the status %d times", minutes, n)
+	}
+	w.completes(holder)
 	w.runs(second, 1)
 	w.quiet("while it runs", second, 3*time.Second)
+}
+
+// statuses are the writes of the application's status so far.
+func (w *World) statuses(a *app) []string {
+	return slices.DeleteFunc(w.operator.writes.about(a), func(write string) bool { return !strings.HasSuffix(write, "/status") })
 }

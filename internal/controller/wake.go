@@ -1,0 +1,148 @@
+/*
+Copyright 2026 The Firesteel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+const (
+	// firstInLine is how many of those that wait are woken at once by a change that may concern all of them. The others
+	// follow, at most every wakePeriod and spread over spreadOver.
+	firstInLine = 20
+	wakePeriod  = 10 * time.Second
+	spreadOver  = 20 * time.Second
+)
+
+// handler wakes the application that an object belongs to, or those that wait for a change of its kind.
+func (k *kinds) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
+	changed := func(o any) {
+		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+			o = gone.Obj
+		}
+		object, ok := o.(client.Object)
+		if !ok {
+			return
+		}
+		if app := object.GetLabels()[lifecycle.LabelApp]; app != "" {
+			k.wake([]types.NamespacedName{{Namespace: object.GetNamespace(), Name: app}})
+			return
+		}
+		k.wakeWaiters(kind, object.GetNamespace())
+	}
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc: changed,
+		UpdateFunc: func(before, after any) {
+			if !same(before, after) {
+				changed(after)
+			}
+		},
+		DeleteFunc: changed,
+	}
+}
+
+// same is whether an update changed nothing that a plugin could decide by: some controllers write what is there already.
+func same(before, after any) bool {
+	a, _ := before.(*unstructured.Unstructured)
+	b, _ := after.(*unstructured.Unstructured)
+	return a != nil && b != nil && equality.Semantic.DeepEqual(meaning(a), meaning(b))
+}
+
+// meaning is an object without the marks of its writes.
+func meaning(u *unstructured.Unstructured) map[string]any {
+	content := maps.Clone(u.Object)
+	metadata, _ := content["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	delete(metadata, "resourceVersion")
+	delete(metadata, "managedFields")
+	content["metadata"] = metadata
+	return content
+}
+
+// noteRead remembers that somebody has read the objects of all namespaces: from then on a change of one concerns all who
+// wait for the kind.
+func (k *kinds) noteRead(kind schema.GroupVersionKind, namespace string) {
+	if namespace != "" {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if state := k.known[kind]; state != nil {
+		state.everywhere = true
+	}
+}
+
+// wakeWaiters wakes those that wait for a change of the kind: the first in line at once, the others spread over some
+// time and at most every wakePeriod. What happens in one namespace concerns those in it alone, as long as nobody has read
+// the kind in all of them; "" stands for all.
+func (k *kinds) wakeWaiters(kind schema.GroupVersionKind, namespace string) {
+	k.mu.Lock()
+	state := k.known[kind]
+	if state != nil && state.everywhere {
+		namespace = ""
+	}
+	k.mu.Unlock()
+	apps := k.waiters(kind, namespace)
+	k.wake(apps[:min(len(apps), firstInLine)])
+	if len(apps) <= firstInLine || !k.mayWakeAll(state, namespace) {
+		return
+	}
+	rest := apps[firstInLine:]
+	for i := range rest {
+		time.AfterFunc(spreadOver*time.Duration(i+1)/time.Duration(len(rest)), func() { k.wake(rest[i : i+1]) })
+	}
+}
+
+// mayWakeAll is whether those who are not first in line are to be woken again, and notes that they are.
+func (k *kinds) mayWakeAll(state *kindState, namespace string) bool {
+	if state == nil {
+		return true
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.now()
+	maps.DeleteFunc(state.wokenAt, func(_ string, at time.Time) bool { return now.Sub(at) >= wakePeriod })
+	if _, again := state.wokenAt[namespace]; again {
+		return false
+	}
+	if state.wokenAt == nil {
+		state.wokenAt = map[string]time.Time{}
+	}
+	state.wokenAt[namespace] = now
+	return true
+}
+
+// wake sends applications to the controller. A full channel loses nothing for good: every wait has a timer.
+func (k *kinds) wake(apps []types.NamespacedName) {
+	for _, app := range apps {
+		select {
+		case k.events <- event.GenericEvent{Object: k.object(app)}:
+		default:
+		}
+	}
+}
