@@ -185,10 +185,10 @@ func TestGaugesAreOfTheOperatorsNamespaces(t *testing.T) {
 	theirs.Namespace, running.Namespace, running.Name = "theirs", "theirs", "running"
 	running.Status = v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "RUNNING"}, ExecutionAttempts: 1, Executors: &v1beta2.ExecutorSummary{Running: 2}}
 	all := map[string]float64{
-		"spark_applications New": 2, "spark_applications_waiting NotSubmitted": 2, "spark_applications Running": 1, "spark_application_running_count": 1,
+		"spark_applications New": 2, "spark_applications_waiting  NotSubmitted Unknown": 2, "spark_applications Running": 1, "spark_application_running_count": 1,
 		"spark_executors Running": 2, "spark_executor_running_count": 2, "spark_operator_leading": 1,
 	}
-	mine := map[string]float64{"spark_applications New": 1, "spark_applications_waiting NotSubmitted": 1, "spark_operator_leading": 1}
+	mine := map[string]float64{"spark_applications New": 1, "spark_applications_waiting  NotSubmitted Unknown": 1, "spark_operator_leading": 1}
 	cases := map[string]struct {
 		reason  string
 		watches func(string) bool
