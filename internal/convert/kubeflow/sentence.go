@@ -48,9 +48,9 @@ func stands(old *v1beta2.SparkApplicationStatus, r lifecycle.Record, now time.Ti
 // alike is whether two sentences say the same but for numbers. Before a colon the cause is named, after it come the
 // details: which resources are short, and of how much.
 func alike(a, b string) bool {
-	headA, _, detailsA := strings.Cut(a, ": ")
-	headB, _, detailsB := strings.Cut(b, ": ")
-	return detailsA == detailsB && numbers.ReplaceAllString(headA, "0") == numbers.ReplaceAllString(headB, "0")
+	headA, _, longA := strings.Cut(a, ": ")
+	headB, _, longB := strings.Cut(b, ": ")
+	return longA == longB && numbers.ReplaceAllString(headA, "0") == numbers.ReplaceAllString(headB, "0")
 }
 
 // spokenAt is when the sentence was written that is to be stored.
