@@ -54,6 +54,8 @@ type Scheduling struct {
 	Verdict string `json:"verdict,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Warning is what the scheduler had to say when it let the attempt start, or would have to say now.
+	Warning string `json:"warning,omitempty"`
 	// Group is the object that stands for the attempt with the scheduler; GroupPhase is empty if it was not seen.
 	Group      string `json:"group,omitempty"`
 	GroupPhase string `json:"groupPhase,omitempty"`
@@ -97,7 +99,7 @@ func (v view) scheduling() Scheduling {
 		Scheduler: cmp.Or(chosen.Scheduler, v.Reserved.Choice.Scheduler), Source: cmp.Or(chosen.Source, string(v.Reserved.Choice.Source)),
 		Queue:   cmp.Or(chosen.Queue, v.Reserved.Choice.Queue),
 		Verdict: string(v.Gate.Verdict), Reason: string(v.Gate.Cause.Reason), Message: v.Gate.Cause.Message,
-		AdmittedAt: timeOrNil(r.Scheduling.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
+		Warning: cmp.Or(r.Scheduling.Warning, v.Gate.Warning), AdmittedAt: timeOrNil(r.Scheduling.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
 	}
 	if r.State.Starting() || r.State == lifecycle.Submitted || r.State == lifecycle.Running {
 		s.QueuedAt, s.Asked = timeOrNil(r.QueuedAt), v.Reserved.Asked
@@ -139,6 +141,9 @@ func (s Scheduling) text(p *page, told bool) {
 		p.field("Verdict", "%s: %s", s.Verdict, s.Reason)
 	default:
 		p.field("Verdict", "%s: %s", s.Verdict, s.Message)
+	}
+	if s.Warning != "" {
+		p.field("Warning", "%s", s.Warning)
 	}
 	if len(s.Asked) > 0 {
 		p.field("Asks for", "%s, driver and initial executors together", amounts(s.Asked))

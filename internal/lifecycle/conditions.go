@@ -119,6 +119,9 @@ func admitted(r Record, p Plan) Condition {
 	default:
 		c.Status, c.Reason, c.Message = Undetermined, ReasonInProgress, "not checked yet"
 	}
+	if c.Status == True && r.Scheduling.Warning != "" {
+		c.Message += "; warning: " + r.Scheduling.Warning
+	}
 	if c.Status == True && p.App.Notes != "" {
 		c.Message += "; note: " + p.App.Notes
 	}

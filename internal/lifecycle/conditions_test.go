@@ -188,6 +188,27 @@ func TestNotesAreShown(t *testing.T) {
 }
 
 // The API takes 32 KiB of a condition's message; the object must stay small.
+// A warning of the scheduler's lives as long as the attempt that it let start.
+func TestWarningsAreShown(t *testing.T) {
+	gate := admit
+	gate.Warning = strings.Repeat("too little quota; ", 100)
+	p := decideQueue(Plan{Record: queued(), Gate: gate}, absent, Env{Now: now})
+	if got := p.Record.Scheduling.Warning; !strings.HasPrefix(got, "too little quota") || len(got) > maxCondition {
+		t.Errorf("recorded %d bytes: %q", len(got), got)
+	}
+	for _, state := range []State{Submitted, Running, Succeeded} {
+		r := ran(state)
+		r.Scheduling.Warning = "too little quota"
+		if got := condition(t, Plan{Record: r, Driver: absent}, ConditionAdmitted).Message; !strings.HasSuffix(got, "; warning: too little quota") {
+			t.Errorf("%s: %q", state, got)
+		}
+	}
+	gate.Verdict = Waiting
+	if again := decideQueue(Plan{Record: p.Record, Gate: gate}, absent, Env{Now: now}); again.Record.Scheduling.Warning != "" {
+		t.Errorf("%q: it may not start yet", again.Record.Scheduling.Warning)
+	}
+}
+
 func TestConditionsAreBounded(t *testing.T) {
 	rec := ran(Failed)
 	rec.Cause.Message = strings.Repeat("é", 4096)

@@ -37,7 +37,11 @@ const maxNote = 1024
 func Events(name string, from, to Record) []Event {
 	var all []Event
 	if to.Current() != nil && from.Current() == nil {
-		all = append(all, Event{Reason: "SparkApplicationSubmitted", Action: "Submit", Message: fmt.Sprintf("SparkApplication %s was submitted: driver pod %s was created", name, to.DriverName)})
+		e := Event{Reason: "SparkApplicationSubmitted", Action: "Submit", Message: fmt.Sprintf("SparkApplication %s was submitted: driver pod %s was created", name, to.DriverName)}
+		if warning := to.Scheduling.Warning; warning != "" {
+			e.Warning, e.Message = true, e.Message+"; warning: "+warning
+		}
+		all = append(all, e)
 	}
 	if from.State != to.State || (to.State.Starting() && from.Cause.Reason != to.Cause.Reason) {
 		if e, ok := entered(name, to); ok {

@@ -31,13 +31,15 @@ func TestEvents(t *testing.T) {
 		return []Event{{Warning: warning, Reason: reason, Action: action, Message: message}}
 	}
 	created := one(false, "SparkApplicationSubmitted", "Submit", "SparkApplication pi was submitted: driver pod pi-driver was created")
-	second := created2()
+	second, tight := created2(), ran(Submitted)
+	tight.Scheduling.Warning = "too little quota"
 	cases := map[string]struct {
 		reason   string
 		from, to Record
 		want     []Event
 	}{
 		"Submitted":       {reason: "the incumbent's reason and words", to: ran(Submitted), want: created},
+		"SubmittedTight":  {reason: "it starts, and somebody should know", to: tight, want: one(true, "SparkApplicationSubmitted", "Submit", "SparkApplication pi was submitted: driver pod pi-driver was created; warning: too little quota")},
 		"SubmittedLater":  {reason: "the same after waiting", from: at(queued(), quota), to: ran(Submitted), want: created},
 		"SubmittedAgain":  {reason: "the same on each attempt", from: again(Rerunning), to: second, want: created},
 		"Running":         {reason: "the driver's start", from: ran(Submitted), to: ran(Running), want: one(false, "SparkDriverRunning", "Observe", "Driver pi-driver is running")},

@@ -171,6 +171,8 @@ type Gate struct {
 	Cause      Cause
 	RetryAfter time.Duration
 	Choice     Choice
+	// Warning is what the user should know although the attempt may start.
+	Warning string
 	// Objects says that the scheduler wants objects of its own to exist, or not to, before the verdict is acted on.
 	Objects bool
 }

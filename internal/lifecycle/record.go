@@ -87,6 +87,8 @@ type Exposure struct {
 // Scheduling is what was chosen for the current attempt, and how its scheduler stands to it.
 type Scheduling struct {
 	Choice
+	// Warning is what the scheduler said when it let the attempt start; "" for nothing.
+	Warning string
 	// AdmittedAt is when the attempt's driver could be created.
 	AdmittedAt time.Time
 	// HeldAttempt is the attempt for which a scheduler has objects, 0 for none, and HeldBy is that scheduler: it need not

@@ -83,7 +83,7 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 		p.Record.State, p.Record.Cause, p.Requeue = Failed, p.Gate.Cause, doubtRetry
 		return release(p)
 	}
-	p.Record.Scheduling.Choice = p.Gate.Choice
+	p.Record.Scheduling.Choice, p.Record.Scheduling.Warning = p.Gate.Choice, ""
 	if s := p.Record.Scheduling; s.HeldAttempt != 0 && s.Scheduler != "" && s.Scheduler != s.HeldBy {
 		return wait(release(p), p.Gate.Cause, doubtRetry) // another was chosen since
 	}
@@ -101,6 +101,7 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 	case d.Is(Foreign):
 		return wait(p, nameConflict(d.Name), min(left, conflictRetry))
 	}
+	p.Record.Scheduling.Warning = head(p.Gate.Warning, maxCondition)
 	p.Actions = append(append(p.Actions, replaced(p.Record)...), Action{Kind: Submit})
 	return p
 }

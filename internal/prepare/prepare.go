@@ -263,6 +263,7 @@ func gateOf(a scheduler.Admission) lifecycle.Gate {
 		Verdict:    verdicts[a.Verdict],
 		Cause:      lifecycle.Cause{Reason: lifecycle.Reason(a.Reason), Message: a.Message},
 		RetryAfter: a.RetryAfter,
+		Warning:    a.Warning,
 	}
 }
 

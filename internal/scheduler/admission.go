@@ -62,6 +62,8 @@ type Admission struct {
 	// Message is one stable sentence for people: the same as long as its cause is the same, so without ages, times and
 	// counts that change by themselves.
 	Message string
+	// Warning is what the user should know of an attempt although it may start; "" for nothing.
+	Warning string
 	// RetryAfter is when to ask again if no watched object changes before; 0 relies on watches alone.
 	RetryAfter time.Duration
 	// Lines name the quotas of its namespace that the attempt waits for: it keeps its place in the line for each; see Ledger.

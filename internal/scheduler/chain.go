@@ -94,9 +94,7 @@ func (c chain) Plan(a Attempt, s Snapshot) (Plan, error) {
 	if last.Group == nil {
 		last.Group = first.Group
 	}
-	if last.Verdict == Go && first.Message != "" {
-		last.Message += "; " + first.Message
-	}
+	last.Warning = Warnings(first.Warning, last.Warning)
 	return last, nil
 }
 

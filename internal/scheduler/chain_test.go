@@ -48,7 +48,7 @@ func TestChainPlan(t *testing.T) {
 		err       error
 	}{
 		"Both":  {reason: "both say go", admission: stub{admission: Admission{Verdict: Go}}, placement: stub{admission: goes, plan: place}, asked: 1, want: Plan{Apply: place.Apply, Delete: place.Delete, Admission: goes}},
-		"Words": {reason: "what admission has to say is said, too", admission: stub{admission: Admission{Verdict: Go, Message: "warning"}}, placement: stub{admission: goes}, asked: 1, want: Plan{Admission: Admission{Verdict: Go, Reason: ReasonAdmitted, Message: "room; warning"}}},
+		"Words": {reason: "what admission has to say is said, too", admission: stub{admission: Admission{Verdict: Go, Warning: "tight"}}, placement: stub{admission: Admission{Verdict: Go, Warning: "few"}}, asked: 1, want: Plan{Admission: Admission{Verdict: Go, Warning: "tight; few"}}},
 		"First": {reason: "placement is not asked", admission: stub{admission: wait}, placement: stub{admission: goes, plan: place}, want: Plan{Admission: wait}},
 		"Back":  {reason: "what placement has reserved is released", admission: stub{admission: wait}, placement: stub{name: "place"}, snapshot: Snapshot{group.Read(): object("place")}, want: Plan{Delete: []Ref{group}, Admission: wait}},
 		"Last":  {reason: "placement waits", admission: stub{admission: goes}, placement: stub{admission: wait}, asked: 1, want: Plan{Admission: wait}},

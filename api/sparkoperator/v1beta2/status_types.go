@@ -288,6 +288,9 @@ type SchedulingStatus struct {
 	// Message is the sentence to the reason.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// Warning is what the scheduler had to say when it let the attempt start.
+	// +optional
+	Warning string `json:"warning,omitempty"`
 	// MessageTime is when the message was written. Amounts in it that change all the time, such as what is free of a
 	// quota, are written anew once a minute at most.
 	// +optional

@@ -176,7 +176,7 @@ func projectExecutors(r lifecycle.Record) *v1beta2.ExecutorSummary {
 func projectScheduling(r lifecycle.Record) *v1beta2.SchedulingStatus {
 	c := r.Scheduling
 	s := v1beta2.SchedulingStatus{
-		Scheduler: beginning(c.Scheduler, maxScheduler), Source: c.Source, Queue: c.Queue, Group: c.Group,
+		Scheduler: beginning(c.Scheduler, maxScheduler), Source: c.Source, Queue: c.Queue, Group: c.Group, Warning: c.Warning,
 		HeldAttempt: c.HeldAttempt, HeldBy: c.HeldBy,
 		QueuedAt: secondsOrNil(r.QueuedAt), AdmittedAt: secondsOrNil(c.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
 	}

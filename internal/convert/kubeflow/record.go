@@ -151,6 +151,7 @@ func schedulingOf(r *lifecycle.Record, s *v1beta2.SchedulingStatus) {
 	r.QueuedAt = timeOf(s.QueuedAt)
 	r.Scheduling = lifecycle.Scheduling{
 		Choice:      lifecycle.Choice{Scheduler: s.Scheduler, Source: s.Source, Queue: s.Queue, Group: s.Group},
+		Warning:     s.Warning,
 		AdmittedAt:  timeOf(s.AdmittedAt),
 		HeldAttempt: s.HeldAttempt,
 		HeldBy:      s.HeldBy,

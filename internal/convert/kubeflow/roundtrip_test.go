@@ -195,6 +195,10 @@ func TestRecordRoundTripByState(t *testing.T) {
 	failed := lifecycle.Cause{Reason: lifecycle.ReasonDriverFailed, Message: "driver container failed with ExitCode: 1, Reason: Error, Message: failed to submit spark application: x"}
 	ran := lifecycle.Record{
 		Generation: 7, SpecHash: "a", Attempt: 2, Submissions: 3, Executions: 2, QueuedAt: now, SubmittedAt: now,
+		Scheduling: lifecycle.Scheduling{
+			Choice:  lifecycle.Choice{Scheduler: "volcano", Source: "Namespace", Queue: "a", Group: "PodGroup g"},
+			Warning: "it is tight", AdmittedAt: now, HeldAttempt: 2, HeldBy: "volcano",
+		},
 		SparkAppID: "spark-1", SubmissionID: "s-2", DriverName: "pi-driver", Executors: executors,
 		Counts:   lifecycle.ExecutorCounts{Pending: 1, Running: 1, Succeeded: 3, Failed: 1, Total: 8},
 		Failures: []lifecycle.ExecutorFailure{{Name: "e-4", ExitCode: new(int32(137)), Reason: "OOMKilled"}},

@@ -77,7 +77,7 @@ func held(state lifecycle.State) []named[lifecycle.Record] {
 			}
 			r := rec
 			if attempt > 0 {
-				r.value.Scheduling = lifecycle.Scheduling{HeldAttempt: attempt, HeldBy: "batch"}
+				r.value.Scheduling = lifecycle.Scheduling{HeldAttempt: attempt, HeldBy: "batch", Warning: "it is tight"}
 			}
 			r.name = fmt.Sprintf("%s, objects of attempt %d", rec.name, attempt)
 			out = append(out, r)

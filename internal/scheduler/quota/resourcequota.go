@@ -68,6 +68,7 @@ func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, error
 		return nil, err
 	}
 	charges := chargesOf(roles(a.Shapes, a.PriorityClass, 1, int64(a.Shapes.Initial)), given)
+	most := chargesOf(roles(a.Shapes, a.PriorityClass, 1, int64(a.Shapes.Max)), given)
 	var others []charge
 	for _, r := range a.Quota.Others {
 		if r.Namespace == a.App.Namespace {
@@ -84,10 +85,10 @@ func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, error
 			found = append(found, p)
 			continue
 		}
-		demand := sumOf(q, charges)
-		if counts(q, demand) {
+		asked := demand{sumOf(q, charges), sumOf(q, most)}
+		if counts(q, asked.initial) {
 			left := room{used: q.Status.Used, promised: sumOf(q, others), limit: q.Spec.Hard}
-			found = append(found, compare("namespace "+a.App.Namespace, nameOf(q), demand, left))
+			found = append(found, compare(a, nameOf(q), asked, left))
 		}
 	}
 	return found, nil
@@ -205,7 +206,7 @@ func missingLimit(q *corev1.ResourceQuota, charges []charge) (finding, bool) {
 		for _, name := range required {
 			_, counted := q.Spec.Hard[name]
 			if _, given := c.cost[name]; counted && !given {
-				return finding{nameOf(q), scheduler.ReasonQuotaRequiresLimits, fmt.Sprintf(
+				return finding{quota: nameOf(q), reason: scheduler.ReasonQuotaRequiresLimits, message: fmt.Sprintf(
 					"ResourceQuota %s of namespace %s counts %s, but the %s has none and would be refused; set it (for limits.cpu: spec.%s.coreLimit), or ask for a LimitRange with a default",
 					q.Name, q.Namespace, name, c.name, c.name)}, true
 			}

@@ -60,6 +60,7 @@ func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, e
 		plan.Admission = notSeen(a)
 	case phase != string(v1beta1.PodGroupPending):
 		plan.Admission = scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: fmt.Sprintf("queue %s holds the room for the whole application", a.Queue)}
+		plan.Warning, err = all.growth(a)
 	case !roomy:
 		plan.Admission = full
 	default:

@@ -120,6 +120,24 @@ func (q queues) check(a scheduler.Attempt) (scheduler.Admission, bool) {
 	return scheduler.Admission{}, false
 }
 
+// growth warns of executors that dynamic allocation may add and the queues never have room for.
+func (q queues) growth(a scheduler.Attempt) (string, error) {
+	if !a.Grows() || len(a.Resources) > 0 {
+		return "", nil
+	}
+	line, err := q.line(a.Queue)
+	if err != nil {
+		return "", err
+	}
+	most := scheduler.Sum(a.Shapes.Driver.Requests, scheduler.Times(a.Shapes.Executor.Requests, int64(a.Shapes.Max)))
+	for _, queue := range line {
+		if text := scheduler.CannotGrow(a, "queue "+queue.Name, most, queue.Spec.Capability); text != "" {
+			return text, nil
+		}
+	}
+	return "", nil
+}
+
 // fits compares what the attempt asks for with the capabilities of its queue and of those above it. ok is false if one of
 // them has no room; the admission then says whether there can ever be.
 func (q queues) fits(a scheduler.Attempt, asked corev1.ResourceList) (scheduler.Admission, bool, error) {

@@ -176,6 +176,27 @@ func TestPlanByGroup(t *testing.T) {
 	}
 }
 
+// Room is held for the initial executors. That more of them will never come is said at once.
+func TestGrowth(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		max     int32
+		parent  int
+		warning string
+	}{
+		"Fits":   {reason: "there is room for all", max: 10, parent: 40},
+		"Parent": {reason: "the limit of the queue above binds, too", max: 20, parent: 40, warning: "dynamic allocation cannot grow to 20 executors: more than queue org can ever give: cpu asked 41, limit 40"},
+		"Static": {reason: "it does not grow", max: 3, parent: 7},
+	} {
+		a := attempt()
+		a.Shapes.Max = tc.max
+		got, err := scheduler.Admit(New(""), a, snapshot(a, podGroup(t, "Inqueue"), nil, queue(t, "org", "", "Open", tc.parent, 0), queue(t, "team-a", "org", "Open", 100, 0)))
+		if err != nil || got.Verdict != scheduler.Go || got.Warning != tc.warning {
+			t.Errorf("%s: %s: %+v, %v; want %q", name, tc.reason, got.Admission, err, tc.warning)
+		}
+	}
+}
+
 // A group that must not be is deleted as soon as that is known: in an inner queue it stops the whole cluster.
 func TestPlanDeletes(t *testing.T) {
 	inner := []*unstructured.Unstructured{queue(t, "team-a", "", "Open", 0, 0), queue(t, "a1", "team-a", "Open", 0, 0)}

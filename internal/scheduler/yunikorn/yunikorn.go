@@ -142,9 +142,11 @@ func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, e
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return scheduler.Plan{Admission: missing}, nil
 	}
-	return scheduler.Plan{Admission: scheduler.Admission{
-		Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: "the driver pod waits in " + queueOf(a),
-	}}, nil
+	answer := scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: "the driver pod waits in " + queueOf(a)}
+	if options, _ := parametersOf(a); options.GangSchedulingStyle != styleNone {
+		answer.Warning = scheduler.FewPending(a)
+	}
+	return scheduler.Plan{Admission: answer}, nil
 }
 
 func queueOf(a scheduler.Attempt) string {

@@ -171,6 +171,28 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
+// Placeholders hold room for executors that the driver does not ask for at once.
+func TestFewPending(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason     string
+		pending    int32
+		parameters string
+		warns      bool
+	}{
+		"Few":    {reason: "two of three at a time", pending: 2, warns: true},
+		"Enough": {reason: "all at once", pending: 3},
+		"Any":    {reason: "no limit"},
+		"None":   {reason: "no gang", pending: 2, parameters: `{"gangSchedulingStyle":"None"}`},
+	} {
+		a := attempt(tc.parameters)
+		a.Shapes.MaxPending = tc.pending
+		got, err := scheduler.Admit(Plugin{}, a, scheduler.Snapshot{})
+		if err != nil || got.Verdict != scheduler.Go || strings.Contains(got.Warning, "spark.kubernetes.allocation.maxPendingPods is 2: only so many of the 3 executors") != tc.warns {
+			t.Errorf("%s: %s: %+v, %v; want a warning: %t", name, tc.reason, got.Admission, err, tc.warns)
+		}
+	}
+}
+
 // The pods are as YuniKorn 1.8 leaves them; the words are its own.
 func TestObserve(t *testing.T) {
 	rejected := scheduler.PodFact{Name: "d", Phase: corev1.PodFailed, Reason: "ApplicationRejected", Message: " queue root.spark.a cannot fit application q3"}
