@@ -211,7 +211,7 @@ func TestWebhookAsksSchedulers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"volcano", "yunikorn", "coscheduling"} {
-		if _, known := every.Plugin(name); !known {
+		if _, known := every.Plugin(name); !known && os.Getenv("CI") == "" {
 			t.Skipf("this program is built without %s", name)
 		}
 	}
