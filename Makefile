@@ -56,7 +56,7 @@ cluster-status: ## Show its processes, node and pods
 
 .PHONY: test-unit
 test-unit: ## Pure packages: tables, goldens, enumeration. Seconds
-	go test ./api/... ./cmd/... ./docs/... ./hack/... ./internal/...
+	go test ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/...
 
 .PHONY: test-simulation
 test-simulation: ## 100,000 lives of an application in a simulated cluster
@@ -74,15 +74,18 @@ test-schedulers: ## Every scheduler plugin: 34 cases with a stand-in, and with t
 test-e2e: ## Real kubelet, containerd and Spark (Linux, root)
 	hack/test.sh e2e
 
-.PHONY: bench
-bench: ## Time and allocations of the native submission
+.PHONY: bench bench-build
+bench: ## The operator on a real API server, by the numbers: ARGS="--run latency:40,burst:100 --limit", ARGS=--help
+	go build -o dist/bench/bench ./test/bench
+	dist/bench/bench $(ARGS)
+bench-build: ## Time and allocations of the native submission
 	go test -run '^$$' -bench . -benchmem ./internal/...
 
 ##@ Upkeep
 
 .PHONY: generate
 generate: ## DeepCopy methods, the field reference and the lifecycle's transitions in docs/
-	"$$($(TOOLS) controller-gen)/controller-gen" object:headerFile=hack/boilerplate.go.txt,year=2026 paths=./api/...
+	"$$($(TOOLS) controller-gen)/controller-gen" object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	go run ./hack/fields api/sparkoperator/v1beta2 docs/fields.md
 	go run ./hack/lifecycle docs/lifecycle-transitions.md
 

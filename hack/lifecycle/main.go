@@ -43,7 +43,7 @@ func transitions() map[edge]map[lifecycle.Reason]bool {
 				return // nothing is stored any more
 			}
 			gates := domain.Gates()
-			if lifecycle.Gated(e.App, e.Record, e.Observation.Driver, e.Env) {
+			if lifecycle.NeedsAdmission(e.App, e.Record, e.Observation.Driver, e.Env) {
 				gates = gates[1:]
 			} else {
 				gates = gates[:1]
@@ -92,7 +92,7 @@ func outcomes(p lifecycle.Plan, env lifecycle.Env) []lifecycle.Record {
 
 // word is the state's word in status.applicationState.state.
 func word(s lifecycle.State) string {
-	status := kubeflow.Project(&v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: lifecycle.Record{State: s}}, domain.Now)
+	status := kubeflow.ToStatus(&v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: lifecycle.Record{State: s}}, domain.Now)
 	if status.AppState.State == "" {
 		return "no status"
 	}

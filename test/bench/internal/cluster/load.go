@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
+)
+
+// hands is how many requests the load generator has on their way at the same time.
+const hands = 4
+
+// Load creates applications.
+type Load struct {
+	Apps    rest.Interface
+	Watcher *Watcher
+	// Template is an application as JSON, with NAME in place of its name.
+	Template []byte
+}
+
+// Create creates applications, several at a time.
+func (l *Load) Create(ctx context.Context, template []byte, names []string) error {
+	return Each(ctx, names, func(ctx context.Context, name string) error {
+		l.Watcher.expect(name)
+		_, err := l.post(ctx, bytes.ReplaceAll(template, []byte("NAME"), []byte(name)))
+		return err
+	})
+}
+
+func (l *Load) post(ctx context.Context, body []byte) (types.UID, error) {
+	text, err := l.Apps.Post().Namespace(ground.Namespace).Resource(Resource).Body(body).DoRaw(ctx)
+	if err != nil {
+		return "", fmt.Errorf("create an application: %w", err)
+	}
+	var created Application
+	if err := json.Unmarshal(text, &created); err != nil {
+		return "", fmt.Errorf("create an application: %w", err)
+	}
+	return created.UID, nil
+}
+
+// Each does something for all names, several at a time, until one fails.
+func Each(ctx context.Context, names []string, do func(ctx context.Context, name string) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(hands)
+	for _, name := range names {
+		group.Go(func() error { return do(ctx, name) })
+	}
+	return group.Wait()
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+)
+
+// Row is one number.
+type Row struct {
+	What  string  `json:"what"`
+	Unit  string  `json:"unit"`
+	Value float64 `json:"value"`
+	// Limit is the same of the program that does no more than it has to.
+	Limit *float64 `json:"limit,omitempty"`
+	// Chart is whether the number is drawn.
+	Chart bool `json:"-"`
+}
+
+// Ratio is how many times the limit the value is.
+func (r Row) Ratio() (float64, bool) {
+	if r.Limit == nil || *r.Limit == 0 {
+		return 0, false
+	}
+	return r.Value / *r.Limit, true
+}
+
+// Section is what was measured in one scenario.
+type Section struct {
+	// Name is that of the scenario with its size, Title what it does.
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Seconds is how long it took, everything that had to be started for it included.
+	Seconds float64 `json:"seconds"`
+	Rows    []Row   `json:"rows"`
+	// Calls are the operator's API calls by verb and resource.
+	Calls []Row `json:"calls,omitempty"`
+	// Faults are what must not happen.
+	Faults []string `json:"faults,omitempty"`
+}
+
+// Add adds a number.
+func (s *Section) Add(what, unit string, value float64) {
+	s.Rows = append(s.Rows, Row{What: what, Unit: unit, Value: value})
+}
+
+// AddChart adds a number that is drawn, too.
+func (s *Section) AddChart(what, unit string, value float64) {
+	s.Rows = append(s.Rows, Row{What: what, Unit: unit, Value: value, Chart: true})
+}
+
+// AddSpread adds the median and the 95th percentile of times in seconds, as milliseconds.
+func (s *Section) AddSpread(what string, seconds []float64) {
+	if len(seconds) > 0 {
+		s.AddChart(what+", median", "ms", 1000*Percentile(seconds, 50))
+		s.Add(what+", 95 of 100 within", "ms", 1000*Percentile(seconds, 95))
+	}
+}
+
+// Against puts the numbers of the limit beside those of the same name.
+func (s *Section) Against(limit Section) {
+	s.Rows, s.Calls = against(s.Rows, limit.Rows), against(s.Calls, limit.Calls)
+	s.Seconds += limit.Seconds
+	for _, fault := range limit.Faults {
+		s.Faults = append(s.Faults, "limit: "+fault)
+	}
+}
+
+func against(rows, limit []Row) []Row {
+	for i := range rows {
+		for _, other := range limit {
+			if other.What == rows[i].What && other.Unit == rows[i].Unit {
+				rows[i].Limit = &other.Value
+			}
+		}
+	}
+	return rows
+}
+
+// Report is a run.
+type Report struct {
+	Date     string `json:"date"`
+	Commit   string `json:"commit"`
+	Operator string `json:"operator"`
+	// CPUs is how many the machine has.
+	CPUs     int       `json:"cpus"`
+	Seconds  float64   `json:"seconds"`
+	Sections []Section `json:"sections"`
+}
+
+// Limited is whether there is a limit beside some number.
+func (r Report) Limited() bool {
+	for _, s := range r.Sections {
+		for _, row := range s.Rows {
+			if row.Limit != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Head says in a line what was measured.
+func (r Report) Head() string {
+	return fmt.Sprintf("%s, commit %s, %d CPUs, %s, %s s", r.Operator, cmp.Or(r.Commit, "unknown"), r.CPUs, r.Date, Number(r.Seconds))
+}
+
+// JSON is the whole of it.
+func (r Report) JSON() ([]byte, error) {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write the report as JSON: %w", err)
+	}
+	return append(text, '\n'), nil
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
+	"github.com/firesteel-dev/firesteel/test/bench/internal/limit"
+)
+
+const (
+	readyPoll = 10 * time.Millisecond
+	// farewell is how long an operator may take to stop.
+	farewell = time.Minute
+)
+
+// subject is what is measured: an operator, or what stands for the best that there could be.
+type subject struct {
+	name string
+	// command is how it is started in a world, and where it says that it is ready.
+	command func(w *world) (words []string, readyURL string, err error)
+}
+
+// thisOperator is the one of this tree, with the configuration that config/manager gives it, but for its addresses.
+func thisOperator(binary, root string) subject {
+	return subject{name: "operator", command: func(w *world) ([]string, string, error) {
+		text, err := os.ReadFile(filepath.Join(root, "config", "manager", "config.yaml"))
+		if err != nil {
+			return nil, "", fmt.Errorf("read the operator's configuration: %w", err)
+		}
+		config := map[string]any{}
+		if err := yaml.Unmarshal(text, &config); err != nil {
+			return nil, "", fmt.Errorf("read the operator's configuration: %w", err)
+		}
+		ports, err := ground.FreePorts(2)
+		if err != nil {
+			return nil, "", err
+		}
+		set := func(section, field string, value any) {
+			fields, _ := config[section].(map[string]any)
+			if fields == nil {
+				fields = map[string]any{}
+			}
+			fields[field] = value
+			config[section] = fields
+		}
+		set("metrics", "bindAddress", ports[0])
+		set("health", "bindAddress", ports[1])
+		set("leaderElection", "namespace", ground.Namespace)
+		if w.scenario.quota {
+			set("batchScheduler", "quota", map[string]any{"mode": "Enforce"})
+		}
+		if text, err = yaml.Marshal(config); err != nil {
+			return nil, "", fmt.Errorf("write the operator's configuration: %w", err)
+		}
+		path := filepath.Join(w.dir, "operator.yaml")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return nil, "", fmt.Errorf("write the operator's configuration: %w", err)
+		}
+		return []string{binary, "--config=" + path}, "http://" + ports[1] + "/readyz", nil
+	}}
+}
+
+// otherOperator is a command line.
+func otherOperator(line, readyURL string) subject {
+	return subject{name: "operator", command: func(*world) ([]string, string, error) {
+		return []string{"sh", "-c", "exec " + line}, readyURL, nil
+	}}
+}
+
+// limitOf is this program in the role of the limit.
+func limitOf(self string) subject {
+	return subject{name: limit.Role, command: func(*world) ([]string, string, error) {
+		ports, err := ground.FreePorts(1)
+		if err != nil {
+			return nil, "", err
+		}
+		return []string{self, limit.Role, "--ready=" + ports[0]}, "http://" + ports[0] + "/readyz", nil
+	}}
+}
+
+// startOperator starts it and waits until it is ready. It returns how long that took.
+func (w *world) startOperator(ctx context.Context) (time.Duration, error) {
+	words, url, err := w.subject.command(w)
+	if err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if w.operator, err = ground.Start(w.subject.name, w.logs, w.ground.Environment(), words...); err != nil {
+		return 0, err
+	}
+	w.meter.Switch(w.operator.PID())
+	client := http.Client{Timeout: time.Second}
+	err = wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return false, err
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return false, w.failed() // nobody listens yet
+		}
+		return answer.StatusCode == http.StatusOK, answer.Body.Close()
+	})
+	if err != nil {
+		return 0, fmt.Errorf("wait until the operator is ready at %s: %w", url, err)
+	}
+	return time.Since(start), nil
+}
+
+// stopOperator ends it as Kubernetes does. It returns how long that took.
+func (w *world) stopOperator() time.Duration {
+	start := time.Now()
+	w.endOperator(func(p *ground.Process) { p.Stop(farewell) })
+	return time.Since(start)
+}
+
+// killOperator ends it at once, with its children.
+func (w *world) killOperator() { w.endOperator((*ground.Process).Kill) }
+
+func (w *world) endOperator(end func(*ground.Process)) {
+	if w.operator == nil {
+		return
+	}
+	p := w.operator
+	w.operator = nil
+	w.meter.Leave(func() { end(p) })
+}
+
+// failed is the end of anything that should run.
+func (w *world) failed() error {
+	var errs []error
+	if w.operator != nil {
+		errs = append(errs, w.operator.Failed())
+	}
+	return errors.Join(append(errs, w.ground.Failed())...)
+}

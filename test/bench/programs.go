@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
+)
+
+// programs builds what is needed, or finds it in the cache.
+func (b *bench) programs(ctx context.Context) (ground.Programs, error) {
+	var errs []error
+	tool := func(name, program string) string {
+		out, err := b.command(ctx, filepath.Join("hack", "tools", "build.sh"), name)
+		errs = append(errs, err)
+		return filepath.Join(out, program)
+	}
+	self, err := os.Executable()
+	errs = append(errs, err)
+	p := ground.Programs{
+		Etcd: tool("etcd", "etcd"), APIServer: tool("kubernetes", "kube-apiserver"), KWOK: tool("kwok", "kwok"),
+		Self: self, Definitions: filepath.Join(b.root, "config", "crd", "bases"),
+	}
+	return p, errors.Join(errs...)
+}
+
+// buildOperator builds the operator as it is released.
+func (b *bench) buildOperator(ctx context.Context) (string, error) {
+	path := filepath.Join(b.out, "spark-operator")
+	_, err := b.command(ctx, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/spark-operator")
+	return path, err
+}
+
+// commit names what is measured; a tree without git has no name.
+func (b *bench) commit(ctx context.Context) string {
+	name, err := b.command(ctx, "git", "describe", "--always", "--dirty")
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// command runs a command in the folder of the project and returns what it prints. Its complaints are for the person who waits.
+func (b *bench) command(ctx context.Context, words ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Dir, cmd.Stderr = b.root, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", strings.Join(words, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/firesteel-dev/firesteel/test/bench/internal/cluster"
+	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
+)
+
+// observed is how long the operator is watched while nothing happens.
+const observed = time.Minute
+
+// waiting measures what it costs that applications wait.
+func waiting(ctx context.Context, w *world) error {
+	if err := w.fillQuota(ctx); err != nil {
+		return err
+	}
+	if _, err := w.startOperator(ctx); err != nil {
+		return err
+	}
+	suspended, queued := names("suspended", w.size), names("queued", w.size)
+	template := bytes.Replace(application, []byte(`"spec": {`), []byte(`"spec": {"suspend": true,`), 1)
+	if err := w.load.Create(ctx, template, suspended); err != nil {
+		return err
+	}
+	if err := w.create(ctx, queued...); err != nil {
+		return err
+	}
+	all := slices.Concat(suspended, queued)
+	if err := w.wait(ctx, "show a state", all, func(a *cluster.Seen) bool { return a.State() != "" }); err != nil {
+		return err
+	}
+	calls, err := w.rest(ctx)
+	if err != nil {
+		return err
+	}
+	w.addEvents(calls, w.load.Watcher.Of(all))
+	if err := w.observe(ctx); err != nil {
+		return err
+	}
+	apps := w.load.Watcher.Of(all)
+	w.check("applications with a driver", cluster.Count(apps, (*cluster.Seen).HasDriver))
+	w.check("applications that ended", cluster.Count(apps, (*cluster.Seen).Over))
+	return nil
+}
+
+// observe measures an operator that has nothing to do, for a minute.
+func (w *world) observe(ctx context.Context) error {
+	before := w.used()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(observed):
+	}
+	calls, err := w.ground.Calls.Next()
+	if err != nil {
+		return err
+	}
+	w.addMemory("memory of the operator at rest", w.meter.Memory().Now)
+	w.addCPUPerMinute(before)
+	w.section.AddChart("API calls a minute, without those for the lease", "", float64(calls.All())/observed.Minutes())
+	w.addCallsByName(calls)
+	return w.failed()
+}
+
+// fillQuota creates a quota without room. No controller is there to fill its status in.
+func (w *world) fillQuota(ctx context.Context) error {
+	client, err := kubernetes.NewForConfig(w.ground.Admin)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	full := corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("100")}
+	quotas := client.CoreV1().ResourceQuotas(ground.Namespace)
+	quota, err := quotas.Create(ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "full"}, Spec: corev1.ResourceQuotaSpec{Hard: full}}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create the quota: %w", err)
+	}
+	quota.Status = corev1.ResourceQuotaStatus{Hard: full, Used: full}
+	if _, err := quotas.UpdateStatus(ctx, quota, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("fill the quota: %w", err)
+	}
+	return nil
+}

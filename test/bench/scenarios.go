@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/firesteel-dev/firesteel/test/bench/internal/cluster"
+)
+
+// defaultRun is what is measured if nothing else is said.
+const defaultRun = "latency:40,burst:100,burst:1000,restart:5000,crash:200,waiting:1000"
+
+// scenario is one way to measure. A new one is a function, and a line in scenarios.
+type scenario struct {
+	// title has %s in place of the number of applications.
+	title string
+	// usual is that number if none is said.
+	usual int
+	run   func(ctx context.Context, w *world) error
+	// limitSize is the number with which the limit can be measured; nil if it cannot.
+	limitSize func(int) int
+	// rate is whether they come faster than they can be handled.
+	rate bool
+	// quota is whether the operator is to heed quotas.
+	quota bool
+}
+
+var scenarios = map[string]scenario{
+	"latency": {title: "%s applications, one after the other", usual: 40, run: latency, limitSize: func(n int) int { return min(n, 20) }},
+	"burst":   {title: "%s applications at once", usual: 100, run: burst, rate: true, limitSize: func(n int) int { return n }},
+	"restart": {title: "a new start with %s finished applications", usual: 5000, run: restart},
+	"crash":   {title: "the operator is killed (SIGKILL) when a quarter of %s applications have a driver, and started again", usual: 200, run: crash},
+	"waiting": {title: "%s suspended applications, and as many that wait for room in a quota", usual: 1000, run: waiting, quota: true},
+}
+
+func usualSizes() map[string]int {
+	sizes := map[string]int{}
+	for name, s := range scenarios {
+		sizes[name] = s.usual
+	}
+	return sizes
+}
+
+func scenarioHelp() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
+		s := scenarios[name]
+		fmt.Fprintf(&b, "  %s:%d\t"+s.title+"\n", name, s.usual, fmt.Sprint(s.usual))
+	}
+	return b.String()
+}
+
+// latency measures an idle operator.
+func latency(ctx context.Context, w *world) error {
+	return lives(ctx, w, func(all []string) error {
+		for _, name := range all {
+			if err := w.create(ctx, name); err != nil {
+				return err
+			}
+			if err := w.wait(ctx, "have ended", []string{name}, (*cluster.Seen).Over); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// burst measures an operator that has more to do than it can.
+func burst(ctx context.Context, w *world) error {
+	return lives(ctx, w, func(all []string) error {
+		if err := w.create(ctx, all...); err != nil {
+			return err
+		}
+		return w.wait(ctx, "have ended", all, (*cluster.Seen).Over)
+	})
+}
+
+// lives measures how applications go through their lives.
+func lives(ctx context.Context, w *world, live func(all []string) error) error {
+	if _, err := w.startOperator(ctx); err != nil {
+		return err
+	}
+	if err := w.warmUp(ctx); err != nil {
+		return err
+	}
+	all, before := names("app", w.size), w.used()
+	if err := live(all); err != nil {
+		return err
+	}
+	calls, err := w.rest(ctx)
+	if err != nil {
+		return err
+	}
+	w.addLives(w.load.Watcher.Of(all))
+	w.addCPU(before, w.size)
+	w.addMemory("memory of the operator, most", w.meter.Memory().Peak)
+	w.addCalls("API calls for each application", calls, w.size)
+	w.addEvents(calls, w.load.Watcher.Of(all))
+	return nil
+}
+
+// addLives adds what users see.
+func (w *world) addLives(apps []cluster.Seen) {
+	shown := func(state string) func(*cluster.Seen) time.Time {
+		return func(a *cluster.Seen) time.Time { return a.At(state) }
+	}
+	created := func(a *cluster.Seen) time.Time { return a.Created }
+	running := func(a *cluster.Seen) time.Time { return a.Running }
+	succeeded := func(a *cluster.Seen) time.Time { return a.Succeeded }
+	if w.scenario.rate {
+		took := lastDriver(apps).Sub(apps[0].Created)
+		w.section.AddChart("applications a minute, from the first created to the last driver", "", float64(len(apps))/took.Minutes())
+	}
+	w.section.AddSpread("created → driver pod", cluster.Between(apps, created, (*cluster.Seen).Driver))
+	w.section.AddSpread("created → SUBMITTED shown", cluster.Between(apps, created, shown("SUBMITTED")))
+	w.section.AddSpread("driver runs → RUNNING shown", cluster.Between(apps, running, shown("RUNNING")))
+	w.section.AddSpread("driver succeeded → COMPLETED shown", cluster.Between(apps, succeeded, shown("COMPLETED")))
+	w.section.Add("applications that never showed RUNNING", "", float64(cluster.Count(apps, func(a *cluster.Seen) bool { return a.At("RUNNING").IsZero() })))
+	w.check("applications that did not complete", cluster.Count(apps, func(a *cluster.Seen) bool { return a.State() != "COMPLETED" }))
+}
+
+func lastDriver(apps []cluster.Seen) time.Time {
+	var last time.Time
+	for i := range apps {
+		if at := apps[i].Driver(); at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
