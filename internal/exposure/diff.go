@@ -14,7 +14,7 @@ import (
 // Seen is what was found of an application's objects beside its driver, by reference; nil for one that does not exist.
 type Seen map[Ref]metav1.Object
 
-// About names the objects that it is worth to look at: those that are wanted, and those that are recorded. What an
+// About names the objects that it is worth to look at: those that are wanted or stay as they are, and those that are recorded. What an
 // operator before us recorded are names only.
 func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 	var refs []Ref
@@ -25,6 +25,11 @@ func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 	}
 	for _, object := range w.Objects {
 		add(object.Ref)
+	}
+	for _, p := range w.Problems {
+		if p.Object.Name != "" {
+			add(p.Object)
+		}
 	}
 	for _, text := range recorded.Objects {
 		if ref, err := ParseRef(text); err == nil { // what cannot be read was not written by us
@@ -40,7 +45,8 @@ func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 	return refs
 }
 
-// Diff compares what is wanted with what was seen: what is to be written, and what is to be deleted. Whether an object is
+// Diff compares what is wanted with what was seen: what is to be written, and what is to be deleted. What has a problem is
+// neither. Whether an object is
 // ours is for the writer to look at.
 func Diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
 	keep := map[Ref]bool{}
@@ -51,7 +57,7 @@ func Diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
 		}
 	}
 	for ref, found := range seen {
-		if found != nil && !keep[ref] {
+		if found != nil && !keep[ref] && !w.keeps(ref) {
 			remove = append(remove, ref)
 		}
 	}
@@ -59,16 +65,7 @@ func Diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
 	return write, remove
 }
 
-// Same reports whether an object is as it is wanted: it tells what was applied, and nobody has taken our labels away.
+// Same reports whether an object was applied as it is wanted, and is there to stay.
 func Same(found metav1.Object, want Object) bool {
-	if found.GetAnnotations()[lifecycle.AnnotationApplied] != want.GetAnnotations()[lifecycle.AnnotationApplied] {
-		return false
-	}
-	labels := found.GetLabels()
-	for key, value := range want.GetLabels() {
-		if labels[key] != value {
-			return false
-		}
-	}
-	return found.GetDeletionTimestamp().IsZero()
+	return lifecycle.SameApplied(found, want) && found.GetDeletionTimestamp().IsZero()
 }

@@ -67,14 +67,19 @@ type Wanted struct {
 	// Status names what the objects offer, as far as it is known before they exist.
 	Status lifecycle.Exposure
 	// Problems are why something cannot be made. They concern nothing else.
-	Problems []lifecycle.Cause
+	Problems []Problem
+}
+
+// Problem is why an object cannot be made as it is asked for. If it is there from before, it stays.
+type Problem struct {
+	// Object is the zero value if nothing is to stay.
+	Object Ref
+	lifecycle.Cause
 }
 
 // Of returns what is to be there for an attempt.
 func Of(a Attempt, c Config) Wanted {
-	w := &wanted{attempt: a, config: c, names: map[string]string{
-		"appName": a.App.Name, "appNamespace": a.App.Namespace, "appId": a.SparkAppID,
-	}}
+	w := &wanted{attempt: a, config: c, names: namesOf(a.App, a.SparkAppID)}
 	w.ui()
 	for i := range a.App.Exposure.Ports {
 		w.port(a.App.Exposure.Ports[i])
@@ -93,7 +98,7 @@ func History(app spark.Application, sparkAppID string, c Config) string {
 	if c.HistoryURLFormat == "" || sparkAppID == "" || !spark.LogsEvents(app) {
 		return ""
 	}
-	u, err := fill(c.HistoryURLFormat, map[string]string{"appName": app.Name, "appNamespace": app.Namespace, "appId": sparkAppID})
+	u, err := fill(c.HistoryURLFormat, namesOf(app, sparkAppID))
 	if err != nil {
 		return "" // the configuration was checked, and names need no more than it
 	}
@@ -113,7 +118,7 @@ func Configure(app spark.Application, sparkAppID string, c Config) spark.Applica
 	if format == "" {
 		return app
 	}
-	u, err := fill(format, map[string]string{"appName": app.Name, "appNamespace": app.Namespace, "appId": sparkAppID})
+	u, err := rule(format, namesOf(app, sparkAppID))
 	if err != nil || pathOf(u) == "" {
 		return app
 	}

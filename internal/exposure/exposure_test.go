@@ -73,6 +73,9 @@ var situations = map[string]struct {
 	"ports": {reason: "each port has its Service and its Ingress", config: Config{Ingress: Ingress{Enabled: true, ClassName: "nginx"}}, attempt: attempt(options(spark.Exposure{Ports: []spark.ExposedPort{
 		{Port: 8000, PortName: "rest", URLFormat: "{{$appName}}-rest.example.org"}, {Port: 9000},
 	}}))},
+	"quoted": {reason: "what is not a regular expression is none; what is encoded is read as what it is", config: Config{Ingress: Ingress{Enabled: true}}, attempt: attempt(options(spark.Exposure{Ports: []spark.ExposedPort{
+		{Port: 8000, URLFormat: "ui.example.org/team%2da/v1.0/{{$appName}}~x/"},
+	}}))},
 	"budget": {reason: "both have to want it", config: Config{DisruptionBudget: true}, attempt: attempt(options(spark.Exposure{DisruptionBudget: true}))},
 }
 
@@ -147,6 +150,20 @@ func TestProblems(t *testing.T) {
 		"DNS":         {"the API server would refuse it", on, ports("my_app.example.org"), `the host "my_app.example.org" is not a DNS name`},
 		"query":       {"a rule has none", on, ports("x.example.org/?a=b"), "no user, query or fragment"},
 		"URL":         {"no URL at all", on, ports("http://x.example.org:port"), "not a URL"},
+		"label":       {"DNS knows no such name", on, ports(strings.Repeat("x", 64) + ".example.org"), "is not a DNS name"},
+		"wildcard":    {"a host for many", on, ports("*.example.org"), "is not a DNS name"},
+		"injection":   {"what is decoded into the configuration of a proxy", on, ports("ok.host/%0a%7breturn%20200%3b%7d"), `the path "/\n{return 200;}" has a character that`},
+		"newline":     {"alone", on, ports("ok.host/a%0ab"), "has a character that"},
+		"quote":       {"it would end a text", on, ports("ok.host/a%22b"), "has a character that"},
+		"regex":       {"every path of the host", on, ports("ok.host/.*"), "has a character that"},
+		"choice":      {"two paths", on, ports("ok.host/a|/b"), "has a character that"},
+		"group":       {"the rewriting counts groups", on, ports("ok.host/(a)"), "has a character that"},
+		"escape":      {"a class of characters", on, ports("ok.host/%5cw"), "has a character that"},
+		"parent":      {"proxies take it away", on, ports("ok.host/team-a/../team-b"), "has an empty segment, or . or .."},
+		"encoded":     {"and so they do then", on, ports("ok.host/team-a/%2e%2e/team-b"), "has an empty segment, or . or .."},
+		"dot":         {"proxies take it away", on, ports("ok.host/./team-b"), "has an empty segment, or . or .."},
+		"double":      {"proxies merge slashes", on, ports("ok.host//team-b"), "has an empty segment, or . or .."},
+		"slash":       {"decoded it is one", on, ports("ok.host/%2fteam-b"), "has an empty segment, or . or .."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

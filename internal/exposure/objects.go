@@ -3,11 +3,10 @@
 package exposure
 
 import (
-	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"net/url"
+	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -64,14 +63,16 @@ func (w *wanted) ui() {
 	w.Status.Service, w.Status.ServicePort = name, options.Port
 
 	if format := w.config.Ingress.URLFormat; w.config.Ingress.Enabled && format != "" {
-		if u := w.url(format, "the Ingress of the UI"); u != nil {
-			w.Status.Ingress, w.Status.IngressAddress = ingressName(w.attempt.App.Name), u.String()
+		ingress := ingressName(w.attempt.App.Name)
+		if u := w.url(format, Ref{IngressKind, ingress}, "the Ingress of the UI"); u != nil {
+			w.Status.Ingress, w.Status.IngressAddress = ingress, u.String()
 			w.add(w.ingress(w.Status.Ingress, name, options, u), exposesUI)
 		}
 	}
 	if format := w.config.Route.URLFormat; format != "" {
-		if u := w.url(format, "the HTTPRoute of the UI"); u != nil {
-			w.Status.Route, w.Status.RouteAddress = routeName(w.attempt.App.Name), u.String()
+		route := routeName(w.attempt.App.Name)
+		if u := w.url(format, Ref{HTTPRoute, route}, "the HTTPRoute of the UI"); u != nil {
+			w.Status.Route, w.Status.RouteAddress = route, u.String()
 			w.add(w.route(w.Status.Route, name, options.Port, u), exposesUI)
 		}
 	}
@@ -93,26 +94,23 @@ func (w *wanted) port(p spark.ExposedPort) {
 	}
 	ingress := portIngressName(app, p.Port)
 	if !w.config.Ingress.Enabled {
-		w.problem(lifecycle.ReasonExposureInvalid, fmt.Sprintf("Ingress %s is not made: Ingresses are turned off in the operator's configuration (ui.ingress)", ingress))
+		w.problem(Ref{}, fmt.Sprintf("Ingress %s is not made: Ingresses are turned off in the operator's configuration (ui.ingress)", ingress))
 		return
 	}
-	if u := w.url(p.URLFormat, "Ingress "+ingress); u != nil {
+	if u := w.url(p.URLFormat, Ref{IngressKind, ingress}, "Ingress "+ingress); u != nil {
 		w.add(w.ingress(ingress, name, p, u), exposesPort)
 	}
 }
 
-func (w *wanted) problem(reason lifecycle.Reason, message string) {
-	w.Problems = append(w.Problems, lifecycle.Cause{Reason: reason, Message: message})
+func (w *wanted) problem(object Ref, message string) {
+	w.Problems = append(w.Problems, Problem{object, lifecycle.Cause{Reason: lifecycle.ReasonExposureInvalid, Message: message}})
 }
 
 // url fills in a format; nil if it is none.
-func (w *wanted) url(format, what string) *url.URL {
-	u, err := fill(format, w.names)
-	if err == nil {
-		err = checkRule(u)
-	}
+func (w *wanted) url(format string, object Ref, what string) *url.URL {
+	u, err := rule(format, w.names)
 	if err != nil {
-		w.problem(lifecycle.ReasonExposureInvalid, fmt.Sprintf("%s is not made: %q: %v", what, format, err))
+		w.problem(object, fmt.Sprintf("%s%s%q: %v", what, notMade, format, err))
 		return nil
 	}
 	return u
@@ -127,10 +125,15 @@ func (w *wanted) add(typed metav1.Object, exposes string) {
 	typed.SetLabels(labels)
 	u, err := plain(typed)
 	if err != nil {
-		w.problem(lifecycle.ReasonExposureInvalid, fmt.Sprintf("%s is not made: %v", typed.GetName(), err))
+		w.problem(Ref{}, fmt.Sprintf("%s is not made: %v", typed.GetName(), err))
 		return
 	}
-	w.Objects = append(w.Objects, Object{Ref{u.GroupVersionKind(), u.GetName()}, u})
+	ref := Ref{u.GroupVersionKind(), u.GetName()}
+	if w.wants(ref) {
+		w.problem(Ref{}, fmt.Sprintf("%s is made once: each port of spec.driverIngressOptions is exposed once", ref))
+		return
+	}
+	w.Objects = append(w.Objects, Object{ref, u})
 }
 
 // plain is an object as the API server gets it, with a hash of what it says.
@@ -145,19 +148,7 @@ func plain(typed metav1.Object) (*unstructured.Unstructured, error) {
 		u = &unstructured.Unstructured{Object: content}
 		unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
 	}
-	text, err := json.Marshal(u.Object)
-	if err != nil {
-		return nil, err
-	}
-	h := fnv.New64a()
-	_, _ = h.Write(text) // a hash never fails
-	annotations := maps.Clone(u.GetAnnotations())
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[lifecycle.AnnotationApplied] = fmt.Sprintf("%016x", h.Sum64())
-	u.SetAnnotations(annotations)
-	return u, nil
+	return u, lifecycle.MarkApplied(u)
 }
 
 // driverOf selects an application's driver pod.
@@ -187,7 +178,7 @@ func (w *wanted) ingress(name, service string, p spark.ExposedPort, u *url.URL) 
 	}
 	path := "/"
 	if base := pathOf(u); base != "" {
-		path = base + "(/|$)(.*)"
+		path = regexp.QuoteMeta(base) + "(/|$)(.*)"
 		if annotations == nil {
 			annotations = map[string]string{}
 		}

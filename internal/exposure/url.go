@@ -3,6 +3,7 @@
 package exposure
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -48,37 +49,69 @@ func fill(format string, names map[string]string) (*url.URL, error) {
 	return u, nil
 }
 
-// HostOf returns the host of an application's URL format; "" if it is none. The id of an attempt stands for any.
-func HostOf(format, namespace, app string) string {
-	u, err := fill(format, map[string]string{"appName": app, "appNamespace": namespace, "appId": "spark-0"})
-	if err != nil {
-		return ""
-	}
-	return u.Hostname()
+// exampleID stands for the id of an attempt that is not known.
+const exampleID = "spark-0"
+
+// namesOf are what the placeholders stand for.
+func namesOf(app spark.Application, sparkAppID string) map[string]string {
+	return map[string]string{"appName": app.Name, "appNamespace": app.Namespace, "appId": sparkAppID}
 }
+
+// example are names as applications have them.
+var example = map[string]string{"appName": "pi", "appNamespace": "jobs", "appId": exampleID}
 
 // CheckURL says what is wrong with a URL format, filled in with names as applications have them.
 func CheckURL(format string) error {
-	_, err := fill(format, map[string]string{"appName": "pi", "appNamespace": "jobs", "appId": "spark-0"})
+	_, err := fill(format, example)
 	return err
 }
 
-// CheckHost says what is wrong with the host of a URL format that becomes a rule of an Ingress or a route.
-func CheckHost(format string) error {
-	u, err := fill(format, map[string]string{"appName": "pi", "appNamespace": "jobs", "appId": "spark-0"})
-	if err != nil {
-		return err
-	}
-	return checkRule(u)
+// CheckRule says what is wrong with a URL format that becomes a rule of an Ingress or a route.
+func CheckRule(format string) error {
+	_, err := rule(format, example)
+	return err
 }
 
-// checkRule says what of a URL cannot be a rule.
-func checkRule(u *url.URL) error {
+// rule puts names into a URL format that becomes a rule of an Ingress or a route, which has a host and a path.
+func rule(format string, names map[string]string) (*url.URL, error) {
+	u, err := fill(format, names)
+	if err != nil {
+		return nil, err
+	}
 	if problems := utilvalidation.IsDNS1123Subdomain(u.Hostname()); len(problems) > 0 {
-		return fmt.Errorf("the host %q is not a DNS name: %s", u.Hostname(), strings.Join(problems, ", "))
+		return nil, fmt.Errorf("the host %q is not a DNS name: %s", u.Hostname(), strings.Join(problems, ", "))
+	}
+	for label := range strings.SplitSeq(u.Hostname(), ".") {
+		if problems := utilvalidation.IsDNS1123Label(label); len(problems) > 0 {
+			return nil, fmt.Errorf("the host %q is not a DNS name: %s", u.Hostname(), strings.Join(problems, ", "))
+		}
 	}
 	if u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return fmt.Errorf("a rule has a host and a path, and no user, query or fragment")
+		return nil, errors.New("a rule has a host and a path, and no user, query or fragment")
+	}
+	if err := CheckPath(u.Path); err != nil {
+		return nil, err
+	}
+	u.RawPath = "" // none of the characters has to be encoded
+	return u, nil
+}
+
+// literal are the characters of a path that mean themselves to every proxy, once they are quoted in a regular expression.
+var literal = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
+
+// CheckPath says what is wrong with the decoded path of a rule. A proxy writes it into its own configuration, and compares it
+// with paths in which it has resolved dots and merged slashes.
+func CheckPath(path string) error {
+	if !literal.MatchString(path) {
+		return fmt.Errorf("the path %q has a character that is none of A-Z a-z 0-9 . _ ~ / -", path)
+	}
+	if path == "" || path == "/" {
+		return nil
+	}
+	for segment := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return fmt.Errorf("the path %q has an empty segment, or . or .., which proxies take away", path)
+		}
 	}
 	return nil
 }

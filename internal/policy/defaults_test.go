@@ -95,7 +95,7 @@ func TestDefaults(t *testing.T) {
 // The operator's own properties win over defaults as over everything else, and a default changes no other copy.
 func TestDefaultsOwnNothing(t *testing.T) {
 	s := set(t, `[{name: x, namespaces: ["*"], defaults: {image: i, sparkConf: {spark.kubernetes.namespace: other, spark.master: local}}}]`)
-	plain, _ := kubeflow.Normalise(application(t, ""))
+	plain, _ := kubeflow.Normalize(application(t, ""))
 	app := s.Apply(plain)
 	if _, changed := plain.Conf[spark.ConfImage]; changed {
 		t.Error("the application that was given has changed")

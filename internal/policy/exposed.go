@@ -19,41 +19,128 @@ var serviceTypes = []string{
 	string(corev1.ServiceTypeClusterIP), string(corev1.ServiceTypeNodePort), string(corev1.ServiceTypeLoadBalancer), string(corev1.ServiceTypeExternalName),
 }
 
-// exposure looks at what an application asks for beside its driver, which the operator makes with its own rights.
-func (c *checker) exposure() {
-	c.exposed("spec.sparkUIOptions", c.app.Exposure.UI)
-	for i := range c.app.Exposure.Ports {
-		field, port := fmt.Sprintf("spec.driverIngressOptions[%d]", i), c.app.Exposure.Ports[i]
-		c.exposed(field, port)
-		if port.URLFormat != "" {
-			c.hosts(field+".ingressURLFormat", port.URLFormat, exposure.HostOf(port.URLFormat, c.app.Namespace, c.app.Name))
+// Names of limits, as the configuration spells them.
+const (
+	limitServiceTypes         = "serviceTypes"
+	limitForbiddenAnnotations = "forbiddenAnnotations"
+	limitHosts                = "hosts"
+	limitPaths                = "paths"
+)
+
+// CheckExposure returns what an application asks for beside its driver, where the operator would make it with its own
+// rights, and may not have. It is asked before an application starts and whenever something of it would be applied; an
+// attempt that is not known yet has the id "".
+func (s Set) CheckExposure(app spark.Application, sparkAppID string) []exposure.Objection {
+	if !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.anyOfExposure() }) {
+		return nil
+	}
+	c := exposureChecker{checker: checker{app: app, said: map[string]bool{}}}
+	claims := exposure.Claims(app, sparkAppID)
+	for i := range s {
+		c.policy, c.limits = s[i].Name, s[i].Limits
+		for _, claim := range claims {
+			c.judge(claim)
 		}
 	}
+	return c.objections
 }
 
-func (c *checker) exposed(field string, p spark.ExposedPort) {
-	if t := string(p.ServiceType); t != "" && len(c.limits.ServiceTypes) > 0 && !slices.Contains(c.limits.ServiceTypes, t) {
-		c.refuse(&spark.ConfError{Field: field + ".serviceType", Value: t}, "Services of type %s", strings.Join(c.limits.ServiceTypes, ", "))
-	}
-	c.annotations(field+".serviceAnnotations", p.Annotations)
-	c.annotations(field+".ingressAnnotations", p.IngressAnnotations)
-	for _, tls := range p.TLS {
-		for _, host := range tls.Hosts {
-			c.hosts(field+".ingressTLS", host, host)
-		}
-	}
+// anyOfExposure reports whether there is a limit that CheckExposure looks at.
+func (l Limits) anyOfExposure() bool {
+	return len(l.ServiceTypes)+len(l.Hosts)+len(l.Paths)+len(l.ForbiddenAnnotations) > 0
 }
 
-func (c *checker) annotations(field string, annotations map[string]string) {
-	for _, name := range slices.Sorted(maps.Keys(annotations)) {
+type exposureChecker struct {
+	checker
+	objections []exposure.Objection
+}
+
+func (c *exposureChecker) judge(claim exposure.Claim) {
+	if t := string(claim.ServiceType); t != "" && len(c.limits.ServiceTypes) > 0 && !slices.Contains(c.limits.ServiceTypes, t) {
+		c.object(claim, limitServiceTypes, &spark.ConfError{Field: claim.Field + ".serviceType", Value: t}, "Services of type %s", strings.Join(c.limits.ServiceTypes, ", "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(claim.Annotations)) {
 		if matchesAny(c.limits.ForbiddenAnnotations, name) {
-			c.refuse(&spark.ConfError{Field: fmt.Sprintf("%s[%q]", field, name)}, "no such annotation")
+			field := fmt.Sprintf("%s.%s[%q]", claim.Field, claim.AnnotationsField, name)
+			c.object(claim, limitForbiddenAnnotations, &spark.ConfError{Field: field}, "no such annotation")
+		}
+	}
+	hosts := filled(c.limits.Hosts, c.app.Namespace)
+	for _, host := range claim.TLSHosts {
+		if len(hosts) > 0 && !matchesAny(hosts, host) {
+			c.object(claim, limitHosts, &spark.ConfError{Field: claim.Field + ".ingressTLS", Value: host}, "the hosts %s", strings.Join(hosts, ", "))
+		}
+	}
+	if claim.URLFormat == "" {
+		return
+	}
+	asked := func() *spark.ConfError {
+		e := &spark.ConfError{Field: claim.Field + ".ingressURLFormat", Value: claim.URLFormat}
+		if claim.Err != nil {
+			e.Problem = claim.Err.Error()
+		}
+		return e
+	}
+	if len(hosts) > 0 && (claim.Err != nil || !matchesAny(hosts, claim.Host)) {
+		c.object(claim, limitHosts, asked(), "the hosts %s", strings.Join(hosts, ", "))
+	}
+	paths := filled(c.limits.Paths, c.app.Namespace)
+	if len(paths) > 0 && (claim.Err != nil || !belowAny(paths, claim.Path)) {
+		c.object(claim, limitPaths, asked(), "the paths %s", strings.Join(paths, ", "))
+	}
+}
+
+// object adds an objection, unless there is one to this field already.
+func (c *exposureChecker) object(claim exposure.Claim, limit string, e *spark.ConfError, allows string, args ...any) {
+	before := len(c.found)
+	if c.refuse(e, allows, args...); len(c.found) > before {
+		c.objections = append(c.objections, exposure.Objection{Object: claim.Object, Policy: c.policy, Limit: limit, ConfError: e})
+	}
+}
+
+// namespacePlaceholder stands for the namespace of an application in hosts and paths, as in the operator's URL formats.
+const namespacePlaceholder = "{{$appNamespace}}"
+
+func filled(patterns []string, namespace string) []string {
+	out := make([]string, 0, len(patterns))
+	for _, p := range patterns {
+		out = append(out, strings.ReplaceAll(p, namespacePlaceholder, namespace))
+	}
+	return out
+}
+
+// belowAny reports whether a path, without a slash at its end, is one of those that the patterns stand for, or is below one:
+// /a/b is below /a, and /ab is not.
+func belowAny(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		p = strings.TrimRight(p, "/")
+		return matches(p, path) || matches(p+"/*", path)
+	})
+}
+
+// urlPatterns checks patterns of hosts or paths.
+func (v *validator) urlPatterns(field string, patterns []string, check func(string) error) {
+	v.patterns(field, patterns)
+	for i, text := range filled(patterns, "x") {
+		if err := check(strings.ReplaceAll(text, "*", "x")); patterns[i] != "" && err != nil {
+			v.fail(fmt.Sprintf("%s[%d]", field, i), patterns[i], err.Error())
 		}
 	}
 }
 
-func (c *checker) hosts(field, value, host string) {
-	if len(c.limits.Hosts) > 0 && !matchesAny(c.limits.Hosts, host) {
-		c.refuse(&spark.ConfError{Field: field, Value: value}, "the hosts %s", strings.Join(c.limits.Hosts, ", "))
+func checkHostPattern(text string) error {
+	if strings.ContainsAny(text, "{}") {
+		return fmt.Errorf("a brace is left over; the placeholder is %s", namespacePlaceholder)
 	}
+	return nil
+}
+
+func checkPathPattern(text string) error {
+	if err := checkHostPattern(text); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(text, "/") {
+		return fmt.Errorf("paths begin with /; write e.g. /%s", namespacePlaceholder)
+	}
+	return exposure.CheckPath(text)
 }

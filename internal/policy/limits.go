@@ -19,24 +19,22 @@ import (
 )
 
 // Check returns what the application asks for beyond the limits of the policies: of each field the first that objects to
-// it. The set must be the one for the application's namespace, and its defaults be applied. Of an application that cannot
-// be built there is nothing to say here.
-func (s Set) Check(app spark.Application) []*spark.ConfError {
+// it. The set must be the one for the application's namespace, and its defaults be applied. built is what would be created.
+func (s Set) Check(app spark.Application, built spark.Submission) []*spark.ConfError {
 	if !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.any() }) {
 		return nil
 	}
-	pods, ok := build(app)
-	if !ok {
-		return nil
-	}
-	c := checker{app: app, pods: pods, said: map[string]bool{}}
+	c := checker{app: app, built: built, said: map[string]bool{}}
 	for i := range s {
 		c.policy, c.limits = s[i].Name, s[i].Limits
 		for _, check := range []func(*checker){
-			(*checker).images, (*checker).accounts, (*checker).sizes, (*checker).executors, (*checker).conf, (*checker).labels, (*checker).host, (*checker).exposure,
+			(*checker).images, (*checker).accounts, (*checker).sizes, (*checker).executors, (*checker).conf, (*checker).labels, (*checker).host,
 		} {
 			check(&c)
 		}
+	}
+	for _, o := range s.CheckExposure(app, "") {
+		c.found = append(c.found, o.ConfError)
 	}
 	return c.found
 }
@@ -68,37 +66,13 @@ func (s Set) CheckRetention(namespace string, r lifecycle.Retention) []*spark.Co
 // any reports whether there is a limit that Check looks at.
 func (l Limits) any() bool {
 	return len(l.Images)+len(l.ServiceAccounts)+len(l.ForbiddenConf)+len(l.RequiredLabels) > 0 ||
-		len(l.ServiceTypes)+len(l.Hosts)+len(l.ForbiddenAnnotations) > 0 || l.Executors != nil || l.ForbidHostAccess ||
+		l.anyOfExposure() || l.Executors != nil || l.ForbidHostAccess ||
 		l.Driver != RoleLimits{} || l.Executor != RoleLimits{}
-}
-
-// pods is what would be created.
-type pods struct {
-	driver, executor *corev1.Pod
-	spark            int // Spark's container of the executor, to which the driver gives its image
-	shapes           spark.Shapes
-}
-
-func build(app spark.Application) (pods, bool) {
-	profile, err := spark.ProfileFor(app.SparkVersion)
-	if err != nil {
-		return pods{}, false
-	}
-	submission, err := spark.Build(app, spark.NewIdentity(app.UID, 1, time.Unix(0, 0)), profile)
-	if err != nil {
-		return pods{}, false
-	}
-	executor, i, err := spark.ExecutorPod(app, profile)
-	if err != nil {
-		return pods{}, false
-	}
-	shapes, err := spark.PodShapes(app, profile)
-	return pods{submission.Driver, executor, i, shapes}, err == nil
 }
 
 type checker struct {
 	app    spark.Application
-	pods   pods
+	built  spark.Submission
 	policy string
 	limits Limits
 	said   map[string]bool
@@ -152,7 +126,7 @@ func (c *checker) images() {
 	for _, r := range c.roles() {
 		role, pod := r.name, r.pod
 		for i, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			ofSpark := sparks[container.Image] || pod == c.pods.executor && i == len(pod.Spec.InitContainers)+c.pods.spark
+			ofSpark := sparks[container.Image] || pod == c.built.Executor && i == len(pod.Spec.InitContainers)+c.built.ExecutorContainer
 			if !ofSpark && !matchesAny(c.limits.Images, container.Image) {
 				problem := "the image of container " + container.Name
 				c.refuse(&spark.ConfError{Field: "spec." + role, Value: container.Image, Problem: problem}, "%s", allowed)
@@ -169,7 +143,7 @@ type role struct {
 
 func (c *checker) roles() []role {
 	return []role{
-		{"driver", c.pods.driver, c.pods.shapes.DriverTraits.Labels}, {"executor", c.pods.executor, c.pods.shapes.ExecutorTraits.Labels},
+		{"driver", c.built.Driver, c.built.Shapes.DriverTraits.Labels}, {"executor", c.built.Executor, c.built.Shapes.ExecutorTraits.Labels},
 	}
 }
 
@@ -177,7 +151,7 @@ func (c *checker) accounts() {
 	if len(c.limits.ServiceAccounts) == 0 {
 		return
 	}
-	driver := cmp.Or(c.pods.driver.Spec.ServiceAccountName, c.pods.driver.Spec.DeprecatedServiceAccount, "default")
+	driver := cmp.Or(c.built.Driver.Spec.ServiceAccountName, c.built.Driver.Spec.DeprecatedServiceAccount, "default")
 	c.account("driver", spark.ConfDriverServiceAccount, driver)
 	for _, name := range c.executorAccounts() {
 		if name != driver {
@@ -189,7 +163,7 @@ func (c *checker) accounts() {
 // executorAccounts are the accounts that executors may get: which of a template and a property wins depends on the Spark
 // version. Without either it is the driver's property, and a template of the driver's has no say.
 func (c *checker) executorAccounts() []string {
-	template := c.pods.executor.Spec
+	template := c.built.Executor.Spec
 	named := []string{c.value(spark.ConfExecutorServiceAccount), template.ServiceAccountName, template.DeprecatedServiceAccount}
 	named = slices.DeleteFunc(named, func(name string) bool { return name == "" })
 	if len(named) == 0 {
@@ -208,8 +182,8 @@ func (c *checker) account(role, key, name string) {
 }
 
 func (c *checker) sizes() {
-	c.size("driver", c.limits.Driver, c.pods.shapes.Driver, spark.ConfDriverCores, spark.ConfDriverMemory)
-	c.size("executor", c.limits.Executor, c.pods.shapes.Executor, spark.ConfExecutorCores, spark.ConfExecutorMemory)
+	c.size("driver", c.limits.Driver, c.built.Shapes.Driver, spark.ConfDriverCores, spark.ConfDriverMemory)
+	c.size("executor", c.limits.Executor, c.built.Shapes.Executor, spark.ConfExecutorCores, spark.ConfExecutorMemory)
 }
 
 func (c *checker) size(role string, l RoleLimits, shape spark.Shape, cores, memory string) {
@@ -234,17 +208,17 @@ func (c *checker) size(role string, l RoleLimits, shape spark.Shape, cores, memo
 
 func (c *checker) executors() {
 	most := c.limits.Executors
-	if most == nil || c.pods.shapes.Max <= *most {
+	if most == nil || c.built.Shapes.Max <= *most {
 		return
 	}
 	e := c.at(spark.ConfExecutorInstances, "spec.executor.instances")
 	if strings.EqualFold(c.value(spark.ConfDynamicAllocation), "true") {
 		e = c.at(spark.ConfMaxExecutors, "spec.dynamicAllocation.maxExecutors")
 	}
-	if c.pods.shapes.Max == math.MaxInt32 {
+	if c.built.Shapes.Max == math.MaxInt32 {
 		e.Problem = "missing, so that there is no end to the executors"
 	} else {
-		e.Value = strconv.Itoa(int(c.pods.shapes.Max))
+		e.Value = strconv.Itoa(int(c.built.Shapes.Max))
 	}
 	c.refuse(e, "at most %d executors at a time", *most)
 }

@@ -239,9 +239,14 @@ func TestDefaultBeyondLimit(t *testing.T) {
 func BenchmarkCheck(b *testing.B) {
 	s := Set{{Name: "x", Namespaces: []string{"*"}, Limits: Limits{Images: []string{"*"}, Executor: RoleLimits{Memory: "64Gi"}}}}
 	t := &testing.T{}
-	app, _ := kubeflow.Normalise(application(t, "  image: a\n"))
+	app, _ := kubeflow.Normalize(application(t, "  image: a\n"))
+	app = s.Apply(app)
+	built, err := build(app)
+	if err != nil {
+		b.Fatal(err)
+	}
 	for b.Loop() {
-		if got := s.For(app.Namespace).Check(s.Apply(app)); len(got) > 0 {
+		if got := s.For(app.Namespace).Check(app, built); len(got) > 0 {
 			b.Fatal(got)
 		}
 	}

@@ -74,9 +74,12 @@ type Limits struct {
 	ForbiddenConf []string `json:"forbiddenConf,omitempty"`
 	// RequiredLabels are the names of labels that the pods must have.
 	RequiredLabels []string `json:"requiredLabels,omitempty"`
-	// ServiceTypes are those of Services that an application may ask for, and Hosts patterns of those of its Ingresses.
+	// ServiceTypes are those of Services that an application may ask for.
 	ServiceTypes []string `json:"serviceTypes,omitempty"`
-	Hosts        []string `json:"hosts,omitempty"`
+	// Hosts are patterns of those of its Ingresses, and Paths of those that its Ingresses may take with all that is below
+	// them. {{$appNamespace}} stands for its namespace.
+	Hosts []string `json:"hosts,omitempty"`
+	Paths []string `json:"paths,omitempty"`
 	// ForbiddenAnnotations are patterns of annotations that an application may not give to Services and Ingresses.
 	ForbiddenAnnotations []string `json:"forbiddenAnnotations,omitempty"`
 	// TimeToLiveSeconds is how long an application may be kept when it is over. One that says nothing is kept that long.
@@ -204,7 +207,8 @@ func (v *validator) limits(field string, l Limits) {
 	v.patterns(field+".images", l.Images)
 	v.patterns(field+".serviceAccounts", l.ServiceAccounts)
 	v.patterns(field+".forbiddenConf", l.ForbiddenConf)
-	v.patterns(field+".hosts", l.Hosts)
+	v.urlPatterns(field+".hosts", l.Hosts, checkHostPattern)
+	v.urlPatterns(field+".paths", l.Paths, checkPathPattern)
 	v.patterns(field+".forbiddenAnnotations", l.ForbiddenAnnotations)
 	for i, t := range l.ServiceTypes {
 		if !slices.Contains(serviceTypes, t) {

@@ -4,6 +4,7 @@ package policy
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -52,17 +53,30 @@ func application(t *testing.T, spec string) *v1beta2.SparkApplication {
 // governed is an application under the policies of its namespace, and what they object to, as people read it.
 func governed(t *testing.T, s Set, o *v1beta2.SparkApplication) (spark.Application, []string) {
 	t.Helper()
-	app, problems := kubeflow.Normalise(o)
+	app, problems := kubeflow.Normalize(o)
 	for _, p := range problems {
 		t.Fatalf("unexpected problem: %v", p)
 	}
 	rules := s.For(app.Namespace)
 	app = rules.Apply(app)
 	var says []string
-	for _, p := range rules.Check(app) {
+	built, err := build(app)
+	if err != nil {
+		return app, nil // which is for others to say
+	}
+	for _, p := range rules.Check(app, built) {
 		says = append(says, validation.Explain(app, p))
 	}
 	return app, says
+}
+
+// build is what would be created of an application.
+func build(app spark.Application) (spark.Submission, error) {
+	profile, err := spark.ProfileFor(app.SparkVersion)
+	if err != nil {
+		return spark.Submission{}, err
+	}
+	return spark.Build(app, spark.NewIdentity(app.UID, 1, time.Unix(0, 0)), profile)
 }
 
 func TestFor(t *testing.T) {
@@ -146,6 +160,16 @@ func TestValidate(t *testing.T) {
 			`policies[0].limits.requiredLabels[0]: " ": not the name of a label`,
 			`policies[0].limits.timeToLiveSeconds: "9999999999": must be seconds, not negative and at most 100 years`,
 		}},
+		"Rules": {reason: "each would allow nothing, or seem to allow less than it does", text: `[{name: x, namespaces: [a], limits: {hosts: ["{{$appName}}.example.org"], paths: ["", team-a, "/{namespace}", "/a/../b", "/a//b", "/a b", "*"]}}]`, want: []string{
+			`policies[0].limits.hosts[0]: "{{$appName}}.example.org": a brace is left over; the placeholder is {{$appNamespace}}`,
+			`policies[0].limits.paths[0]: "": write a name, in which * stands for any text`,
+			`policies[0].limits.paths[1]: "team-a": paths begin with /; write e.g. /{{$appNamespace}}`,
+			`policies[0].limits.paths[2]: "/{namespace}": a brace is left over; the placeholder is {{$appNamespace}}`,
+			`policies[0].limits.paths[3]: "/a/../b": the path "/a/../b" has an empty segment, or . or .., which proxies take away`,
+			`policies[0].limits.paths[4]: "/a//b": the path "/a//b" has an empty segment, or . or .., which proxies take away`,
+			`policies[0].limits.paths[5]: "/a b": the path "/a b" has a character that is none of A-Z a-z 0-9 . _ ~ / -`,
+			`policies[0].limits.paths[6]: "*": paths begin with /; write e.g. /{{$appNamespace}}`,
+		}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -190,6 +214,7 @@ const whole = `
     timeToLiveSeconds: 7200
     forbidHostAccess: true
     serviceTypes: [ClusterIP, NodePort]
-    hosts: ["*.team-a.example.org"]
+    hosts: ["*.team-a.example.org", "{{$appNamespace}}.example.org"]
+    paths: [/, "/{{$appNamespace}}", "/*/ui/"]
     forbiddenAnnotations: ["*-snippet"]
 `

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Application is what a user wants to run, normalised and independent of the API family that it came from.
+// Application is what a user wants to run, normalized and independent of the API family that it came from.
 type Application struct {
 	Namespace  string
 	Name       string
@@ -49,7 +49,7 @@ type Application struct {
 	// ConfigMaps are created before the driver, beside those of Spark.
 	ConfigMaps []ConfigMap
 
-	// Warnings are what the user wrote and nothing will heed; they stop nothing.
+	// Warnings are what the user wrote and nothing reads; they stop nothing.
 	Warnings []*ConfError
 
 	Submitter Submitter

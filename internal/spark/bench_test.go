@@ -34,17 +34,6 @@ func BenchmarkBuildWithTemplates(b *testing.B) {
 	}
 }
 
-// BenchmarkPodShapes measures what is computed before a submission, for schedulers and quotas.
-func BenchmarkPodShapes(b *testing.B) {
-	app, profile := sparkPi(), profileOf(b, "4.1.0")
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := PodShapes(app, profile); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkBuildLarge measures a submission with 60 properties, 20 volumes and templates for both roles.
 func BenchmarkBuildLarge(b *testing.B) {
 	app, id, profile := sparkPi(), testIdentity(), profileOf(b, "4.1.0")

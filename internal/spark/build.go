@@ -30,6 +30,10 @@ type builder struct {
 	pod       *corev1.Pod
 	container corev1.Container
 	resources []Object
+	// executor is the pod that executors start from, and executorContainer the index of Spark's container in it.
+	executor          *corev1.Pod
+	executorContainer int
+	shapes            Shapes
 	// properties are the configuration as the driver gets it: everything that was set, and what the steps add.
 	properties map[string]string
 }
@@ -60,7 +64,7 @@ var steps = []step{
 }
 
 // Build returns the objects that spark-submit of the profile's release creates for one attempt of an application. It
-// changes neither app nor anything that app refers to.
+// changes neither app nor anything that app refers to. It also says what the driver will make of it by itself: executors.
 //
 // The configuration is merged in this order, later ones winning: app.Conf, app.Deps, app.OperatorConf, and what Spark
 // itself sets. Every refusal that the application's author can lift is a *ConfError.
@@ -71,13 +75,16 @@ func Build(app Application, id Identity, profile Profile) (Submission, error) {
 	}
 	b := &builder{app: &app, id: id, profile: profile, conf: conf, kind: kindOf(app.MainFile)}
 	for _, run := range []func(*builder){
-		(*builder).prepare, (*builder).startPod, (*builder).check, (*builder).runSteps, (*builder).finish,
+		(*builder).prepare, (*builder).startPod, (*builder).check, (*builder).runSteps, (*builder).finish, (*builder).measure,
 	} {
 		if run(b); conf.err != nil {
 			return Submission{}, conf.err
 		}
 	}
-	return Submission{Resources: b.resources, Driver: b.pod, Properties: b.properties}, nil
+	return Submission{
+		Resources: b.resources, Driver: b.pod, Properties: b.properties,
+		Executor: b.executor, ExecutorContainer: b.executorContainer, Shapes: b.shapes,
+	}, nil
 }
 
 // prepare derives what all steps need to know.

@@ -3,10 +3,8 @@
 package spark
 
 import (
-	"errors"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,15 +20,18 @@ type conf struct {
 	keys []string
 	// env are the submitter's variables, for references such as ${env:HOME}.
 	env map[string]string
-	err error
+	// expanded are the properties whose references were replaced, and spent what that took; see expand.
+	expanded map[string]string
+	spent    int
+	err      error
 }
 
 // newConf takes over values, which must not change afterwards.
 func newConf(values, env map[string]string) *conf {
-	return &conf{values: values, keys: slices.Sorted(maps.Keys(values)), env: env}
+	return &conf{values: values, keys: slices.Sorted(maps.Keys(values)), env: env, expanded: map[string]string{}}
 }
 
-// alternatives are older names that Spark still honours when the key itself is unset.
+// alternatives are older names that Spark still honors when the key itself is unset.
 var alternatives = map[string]string{
 	ConfDriverMemoryOverhead:   "spark.yarn.driver.memoryOverhead",
 	ConfExecutorMemoryOverhead: "spark.yarn.executor.memoryOverhead",
@@ -206,73 +207,4 @@ func (c *conf) size(key string, unit int64) int64 {
 		return -size
 	}
 	return size
-}
-
-// reference matches ${key} and ${prefix:name}.
-var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?(\S+?)\}`)
-
-// maxExpansions bounds the work of one property: references may refer to references, each of them many times.
-const maxExpansions = 1000
-
-var errTooManyReferences = errors.New("refers to too many other properties")
-
-// expand replaces the references in the value of key. What cannot be resolved stays as it is.
-func (c *conf) expand(key, value string) string {
-	if !strings.Contains(value, "${") {
-		return value
-	}
-	budget := maxExpansions
-	text, err := c.substitute(value, map[string]bool{}, &budget)
-	if err != nil {
-		c.fail(key, value, err.Error())
-	}
-	return text
-}
-
-func (c *conf) substitute(text string, used map[string]bool, budget *int) (string, error) {
-	var failure error
-	result := reference.ReplaceAllStringFunc(text, func(match string) string {
-		if failure != nil {
-			return match
-		}
-		groups := reference.FindStringSubmatch(match)
-		name := groups[1] + ":" + groups[2]
-		if used[name] {
-			failure = errors.New("refers to itself through ${" + strings.TrimPrefix(name, ":") + "}")
-			return match
-		}
-		if *budget--; *budget < 0 {
-			failure = errTooManyReferences
-			return match
-		}
-		value, ok := c.resolve(groups[1], groups[2])
-		if !ok {
-			return match
-		}
-		used[name] = true
-		defer delete(used, name)
-		value, failure = c.substitute(value, used, budget)
-		return value
-	})
-	return result, failure
-}
-
-// resolve looks one reference up. ${system:...} would be a property of spark-submit's JVM, which does not exist here;
-// it stays unresolved like any unknown prefix.
-func (c *conf) resolve(prefix, name string) (string, bool) {
-	switch {
-	case prefix == "env":
-		value, ok := c.env[name]
-		return value, ok
-	case prefix != "" || !strings.HasPrefix(name, "spark."):
-		return "", false
-	}
-	if value, ok := c.raw(name); ok {
-		return value, true
-	}
-	if fallback, ok := fallbacks[name]; ok {
-		return c.resolve("", fallback)
-	}
-	value, ok := defaults[name]
-	return value, ok
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // ConfError is a refusal that only the author of the application can lift.
@@ -35,11 +37,28 @@ func (e *ConfError) About(subject string) string {
 	if e.Value == "" {
 		return subject + ": " + e.Problem
 	}
-	value := e.Value
+	return subject + ": " + strconv.Quote(e.Shown()) + ": " + e.Problem
+}
+
+// Shown is as much of the value as may be told.
+func (e *ConfError) Shown() string {
 	if sensitive(e.Key) {
-		value = "(redacted)"
+		return "(redacted)"
 	}
-	return subject + ": " + strconv.Quote(shorten(value)) + ": " + e.Problem
+	return shorten(e.Value)
+}
+
+// Invalid is the error as the API machinery has it, under the name of the user's field.
+func (e *ConfError) Invalid(subject string) *field.Error {
+	var value any = field.OmitValueType{}
+	switch {
+	case e.Value == "":
+	case sensitive(e.Key):
+		value = "(redacted)"
+	default:
+		value = shorten(e.Value)
+	}
+	return field.Invalid(field.NewPath(subject), value, e.Problem)
 }
 
 // credentialKey is Spark's default of spark.redaction.regex; what it matches in secretReference is the name of a Secret

@@ -90,15 +90,3 @@ func (b *builder) executorPod() (*corev1.Pod, int) {
 func (o *PodOverlay) isZero() bool {
 	return reflect.ValueOf(o).Elem().IsZero()
 }
-
-// ExecutorPod returns the pod that executors start from, with the sizes that their driver will give them, and the index of
-// Spark's container. What else is Spark's own in an executor is missing.
-func ExecutorPod(app Application, profile Profile) (*corev1.Pod, int, error) {
-	conf := newConf(mergeConf(&app), app.Submitter.Env)
-	b := &builder{app: &app, profile: profile, conf: conf, kind: kindOf(app.MainFile)}
-	pod, i := b.executorPod()
-	if conf.err == nil {
-		b.sizeExecutor(&pod.Spec.Containers[i])
-	}
-	return pod, i, conf.err
-}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/firesteel-dev/firesteel/internal/heaptest"
 )
 
 // readJavaProperties reads a text as java.util.Properties does: logical lines, keys up to an unescaped separator.
@@ -90,6 +91,7 @@ func FuzzProperties(f *testing.F) {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}
 	f.Fuzz(func(t *testing.T, key, value, otherKey, otherValue string) {
+		defer heaptest.Bound(t, len(key)+len(value)+len(otherKey)+len(otherValue))()
 		for _, text := range []string{key, value, otherKey, otherValue} {
 			if !utf8.ValidString(text) {
 				return // JSON has no such text
@@ -106,10 +108,11 @@ func FuzzProperties(f *testing.F) {
 
 // FuzzParseSize looks for a size that is read in two ways, is negative, or changes with the unit that it is asked in.
 func FuzzParseSize(f *testing.F) {
-	for _, seed := range []string{"1g", "512m", " 2GB ", "9223372036854775807p", "", "-1", "1.5g", "0", "1b", "1gg", "１g", "99999999999999999999", "010\b"} {
+	for _, seed := range []string{"1g", "512m", " 2GB ", "9223372036854775807p", "", "-1", "1.5g", "0", "1b", "1gg", "１g", "99999999999999999999", "010\b", strings.Repeat("9", 1_000_000)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		defer heaptest.Bound(t, len(text))()
 		bytes, ok := ParseSize(text, 1)
 		if !ok {
 			return
@@ -129,18 +132,19 @@ func FuzzParseSize(f *testing.F) {
 
 // FuzzQuantity looks for a number of cores that is accepted and is no quantity, or panics on its way into a pod.
 func FuzzQuantity(f *testing.F) {
-	for _, seed := range []string{"1", "500m", "1.5", "1e3", "0", "-1", "", "1Gi", "x", "1e999999", "0x1", "+1", "1 "} {
+	for _, seed := range []string{"1", "500m", "1.5", "1e3", "0", "-1", "", "1Gi", "x", "1e999999", "0x1", "+1", "1 ", "1e2147483647", strings.Repeat("9", 300_000)} {
 		f.Add(seed)
 	}
 	profile := profileOf(f, "4.1.0")
 	f.Fuzz(func(t *testing.T, text string) {
+		defer heaptest.Bound(t, len(text))()
 		app := sparkPi()
 		app.Conf[ConfDriverRequestCores], app.Conf[ConfExecutorLimitCores] = text, text
-		shapes, err := PodShapes(app, profile)
+		shapes, err := podShapes(app, profile)
 		if err != nil {
 			return
 		}
-		if _, err := resource.ParseQuantity(text); err != nil && !strings.Contains(text, "${") {
+		if _, err := ParseQuantity(text); err != nil && !strings.Contains(text, "${") {
 			t.Errorf("%q became %v: %v", text, shapes.Driver.Requests, err)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 )
 
 // notApplicable are recorded cases that an operator cannot repeat. Everything else must match in every recorded release,
-// but for what outOfScope recognises by itself.
+// but for what outOfScope recognizes by itself.
 var notApplicable = map[string]string{
 	"master-https/3.3": "the recorder's certificate was not accepted",
 }
@@ -88,7 +88,7 @@ func compareCase(
 	return compareSubmission(t, c, recorded.Dir, version, submission, app, result.ExitCode == 0, requests), ""
 }
 
-// clientFailure recognises failures of the recording machine, which had neither stores nor repositories.
+// clientFailure recognizes failures of the recording machine, which had neither stores nor repositories.
 func clientFailure(reason string) string {
 	for _, text := range []string{"Class org.apache.hadoop.fs.", "unresolved dependency"} {
 		if strings.Contains(reason, text) {
@@ -98,7 +98,7 @@ func clientFailure(reason string) string {
 	return ""
 }
 
-// needsUpload recognises applications with files on the disk of the client.
+// needsUpload recognizes applications with files on the disk of the client.
 func needsUpload(err error) string {
 	if conf, ok := errors.AsType[*ConfError](err); ok && conf.Problem == notUploaded {
 		return "uploads files of the client's disk"
@@ -155,8 +155,8 @@ func compareSubmission(
 		return "kinds of objects (-recorded +built):\n" + diff
 	}
 	groups := golden.GroupsOf(app.Conf)
-	ours = groups.Normalise(ours, version)
-	for _, object := range groups.Normalise(wanted, version) {
+	ours = groups.Normalize(ours, version)
+	for _, object := range groups.Normalize(wanted, version) {
 		key := golden.NameOf(object)
 		i := slices.IndexFunc(ours, func(our golden.Object) bool { return key == golden.NameOf(our) })
 		if i < 0 {

@@ -70,7 +70,7 @@ func (c *conf) quantityOfMiB(key string, mib int64) resource.Quantity {
 // quantity returns the value of a property that is passed to Kubernetes as it is.
 func (c *conf) quantity(key string) resource.Quantity {
 	value, _ := c.text(key)
-	quantity, err := resource.ParseQuantity(value)
+	quantity, err := ParseQuantity(value)
 	if err != nil {
 		c.fail(key, value, `not a quantity of Kubernetes; write e.g. "500m" or "2"`)
 	}

@@ -18,7 +18,7 @@ type Profile struct {
 
 	// TemplateNamespaceMustMatch refuses a driver template of another namespace instead of replacing it.
 	TemplateNamespaceMustMatch bool
-	// ServiceLabels honours spark.kubernetes.driver.service.label.*.
+	// ServiceLabels honors spark.kubernetes.driver.service.label.*.
 	ServiceLabels bool
 	// ServiceIPFamilies writes ipFamilyPolicy and ipFamilies to the driver service.
 	ServiceIPFamilies bool
@@ -44,7 +44,7 @@ type Profile struct {
 	ImagePlaceholder bool
 	// ConnectPort adds the port of Spark Connect to the driver pod and its service.
 	ConnectPort bool
-	// ExcludedFeatureSteps honours spark.kubernetes.driver.pod.excludedFeatureSteps.
+	// ExcludedFeatureSteps honors spark.kubernetes.driver.pod.excludedFeatureSteps.
 	ExcludedFeatureSteps bool
 	// StrictHadoopText refuses files of HADOOP_CONF_DIR that are not UTF-8 instead of replacing bytes.
 	StrictHadoopText bool

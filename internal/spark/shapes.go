@@ -12,31 +12,19 @@ import (
 // defaultInstances is how many executors Spark starts when nobody says.
 const defaultInstances = 2
 
-// PodShapes returns what the pods of an application ask for, exactly as they will be created (CPU in cores, memory in
-// bytes), and how many executors there are at the start, at least and at most. It makes no other checks than those of
-// the properties that it reads; its refusals are *ConfErrors.
-func PodShapes(app Application, profile Profile) (Shapes, error) {
-	conf := newConf(mergeConf(&app), app.Submitter.Env)
-	b := &builder{app: &app, profile: profile, conf: conf, kind: kindOf(app.MainFile)}
-	b.namespace, _ = conf.text(ConfNamespace)
-	b.startPod()
-	if conf.err != nil {
-		return Shapes{}, conf.err
+// measure adds what the driver will do by itself: the executors' pod with its sizes, what the pods of both roles ask for
+// (CPU in cores, memory in bytes), and how many executors there are at the start, at least and at most.
+func (b *builder) measure() {
+	b.executor, b.executorContainer = b.executorPod()
+	if b.conf.err != nil {
+		return
 	}
-	b.sizeDriver()
-	b.pod.Spec.Containers = append(b.pod.Spec.Containers, b.container)
-	applyOverlay(b.pod, len(b.pod.Spec.Containers)-1, &app.Driver.Overlay)
-	executor, i := b.executorPod()
-	if conf.err != nil {
-		return Shapes{}, conf.err
-	}
-	b.sizeExecutor(&executor.Spec.Containers[i])
-	shapes := Shapes{Driver: shapeOf(&b.pod.Spec), Executor: shapeOf(&executor.Spec)}
-	shapes.DriverTraits = b.traits(b.pod, driverKeys, &app.Driver.Overlay)
-	shapes.ExecutorTraits = b.traits(executor, executorKeys, &app.Executor.Overlay)
-	shapes.Initial, shapes.Min, shapes.Max = executors(conf)
-	shapes.MaxPending = maxPending(conf)
-	return shapes, conf.err
+	b.sizeExecutor(&b.executor.Spec.Containers[b.executorContainer])
+	s := &b.shapes
+	s.Driver, s.Executor = shapeOf(&b.pod.Spec), shapeOf(&b.executor.Spec)
+	s.DriverTraits, s.ExecutorTraits = traitsOf(b.pod), b.executorTraits()
+	s.Initial, s.Min, s.Max = executors(b.conf)
+	s.MaxPending = maxPending(b.conf)
 }
 
 // sizeExecutor sets the resources of an executor's container, as the driver will do it.

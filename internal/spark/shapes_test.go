@@ -4,6 +4,7 @@ package spark
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"testing"
 
@@ -53,7 +54,7 @@ func TestMemory(t *testing.T) {
 	}
 	for _, test := range tests {
 		app := Application{MainFile: test.mainFile, Conf: test.conf}
-		shapes, err := PodShapes(app, profileOf(t, test.version))
+		shapes, err := podShapes(app, profileOf(t, test.version))
 		if err != nil {
 			t.Errorf("%v: %v: %s", test.conf, err, test.reason)
 			continue
@@ -91,7 +92,7 @@ func TestExecutors(t *testing.T) {
 			ConfMaxExecutors: "9"}, 5, 0, 9, "the largest of three numbers"},
 	}
 	for _, test := range tests {
-		shapes, err := PodShapes(Application{Conf: test.conf}, profileOf(t, "4.1"))
+		shapes, err := podShapes(Application{Conf: test.conf}, profileOf(t, "4.1"))
 		if err != nil {
 			t.Errorf("%v: %v", test.conf, err)
 		}
@@ -123,7 +124,7 @@ func TestPodShapesRefuses(t *testing.T) {
 		{map[string]string{"spark.driver.resource.gpu.amount": "some"}, "spark.driver.resource.gpu.amount", "text"},
 	}
 	for _, test := range tests {
-		_, err := PodShapes(Application{Conf: test.conf}, profileOf(t, "4.1"))
+		_, err := podShapes(Application{Conf: test.conf}, profileOf(t, "4.1"))
 		if conf, ok := errors.AsType[*ConfError](err); !ok || conf.Key != test.key {
 			t.Errorf("%v: error %v, want one about %s: %s", test.conf, err, test.key, test.reason)
 		}
@@ -148,7 +149,7 @@ func TestPodShapesMatchBuild(t *testing.T) {
 		Sidecars:    []corev1.Container{{Name: "second", Resources: requirements("500m", "memory", "1Gi")}},
 	}
 	profile := profileOf(t, app.SparkVersion)
-	shapes, err := PodShapes(app, profile)
+	shapes, err := podShapes(app, profile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +203,7 @@ func TestExecutorShapeFromTemplate(t *testing.T) {
 		}}},
 	}}}
 	app.Executor.Overlay.MemoryLimit = new(resource.MustParse("50Gi"))
-	shapes, err := PodShapes(app, profileOf(t, "4.1"))
+	shapes, err := podShapes(app, profileOf(t, "4.1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,4 +218,19 @@ func TestExecutorShapeFromTemplate(t *testing.T) {
 	if diff := cmp.Diff(want, shapes.Executor); diff != "" {
 		t.Errorf("executor (-want +got):\n%s", diff)
 	}
+}
+
+// podShapes builds an application that may lack what only the driver's container needs.
+func podShapes(app Application, profile Profile) (Shapes, error) {
+	if app.MainFile == "" {
+		app.MainFile = NoResource
+	}
+	if app.MainClass == "" {
+		app.MainClass = "Pi"
+	}
+	conf := map[string]string{ConfMaster: "k8s://https://kubernetes.default.svc", ConfImage: "spark"}
+	maps.Copy(conf, app.Conf)
+	app.Conf = conf
+	submission, err := Build(app, testIdentity(), profile)
+	return submission.Shapes, err
 }

@@ -45,6 +45,13 @@ type Submission struct {
 	Driver    *corev1.Pod
 	// Properties is the final Spark configuration, as written to spark.properties.
 	Properties map[string]string
+
+	// Executor is the pod that the driver makes its executors from, with the sizes that it will give them, and
+	// ExecutorContainer the index of Spark's container in it. What else is Spark's own in an executor is missing.
+	Executor          *corev1.Pod
+	ExecutorContainer int
+	// Shapes are what the pods ask for.
+	Shapes Shapes
 }
 
 // Shape is what one pod of a role asks for: the sum over its Spark container and its sidecars, or what its init

@@ -19,33 +19,24 @@ type Traits struct {
 	Affinity          *corev1.Affinity
 }
 
-// roleKeys are the properties that give the pods of a role their traits.
-type roleKeys struct{ label, annotation, nodeSelector, scheduler string }
-
-var (
-	driverKeys = roleKeys{
-		label: ConfDriverLabelPrefix, annotation: ConfDriverAnnotationPrefix,
-		nodeSelector: ConfDriverNodeSelectorPrefix, scheduler: ConfDriverSchedulerName,
-	}
-	executorKeys = roleKeys{
-		label: ConfExecutorLabelPrefix, annotation: ConfExecutorAnnotationPrefix,
-		nodeSelector: confExecutorNodeSelectorPrefix, scheduler: ConfExecutorSchedulerName,
-	}
-)
-
-// traits returns the traits of a role's pod, which has its template and its overlay already.
-func (b *builder) traits(pod *corev1.Pod, keys roleKeys, overlay *PodOverlay) Traits {
-	t := Traits{
+// traitsOf returns the traits of a pod as it is.
+func traitsOf(pod *corev1.Pod) Traits {
+	return Traits{
 		Labels: maps.Clone(pod.Labels), Annotations: maps.Clone(pod.Annotations), NodeSelector: maps.Clone(pod.Spec.NodeSelector),
 		SchedulerName: pod.Spec.SchedulerName, PriorityClassName: pod.Spec.PriorityClassName,
 		Tolerations: pod.Spec.Tolerations, Affinity: pod.Spec.Affinity,
 	}
-	b.addUnder(&t.Labels, keys.label)
-	b.addUnder(&t.Annotations, keys.annotation)
+}
+
+// executorTraits are those of the executors' pod, with what their driver will add from its configuration.
+func (b *builder) executorTraits() Traits {
+	t := traitsOf(b.executor)
+	b.addUnder(&t.Labels, ConfExecutorLabelPrefix)
+	b.addUnder(&t.Annotations, ConfExecutorAnnotationPrefix)
 	b.addUnder(&t.NodeSelector, ConfNodeSelectorPrefix)
-	b.addUnder(&t.NodeSelector, keys.nodeSelector)
-	for _, key := range []string{ConfSchedulerName, keys.scheduler} {
-		if name, ok := b.conf.text(key); ok && name != "" && overlay.SchedulerName == "" {
+	b.addUnder(&t.NodeSelector, confExecutorNodeSelectorPrefix)
+	for _, key := range []string{ConfSchedulerName, ConfExecutorSchedulerName} {
+		if name, ok := b.conf.text(key); ok && name != "" && b.app.Executor.Overlay.SchedulerName == "" {
 			t.SchedulerName = name
 		}
 	}

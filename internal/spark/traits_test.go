@@ -33,12 +33,16 @@ func TestTraits(t *testing.T) {
 		},
 		Executor: Role{Overlay: PodOverlay{Tolerations: tolerations, NodeSelector: map[string]string{"disk": "ssd"}}},
 	}
-	got, err := PodShapes(app, profile)
+	got, err := podShapes(app, profile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	driver := Traits{
-		Labels: map[string]string{"from": "template", "team": "conf"}, Annotations: map[string]string{"from": "overlay"},
+		Labels: map[string]string{
+			"from": "template", "team": "conf",
+			LabelAppName: "pi", LabelAppSelector: testIdentity().AppID, LabelRole: RoleDriver, LabelVersion: "",
+		},
+		Annotations:   map[string]string{"from": "overlay"},
 		SchedulerName: "overlay", PriorityClassName: "high", NodeSelector: map[string]string{"zone": "a"},
 	}
 	if diff := cmp.Diff(driver, got.DriverTraits); diff != "" {

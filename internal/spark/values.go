@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 const mebibyte = 1 << 20
@@ -129,4 +131,16 @@ func splitJava(text, separator string) []string {
 		parts = parts[:len(parts)-1]
 	}
 	return parts
+}
+
+// maxQuantity bounds the text of a quantity, in bytes: what Kubernetes makes of a longer one is the same number, but the
+// memory that this takes grows with the square of its length.
+const maxQuantity = 64
+
+// ParseQuantity reads a quantity of Kubernetes that is not too long to be meant.
+func ParseQuantity(text string) (resource.Quantity, error) {
+	if len(text) > maxQuantity {
+		return resource.Quantity{}, resource.ErrFormatWrong
+	}
+	return resource.ParseQuantity(text)
 }

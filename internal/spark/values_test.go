@@ -4,10 +4,34 @@ package spark
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/heaptest"
 )
+
+func TestParseQuantity(t *testing.T) {
+	cases := map[string]struct {
+		reason, text, want string
+	}{
+		"Plain":   {"as Kubernetes reads it", "500m", "500m"},
+		"Long":    {"as long as it may be", strings.Repeat("0", maxQuantity-2) + "2G", strings.Repeat("0", maxQuantity-2) + "2G"},
+		"TooLong": {"a number that nobody means", strings.Repeat("0", maxQuantity-1) + "2G", ""},
+		"Bomb":    {"reading it would take gigabytes", strings.Repeat("9", 1_000_000), ""},
+		"Text":    {"no number at all", "x", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			defer heaptest.Bound(t, 0)()
+			got, err := ParseQuantity(tc.text)
+			if (err == nil) != (tc.want != "") || err == nil && got.String() != tc.want {
+				t.Errorf("%s: %s, %v, want %q", tc.reason, got.String(), err, tc.want)
+			}
+		})
+	}
+}
 
 func TestSizeIn(t *testing.T) {
 	const gib = 1 << 30

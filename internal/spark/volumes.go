@@ -107,7 +107,7 @@ func (v *volume) validate(c *conf, profile Profile) {
 		v.validateExtras(c)
 	}
 	if text, ok := v.options["options.sizeLimit"]; ok && (v.kind == volumeEmptyDir || v.kind == volumeClaim) {
-		size, err := resource.ParseQuantity(text)
+		size, err := ParseQuantity(text)
 		if err != nil {
 			c.fail(v.key+"options.sizeLimit", text, `not a quantity of Kubernetes; write e.g. "10Gi"`)
 		}

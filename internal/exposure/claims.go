@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package exposure
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Claim is what an application itself asks for in one object beside its driver. What the operator's configuration asks for
+// is no claim.
+type Claim struct {
+	Object Ref
+	// Field is where the options stand: spec.sparkUIOptions or an entry of spec.driverIngressOptions.
+	Field string
+	// ServiceType is that of a Service; "" for the default.
+	ServiceType corev1.ServiceType
+	// Annotations stand in AnnotationsField of the options.
+	Annotations      map[string]string
+	AnnotationsField string
+	// TLSHosts are the hosts of an Ingress's certificates.
+	TLSHosts []string
+	// URLFormat is the URL of an Ingress, and Host and Path what becomes of it, or Err why it cannot be made; "" for none.
+	URLFormat, Host, Path string
+	Err                   error
+}
+
+// Claims returns what an application asks for, whatever of it the operator makes. The id of an attempt that is not known
+// yet is "".
+func Claims(app spark.Application, sparkAppID string) []Claim {
+	if sparkAppID == "" {
+		sparkAppID = exampleID
+	}
+	const ui = "spec.sparkUIOptions"
+	options := app.Exposure.UI
+	claims := []Claim{serviceClaim(ui, ServiceName(app.Name), options), ingressClaim(ui, ingressName(app.Name), options)}
+	for i, p := range app.Exposure.Ports {
+		field := fmt.Sprintf("spec.driverIngressOptions[%d]", i)
+		ingress := ingressClaim(field, portIngressName(app.Name, p.Port), p)
+		if ingress.URLFormat = p.URLFormat; p.URLFormat != "" {
+			u, err := rule(p.URLFormat, namesOf(app, sparkAppID))
+			if ingress.Err = err; err == nil {
+				ingress.Host, ingress.Path = u.Hostname(), pathOf(u)
+			}
+		}
+		claims = append(claims, serviceClaim(field, portServiceName(app.Name, p.Port), p), ingress)
+	}
+	return claims
+}
+
+func serviceClaim(field, name string, p spark.ExposedPort) Claim {
+	return Claim{Object: Ref{Service, name}, Field: field, ServiceType: p.ServiceType, Annotations: p.Annotations, AnnotationsField: "serviceAnnotations"}
+}
+
+func ingressClaim(field, name string, p spark.ExposedPort) Claim {
+	c := Claim{Object: Ref{IngressKind, name}, Field: field, Annotations: p.IngressAnnotations, AnnotationsField: "ingressAnnotations"}
+	for _, tls := range p.TLS {
+		c.TLSHosts = append(c.TLSHosts, tls.Hosts...)
+	}
+	return c
+}
+
+// Objection is why an object may not be made as an application asks for it.
+type Objection struct {
+	Object Ref
+	// Policy and Limit name the rule: a policy of the operator, and one of its limits.
+	Policy, Limit string
+	*spark.ConfError
+}
+
+// Without takes out what is objected to: such an object is neither made nor changed, and nor is it deleted, so that what was
+// made when nobody objected stays. It also returns the objections that matter: to what would be made or means nothing, and
+// not to what the operator's configuration turns off.
+func (w Wanted) Without(objections []Objection) (Wanted, []Objection) {
+	objections = slices.DeleteFunc(slices.Clone(objections), func(o Objection) bool { return !w.wants(o.Object) && !w.keeps(o.Object) })
+	rest := w
+	rest.Problems = nil
+	for _, o := range objections {
+		rest.Problems = append(rest.Problems, Problem{o.Object, lifecycle.Cause{
+			Reason: lifecycle.ReasonExposureForbidden, Message: o.Object.String() + notMade + o.Error(),
+		}})
+	}
+	rest.Objects = slices.DeleteFunc(slices.Clone(w.Objects), func(o Object) bool { return rest.keeps(o.Ref) })
+	others := slices.DeleteFunc(slices.Clone(w.Problems), func(p Problem) bool { return rest.keeps(p.Object) }) // an objection tells of them, too
+	rest.Problems = append(rest.Problems, others...)
+	return rest, objections
+}
+
+// notMade says of an object what becomes of it because of its problem.
+const notMade = " is neither made nor changed: "
+
+func (w Wanted) wants(r Ref) bool {
+	return slices.ContainsFunc(w.Objects, func(o Object) bool { return o.Ref == r })
+}
+
+// keeps reports whether an object stays as it is, if it is there, because something is wrong with what is asked for now.
+func (w Wanted) keeps(r Ref) bool {
+	return slices.ContainsFunc(w.Problems, func(p Problem) bool { return p.Object == r })
+}

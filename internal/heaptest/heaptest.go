@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package heaptest lets a test fail for the memory that it takes: a limit of the runtime makes nothing fail, it only
+// collects more often.
+package heaptest
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// A test may allocate allowed bytes, and perByte more for each byte of its input.
+const (
+	allowed = 64 << 20
+	perByte = 32
+)
+
+// Bound fails the test if more is allocated until the function that it returns is called than an input of so many bytes
+// justifies. What is collected again counts, too, so that the answer does not depend on the collector.
+func Bound(tb testing.TB, input int) func() {
+	tb.Helper()
+	before := total()
+	return func() {
+		tb.Helper()
+		if took, limit := total()-before, uint64(allowed+perByte*input); took > limit {
+			tb.Errorf("%d bytes of input took %d MiB of memory, want %d MiB at most", input, took>>20, limit>>20)
+		}
+	}
+}
+
+// total is what was allocated since the process began.
+func total() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.TotalAlloc
+}
+
+// Bombs are Spark properties that are small and stand for what is not, by the name of what they do. Each has the key
+// Trigger, which Spark reads as a size.
+func Bombs() map[string]map[string]string {
+	wide := map[string]string{"spark.a": strings.Repeat("a", 1_000_000), Trigger: strings.Repeat("${spark.a}", 500)}
+	deep := map[string]string{"spark.z": "zzzzzzzzzz", Trigger: "${spark.a}"}
+	for c := 'a'; c < 'z'; c++ {
+		deep["spark."+string(c)] = strings.Repeat("${spark."+string(c+1)+"}", 10)
+	}
+	nested := map[string]string{"spark.d": strings.Repeat("d", 900_000), Trigger: strings.Repeat("${spark.b}", 9)}
+	for c := 'b'; c < 'd'; c++ {
+		nested["spark."+string(c)] = strings.Repeat("${spark."+string(c+1)+"}", 9)
+	}
+	return map[string]map[string]string{"Wide": wide, "Deep": deep, "Nested": nested}
+}
+
+// Trigger is the key of the property that sets off a bomb.
+const Trigger = "spark.executor.memoryOverhead"

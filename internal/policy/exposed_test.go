@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
+)
+
+func TestPaths(t *testing.T) {
+	cases := []struct {
+		reason, paths, url string
+		allowed            bool
+	}{
+		{"the namespace's own", "/{{$appNamespace}}", "ui.example.org/team-a", true},
+		{"and below it", "/{{$appNamespace}}", "ui.example.org/{{$appNamespace}}/{{$appName}}/", true},
+		{"a slash at the end changes nothing", "/{{$appNamespace}}/", "ui.example.org/team-a", true},
+		{"another's path", "/{{$appNamespace}}", "ui.example.org/team-b/app", false},
+		{"a name that begins alike", "/{{$appNamespace}}", "ui.example.org/team-ab/app", false},
+		{"the whole host", "/{{$appNamespace}}", "ui.example.org", false},
+		{"the whole host, with a slash", "/{{$appNamespace}}", "ui.example.org/", false},
+		{"paths are not the same in another case, whatever a proxy says", "/{{$appNamespace}}", "ui.example.org/TEAM-A", false},
+		{"the parent of the namespace's own", "/spark/{{$appNamespace}}", "ui.example.org/spark", false},
+		{"decoded it is the namespace's own", "/{{$appNamespace}}", "ui.example.org/team%2Da/app", true},
+		{"decoded it is another's", "/{{$appNamespace}}", "ui.example.org/team-a/%2e%2e/team-b", false},
+		{"what cannot be judged", "/{{$appNamespace}}", "ui.example.org/team-a/{x", false},
+		{"everything", "/", "ui.example.org", true},
+		{"everything below", "/", "ui.example.org/team-b", true},
+		{"a pattern", "/*/ui", "ui.example.org/team-a/ui/app", true},
+		{"not of the pattern", "/*/ui", "ui.example.org/team-a/uii", false},
+		{"one of several", `/a", "/{{$appNamespace}}`, "ui.example.org/team-a/x", true},
+	}
+	for _, tc := range cases {
+		s := set(t, `[{name: small, namespaces: [team-a], limits: {paths: ["`+tc.paths+`"]}}]`)
+		_, got := governed(t, s, application(t, `
+  image: a
+  driverIngressOptions: [{servicePort: 80, ingressURLFormat: "`+tc.url+`"}]
+`))
+		if tc.allowed != (len(got) == 0) || len(got) > 0 && !strings.Contains(got[0], "allows the paths ") {
+			t.Errorf("%s: %s with the limit %s: %q", tc.reason, tc.url, tc.paths, got)
+		}
+	}
+}
+
+func TestHostsOfANamespace(t *testing.T) {
+	s := set(t, `[{name: small, namespaces: ["*"], limits: {hosts: ["*.{{$appNamespace}}.example.org"]}}]`)
+	spec := func(url string) string {
+		return "  image: a\n  driverIngressOptions: [{servicePort: 80, ingressURLFormat: \"" + url + "\"}]\n"
+	}
+	if _, got := governed(t, s, application(t, spec("{{$appName}}.team-a.example.org"))); len(got) > 0 {
+		t.Errorf("its own host: %q", got)
+	}
+	for url, want := range map[string]string{
+		"x.team-b.example.org":    `"x.team-b.example.org": namespace team-a allows the hosts *.team-a.example.org (operator policy "small")`,
+		"x.team-a.example.org/.*": `"x.team-a.example.org/.*": the path "/.*" has a character that is none of A-Z a-z 0-9 . _ ~ / -; namespace team-a allows the hosts *.team-a.example.org (operator policy "small")`,
+	} {
+		_, got := governed(t, s, application(t, spec(url)))
+		if diff := cmp.Diff([]string{"spec.driverIngressOptions[0].ingressURLFormat: " + want}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", url, diff)
+		}
+	}
+}
+
+// An objection names the object that may not be made, and the rule; its words are those that refuse an application.
+func TestCheckExposure(t *testing.T) {
+	s := set(t, `[{name: none, namespaces: ["*"]}, {name: inner, namespaces: ["*"], limits: {serviceTypes: [ClusterIP], forbiddenAnnotations: ["*-snippet"]}}, {name: web, namespaces: ["*"], limits: {hosts: [a.b], paths: [/x], serviceTypes: [NodePort]}}]`)
+	app, _ := kubeflow.Normalize(application(t, `
+  image: a
+  sparkUIOptions: {serviceType: LoadBalancer, ingressAnnotations: {x-snippet: x}, ingressTLS: [{hosts: [a.b]}, {hosts: [b.b, c.b]}]}
+  driverIngressOptions:
+  - {servicePort: 80, ingressURLFormat: "a.b/x/{{$appId}}", serviceAnnotations: {y-snippet: x}}
+  - {servicePort: 81, ingressURLFormat: a.b/y, serviceType: ClusterIP}
+`))
+	type objection struct{ Object, Policy, Limit, Value string }
+	var got []objection
+	var words []string
+	for _, o := range s.CheckExposure(app, "spark-1") {
+		got = append(got, objection{o.Object.String(), o.Policy, o.Limit, o.Value})
+		words = append(words, o.Error())
+	}
+	want := []objection{
+		{"service/pi-ui-svc", "inner", "serviceTypes", "LoadBalancer"},
+		{"ingress/pi-ui-ingress", "inner", "forbiddenAnnotations", ""},
+		{"service/pi-driver-80", "inner", "forbiddenAnnotations", ""},
+		{"ingress/pi-ui-ingress", "web", "hosts", "b.b"},
+		{"service/pi-driver-81", "web", "serviceTypes", "ClusterIP"},
+		{"ingress/pi-ing-81", "web", "paths", "a.b/y"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var refused []string
+	for _, p := range s.Check(app, spark.Submission{Driver: &corev1.Pod{}, Executor: &corev1.Pod{}}) {
+		refused = append(refused, validation.Explain(app, p))
+	}
+	if diff := cmp.Diff(refused, words); diff != "" {
+		t.Errorf("other words before the start (-before +while it runs):\n%s", diff)
+	}
+	if got := (Set{{Name: "none", Limits: Limits{ForbidHostAccess: true}}}).CheckExposure(app, ""); got != nil {
+		t.Errorf("without limits: %v", got)
+	}
+}
