@@ -19,7 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/markdown"
-	"github.com/firesteel-dev/firesteel/internal/offline"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 type tree = map[string]any
@@ -121,8 +121,8 @@ func application(content tree) error {
 		return err
 	}
 	var errs []error
-	for _, f := range offline.Validate(documents, offline.Cluster{}, offline.Operator{Registry: registry}) {
-		if f.Severity == offline.Error {
+	for _, f := range manifest.Judge(documents, manifest.Assumed{}, resolve.Operator{Registry: registry}) {
+		if f.Severity == manifest.Error {
 			errs = append(errs, errors.New(f.Message))
 		}
 	}

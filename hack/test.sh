@@ -68,11 +68,11 @@ if [ "$what" != e2e ]; then
   export KUBEBUILDER_ASSETS
 fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
-  hack/tools/build.sh helm >/dev/null
-  packages+=(./test/integration/... ./test/chart ./test/definitions ./test/docs/...)
+  for tool in helm kwok; do hack/tools/build.sh "$tool" >/dev/null; done
+  packages+=(./test/integration/... ./test/chart ./test/definitions ./test/docs/... ./test/bench)
 fi
 if [ "$what" = all ]; then
-  packages+=(./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/simulation)
+  packages+=(./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/simulation ./test/bench/internal/...)
 fi
 if [ "$what" = all ] || [ "$what" = schedulers ]; then
   schedulers

@@ -62,6 +62,7 @@ func failed(o *v1beta2.SparkApplication) {
 	a := &o.Status.Attempts[0]
 	a.EndTime, a.ExitCode, a.FailureClass, a.Reason, a.Message = ptr.To(before(5*time.Minute)), ptr.To[int32](1), "Application", "DriverFailed", o.Status.AppState.ErrorMessage
 	a.LogTail = "one\ntwo\nboom\n"
+	o.Status.Cause = &v1beta2.CauseStatus{Reason: a.Reason, Message: a.Message}
 	condition("Succeeded", "False", "DriverFailed", a.Message)(o)
 }
 
@@ -70,7 +71,8 @@ func queued(o *v1beta2.SparkApplication) {
 	o.Status.ExecutionAttempts, o.Status.Attempts, o.Status.SubmissionID = 0, nil, ""
 	const message = "exceeded quota: team"
 	condition("Submitted", "False", "QuotaExceeded", message)(o)
-	condition("Succeeded", "Unknown", "QuotaExceeded", lifecycle.WaitingPrefix+message)(o)
+	condition("Succeeded", "Unknown", "QuotaExceeded", "waiting: "+message)(o)
+	o.Status.Cause = &v1beta2.CauseStatus{Reason: "QuotaExceeded", Message: message}
 }
 
 // podOf is a pod of the application's attempt; number 0 is the driver.

@@ -15,11 +15,9 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/explain"
-	"github.com/firesteel-dev/firesteel/internal/governed"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/policy"
-	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
@@ -69,7 +67,7 @@ func (c *connection) explain(ctx context.Context, name string, operators install
 	if err != nil {
 		return explain.Report{}, err
 	}
-	s := scopeOf(o, operator.Policies, now)
+	s := load(o, operator, now)
 	in := explain.Input{
 		Kind: "SparkApplication", Object: o, StateName: kubeflow.StateName, Conditions: o.Status.Conditions, Scope: s, Now: now,
 	}
@@ -96,14 +94,13 @@ func (c *connection) explain(ctx context.Context, name string, operators install
 	return explain.Explain(in), nil
 }
 
-func targetOf(s prepare.Scope) observe.Target {
+func targetOf(s resolve.Application) observe.Target {
 	return observe.Target{
 		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID, DriverName: s.DriverName(), SubmissionID: s.Identity.SubmissionID,
 	}
 }
 
-func scopeOf(o *v1beta2.SparkApplication, policies policy.Set, now time.Time) prepare.Scope {
-	record := kubeflow.RecordOf(&o.Status)
-	app, problems := governed.Attempt(o, record, policies)
-	return prepare.NewScope(app, problems, record, governed.Wish(o, record, policies), now)
+// load resolves an application as it is stored.
+func load(o *v1beta2.SparkApplication, operator resolve.Operator, now time.Time) resolve.Application {
+	return resolve.Load(kubeflow.SparkApplications{}, o, kubeflow.FromStatus(&o.Status), operator, now)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 // chunk is how many applications are read at once.
@@ -198,10 +198,10 @@ func typed(item map[string]any) (*v1beta2.SparkApplication, error) {
 }
 
 func row(o *v1beta2.SparkApplication, now time.Time, wide bool) []string {
-	record := kubeflow.RecordOf(&o.Status)
-	app, _ := kubeflow.Normalise(o)
+	app := load(o, resolve.Operator{}, now)
+	record := app.Record
 	cause := explain.Cause(record, o.Status.Conditions)
-	executors := fmt.Sprintf("%d/%d", record.Counts.Running, spark.InitialExecutors(app))
+	executors := fmt.Sprintf("%d/%d", record.Counts.Running, app.Desired.Executors)
 	if record.State.Final() {
 		executors = "-"
 	}
@@ -212,7 +212,7 @@ func row(o *v1beta2.SparkApplication, now time.Time, wide bool) []string {
 	if !wide {
 		return cells
 	}
-	return append(cells, dash(o.Spec.SparkVersion), dash(app.Scheduling.Scheduler), dash(app.Scheduling.Queue), dash(firstLine(cause.Message)))
+	return append(cells, dash(o.Spec.SparkVersion), dash(app.App.Scheduling.Scheduler), dash(app.App.Scheduling.Queue), dash(firstLine(cause.Message)))
 }
 
 // ran is how long the driver of the last attempt has run, or the empty string.

@@ -18,6 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 // defaultPodTimeout bounds the wait for a container to follow.
@@ -122,7 +123,7 @@ func (l *logging) options(container string) *corev1.PodLogOptions {
 
 // attemptBefore prints what the status keeps of the attempt before the current one.
 func (l *logging) attemptBefore(o *v1beta2.SparkApplication) error {
-	current := kubeflow.RecordOf(&o.Status).Attempt
+	current := kubeflow.FromStatus(&o.Status).Attempt
 	for i := len(o.Status.Attempts) - 1; i >= 0; i-- {
 		if a := o.Status.Attempts[i]; a.Attempt < current {
 			return l.kept(o, a, "")
@@ -165,7 +166,7 @@ func lastLines(text string, n int64) string {
 
 // gone is for a driver pod that does not exist: what the status keeps of the current attempt is printed.
 func (l *logging) gone(o *v1beta2.SparkApplication, pod string) error {
-	r := kubeflow.RecordOf(&o.Status)
+	r := kubeflow.FromStatus(&o.Status)
 	if n := len(o.Status.Attempts); n > 0 && r.Current() != nil {
 		return l.kept(o, o.Status.Attempts[n-1], "driver pod "+pod+" is gone; ")
 	}
@@ -184,7 +185,7 @@ func driverPod(pod *corev1.Pod, o *v1beta2.SparkApplication) *corev1.Pod {
 	if pod == nil {
 		return nil
 	}
-	s := scopeOf(o, nil, time.Time{})
+	s := load(o, resolve.Operator{}, time.Time{})
 	if lifecycle.OwnerOf(pod, o.UID, s.Identity.SubmissionID) != lifecycle.Current {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
-	"github.com/firesteel-dev/firesteel/internal/offline"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 // notConsidered is what is not known without the operator's configuration.
@@ -31,26 +31,26 @@ func (c *configured) addTo(command *cobra.Command) {
 
 // operator is what the file says. Without one nothing is configured but that all schedulers may be chosen, which is no
 // error, and known is false.
-func (c configured) operator() (operator offline.Operator, known bool, err error) {
+func (c configured) operator() (operator resolve.Operator, known bool, err error) {
 	if c.file == "" {
 		registry, err := plugins.Every()
-		return offline.Operator{Registry: registry}, false, err
+		return resolve.Operator{Registry: registry}, false, err
 	}
 	file, err := config.Load(c.file)
 	if err != nil {
-		return offline.Operator{}, false, err
+		return resolve.Operator{}, false, err
 	}
 	operator, err = operatorOf(file)
 	return operator, true, err
 }
 
 // operatorOf is what the operator makes of its configuration.
-func operatorOf(c config.OperatorConfiguration) (offline.Operator, error) {
+func operatorOf(c config.OperatorConfiguration) (resolve.Operator, error) {
 	registry, err := plugins.Registry(c.BatchScheduler)
 	if err != nil {
-		return offline.Operator{}, fmt.Errorf("configuration: %w", err)
+		return resolve.Operator{}, fmt.Errorf("configuration: %w", err)
 	}
-	return offline.Operator{Registry: registry, Policies: c.Policies, Exposure: c.Exposure()}, nil
+	return resolve.Operator{Registry: registry, Policies: c.Policies, Exposure: c.Exposure()}, nil
 }
 
 // installed is where the operator runs in a cluster.
@@ -69,7 +69,7 @@ func (i *installed) addTo(command *cobra.Command) {
 
 // operator is what the file says, else what the operator's ConfigMap says. What cannot be read is a doubt: most users
 // may not look into the operator's namespace.
-func (i installed) operator(ctx context.Context, c *connection) (operator offline.Operator, doubt string, err error) {
+func (i installed) operator(ctx context.Context, c *connection) (operator resolve.Operator, doubt string, err error) {
 	operator, known, err := i.configured.operator()
 	if err != nil || known {
 		return operator, "", err
@@ -82,14 +82,14 @@ func (i installed) operator(ctx context.Context, c *connection) (operator offlin
 }
 
 // find is what the operator's ConfigMap says.
-func (i installed) find(ctx context.Context, c *connection) (offline.Operator, error) {
+func (i installed) find(ctx context.Context, c *connection) (resolve.Operator, error) {
 	text, err := i.read(ctx, c)
 	if err != nil {
-		return offline.Operator{}, err
+		return resolve.Operator{}, err
 	}
 	found, err := config.Parse([]byte(text))
 	if err != nil {
-		return offline.Operator{}, err
+		return resolve.Operator{}, err
 	}
 	return operatorOf(found)
 }

@@ -15,9 +15,9 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
@@ -92,8 +92,8 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 // waitingOf says since when an application waits and why. One that nobody has looked at waits for the operator.
 func waitingOf(o *v1beta2.SparkApplication) (inLine, bool) {
-	r := kubeflow.RecordOf(&o.Status)
-	wanted, _ := kubeflow.Normalise(o)
+	a := load(o, resolve.Operator{}, time.Time{})
+	r, wanted := a.Record, a.App
 	w := inLine{
 		app: o, since: o.CreationTimestamp.Time, why: explain.Cause(r, o.Status.Conditions),
 		scheduler: cmp.Or(r.Scheduling.Scheduler, wanted.Scheduling.Scheduler), queue: cmp.Or(r.Scheduling.Queue, wanted.Scheduling.Queue),

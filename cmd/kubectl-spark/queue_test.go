@@ -14,9 +14,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/prepare"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -39,7 +39,7 @@ func TestWaitingOf(t *testing.T) {
 			reason: "the scheduler's sentence, since the attempt was queued", waits: true, since: queued.Time, why: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a"},
 			status: v1beta2.SparkApplicationStatus{
 				Attempt: 1, AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSubmitted}, Scheduling: &v1beta2.SchedulingStatus{QueuedAt: &queued},
-				Conditions: []metav1.Condition{condition("Succeeded", "Unknown", "WaitingForQuota", "waiting: waiting for quota in queue team-a")},
+				Cause: &v1beta2.CauseStatus{Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a"},
 			},
 		},
 		"Pending": {
@@ -73,8 +73,9 @@ func inQueue(scheduler, queue string, since time.Duration, reason, message strin
 		}
 		o.Status.Conditions = []metav1.Condition{
 			{Type: "Submitted", Status: "False", Reason: reason, Message: message},
-			{Type: "Succeeded", Status: "Unknown", Reason: reason, Message: lifecycle.WaitingPrefix + message},
+			{Type: "Succeeded", Status: "Unknown", Reason: reason, Message: "waiting: " + message},
 		}
+		o.Status.Cause = &v1beta2.CauseStatus{Reason: reason, Message: message}
 	}
 }
 
@@ -114,20 +115,20 @@ func TestExplainTheSchedulersSide(t *testing.T) {
 	}}
 	group := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"phase": "Scheduling"}}}
 	group.SetNamespace("jobs")
-	group.SetName(prepare.AttemptID(spark.NewIdentity(gang.UID, 1, time.Now()), 1))
+	group.SetName(admission.AttemptID(spark.NewIdentity(gang.UID, 1, time.Now()), 1))
 	group.SetOwnerReferences([]metav1.OwnerReference{lifecycle.OwnerReference(gang, v1beta2.GroupVersion.String(), "SparkApplication")})
 	clash := pi("clash", v1beta2.ApplicationStateSubmitted, inQueue("coscheduling", "", time.Minute, "NameConflict", "taken"), recorded)
 	theirs := group.DeepCopy()
-	theirs.SetName(prepare.AttemptID(spark.NewIdentity(clash.UID, 1, time.Now()), 1))
+	theirs.SetName(admission.AttemptID(spark.NewIdentity(clash.UID, 1, time.Now()), 1))
 	theirs.SetOwnerReferences(nil)
 	deployment, stored := operatorWith(configHead + "batchScheduler: {enabled: [kube, volcano, coscheduling]}\n")
 	a := newAPI(t, quota, missing, gang, driver, group, clash, theirs, deployment, stored)
 	a.gangs = true
 	for name, texts := range map[string][]string{
-		"quota":   {"Decision   wait: " + full, "Scheduler  kube", "Verdict    Waiting: WaitingForQuota", "Asks for   cpu 3, memory 4224Mi"},
+		"quota":   {"Decision   wait: " + full, "Scheduler  kube", "Verdict    Wait: WaitingForQuota", "Asks for   cpu 3, memory 4224Mi"},
 		"missing": {"Decision   wait: volcano is not installed: the API server has no", "Scheduler  volcano, queue team-a (from spec.batchScheduler)"},
-		"clash":   {"Decision   wait: taken", "Verdict    Waiting: NameConflict"},
-		"gang":    {"Scheduler  coscheduling (from spec.batchScheduler)", "Verdict    Waiting: ", "Group      PodGroup " + group.GetName() + ": Scheduling", "Evictions  2", "Queued     for 60s, let start 4m"},
+		"clash":   {"Decision   wait: taken", "Verdict    Wait: NameConflict"},
+		"gang":    {"Scheduler  coscheduling (from spec.batchScheduler)", "Verdict    Wait: ", "Group      PodGroup " + group.GetName() + ": Scheduling", "Evictions  2", "Queued     for 60s, let start 4m"},
 	} {
 		out, errOut, code := execute(t, "", "explain", name)
 		if code != 0 {
@@ -146,5 +147,5 @@ func TestExplainTheSchedulersSide(t *testing.T) {
 
 // recorded is a status that was written for this spec.
 func recorded(o *v1beta2.SparkApplication) {
-	o.Status.SpecHash = kubeflow.Wish(o, lifecycle.Record{}).SpecHash
+	o.Status.SpecHash = kubeflow.Desired(o, lifecycle.Record{}).SpecHash
 }

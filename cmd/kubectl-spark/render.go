@@ -11,7 +11,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/firesteel-dev/firesteel/internal/manifest"
-	"github.com/firesteel-dev/firesteel/internal/offline"
 )
 
 // render is the command that prints what the operator would create.
@@ -32,7 +31,7 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Print the objects that the operator would create",
 		Long: "Print the objects that the operator would create for the first attempt of each SparkApplication, in its order.\n\n" +
 			"Their names depend on the application's UID, which only a cluster gives. Without --uid, and without a UID in the manifest,\n" +
-			"it is " + string(offline.DefaultUID) + ". What would not run is refused with the operator's own words, and exit code 1.\n\n" +
+			"it is " + string(manifest.DefaultUID) + ". What would not run is refused with the operator's own words, and exit code 1.\n\n" +
 			"What the operator makes of an application depends on its configuration, too: its policies, its default scheduler and the URLs of\n" +
 			"Spark's UI. With --config they are considered.",
 		Example: "  # everything that spark-pi.yaml leads to\n" +
@@ -45,9 +44,9 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 	r.files.addTo(command)
 	r.output.addTo(command)
 	r.config.addTo(command)
-	command.Flags().StringVarP(&r.namespace, "namespace", "n", offline.DefaultNamespace, "namespace of manifests that name none")
+	command.Flags().StringVarP(&r.namespace, "namespace", "n", manifest.DefaultNamespace, "namespace of manifests that name none")
 	command.Flags().StringVar(&r.uid, "uid", "", "UID of the application")
-	command.Flags().StringVar(&r.submitTime, "submit-time", offline.DefaultSubmitTime.Format(time.RFC3339), "time of the submission")
+	command.Flags().StringVar(&r.submitTime, "submit-time", manifest.DefaultSubmitTime.Format(time.RFC3339), "time of the submission")
 	return command
 }
 
@@ -63,7 +62,7 @@ func (r *render) run() error {
 	if !known {
 		r.say("without --config, %s", notConsidered)
 	}
-	cluster := offline.Cluster{Namespace: r.namespace, UID: types.UID(r.uid), SubmitTime: at}
+	assumed := manifest.Assumed{Namespace: r.namespace, UID: types.UID(r.uid), SubmitTime: at}
 	var objects []any
 	err = r.files.read(r.IOStreams, func(name string, documents []manifest.Document) error {
 		for i := range documents {
@@ -75,14 +74,15 @@ func (r *render) run() error {
 			for _, problem := range document.Problems {
 				r.say("%s:%d: %s", name, problem.Line, problem.Message)
 			}
-			rendered, err := offline.Render(document.Application, cluster, operator)
+			forecast := manifest.DryRun(document.Application, assumed, operator)
+			created, err := forecast.Objects()
 			if err != nil {
 				return fmt.Errorf("%s:%d: %w", name, document.LineOf(manifest.FieldOf(err.Error())), err)
 			}
-			for _, assumption := range rendered.Assumptions {
+			for _, assumption := range forecast.Assumptions {
 				r.say("%s:%d: %s", name, document.LineOf(manifest.FieldOf(assumption)), assumption)
 			}
-			for _, object := range rendered.Objects {
+			for _, object := range created {
 				objects = append(objects, object)
 			}
 		}

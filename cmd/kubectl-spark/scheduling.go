@@ -11,10 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -22,7 +23,7 @@ import (
 type asking struct {
 	cluster observe.Reader
 	mapper  meta.RESTMapper
-	scope   prepare.Scope
+	scope   resolve.Application
 	in      *explain.Input
 	// foreign is an object of somebody else that has the name of one of the attempt's.
 	foreign string
@@ -30,38 +31,38 @@ type asking struct {
 
 // ask completes the input with the scheduler's side: its verdict if the driver may be created now, else what it says of the
 // driver. The error is about what could not be read; what was said last is the best that is known then.
-func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *scheduler.Registry, s prepare.Scope, in *explain.Input) (err error) {
-	gated := lifecycle.Gated(s.Wish, s.Record, in.Observed.Driver, lifecycle.Env{Now: in.Now})
-	if state := s.Record.State; !gated && state != lifecycle.Submitted && state != lifecycle.Running {
+func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *scheduler.Registry, s resolve.Application, in *explain.Input) (err error) {
+	gated := lifecycle.NeedsAdmission(s.Desired, s.Record, in.Observed.Driver, lifecycle.Env{Now: in.Now})
+	if !gated && !s.Record.State.HasDriver() {
 		return nil
 	}
-	unanswered := lifecycle.Gate{Verdict: lifecycle.Waiting, Cause: s.Record.Cause}
-	request := s.Request()
+	unanswered := scheduler.Admission{Verdict: scheduler.Wait, Reason: s.Record.Cause.Reason, Message: s.Record.Cause.Message}
+	var annotations map[string]string
 	if registry.NamespaceDefaults() {
-		if request.NamespaceAnnotations, err = cluster.NamespaceAnnotations(ctx, s.App.Namespace); err != nil {
+		if annotations, err = cluster.NamespaceAnnotations(ctx, s.App.Namespace); err != nil {
 			if gated {
-				in.Gate = unanswered
+				in.Admission = unanswered
 			}
 			return err
 		}
 	}
-	candidate, prepared := prepare.Examine(request, registry)
-	in.Reserved.Choice = prepared.Choice
+	candidate, answer := admission.Validate(s).Candidate(registry, annotations)
+	in.Reserved.Choice = answer.Choice
 	if candidate == nil {
 		if gated {
-			in.Gate = prepared.Gate
+			in.Admission = answer.Admission
 		}
 		return nil
 	}
 	in.Reserved.Asked = candidate.Attempt().Total()
 	a := &asking{cluster: cluster, mapper: c.RESTMapper(), scope: s, in: in}
 	if gated {
-		in.Gate, err = a.gate(ctx, candidate)
+		in.Admission, err = a.admit(ctx, candidate)
 		if err != nil {
-			in.Gate = unanswered
+			in.Admission = unanswered
 			return err
 		}
-		in.Gate = explain.Heard(in.Gate, s.Record, s.Wish.SpecHash)
+		in.Admission = explain.Heard(in.Admission, s.Record, s.Desired.SpecHash)
 		return nil
 	}
 	if d := in.Observed.Driver; d.Presence == lifecycle.Unknown || d.Is(lifecycle.Foreign) || d.Phase == lifecycle.DriverSucceeded {
@@ -70,32 +71,33 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *
 	return a.observe(ctx, registry, candidate)
 }
 
-// gate asks whether the driver may be created.
-func (a *asking) gate(ctx context.Context, candidate *prepare.Candidate) (lifecycle.Gate, error) {
+// admit asks whether the driver may be created.
+func (a *asking) admit(ctx context.Context, candidate *admission.Candidate) (scheduler.Admission, error) {
 	if missing, ok := a.unready(candidate.Plugin()); ok {
-		return candidate.Unavailable(missing).Gate, nil
+		return candidate.Unavailable(missing).Admission, nil
 	}
 	snapshot, err := a.cluster.Snapshot(ctx, candidate.Reads())
 	if err != nil {
-		return lifecycle.Gate{}, err
+		return scheduler.Admission{}, err
 	}
-	prepared := candidate.Prepare(snapshot)
+	answer := candidate.Admit(snapshot).Admission
 	var refs []scheduler.Ref
-	for _, u := range prepared.Plan.Apply {
+	for _, u := range answer.Apply {
 		refs = append(refs, scheduler.Ref{GroupVersionKind: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: u.GetName()})
 	}
 	made, err := a.group(ctx, refs)
 	if foreign := a.foreign; foreign != "" {
-		return lifecycle.Gate{Verdict: lifecycle.Waiting, Cause: lifecycle.Cause{
-			Reason: lifecycle.ReasonNameConflict, Message: foreign + " exists already and does not belong to this application; delete or rename it",
-		}}, nil
+		return scheduler.Admission{
+			Verdict: scheduler.Wait, Reason: lifecycle.ReasonNameConflict,
+			Message: foreign + " exists already and does not belong to this application; delete or rename it",
+		}, nil
 	}
-	a.in.Reserved.Made = made && len(prepared.Plan.Delete) == 0
-	return prepared.Gate, err
+	a.in.Reserved.Made = made && len(answer.Delete) == 0
+	return answer, err
 }
 
 // observe asks about a driver that was submitted.
-func (a *asking) observe(ctx context.Context, registry *scheduler.Registry, candidate *prepare.Candidate) error {
+func (a *asking) observe(ctx context.Context, registry *scheduler.Registry, candidate *admission.Candidate) error {
 	if _, missing := a.unready(candidate.Plugin()); missing {
 		return nil
 	}
@@ -109,11 +111,9 @@ func (a *asking) observe(ctx context.Context, registry *scheduler.Registry, cand
 		if err != nil {
 			return err
 		}
-		o, err := scheduler.Observe(plugin, candidate.Attempt(), seen, facts)
-		if err != nil {
+		if a.in.Observed.Scheduler, err = candidate.Observe(plugin, seen, facts); err != nil {
 			return err
 		}
-		a.in.Observed.Scheduler = prepare.ViewOf(o, name)
 	}
 	refs, err := scheduler.Release(candidate.Plugin(), candidate.Attempt())
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -32,7 +33,7 @@ const maxStreams = 50
 
 // driver prints what there is of the driver's log.
 func (l *logging) driver(ctx context.Context, c *connection, o *v1beta2.SparkApplication) error {
-	name := scopeOf(o, nil, time.Time{}).DriverName()
+	name := load(o, resolve.Operator{}, time.Time{}).DriverName()
 	pod, err := c.pod(ctx, name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -100,7 +101,7 @@ func (l *logging) endsSoon(ctx context.Context, c *connection, pod *corev1.Pod, 
 func (l *logging) awaitDriver(ctx context.Context, c *connection, o *v1beta2.SparkApplication) (*corev1.Pod, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.podTimeout)
 	defer cancel()
-	name := scopeOf(o, nil, time.Time{}).DriverName()
+	name := load(o, resolve.Operator{}, time.Time{}).DriverName()
 	apps := changes(ctx, c, &v1beta2.SparkApplicationList{}, client.ObjectKeyFromObject(o))
 	pods := changes(ctx, c, &corev1.PodList{}, client.ObjectKey{Namespace: o.Namespace, Name: name})
 	var pod *corev1.Pod
@@ -132,7 +133,7 @@ func (l *logging) awaitDriver(ctx context.Context, c *connection, o *v1beta2.Spa
 			if container, err := l.containerOf(current, observe.SparkContainer(current)); err != nil || begun(current, container) {
 				return current, container, err
 			}
-		} else if looked && kubeflow.RecordOf(&o.Status).State.Final() {
+		} else if looked && kubeflow.FromStatus(&o.Status).State.Final() {
 			return nil, "", l.gone(o, name)
 		}
 		said = l.progress(o, name, said)
@@ -150,7 +151,7 @@ func (l *logging) progress(o *v1beta2.SparkApplication, pod, said string) string
 
 // executors prints the log of one executor of the current attempt, or of all, each line with its executor.
 func (l *logging) executors(ctx context.Context, c *connection, o *v1beta2.SparkApplication) error {
-	wanted := labels.Set{lifecycle.LabelSubmission: scopeOf(o, nil, time.Time{}).Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
+	wanted := labels.Set{lifecycle.LabelSubmission: load(o, resolve.Operator{}, time.Time{}).Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
 	var list corev1.PodList
 	if err := c.List(ctx, &list, client.InNamespace(o.Namespace), client.MatchingLabels(wanted)); err != nil {
 		return err

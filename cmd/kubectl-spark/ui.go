@@ -24,6 +24,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -82,7 +83,7 @@ func (v *viewing) check() error {
 
 // view finds the driver, and shows its UI until it ends.
 func (v *viewing) view(ctx context.Context, c *connection, o *v1beta2.SparkApplication) error {
-	app, _ := kubeflow.Normalise(o)
+	app := load(o, resolve.Operator{}, time.Time{}).App
 	port := spark.UIPort(app)
 	if port == 0 {
 		return fmt.Errorf("%s/%s has no UI: spark.ui.enabled is false, or spark.ui.port is no fixed port", o.Namespace, o.Name)
@@ -124,7 +125,7 @@ func (c *connection) awaitEnd(ctx context.Context, pod *corev1.Pod) {
 
 // driver returns the driver pod once it runs.
 func (v *viewing) driver(ctx context.Context, c *connection, o *v1beta2.SparkApplication) (*corev1.Pod, error) {
-	name := scopeOf(o, nil, time.Time{}).DriverName()
+	name := load(o, resolve.Operator{}, time.Time{}).DriverName()
 	pod, err := c.pod(ctx, name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
@@ -136,7 +137,7 @@ func (v *viewing) driver(ctx context.Context, c *connection, o *v1beta2.SparkApp
 			return nil, over(o)
 		}
 	}
-	if kubeflow.RecordOf(&o.Status).State.Final() {
+	if kubeflow.FromStatus(&o.Status).State.Final() {
 		return nil, over(o)
 	}
 	if v.wait == 0 {

@@ -9,7 +9,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/firesteel-dev/firesteel/internal/manifest"
-	"github.com/firesteel-dev/firesteel/internal/offline"
 )
 
 func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
@@ -31,7 +30,7 @@ func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	files.addTo(command)
 	config.addTo(command)
-	command.Flags().StringVarP(&namespace, "namespace", "n", offline.DefaultNamespace, "namespace of manifests that name none")
+	command.Flags().StringVarP(&namespace, "namespace", "n", manifest.DefaultNamespace, "namespace of manifests that name none")
 	return command
 }
 
@@ -46,9 +45,9 @@ func validate(files filenames, config configured, namespace string, streams gene
 	found := false
 	err = files.read(streams, func(name string, documents []manifest.Document) error {
 		errors := 0
-		for _, finding := range offline.Validate(documents, offline.Cluster{Namespace: namespace}, operator) {
+		for _, finding := range manifest.Judge(documents, manifest.Assumed{Namespace: namespace}, operator) {
 			_, _ = fmt.Fprintf(streams.Out, "%s:%d: %s: %s\n", name, finding.Line, finding.Severity, finding.Message)
-			if finding.Severity == offline.Error {
+			if finding.Severity == manifest.Error {
 				errors++
 			}
 		}

@@ -149,7 +149,7 @@ func report(w io.Writer, o *v1beta2.SparkApplication, last string) string {
 // describe is the state and its reason.
 func describe(o *v1beta2.SparkApplication) string {
 	text := stateName(string(o.Status.AppState.State))
-	if c := explain.Cause(kubeflow.RecordOf(&o.Status), o.Status.Conditions); c.Reason != "" {
+	if c := explain.Cause(kubeflow.FromStatus(&o.Status), o.Status.Conditions); c.Reason != "" {
 		text += " (" + string(c.Reason) + ": " + firstLine(c.Message) + ")"
 	}
 	return text
@@ -160,7 +160,7 @@ func judge(o *v1beta2.SparkApplication, target goal) (bool, error) {
 	if g := o.Status.ObservedGeneration; g != 0 && g != o.Generation {
 		return false, nil // the status is about an older spec
 	}
-	r := kubeflow.RecordOf(&o.Status)
+	r := kubeflow.FromStatus(&o.Status)
 	switch {
 	case target(o, r):
 		return true, nil

@@ -45,7 +45,7 @@ func TestSchedulersAsConfigured(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, admission := r.Resolve(scheduler.Wish{Namespace: "team-a", NamespaceAnnotations: map[string]string{scheduler.AnnotationScheduler: d.Name}})
+			got, admission := r.Resolve(scheduler.SelectionRequest{Namespace: "team-a", NamespaceAnnotations: map[string]string{scheduler.AnnotationScheduler: d.Name}})
 			if got.Plugin == nil || got.Scheduler != d.Name || got.Queue != "batch" {
 				t.Fatalf("%+v, %+v", got.Choice, admission)
 			}
@@ -53,7 +53,7 @@ func TestSchedulersAsConfigured(t *testing.T) {
 			if renamed := got.Plugin.Describe().SchedulerName == "other"; renamed != configurable {
 				t.Errorf("scheduler name %q", got.Plugin.Describe().SchedulerName)
 			}
-			_, refused := r.Resolve(scheduler.Wish{Namespace: "team-b", Scheduling: spark.Scheduling{Scheduler: d.Name}})
+			_, refused := r.Resolve(scheduler.SelectionRequest{Namespace: "team-b", Scheduling: spark.Scheduling{Scheduler: d.Name}})
 			if forbidden := refused.Reason == scheduler.ReasonQueueForbidden; forbidden != d.Supports.Queues {
 				t.Errorf("another namespace: %+v", refused)
 			}
@@ -70,7 +70,7 @@ func TestQuotaIsAskedFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _ := r.Resolve(scheduler.Wish{})
+		got, _ := r.Resolve(scheduler.SelectionRequest{})
 		if reads := len(got.Plugin.Reads(scheduler.Attempt{})) > 0; reads != want {
 			t.Errorf("%s: looks at quotas: %t", mode, reads)
 		}

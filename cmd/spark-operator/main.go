@@ -21,11 +21,8 @@ import (
 	"github.com/firesteel-dev/firesteel/cmd/spark-operator/verify"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/policy"
-	"github.com/firesteel-dev/firesteel/internal/prepare"
-	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/version"
 	"github.com/firesteel-dev/firesteel/internal/webhook"
 )
@@ -124,7 +121,9 @@ func webhookProcess(_ context.Context, kubeconfig *rest.Config, c config.Operato
 	}
 	var inForce atomic.Pointer[policy.Set]
 	inForce.Store(&c.Policies)
-	mgr, err := webhook.New(kubeconfig, c, policies(inForce.Load), schedulers(registry))
+	mgr, err := webhook.New(kubeconfig, c, func() resolve.Operator {
+		return resolve.Operator{Registry: registry, Policies: *inForce.Load(), Exposure: c.Exposure()}
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -135,25 +134,4 @@ func webhookProcess(_ context.Context, kubeconfig *rest.Config, c config.Operato
 		}
 	}
 	return mgr, []any{"certificates", c.Webhook.Certificates, "schedulers", registry.Names()}, nil
-}
-
-// policies are what the installation demands at present, as the controller does.
-func policies(inForce func() *policy.Set) webhook.Policy {
-	return func(app spark.Application, life lifecycle.Policies) (spark.Application, []*spark.ConfError, []string) {
-		rules := inForce().For(app.Namespace)
-		app = rules.Apply(app)
-		return app, append(rules.Check(app), rules.CheckRetention(app.Namespace, life.Retention)...), nil
-	}
-}
-
-// schedulers say what of an application they would refuse in any case, after the policies, which may choose among them.
-func schedulers(registry *scheduler.Registry) webhook.Policy {
-	return func(app spark.Application, _ lifecycle.Policies) (spark.Application, []*spark.ConfError, []string) {
-		found, remarks := prepare.Foresee(prepare.Request{App: app}, registry)
-		var objections []*spark.ConfError
-		for _, f := range found {
-			objections = append(objections, &spark.ConfError{Field: f.Field, Problem: f.Problem})
-		}
-		return app, objections, remarks
-	}
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
@@ -43,31 +44,31 @@ func (Plugin) Describe() scheduler.Descriptor {
 }
 
 // Validate looks at the application alone.
-func (Plugin) Validate(a scheduler.Attempt) []scheduler.Finding {
+func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	return scheduler.DecodeParameters(a, &parameters{})
 }
 
-// Reads names what Plan wants to see.
+// Reads names what Admit wants to see.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
 	return []scheduler.Read{windowOf(a)}
 }
 
-// Plan says whether the application may start.
-func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
+// Admit says whether the application may start.
+func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	var p parameters
 	scheduler.DecodeParameters(a, &p) // Validate has found nothing
 	window, err := scheduler.As[corev1.ConfigMap](s[windowOf(a)])
 	if err != nil {
-		return scheduler.Plan{}, err
+		return scheduler.Admission{}, err
 	}
 	switch {
 	case p.Urgent:
-		return answer(scheduler.Go, scheduler.ReasonAdmitted, "urgent: the window does not matter"), nil
+		return answer(scheduler.Admit, scheduler.ReasonAdmitted, "urgent: the window does not matter"), nil
 	case window == nil || window.Data["open"] != "true":
 		message := fmt.Sprintf("waiting for the batch window of namespace %s to open", a.App.Namespace)
 		return answer(scheduler.Wait, scheduler.ReasonQueueClosed, message), nil
 	}
-	return answer(scheduler.Go, scheduler.ReasonAdmitted, "the batch window is open"), nil
+	return answer(scheduler.Admit, scheduler.ReasonAdmitted, "the batch window is open"), nil
 }
 
 // Decorate marks the pods.
@@ -81,8 +82,8 @@ func windowOf(a scheduler.Attempt) scheduler.Read {
 	return scheduler.Read{GroupVersionKind: configMapKind, Namespace: a.App.Namespace, Name: "batch-window"}
 }
 
-func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.Plan {
-	plan := scheduler.Plan{Admission: scheduler.Admission{Verdict: v, Reason: r, Message: message}}
+func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.Admission {
+	plan := scheduler.Admission{Verdict: v, Reason: r, Message: message}
 	if v == scheduler.Wait {
 		plan.RetryAfter = time.Minute // a wait never relies on a watch alone
 	}

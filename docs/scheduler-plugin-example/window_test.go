@@ -19,11 +19,11 @@ func TestPlan(t *testing.T) {
 		verdict                    scheduler.Verdict
 		message                    string
 	}{
-		"Open":   {reason: "the window is open", window: `data: {open: "true"}`, verdict: scheduler.Go, message: "the batch window is open"},
+		"Open":   {reason: "the window is open", window: `data: {open: "true"}`, verdict: scheduler.Admit, message: "the batch window is open"},
 		"Closed": {reason: "the window is closed", window: `data: {open: "false"}`, verdict: scheduler.Wait, message: "waiting for the batch window of namespace team-a to open"},
 		"None":   {reason: "nobody opened it", verdict: scheduler.Wait, message: "waiting for the batch window of namespace team-a to open"},
-		"Urgent": {reason: "some cannot wait", parameters: `{"urgent":true}`, verdict: scheduler.Go, message: "urgent: the window does not matter"},
-		"Typo":   {reason: "a parameter that does not exist", parameters: `{"urgnt":true}`, verdict: scheduler.Never, message: "spec.batchSchedulerOptions.parameters.urgnt: is not a parameter of window"},
+		"Urgent": {reason: "some cannot wait", parameters: `{"urgent":true}`, verdict: scheduler.Admit, message: "urgent: the window does not matter"},
+		"Typo":   {reason: "a parameter that does not exist", parameters: `{"urgnt":true}`, verdict: scheduler.Reject, message: "spec.batchSchedulerOptions.parameters.urgnt: is not a parameter of window"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -33,9 +33,9 @@ func TestPlan(t *testing.T) {
 			if tc.window != "" {
 				s[windowOf(a)] = schedulertest.Object(t, tc.window)
 			}
-			got, err := scheduler.Admit(Plugin{}, a, s)
+			got, err := scheduler.AdmitAttempt(Plugin{}, a, s)
 			if err != nil || got.Verdict != tc.verdict || got.Message != tc.message {
-				t.Errorf("%s: %+v, %v; want %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.message)
+				t.Errorf("%s: %+v, %v; want %s and %q", tc.reason, got, err, tc.verdict, tc.message)
 			}
 			schedulertest.Keeps(t, Plugin{}, a, s, scheduler.Facts{})
 		})

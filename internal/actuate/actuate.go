@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package actuate is the only writer of the cluster. Every write can be repeated after a crash at any point: names are
-// functions of the application and its attempt, creates recognise what is already ours, deletes carry the UID of the
+// functions of the application and its attempt, creates recognize what is already ours, deletes carry the UID of the
 // very object that they mean, and status patches the resourceVersion that they were decided from.
 package actuate
 
@@ -48,7 +48,7 @@ func (w Writer) Submit(ctx context.Context, owner Owner, s spark.Submission) lif
 	}
 	err := w.Client.Create(ctx, owned(s.Driver, owner))
 	if apierrors.IsAlreadyExists(err) {
-		if r, found := w.recognise(ctx, owner, s.Driver); found {
+		if r, found := w.recognize(ctx, owner, s.Driver); found {
 			return w.giveUp(ctx, owner, s, r)
 		}
 		return transient(fmt.Sprintf("pod %s was there and is gone", s.Driver.Name))
@@ -70,7 +70,7 @@ func (w Writer) createResource(ctx context.Context, owner Owner, resource client
 	if !apierrors.IsAlreadyExists(err) {
 		return resultOf(lifecycle.Submit, err)
 	}
-	if r, found := w.recognise(ctx, owner, driver); found {
+	if r, found := w.recognize(ctx, owner, driver); found {
 		if r.Class == lifecycle.ClassDone {
 			r.Message = driverExists
 		}
@@ -94,9 +94,9 @@ func (w Writer) createResource(ctx context.Context, owner Owner, resource client
 	return done()
 }
 
-// recognise looks for the driver of this attempt, by its label under any name and by its name under any owner. found is
+// recognize looks for the driver of this attempt, by its label under any name and by its name under any owner. found is
 // false only when it is certain that there is neither; a look that failed is transient trouble.
-func (w Writer) recognise(ctx context.Context, owner Owner, driver *corev1.Pod) (r lifecycle.Result, found bool) {
+func (w Writer) recognize(ctx context.Context, owner Owner, driver *corev1.Pod) (r lifecycle.Result, found bool) {
 	pods, err := w.Drivers(ctx, driver.Namespace, owner.SubmissionID)
 	if err != nil {
 		return transient(err.Error()), true
@@ -132,7 +132,7 @@ func (w Writer) giveUp(ctx context.Context, owner Owner, s spark.Submission, r l
 	if r.Class == lifecycle.ClassDone || r.Class == lifecycle.ClassTransient {
 		return r
 	}
-	if seen, found := w.recognise(ctx, owner, s.Driver); found && seen.Class != lifecycle.ClassNameTaken {
+	if seen, found := w.recognize(ctx, owner, s.Driver); found && seen.Class != lifecycle.ClassNameTaken {
 		return seen
 	}
 	taken := false
@@ -157,7 +157,7 @@ func (w Writer) giveUp(ctx context.Context, owner Owner, s spark.Submission, r l
 
 // giveBack creates the resources once more if another operator, which believes to lead, has made the driver meanwhile.
 func (w Writer) giveBack(ctx context.Context, owner Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
-	seen, found := w.recognise(ctx, owner, s.Driver)
+	seen, found := w.recognize(ctx, owner, s.Driver)
 	if !found || seen.Class != lifecycle.ClassDone {
 		return r
 	}

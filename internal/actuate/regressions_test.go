@@ -77,7 +77,7 @@ func TestDriverOfAnEarlierSpecIsNotTakenForThisOne(t *testing.T) {
 		t.Errorf("result %+v, want another look", got)
 	}
 	if got := s.writer().Submit(t.Context(), owner, before); got.Class != lifecycle.ClassDone {
-		t.Errorf("the very driver is not recognised: %+v", got)
+		t.Errorf("the very driver is not recognized: %+v", got)
 	}
 }
 

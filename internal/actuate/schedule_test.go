@@ -50,10 +50,11 @@ func TestScheduleUndoesEdits(t *testing.T) {
 	owner := Owner{Reference: metav1.OwnerReference{APIVersion: "v1", Kind: "App", Name: "app", UID: "u1", Controller: ptr.To(true)}, SubmissionID: "s1"}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			existing, err := ownedObject(groupObject(wanted), owner, "app")
+			existing, err := scheduled(groupObject(wanted), owner, "app")
 			if err != nil {
 				t.Fatal(err)
 			}
+			lifecycle.Own(existing, owner.Reference)
 			existing.Object["spec"] = tc.have
 			writes := 0
 			c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
@@ -64,7 +65,7 @@ func TestScheduleUndoesEdits(t *testing.T) {
 			}).Build()
 			object := groupObject(wanted)
 			ref := scheduler.Ref{GroupVersionKind: groupKind, Namespace: "jobs", Name: "spark-1"}
-			r := Writer{Client: c}.Schedule(t.Context(), owner, "app", scheduler.Plan{Apply: []*unstructured.Unstructured{object}}, scheduler.Snapshot{ref.Read(): existing})
+			r := Writer{Client: c}.Schedule(t.Context(), owner, "app", scheduler.Admission{Apply: []*unstructured.Unstructured{object}}, scheduler.Snapshot{ref.Read(): existing})
 			if r.Class != lifecycle.ClassDone || (writes > 0) != tc.applied {
 				t.Errorf("%s: %d writes, %+v", tc.reason, writes, r)
 			}

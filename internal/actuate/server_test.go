@@ -24,7 +24,7 @@ import (
 
 var errCrash = errors.New("the operator is dead")
 
-// server is an API server that gives out UIDs, honours UID preconditions (which the fake client does not), keeps a log
+// server is an API server that gives out UIDs, honors UID preconditions (which the fake client does not), keeps a log
 // of the writes, and can refuse creates or let the operator die.
 type server struct {
 	client.WithWatch

@@ -90,8 +90,8 @@ func (c OperatorConfiguration) validateExposure() []error {
 			errs = append(errs, fmt.Errorf("%s: %q: %w", field, value, err))
 		}
 	}
-	format("ui.ingress.urlFormat", c.UI.Ingress.URLFormat, exposure.CheckHost)
-	format("ui.route.urlFormat", c.UI.Route.URLFormat, exposure.CheckHost)
+	format("ui.ingress.urlFormat", c.UI.Ingress.URLFormat, exposure.CheckRule)
+	format("ui.route.urlFormat", c.UI.Route.URLFormat, exposure.CheckRule)
 	format("historyServer.urlFormat", c.HistoryServer.URLFormat, exposure.CheckURL)
 	ingress, route := c.UI.Ingress.URLFormat, c.UI.Route.URLFormat
 	if (ingress != "" || route != "") && !c.UI.Service {

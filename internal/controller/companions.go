@@ -117,7 +117,7 @@ func (w *companions) watch(ctx context.Context, kind schema.GroupVersionKind) {
 }
 
 // handler wakes the application of an object that is there or gone, or is not what was applied. One that is new is mostly
-// our own, but it may belong to an application that is over: an operator made it that did not live to record it, or that
+// our own, but it may belong to an application that is over: an operator made it that crashed before it wrote the status, or that
 // did not know better. Those that are there already are looked at once all of them are known.
 func (w *companions) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
 	wake := func(o any) { w.wake(appsOf(o)) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller runs applications: one generic engine for all kinds, and a thin adapter for each.
+// Package controller runs applications: one generic engine for all kinds, which a family (resolve.Family) tells what it needs
+// to know of each.
 //
 // A reconcile is one read, one decision, its actions, and one status write; events are the difference between the old
 // and the new status, sent after the write succeeded.
@@ -19,38 +20,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Adapter connects one kind of application with the engine. Its methods are pure.
-type Adapter[T client.Object] interface {
-	// New returns an empty object.
-	New() T
-	// Kind returns the API version and kind for owner references.
-	Kind() (apiVersion, kind string)
-	// Normalise returns the model of the current attempt and the fields whose value means nothing.
-	Normalise(T, lifecycle.Record) (spark.Application, []*spark.ConfError)
-	// Wish returns what Decide needs to know of the object itself.
-	Wish(T, lifecycle.Record) lifecycle.Application
-	// Record reads back what Project stored.
-	Record(T) lifecycle.Record
-	// Project returns a copy of the object with the status for the outcome; changed is false if it has that already.
-	Project(o T, outcome lifecycle.Outcome, now time.Time) (next T, changed bool)
-}
-
 // Engine reconciles the applications of one kind.
 type Engine[T client.Object] struct {
-	Adapter  Adapter[T]
+	Family   resolve.Family[T]
 	Cache    client.Reader
 	Reader   observe.Reader
 	Writer   actuate.Writer
 	Registry *scheduler.Registry
+	// Policies returns those that hold at present; nil for none.
+	Policies func() policy.Set
+	// Exposure says what is made beside drivers.
+	Exposure exposure.Config
 	// Schedulers remembers what concerns more than one application.
 	Schedulers *Schedulers
 	// List returns all applications.
@@ -59,68 +50,24 @@ type Engine[T client.Object] struct {
 	Clock    clock.PassiveClock
 	// Metrics may be nil.
 	Metrics *metrics.Metrics
-	// Exposure says what is made beside drivers.
-	Exposure exposure.Config
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
 
 	written written
 }
 
-// Reconcile brings one application one step further.
+// Reconcile brings one application one step further: load, observe, decide, act, write the status.
 func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
-	if !e.watches(req.Namespace) {
-		e.written.forget(req.NamespacedName)
-		e.Schedulers.forget(req.NamespacedName)
-		return ctrl.Result{}, nil
+	s, after, err := e.load(ctx, req)
+	if s == nil || err != nil {
+		return ctrl.Result{RequeueAfter: after}, err
 	}
-	obj := e.Adapter.New()
-	if err := e.Cache.Get(ctx, req.NamespacedName, obj); err != nil {
-		e.written.forget(req.NamespacedName)
-		e.Schedulers.forget(req.NamespacedName)
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if e.written.newer(obj) {
-		return ctrl.Result{RequeueAfter: staleRetry}, nil
-	}
-	env := lifecycle.Env{Now: e.Clock.Now()}
-	record := e.Adapter.Record(obj)
-	wish := e.Adapter.Wish(obj, record)
-	if after, rests := lifecycle.Rests(wish, record, env); rests {
-		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
-			e.written.forget(req.NamespacedName)
-			return ctrl.Result{RequeueAfter: after}, err
-		}
-	}
-	if wait := e.written.paused(obj, env.Now); wait > 0 && record.State.Starting() {
-		return ctrl.Result{RequeueAfter: wait}, nil
-	}
-	s := e.scope(obj, e.written.recall(obj, record), wish, env)
-	s.stored = record
-	return e.advance(ctx, s)
-}
-
-func (e *Engine[T]) watches(namespace string) bool { return e.Watches == nil || e.Watches(namespace) }
-
-// advance looks, decides, acts and stores.
-func (e *Engine[T]) advance(ctx context.Context, s scope[T]) (ctrl.Result, error) {
-	key := client.ObjectKeyFromObject(s.obj)
-	observed, err := e.Reader.Observe(ctx, s.target(), s.Record)
-	if err != nil {
+	if err := e.observe(ctx, s); err != nil {
 		return ctrl.Result{}, err
 	}
-	looked := e.Clock.Now()
-	var p asked
-	gated := lifecycle.Gated(s.Wish, s.Record, observed.Driver, s.env)
-	if gated {
-		if p, err = e.prepare(ctx, s); err != nil {
-			return ctrl.Result{}, err
-		}
-	} else if observed.Scheduler, err = e.observeScheduler(ctx, s, observed.Driver); err != nil {
-		return ctrl.Result{}, err
-	}
-	plan := lifecycle.Decide(s.Wish, s.Record, observed, p.Gate, s.env)
-	e.Metrics.Decided(e.Clock.Since(looked))
+	began := e.Clock.Now()
+	plan := lifecycle.Decide(s.Desired, s.Record, s.observed, s.admission.Admission, s.env)
+	e.Metrics.Decided(e.Clock.Since(began))
 	ctx, done := e.Metrics.Reconcile(ctx)
 	defer done()
 	if plan.TouchesDriver() {
@@ -130,61 +77,100 @@ func (e *Engine[T]) advance(ctx context.Context, s scope[T]) (ctrl.Result, error
 			return ctrl.Result{RequeueAfter: time.Second}, err
 		}
 	}
-	e.forgetPromises(s, plan.Record.State, gated)
-	results := e.act(ctx, s, plan, p)
-	e.withdraw(s, p, plan, results)
-	if gone(results) {
-		e.written.forget(key)
+	outcome := lifecycle.Settle(plan, e.act(ctx, s, plan), s.env)
+	e.Schedulers.reserve(client.ObjectKeyFromObject(s.obj), s.attemptID(), outcome.Reservation)
+	if outcome.Gone {
+		e.written.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	outcome := lifecycle.Settle(plan, results, s.env)
 	e.expose(ctx, s, &outcome)
-	return e.store(ctx, s, outcome)
-}
-
-// forgetPromises takes an application off the schedulers' books that does not want to start at present, e.g. because it
-// is suspended, or that is over.
-func (e *Engine[T]) forgetPromises(s scope[T], state lifecycle.State, gated bool) {
-	over := !state.Starting() && state != lifecycle.Submitted && state != lifecycle.Running
-	if over || state.Starting() && !gated {
-		e.Schedulers.forget(client.ObjectKeyFromObject(s.obj))
-	}
-	if over {
-		e.Schedulers.release(prepare.AttemptID(s.Identity, s.Record.Attempt))
-	}
-}
-
-// gone reports whether the application itself was deleted.
-func gone(results []lifecycle.Result) bool {
-	n := len(results)
-	return n > 0 && results[n-1].Kind == lifecycle.DeleteApplication && results[n-1].Class == lifecycle.ClassDone
+	return e.writeStatus(ctx, s, outcome)
 }
 
 // scope is what one reconcile is about.
 type scope[T client.Object] struct {
-	prepare.Scope
+	resolve.Application
 	obj T
 	env lifecycle.Env
 	// stored is the record without what is remembered beside it.
-	stored lifecycle.Record
+	stored   lifecycle.Record
+	observed lifecycle.Observation
+	// admission is whether the attempt may start, if that was asked, and seen what the scheduler's plugin was shown.
+	admission admission.Result
+	seen      scheduler.Snapshot
+	// objections are what policies say against what is asked for beside the driver.
+	objections []exposure.Objection
 }
 
-func (e *Engine[T]) scope(obj T, record lifecycle.Record, wish lifecycle.Application, env lifecycle.Env) scope[T] {
-	app, problems := e.Adapter.Normalise(obj, record)
-	s := scope[T]{Scope: prepare.NewScope(app, problems, record, wish, env.Now), obj: obj, env: env}
-	s.App = exposure.Configure(s.App, s.Identity.AppID, e.Exposure)
-	return s
+// load reads and resolves the application of a request. It is nil if there is nothing to decide until after has passed.
+func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T], after time.Duration, err error) {
+	obj := e.Family.New()
+	if e.watches(req.Namespace) {
+		err = e.Cache.Get(ctx, req.NamespacedName, obj)
+	}
+	if err != nil || !e.watches(req.Namespace) {
+		e.written.forget(req.NamespacedName)
+		e.Schedulers.forget(req.NamespacedName)
+		return nil, 0, client.IgnoreNotFound(err)
+	}
+	if e.written.newer(obj) {
+		return nil, staleRetry, nil
+	}
+	now := e.Clock.Now()
+	record := e.Family.FromStatus(obj)
+	if after, rests := lifecycle.Rests(resolve.Rest(e.Family, obj, record, e.operator()), record, lifecycle.Env{Now: now}); rests {
+		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
+			e.written.forget(req.NamespacedName)
+			return nil, after, err
+		}
+	}
+	if wait := e.written.paused(obj, now); wait > 0 && record.State.Starting() {
+		return nil, wait, nil
+	}
+	s = e.scope(obj, e.written.recall(obj, record), now)
+	s.stored = record
+	return s, 0, nil
 }
 
-func (s scope[T]) target() observe.Target {
+func (e *Engine[T]) watches(namespace string) bool { return e.Watches == nil || e.Watches(namespace) }
+
+// operator is how the operator is configured at present.
+func (e *Engine[T]) operator() resolve.Operator {
+	o := resolve.Operator{Registry: e.Registry, Exposure: e.Exposure}
+	if e.Policies != nil {
+		o.Policies = e.Policies()
+	}
+	return o
+}
+
+func (e *Engine[T]) scope(obj T, record lifecycle.Record, now time.Time) *scope[T] {
+	return &scope[T]{Application: resolve.Load(e.Family, obj, record, e.operator(), now), obj: obj, env: lifecycle.Env{Now: now}, stored: record}
+}
+
+// observe looks at the application's pods, and asks its scheduler: whether the attempt may start, or where it stands.
+func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
+	if s.observed, err = e.Reader.Observe(ctx, s.target(), s.Record); err != nil {
+		return err
+	}
+	if lifecycle.NeedsAdmission(s.Desired, s.Record, s.observed.Driver, s.env) {
+		return e.admit(ctx, s)
+	}
+	s.observed.Scheduler, err = e.observeScheduler(ctx, s)
+	return err
+}
+
+func (s *scope[T]) target() observe.Target {
 	return observe.Target{
 		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID,
-		DriverName: s.DriverName(), NextName: s.Wish.DriverName, SubmissionID: s.Identity.SubmissionID,
+		DriverName: s.DriverName(), NextName: s.Desired.DriverName, SubmissionID: s.Identity.SubmissionID,
 	}
 }
 
+// attemptID is what the schedulers call the attempt.
+func (s *scope[T]) attemptID() string { return admission.AttemptID(s.Identity, s.Record.Attempt) }
+
 // submissionOf returns the mark of an attempt's objects.
-func (s scope[T]) submissionOf(attempt int32) string {
+func (s *scope[T]) submissionOf(attempt int32) string {
 	for _, a := range s.Record.Attempts {
 		if a.Number == attempt && a.SubmissionID != "" {
 			return a.SubmissionID
@@ -193,22 +179,21 @@ func (s scope[T]) submissionOf(attempt int32) string {
 	return spark.NewIdentity(s.App.UID, attempt, s.env.Now).SubmissionID
 }
 
-func (e *Engine[T]) owner(s scope[T]) actuate.Owner {
-	apiVersion, kind := e.Adapter.Kind()
-	return actuate.Owner{Reference: lifecycle.OwnerReference(s.obj, apiVersion, kind), SubmissionID: s.Identity.SubmissionID}
+func (s *scope[T]) owner() actuate.Owner {
+	return actuate.Owner{Reference: s.Owner, SubmissionID: s.Identity.SubmissionID}
 }
 
 // act carries out a plan. The first action that is not done ends it.
-func (e *Engine[T]) act(ctx context.Context, s scope[T], plan lifecycle.Plan, p asked) []lifecycle.Result {
+func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) []lifecycle.Result {
 	results := make([]lifecycle.Result, 0, len(plan.Actions))
-	owner := e.owner(s)
+	owner := s.owner()
 	for _, action := range plan.Actions {
 		var r lifecycle.Result
 		switch action.Kind {
 		case lifecycle.Submit:
-			r = e.Writer.Submit(ctx, owner, p.Submission)
+			r = e.Writer.Submit(ctx, owner, s.admission.Submission)
 		case lifecycle.Schedule:
-			r = e.Writer.Schedule(ctx, owner, s.App.Name, p.Plan, p.seen)
+			r = e.Writer.Schedule(ctx, owner, s.App.Name, plan.Admission, s.seen)
 		case lifecycle.Release:
 			r = e.Writer.Release(ctx, owner, e.release(ctx, s, action.Attempt))
 		case lifecycle.DeleteDriver:
@@ -226,14 +211,14 @@ func (e *Engine[T]) act(ctx context.Context, s scope[T], plan lifecycle.Plan, p 
 	return results
 }
 
-// store writes the status if it changed, then tells what happened.
-func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) (ctrl.Result, error) {
+// writeStatus writes the status if it changed, then tells what happened.
+func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Outcome) (ctrl.Result, error) {
 	result := ctrl.Result{RequeueAfter: o.Requeue}
 	if o.Refused {
 		e.written.pause(s.obj, s.env.Now.Add(o.Requeue))
 	}
-	next, changed := e.Adapter.Project(s.obj, o, s.env.Now)
-	if s.Wish.Deleting || !changed {
+	next, changed := e.Family.ToStatus(s.obj, o, s.env.Now)
+	if s.Desired.Deleting || !changed {
 		return result, o.Err
 	}
 	key := client.ObjectKeyFromObject(s.obj)
@@ -250,12 +235,13 @@ func (e *Engine[T]) store(ctx context.Context, s scope[T], o lifecycle.Outcome) 
 		return ctrl.Result{}, fmt.Errorf("patch status of %s: %w", key, err)
 	}
 	e.written.add(next, s.env.Now)
-	e.tell(next, s.stored, o.Record)
+	e.recordEvents(next, s.stored, o.Record)
+	s.audit(ctx, o.Record)
 	e.Metrics.Transition(subjectOf(next), s.stored, o.Record, s.env.Now)
 	return result, o.Err
 }
 
-func (e *Engine[T]) tell(obj T, from, to lifecycle.Record) {
+func (e *Engine[T]) recordEvents(obj T, from, to lifecycle.Record) {
 	for _, ev := range lifecycle.Events(obj.GetName(), from, to) {
 		e.Recorder.Eventf(obj, nil, kindOf(ev.Warning), ev.Reason, ev.Action, "%s", ev.Message)
 	}

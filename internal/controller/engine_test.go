@@ -108,7 +108,7 @@ func TestDriverFails(t *testing.T) {
 	}
 }
 
-// The status write is lost and the operator starts anew: it recognises its driver.
+// The status write is lost and the operator starts anew: it recognizes its driver.
 func TestRestartAfterLostStatusWrite(t *testing.T) {
 	w := newWorld(t, pi())
 	w.patchFails = errors.New("connection refused")
@@ -292,7 +292,7 @@ func TestWaits(t *testing.T) {
 		"Unknown":    {reason: "no such scheduler", change: func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = new("vulcano") }, plugin: goAhead, state: "SUBMITTED", code: "SchedulerUnknown", says: `"vulcano" is not known to this operator; known: plain`, fix: func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = nil }},
 		"Full":       {reason: "the scheduler says later", change: func(*v1beta2.SparkApplication) {}, plugin: full, state: "SUBMITTED", code: "QueueFull", says: "3 applications ahead"},
 		"Invalid":    {reason: "a spec that cannot run", change: func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = new("2gb") }, plugin: goAhead, state: "FAILED", code: "InvalidSpec", says: `spec.driver.memory: "2gb"`, fix: func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = nil }},
-		"Never":      {reason: "the scheduler says never", change: func(*v1beta2.SparkApplication) {}, plugin: scheduler.Admission{Verdict: scheduler.Never, Reason: "TooLarge", Message: "larger than the cluster"}, state: "FAILED", code: "TooLarge", says: "larger than the cluster"},
+		"Never":      {reason: "the scheduler says never", change: func(*v1beta2.SparkApplication) {}, plugin: scheduler.Admission{Verdict: scheduler.Reject, Reason: "TooLarge", Message: "larger than the cluster"}, state: "FAILED", code: "TooLarge", says: "larger than the cluster"},
 		"ClientMode": {reason: "a problem of the conversion", change: func(o *v1beta2.SparkApplication) { o.Spec.Mode = "client" }, plugin: goAhead, state: "FAILED", code: "InvalidSpec", says: `spec.mode: "client"`, fix: func(o *v1beta2.SparkApplication) { o.Spec.Mode = "cluster" }},
 		"NoMainFile": {reason: "what only the submission finds", change: func(o *v1beta2.SparkApplication) { o.Spec.MainApplicationFile = nil; o.Spec.MainClass = nil }, plugin: goAhead, state: "FAILED", code: "InvalidSpec", says: "spec.main", fix: func(o *v1beta2.SparkApplication) { o.Spec = pi().Spec }},
 		"Malformed":  {reason: "a shape that cannot be computed", change: func(o *v1beta2.SparkApplication) { o.Spec.Executor.Memory = new("lots") }, plugin: goAhead, state: "FAILED", code: "InvalidSpec", says: `spec.executor.memory: "lots"`, fix: func(o *v1beta2.SparkApplication) { o.Spec.Executor.Memory = nil }},

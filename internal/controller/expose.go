@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,24 +42,21 @@ type exposing struct {
 // expose makes what is wanted beside the driver be there while it lives, and go when it is over. It runs after the actions
 // of a reconcile and before its status write, so that the status tells of it at no cost. What it made is recorded until it
 // is known to be gone. Trouble with it is told, and never is the application's.
-func (e *Engine[T]) expose(ctx context.Context, s scope[T], o *lifecycle.Outcome) {
-	if s.Wish.Deleting {
-		return // the garbage collector takes everything
-	}
-	x := exposing{owner: e.owner(s), before: s.Record.Exposure}
-	if s.Record.State.Final() && len(x.before.Objects) == 0 && x.before.Service != "" {
-		o.Record.Exposure = x.before // what an operator before us has left is not worth waking what has ended
+func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcome) {
+	x := exposing{owner: s.owner(), before: s.Record.Exposure}
+	if o.Auxiliary == lifecycle.AuxiliaryKept {
+		o.Record.Exposure = x.before
 		return
 	}
 	attempt := exposure.Attempt{App: s.App, SparkAppID: o.Record.SparkAppID, SubmissionID: o.Record.SubmissionID, DriverName: o.Record.DriverName}
 	x.owner.SubmissionID = o.Record.SubmissionID
-	lives := hasLiveDriver(o.Record.State)
+	lives := o.Auxiliary == lifecycle.AuxiliaryApplied
 	if lives {
-		x.wanted = exposure.Of(attempt, e.Exposure)
+		x.wanted, s.objections = exposure.Of(attempt, e.Exposure).Without(s.Policies.CheckExposure(s.App, o.Record.SparkAppID))
 	}
 	about := exposure.About(x.wanted, x.before)
-	if !lives && hasLiveDriver(s.Record.State) && len(x.before.Objects) == 0 {
-		// An operator before us may have made it, or we did and did not live to record it.
+	if !lives && s.Record.State.HasDriver() && len(x.before.Objects) == 0 {
+		// A previous operator may have made it, or this one did and crashed before it wrote the status.
 		about = exposure.About(exposure.Of(attempt, e.Exposure), x.before)
 	}
 	seen, err := e.Reader.Exposed(ctx, s.App.Namespace, s.App.Name, about, func(r exposure.Ref) bool {
@@ -73,17 +69,12 @@ func (e *Engine[T]) expose(ctx context.Context, s scope[T], o *lifecycle.Outcome
 	}
 	x.seen = seen
 	e.converge(ctx, &x, s.App.Namespace)
-	x.after.Trouble = told(append(x.wanted.Problems, x.trouble...))
+	x.complain()
 	x.after.HistoryURL = exposure.History(s.App, o.Record.SparkAppID, e.Exposure)
 	o.Record.Exposure = x.after
 	if x.again > 0 {
 		o.Requeue = sooner(o.Requeue, x.again)
 	}
-}
-
-// hasLiveDriver reports whether there is something to expose.
-func hasLiveDriver(s lifecycle.State) bool {
-	return s == lifecycle.Submitted || s == lifecycle.Running
 }
 
 // converge writes and deletes, and notes what is there then.
@@ -94,20 +85,14 @@ func (e *Engine[T]) converge(ctx context.Context, x *exposing, namespace string)
 		there[object.Ref] = nil
 	}
 	for _, object := range write {
-		var found *unstructured.Unstructured
-		var r lifecycle.Result
-		if x.seen[object.Ref] == nil {
-			found, r = e.Writer.Expose(ctx, x.owner, object)
-		} else {
-			found, r = e.Writer.Amend(ctx, x.owner, object)
-		}
+		found, r := e.Writer.Apply(ctx, x.owner, object.Unstructured, x.seen[object.Ref])
 		if there[object.Ref] = found; r.Class != lifecycle.ClassDone {
 			delete(there, object.Ref)
 			x.failed(ctx, object.Ref, r)
 		}
 	}
 	for _, ref := range remove {
-		if r := e.Writer.Conceal(ctx, x.owner, ref, x.seen[ref]); r.Class != lifecycle.ClassDone {
+		if r := e.Writer.Delete(ctx, x.owner, actuate.Bare(ref.Kind, namespace, ref.Name), x.seen[ref]); r.Class != lifecycle.ClassDone {
 			x.failed(ctx, ref, r)
 			x.after.Objects = append(x.after.Objects, ref.String())
 		}
@@ -117,7 +102,9 @@ func (e *Engine[T]) converge(ctx context.Context, x *exposing, namespace string)
 			x.after.Objects = append(x.after.Objects, object.String())
 		}
 	}
+	x.keep()
 	slices.Sort(x.after.Objects)
+	x.after.Objects = slices.Compact(x.after.Objects)
 	e.describe(ctx, x, there, namespace)
 }
 
@@ -130,19 +117,7 @@ func (x *exposing) failed(ctx context.Context, ref exposure.Ref, r lifecycle.Res
 		return
 	}
 	x.again = sooner(x.again, exposureRetry)
-	reason := lifecycle.ReasonExposureRefused
-	switch r.Class {
-	case lifecycle.ClassNameTaken:
-		reason = lifecycle.ReasonNameConflict
-	case lifecycle.ClassQuota:
-		reason = lifecycle.ReasonQuotaExceeded
-	case lifecycle.ClassOperatorForbidden:
-		reason = lifecycle.ReasonOperatorForbidden
-	case lifecycle.ClassTerminating:
-		reason = lifecycle.ReasonNamespaceTerminating
-	case lifecycle.ClassDone, lifecycle.ClassPolicy, lifecycle.ClassRefused, lifecycle.ClassTransient:
-	}
-	x.trouble = append(x.trouble, lifecycle.Cause{Reason: reason, Message: ref.String() + ": " + r.Message})
+	x.trouble = append(x.trouble, lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonExposureRefused), Message: ref.String() + ": " + r.Message})
 }
 
 // describe tells the addresses of what is there.
@@ -155,7 +130,7 @@ func (e *Engine[T]) describe(ctx context.Context, x *exposing, there map[exposur
 			x.after.ServiceAddress = net.JoinHostPort(known, strconv.Itoa(int(w.ServicePort)))
 		} else {
 			if found == nil {
-				found = e.Writer.Companion(ctx, namespace, service)
+				found = e.existing(ctx, namespace, service)
 			}
 			x.after.ServiceAddress = addressOf(found, w.ServicePort)
 		}
@@ -168,6 +143,16 @@ func (e *Engine[T]) describe(ctx context.Context, x *exposing, there map[exposur
 	}
 }
 
+// existing returns the live object, or nil.
+func (e *Engine[T]) existing(ctx context.Context, namespace string, ref exposure.Ref) *unstructured.Unstructured {
+	found, err := e.Reader.Existing(ctx, actuate.Bare(ref.Kind, namespace, ref.Name))
+	if err != nil {
+		return nil
+	}
+	existing, _ := found.(*unstructured.Unstructured)
+	return existing
+}
+
 // addressOf is the cluster IP of a Service with a port; "" if it has none.
 func addressOf(service *unstructured.Unstructured, port int32) string {
 	if service == nil {
@@ -178,18 +163,6 @@ func addressOf(service *unstructured.Unstructured, port int32) string {
 		return ""
 	}
 	return net.JoinHostPort(ip, strconv.Itoa(int(port)))
-}
-
-// told is one cause out of several.
-func told(all []lifecycle.Cause) lifecycle.Cause {
-	if len(all) == 0 {
-		return lifecycle.Cause{}
-	}
-	sentences := make([]string, 0, len(all))
-	for _, c := range all {
-		sentences = append(sentences, c.Message)
-	}
-	return lifecycle.Cause{Reason: all[0].Reason, Message: strings.Join(sentences, "; ")}
 }
 
 // sooner is the shorter of two waits, of which 0 is none.

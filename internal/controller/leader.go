@@ -57,7 +57,7 @@ func newElection(cfg *rest.Config, c config.LeaderElection) (*election, error) {
 	if err != nil {
 		return nil, fmt.Errorf("name this replica: %w", err)
 	}
-	cfg = rest.AddUserAgent(cfg, "leader-election")
+	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
 	cfg.QPS, cfg.Burst = electionQPS, electionBurst
 	client, err := coordinationclient.NewForConfig(cfg)
 	if err != nil {

@@ -291,3 +291,18 @@ func TestElectionNamespace(t *testing.T) {
 		t.Error("a standby has to watch")
 	}
 }
+
+// What bounds the election must not bound the operator: rest.AddUserAgent changes the configuration that it is given.
+func TestElectionLeavesTheOperatorsConfigurationAlone(t *testing.T) {
+	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nleaderElection: {namespace: ops}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := &rest.Config{Host: "https://127.0.0.1:1", QPS: -1, Burst: 30, UserAgent: "spark-operator"}
+	if _, err := newElection(cfg, c.LeaderElection); err != nil {
+		t.Fatal(err)
+	}
+	if cfg.QPS != -1 || cfg.Burst != 30 || cfg.UserAgent != "spark-operator" {
+		t.Errorf("the operator may send %v requests a second, %d at once, as %s", cfg.QPS, cfg.Burst, cfg.UserAgent)
+	}
+}

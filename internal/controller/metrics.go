@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
@@ -96,22 +95,9 @@ func (u uncopied) List(ctx context.Context, list client.ObjectList, opts ...clie
 	return u.Reader.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...)
 }
 
-// waitingDriver is an adapter that knows why a driver pod does not run yet; "" if it is about to.
-type waitingDriver[T client.Object] interface{ DriverWaits(T) string }
-
-var _ waitingDriver[*v1beta2.SparkApplication] = kubeflowApplication{}
-
-// DriverWaits reads the reason from the condition.
-func (kubeflowApplication) DriverWaits(o *v1beta2.SparkApplication) string {
-	if c := meta.FindStatusCondition(o.Status.Conditions, string(lifecycle.ConditionDriverReady)); c != nil {
-		return c.Reason
-	}
-	return ""
-}
-
 // view says where an application is and what it waits for, be it its driver pod or the start of that.
 func (e *Engine[T]) view(o T, now time.Time) metrics.View {
-	r := e.Adapter.Record(o)
+	r := e.Family.FromStatus(o)
 	v := metrics.View{State: r.State, Scheduler: r.Scheduling.Scheduler, Queue: r.Scheduling.Queue}
 	if !r.State.Final() {
 		v.Pending, v.Running = r.Counts.Pending, r.Counts.Running
@@ -120,10 +106,7 @@ func (e *Engine[T]) view(o T, now time.Time) metrics.View {
 	switch {
 	case r.State == lifecycle.Submitted:
 		since = r.SubmittedAt
-		if a, ok := e.Adapter.(waitingDriver[T]); ok {
-			v.Reason = a.DriverWaits(o)
-		}
-		v.Reason = cmp.Or(v.Reason, string(lifecycle.ReasonDriverPending))
+		v.Reason = cmp.Or(e.Family.DriverWaits(o), string(lifecycle.ReasonDriverPending))
 	case r.State.Starting():
 		v.Reason = cmp.Or(string(r.Cause.Reason), string(lifecycle.ReasonNotSubmitted))
 	}

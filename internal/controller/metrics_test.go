@@ -25,6 +25,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
@@ -198,7 +199,7 @@ func TestGaugesAreOfTheOperatorsNamespaces(t *testing.T) {
 
 func TestWaitingFor(t *testing.T) {
 	ready := func(reason string) []metav1.Condition {
-		return []metav1.Condition{{Type: "DriverReady", Status: metav1.ConditionFalse, Reason: reason}, {Type: "Succeeded", Status: metav1.ConditionUnknown, Reason: "QuotaExceeded"}}
+		return []metav1.Condition{{Type: "DriverReady", Status: metav1.ConditionFalse, Reason: reason}}
 	}
 	since := &metav1.Time{Time: start.Add(-time.Hour)}
 	cases := map[string]struct {
@@ -207,7 +208,7 @@ func TestWaitingFor(t *testing.T) {
 		want   metrics.View
 	}{
 		"New":     {reason: "nobody has looked yet", want: metrics.View{Reason: "NotSubmitted"}},
-		"Queued":  {reason: "for what it waits and since when", status: v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "SUBMITTED"}, Conditions: ready("NotSubmitted"), Scheduling: &v1beta2.SchedulingStatus{QueuedAt: since}}, want: metrics.View{State: "Queued", Reason: "QuotaExceeded", Waiting: time.Hour}},
+		"Queued":  {reason: "for what it waits and since when", status: v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "SUBMITTED"}, Attempt: 1, Cause: &v1beta2.CauseStatus{Reason: "QuotaExceeded"}, Conditions: ready("NotSubmitted"), Scheduling: &v1beta2.SchedulingStatus{QueuedAt: since}}, want: metrics.View{State: "Queued", Reason: "QuotaExceeded", Waiting: time.Hour}},
 		"Pending": {reason: "what the pod waits for", status: v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "SUBMITTED"}, ExecutionAttempts: 1, Attempt: 1, LastSubmissionAttemptTime: *since, Conditions: ready("Unschedulable")}, want: metrics.View{State: "Submitted", Reason: "Unschedulable", Waiting: time.Hour}},
 		"Foreign": {reason: "an operator before us has no conditions", status: v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "SUBMITTED"}, ExecutionAttempts: 1}, want: metrics.View{State: "Submitted", Reason: "DriverPending"}},
 		"Running": {reason: "it does not wait", status: v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "RUNNING"}, Executors: &v1beta2.ExecutorSummary{Running: 2, Pending: 1}, Scheduling: &v1beta2.SchedulingStatus{QueuedAt: since}}, want: metrics.View{State: "Running", Pending: 1, Running: 2}},
@@ -215,7 +216,7 @@ func TestWaitingFor(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			e := Engine[*v1beta2.SparkApplication]{Adapter: kubeflowApplication{}}
+			e := Engine[*v1beta2.SparkApplication]{Family: kubeflow.SparkApplications{}}
 			if diff := cmp.Diff(tc.want, e.view(&v1beta2.SparkApplication{Status: tc.status}, start)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -280,7 +281,7 @@ func (c cached) List(_ context.Context, list client.ObjectList, opts ...client.L
 func BenchmarkScrape(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			e := Engine[*v1beta2.SparkApplication]{Adapter: kubeflowApplication{}, Cache: cached{objects: many(n)}, List: listApplications, Clock: clock.RealClock{}}
+			e := Engine[*v1beta2.SparkApplication]{Family: kubeflow.SparkApplications{}, Cache: cached{objects: many(n)}, List: listApplications, Clock: clock.RealClock{}}
 			m := metrics.New(config.Metrics{Labels: []string{"app_type", "namespace"}, MaxLabelValues: 10, JobSubmitLatencyBuckets: []float64{1}, JobStartLatencyBuckets: []float64{1}})
 			m.Observe(e.applications(closed()))
 			registry := prometheus.NewRegistry()

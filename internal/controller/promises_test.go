@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -181,37 +180,6 @@ func TestPromisesOfWhoDoesNotStart(t *testing.T) {
 			}
 			if diff := cmp.Diff([]int32{tc.first, tc.then}, []int32{first, w.promised()}); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestStarts(t *testing.T) {
-	result := func(kind lifecycle.ActionKind, class lifecycle.Class) lifecycle.Result {
-		return lifecycle.Result{Kind: kind, Class: class}
-	}
-	cases := map[string]struct {
-		reason       string
-		held, stored int32
-		results      []lifecycle.Result
-		want         bool
-	}{
-		"Created":  {reason: "the driver is there", results: []lifecycle.Result{result(lifecycle.Schedule, lifecycle.ClassDone), result(lifecycle.Submit, lifecycle.ClassDone)}, want: true},
-		"Unknown":  {reason: "nobody knows", results: []lifecycle.Result{result(lifecycle.Submit, lifecycle.ClassTransient)}, want: true},
-		"Refused":  {reason: "it is not", results: []lifecycle.Result{result(lifecycle.Schedule, lifecycle.ClassDone), result(lifecycle.Submit, lifecycle.ClassQuota)}},
-		"NoGroup":  {reason: "without its scheduler's objects it does not start", results: []lifecycle.Result{result(lifecycle.Schedule, lifecycle.ClassOperatorForbidden)}},
-		"Waits":    {reason: "a plan without a driver waits", held: 1, stored: 1, results: []lifecycle.Result{result(lifecycle.Schedule, lifecycle.ClassDone)}},
-		"Nothing":  {reason: "so does one without actions"},
-		"Storing":  {reason: "it is stored that there will be objects, and the next step makes them", stored: 1, want: true},
-		"Released": {reason: "what an earlier attempt had goes first", held: 1, results: []lifecycle.Result{result(lifecycle.Release, lifecycle.ClassDone)}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			var before lifecycle.Record
-			var plan lifecycle.Plan
-			before.Scheduling.HeldAttempt, plan.Record.Scheduling.HeldAttempt = tc.held, tc.stored
-			if got := starts(before, plan, tc.results); got != tc.want {
-				t.Errorf("%s: %t", tc.reason, got)
 			}
 		})
 	}

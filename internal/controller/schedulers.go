@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -25,7 +26,7 @@ type Schedulers struct {
 
 	mu     sync.Mutex
 	ledger *scheduler.Ledger
-	// generation counts the reasons to enter what runs, and built those that were heeded.
+	// generation counts the reasons to enter what runs, and built those that were acted on.
 	built, generation int
 	waiting           map[types.NamespacedName]waiter
 	// entered are the attempts that the ledger knows, by application.
@@ -56,20 +57,20 @@ func (m *Schedulers) Unavailable(p scheduler.Plugin) (scheduler.Admission, bool)
 
 // admit asks the candidate's scheduler. Of two candidates for the same room one is asked after the other's answer was
 // entered.
-func (m *Schedulers) admit(_ context.Context, c *prepare.Candidate, seen scheduler.Snapshot, rebuild func() error) (prepare.Prepared, error) {
+func (m *Schedulers) admit(_ context.Context, c *admission.Candidate, seen scheduler.Snapshot, rebuild func() error) (admission.Result, error) {
 	if !c.Plugin().Describe().Quota {
-		return c.Prepare(seen), nil
+		return c.Admit(seen), nil
 	}
 	if err := m.rebuildOnce(rebuild); err != nil {
-		return prepare.Prepared{}, err
+		return admission.Result{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c.SetQuota(m.ledger.Outstanding(c.Attempt(), m.clock.Now()))
-	p := c.Prepare(seen)
-	m.ledger.Record(c.Attempt(), p.Plan.Admission)
+	r := c.Admit(seen)
+	m.ledger.Record(c.Attempt(), r.Admission)
 	m.entered[appOf(c.Attempt())] = c.Attempt().ID
-	return p, nil
+	return r, nil
 }
 
 func (m *Schedulers) rebuildOnce(rebuild func() error) error {
@@ -168,10 +169,10 @@ func (k *kinds) whole(kind schema.GroupVersionKind) bool {
 }
 
 // waits remembers whom to wake when a kind changes that the application's scheduler looks at.
-func (m *Schedulers) waits(app types.NamespacedName, c *prepare.Candidate, a scheduler.Admission) {
+func (m *Schedulers) waits(app types.NamespacedName, c *admission.Candidate, a scheduler.Admission) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if a.Verdict != scheduler.Wait && a.Verdict != scheduler.NotReady {
+	if !a.Waits() {
 		delete(m.waiting, app)
 		return
 	}
@@ -190,6 +191,18 @@ func (m *Schedulers) forget(app types.NamespacedName) {
 	m.mu.Unlock()
 	if known {
 		m.release(attempt)
+	}
+}
+
+// reserve does with what is kept for an application what its outcome says.
+func (m *Schedulers) reserve(app types.NamespacedName, attempt string, r lifecycle.Reservation) {
+	switch r {
+	case lifecycle.ReservationDropped:
+		m.forget(app)
+		m.release(attempt)
+	case lifecycle.ReservationReleased:
+		m.release(attempt)
+	case lifecycle.ReservationKept:
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
@@ -35,6 +36,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
+// +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications/status,verbs=patch
+// +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
@@ -172,9 +176,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 // installed.
 func NewKubeflowEngine(reader observe.Reader, writer client.Client, registry *scheduler.Registry, recorder events.EventRecorder, now clock.PassiveClock) *Engine[*v1beta2.SparkApplication] {
 	return &Engine[*v1beta2.SparkApplication]{
-		Adapter: kubeflowApplication{},
-		Cache:   reader.Cache,
-		Reader:  reader,
+		Family: kubeflow.SparkApplications{},
+		Cache:  reader.Cache,
+		Reader: reader,
 		Writer: actuate.Writer{
 			Client: writer, Existing: reader.Existing, Drivers: reader.Drivers, Resources: reader.Resources,
 		},

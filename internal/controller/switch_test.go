@@ -22,14 +22,14 @@ var ticketKind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 
 func (gang) Describe() scheduler.Descriptor { return scheduler.Descriptor{Name: "gang"} }
 
-func (gang) Plan(a scheduler.Attempt, _ scheduler.Snapshot) (scheduler.Plan, error) {
+func (gang) Admit(a scheduler.Attempt, _ scheduler.Snapshot) (scheduler.Admission, error) {
 	ticket := &unstructured.Unstructured{}
 	ticket.SetGroupVersionKind(ticketKind)
 	ticket.SetNamespace(a.App.Namespace)
 	ticket.SetName(a.ID)
-	return scheduler.Plan{
-		Apply:     []*unstructured.Unstructured{ticket},
-		Admission: scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForQuota, Message: "the queue is full", RetryAfter: time.Minute},
+	return scheduler.Admission{
+		Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForQuota, Message: "the queue is full", RetryAfter: time.Minute,
+		Apply: []*unstructured.Unstructured{ticket},
 	}, nil
 }
 
@@ -44,10 +44,10 @@ func (gang) Release(a scheduler.Attempt) []scheduler.Ref {
 // permit is gang that lets every attempt start.
 type permit struct{ gang }
 
-func (p permit) Plan(a scheduler.Attempt, seen scheduler.Snapshot) (scheduler.Plan, error) {
-	plan, err := p.gang.Plan(a, seen)
-	plan.Admission = goAhead
-	return plan, err
+func (p permit) Admit(a scheduler.Attempt, seen scheduler.Snapshot) (scheduler.Admission, error) {
+	answer, err := p.gang.Admit(a, seen)
+	answer.Verdict, answer.Reason, answer.Message, answer.RetryAfter = goAhead.Verdict, goAhead.Reason, goAhead.Message, 0
+	return answer, err
 }
 
 // tickets are the names of what gang has made.

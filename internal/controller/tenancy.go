@@ -54,7 +54,7 @@ func (t *tenancy) apply(ctx context.Context, c config.OperatorConfiguration) {
 
 // govern makes an engine keep to it.
 func (t *tenancy) govern(engine *Engine[*v1beta2.SparkApplication]) {
-	engine.Adapter = kubeflowApplication{policies: func() policy.Set { return *t.policies.Load() }}
+	engine.Policies = func() policy.Set { return *t.policies.Load() }
 	engine.Watches = t.namespaces.Watches
 	t.namespaces.arrived = engine.Schedulers.rebuildAgain
 }

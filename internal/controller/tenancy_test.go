@@ -27,7 +27,7 @@ import (
 
 // govern puts the world's operator under policies.
 func (w *world) govern(s policy.Set) {
-	w.engine.Adapter = kubeflowApplication{policies: func() policy.Set { return s }}
+	w.engine.Policies = func() policy.Set { return s }
 }
 
 func forJobs(l policy.Limits, d policy.Defaults) policy.Set {

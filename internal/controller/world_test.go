@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -49,14 +51,14 @@ func pi() *v1beta2.SparkApplication {
 type plain struct{ admission scheduler.Admission }
 
 func (plain) Describe() scheduler.Descriptor                          { return scheduler.Descriptor{Name: "plain"} }
-func (plain) Validate(scheduler.Attempt) []scheduler.Finding          { return nil }
+func (plain) Validate(scheduler.Attempt) field.ErrorList              { return nil }
 func (plain) Reads(scheduler.Attempt) []scheduler.Read                { return nil }
 func (plain) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return nil }
-func (p plain) Plan(scheduler.Attempt, scheduler.Snapshot) (scheduler.Plan, error) {
-	return scheduler.Plan{Admission: p.admission}, nil
+func (p plain) Admit(scheduler.Attempt, scheduler.Snapshot) (scheduler.Admission, error) {
+	return p.admission, nil
 }
 
-var goAhead = scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: "nothing holds the application back"}
+var goAhead = scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: "nothing holds the application back"}
 
 // world is a cluster with an operator in it.
 type world struct {
@@ -76,6 +78,7 @@ type world struct {
 	// beforePatch happens between the read and the status write of a reconcile.
 	beforePatch func()
 	uids        int
+	log         logr.Logger
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
@@ -133,7 +136,7 @@ func (w *world) restart() {
 // reconcile runs once and expects no error.
 func (w *world) reconcile() ctrl.Result {
 	w.t.Helper()
-	r, err := w.engine.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: key})
+	r, err := w.engine.Reconcile(logr.NewContext(w.t.Context(), w.log), reconcile.Request{NamespacedName: key})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonAdmissionRefused:  "change what the policy objects to, or the policy; the message is its own",
 	lifecycle.ReasonExposureInvalid:   "correct what the condition Exposed names, in spec.sparkUIOptions, spec.driverIngressOptions or the operator's configuration (docs/ui.md); the application runs without it",
 	lifecycle.ReasonExposureRefused:   "see what the API server says in the condition Exposed; the application runs without the object, and it is tried again every 30 s",
+	lifecycle.ReasonExposureForbidden: "change the field that the condition Exposed names to what the policy allows, or ask an administrator; what was made before stays, and the application runs",
 	lifecycle.ReasonOperatorForbidden: "give the operator the right that the message names: an administrator has to change its role",
 	lifecycle.ReasonUnschedulable:     "see what the nodes lack: kubectl describe pod POD -n NAMESPACE; ask for less, or add nodes",
 	lifecycle.ReasonSchedulingGated:   "whoever set the scheduling gate has to take it away: kubectl get pod POD -n NAMESPACE -o jsonpath='{.spec.schedulingGates}'",
@@ -71,24 +72,26 @@ var queueing = map[scheduler.Reason]string{
 // advice lists what a person can do, the most pressing first.
 func (v view) advice() []string {
 	var all []string
-	if v.behind() != "" && !v.Scope.Wish.Deleting {
+	if v.behind() != "" && !v.Scope.Desired.Deleting {
 		all = append(all, "if the status does not follow within seconds, see whether the operator runs and watches this namespace: kubectl get pods -A -l app.kubernetes.io/name=spark-operator")
 	}
 	reason := v.troubling()
 	if text, ok := advice[reason]; ok {
 		all = append(all, text)
-	} else if text, ok := queueing[scheduler.Reason(reason)]; ok {
+	} else if text, ok := queueing[reason]; ok {
 		all = append(all, text)
 	}
-	if trouble := v.before.Exposure.Trouble.Reason; trouble == lifecycle.ReasonExposureInvalid || trouble == lifecycle.ReasonExposureRefused {
+	switch trouble := v.before.Exposure.Trouble.Reason; trouble {
+	case "":
+	case lifecycle.ReasonExposureInvalid, lifecycle.ReasonExposureRefused, lifecycle.ReasonExposureForbidden:
 		all = append(all, advice[trouble])
-	} else if trouble != "" {
+	default:
 		all = append(all, "something beside the driver is missing, and the application runs without it: the condition Exposed says what and why")
 	}
 	if v.before.State == lifecycle.Failed && v.before.Cause.Reason != lifecycle.ReasonInvalidSpec {
 		all = append(all, "run it again: change the spec, or delete and create the application")
 	}
-	if v.Scope.Wish.Deleting && len(v.Object.GetFinalizers()) > 0 {
+	if v.Scope.Desired.Deleting && len(v.Object.GetFinalizers()) > 0 {
 		all = append(all, fmt.Sprintf("if it does not go, whoever set its finalizers has to take them away: %s", strings.Join(v.Object.GetFinalizers(), ", ")))
 	}
 	flag := ""
@@ -106,7 +109,7 @@ func (v view) advice() []string {
 func (v view) troubling() lifecycle.Reason {
 	e := v.executors()
 	switch c := v.cause(); {
-	case v.Scope.Wish.Deleting:
+	case v.Scope.Desired.Deleting:
 		return ""
 	case v.again && v.raise() != "":
 		return ""

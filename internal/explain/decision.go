@@ -24,7 +24,7 @@ func (v view) decision() Decision {
 		d.Actions = append(d.Actions, v.action(a))
 	}
 	switch {
-	case len(d.Actions) > 0 && v.Gate.Verdict == lifecycle.Waiting:
+	case len(d.Actions) > 0 && v.Admission.Waits():
 		d.Sentence = strings.Join(append(d.Actions, v.waiting()), ", then ")
 	case len(d.Actions) > 0:
 		d.Sentence = strings.Join(d.Actions, ", then ")
@@ -47,7 +47,7 @@ func (v view) decision() Decision {
 func (v view) action(a lifecycle.Action) string {
 	switch a.Kind {
 	case lifecycle.Submit:
-		text := fmt.Sprintf("create driver pod %s for attempt %d", v.Scope.Wish.DriverName, v.plan.Record.Attempt)
+		text := fmt.Sprintf("create driver pod %s for attempt %d", v.Scope.Desired.DriverName, v.plan.Record.Attempt)
 		if refusals[v.before.Cause.Reason] && v.before.State.Starting() {
 			return "try again to " + text + ", which was refused the last time"
 		}
@@ -69,7 +69,7 @@ func (v view) action(a lifecycle.Action) string {
 // why says what a plan's writes are for, where they do not say it themselves.
 func (v view) why() string {
 	switch kind := v.plan.Actions[0].Kind; {
-	case v.Scope.Wish.Deleting:
+	case v.Scope.Desired.Deleting:
 		return "the application is being deleted"
 	case v.before.State.Final() && v.plan.Record.State == v.before.State:
 		return "it is kept no longer, see spec.retention and spec.timeToLiveSeconds"
@@ -91,7 +91,7 @@ var refusals = map[lifecycle.Reason]bool{
 func (v view) waiting() string {
 	r, d := v.plan.Record, v.plan.Driver
 	switch {
-	case v.Scope.Wish.Deleting:
+	case v.Scope.Desired.Deleting:
 		return "nothing: what the application owns is deleted with it"
 	case d.Presence == lifecycle.Unknown && !r.State.Final():
 		return "look again: it is not known whether the driver pod exists"
@@ -116,7 +116,7 @@ func (v view) waiting() string {
 		return "nothing until spec.suspend is false"
 	case lifecycle.Succeeded, lifecycle.Failed:
 	}
-	if len(lifecycle.Keeps(v.Scope.Wish, r)) > 0 {
+	if len(lifecycle.Keeps(v.Scope.Desired, r)) > 0 {
 		return "nothing until what is kept for a time is to be deleted"
 	}
 	return "nothing: the application is over"
@@ -161,7 +161,7 @@ func (v view) next() []Event {
 	for _, d := range v.deadlines() {
 		add(d.At.Time, d.Field+" ("+d.Limit+") ends the attempt")
 	}
-	for _, k := range lifecycle.Keeps(v.Scope.Wish, v.plan.Record) {
+	for _, k := range lifecycle.Keeps(v.Scope.Desired, v.plan.Record) {
 		add(k.Till, kept[k.What])
 	}
 	slices.SortStableFunc(all, func(a, b Event) int { return a.At.Compare(b.At.Time) })
@@ -170,7 +170,7 @@ func (v view) next() []Event {
 
 // retry says how far a class has used up its retries.
 func (v view) retry(class lifecycle.FailureClass) string {
-	for _, b := range v.Scope.Wish.Policies.Restart.Budgets(v.before.Retries.Used) {
+	for _, b := range v.Scope.Desired.Policies.Restart.Budgets(v.before.Retries.Used) {
 		if slices.Contains(b.Classes, class) && !b.Unlimited {
 			return fmt.Sprintf(" (retry %d of %d in class %s)", b.Used+1, b.Retries, class)
 		}
@@ -180,7 +180,7 @@ func (v view) retry(class lifecycle.FailureClass) string {
 
 // raise says that the next attempt gets more memory.
 func (v view) raise() string {
-	if a := v.before.Current(); a != nil && a.Class == lifecycle.OutOfMemory && v.Scope.Wish.RaisesMemory {
+	if a := v.before.Current(); a != nil && a.Class == lifecycle.OutOfMemory && v.Scope.Desired.RaisesMemory {
 		return ", with more memory for the driver"
 	}
 	return ""
@@ -196,7 +196,7 @@ var kept = map[lifecycle.ActionKind]string{
 // summary is what the application is, after its name.
 func (v view) summary() string {
 	r, c := v.before, v.cause()
-	if v.Scope.Wish.Deleting {
+	if v.Scope.Desired.Deleting {
 		return "is being deleted"
 	}
 	switch r.State {

@@ -28,7 +28,7 @@ func (v view) driver() Driver {
 	if d.Presence != lifecycle.Present {
 		return out
 	}
-	out.Ownership, out.Phase, out.Waiting = string(d.Ownership), string(d.Phase), sentence(d.Waiting)
+	out.Ownership, out.Phase, out.Waiting = string(d.Ownership), string(d.Phase), sentence(d.Waiting.Told())
 	out.Created, out.Scheduled, out.Started = timeOrNil(d.CreatedAt), timeOrNil(d.ScheduledAt), timeOrNil(d.StartedAt)
 	out.Disruption = sentence(d.Disruption)
 	if d.Deleting {
@@ -52,7 +52,7 @@ func sentence(c lifecycle.Cause) string {
 func (v view) executors() Executors {
 	c := v.plan.Record.Counts
 	out := Executors{
-		Wanted: v.Scope.Wish.Executors, Pending: c.Pending, Running: c.Running, Completed: c.Succeeded, Failed: c.Failed, Unknown: c.Unknown(),
+		Wanted: v.Scope.Desired.Executors, Pending: c.Pending, Running: c.Running, Completed: c.Succeeded, Failed: c.Failed, Unknown: c.Unknown(),
 	}
 	for _, f := range v.plan.Record.Failures {
 		text := f.Name
@@ -69,7 +69,7 @@ func (v view) executors() Executors {
 
 func (v view) budgets() []Budget {
 	var out []Budget
-	for _, b := range v.Scope.Wish.Policies.Restart.Budgets(v.before.Retries.Used) {
+	for _, b := range v.Scope.Desired.Policies.Restart.Budgets(v.before.Retries.Used) {
 		if b.Retries == 0 && !b.Unlimited {
 			continue
 		}
@@ -93,7 +93,7 @@ var fields = map[lifecycle.Reason]string{
 
 func (v view) deadlines() []Deadline {
 	var out []Deadline
-	for _, t := range lifecycle.Timers(v.Scope.Wish, v.plan.Record, v.Observed.Driver) {
+	for _, t := range lifecycle.Timers(v.Scope.Desired, v.plan.Record, v.Observed.Driver) {
 		out = append(out, Deadline{Field: fields[t.Reason], Limit: duration.HumanDuration(t.Limit), At: metav1.Time{Time: t.Since.Add(t.Limit)}})
 	}
 	slices.SortStableFunc(out, func(a, b Deadline) int { return a.At.Compare(b.At.Time) })

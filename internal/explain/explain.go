@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // Input is what was read of one application.
@@ -20,9 +21,9 @@ type Input struct {
 	// StateName translates a state into the API's word.
 	StateName  func(lifecycle.State) string
 	Conditions []metav1.Condition
-	Scope      prepare.Scope
+	Scope      resolve.Application
 	Observed   lifecycle.Observation
-	Gate       lifecycle.Gate
+	Admission  scheduler.Admission
 	// Reserved is what was read of the batch scheduler's side of the attempt.
 	Reserved Reserved
 	Quotas   []Quota
@@ -154,8 +155,8 @@ type Attempt struct {
 // Explain decides as the operator would, and says so.
 func Explain(in Input) Report {
 	s, env := in.Scope, lifecycle.Env{Now: in.Now}
-	v := view{Input: in, before: s.Record, plan: lifecycle.Decide(s.Wish, s.Record, in.Observed, in.Gate, env)}
-	v.at, v.again = lifecycle.RetryAt(s.Wish, s.Record)
+	v := view{Input: in, before: s.Record, plan: lifecycle.Decide(s.Desired, s.Record, in.Observed, in.Admission, env)}
+	v.at, v.again = lifecycle.RetryAt(s.Desired, s.Record)
 	cause := v.cause()
 	r := Report{
 		Kind: in.Kind, Namespace: in.Object.GetNamespace(), Name: in.Object.GetName(), State: v.name(v.before.State),
@@ -163,7 +164,7 @@ func Explain(in Input) Report {
 		Attempt: max(1, v.before.Attempt), Created: in.Object.GetCreationTimestamp(),
 		Summary: v.summary(), Reason: string(cause.Reason), Message: cause.Message,
 		Decision: v.decision(), Next: v.next(), Scheduling: v.scheduling(), Driver: v.driver(), Executors: v.executors(),
-		RestartPolicy: string(s.Wish.Policies.Restart.Type), Retries: v.budgets(), Deadlines: v.deadlines(), Attempts: v.attempts(),
+		RestartPolicy: string(s.Desired.Policies.Restart.Type), Retries: v.budgets(), Deadlines: v.deadlines(), Attempts: v.attempts(),
 		Conditions: in.Conditions, Advice: v.advice(), Doubts: in.Doubts, now: in.Now,
 	}
 	if v.before.State.Starting() {
@@ -194,11 +195,11 @@ func (v view) cause() lifecycle.Cause {
 	if v.plan.Record.State != lifecycle.Submitted {
 		return v.plan.Record.Cause
 	}
-	if w := v.plan.Scheduler.Waiting; w.Reason != "" && v.plan.Driver.ScheduledAt.IsZero() {
-		return w // the batch scheduler knows more of a pod without a node than the pod
+	if w := v.plan.Scheduler; w.Waits() && v.plan.Driver.ScheduledAt.IsZero() {
+		return lifecycle.Cause{Reason: w.Reason, Message: w.Message} // the batch scheduler knows more of a pod without a node than the pod
 	}
 	if w := v.plan.Driver.Waiting; w.Reason != "" {
-		return w
+		return w.Told()
 	}
 	return v.plan.Record.Cause
 }

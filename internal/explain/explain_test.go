@@ -70,7 +70,7 @@ func situations() map[string]func(*world) Report {
 		},
 		"pending-unschedulable": func(w *world) Report {
 			obs := w.submitted()
-			obs.Driver.Waiting = lifecycle.Cause{Reason: lifecycle.ReasonUnschedulable, Message: nodesText}
+			obs.Driver.Waiting.Cause = lifecycle.Cause{Reason: lifecycle.ReasonUnschedulable, Message: nodesText}
 			w.sees(obs)
 			w.pass(10 * time.Minute)
 			return w.explain(obs)
@@ -78,7 +78,7 @@ func situations() map[string]func(*world) Report {
 		"image-pull": func(w *world) Report {
 			obs := w.submitted()
 			obs.Driver.ScheduledAt = w.now
-			obs.Driver.Waiting = lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: imageText}
+			obs.Driver.Waiting.Cause = lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: imageText}
 			w.sees(obs)
 			w.pass(5 * time.Minute)
 			return w.explain(obs)

@@ -35,7 +35,7 @@ type Scheduling struct {
 	Scheduler string `json:"scheduler,omitempty"`
 	Source    string `json:"source,omitempty"`
 	Queue     string `json:"queue,omitempty"`
-	// Verdict is Admitted, Waiting or Rejected, and of a submitted driver Waiting, Refused, Evicted or Withdrew. It is
+	// Verdict is Admit, Wait, Reject or Unavailable, and of a submitted driver Wait, Refused, Evicted or Withdrew. It is
 	// empty if nobody needed to be asked, or had anything to say.
 	Verdict string `json:"verdict,omitempty"`
 	Reason  string `json:"reason,omitempty"`
@@ -57,24 +57,24 @@ type Scheduling struct {
 // operatorKnows are the reasons that rest on what only the operator knows: its configuration and rights, and what it has
 // promised to other applications.
 var operatorKnows = map[lifecycle.Reason]bool{
-	lifecycle.Reason(scheduler.ReasonWaitingForQuota): true, lifecycle.Reason(scheduler.ReasonBehindOthers): true,
-	lifecycle.Reason(scheduler.ReasonSchedulerUnknown): true, lifecycle.Reason(scheduler.ReasonSchedulerDisabled): true,
-	lifecycle.Reason(scheduler.ReasonSchedulerForbidden): true, lifecycle.Reason(scheduler.ReasonSchedulerFailed): true,
+	scheduler.ReasonWaitingForQuota: true, scheduler.ReasonBehindOthers: true,
+	scheduler.ReasonSchedulerUnknown: true, scheduler.ReasonSchedulerDisabled: true,
+	scheduler.ReasonSchedulerForbidden: true, scheduler.ReasonSchedulerFailed: true,
 }
 
 // Heard is what to believe of two answers: here is the one that was found without the operator, and record has what the
 // operator said last of the same specification. Its word stands where it knows more, and it has the better words where
 // both mean the same.
-func Heard(here lifecycle.Gate, record lifecycle.Record, specHash string) lifecycle.Gate {
+func Heard(here scheduler.Admission, record lifecycle.Record, specHash string) scheduler.Admission {
 	said := record.Cause
 	if !record.State.Starting() || record.SpecHash != specHash {
 		return here
 	}
 	switch {
-	case here.Verdict == lifecycle.Admitted && operatorKnows[said.Reason]:
-		here.Verdict, here.Cause = lifecycle.Waiting, said
-	case here.Verdict == lifecycle.Waiting && here.Cause.Reason == said.Reason:
-		here.Cause = said
+	case here.Verdict == scheduler.Admit && operatorKnows[said.Reason]:
+		here.Verdict, here.Reason, here.Message = scheduler.Wait, said.Reason, said.Message
+	case here.Waits() && here.Reason == said.Reason:
+		here.Message = said.Message
 	}
 	return here
 }
@@ -82,23 +82,34 @@ func Heard(here lifecycle.Gate, record lifecycle.Record, specHash string) lifecy
 func (v view) scheduling() Scheduling {
 	r, chosen := v.plan.Record, v.plan.Record.Scheduling.Choice
 	s := Scheduling{
-		Scheduler: cmp.Or(chosen.Scheduler, v.Reserved.Choice.Scheduler), Source: cmp.Or(chosen.Source, string(v.Reserved.Choice.Source)),
+		Scheduler: cmp.Or(chosen.Scheduler, v.Reserved.Choice.Scheduler), Source: string(cmp.Or(chosen.Source, v.Reserved.Choice.Source)),
 		Queue:   cmp.Or(chosen.Queue, v.Reserved.Choice.Queue),
-		Verdict: string(v.Gate.Verdict), Reason: string(v.Gate.Cause.Reason), Message: v.Gate.Cause.Message,
-		Warning: cmp.Or(r.Scheduling.Warning, v.Gate.Warning), AdmittedAt: timeOrNil(r.Scheduling.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
+		Verdict: string(v.Admission.Verdict), Reason: string(v.Admission.Reason), Message: v.Admission.Message,
+		Warning: cmp.Or(r.Scheduling.Warning, v.Admission.Warning), AdmittedAt: timeOrNil(r.Scheduling.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
 	}
 	if r.State.Starting() || r.State == lifecycle.Submitted || r.State == lifecycle.Running {
 		s.QueuedAt, s.Asked = timeOrNil(r.QueuedAt), v.Reserved.Asked
 		s.Group, s.GroupPhase = cmp.Or(v.Reserved.Group, chosen.Group), v.Reserved.Phase
 	}
 	switch seen := v.Observed.Scheduler; {
-	case v.Gate.Verdict != "":
-	case seen.Verdict != "":
-		s.Verdict, s.Reason, s.Message = string(seen.Verdict), string(seen.Cause.Reason), seen.Cause.Message
-	case seen.Waiting.Reason != "":
-		s.Verdict, s.Reason, s.Message = string(lifecycle.Waiting), string(seen.Waiting.Reason), seen.Waiting.Message
+	case v.Admission.Verdict != "":
+	case seen.Ended(), seen.Waits():
+		s.Verdict, s.Reason, s.Message = verdictOf(seen), string(seen.Reason), seen.Message
 	}
 	return s
+}
+
+// verdictOf is what a scheduler has to say of a submitted driver, in a word.
+func verdictOf(o scheduler.Observation) string {
+	switch {
+	case o.Stage == scheduler.StageRefused:
+		return "Refused"
+	case o.Eviction != nil:
+		return "Evicted"
+	case o.StopApp:
+		return "Withdrew"
+	}
+	return string(scheduler.Wait)
 }
 
 // sources say whose choice a scheduler was.

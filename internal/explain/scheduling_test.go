@@ -9,24 +9,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 var asked = corev1.ResourceList{"cpu": resource.MustParse("12"), "memory": resource.MustParse("24Gi")}
 
 // waitsForQuota is the answer of a batch scheduler with queues and groups.
-func waitsForQuota() *lifecycle.Gate {
-	return &lifecycle.Gate{
-		Verdict: lifecycle.Waiting, RetryAfter: time.Minute, Objects: true,
-		Cause:  lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a: cpu asked 12, free 4 of 40 (batch)"},
-		Choice: lifecycle.Choice{Scheduler: "batch", Source: "Application", Queue: "team-a", Group: "PodGroup spark-1"},
+func waitsForQuota() *scheduler.Admission {
+	return &scheduler.Admission{
+		Verdict: scheduler.Wait, RetryAfter: time.Minute, Apply: []*unstructured.Unstructured{{}},
+		Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a: cpu asked 12, free 4 of 40 (batch)",
+		Choice: scheduler.Choice{Scheduler: "batch", Source: "Application", Queue: "team-a", Group: "PodGroup spark-1"},
 	}
 }
 
-func letsStart() *lifecycle.Gate {
+func letsStart() *scheduler.Admission {
 	g := waitsForQuota()
-	g.Verdict, g.Objects, g.Cause = lifecycle.Admitted, false, lifecycle.Cause{Reason: lifecycle.ReasonAdmitted, Message: "queue team-a holds the room for the whole application"}
+	g.Verdict, g.Apply, g.Reason, g.Message = scheduler.Admit, nil, lifecycle.ReasonAdmitted, "queue team-a holds the room for the whole application"
 	return g
 }
 
@@ -58,7 +60,7 @@ func queues() map[string]func(*world) Report {
 		"gang-is-gathered": func(w *world) Report {
 			w.says = letsStart()
 			obs := w.submitted()
-			obs.Scheduler.Waiting = lifecycle.Cause{Reason: "WaitingForGang", Message: "waiting for room for all pods of the gang (batch)"}
+			obs.Scheduler = scheduler.Observation{Stage: scheduler.StageQueued, Reason: "WaitingForGang", Message: "waiting for room for all pods of the gang (batch)"}
 			w.sees(obs)
 			w.pass(2 * time.Minute)
 			return w.explain(obs, reserved(""))
@@ -66,14 +68,14 @@ func queues() map[string]func(*world) Report {
 		"executors-wait-for-room": func(w *world) Report {
 			w.says = letsStart()
 			obs := w.running(executor("pi-exec-1", lifecycle.ExecutorRunning), executor("pi-exec-2", lifecycle.ExecutorPending))
-			obs.Scheduler.Waiting = lifecycle.Cause{Reason: "WaitingForCapacity", Message: "1 of 2 executors wait for a node (batch)"}
+			obs.Scheduler = scheduler.Observation{Stage: scheduler.StageQueued, Reason: "WaitingForCapacity", Message: "1 of 2 executors wait for a node (batch)"}
 			w.pass(2 * time.Minute)
 			return w.explain(obs, reserved("Running"))
 		},
 		"evicted": func(w *world) Report {
 			w.says = letsStart()
 			obs := w.running()
-			obs.Scheduler = lifecycle.SchedulerView{Verdict: lifecycle.SchedulerEvicted, Cause: lifecycle.Cause{Reason: "Preempted", Message: "the driver was evicted: preempting to accommodate a higher priority pod (batch)"}}
+			obs.Scheduler = scheduler.Observation{Stage: scheduler.StageEvicted, Eviction: &scheduler.Eviction{}, Reason: "Preempted", Message: "the driver was evicted: preempting to accommodate a higher priority pod (batch)"}
 			w.sees(obs)
 			w.sees(absent())
 			w.pass(time.Minute)
@@ -87,25 +89,25 @@ func queues() map[string]func(*world) Report {
 }
 
 func TestHeard(t *testing.T) {
-	gate := func(v lifecycle.Verdict, reason lifecycle.Reason, message string) lifecycle.Gate {
-		return lifecycle.Gate{Verdict: v, Cause: lifecycle.Cause{Reason: reason, Message: message}}
+	gate := func(v scheduler.Verdict, reason lifecycle.Reason, message string) scheduler.Admission {
+		return scheduler.Admission{Verdict: v, Reason: reason, Message: message}
 	}
 	record := func(reason lifecycle.Reason) lifecycle.Record {
 		return lifecycle.Record{State: lifecycle.Queued, SpecHash: "a", Cause: lifecycle.Cause{Reason: reason, Message: "said"}}
 	}
-	admitted := gate(lifecycle.Admitted, "Admitted", "here")
+	admitted := gate(scheduler.Admit, "Admitted", "here")
 	cases := map[string]struct {
 		reason string
-		here   lifecycle.Gate
+		here   scheduler.Admission
 		record lifecycle.Record
-		want   lifecycle.Gate
+		want   scheduler.Admission
 	}{
-		"Quota":     {"the operator may enforce quotas", admitted, record("WaitingForQuota"), gate(lifecycle.Waiting, "WaitingForQuota", "said")},
-		"Disabled":  {"the operator's configuration is not known here", admitted, record("SchedulerDisabled"), gate(lifecycle.Waiting, "SchedulerDisabled", "said")},
+		"Quota":     {"the operator may enforce quotas", admitted, record("WaitingForQuota"), gate(scheduler.Wait, "WaitingForQuota", "said")},
+		"Disabled":  {"the operator's configuration is not known here", admitted, record("SchedulerDisabled"), gate(scheduler.Wait, "SchedulerDisabled", "said")},
 		"GoneBy":    {"what can be seen from here is newer", admitted, record("WaitingForScheduler"), admitted},
-		"SameCause": {"it knows which queues the namespace may use", gate(lifecycle.Waiting, "QueueNotFound", "here"), record("QueueNotFound"), gate(lifecycle.Waiting, "QueueNotFound", "said")},
-		"Other":     {"what can be seen from here is newer", gate(lifecycle.Waiting, "QueueClosed", "here"), record("WaitingForQuota"), gate(lifecycle.Waiting, "QueueClosed", "here")},
-		"Refused":   {"it is about the specification", gate(lifecycle.Rejected, "InvalidSpec", "here"), record("WaitingForQuota"), gate(lifecycle.Rejected, "InvalidSpec", "here")},
+		"SameCause": {"it knows which queues the namespace may use", gate(scheduler.Wait, "QueueNotFound", "here"), record("QueueNotFound"), gate(scheduler.Wait, "QueueNotFound", "said")},
+		"Other":     {"what can be seen from here is newer", gate(scheduler.Wait, "QueueClosed", "here"), record("WaitingForQuota"), gate(scheduler.Wait, "QueueClosed", "here")},
+		"Refused":   {"it is about the specification", gate(scheduler.Reject, "InvalidSpec", "here"), record("WaitingForQuota"), gate(scheduler.Reject, "InvalidSpec", "here")},
 		"NewSpec":   {"its word was about another specification", admitted, lifecycle.Record{State: lifecycle.Queued, SpecHash: "b", Cause: lifecycle.Cause{Reason: "WaitingForQuota"}}, admitted},
 		"Failed":    {"the cause is of an attempt that is over", admitted, lifecycle.Record{State: lifecycle.Failing, SpecHash: "a", Cause: lifecycle.Cause{Reason: "WaitingForQuota"}}, admitted},
 	}

@@ -11,10 +11,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
-	"github.com/firesteel-dev/firesteel/internal/governed"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 )
@@ -27,7 +27,7 @@ type world struct {
 	o   *v1beta2.SparkApplication
 	now time.Time
 	// says is the batch scheduler's answer, if it is not that of plain Kubernetes.
-	says *lifecycle.Gate
+	says *scheduler.Admission
 }
 
 func newWorld(t *testing.T) *world {
@@ -52,17 +52,15 @@ func (w *world) edit(change func(*v1beta2.SparkApplicationSpec)) {
 	w.o.Generation++
 }
 
-func (w *world) scope() prepare.Scope {
-	record := kubeflow.RecordOf(&w.o.Status)
-	app, problems := governed.Attempt(w.o, record, nil)
-	return prepare.NewScope(app, problems, record, kubeflow.Wish(w.o, record), w.now)
+func (w *world) scope() resolve.Application {
+	return resolve.Load(kubeflow.SparkApplications{}, w.o, kubeflow.FromStatus(&w.o.Status), resolve.Operator{}, w.now)
 }
 
-// gate asks for the verdict where the operator would.
-func (w *world) gate(s prepare.Scope, d lifecycle.Driver) lifecycle.Gate {
+// admission asks for the verdict where the operator would.
+func (w *world) admission(s resolve.Application, d lifecycle.Driver) scheduler.Admission {
 	w.t.Helper()
-	if !lifecycle.Gated(s.Wish, s.Record, d, lifecycle.Env{Now: w.now}) {
-		return lifecycle.Gate{}
+	if !lifecycle.NeedsAdmission(s.Desired, s.Record, d, lifecycle.Env{Now: w.now}) {
+		return scheduler.Admission{}
 	}
 	if w.says != nil {
 		return *w.says
@@ -71,18 +69,18 @@ func (w *world) gate(s prepare.Scope, d lifecycle.Driver) lifecycle.Gate {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	candidate, prepared := prepare.Examine(s.Request(), registry)
+	candidate, answer := admission.Validate(s).Candidate(registry, nil)
 	if candidate == nil {
-		return prepared.Gate
+		return answer.Admission
 	}
-	return candidate.Prepare(scheduler.Snapshot{}).Gate
+	return candidate.Admit(scheduler.Snapshot{}).Admission
 }
 
 // sees lets the operator reconcile what is seen. Every action is done, but for a submission that answer refuses.
 func (w *world) sees(obs lifecycle.Observation, answer ...lifecycle.Result) {
 	w.t.Helper()
 	s, env := w.scope(), lifecycle.Env{Now: w.now}
-	plan := lifecycle.Decide(s.Wish, s.Record, obs, w.gate(s, obs.Driver), env)
+	plan := lifecycle.Decide(s.Desired, s.Record, obs, w.admission(s, obs.Driver), env)
 	var results []lifecycle.Result
 	for _, a := range plan.Actions {
 		r := lifecycle.Result{Kind: a.Kind, Class: lifecycle.ClassDone}
@@ -95,7 +93,7 @@ func (w *world) sees(obs lifecycle.Observation, answer ...lifecycle.Result) {
 	if outcome.Err != nil {
 		w.t.Fatal(outcome.Err)
 	}
-	w.o.Status = kubeflow.Project(&w.o.Status, outcome, w.now)
+	w.o.Status = kubeflow.ToStatus(&w.o.Status, outcome, w.now)
 }
 
 func (w *world) explain(obs lifecycle.Observation, change ...func(*Input)) Report {
@@ -103,7 +101,7 @@ func (w *world) explain(obs lifecycle.Observation, change ...func(*Input)) Repor
 	s := w.scope()
 	in := Input{
 		Kind: "SparkApplication", Object: w.o, StateName: kubeflow.StateName, Conditions: w.o.Status.Conditions,
-		Scope: s, Observed: obs, Gate: w.gate(s, obs.Driver), Now: w.now,
+		Scope: s, Observed: obs, Admission: w.admission(s, obs.Driver), Now: w.now,
 	}
 	for _, c := range change {
 		c(&in)

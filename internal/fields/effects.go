@@ -79,8 +79,8 @@ func effects(path string) outcome {
 			change(v, path)
 		}
 	})
-	before, _ := kubeflow.Normalise(sample())
-	after, problems := kubeflow.Normalise(changed)
+	before, _ := kubeflow.Normalize(sample())
+	after, problems := kubeflow.Normalize(changed)
 	found := map[string]bool{}
 	for _, p := range problems {
 		found["refused: "+p.Problem] = true

@@ -13,6 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // model is a small world of one application whose drivers do what a script says: time jumps to the next look, and the
@@ -36,7 +37,7 @@ func newModel(restart lifecycle.Restart) *model {
 // look is one reconcile. The API server answers a submission with class.
 func (m *model) look(class lifecycle.Class) lifecycle.Record {
 	env := lifecycle.Env{Now: m.now}
-	rec := kubeflow.RecordOf(&m.status)
+	rec := kubeflow.FromStatus(&m.status)
 	m.app.SubmissionID = fmt.Sprintf("s-%d", max(1, rec.Attempt))
 	if rec.SubmissionID != "" {
 		m.app.SubmissionID = rec.SubmissionID
@@ -46,8 +47,8 @@ func (m *model) look(class lifecycle.Class) lifecycle.Record {
 			m.driver.Ownership = lifecycle.Current
 		}
 	}
-	gate := lifecycle.Gate{}
-	if lifecycle.Gated(m.app, rec, m.driver, env) {
+	gate := scheduler.Admission{}
+	if lifecycle.NeedsAdmission(m.app, rec, m.driver, env) {
 		gate = admitted
 	}
 	plan := lifecycle.Decide(m.app, rec, lifecycle.Observation{Driver: m.driver}, gate, env)
@@ -72,13 +73,13 @@ func (m *model) look(class lifecycle.Class) lifecycle.Record {
 		results = append(results, r)
 	}
 	o := lifecycle.Settle(plan, results, env)
-	next := kubeflow.Project(&m.status, o, m.now)
+	next := kubeflow.ToStatus(&m.status, o, m.now)
 	if !equality.Semantic.DeepEqual(m.status, next) {
 		m.writes++
 	}
 	m.status = next
 	m.now = m.now.Add(max(o.Requeue, time.Second) + 300*time.Millisecond) // never on a full second
-	return kubeflow.RecordOf(&m.status)
+	return kubeflow.FromStatus(&m.status)
 }
 
 // play runs the application until it is over, or has had more drivers or submissions than any budget allows.

@@ -32,6 +32,20 @@ const (
 	ClassTransient Class = "Transient"
 )
 
+// classReasons are the reasons of refusals that do not depend on what was refused.
+var classReasons = map[Class]Reason{
+	ClassNameTaken: ReasonNameConflict, ClassQuota: ReasonQuotaExceeded,
+	ClassTerminating: ReasonNamespaceTerminating, ClassOperatorForbidden: ReasonOperatorForbidden,
+}
+
+// Reason is why a write was refused; preset is that of the classes that say no more.
+func (c Class) Reason(preset Reason) Reason {
+	if reason, ok := classReasons[c]; ok {
+		return reason
+	}
+	return preset
+}
+
 // Classify judges the error of a write. nil is Done, and so is the NotFound or the failed UID precondition of a delete,
 // which say that the object meant is gone.
 func Classify(kind ActionKind, err error) Class {

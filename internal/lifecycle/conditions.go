@@ -5,6 +5,8 @@ package lifecycle
 import (
 	"fmt"
 	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // ConditionType names one aspect of an application.
@@ -49,22 +51,15 @@ type Condition struct {
 	Status  Status
 	Reason  Reason
 	Message string
+	// Wait is what the message tells, if it is about pods that have no place or do not start.
+	Wait Wait
 }
 
-// WaitingPrefix begins the outcome's sentence of an application that waits.
-const WaitingPrefix = "waiting: "
+// waiting begins the outcome's sentence of an application that waits.
+const waiting = "waiting: "
 
 // maxCondition bounds a condition's message, in bytes.
 const maxCondition = 512
-
-// maxCause bounds the record's cause, in bytes: a failure is stored as an error message, and every other cause as the
-// message of a condition, from which it has to be read back whole.
-func (s State) maxCause() int {
-	if s == Failing || s == Failed || s == SubmissionFailed {
-		return 2 * maxCondition
-	}
-	return maxCondition - len(WaitingPrefix)
-}
 
 func conditions(r Record, p Plan) []Condition {
 	all := []Condition{
@@ -93,13 +88,13 @@ func admitted(r Record, p Plan) Condition {
 	switch {
 	case hasDriver(r), beyondGate(r):
 		c.Status, c.Reason, c.Message = True, ReasonAdmitted, "the application was let start"
-	case p.Gate.Verdict == Waiting && r.State.Starting() && r.Cause.Reason != "":
+	case p.Admission.Waits() && r.State.Starting() && r.Cause.Reason != "":
 		// The gate's own cause, unless what it waits for could not be made.
 		c.Status, c.Reason, c.Message = False, r.Cause.Reason, r.Cause.Message
-	case p.Gate.Verdict == Admitted:
-		c.Status, c.Reason, c.Message = True, p.Gate.Cause.Reason, p.Gate.Cause.Message
-	case p.Gate.Verdict != "":
-		c.Status, c.Reason, c.Message = False, p.Gate.Cause.Reason, p.Gate.Cause.Message
+	case p.Admission.Verdict == scheduler.Admit:
+		c.Status, c.Reason, c.Message = True, p.Admission.Reason, p.Admission.Message
+	case p.Admission.Verdict != "":
+		c.Status, c.Reason, c.Message = False, p.Admission.Reason, p.Admission.Message
 	case r.Cause.Reason != "":
 		c.Status, c.Reason, c.Message = False, r.Cause.Reason, r.Cause.Message
 	default:
@@ -126,11 +121,18 @@ func submission(r Record) Condition {
 }
 
 // waiting says why the driver does not run. The batch scheduler knows more of a pod without a node than the pod.
-func (p Plan) waiting() Cause {
-	if p.Scheduler.Waiting.Reason != "" && p.Driver.ScheduledAt.IsZero() {
-		return p.Scheduler.Waiting
+func (p Plan) waiting() Wait {
+	if p.Scheduler.Waits() && p.Driver.ScheduledAt.IsZero() {
+		return WaitOf(p.Scheduler)
 	}
 	return p.Driver.Waiting
+}
+
+// about lets a condition tell of a wait.
+func (c Condition) about(w Wait) Condition {
+	told := w.Told()
+	c.Reason, c.Message, c.Wait = told.Reason, told.Message, w
+	return c
 }
 
 func driverReady(r Record, p Plan) Condition {
@@ -140,7 +142,7 @@ func driverReady(r Record, p Plan) Condition {
 	case r.State == Submitted:
 		c.Reason, c.Message = ReasonDriverPending, "the driver pod does not run yet"
 		if w := p.waiting(); w.Reason != "" {
-			c.Reason, c.Message = w.Reason, w.Message
+			c = c.about(w)
 		}
 	case r.State == Running && p.Driver.Deleting:
 		c.Status, c.Reason, c.Message = True, ReasonDriverStopping, "the driver pod is being deleted"
@@ -165,8 +167,8 @@ func executorsReady(r Record, p Plan) Condition {
 	case r.Counts.Total >= wanted && r.Counts.Pending == 0:
 		// Dynamic allocation or failures took executors away: the driver asks for others when it needs them.
 		c.Reason, c.Message = ReasonExecutorsPending, "fewer executors run than the application started with"
-	case p.Scheduler.Waiting.Reason != "":
-		c.Reason, c.Message = p.Scheduler.Waiting.Reason, p.Scheduler.Waiting.Message
+	case p.Scheduler.Waits():
+		c = c.about(WaitOf(p.Scheduler))
 	default:
 		c.Reason, c.Message = ReasonExecutorsPending, fmt.Sprintf("not all of the %d executors run that the application starts with", wanted)
 	}
@@ -216,12 +218,14 @@ func nextAt(app Application, r Record) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// unhelped are the reasons of waits that seldom end unless a person does something.
 var unhelped = map[Reason]bool{
 	ReasonNameConflict: true, ReasonOperatorForbidden: true, ReasonAdmissionRefused: true, ReasonNamespaceTerminating: true,
 	ReasonImagePull: true, ReasonConfigMissing: true, ReasonVolume: true, ReasonContainerStart: true,
 	ReasonFormerDriver: true, ReasonNodeLost: true,
 }
+
+// NeedsHelp reports whether a wait for the reason seldom ends unless a person does something.
+func NeedsHelp(r Reason) bool { return unhelped[r] }
 
 func stalled(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionStalled, Status: False, Reason: ReasonInProgress, Message: "nothing needs a person's help"}
@@ -229,9 +233,10 @@ func stalled(r Record, p Plan) Condition {
 	switch {
 	case r.State == Failed || r.State == SubmissionFailed:
 		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
-	case r.State == Submitted && unhelped[w.Reason]:
-		c.Status, c.Reason, c.Message = True, w.Reason, w.Message
-	case (r.State.Starting() || r.State == Suspending) && unhelped[r.Cause.Reason]:
+	case r.State == Submitted && NeedsHelp(w.Reason):
+		c.Status = True
+		c = c.about(w)
+	case (r.State.Starting() || r.State == Suspending) && NeedsHelp(r.Cause.Reason):
 		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
 	}
 	return c
@@ -245,11 +250,11 @@ func succeeded(r Record, p Plan) Condition {
 	case r.State == Failing || r.State == Failed || r.State == SubmissionFailed:
 		c.Status, c.Reason, c.Message = False, r.Cause.Reason, r.Cause.Message
 	case r.State.Starting() && r.Cause.Reason != "":
-		c.Reason, c.Message = r.Cause.Reason, WaitingPrefix+r.Cause.Message
+		c.Reason, c.Message = r.Cause.Reason, waiting+r.Cause.Message
 	case r.State == Submitted:
 		// The reason is what kubectl shows of an application. Others' words, which change all the time, are in one condition only.
 		ready := driverReady(r, p)
-		c.Reason, c.Message = ready.Reason, WaitingPrefix+"the driver pod does not run yet; see the condition "+string(ConditionDriverReady)
+		c.Reason, c.Message = ready.Reason, waiting+"the driver pod does not run yet; see the condition "+string(ConditionDriverReady)
 	case r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // shown are the conditions of a plan, those left out that are as in usual.
@@ -27,7 +29,7 @@ func shown(t *testing.T, p Plan) map[ConditionType]string {
 func TestConditions(t *testing.T) {
 	because := func(r Record, c Cause) Record { r.Cause = c; return r }
 	unready := driver(Current, DriverPending)
-	unready.Waiting = Cause{ReasonImagePull, "container spark-kubernetes-driver: Back-off pulling image"}
+	unready.Waiting = Wait{Cause{ReasonImagePull, "container spark-kubernetes-driver"}, "Back-off pulling image"}
 	quota := Cause{ReasonQuotaExceeded, "no room"}
 	cases := map[string]struct {
 		reason string
@@ -36,19 +38,19 @@ func TestConditions(t *testing.T) {
 		want [8]string
 	}{
 		"AdmittedNotCreated": {
-			reason: "trouble with the API server after the admission", plan: Plan{Driver: absent, Gate: admit, Record: Record{State: Queued}},
+			reason: "trouble with the API server after the admission", plan: Plan{Driver: absent, Admission: admit, Record: Record{State: Queued}},
 			want: [8]string{"True Admitted", "False NotSubmitted", "False NotSubmitted", "False NoExecutors", "False Admitted", "True InProgress", "False InProgress", "Unknown InProgress"},
 		},
 		"WaitsForScheduler": {
-			reason: "the scheduler's reason everywhere it explains something", plan: Plan{Record: queued(), Driver: absent, Gate: hold},
+			reason: "the scheduler's reason everywhere it explains something", plan: Plan{Record: queued(), Driver: absent, Admission: hold},
 			want: [8]string{"False SchedulerUnknown", "False SchedulerUnknown", "False NotSubmitted", "False NoExecutors", "False Admitted", "True SchedulerUnknown", "False InProgress", "Unknown SchedulerUnknown"},
 		},
 		"WaitsForQuota": {
-			reason: "admitted, but the API server has no room", plan: Plan{Record: because(queued(), quota), Driver: absent, Gate: admit},
+			reason: "admitted, but the API server has no room", plan: Plan{Record: because(queued(), quota), Driver: absent, Admission: admit},
 			want: [8]string{"True Admitted", "False QuotaExceeded", "False NotSubmitted", "False NoExecutors", "False Admitted", "True QuotaExceeded", "False InProgress", "Unknown QuotaExceeded"},
 		},
 		"NameTaken": {
-			reason: "a person has to do something", plan: Plan{Record: because(queued(), nameConflict("pi-driver")), Driver: driver(Foreign, DriverRunning), Gate: admit},
+			reason: "a person has to do something", plan: Plan{Record: because(queued(), nameConflict("pi-driver")), Driver: driver(Foreign, DriverRunning), Admission: admit},
 			want: [8]string{"True Admitted", "False NameConflict", "False NotSubmitted", "False NoExecutors", "False Admitted", "True NameConflict", "True NameConflict", "Unknown NameConflict"},
 		},
 		"SuspendedBeforeTheRun": {
@@ -56,7 +58,7 @@ func TestConditions(t *testing.T) {
 			want: [8]string{"False Suspended", "False Suspended", "False NotSubmitted", "False NoExecutors", "True Suspended", "False Suspended", "False InProgress", "Unknown Suspended"},
 		},
 		"Invalid": {
-			reason: "a spec that cannot run", plan: Plan{Record: rejected(), Driver: absent, Gate: reject},
+			reason: "a spec that cannot run", plan: Plan{Record: rejected(), Driver: absent, Admission: reject},
 			want: [8]string{"False InvalidSpec", "False InvalidSpec", "False NotSubmitted", "False NoExecutors", "False Finished", "False Finished", "True InvalidSpec", "False InvalidSpec"},
 		},
 		"Pending": {
@@ -69,7 +71,7 @@ func TestConditions(t *testing.T) {
 		},
 		"PendingInAGang": {
 			reason: "the batch scheduler knows more of a pod without a node than the pod",
-			plan:   Plan{Record: ran(Submitted), Driver: unready, Scheduler: SchedulerView{Waiting: Cause{"WaitingForGang", "1 of 3 pods"}}},
+			plan:   Plan{Record: ran(Submitted), Driver: unready, Scheduler: scheduler.Observation{Stage: scheduler.StageQueued, Reason: "WaitingForGang", Message: "1 of 3 pods"}},
 			want:   [8]string{"True Admitted", "True DriverCreated", "False WaitingForGang", "False NoExecutors", "False Admitted", "True InProgress", "False InProgress", "Unknown WaitingForGang"},
 		},
 		"Running": {
@@ -131,7 +133,7 @@ func condition(t *testing.T, p Plan, which ConditionType) Condition {
 
 // What an application waits for is read in one place: the sentence of the outcome.
 func TestConditionOfAWaitingApplication(t *testing.T) {
-	p := Plan{Record: queued(), Driver: absent, Gate: hold}
+	p := Plan{Record: queued(), Driver: absent, Admission: hold}
 	if c := condition(t, p, ConditionSucceeded); c.Message != "waiting: no such scheduler" {
 		t.Errorf("outcome's sentence %q, want the cause behind the prefix", c.Message)
 	}
@@ -169,7 +171,7 @@ func TestNotesAreShown(t *testing.T) {
 	app := with(func(a *Application) { a.Notes = "spec.driver.lifecycle is ignored" })
 	c := condition(t, Plan{App: app, Record: ran(Running), Driver: driver(Current, DriverRunning)}, ConditionAdmitted)
 	if !strings.HasSuffix(c.Message, "; note: spec.driver.lifecycle is ignored") {
-		t.Errorf("what is accepted and not heeded is said where people look: %q", c.Message)
+		t.Errorf("what is accepted and ignored is said where people look: %q", c.Message)
 	}
 }
 
@@ -178,7 +180,7 @@ func TestNotesAreShown(t *testing.T) {
 func TestWarningsAreShown(t *testing.T) {
 	gate := admit
 	gate.Warning = strings.Repeat("too little quota; ", 100)
-	p := decideQueue(Plan{Record: queued(), Gate: gate}, absent, Env{Now: now})
+	p := decideQueue(Plan{Record: queued(), Admission: gate}, absent, Env{Now: now})
 	if got := p.Record.Scheduling.Warning; !strings.HasPrefix(got, "too little quota") || len(got) > maxCondition {
 		t.Errorf("recorded %d bytes: %q", len(got), got)
 	}
@@ -189,8 +191,8 @@ func TestWarningsAreShown(t *testing.T) {
 			t.Errorf("%s: %q", state, got)
 		}
 	}
-	gate.Verdict = Waiting
-	if again := decideQueue(Plan{Record: p.Record, Gate: gate}, absent, Env{Now: now}); again.Record.Scheduling.Warning != "" {
+	gate.Verdict = scheduler.Wait
+	if again := decideQueue(Plan{Record: p.Record, Admission: gate}, absent, Env{Now: now}); again.Record.Scheduling.Warning != "" {
 		t.Errorf("%q: it may not start yet", again.Record.Scheduling.Warning)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 func TestDeadlines(t *testing.T) {
@@ -22,7 +24,7 @@ func TestDeadlines(t *testing.T) {
 		reason    string
 		rec       Record
 		driver    Driver
-		gate      Gate
+		gate      scheduler.Admission
 		executors []Executor
 		unbounded bool
 		state     State
@@ -72,10 +74,10 @@ func lookAt(at time.Time) time.Duration {
 func TestDeadlinesExplain(t *testing.T) {
 	app := with(func(a *Application) { a.Policies.Deadlines = Deadlines{Queued: time.Second, DriverReady: time.Second} })
 	stuck := driver(Current, DriverPending)
-	stuck.ScheduledAt, stuck.Waiting = now, Cause{ReasonImagePull, "container spark-kubernetes-driver: no such image"}
+	stuck.ScheduledAt, stuck.Waiting = now, Wait{Cause{ReasonImagePull, "container spark-kubernetes-driver"}, "no such image"}
 	for name, p := range map[string]Plan{
 		"spec.deadlines.queued": Decide(app, queued(), Observation{Driver: absent}, hold, Env{Now: later}), "no such scheduler": Decide(app, queued(), Observation{Driver: absent}, hold, Env{Now: later}),
-		"spec.deadlines.driverReady": Decide(app, ran(Submitted), Observation{Driver: stuck}, Gate{}, Env{Now: later}), "no such image": Decide(app, ran(Submitted), Observation{Driver: stuck}, Gate{}, Env{Now: later}),
+		"spec.deadlines.driverReady": Decide(app, ran(Submitted), Observation{Driver: stuck}, scheduler.Admission{}, Env{Now: later}), "no such image": Decide(app, ran(Submitted), Observation{Driver: stuck}, scheduler.Admission{}, Env{Now: later}),
 	} {
 		if !strings.Contains(p.Record.Cause.Message, name) {
 			t.Errorf("%q does not say %q", p.Record.Cause.Message, name)
@@ -85,7 +87,7 @@ func TestDeadlinesExplain(t *testing.T) {
 
 // Suspension is no waiting in a queue.
 func TestSuspensionStopsTheQueueClock(t *testing.T) {
-	rec := Decide(with(isSuspended), queued(), Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+	rec := Decide(with(isSuspended), queued(), Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
 	if !rec.QueuedAt.IsZero() {
 		t.Fatalf("the clock goes on: since %s", rec.QueuedAt)
 	}

@@ -5,6 +5,8 @@ package lifecycle
 import (
 	"slices"
 	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // Application is what Decide needs to know of the user's wish.
@@ -26,7 +28,7 @@ type Application struct {
 	Policies  Policies
 	// RaisesMemory says that an attempt which ran out of memory is followed by one with more.
 	RaisesMemory bool
-	// Notes are sentences about what is accepted and not heeded, for the condition Admitted.
+	// Notes are sentences about what is accepted and ignored, for the condition Admitted.
 	Notes string
 	// Deleting is set when the application object has a deletion timestamp.
 	Deleting bool
@@ -72,8 +74,9 @@ type Plan struct {
 	Record Record
 	Driver Driver
 	// Scheduler is what the batch scheduler says of the driver.
-	Scheduler SchedulerView
-	Gate      Gate
+	Scheduler scheduler.Observation
+	// Admission is whether the attempt may start; empty if nobody needed to be asked.
+	Admission scheduler.Admission
 	Actions   []Action
 	Requeue   time.Duration
 }
@@ -84,7 +87,8 @@ func (p Plan) TouchesDriver() bool {
 }
 
 const (
-	// conflictRetry is how often a name that is taken is looked at again: foreign pods are not watched.
+	// conflictRetry is how often a name that is taken, or a quota that is full, is looked at again: foreign pods are not
+	// watched.
 	conflictRetry = 10 * time.Second
 	// doubtRetry follows an observation that could not be completed, and a step that is followed by another.
 	doubtRetry = 2 * time.Second
@@ -94,8 +98,8 @@ const (
 
 // Decide says what to do about an application. It is total: every record and observation has an answer, and every
 // state that is not final has a timer.
-func Decide(app Application, rec Record, obs Observation, gate Gate, env Env) Plan {
-	p := Plan{App: app, Before: rec, Record: heed(app, rec, env), Driver: obs.Driver, Scheduler: obs.Scheduler, Gate: gate, Requeue: heartbeat}
+func Decide(app Application, rec Record, obs Observation, admission scheduler.Admission, env Env) Plan {
+	p := Plan{App: app, Before: rec, Record: applySpecChanges(app, rec, env), Driver: obs.Driver, Scheduler: obs.Scheduler, Admission: admission, Requeue: heartbeat}
 	if app.Deleting {
 		p.Record = clone(rec)
 		return decideDeletion(p, obs)
@@ -127,9 +131,9 @@ func Decide(app Application, rec Record, obs Observation, gate Gate, env Env) Pl
 	return p
 }
 
-// Gated reports whether Decide will look at the gate: only then need it be computed.
-func Gated(app Application, rec Record, driver Driver, env Env) bool {
-	r := heed(app, rec, env)
+// NeedsAdmission reports whether Decide will look at the admission: only then need anybody be asked.
+func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
+	r := applySpecChanges(app, rec, env)
 	if app.Deleting || app.Suspend || driver.ours() || driver.Presence == Unknown {
 		return false
 	}
@@ -146,12 +150,12 @@ func Gated(app Application, rec Record, driver Driver, env Env) bool {
 	return true
 }
 
-// heed lays what the user has changed over the record. A state that it changes is stored before anything is done.
-func heed(app Application, rec Record, env Env) Record {
+// applySpecChanges lays what the user has changed over the record. A state that it changes is stored before anything is done.
+func applySpecChanges(app Application, rec Record, env Env) Record {
 	r := clone(rec)
 	r.Attempt = max(r.Attempt, 1)
 	if r.SpecHash != "" && r.SpecHash != app.SpecHash {
-		r = respecified(r, env)
+		r = resetForSpec(r, env)
 	}
 	if app.Suspend && stoppable(r) {
 		r.State, r.Cause = Suspending, stopping
@@ -160,9 +164,9 @@ func heed(app Application, rec Record, env Env) Record {
 	return r
 }
 
-// respecified begins anew with another spec: the budgets are full, and a driver that was made from the old one has to
+// resetForSpec begins again with another spec: the budgets are full, and a driver that was made from the old one has to
 // go. An attempt that has none yet is made from the new spec as it is.
-func respecified(r Record, env Env) Record {
+func resetForSpec(r Record, env Env) Record {
 	changed := Cause{ReasonSpecChanged, "the spec has changed: the application runs again from the new one"}
 	if r.NeverRan() && (r.State.Final() || r.State == SubmissionFailed) {
 		return Record{Attempt: 1, Scheduling: r.Scheduling.held()}

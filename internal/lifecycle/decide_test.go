@@ -7,15 +7,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 var (
 	now   = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	later = now.Add(time.Minute)
 
-	admit  = Gate{Verdict: Admitted, Cause: Cause{ReasonAdmitted, "nothing holds the application back"}}
-	hold   = Gate{Verdict: Waiting, Cause: Cause{"SchedulerUnknown", "no such scheduler"}, RetryAfter: time.Minute}
-	reject = Gate{Verdict: Rejected, Cause: Cause{ReasonInvalidSpec, `spec.driver.memory: "2gb": not a heap size`}}
+	admit  = scheduler.Admission{Verdict: scheduler.Admit, Reason: ReasonAdmitted, Message: "nothing holds the application back"}
+	hold   = scheduler.Admission{Verdict: scheduler.Wait, Reason: "SchedulerUnknown", Message: "no such scheduler", RetryAfter: time.Minute}
+	reject = scheduler.Admission{Verdict: scheduler.Reject, Reason: ReasonInvalidSpec, Message: `spec.driver.memory: "2gb": not a heap size`}
 
 	never     = Restart{Type: Never}
 	twice     = Rule{Retries: 2, Initial: 20 * time.Second, Max: time.Hour, Linear: true}
@@ -136,11 +138,11 @@ func refusedFirst() Record {
 }
 
 func queued() Record {
-	return Record{State: Queued, Generation: 1, SpecHash: "spec-1", Attempt: 1, QueuedAt: now, DriverName: "pi-driver", Cause: hold.Cause}
+	return Record{State: Queued, Generation: 1, SpecHash: "spec-1", Attempt: 1, QueuedAt: now, DriverName: "pi-driver", Cause: causeOf(hold)}
 }
 
 func rejected() Record {
-	return Record{State: Failed, Generation: 1, SpecHash: "spec-1", Attempt: 1, TerminatedAt: now, DriverName: "pi-driver", Cause: reject.Cause}
+	return Record{State: Failed, Generation: 1, SpecHash: "spec-1", Attempt: 1, TerminatedAt: now, DriverName: "pi-driver", Cause: causeOf(reject)}
 }
 
 var (
@@ -157,7 +159,7 @@ func TestDecide(t *testing.T) {
 		app     Application
 		rec     Record
 		driver  Driver
-		gate    Gate
+		gate    scheduler.Admission
 		state   State
 		actions []Action
 		cause   Reason
@@ -166,7 +168,7 @@ func TestDecide(t *testing.T) {
 		"StartWaits":        {reason: "a scheduler that is not there holds it back", driver: absent, gate: hold, state: Queued, cause: "SchedulerUnknown"},
 		"StartRejected":     {reason: "a spec that cannot run fails before anything is created", driver: absent, gate: reject, state: Failed, cause: ReasonInvalidSpec},
 		"StartSuspended":    {reason: "suspend holds a new application back, and tools still read SUBMITTED", app: with(isSuspended), driver: absent, state: Queued, cause: ReasonSuspended},
-		"StartAdopts":       {reason: "a driver created just before a crash is recognised, not doubled", driver: driver(Current, DriverRunning), state: Running},
+		"StartAdopts":       {reason: "a driver created just before a crash is recognized, not doubled", driver: driver(Current, DriverRunning), state: Running},
 		"StartAdoptsOther":  {reason: "so is the driver of an operator before us", driver: driver(Former, DriverRunning), state: Running},
 		"StartForeign":      {reason: "a pod of somebody else is never touched", rec: queued(), driver: driver(Foreign, DriverRunning), gate: admit, state: Queued, cause: ReasonNameConflict},
 		"StartDoubt":        {reason: "nothing is created in doubt", rec: queued(), driver: unsure(), gate: admit, state: Queued},
@@ -193,7 +195,7 @@ func TestDecide(t *testing.T) {
 		"RerunWaits":        {reason: "a pod is deleted once", rec: again(Rerunning), driver: deleting(driver(Former, DriverFailed)), state: Rerunning},
 		"RerunStuck":        {reason: "a pod that may still run is never doubled", rec: again(Rerunning), driver: strayed(driver(Former, DriverRunning)), gate: admit, state: Rerunning, cause: ReasonFormerDriver},
 		"RerunGoes":         {reason: "what the attempt before has left goes first", rec: again(Rerunning), driver: absent, gate: admit, state: Rerunning, actions: resubmit},
-		"RerunAdopts":       {reason: "a driver created just before a crash is recognised on every attempt", rec: again(Rerunning), driver: driver(Current, DriverRunning), state: Running},
+		"RerunAdopts":       {reason: "a driver created just before a crash is recognized on every attempt", rec: again(Rerunning), driver: driver(Current, DriverRunning), state: Running},
 		"RerunAdoptsOther":  {reason: "so is that of an operator before us, which no record tells of", rec: again(Rerunning), driver: stranger(), state: Running},
 		"AlwaysRunsAgain":   {reason: "after its interval, also after a success", app: with(restarting(always)), rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Rerunning, cause: ReasonRerun},
 		"RefusedOnce":       {reason: "nothing runs it again", rec: refusedFirst(), driver: absent, gate: admit, state: Failed, cause: ReasonSubmissionRefused},

@@ -73,6 +73,7 @@ func TestEventsAreDocumented(t *testing.T) {
 			tell(lifecycle.Record{State: from, Attempt: 1}, lifecycle.Record{State: state, Attempt: 1, Attempts: []lifecycle.Attempt{{Number: 1}}})
 		}
 	}
+	tell(lifecycle.Record{}, lifecycle.Record{Exposure: lifecycle.Exposure{Trouble: lifecycle.Cause{Reason: lifecycle.ReasonExposureForbidden}}})
 	compare(t, "docs/lifecycle.md, events", sent, cells(t, "lifecycle.md", "## Events", "## Deletion"))
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 var (
@@ -150,7 +151,7 @@ func (c *checker) conditions(o *lifecycle.Outcome) {
 	}
 }
 
-// events tells at most one thing for a reconcile (a driver that is recognised late was submitted and does something
+// events tells at most one thing for a reconcile (a driver that is recognized late was submitted and does something
 // already), and nothing if nothing happened.
 func (c *checker) events(from, to lifecycle.Record) {
 	all := lifecycle.Events("pi", from, to)
@@ -201,8 +202,8 @@ func (c *checker) converges(p lifecycle.Plan, submission lifecycle.Class) {
 		}
 		rec, shown = o.Record, o.Conditions
 		app, obs := c.next(rec)
-		gate := lifecycle.Gate{}
-		if lifecycle.Gated(app, rec, obs.Driver, e.Env) {
+		gate := scheduler.Admission{}
+		if lifecycle.NeedsAdmission(app, rec, obs.Driver, e.Env) {
 			if gate = c.gate; gate.Verdict == "" {
 				gate = c.gates[2]
 			}

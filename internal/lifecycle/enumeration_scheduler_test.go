@@ -9,6 +9,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle/domain"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // TestEnumerationOfSchedulers checks all rules again where an attempt has objects with its scheduler, and where the
@@ -17,7 +18,7 @@ import (
 func TestEnumerationOfSchedulers(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	enumerate(t, "enumeration-schedulers", "schedulers: ", func(c *checker, state lifecycle.State) {
-		answers := [][]lifecycle.Gate{domain.GangGates(), domain.PlainGates(), domain.Gates()}
+		answers := [][]scheduler.Admission{domain.GangGates(), domain.PlainGates(), domain.Gates()}
 		if !state.Starting() {
 			answers = answers[:1] // nobody is asked
 		}
@@ -39,16 +40,16 @@ func (c *checker) objects(p *lifecycle.Plan) {
 	if schedule >= 0 && (before == 0 || before != p.Record.Attempt || after != before) {
 		c.broken("objects of attempt %d are made, and stored is %d", p.Record.Attempt, before)
 	}
-	if schedule >= 0 && (e.App.Suspend || e.App.Deleting || !c.gate.Objects || c.gate.Verdict == lifecycle.Rejected) {
+	if schedule >= 0 && (e.App.Suspend || e.App.Deleting || !c.gate.HasObjects() || c.gate.Verdict == scheduler.Reject) {
 		c.broken("objects are made for an application that may not start")
 	}
 	if schedule >= 0 && release >= 0 {
 		c.broken("objects are made and deleted in one step")
 	}
-	if submit >= 0 && after != 0 && !c.gate.Objects && c.gate.Choice.Scheduler != "" {
+	if submit >= 0 && after != 0 && !c.gate.HasObjects() && c.gate.Choice.Scheduler != "" {
 		c.broken("a driver is made beside the objects of another scheduler")
 	}
-	if submit >= 0 && c.gate.Objects && (schedule < 0 || schedule > submit) {
+	if submit >= 0 && c.gate.HasObjects() && (schedule < 0 || schedule > submit) {
 		c.broken("a driver is made before its scheduler's objects")
 	}
 	if before != after && after != 0 && (before != 0 || after != p.Record.Attempt || len(p.Actions) > 0) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle/domain"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // TestEnumeration checks the rules of docs/architecture.md, section 5, for every element of the domain: every decision
@@ -82,14 +83,14 @@ func orNew(s lifecycle.State) string {
 // checker checks one state's elements.
 type checker struct {
 	t     *testing.T
-	gates []lifecycle.Gate
+	gates []scheduler.Admission
 	plans [4]lifecycle.Plan
 	e     *domain.Element
 	// kind names record, and before is what it was.
 	kind           string
 	record, before lifecycle.Record
 
-	gate               lifecycle.Gate
+	gate               scheduler.Admission
 	elements, outcomes int64
 	failures           map[string]int
 }
@@ -105,7 +106,7 @@ func (c *checker) broken(rule string, args ...any) {
 	}
 }
 
-func (c *checker) decide(gate lifecycle.Gate) lifecycle.Plan {
+func (c *checker) decide(gate scheduler.Admission) lifecycle.Plan {
 	return lifecycle.Decide(c.e.App, c.e.Record, c.e.Observation, gate, c.e.Env)
 }
 
@@ -115,13 +116,13 @@ func (c *checker) element(e *domain.Element) {
 		c.kind, c.record, c.before = e.Kind(), e.Record, snapshot(e.Record)
 	}
 	c.e = e
-	gated := lifecycle.Gated(e.App, e.Record, e.Observation.Driver, e.Env)
+	gated := lifecycle.NeedsAdmission(e.App, e.Record, e.Observation.Driver, e.Env)
 	depends := false
 	for i, gate := range c.gates {
 		c.plans[i] = c.decide(gate)
 		depends = depends || !sameDecision(&c.plans[i], &c.plans[0])
 	}
-	c.gate = lifecycle.Gate{}
+	c.gate = scheduler.Admission{}
 	clearing := e.Record.Scheduling.HeldAttempt != 0 && e.Record.Scheduling.HeldAttempt < max(1, e.Record.Attempt)
 	if depends != gated && (depends || !clearing) {
 		c.broken("Gated says %v, but the decision depends on the gate: %v", gated, depends)
@@ -210,7 +211,7 @@ func (c *checker) plan(p *lifecycle.Plan) {
 	case !submits(p):
 	case d.Presence != lifecycle.Absent:
 		c.broken("never two drivers: it submits beside a driver that is %s %s", d.Presence, d.Ownership)
-	case e.App.Suspend, e.App.Deleting, c.gate.Verdict != lifecycle.Admitted:
+	case e.App.Suspend, e.App.Deleting, c.gate.Verdict != scheduler.Admit:
 		c.broken("it submits although suspended, deleted or not admitted")
 	case p.Record.Attempt != max(1, e.Record.Attempt):
 		c.broken("a retry is stored before it acts: it submits attempt %d, and stored is %d", p.Record.Attempt, e.Record.Attempt)

@@ -34,6 +34,12 @@ func Events(name string, from, to Record) []Event {
 			all = append(all, e)
 		}
 	}
+	if trouble := to.Exposure.Trouble; trouble.Reason == ReasonExposureForbidden && trouble != from.Exposure.Trouble {
+		all = append(all, Event{
+			Warning: true, Reason: "SparkApplicationExposureForbidden", Action: "Expose",
+			Message: fmt.Sprintf("SparkApplication %s asks for what a policy forbids: %s", name, trouble.Message),
+		})
+	}
 	for i := range all {
 		all[i].Message = head(all[i].Message, maxNote)
 	}

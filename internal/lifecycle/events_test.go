@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +20,16 @@ func TestEvents(t *testing.T) {
 	created := one(false, "SparkApplicationSubmitted", "Submit", "SparkApplication pi was submitted: driver pod pi-driver was created")
 	second, tight := created2(), ran(Submitted)
 	tight.Scheduling.Warning = "too little quota"
+	beyond := func(what string) Record {
+		r := ran(Running)
+		r.Exposure.Trouble = Told([]Cause{{ReasonExposureForbidden, what}, {ReasonExposureRefused, "and more"}})
+		return r
+	}
+	missing := ran(Running)
+	missing.Exposure.Trouble = Cause{ReasonExposureRefused, "no"}
+	forbidden := func(what string) []Event {
+		return one(true, "SparkApplicationExposureForbidden", "Expose", "SparkApplication pi asks for what a policy forbids: "+what+"; and more")
+	}
 	cases := map[string]struct {
 		reason   string
 		from, to Record
@@ -29,6 +40,10 @@ func TestEvents(t *testing.T) {
 		"SubmittedLater":  {reason: "the same after waiting", from: at(queued(), quota), to: ran(Submitted), want: created},
 		"SubmittedAgain":  {reason: "the same on each attempt", from: again(Rerunning), to: second, want: created},
 		"Running":         {reason: "the driver's start", from: ran(Submitted), to: ran(Running), want: one(false, "SparkDriverRunning", "Observe", "Driver pi-driver is running")},
+		"Forbidden":       {reason: "somebody should know, once", from: ran(Running), to: beyond("a"), want: forbidden("a")},
+		"ForbiddenOther":  {reason: "something else is asked for", from: beyond("a"), to: beyond("b"), want: forbidden("b")},
+		"ForbiddenStill":  {reason: "it was told", from: beyond("a"), to: beyond("a")},
+		"NotExposed":      {reason: "what the API server refuses is in the condition only", from: ran(Running), to: missing},
 		"FellBack":        {reason: "a pod that is pending again is no second submission", from: ran(Running), to: ran(Submitted)},
 		"Ending":          {reason: "nothing is concluded yet", from: ran(Running), to: ran(Succeeding)},
 		"Completed":       {reason: "one event for the outcome", from: ran(Succeeding), to: ran(Succeeded), want: one(false, "SparkApplicationCompleted", "Complete", "SparkApplication pi completed")},
@@ -40,7 +55,7 @@ func TestEvents(t *testing.T) {
 		"SuspendedNow":    {reason: "once, not at every look", from: ran(Suspending), to: ran(Suspended), want: one(false, "SparkApplicationSuspended", "Suspend", "SparkApplication pi is suspended")},
 		"StaysSuspended":  {reason: "once, not at every look", from: ran(Suspended), to: ran(Suspended)},
 		"Resuming":        {reason: "the incumbent's reason", from: ran(Suspended), to: again(Resuming), want: one(false, "SparkApplicationResuming", "Resume", "SparkApplication pi is resuming")},
-		"Invalid":         {reason: "a spec that cannot run fails without having run", to: rejected(), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+reject.Cause.Message)},
+		"Invalid":         {reason: "a spec that cannot run fails without having run", to: rejected(), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+causeOf(reject).Message)},
 		"Refused":         {reason: "the API server's words", to: at(refusedFirst(), refusal), want: one(true, "SparkApplicationSubmissionFailed", "Submit", "failed to submit SparkApplication pi: "+refusal.Message)},
 		"RefusedForGood":  {reason: "the outcome", from: at(refusedFirst(), refusal), to: at(rejected(), refusal), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+refusal.Message)},
 		"Waiting":         {reason: "why it does not start", to: at(queued(), quota), want: one(true, "SparkApplicationWaiting", "Submit", quota.Message)},
@@ -64,4 +79,15 @@ func created2() Record {
 	app := theApp()
 	app.SubmissionID, app.SparkAppID = "s-2", "spark-2"
 	return submitted(again(Rerunning), app, later)
+}
+
+// However much is wrong, it is stored and read back whole.
+func TestToldIsBounded(t *testing.T) {
+	all := []Cause{{ReasonExposureForbidden, strings.Repeat("x", maxCondition)}, {ReasonExposureInvalid, "y"}}
+	if got := Told(all); got.Reason != ReasonExposureForbidden || len(got.Message) > maxCondition {
+		t.Errorf("%s with %d bytes", got.Reason, len(got.Message))
+	}
+	if got := Told(nil); got != (Cause{}) {
+		t.Errorf("of nothing: %v", got)
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 type executorMap = map[string]ExecutorState
@@ -27,7 +29,7 @@ func executorPods(all executorMap) []Executor {
 }
 
 func observed(rec Record, d Driver, executors ...Executor) Record {
-	return Decide(theApp(), rec, Observation{Driver: d, Executors: executors}, Gate{}, Env{Now: later}).Record
+	return Decide(theApp(), rec, Observation{Driver: d, Executors: executors}, scheduler.Admission{}, Env{Now: later}).Record
 }
 
 func TestExecutorsWhileRunning(t *testing.T) {

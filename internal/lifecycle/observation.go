@@ -4,6 +4,8 @@ package lifecycle
 
 import (
 	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // Presence is tri-state: a cache that has not caught up yields Unknown, never Absent.
@@ -55,7 +57,7 @@ type Driver struct {
 	StartedAt   time.Time
 	Phase       DriverPhase
 	// Waiting says why a pending driver does not run; empty when all is normal.
-	Waiting Cause
+	Waiting Wait
 	// Exit is set when the phase is DriverFailed.
 	Exit Exit
 	// Disruption says what the cluster did to the pod, in its own words; empty if nothing.
@@ -65,6 +67,34 @@ type Driver struct {
 	GoneAt   time.Time
 	// LogTail holds the last lines of a failed driver's log, if it was asked for.
 	LogTail string
+}
+
+// Wait is why pods have no place or do not start. Reason and message are the operator's and tell one wait from another.
+type Wait struct {
+	Cause
+	// Details are the words of a scheduler or a kubelet. They find others all the time, for one with every node that comes or
+	// goes: other details are no news.
+	Details string
+}
+
+// Told is the cause with the details in its sentence.
+func (w Wait) Told() Cause {
+	c := w.Cause
+	if w.Details != "" {
+		c.Message = w.Lead() + w.Details
+	}
+	return c
+}
+
+// WaitOf is what a scheduler's observation says of pods that wait. By the plugins' contract nothing but the reason lasts of it.
+func WaitOf(o scheduler.Observation) Wait { return Wait{Cause{Reason: o.Reason}, o.Message} }
+
+// Lead is what the sentence begins with, whatever the details are.
+func (w Wait) Lead() string {
+	if w.Message == "" {
+		return ""
+	}
+	return w.Message + ": "
 }
 
 // lostGrace is how long after the end of its grace period a pod that is being deleted may need to disappear. A kubelet
@@ -103,32 +133,9 @@ func (d Driver) unclaimed(now time.Time) bool {
 type Observation struct {
 	Driver    Driver
 	Executors []Executor
-	Scheduler SchedulerView
+	// Scheduler is what the application's scheduler says of a driver that was submitted. Its zero value says nothing.
+	Scheduler scheduler.Observation
 }
-
-// SchedulerView is what the application's scheduler says of a driver that was submitted. Its zero value says nothing.
-type SchedulerView struct {
-	// Waiting says why the driver or executors have no place.
-	Waiting Cause
-	// Verdict is what the scheduler has done to the attempt, and Cause explains it.
-	Verdict SchedulerVerdict
-	Cause   Cause
-	// RetryAfter is when to ask again if nothing changes before; 0 for no need.
-	RetryAfter time.Duration
-}
-
-// SchedulerVerdict is what a scheduler has done to an attempt.
-type SchedulerVerdict string
-
-// What a scheduler may do to an attempt; nothing is "".
-const (
-	// SchedulerRefused : it will not run the attempt, now or later.
-	SchedulerRefused SchedulerVerdict = "Refused"
-	// SchedulerEvicted : it has taken the driver's place away.
-	SchedulerEvicted SchedulerVerdict = "Evicted"
-	// SchedulerWithdrew : it has withdrawn its permission; the driver must be stopped.
-	SchedulerWithdrew SchedulerVerdict = "Withdrew"
-)
 
 // Executor is one executor pod.
 type Executor struct {
@@ -137,28 +144,4 @@ type Executor struct {
 	// ExitCode is nil if its container told none; Reason is the kubelet's word.
 	ExitCode *int32
 	Reason   string
-}
-
-// Verdict is the answer to "may the driver be created?".
-type Verdict string
-
-const (
-	// Admitted : yes.
-	Admitted Verdict = "Admitted"
-	// Waiting : not now.
-	Waiting Verdict = "Waiting"
-	// Rejected : not with this spec.
-	Rejected Verdict = "Rejected"
-)
-
-// Gate is the verdict of validation and scheduler over a driver that does not exist yet.
-type Gate struct {
-	Verdict    Verdict
-	Cause      Cause
-	RetryAfter time.Duration
-	Choice     Choice
-	// Warning is what the user should know although the attempt may start.
-	Warning string
-	// Objects says that the scheduler wants objects of its own to exist, or not to, before the verdict is acted on.
-	Objects bool
 }

@@ -3,9 +3,13 @@
 package lifecycle
 
 import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
 	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -62,4 +66,35 @@ func Mark(object metav1.Object, submissionID string) {
 	}
 	labels[LabelSubmission], labels[LabelCreatedBy] = submissionID, "true"
 	object.SetLabels(labels)
+}
+
+// MarkApplied puts a hash of what an object says onto it.
+func MarkApplied(object *unstructured.Unstructured) error {
+	text, err := json.Marshal(object.Object)
+	if err != nil {
+		return err
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(text) // a hash never fails
+	annotations := maps.Clone(object.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[AnnotationApplied] = fmt.Sprintf("%016x", h.Sum64())
+	object.SetAnnotations(annotations)
+	return nil
+}
+
+// SameApplied reports whether what was applied last to an object is what is wanted, and still labeled so.
+func SameApplied(found, wanted metav1.Object) bool {
+	if found.GetAnnotations()[AnnotationApplied] != wanted.GetAnnotations()[AnnotationApplied] {
+		return false
+	}
+	labels := found.GetLabels()
+	for key, value := range wanted.GetLabels() {
+		if labels[key] != value {
+			return false
+		}
+	}
+	return true
 }

@@ -2,9 +2,11 @@
 
 package lifecycle
 
+import "github.com/firesteel-dev/firesteel/internal/scheduler"
+
 // Reason says in one word why an application is where it is. The list is closed and documented; a scheduler's reasons
 // (package scheduler) are passed through.
-type Reason string
+type Reason = scheduler.Reason
 
 // Reasons of an application that waits for its driver pod.
 const (
@@ -112,4 +114,6 @@ const (
 	ReasonExposureInvalid Reason = "ExposureInvalid"
 	// ReasonExposureRefused : the API server refuses an object, or does not know its kind.
 	ReasonExposureRefused Reason = "ExposureRefused"
+	// ReasonExposureForbidden : a policy of the operator does not allow what the spec asks for.
+	ReasonExposureForbidden Reason = "ExposureForbidden"
 )

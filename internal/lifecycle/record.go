@@ -5,7 +5,10 @@ package lifecycle
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // Record is what cannot be observed again. It lives in the status of the application.
@@ -70,9 +73,21 @@ type Exposure struct {
 	Trouble Cause
 }
 
+// Told is one cause out of several, short enough to be read back whole from a condition.
+func Told(all []Cause) Cause {
+	if len(all) == 0 {
+		return Cause{}
+	}
+	sentences := make([]string, 0, len(all))
+	for _, c := range all {
+		sentences = append(sentences, c.Message)
+	}
+	return Cause{Reason: all[0].Reason, Message: head(strings.Join(sentences, "; "), maxCondition)}
+}
+
 // Scheduling is what was chosen for the current attempt, and how its scheduler stands to it.
 type Scheduling struct {
-	Choice
+	scheduler.Choice
 	// Warning is what the scheduler said when it let the attempt start; "" for nothing.
 	Warning string
 	// AdmittedAt is when the attempt's driver could be created.
@@ -83,15 +98,9 @@ type Scheduling struct {
 	HeldBy      string
 }
 
-// held is what stays of the scheduling when everything else begins anew.
+// held is what stays of the scheduling when everything else begins again.
 func (s Scheduling) held() Scheduling {
 	return Scheduling{HeldAttempt: s.HeldAttempt, HeldBy: s.HeldBy}
-}
-
-// Choice is a scheduler, whose choice it was, the queue, and the object that stands for the attempt with the scheduler.
-// Each may be empty.
-type Choice struct {
-	Scheduler, Source, Queue, Group string
 }
 
 // Retries counts failures by class since the budgets were last full.
@@ -126,7 +135,7 @@ type Released struct {
 func (r Record) NeverRan() bool { return len(r.Attempts) == 0 && r.Executions == 0 }
 
 // unrecorded reports whether a driver of this application belongs to no attempt that is known: an operator before us has
-// created it and did not live to record it.
+// created it and crashed before it wrote the status.
 func (r Record) unrecorded(d Driver) bool {
 	known := func(a Attempt) bool { return a.SubmissionID == d.SubmissionID }
 	return r.NeverRan() || d.SubmissionID != "" && !slices.ContainsFunc(r.Attempts, known)
@@ -162,3 +171,9 @@ type Cause struct {
 	Reason  Reason
 	Message string
 }
+
+// causeOf is the cause that an admission gives.
+func causeOf(a scheduler.Admission) Cause { return Cause{a.Reason, a.Message} }
+
+// observedCause is the cause that an observation gives.
+func observedCause(o scheduler.Observation) Cause { return Cause{o.Reason, o.Message} }

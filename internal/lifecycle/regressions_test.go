@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // When a foreign ConfigMap or Service has the name, the sentence names that, not a pod.
 func TestNameTakenSentenceNamesTheObject(t *testing.T) {
-	p := Plan{Record: Record{Attempt: 1}, Driver: absent, Gate: admit, Actions: []Action{{Kind: Submit}}}
+	p := Plan{Record: Record{Attempt: 1}, Driver: absent, Admission: admit, Actions: []Action{{Kind: Submit}}}
 	said := "ConfigMap spark-drv-1-conf-map exists already and does not belong to this application; delete or rename it"
 	o := Settle(p, []Result{{Kind: Submit, Class: ClassNameTaken, Message: said}}, Env{Now: later})
 	if got := o.Record.Cause.Message; !strings.Contains(got, "ConfigMap spark-drv-1-conf-map") {
@@ -22,7 +24,7 @@ func TestNameTakenSentenceNamesTheObject(t *testing.T) {
 
 // A driver deletion that is refused is reported and repeated.
 func TestRefusedDeletionIsRepeated(t *testing.T) {
-	p := Decide(with(isDeleted), ran(Running), Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
+	p := Decide(with(isDeleted), ran(Running), Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later})
 	for _, class := range []Class{ClassOperatorForbidden, ClassRefused, ClassTerminating} {
 		o := Settle(p, []Result{{Kind: DeleteDriver, Class: class, Message: "no"}}, Env{Now: later})
 		if o.Err == nil && o.Requeue == 0 {
@@ -32,7 +34,7 @@ func TestRefusedDeletionIsRepeated(t *testing.T) {
 }
 
 func TestDeletionInDoubtHasATimer(t *testing.T) {
-	p := Decide(with(isDeleted), ran(Running), Observation{Driver: unsure()}, Gate{}, Env{Now: later})
+	p := Decide(with(isDeleted), ran(Running), Observation{Driver: unsure()}, scheduler.Admission{}, Env{Now: later})
 	if p.Requeue == 0 {
 		t.Error("the driver was not seen because the API server is in trouble, and nobody will look again")
 	}
@@ -63,9 +65,9 @@ func TestEventsFitTheAPI(t *testing.T) {
 	}
 }
 
-// A driver that is recognised after a crash while it already runs was submitted, too.
+// A driver that is recognized after a crash while it already runs was submitted, too.
 func TestRecognisedDriverTellsItsSubmission(t *testing.T) {
-	p := Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
+	p := Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later})
 	to := Settle(p, nil, Env{Now: later}).Record
 	var told []string
 	for _, e := range Events("pi", Record{}, to) {
@@ -89,17 +91,17 @@ func TestWebhookRefusalIsNotRBAC(t *testing.T) {
 
 // An attempt that was suspended, or timed out, before it got a driver never was: the next has its number.
 func TestAttemptWithoutADriverIsNoHistory(t *testing.T) {
-	stopped := Decide(with(isSuspended), again(Suspending), Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+	stopped := Decide(with(isSuspended), again(Suspending), Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
 	if stopped.State != Suspended || len(stopped.Attempts) != 1 {
 		t.Fatalf("%s: history tells of %d attempts, and there was one: %+v", stopped.State, len(stopped.Attempts), stopped.Attempts)
 	}
-	resumed := Decide(theApp(), stopped, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+	resumed := Decide(theApp(), stopped, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
 	if resumed.State != Resuming || resumed.Attempt != 2 {
 		t.Errorf("%s attempt %d, want attempt 2, which never had a driver", resumed.State, resumed.Attempt)
 	}
 	timedOut := again(Failed)
 	timedOut.Cause = Cause{ReasonQueueTimeout, "waited too long"}
-	if got := heed(with(edited), timedOut, Env{Now: later}); len(got.Attempts) != 1 {
+	if got := applySpecChanges(with(edited), timedOut, Env{Now: later}); len(got.Attempts) != 1 {
 		t.Errorf("an attempt that timed out in the queue became history: %+v", got.Attempts)
 	}
 }
@@ -107,7 +109,7 @@ func TestAttemptWithoutADriverIsNoHistory(t *testing.T) {
 // What Kubeflow's operator created suspended has never run.
 func TestTakenOverSuspensionResumesAsTheFirstAttempt(t *testing.T) {
 	rec := Record{State: Suspended, Attempt: 1}
-	if got := Decide(theApp(), rec, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record; got.State != Resuming || got.Attempt != 1 {
+	if got := Decide(theApp(), rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record; got.State != Resuming || got.Attempt != 1 {
 		t.Errorf("%s attempt %d, want the first", got.State, got.Attempt)
 	}
 }
@@ -119,16 +121,16 @@ func TestForeignPodTellsNothingAboutOurDriver(t *testing.T) {
 		d.Exit, d.LogTail, d.StartedAt = Exit{Code: 3, Reason: "Error"}, "secret", later
 		rec := ran(Running)
 		rec.Attempts[0].StartedAt = time.Time{}
-		a := Decide(theApp(), rec, Observation{Driver: d}, Gate{}, Env{Now: later}).Record.Current()
+		a := Decide(theApp(), rec, Observation{Driver: d}, scheduler.Admission{}, Env{Now: later}).Record.Current()
 		if a.ExitCode != nil || a.LogTail != "" || !a.StartedAt.IsZero() {
 			t.Errorf("%s: the attempt's history is that of another pod: %+v", o, a)
 		}
 	}
 }
 
-// A driver that is recognised after its end was submitted, too.
+// A driver that is recognized after its end was submitted, too.
 func TestEndedDriverTellsItsSubmission(t *testing.T) {
-	to := Settle(Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverSucceeded)}, Gate{}, Env{Now: later}), nil, Env{Now: later}).Record
+	to := Settle(Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later}).Record
 	if all := Events("pi", Record{}, to); len(all) != 1 || all[0].Reason != "SparkApplicationSubmitted" {
 		t.Errorf("told %+v: whoever waits for SparkApplicationSubmitted waits for ever", all)
 	}
@@ -138,7 +140,7 @@ func TestEndedDriverTellsItsSubmission(t *testing.T) {
 func TestSuccessKeepsRaisedMemory(t *testing.T) {
 	rec := ran(Running)
 	rec.Retries = Retries{Used: map[FailureClass]int32{OutOfMemory: 2}, MemoryRaises: 2}
-	got := Decide(theApp(), rec, Observation{Driver: driver(Current, DriverSucceeded)}, Gate{}, Env{Now: later}).Record
+	got := Decide(theApp(), rec, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}).Record
 	if got.Retries.MemoryRaises != 2 || len(got.Retries.Used) != 0 {
 		t.Errorf("after a success: %+v", got.Retries)
 	}
@@ -150,7 +152,7 @@ func TestRetentionOfAnAttemptThatNeverRan(t *testing.T) {
 	app.Policies.Retention.OnFailure.Resources = &zero
 	rec := again(Failed)
 	rec.TerminatedAt = now
-	p := Decide(app, rec, Observation{Driver: absent}, Gate{}, Env{Now: later})
+	p := Decide(app, rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later})
 	if len(p.Actions) != 1 || p.Actions[0] != (Action{Kind: DeleteResources, Attempt: 1}) {
 		t.Errorf("%+v, want the resources of attempt 1 deleted", p.Actions)
 	}
@@ -194,7 +196,7 @@ func TestLeftoversOfEarlierAttempts(t *testing.T) {
 	rec = Decide(app, rec, Observation{Driver: absent}, reject, Env{Now: later}).Record
 	app = with(edited)
 	for range 2 {
-		rec = Decide(app, rec, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+		rec = Decide(app, rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
 	}
 	p := Decide(app, rec, Observation{Driver: absent}, admit, Env{Now: later})
 	if rec.Attempt != 3 || len(p.Actions) == 0 || p.Actions[0] != (Action{Kind: DeleteResources, Attempt: 1}) {
@@ -207,7 +209,7 @@ func TestLeftoversOfEarlierAttempts(t *testing.T) {
 func TestDriverOfAnotherOperatorKeepsItsID(t *testing.T) {
 	for _, state := range []State{Rerunning, Resuming, SubmissionFailed} {
 		rec := again(state)
-		got := Decide(theApp(), rec, Observation{Driver: stranger()}, Gate{}, Env{Now: later})
+		got := Decide(theApp(), rec, Observation{Driver: stranger()}, scheduler.Admission{}, Env{Now: later})
 		if got.Record.State != Running || got.Record.SubmissionID != "s-of-another-operator" || len(got.Actions) != 0 || got.Record.Attempt != 2 {
 			t.Errorf("%s: a healthy driver is not kept: %s, submission %s, %+v", state, got.Record.State, got.Record.SubmissionID, got.Actions)
 		}
@@ -221,11 +223,11 @@ func TestFormerDriverIsExplainedWhenItIsStuck(t *testing.T) {
 	d := driver(Former, DriverFailed)
 	d.SubmissionID = "s-1"
 	for _, normal := range []Driver{d, deleting(d)} {
-		if got := Decide(app, rec, Observation{Driver: normal}, Gate{}, Env{Now: later}); got.Record.Cause != rec.Cause {
+		if got := Decide(app, rec, Observation{Driver: normal}, scheduler.Admission{}, Env{Now: later}); got.Record.Cause != rec.Cause {
 			t.Errorf("a status write without news: %+v", got.Record.Cause)
 		}
 	}
-	got := Decide(app, rec, Observation{Driver: strayed(d)}, Gate{}, Env{Now: later})
+	got := Decide(app, rec, Observation{Driver: strayed(d)}, scheduler.Admission{}, Env{Now: later})
 	if got.Record.Cause.Reason != ReasonFormerDriver || got.Requeue != heartbeat || len(got.Actions) != 0 {
 		t.Errorf("nobody is told what to do: %+v, next look in %s", got.Record.Cause, got.Requeue)
 	}
@@ -236,7 +238,7 @@ func TestFormerDriverIsExplainedWhenItIsStuck(t *testing.T) {
 
 // A suspension whose driver cannot be stopped says so.
 func TestSuspensionOfALostDriverIsExplained(t *testing.T) {
-	got := Decide(with(isSuspended), ran(Suspending), Observation{Driver: strayed(driver(Current, DriverRunning))}, Gate{}, Env{Now: later})
+	got := Decide(with(isSuspended), ran(Suspending), Observation{Driver: strayed(driver(Current, DriverRunning))}, scheduler.Admission{}, Env{Now: later})
 	if got.Record.State != Suspending || got.Record.Cause.Reason != ReasonNodeLost || got.Requeue != heartbeat {
 		t.Errorf("%s: %+v, next look in %s", got.Record.State, got.Record.Cause, got.Requeue)
 	}
@@ -248,7 +250,7 @@ func TestSuspensionOfALostDriverIsExplained(t *testing.T) {
 // A refusal comes after the gate: Admitted stays as it was when the gate is not asked any more, and a person is asked.
 func TestRefusalDoesNotUndoTheAdmission(t *testing.T) {
 	app := with(restarting(onFailure))
-	asked := condition(t, Plan{App: app, Record: refusedFirst(), Driver: absent, Gate: admit}, ConditionAdmitted)
+	asked := condition(t, Plan{App: app, Record: refusedFirst(), Driver: absent, Admission: admit}, ConditionAdmitted)
 	for _, rec := range []Record{refusedFirst(), again(SubmissionFailed)} {
 		p := Plan{App: app, Record: rec, Driver: absent}
 		if c := condition(t, p, ConditionAdmitted); c != asked || c.Status != True {
@@ -270,7 +272,7 @@ func TestRefusalIsNoEndOnceItIsTriedAgain(t *testing.T) {
 		reason  string
 		record  Record
 		suspend bool
-		gate    Gate
+		gate    scheduler.Admission
 		at      time.Time
 		state   State
 		ended   time.Time
@@ -295,7 +297,7 @@ func TestRefusalIsNoEndOnceItIsTriedAgain(t *testing.T) {
 				t.Fatalf("%s: %s, ended %s; want %s, %s", tc.reason, rec.State, rec.TerminatedAt, tc.state, tc.ended)
 			}
 			if rec.State == Failed {
-				if p := Decide(wish, rec, Observation{Driver: absent}, Gate{}, Env{Now: tc.at}); len(p.Actions) > 0 {
+				if p := Decide(wish, rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: tc.at}); len(p.Actions) > 0 {
 					t.Errorf("%s: it is deleted at once: %+v", tc.reason, p.Actions)
 				}
 			}

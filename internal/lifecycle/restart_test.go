@@ -5,6 +5,8 @@ package lifecycle
 import (
 	"testing"
 	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 func TestRetry(t *testing.T) {
@@ -124,7 +126,7 @@ func TestRetryTakesFromItsBudget(t *testing.T) {
 			app := with(restarting(onFailure), func(a *Application) { a.RaisesMemory = raises })
 			rec := ran(Failing)
 			rec.Attempts[0].Class = class
-			got := Decide(app, rec, Observation{Driver: failedDriver(1)}, Gate{}, Env{Now: later}).Record.Retries
+			got := Decide(app, rec, Observation{Driver: failedDriver(1)}, scheduler.Admission{}, Env{Now: later}).Record.Retries
 			if len(got.Used) != 1 || got.Used[class] != 1 || (got.MemoryRaises == 1) != (raises && class == OutOfMemory) {
 				t.Errorf("%s, memory may be raised %v: %+v", class, raises, got)
 			}
@@ -140,7 +142,7 @@ func TestHealthyPeriodResetsBudgets(t *testing.T) {
 	for ran4, want := range map[time.Duration]int{29 * time.Second: 1, 30 * time.Second: 0} {
 		rec := ran(Running)
 		rec.Attempts[0].StartedAt, rec.Retries = later.Add(-ran4), Retries{Used: map[FailureClass]int32{ApplicationExit: 2}, MemoryRaises: 1}
-		got := Decide(with(restarting(r)), rec, Observation{Driver: failedDriver(1)}, Gate{}, Env{Now: later}).Record.Retries
+		got := Decide(with(restarting(r)), rec, Observation{Driver: failedDriver(1)}, scheduler.Admission{}, Env{Now: later}).Record.Retries
 		if len(got.Used) != want || got.MemoryRaises != 1 {
 			t.Errorf("after %s: %+v", ran4, got)
 		}

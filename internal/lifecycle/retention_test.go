@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 func TestRetention(t *testing.T) {
@@ -45,7 +47,7 @@ func TestRetention(t *testing.T) {
 					app.Policies.Retention = Retention{OnSuccess: tc.keep}
 				}
 				rec.Released = tc.was
-				p := Decide(app, rec, Observation{Driver: tc.driver}, Gate{}, Env{Now: later})
+				p := Decide(app, rec, Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later})
 				if diff := cmp.Diff(tc.actions, p.Actions); diff != "" {
 					t.Errorf("%s: actions (-want +got):\n%s", tc.reason, diff)
 				}
@@ -68,7 +70,7 @@ func TestRetentionIsNoMatterOfAttempts(t *testing.T) {
 	app := with(restarting(onFailure), func(a *Application) { a.Policies.Retention = Retention{OnSuccess: keep, OnFailure: keep} })
 	for _, rec := range []Record{ran(Failing), ran(Succeeding), ran(Suspended), ran(Running)} {
 		app.Suspend = rec.State == Suspended
-		p := Decide(app, rec, Observation{Driver: failedDriver(1)}, Gate{}, Env{Now: now})
+		p := Decide(app, rec, Observation{Driver: failedDriver(1)}, scheduler.Admission{}, Env{Now: now})
 		if len(p.Actions) > 0 {
 			t.Errorf("%s: %+v", rec.State, p.Actions)
 		}
@@ -100,7 +102,7 @@ func TestRests(t *testing.T) {
 			}
 		})
 	}
-	if got := Decide(theApp(), incomplete, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record; !got.TerminatedAt.Equal(later) {
+	if got := Decide(theApp(), incomplete, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record; !got.TerminatedAt.Equal(later) {
 		t.Errorf("retention begins when the end was found: %s", got.TerminatedAt)
 	}
 }

@@ -4,6 +4,8 @@ package lifecycle
 
 import (
 	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 const (
@@ -21,17 +23,17 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	}
 	d := obs.Driver
 	if d.unclaimed(env.Now) {
-		d.Waiting = Cause{ReasonDriverPending, "no scheduler has looked at the driver pod; see whether the one that it names runs (spec.schedulerName of the pod)"}
+		d.Waiting.Cause = Cause{ReasonDriverPending, "no scheduler has looked at the driver pod; see whether the one that it names runs (spec.schedulerName of the pod)"}
 		p.Driver = d
 	}
 	switch {
 	case d.Presence == Unknown:
 		p.Requeue = doubtRetry
 		return p
-	case obs.Scheduler.Verdict == SchedulerRefused:
-		return failing(p, "", obs.Scheduler.Cause, d, env)
-	case obs.Scheduler.Verdict != "" && d.Phase != DriverSucceeded:
-		return failing(p, Evicted, obs.Scheduler.Cause, d, env)
+	case obs.Scheduler.Stage == scheduler.StageRefused:
+		return failing(p, "", observedCause(obs.Scheduler), d, env)
+	case obs.Scheduler.Ended() && d.Phase != DriverSucceeded:
+		return failing(p, Evicted, observedCause(obs.Scheduler), d, env)
 	case !d.ours() || d.Is(Former) && d.SubmissionID != p.Record.SubmissionID:
 		// What the pod there tells is not about our driver.
 		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, Driver{}, env)
@@ -49,8 +51,8 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	late, left := overdue(stages(p.App, p.Record, d), env.Now, heartbeat)
 	if late != nil {
 		c := late.cause()
-		if d.Waiting.Message != "" {
-			c.Message += ": " + d.Waiting.Message
+		if why := d.Waiting.Told().Message; why != "" {
+			c.Message += ": " + why
 		}
 		return failing(p, late.class, c, d, env)
 	}

@@ -8,26 +8,29 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // gang is the gate of a scheduler that has objects of its own.
-func gang(v Verdict) Gate {
-	return Gate{
-		Verdict: v, Cause: Cause{"WaitingForQuota", "waiting for quota in queue team-a"}, RetryAfter: time.Minute, Objects: true,
-		Choice: Choice{Scheduler: "batch", Source: "Application", Queue: "team-a", Group: "PodGroup g-1"},
+func gang(v scheduler.Verdict) scheduler.Admission {
+	return scheduler.Admission{
+		Verdict: v, Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a", RetryAfter: time.Minute, Apply: []*unstructured.Unstructured{{}},
+		Choice: scheduler.Choice{Scheduler: "batch", Source: "Application", Queue: "team-a", Group: "PodGroup g-1"},
 	}
 }
 
 // plain is the gate of another scheduler, which has none.
-func plain(v Verdict) Gate {
-	return Gate{Verdict: v, Choice: Choice{Scheduler: "plain", Source: "Application"}}
+func plain(v scheduler.Verdict) scheduler.Admission {
+	return scheduler.Admission{Verdict: v, Choice: scheduler.Choice{Scheduler: "plain", Source: "Application"}}
 }
 
 func isEdited(a *Application) { a.Generation, a.SpecHash = 2, "another" }
 
 func holding(s State) Record {
 	r := ran(s)
-	r.Scheduling = Scheduling{Choice: gang(Admitted).Choice, HeldAttempt: 1, HeldBy: "batch"}
+	r.Scheduling = Scheduling{Choice: gang(scheduler.Admit).Choice, HeldAttempt: 1, HeldBy: "batch"}
 	return r
 }
 
@@ -53,19 +56,19 @@ func TestSchedulersObjects(t *testing.T) {
 		app     Application
 		rec     Record
 		driver  Driver
-		gate    Gate
+		gate    scheduler.Admission
 		actions []ActionKind
 		state   State
 		held    int32
 	}{
-		"First":     {reason: "attempt 1 has none until that is stored", app: theApp(), driver: absent, gate: gang(Waiting), state: Queued, held: 1},
-		"FirstGo":   {reason: "not even if it may start at once", app: theApp(), driver: absent, gate: gang(Admitted), state: Queued, held: 1},
-		"Waits":     {reason: "they are made while it waits", app: theApp(), rec: queued, driver: absent, gate: gang(Waiting), actions: []ActionKind{Schedule}, state: Queued, held: 1},
-		"Goes":      {reason: "and before the driver", app: theApp(), rec: queued, driver: absent, gate: gang(Admitted), actions: []ActionKind{Schedule, Submit}, state: Queued, held: 1},
-		"Never":     {reason: "a refused attempt holds nothing", app: theApp(), rec: queued, driver: absent, gate: gang(Rejected), actions: []ActionKind{Release}, state: Failed},
-		"Switched":  {reason: "another scheduler was chosen: the first one's go before anything else", app: theApp(), rec: queued, driver: absent, gate: plain(Admitted), actions: []ActionKind{Release}, state: Queued},
-		"Disabled":  {reason: "one that cannot be asked keeps them", app: theApp(), rec: queued, driver: absent, gate: Gate{Verdict: Waiting}, state: Queued, held: 1},
-		"Corrected": {reason: "a refused spec that was edited has them still", app: with(isEdited), rec: refused, driver: absent, gate: gang(Admitted), actions: []ActionKind{Schedule, Submit}, state: New, held: 1},
+		"First":     {reason: "attempt 1 has none until that is stored", app: theApp(), driver: absent, gate: gang(scheduler.Wait), state: Queued, held: 1},
+		"FirstGo":   {reason: "not even if it may start at once", app: theApp(), driver: absent, gate: gang(scheduler.Admit), state: Queued, held: 1},
+		"Waits":     {reason: "they are made while it waits", app: theApp(), rec: queued, driver: absent, gate: gang(scheduler.Wait), actions: []ActionKind{Schedule}, state: Queued, held: 1},
+		"Goes":      {reason: "and before the driver", app: theApp(), rec: queued, driver: absent, gate: gang(scheduler.Admit), actions: []ActionKind{Schedule, Submit}, state: Queued, held: 1},
+		"Never":     {reason: "a refused attempt holds nothing", app: theApp(), rec: queued, driver: absent, gate: gang(scheduler.Reject), actions: []ActionKind{Release}, state: Failed},
+		"Switched":  {reason: "another scheduler was chosen: the first one's go before anything else", app: theApp(), rec: queued, driver: absent, gate: plain(scheduler.Admit), actions: []ActionKind{Release}, state: Queued},
+		"Disabled":  {reason: "one that cannot be asked keeps them", app: theApp(), rec: queued, driver: absent, gate: scheduler.Admission{Verdict: scheduler.Wait}, state: Queued, held: 1},
+		"Corrected": {reason: "a refused spec that was edited has them still", app: with(isEdited), rec: refused, driver: absent, gate: gang(scheduler.Admit), actions: []ActionKind{Schedule, Submit}, state: New, held: 1},
 		"Edited":    {reason: "an edited one, too, until its next attempt", app: with(isEdited), rec: holding(Running), driver: driver(Current, DriverRunning), state: Invalidating, held: 1},
 		"Again":     {reason: "which remembers whose they are", app: theApp(), rec: holding(Invalidating), driver: absent, state: Rerunning, held: 1},
 		"Suspended": {reason: "nor does a suspended one", app: with(isSuspended), rec: queued, driver: absent, actions: []ActionKind{Release}, state: Queued},
@@ -73,7 +76,7 @@ func TestSchedulersObjects(t *testing.T) {
 		"Succeeds":  {reason: "and at the end", app: theApp(), rec: holding(Succeeding), driver: driver(Current, DriverSucceeded), actions: []ActionKind{Release}, state: Succeeded},
 		"Stopping":  {reason: "but not while the driver is there", app: with(isSuspended), rec: holding(Suspending), driver: driver(Current, DriverRunning), actions: []ActionKind{DeleteDriver}, state: Suspending, held: 1},
 		"Stopped":   {reason: "they go with it", app: with(isSuspended), rec: holding(Suspending), driver: absent, actions: []ActionKind{Release}, state: Suspended},
-		"Next":      {reason: "those of the attempt before go when its driver has", app: theApp(), rec: next, driver: absent, gate: gang(Admitted), actions: []ActionKind{Release}, state: Rerunning},
+		"Next":      {reason: "those of the attempt before go when its driver has", app: theApp(), rec: next, driver: absent, gate: gang(scheduler.Admit), actions: []ActionKind{Release}, state: Rerunning},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +102,7 @@ func TestSchedulerOfTheAttemptBefore(t *testing.T) {
 	var released []Action
 	var by string
 	for range 6 {
-		p := Decide(changed, rec, Observation{Driver: absent}, gang(Waiting), Env{Now: later})
+		p := Decide(changed, rec, Observation{Driver: absent}, gang(scheduler.Wait), Env{Now: later})
 		for _, a := range p.Actions {
 			if a.Kind == Release {
 				released, by = append(released, a), rec.Scheduling.HeldBy
@@ -120,7 +123,7 @@ func TestSchedulerOfTheAttemptBefore(t *testing.T) {
 // What cannot be made is a wait with the API server's words; what cannot be deleted is tried again.
 func TestSettleSchedulersObjects(t *testing.T) {
 	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1, HeldBy: "batch"}}
-	p := Decide(theApp(), queued, Observation{Driver: absent}, gang(Admitted), Env{Now: later})
+	p := Decide(theApp(), queued, Observation{Driver: absent}, gang(scheduler.Admit), Env{Now: later})
 	for class, want := range map[Class]Reason{
 		ClassNameTaken: ReasonNameConflict, ClassQuota: ReasonQuotaExceeded, ClassOperatorForbidden: ReasonOperatorForbidden,
 		ClassTerminating: ReasonNamespaceTerminating, ClassRefused: ReasonSchedulerObjects, ClassPolicy: ReasonSchedulerObjects,
@@ -130,7 +133,7 @@ func TestSettleSchedulersObjects(t *testing.T) {
 			t.Errorf("%s: state %s, cause %+v, requeue %s", class, o.Record.State, o.Record.Cause, o.Requeue)
 		}
 	}
-	p = Decide(theApp(), holding(Succeeding), Observation{Driver: driver(Current, DriverSucceeded)}, Gate{}, Env{Now: later})
+	p = Decide(theApp(), holding(Succeeding), Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later})
 	o := Settle(p, []Result{{Kind: Release, Class: ClassTransient, Message: "etcd leader changed"}}, Env{Now: later})
 	if o.Err == nil || o.Record.State != Succeeding || o.Record.Scheduling.HeldAttempt != 1 {
 		t.Errorf("error %v, state %s, objects of attempt %d: nothing may be forgotten", o.Err, o.Record.State, o.Record.Scheduling.HeldAttempt)
@@ -140,14 +143,14 @@ func TestSettleSchedulersObjects(t *testing.T) {
 // What the scheduler is waited for with could not be made: that is what keeps the application.
 func TestAdmittedSaysWhatCouldNotBeMade(t *testing.T) {
 	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1}}
-	p := Decide(theApp(), queued, Observation{Driver: absent}, gang(Waiting), Env{Now: later})
+	p := Decide(theApp(), queued, Observation{Driver: absent}, gang(scheduler.Wait), Env{Now: later})
 	for _, tc := range []struct {
 		reason string
 		result Result
 		want   Cause
 	}{
 		{"the name of its group is taken", Result{Kind: Schedule, Class: ClassNameTaken, Message: words}, Cause{ReasonNameConflict, words}},
-		{"all is made, and the scheduler has its say", Result{Kind: Schedule, Class: ClassDone}, gang(Waiting).Cause},
+		{"all is made, and the scheduler has its say", Result{Kind: Schedule, Class: ClassDone}, causeOf(gang(scheduler.Wait))},
 	} {
 		for _, c := range Settle(p, []Result{tc.result}, Env{Now: later}).Conditions {
 			if c.Type == ConditionAdmitted && (c.Status != False || Cause{c.Reason, c.Message} != tc.want) {
@@ -173,11 +176,11 @@ func TestUnclaimedDriver(t *testing.T) {
 		"Unseen": {"its scheduler does not run", pending(func(*Driver) {}), "no scheduler has looked at the driver pod"},
 		"Young":  {"the scheduler may be about to", pending(func(d *Driver) { d.CreatedAt = later.Add(-time.Second) }), "the driver pod does not run yet"},
 		"Placed": {"a scheduler has placed it", pending(func(d *Driver) { d.ScheduledAt = later }), "the driver pod does not run yet"},
-		"Judged": {"the scheduler has words of its own", pending(func(d *Driver) { d.Waiting = Cause{ReasonUnschedulable, "no room"} }), "no room"},
+		"Judged": {"the scheduler has words of its own", pending(func(d *Driver) { d.Waiting = Wait{Cause{Reason: ReasonUnschedulable}, "no room"} }), "no room"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := Decide(theApp(), ran(Submitted), Observation{Driver: tc.driver}, Gate{}, Env{Now: later})
+			p := Decide(theApp(), ran(Submitted), Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later})
 			if c := condition(t, p, ConditionDriverReady); !strings.HasPrefix(c.Message, tc.want) {
 				t.Errorf("%s: %q, want %q", tc.reason, c.Message, tc.want)
 			}
@@ -188,24 +191,25 @@ func TestUnclaimedDriver(t *testing.T) {
 // What a scheduler does to a driver is no failure of the application.
 func TestSchedulersVerdicts(t *testing.T) {
 	why := Cause{"Preempted", "taken down for a pod of higher priority (batch)"}
+	evicted := scheduler.Observation{Stage: scheduler.StageEvicted, Eviction: &scheduler.Eviction{}, Reason: why.Reason, Message: why.Message}
 	app := theApp()
 	app.Policies.Restart.Evictions = Rule{Retries: 1, Initial: time.Second, Max: time.Second}
 	cases := map[string]struct {
-		reason  string
-		verdict SchedulerVerdict
-		driver  Driver
-		class   FailureClass
-		again   bool
+		reason string
+		said   scheduler.Observation
+		driver Driver
+		class  FailureClass
+		again  bool
 	}{
-		"Evicted":  {reason: "it is requeued on a budget of its own", verdict: SchedulerEvicted, driver: failedDriver(143), class: Evicted, again: true},
-		"Gone":     {reason: "also if the pod is gone already", verdict: SchedulerEvicted, driver: absent, class: Evicted, again: true},
-		"Withdrew": {reason: "a driver that may not run any more is stopped", verdict: SchedulerWithdrew, driver: driver(Current, DriverRunning), class: Evicted, again: true},
-		"Refused":  {reason: "what is refused for good is not tried again", verdict: SchedulerRefused, driver: driver(Current, DriverPending)},
+		"Evicted":  {reason: "it is requeued on a budget of its own", said: evicted, driver: failedDriver(143), class: Evicted, again: true},
+		"Gone":     {reason: "also if the pod is gone already", said: evicted, driver: absent, class: Evicted, again: true},
+		"Withdrew": {reason: "a driver that may not run any more is stopped", said: scheduler.Observation{StopApp: true, Reason: why.Reason, Message: why.Message}, driver: driver(Current, DriverRunning), class: Evicted, again: true},
+		"Refused":  {reason: "what is refused for good is not tried again", said: scheduler.Observation{Stage: scheduler.StageRefused, Reason: why.Reason, Message: why.Message}, driver: driver(Current, DriverPending)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			obs := Observation{Driver: tc.driver, Scheduler: SchedulerView{Verdict: tc.verdict, Cause: why}}
-			rec := Settle(Decide(app, ran(Running), obs, Gate{}, Env{Now: later}), nil, Env{Now: later}).Record
+			obs := Observation{Driver: tc.driver, Scheduler: tc.said}
+			rec := Settle(Decide(app, ran(Running), obs, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later}).Record
 			if rec.State != Failing || rec.Current().Class != tc.class || rec.Current().Cause != why {
 				t.Fatalf("%s: state %s, attempt %+v", tc.reason, rec.State, rec.Current())
 			}
@@ -222,8 +226,8 @@ func TestSchedulersVerdicts(t *testing.T) {
 
 // A success that the scheduler has a word about stays a success.
 func TestSuccessGoesBeforeEviction(t *testing.T) {
-	obs := Observation{Driver: driver(Current, DriverSucceeded), Scheduler: SchedulerView{Verdict: SchedulerEvicted, Cause: Cause{"Preempted", "too late"}}}
-	if p := Decide(theApp(), ran(Running), obs, Gate{}, Env{Now: later}); p.Record.State != Succeeding {
+	obs := Observation{Driver: driver(Current, DriverSucceeded), Scheduler: scheduler.Observation{Stage: scheduler.StageEvicted, Eviction: &scheduler.Eviction{}, Reason: "Preempted", Message: "too late"}}
+	if p := Decide(theApp(), ran(Running), obs, scheduler.Admission{}, Env{Now: later}); p.Record.State != Succeeding {
 		t.Errorf("state %s", p.Record.State)
 	}
 }
@@ -231,11 +235,11 @@ func TestSuccessGoesBeforeEviction(t *testing.T) {
 // Why a pod has no place is told by who looks for it.
 func TestSchedulersWords(t *testing.T) {
 	d := driver(Current, DriverPending)
-	d.Waiting = Cause{ReasonUnschedulable, "0/3 nodes are available"}
-	view := SchedulerView{Waiting: Cause{"WaitingForQuota", "waiting for quota in queue root.team-a (batch)"}, RetryAfter: 3 * time.Second}
-	p := Decide(theApp(), ran(Submitted), Observation{Driver: d, Scheduler: view}, Gate{}, Env{Now: later})
+	d.Waiting = Wait{Cause{Reason: ReasonUnschedulable}, "0/3 nodes are available"}
+	view := scheduler.Observation{Stage: scheduler.StageQueued, Reason: "WaitingForQuota", Message: "waiting for quota in queue root.team-a (batch)", RetryAfter: 3 * time.Second}
+	p := Decide(theApp(), ran(Submitted), Observation{Driver: d, Scheduler: view}, scheduler.Admission{}, Env{Now: later})
 	for _, c := range Settle(p, nil, Env{Now: later}).Conditions {
-		if c.Type == ConditionDriverReady && (c.Reason != "WaitingForQuota" || c.Message != view.Waiting.Message) {
+		if c.Type == ConditionDriverReady && (c.Reason != "WaitingForQuota" || c.Message != view.Message) {
 			t.Errorf("the condition says %+v", c)
 		}
 	}

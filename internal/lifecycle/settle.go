@@ -2,7 +2,12 @@
 
 package lifecycle
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
 
 // Result is what became of one action.
 type Result struct {
@@ -21,13 +26,17 @@ type Outcome struct {
 	// Refused says that the API server has just refused the driver for a reason that may pass: before Requeue is over,
 	// only a changed spec makes another try worth its writes.
 	Refused bool
+	// Reservation is what becomes of what the schedulers keep for the application.
+	Reservation Reservation
+	// Auxiliary is what becomes of the objects beside the driver.
+	Auxiliary Auxiliary
+	// Gone says that the application itself was deleted.
+	Gone bool
 	// Err is trouble that is not the application's: the reconcile is to be repeated with back-off.
 	Err error
 }
 
 const (
-	// quotaRetry is how often a refused driver is tried again: quota is freed by pods that are not ours to watch.
-	quotaRetry = 10 * time.Second
 	// operatorRetry is how often a call is repeated that the operator's own rights do not allow.
 	operatorRetry = 30 * time.Second
 	// policyRetry is how often a driver is tried again that a policy refuses, and policyGrace for how long: what is
@@ -39,7 +48,7 @@ const (
 // Settle says what is true after the actions of a plan, also when one was refused. Results are given in the order of
 // the plan's actions; actions after the first refusal were not tried and have none.
 func Settle(p Plan, results []Result, env Env) Outcome {
-	o := Outcome{Record: p.Record, Requeue: p.Requeue}
+	o := Outcome{Record: p.Record, Requeue: p.Requeue, Reservation: reservation(p, results), Gone: gone(results)}
 	for _, r := range results {
 		switch {
 		case r.Kind == Schedule && r.Class != ClassDone && r.Class != ClassTransient:
@@ -54,9 +63,79 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	if o.Record.DriverName == "" {
 		o.Record.DriverName = p.App.DriverName
 	}
-	o.Record.Cause.Message = head(o.Record.Cause.Message, o.Record.State.maxCause())
+	o.Record.Cause.Message = Beginning(strings.ToValidUTF8(o.Record.Cause.Message, ""), maxCause) // what is decided on is what is stored
 	o.Conditions = conditions(o.Record, p)
+	o.Auxiliary = auxiliary(p, o.Record)
 	return o
+}
+
+// gone reports whether the application itself was deleted.
+func gone(results []Result) bool {
+	n := len(results)
+	return n > 0 && results[n-1].Kind == DeleteApplication && results[n-1].Class == ClassDone
+}
+
+// Reservation says what becomes of what the schedulers keep for an application: its place in a line, and the room that was
+// promised to its attempt.
+type Reservation string
+
+const (
+	// ReservationKept : as it was.
+	ReservationKept Reservation = ""
+	// ReservationReleased : the room goes back. The application was admitted and does not start: what stands in its way may do
+	// so for long, and the specification may change before it is asked about again.
+	ReservationReleased Reservation = "Released"
+	// ReservationDropped : room and place go. The application is over, or does not want to start at present.
+	ReservationDropped Reservation = "Dropped"
+)
+
+func reservation(p Plan, results []Result) Reservation {
+	state := p.Record.State
+	over := !state.Starting() && !state.HasDriver()
+	switch asked := p.Admission.Verdict; {
+	case over || state.Starting() && asked == "":
+		return ReservationDropped
+	case asked == scheduler.Admit && !starts(p, results):
+		return ReservationReleased
+	}
+	return ReservationKept
+}
+
+// starts is whether a driver was created, or may have been, or will be in a moment.
+func starts(p Plan, results []Result) bool {
+	for _, r := range results {
+		switch {
+		case r.Class != ClassDone:
+			return r.Class == ClassTransient // the API server's answer was lost: the driver may exist
+		case r.Kind == Submit:
+			return true
+		}
+	}
+	return p.Before.Scheduling.HeldAttempt == 0 && p.Record.Scheduling.HeldAttempt != 0 // stored before it acts
+}
+
+// Auxiliary says what becomes of the objects beside a driver: Services, Ingresses, a disruption budget.
+type Auxiliary string
+
+const (
+	// AuxiliaryKept : whatever is there stays. The garbage collector takes it, or a previous operator has left no more than its
+	// name with an application that is over.
+	AuxiliaryKept Auxiliary = ""
+	// AuxiliaryApplied : the driver lives, and what is wanted is made.
+	AuxiliaryApplied Auxiliary = "Applied"
+	// AuxiliaryDeleted : there is no driver, and what was made goes.
+	AuxiliaryDeleted Auxiliary = "Deleted"
+)
+
+func auxiliary(p Plan, after Record) Auxiliary {
+	before := p.Before.Exposure
+	switch {
+	case p.App.Deleting, p.Before.State.Final() && len(before.Objects) == 0 && before.Service != "":
+		return AuxiliaryKept
+	case after.State.HasDriver():
+		return AuxiliaryApplied
+	}
+	return AuxiliaryDeleted
 }
 
 // undone is the record as it was. Only New is not stored: tools take a state without a word for a driver that exists.
@@ -69,31 +148,26 @@ func undone(p Plan, r Result) Record {
 }
 
 func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
-	queue := func(reason Reason, retry time.Duration) {
-		o = delayed(o, p, Cause{reason, r.Message}, retry, env)
-	}
+	c := Cause{r.Class.Reason(ReasonSubmissionRefused), r.Message}
 	switch r.Class {
 	case ClassDone:
 		o.Record = submitted(o.Record, p.App, env.Now)
-	case ClassNameTaken:
-		queue(ReasonNameConflict, conflictRetry)
-	case ClassQuota:
-		queue(ReasonQuotaExceeded, quotaRetry)
-	case ClassTerminating:
-		queue(ReasonNamespaceTerminating, operatorRetry)
-	case ClassOperatorForbidden:
-		queue(ReasonOperatorForbidden, operatorRetry)
+	case ClassNameTaken, ClassQuota:
+		o = delayed(o, p, c, conflictRetry, env)
+	case ClassTerminating, ClassOperatorForbidden:
+		o = delayed(o, p, c, operatorRetry, env)
 	case ClassPolicy:
+		c.Reason = ReasonAdmissionRefused
 		if o.Record.Cause.Reason != ReasonAdmissionRefused {
 			o.Record.SubmittedAt = env.Now
 		}
 		if env.Now.Sub(o.Record.SubmittedAt) < policyGrace {
-			queue(ReasonAdmissionRefused, policyRetry)
+			o = delayed(o, p, c, policyRetry, env)
 		} else {
-			o = refused(o, Cause{ReasonAdmissionRefused, r.Message}, p, env)
+			o = refused(o, c, p, env)
 		}
 	case ClassRefused:
-		o = refused(o, Cause{ReasonSubmissionRefused, r.Message}, p, env)
+		o = refused(o, c, p, env)
 	case ClassTransient: // Settle has made it an error: nothing is known to have changed
 	}
 	return o
@@ -110,19 +184,7 @@ func delayed(o Outcome, p Plan, c Cause, retry time.Duration, env Env) Outcome {
 
 // settleSchedule waits when the scheduler's objects cannot be made.
 func settleSchedule(o Outcome, p Plan, r Result, env Env) Outcome {
-	reason := ReasonSchedulerObjects
-	switch r.Class {
-	case ClassNameTaken:
-		reason = ReasonNameConflict
-	case ClassQuota:
-		reason = ReasonQuotaExceeded
-	case ClassOperatorForbidden:
-		reason = ReasonOperatorForbidden
-	case ClassTerminating:
-		reason = ReasonNamespaceTerminating
-	case ClassDone, ClassPolicy, ClassRefused, ClassTransient:
-	}
-	return delayed(o, p, Cause{reason, r.Message}, operatorRetry, env)
+	return delayed(o, p, Cause{r.Class.Reason(ReasonSchedulerObjects), r.Message}, operatorRetry, env)
 }
 
 func refused(o Outcome, c Cause, p Plan, env Env) Outcome {

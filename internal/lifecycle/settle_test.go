@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 const words = `pods "pi-driver" is forbidden: the API server's words`
 
 func TestSettleSubmit(t *testing.T) {
 	fresh := Record{Attempt: 1, Generation: 3}
-	waits := Record{Attempt: 1, Generation: 3, State: Queued, Cause: hold.Cause, DriverName: "pi-driver"}
+	waits := Record{Attempt: 1, Generation: 3, State: Queued, Cause: causeOf(hold), DriverName: "pi-driver"}
 	refusedBefore := waits
 	refusedBefore.Cause, refusedBefore.SubmittedAt = Cause{ReasonAdmissionRefused, "no"}, later.Add(-policyGrace)
 	because := func(r Reason) Record { w := waits; w.Cause = Cause{r, words}; return w }
@@ -44,8 +46,8 @@ func TestSettleSubmit(t *testing.T) {
 	}{
 		"Done":              {reason: "a created driver is counted once and has its time", record: fresh, class: ClassDone, requeue: heartbeat, want: done},
 		"DoneAfterWaiting":  {reason: "what it waited for is no cause any more", record: waits, class: ClassDone, requeue: heartbeat, want: done},
-		"Quota":             {reason: "no room is a wait with the API server's words", record: fresh, class: ClassQuota, requeue: quotaRetry, refused: true, want: because(ReasonQuotaExceeded)},
-		"QuotaAgain":        {reason: "the latest cause is the one shown", record: waits, class: ClassQuota, requeue: quotaRetry, refused: true, want: because(ReasonQuotaExceeded)},
+		"Quota":             {reason: "no room is a wait with the API server's words", record: fresh, class: ClassQuota, requeue: conflictRetry, refused: true, want: because(ReasonQuotaExceeded)},
+		"QuotaAgain":        {reason: "the latest cause is the one shown", record: waits, class: ClassQuota, requeue: conflictRetry, refused: true, want: because(ReasonQuotaExceeded)},
 		"NameTaken":         {reason: "foreign pods are not watched: a timer", record: fresh, class: ClassNameTaken, requeue: conflictRetry, refused: true, want: because(ReasonNameConflict)},
 		"Terminating":       {reason: "the namespace's end comes for the application too", record: fresh, class: ClassTerminating, requeue: operatorRetry, refused: true, want: because(ReasonNamespaceTerminating)},
 		"OperatorForbidden": {reason: "an admin can change the operator's rights", record: fresh, class: ClassOperatorForbidden, requeue: operatorRetry, refused: true, want: because(ReasonOperatorForbidden)},
@@ -57,7 +59,7 @@ func TestSettleSubmit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			app := theApp()
 			app.Generation = 3
-			p := Plan{App: app, Before: tc.record, Record: tc.record, Driver: absent, Gate: admit, Actions: []Action{{Kind: Submit}}, Requeue: heartbeat}
+			p := Plan{App: app, Before: tc.record, Record: tc.record, Driver: absent, Admission: admit, Actions: []Action{{Kind: Submit}}, Requeue: heartbeat}
 			o := Settle(p, []Result{{Kind: Submit, Class: tc.class, Message: words}}, Env{Now: later})
 			if diff := cmp.Diff(tc.want, o.Record); diff != "" {
 				t.Errorf("%s: record (-want +got):\n%s", tc.reason, diff)
@@ -89,7 +91,7 @@ func TestRefusalDoesNotOutlastTheDeadline(t *testing.T) {
 	rec.Scheduling.HeldAttempt, rec.Scheduling.HeldBy = 1, "s"
 	for _, kind := range []ActionKind{Submit, Schedule} {
 		for _, class := range []Class{ClassQuota, ClassOperatorForbidden, ClassNameTaken, ClassTerminating} {
-			p := Plan{App: theApp(), Before: rec, Record: rec, Driver: absent, Gate: admit, Actions: []Action{{Kind: kind}}}
+			p := Plan{App: theApp(), Before: rec, Record: rec, Driver: absent, Admission: admit, Actions: []Action{{Kind: kind}}}
 			o := Settle(p, []Result{{Kind: kind, Class: class, Message: words}}, Env{Now: later})
 			if o.Requeue != 3*time.Second || !o.Refused || o.Record.State != Queued {
 				t.Errorf("%s, %s: %s, looked at again after %s, want 3s", kind, class, o.Record.State, o.Requeue)
@@ -99,7 +101,7 @@ func TestRefusalDoesNotOutlastTheDeadline(t *testing.T) {
 }
 
 func TestSettleNameTakenByPod(t *testing.T) {
-	p := Plan{Record: Record{Attempt: 1}, Driver: absent, Gate: admit, Actions: []Action{{Kind: Submit}}}
+	p := Plan{Record: Record{Attempt: 1}, Driver: absent, Admission: admit, Actions: []Action{{Kind: Submit}}}
 	o := Settle(p, []Result{{Kind: Submit, Class: ClassNameTaken, Message: words}}, Env{Now: later})
 	if o.Record.State != Queued || o.Record.Cause.Reason != ReasonNameConflict || o.Requeue != conflictRetry {
 		t.Errorf("a name that is taken is a wait with a timer: foreign pods are not watched: %+v, requeue %s", o.Record, o.Requeue)
@@ -134,7 +136,7 @@ func TestSettleWithoutActions(t *testing.T) {
 }
 
 func TestSettleDeletion(t *testing.T) {
-	p := Decide(with(isDeleted), ran(Running), Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
+	p := Decide(with(isDeleted), ran(Running), Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later})
 	done := Settle(p, []Result{{Kind: DeleteDriver, Class: ClassDone}}, Env{Now: later})
 	if done.Record.State != Running || done.Err != nil {
 		t.Errorf("a deletion is no outcome: state %s, error %v", done.Record.State, done.Err)
@@ -161,7 +163,7 @@ func TestSettleDriverName(t *testing.T) {
 	}{
 		"BeforeTheFirst": {reason: "what it will be", plan: Plan{App: renamed, Record: Record{State: Queued, Attempt: 1}, Driver: absent}, want: "new-driver"},
 		"Kept":           {reason: "what it is", plan: Plan{App: renamed, Record: ran(Running), Driver: driver(Current, DriverRunning)}, want: "pi-driver"},
-		"Created":        {reason: "what it is now", plan: Plan{App: renamed, Record: again(Rerunning), Driver: absent, Gate: admit, Actions: submit}, results: []Result{{Kind: Submit, Class: ClassDone}}, want: "new-driver"},
+		"Created":        {reason: "what it is now", plan: Plan{App: renamed, Record: again(Rerunning), Driver: absent, Admission: admit, Actions: submit}, results: []Result{{Kind: Submit, Class: ClassDone}}, want: "new-driver"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -172,19 +174,76 @@ func TestSettleDriverName(t *testing.T) {
 	}
 }
 
-// The end is when it was seen, once: concluding later does not move it. A driver that was recognised after a crash was
+// The end is when it was seen, once: concluding later does not move it. A driver that was recognized after a crash was
 // submitted when it was created.
 func TestTimesOfARun(t *testing.T) {
 	at := func(minutes int) Env { return Env{Now: now.Add(time.Duration(minutes) * time.Minute)} }
-	rec := Settle(Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, at(1)), nil, at(1)).Record
+	rec := Settle(Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, at(1)), nil, at(1)).Record
 	if !rec.SubmittedAt.Equal(now) || !rec.TerminatedAt.IsZero() || rec.SparkAppID != "spark-1" {
-		t.Errorf("recognised: %+v, want it submitted when the pod was created", rec)
+		t.Errorf("recognized: %+v, want it submitted when the pod was created", rec)
 	}
 	for name, d := range map[string]Driver{"success": driver(Current, DriverSucceeded), "failure": failedDriver(1), "loss": absent} {
-		ending := Decide(theApp(), rec, Observation{Driver: d}, Gate{}, at(2)).Record
-		concluded := Decide(theApp(), ending, Observation{Driver: d}, Gate{}, at(3)).Record
+		ending := Decide(theApp(), rec, Observation{Driver: d}, scheduler.Admission{}, at(2)).Record
+		concluded := Decide(theApp(), ending, Observation{Driver: d}, scheduler.Admission{}, at(3)).Record
 		if !ending.TerminatedAt.Equal(at(2).Now) || !concluded.TerminatedAt.Equal(at(2).Now) || !concluded.State.Final() {
 			t.Errorf("%s: ended at %s, concluded as %s with %s", name, ending.TerminatedAt, concluded.State, concluded.TerminatedAt)
 		}
+	}
+}
+
+// What was promised to an attempt goes back if it was admitted and does not start.
+func TestReservationOfAnAdmission(t *testing.T) {
+	result := func(kind ActionKind, class Class) Result {
+		return Result{Kind: kind, Class: class}
+	}
+	cases := map[string]struct {
+		reason       string
+		held, stored int32
+		results      []Result
+		want         bool
+	}{
+		"Created":  {reason: "the driver is there", results: []Result{result(Schedule, ClassDone), result(Submit, ClassDone)}, want: true},
+		"Unknown":  {reason: "nobody knows", results: []Result{result(Submit, ClassTransient)}, want: true},
+		"Refused":  {reason: "it is not", results: []Result{result(Schedule, ClassDone), result(Submit, ClassQuota)}},
+		"NoGroup":  {reason: "without its scheduler's objects it does not start", results: []Result{result(Schedule, ClassOperatorForbidden)}},
+		"Waits":    {reason: "a plan without a driver waits", held: 1, stored: 1, results: []Result{result(Schedule, ClassDone)}},
+		"Nothing":  {reason: "so does one without actions"},
+		"Storing":  {reason: "it is stored that there will be objects, and the next step makes them", stored: 1, want: true},
+		"Released": {reason: "what an earlier attempt had goes first", held: 1, results: []Result{result(Release, ClassDone)}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			plan := Plan{Record: Record{State: Queued}, Admission: admit}
+			plan.Before.Scheduling.HeldAttempt, plan.Record.Scheduling.HeldAttempt = tc.held, tc.stored
+			want := ReservationReleased
+			if tc.want {
+				want = ReservationKept
+			}
+			if got := Settle(plan, tc.results, Env{Now: later}).Reservation; got != want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, want)
+			}
+		})
+	}
+}
+
+func TestReservation(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		plan   Plan
+		want   Reservation
+	}{
+		"Waits":     {"it keeps its place in the line", Plan{Record: Record{State: Queued}, Admission: hold}, ReservationKept},
+		"Suspended": {"it does not want to start at present", Plan{Record: Record{State: Queued}}, ReservationDropped},
+		"Submitted": {"its pods are still to come", Plan{Record: Record{State: Submitted}}, ReservationKept},
+		"Running":   {"executors are still to come", Plan{Record: Record{State: Running}}, ReservationKept},
+		"Failing":   {"its pods are gone or go", Plan{Record: Record{State: Failing}}, ReservationDropped},
+		"Over":      {"nothing is to come", Plan{Record: Record{State: Succeeded}}, ReservationDropped},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Settle(tc.plan, nil, Env{Now: later}).Reservation; got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
 	}
 }

@@ -76,7 +76,7 @@ func TestStrayDriverIsStopped(t *testing.T) {
 	}
 }
 
-// The attempt's driver was created by a reconcile that did not live to record it, and then came the suspension.
+// The attempt's driver was created by a reconcile that crashed before it wrote the status, and then came the suspension.
 func TestSuspendingRecordsTheDriverThatItFinds(t *testing.T) {
 	rec := nextAttempt(ran(Failing), Suspending, Cause{ReasonSuspended, "spec.suspend is true"})
 	d := driver(Current, DriverRunning)

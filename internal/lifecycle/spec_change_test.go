@@ -5,6 +5,8 @@ package lifecycle
 import (
 	"testing"
 	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // engine is what the engine makes of the user's object: what the spec means is only read again when its generation is
@@ -19,11 +21,11 @@ func engine(app Application, rec Record) Application {
 // A driver that was created before a crash, and whose spec was changed before the restart, is replaced.
 func TestAdoptedDriverOfAnOldSpecIsReplaced(t *testing.T) {
 	app := with(edited)
-	adopted := Decide(engine(app, Record{}), Record{}, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later}).Record
+	adopted := Decide(engine(app, Record{}), Record{}, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later}).Record
 	if adopted.SpecHash != "spec-1" {
 		t.Fatalf("the driver was made from spec-1, recorded is %q", adopted.SpecHash)
 	}
-	next := Decide(engine(app, adopted), adopted, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later}).Record
+	next := Decide(engine(app, adopted), adopted, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later}).Record
 	if next.State != Invalidating {
 		t.Errorf("the new spec is never run: the application stays %s", next.State)
 	}
@@ -34,11 +36,11 @@ func TestAdoptedDriverOfAnOldSpecIsReplaced(t *testing.T) {
 func TestSuspensionDoesNotHideAChangeOfTheSpec(t *testing.T) {
 	for name, rec := range map[string]Record{"running": ran(Running), "stopping": ran(Suspending)} {
 		app := with(edited, isSuspended)
-		stopping := Decide(app, rec, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later}).Record
+		stopping := Decide(app, rec, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later}).Record
 		if stopping.State != Suspending {
 			t.Fatalf("%s: became %s", name, stopping.State)
 		}
-		next := Decide(app, stopping, Observation{Driver: driver(Current, DriverSucceeded)}, Gate{}, Env{Now: later})
+		next := Decide(app, stopping, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later})
 		if next.Record.State != Suspending || len(next.Actions) != 1 {
 			t.Errorf("%s: a success of the old spec is taken for one of the new: %s", name, next.Record.State)
 		}
@@ -50,7 +52,7 @@ func TestAnotherSpecHasFullBudgets(t *testing.T) {
 	for _, rec := range []Record{ran(Suspended), ran(Suspending), again(Rerunning), again(Resuming), queued(), ran(Running), ran(Failed), again(SubmissionFailed)} {
 		rec.Retries = Retries{Used: map[FailureClass]int32{OutOfMemory: 2}, MemoryRaises: 2}
 		rec.Submissions = max(rec.Submissions, 1)
-		got := heed(with(edited, isSuspended), rec, Env{Now: later})
+		got := applySpecChanges(with(edited, isSuspended), rec, Env{Now: later})
 		if len(got.Retries.Used) > 0 || got.Retries.MemoryRaises > 0 || got.Submissions > 0 || got.Executions > 0 {
 			t.Errorf("%s: the new spec pays for the old one: %+v, %d/%d", rec.State, got.Retries, got.Submissions, got.Executions)
 		}
@@ -61,7 +63,7 @@ func TestAnotherSpecHasFullBudgets(t *testing.T) {
 func TestFixOfARefusedRetryIsTried(t *testing.T) {
 	app := with(edited)
 	app.SubmissionID = "s-2"
-	rec := Decide(app, again(SubmissionFailed), Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+	rec := Decide(app, again(SubmissionFailed), Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
 	if rec.State != Rerunning || rec.Attempt != 2 {
 		t.Fatalf("the fixed spec is never submitted: %s, attempt %d", rec.State, rec.Attempt)
 	}
@@ -75,7 +77,7 @@ func TestFixOfARefusedRetryIsTried(t *testing.T) {
 func TestInvalidatedApplicationHasReleasedNothing(t *testing.T) {
 	rec := ran(Failed)
 	rec.Released = Released{DriverPod: true, Resources: true}
-	if got := heed(with(edited), rec, Env{Now: later}); got.State != Invalidating || got.Released != (Released{}) {
+	if got := applySpecChanges(with(edited), rec, Env{Now: later}); got.State != Invalidating || got.Released != (Released{}) {
 		t.Errorf("%s has released %+v", got.State, got.Released)
 	}
 }
@@ -84,7 +86,7 @@ func TestInvalidatedApplicationHasReleasedNothing(t *testing.T) {
 func TestTakenOverInvalidationBeginsAnew(t *testing.T) {
 	rec := ran(Invalidating)
 	rec.SpecHash, rec.Retries.Used = "", map[FailureClass]int32{ApplicationExit: 2}
-	got := Decide(theApp(), rec, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later}).Record
+	got := Decide(theApp(), rec, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later}).Record
 	if got.State != Rerunning || got.Executions != 0 || len(got.Retries.Used) != 0 {
 		t.Errorf("the new spec pays for the old one: %+v", got)
 	}
@@ -93,7 +95,7 @@ func TestTakenOverInvalidationBeginsAnew(t *testing.T) {
 // Airflow takes every state but an absent one and SUBMITTED for a driver that exists: the first thing that is stored is
 // that it waits.
 func TestNothingIsStoredWithoutAState(t *testing.T) {
-	doubt := Settle(Decide(theApp(), Record{}, Observation{Driver: unsure()}, Gate{}, Env{Now: later}), nil, Env{Now: later})
+	doubt := Settle(Decide(theApp(), Record{}, Observation{Driver: unsure()}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later})
 	p := Decide(theApp(), Record{}, Observation{Driver: absent}, admit, Env{Now: later})
 	trouble := Settle(p, []Result{{Kind: Submit, Class: ClassTransient, Message: "etcd leader changed"}}, Env{Now: later})
 	for name, o := range map[string]Outcome{"doubt": doubt, "trouble": trouble} {

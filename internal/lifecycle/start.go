@@ -4,6 +4,8 @@ package lifecycle
 
 import (
 	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // decideStart brings an application without a driver to one.
@@ -11,7 +13,7 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	switch {
 	case d.Is(Current), d.Is(Former) && p.Record.unrecorded(d):
-		// Created by a reconcile that did not live to record it, or by an operator before us.
+		// Created by a reconcile that crashed before it wrote the status, or by an operator before us.
 		p.Record = adopted(p.Record, d)
 		return decideRun(p, obs, env)
 	case d.Is(Former):
@@ -61,33 +63,33 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 		p.Record = closed(p.Record, late.class, c, env)
 		p.Record.State, p.Record.Cause, p.Requeue = Failed, c, doubtRetry
 		return release(p)
-	case p.Gate.Verdict == Rejected:
-		if p.Gate.Choice.Scheduler != "" {
-			p.Record.Scheduling.Choice = p.Gate.Choice // whose word it is
+	case p.Admission.Verdict == scheduler.Reject:
+		if p.Admission.Choice.Scheduler != "" {
+			p.Record.Scheduling.Choice = p.Admission.Choice // whose word it is
 		}
-		p.Record = closed(p.Record, "", p.Gate.Cause, env)
-		p.Record.State, p.Record.Cause, p.Requeue = Failed, p.Gate.Cause, doubtRetry
+		p.Record = closed(p.Record, "", causeOf(p.Admission), env)
+		p.Record.State, p.Record.Cause, p.Requeue = Failed, causeOf(p.Admission), doubtRetry
 		return release(p)
 	}
-	p.Record.Scheduling.Choice, p.Record.Scheduling.Warning = p.Gate.Choice, ""
+	p.Record.Scheduling.Choice, p.Record.Scheduling.Warning = p.Admission.Choice, ""
 	if s := p.Record.Scheduling; s.HeldAttempt != 0 && s.Scheduler != "" && s.Scheduler != s.HeldBy {
-		return wait(release(p), p.Gate.Cause, doubtRetry) // another was chosen since
+		return wait(release(p), causeOf(p.Admission), doubtRetry) // another was chosen since
 	}
-	if p.Gate.Objects {
+	if p.Admission.HasObjects() {
 		if p.Record.Scheduling.HeldAttempt == 0 {
 			// stored before it acts
-			p.Record.Scheduling.HeldAttempt, p.Record.Scheduling.HeldBy = p.Record.Attempt, p.Gate.Choice.Scheduler
-			return wait(p, p.Gate.Cause, doubtRetry)
+			p.Record.Scheduling.HeldAttempt, p.Record.Scheduling.HeldBy = p.Record.Attempt, p.Admission.Choice.Scheduler
+			return wait(p, causeOf(p.Admission), doubtRetry)
 		}
 		p.Actions = append(p.Actions, Action{Kind: Schedule})
 	}
 	switch {
-	case p.Gate.Verdict != Admitted:
-		return wait(p, p.Gate.Cause, min(left, max(p.Gate.RetryAfter, time.Second)))
+	case p.Admission.Verdict != scheduler.Admit:
+		return wait(p, causeOf(p.Admission), min(left, max(p.Admission.RetryAfter, time.Second)))
 	case d.Is(Foreign):
 		return wait(p, nameConflict(d.Name), min(left, conflictRetry))
 	}
-	p.Record.Scheduling.Warning = head(p.Gate.Warning, maxCondition)
+	p.Record.Scheduling.Warning = head(p.Admission.Warning, maxCondition)
 	p.Actions = append(append(p.Actions, replaced(p.Record)...), Action{Kind: Submit})
 	return p
 }

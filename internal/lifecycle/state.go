@@ -52,6 +52,9 @@ func States() []State {
 // Final reports whether only a change of the spec can lead out of the state.
 func (s State) Final() bool { return s == Succeeded || s == Failed }
 
+// HasDriver reports whether the attempt has a driver that runs or is about to.
+func (s State) HasDriver() bool { return s == Submitted || s == Running }
+
 // Starting reports whether the next thing to happen in the state is a driver.
 func (s State) Starting() bool {
 	return s == New || s == Queued || s == Rerunning || s == Resuming || s == SubmissionFailed

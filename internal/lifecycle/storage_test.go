@@ -13,6 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle/domain"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // What is stored is read back as it was, in every state: decisions rest on nothing else. The mark of an attempt that has
@@ -25,7 +26,7 @@ func TestRecordsSurviveTheirStorage(t *testing.T) {
 				return // storing takes long, and the domain repeats itself in what is stored
 			}
 			gates := domain.Gates()[:1]
-			if lifecycle.Gated(e.App, e.Record, e.Observation.Driver, e.Env) {
+			if lifecycle.NeedsAdmission(e.App, e.Record, e.Observation.Driver, e.Env) {
 				gates = domain.Gates()[1:]
 			}
 			for _, gate := range gates {
@@ -35,15 +36,15 @@ func TestRecordsSurviveTheirStorage(t *testing.T) {
 					results = append(results, result(a, lifecycle.ClassDone))
 				}
 				o := lifecycle.Settle(plan, results, e.Env)
-				status := kubeflow.Project(&v1beta2.SparkApplicationStatus{}, o, e.Env.Now)
-				got, want := kubeflow.RecordOf(&status), o.Record
+				status := kubeflow.ToStatus(&v1beta2.SparkApplicationStatus{}, o, e.Env.Now)
+				got, want := kubeflow.FromStatus(&status), o.Record
 				if want.State.Starting() || want.Current() == nil {
 					want.SubmissionID = ""
 				}
 				if checked++; !sameRecord(&got, &want) {
 					t.Errorf("%s, gate %q: stored was\n%+v\nand read back\n%+v", e, gate.Verdict, want, got)
 				}
-				if again := kubeflow.Project(&status, lifecycle.Outcome{Record: got, Conditions: o.Conditions}, e.Env.Now); again.AppState != status.AppState {
+				if again := kubeflow.ToStatus(&status, lifecycle.Outcome{Record: got, Conditions: o.Conditions}, e.Env.Now); again.AppState != status.AppState {
 					t.Errorf("%s: %+v is stored again as %+v", e, status.AppState, again.AppState)
 				}
 			}
@@ -97,10 +98,10 @@ func TestStatusIsBounded(t *testing.T) {
 			env := lifecycle.Env{Now: m.now}
 			before := rec
 			if tc.live == 0 {
-				before = lifecycle.Decide(m.app, rec, lifecycle.Observation{Driver: lives, Executors: all}, lifecycle.Gate{}, env).Record
+				before = lifecycle.Decide(m.app, rec, lifecycle.Observation{Driver: lives, Executors: all}, scheduler.Admission{}, env).Record
 			}
-			o := lifecycle.Settle(lifecycle.Decide(m.app, before, lifecycle.Observation{Driver: tc.driver, Executors: tc.seen}, lifecycle.Gate{}, env), nil, env)
-			status := kubeflow.Project(&m.status, o, env.Now)
+			o := lifecycle.Settle(lifecycle.Decide(m.app, before, lifecycle.Observation{Driver: tc.driver, Executors: tc.seen}, scheduler.Admission{}, env), nil, env)
+			status := kubeflow.ToStatus(&m.status, o, env.Now)
 			live := 0
 			for _, state := range status.ExecutorState {
 				if state == v1beta2.ExecutorStateRunning {

@@ -18,6 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 var update = flag.Bool("update", false, "rewrite the stories under testdata")
@@ -30,7 +31,7 @@ type step struct {
 	seen      lifecycle.Driver
 	executors []lifecycle.Executor
 	// gate admits unless given.
-	gate lifecycle.Gate
+	gate scheduler.Admission
 	// refuses is what the API server answers to a Submit, trouble to any action; both with the message.
 	refuses lifecycle.Class
 	trouble lifecycle.Class
@@ -74,14 +75,14 @@ func (t *teller) step(s step) {
 	if s.app != nil {
 		s.app(&t.app)
 	}
-	rec := kubeflow.RecordOf(&t.status)
+	rec := kubeflow.FromStatus(&t.status)
 	t.app.SubmissionID, t.app.SparkAppID = fmt.Sprintf("s-%d", max(1, rec.Attempt)), fmt.Sprintf("spark-%d", max(1, rec.Attempt))
 	if rec.SubmissionID != "" {
 		t.app.SubmissionID = rec.SubmissionID
 	}
 	seen := t.dated(s.seen)
-	gate := lifecycle.Gate{}
-	if lifecycle.Gated(t.app, rec, seen, env) {
+	gate := scheduler.Admission{}
+	if lifecycle.NeedsAdmission(t.app, rec, seen, env) {
 		if gate = s.gate; gate.Verdict == "" {
 			gate = admitted
 		}
@@ -89,7 +90,7 @@ func (t *teller) step(s step) {
 	plan := lifecycle.Decide(t.app, rec, lifecycle.Observation{Driver: seen, Executors: s.executors}, gate, env)
 	results, did := t.act(s, plan)
 	o := lifecycle.Settle(plan, results, env)
-	next := kubeflow.Project(&t.status, o, env.Now)
+	next := kubeflow.ToStatus(&t.status, o, env.Now)
 	t.paragraph(s, seen, gate, did, o, next)
 	wrote := !t.app.Deleting && !equality.Semantic.DeepEqual(t.status, next)
 	switch {
@@ -162,14 +163,14 @@ func (t *teller) dated(d lifecycle.Driver) lifecycle.Driver {
 
 func (t *teller) say(what, text string) { fmt.Fprintf(&t.b, "    %-6s %s\n", what, text) }
 
-func (t *teller) paragraph(s step, seen lifecycle.Driver, gate lifecycle.Gate, did []string, o lifecycle.Outcome, next v1beta2.SparkApplicationStatus) {
+func (t *teller) paragraph(s step, seen lifecycle.Driver, gate scheduler.Admission, did []string, o lifecycle.Outcome, next v1beta2.SparkApplicationStatus) {
 	fmt.Fprintf(&t.b, "%s  %s\n", t.now.Format("15:04:05"), s.says)
 	sees := "driver " + sight(seen)
 	if n := len(s.executors); n > 0 {
 		sees += fmt.Sprintf(", %d executors", n)
 	}
 	if gate.Verdict != "" {
-		sees += ", gate " + string(gate.Verdict)
+		sees += ", admission " + string(gate.Verdict)
 	}
 	t.say("sees", sees)
 	for _, d := range did {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // story is what happens to an application: it is one file under testdata/stories.
@@ -27,9 +28,9 @@ const (
 )
 
 var (
-	admitted = lifecycle.Gate{Verdict: lifecycle.Admitted, Cause: lifecycle.Cause{Reason: lifecycle.ReasonAdmitted, Message: "nothing holds the application back"}}
-	held     = lifecycle.Gate{Verdict: lifecycle.Waiting, Cause: lifecycle.Cause{Reason: "QueueFull", Message: "queue team has no room: 8 of 8 cores are used"}, RetryAfter: time.Minute}
-	rejected = lifecycle.Gate{Verdict: lifecycle.Rejected, Cause: lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: `spec.driver.memory: "2gb": not a heap size`}}
+	admitted = scheduler.Admission{Verdict: scheduler.Admit, Reason: lifecycle.ReasonAdmitted, Message: "nothing holds the application back"}
+	held     = scheduler.Admission{Verdict: scheduler.Wait, Reason: "QueueFull", Message: "queue team has no room: 8 of 8 cores are used", RetryAfter: time.Minute}
+	rejected = scheduler.Admission{Verdict: scheduler.Reject, Reason: lifecycle.ReasonInvalidSpec, Message: `spec.driver.memory: "2gb": not a heap size`}
 
 	absent = lifecycle.Driver{Presence: lifecycle.Absent, Name: "pi-driver"}
 	unsure = lifecycle.Driver{Presence: lifecycle.Unknown, Name: "pi-driver"}
@@ -102,7 +103,7 @@ func evicted(attempt string) lifecycle.Driver {
 
 func stuck(attempt string, reason lifecycle.Reason, message string) lifecycle.Driver {
 	d := pending(attempt)
-	d.Waiting = lifecycle.Cause{Reason: reason, Message: message}
+	d.Waiting.Cause = lifecycle.Cause{Reason: reason, Message: message}
 	return d
 }
 

@@ -30,7 +30,7 @@ func suspending(p Plan) Plan {
 func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	p.Requeue = doubtRetry
-	if d.Is(Current) && p.Record.Current() == nil { // created by a reconcile that did not live to record it
+	if d.Is(Current) && p.Record.Current() == nil { // created by a reconcile that crashed before it wrote the status
 		c := p.Record.Cause
 		p.Record = adopted(p.Record, d)
 		p.Record.State, p.Record.Cause = Suspending, c

@@ -5,6 +5,8 @@ package lifecycle
 import (
 	"testing"
 	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // What suspension leads out of, and with which state the world ends when it comes true.
@@ -37,12 +39,12 @@ func TestSuspensionByState(t *testing.T) {
 			t.Errorf("nothing is said about %q", state)
 			continue
 		}
-		rec := Decide(with(isSuspended), tc.rec, Observation{Driver: tc.driver}, Gate{}, Env{Now: later}).Record
+		rec := Decide(with(isSuspended), tc.rec, Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later}).Record
 		if rec.State != tc.next {
 			t.Errorf("%q: %s: became %s, want %s", state, tc.reason, rec.State, tc.next)
 		}
 		for range 3 {
-			rec = Decide(with(isSuspended), rec, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+			rec = Decide(with(isSuspended), rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
 		}
 		if rec.State != tc.end {
 			t.Errorf("%q: %s: ends as %s, want %s", state, tc.reason, rec.State, tc.end)
@@ -53,28 +55,28 @@ func TestSuspensionByState(t *testing.T) {
 // A retry that waits is suspended, too, and its budget stays as it was.
 func TestSuspensionOfAWaitingRetry(t *testing.T) {
 	app := with(restarting(onFailure), isSuspended)
-	rec := Decide(app, ran(Failing), Observation{Driver: failedDriver(1)}, Gate{}, Env{Now: now}).Record
+	rec := Decide(app, ran(Failing), Observation{Driver: failedDriver(1)}, scheduler.Admission{}, Env{Now: now}).Record
 	if rec.State != Suspending {
 		t.Fatalf("a retry that waits became %s", rec.State)
 	}
-	rec = Decide(app, rec, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record
+	rec = Decide(app, rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
 	if a := rec.Attempts[0]; rec.State != Suspended || a.Class != ApplicationExit || !a.EndedAt.Equal(now) {
 		t.Errorf("%s: the attempt had failed before, and history says %+v", rec.State, a)
 	}
-	if rec = Decide(with(restarting(onFailure)), rec, Observation{Driver: absent}, Gate{}, Env{Now: later}).Record; rec.Attempt != 2 || len(rec.Retries.Used) != 0 {
+	if rec = Decide(with(restarting(onFailure)), rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record; rec.Attempt != 2 || len(rec.Retries.Used) != 0 {
 		t.Errorf("resumed as attempt %d with %+v", rec.Attempt, rec.Retries)
 	}
 }
 
 // Suspending and resuming faster than the driver stops runs the next attempt when it has gone, and not before.
 func TestSuspendAndResumeQuickly(t *testing.T) {
-	rec := Decide(with(isSuspended), ran(Running), Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: now}).Record
-	p := Decide(with(resumed), rec, Observation{Driver: driver(Current, DriverRunning)}, Gate{}, Env{Now: later})
+	rec := Decide(with(isSuspended), ran(Running), Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: now}).Record
+	p := Decide(with(resumed), rec, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later})
 	if p.Record.State != Suspending || len(p.Actions) != 1 {
 		t.Fatalf("%s, %+v", p.Record.State, p.Actions)
 	}
-	p = Decide(with(resumed), p.Record, Observation{Driver: absent}, Gate{}, Env{Now: later})
-	p = Decide(with(resumed), p.Record, Observation{Driver: absent}, Gate{}, Env{Now: later})
+	p = Decide(with(resumed), p.Record, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later})
+	p = Decide(with(resumed), p.Record, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later})
 	if p.Record.State != Resuming || p.Record.Attempt != 2 {
 		t.Errorf("%s, attempt %d", p.Record.State, p.Record.Attempt)
 	}
@@ -87,7 +89,7 @@ func TestSuspensionIsNoWaiting(t *testing.T) {
 	app := with(func(a *Application) { a.Policies.Retention.OnFailure.Application = &ttl })
 	rec := again(Rerunning)
 	at := now
-	decide := func(app Application, gate Gate) Plan {
+	decide := func(app Application, gate scheduler.Admission) Plan {
 		t.Helper()
 		p := Decide(app, rec, Observation{Driver: absent}, gate, Env{Now: at})
 		rec = p.Record
@@ -99,13 +101,13 @@ func TestSuspensionIsNoWaiting(t *testing.T) {
 	}
 	app.Suspend = true
 	for range 3 {
-		decide(app, Gate{})
+		decide(app, scheduler.Admission{})
 	}
 	if rec.State != Suspended {
 		t.Fatalf("suspended, it is %s", rec.State)
 	}
 	at, app.Suspend = now.Add(25*time.Hour), false
-	decide(app, Gate{})
+	decide(app, scheduler.Admission{})
 	if rec.State != Resuming || rec.Attempt != 2 || !rec.TerminatedAt.IsZero() {
 		t.Fatalf("resumed as %s, attempt %d, which ended at %s", rec.State, rec.Attempt, rec.TerminatedAt)
 	}
@@ -118,7 +120,7 @@ func TestSuspensionIsNoWaiting(t *testing.T) {
 	if rec.State != Failed || rec.Cause.Reason != ReasonQueueTimeout || !rec.TerminatedAt.Equal(at) {
 		t.Fatalf("after its deadline: %s (%s), ended at %s, want %s", rec.State, rec.Cause.Reason, rec.TerminatedAt, at)
 	}
-	if p := decide(app, Gate{}); len(p.Actions) > 0 || p.Requeue != ttl {
+	if p := decide(app, scheduler.Admission{}); len(p.Actions) > 0 || p.Requeue != ttl {
 		t.Errorf("as soon as it has failed: %+v, next look in %s", p.Actions, p.Requeue)
 	}
 }

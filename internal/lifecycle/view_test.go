@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // What is shown of a policy is what Retry goes by.
@@ -103,7 +105,7 @@ func TestKeeps(t *testing.T) {
 	}
 	for _, k := range want {
 		seen := Observation{Driver: Driver{Presence: Present, Ownership: Current, UID: "u"}}
-		plan := Decide(app, rec, seen, Gate{}, Env{Now: k.Till})
+		plan := Decide(app, rec, seen, scheduler.Admission{}, Env{Now: k.Till})
 		if len(plan.Actions) == 0 || plan.Actions[0].Kind != k.What {
 			t.Errorf("at %s: %+v, want %s", k.Till, plan.Actions, k.What)
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/internal/heaptest"
 )
 
 const head = "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: pi}\n"
@@ -170,10 +172,31 @@ func TestYAMLCanBeReadBack(t *testing.T) {
 	}
 }
 
+// laughs are aliases of aliases: a document of 2 KB that stands for gigabytes.
+func laughs() string {
+	text := "a: &a [" + strings.Repeat("x,", 9) + "x]\n"
+	for c := 'b'; c <= 'j'; c++ {
+		text += string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+string(c-1)+",", 9) + "*" + string(c-1) + "]\n"
+	}
+	return text
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(head + "spec: {driver: {cores: x}, a: b}\n---\n- x\n")
 	f.Add("a: &x [*x]\n")
-	f.Fuzz(func(_ *testing.T, text string) {
+	for _, conf := range heaptest.Bombs() {
+		text, err := YAML(map[string]any{
+			"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": map[string]any{"sparkConf": conf},
+		})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Add(head + "spec:\n  arguments:\n" + strings.Repeat("  - ${spark.a}\n", 5000))
+	f.Add(laughs())
+	f.Fuzz(func(t *testing.T, text string) {
+		defer heaptest.Bound(t, len(text))()
 		read, err := Read([]byte(text))
 		if err != nil {
 			return

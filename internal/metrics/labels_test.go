@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/heaptest"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -67,10 +68,11 @@ func TestLabelsAreBounded(t *testing.T) {
 
 // means must agree with the name that the configuration makes of a key.
 func FuzzMeans(f *testing.F) {
-	for _, key := range []string{"app_type", "a-b/c.d", "1a", "", "_", "ü", "x1"} {
+	for _, key := range []string{"app_type", "a-b/c.d", "1a", "", "_", "ü", "x1", strings.Repeat("-", 1_000_000)} {
 		f.Add(key, "app_type")
 	}
 	f.Fuzz(func(t *testing.T, key, other string) {
+		defer heaptest.Bound(t, len(key)+len(other))()
 		name := config.LabelName(key)
 		for _, r := range key {
 			if r > 127 {

@@ -124,7 +124,7 @@ func (m *Metrics) Transition(s Subject, from, to lifecycle.Record, now time.Time
 	}
 }
 
-// grown adds what a count has grown by. One that is smaller began anew.
+// grown adds what a count has grown by. One that is smaller began again.
 func grown(c *prometheus.CounterVec, labels []string, from, to int32) {
 	if to > from {
 		c.WithLabelValues(labels...).Add(float64(to - from))

@@ -106,7 +106,7 @@ func TestImagePullDoesNotFlap(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, status := range tc.statuses {
-				if diff := cmp.Diff(tc.want, driverOf(pod(corev1.PodPending, status)).Waiting); diff != "" {
+				if diff := cmp.Diff(tc.want, driverOf(pod(corev1.PodPending, status)).Waiting.Told()); diff != "" {
 					t.Errorf("%s: %s (-want +got):\n%s", tc.reason, status.State.Waiting.Reason, diff)
 				}
 			}
@@ -114,7 +114,7 @@ func TestImagePullDoesNotFlap(t *testing.T) {
 	}
 }
 
-// events is an API server that holds events, honours the field selectors that are asked for, and may be in trouble.
+// events is an API server that holds events, honors the field selectors that are asked for, and may be in trouble.
 func events(t *testing.T, fail error, all ...corev1.Event) client.Reader {
 	t.Helper()
 	return fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
@@ -145,14 +145,15 @@ func TestMountTrouble(t *testing.T) {
 		events []corev1.Event
 		fail   error
 		state  lifecycle.State
-		want   lifecycle.Cause
+		want   lifecycle.Wait
 	}{
-		"Newest":      {reason: "the newest counts", pod: waiting, events: []corev1.Event{event("FailedMount", "old", at(5)), event("FailedAttachVolume", "new", at(9)), event("FailedMount", "older", at(1))}, want: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: "new"}},
+		"Newest":      {reason: "the newest counts", pod: waiting, events: []corev1.Event{event("FailedMount", "old", at(5)), event("FailedAttachVolume", "new", at(9)), event("FailedMount", "older", at(1))}, want: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: "new"}}},
+		"Volume":      {reason: "which volume it is stays, the error has another id each time", pod: waiting, events: []corev1.Event{event("FailedMount", `MountVolume.SetUp failed for volume "v" : rpc error: id 17`, at(5))}, want: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: `MountVolume.SetUp failed for volume "v" `}, Details: "rpc error: id 17"}},
 		"Other":       {reason: "other events are no trouble with volumes", pod: waiting, events: []corev1.Event{event("BackOff", "x", at(9))}},
-		"EventsV1":    {reason: "recorders of events.k8s.io leave the old time empty", pod: waiting, events: []corev1.Event{event("FailedMount", "old", at(50)), newStyle}, want: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: "new"}},
-		"Once":        {reason: "an event that happened once has no series", pod: waiting, events: []corev1.Event{once, newStyle}, want: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: "once"}},
+		"EventsV1":    {reason: "recorders of events.k8s.io leave the old time empty", pod: waiting, events: []corev1.Event{event("FailedMount", "old", at(50)), newStyle}, want: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: "new"}}},
+		"Once":        {reason: "an event that happened once has no series", pod: waiting, events: []corev1.Event{once, newStyle}, want: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: "once"}}},
 		"Trouble":     {reason: "without events the pod waits without a reason; that is no error", pod: waiting, fail: errors.New("boom")},
-		"Known":       {reason: "the pod says why itself: nobody asks", pod: scheduled(pod(corev1.PodPending, waits(driverContainer, "ErrImagePull", "denied"))), events: []corev1.Event{event("FailedMount", "m", at(5))}, want: lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: "container spark-kubernetes-driver: denied"}},
+		"Known":       {reason: "the pod says why itself: nobody asks", pod: scheduled(pod(corev1.PodPending, waits(driverContainer, "ErrImagePull", "denied"))), events: []corev1.Event{event("FailedMount", "m", at(5))}, want: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: "container spark-kubernetes-driver"}, Details: "denied"}},
 		"Unscheduled": {reason: "without a node nothing is mounted: nobody asks", pod: pod(corev1.PodPending), events: []corev1.Event{event("FailedMount", "m", at(5))}},
 		"NotOurTurn":  {reason: "whoever stops a driver does not ask why it waits", pod: waiting, state: lifecycle.Suspending, events: []corev1.Event{event("FailedMount", "m", at(5))}},
 	}

@@ -155,7 +155,7 @@ const logLimit = 16 << 10
 // complete asks for what the pod does not tell itself: why its volumes are not mounted, and what a failed driver has
 // said last. Both are for people only, so that trouble is no error.
 func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.Pod, rec lifecycle.Record) {
-	if d.Ownership == lifecycle.Foreign || rec.State != lifecycle.Submitted && rec.State != lifecycle.Running {
+	if d.Ownership == lifecycle.Foreign || !rec.State.HasDriver() {
 		return
 	}
 	switch {
@@ -182,11 +182,11 @@ func plain(text string) string {
 }
 
 // mountTrouble returns the newest event that says why a volume is not mounted, if there is one.
-func (r Reader) mountTrouble(ctx context.Context, pod *corev1.Pod) lifecycle.Cause {
+func (r Reader) mountTrouble(ctx context.Context, pod *corev1.Pod) lifecycle.Wait {
 	var events corev1.EventList
 	about := client.MatchingFields{"involvedObject.name": pod.Name, "involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning}
 	if err := r.Live.List(ctx, &events, client.InNamespace(pod.Namespace), about); err != nil {
-		return lifecycle.Cause{}
+		return lifecycle.Wait{}
 	}
 	var newest *corev1.Event
 	for i := range events.Items {
@@ -199,9 +199,10 @@ func (r Reader) mountTrouble(ctx context.Context, pod *corev1.Pod) lifecycle.Cau
 		}
 	}
 	if newest == nil {
-		return lifecycle.Cause{}
+		return lifecycle.Wait{}
 	}
-	return lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: newest.Message}
+	volume, details, _ := strings.Cut(newest.Message, ": ") // the kubelet first says what it does to which volume
+	return lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: volume}, Details: details}
 }
 
 // seenAt is when an event was last seen. Recorders of events.k8s.io leave the old field empty.

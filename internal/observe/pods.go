@@ -125,14 +125,14 @@ var waitingReasons = map[string]lifecycle.Reason{
 }
 
 // waiting says why a pending pod does not run, in the words of the scheduler or the kubelet.
-func waiting(pod *corev1.Pod) lifecycle.Cause {
+func waiting(pod *corev1.Pod) lifecycle.Wait {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != "" {
 			reason := lifecycle.ReasonUnschedulable
 			if c.Reason == corev1.PodReasonSchedulingGated {
 				reason = lifecycle.ReasonSchedulingGated
 			}
-			return lifecycle.Cause{Reason: reason, Message: c.Message}
+			return lifecycle.Wait{Cause: lifecycle.Cause{Reason: reason}, Details: c.Message}
 		}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -145,10 +145,10 @@ func waiting(pod *corev1.Pod) lifecycle.Cause {
 			if !ok {
 				reason = lifecycle.ReasonContainerStart
 			}
-			return lifecycle.Cause{Reason: reason, Message: "container " + s.Name + ": " + kubeletWords(w)}
+			return lifecycle.Wait{Cause: lifecycle.Cause{Reason: reason, Message: "container " + s.Name}, Details: kubeletWords(w)}
 		}
 	}
-	return lifecycle.Cause{}
+	return lifecycle.Wait{}
 }
 
 // kubeletWords is the lasting part of what the kubelet says: while it backs off from an image it prefixes its message.

@@ -67,19 +67,19 @@ func TestDriverOf(t *testing.T) {
 		pod     *corev1.Pod
 		phase   lifecycle.DriverPhase
 		exit    lifecycle.Exit
-		waiting lifecycle.Cause
+		waiting lifecycle.Wait
 		// disrupted says that the cluster did it, in the pod's own words.
 		disrupted bool
 	}{
 		"New":            {reason: "no kubelet has seen it", pod: pod(""), phase: lifecycle.DriverPending},
 		"Scheduled":      {reason: "the stages that every pod goes through are no reason", pod: pod(corev1.PodPending, waits(driverContainer, "ContainerCreating", "")), phase: lifecycle.DriverPending},
 		"Initialising":   {reason: "the stages that every pod goes through are no reason", pod: withInit(pod(corev1.PodPending, waits(driverContainer, "PodInitializing", "")), runs("fetch")), phase: lifecycle.DriverPending},
-		"Unschedulable":  {reason: "the scheduler's words", pod: unscheduled("Unschedulable", "0/3 nodes are available"), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes are available"}},
-		"Gated":          {reason: "a scheduling gate holds it", pod: unscheduled("SchedulingGated", "Scheduling is blocked"), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "SchedulingGated", Message: "Scheduling is blocked"}},
-		"ImagePull":      {reason: "the kubelet's words, and which container", pod: pod(corev1.PodPending, waits(driverContainer, "ImagePullBackOff", `Back-off pulling image "x"`)), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "ImagePullBackOff", Message: `container spark-kubernetes-driver: Back-off pulling image "x"`}},
-		"SidecarImage":   {reason: "a sidecar can hold the pod back, too", pod: pod(corev1.PodPending, waits(driverContainer, "ContainerCreating", ""), waits("log", "ErrImagePull", "denied")), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: "container log: denied"}},
-		"InitImage":      {reason: "init containers come first", pod: withInit(pod(corev1.PodPending, waits(driverContainer, "PodInitializing", "")), waits("fetch", "CrashLoopBackOff", "back-off 10s")), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: lifecycle.ReasonContainerStart, Message: "container fetch: back-off 10s"}},
-		"ConfigError":    {reason: "a missing Secret", pod: pod(corev1.PodPending, waits(driverContainer, "CreateContainerConfigError", `secret "s" not found`)), phase: lifecycle.DriverPending, waiting: lifecycle.Cause{Reason: "CreateContainerConfigError", Message: `container spark-kubernetes-driver: secret "s" not found`}},
+		"Unschedulable":  {reason: "the scheduler's words", pod: unscheduled("Unschedulable", "0/3 nodes are available"), phase: lifecycle.DriverPending, waiting: lifecycle.Wait{Cause: lifecycle.Cause{Reason: "Unschedulable"}, Details: "0/3 nodes are available"}},
+		"Gated":          {reason: "a scheduling gate holds it", pod: unscheduled("SchedulingGated", "Scheduling is blocked"), phase: lifecycle.DriverPending, waiting: lifecycle.Wait{Cause: lifecycle.Cause{Reason: "SchedulingGated"}, Details: "Scheduling is blocked"}},
+		"ImagePull":      {reason: "the kubelet's words, and which container", pod: pod(corev1.PodPending, waits(driverContainer, "ImagePullBackOff", `Back-off pulling image "x"`)), phase: lifecycle.DriverPending, waiting: lifecycle.Wait{Cause: lifecycle.Cause{Reason: "ImagePullBackOff", Message: "container spark-kubernetes-driver"}, Details: `Back-off pulling image "x"`}},
+		"SidecarImage":   {reason: "a sidecar can hold the pod back, too", pod: pod(corev1.PodPending, waits(driverContainer, "ContainerCreating", ""), waits("log", "ErrImagePull", "denied")), phase: lifecycle.DriverPending, waiting: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: "container log"}, Details: "denied"}},
+		"InitImage":      {reason: "init containers come first", pod: withInit(pod(corev1.PodPending, waits(driverContainer, "PodInitializing", "")), waits("fetch", "CrashLoopBackOff", "back-off 10s")), phase: lifecycle.DriverPending, waiting: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonContainerStart, Message: "container fetch"}, Details: "back-off 10s"}},
+		"ConfigError":    {reason: "a missing Secret", pod: pod(corev1.PodPending, waits(driverContainer, "CreateContainerConfigError", `secret "s" not found`)), phase: lifecycle.DriverPending, waiting: lifecycle.Wait{Cause: lifecycle.Cause{Reason: "CreateContainerConfigError", Message: "container spark-kubernetes-driver"}, Details: `secret "s" not found`}},
 		"Running":        {reason: "the Spark container runs", pod: pod(corev1.PodRunning, runs(driverContainer)), phase: lifecycle.DriverRunning},
 		"RunningEarly":   {reason: "the phase lags behind the container", pod: pod(corev1.PodPending, runs(driverContainer)), phase: lifecycle.DriverRunning},
 		"SidecarFirst":   {reason: "the pod runs, the Spark container does not yet", pod: pod(corev1.PodRunning, waits(driverContainer, "ContainerCreating", ""), runs("log")), phase: lifecycle.DriverPending},

@@ -9,17 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Plan is a plugin's answer for an attempt that has no driver yet.
-type Plan struct {
-	// Apply are the objects that must exist, as server-side apply takes them: each with its kind, namespace and name, and
-	// only the fields that the plugin means, never a status. The engine adds owner and labels, and skips what is applied
-	// already. They are applied before the verdict is acted on.
-	Apply []*unstructured.Unstructured
-	// Delete are the objects that must not exist. The engine deletes only what belongs to the application.
-	Delete []Ref
-	Admission
-}
-
 // Ref names one object. Namespace is "" for cluster-scoped kinds.
 type Ref struct {
 	schema.GroupVersionKind
@@ -31,18 +20,20 @@ type Ref struct {
 type Verdict string
 
 const (
-	// Go lets the attempt start.
-	Go Verdict = "Go"
+	// Admit lets the attempt start.
+	Admit Verdict = "Admit"
 	// Wait holds it back until something in the cluster changes.
 	Wait Verdict = "Wait"
-	// Never refuses it for good: it fails without using up a retry, and an edit of the specification starts it anew.
-	Never Verdict = "Never"
-	// NotReady says that the scheduler itself cannot be asked. The attempt waits.
-	NotReady Verdict = "NotReady"
+	// Reject refuses it for good: it fails without using up a retry, and an edit of the specification starts it again.
+	Reject Verdict = "Reject"
+	// Unavailable says that the scheduler itself cannot be asked. The attempt waits.
+	Unavailable Verdict = "Unavailable"
 )
 
-// Admission is a verdict with its explanation.
+// Admission is the answer for an attempt that has no driver yet: from the plugin to the condition that a user reads, it is
+// this one value.
 type Admission struct {
+	// Verdict is "" if nobody was asked.
 	Verdict Verdict
 	Reason  Reason
 	// Message is one stable sentence for people: the same as long as its cause is the same, so without ages, times and
@@ -54,16 +45,30 @@ type Admission struct {
 	RetryAfter time.Duration
 	// Lines name the quotas of its namespace that the attempt waits for: it keeps its place in the line for each; see Ledger.
 	Lines []string
+	// Apply are the objects that must exist, as server-side apply takes them: each with its kind, namespace and name, and
+	// only the fields that the plugin means, never a status. The operator adds owner and labels, and skips what is applied
+	// already. They are applied before the verdict is acted on.
+	Apply []*unstructured.Unstructured
+	// Delete are the objects that must not exist. The operator deletes only what belongs to the application.
+	Delete []Ref
 	// Group is the object that stands for the attempt with its scheduler; nil if there is none.
 	Group *Ref
+	// Choice is who gave the answer. A plugin leaves it empty: the core fills it in.
+	Choice Choice
 }
+
+// Waits is whether the attempt may start later.
+func (a Admission) Waits() bool { return a.Verdict == Wait || a.Verdict == Unavailable }
+
+// HasObjects is whether the scheduler wants objects of its own to exist, or not to.
+func (a Admission) HasObjects() bool { return len(a.Apply)+len(a.Delete) > 0 }
 
 // Reason is one word of the closed list that documentation, metrics and alerts rely on. The list below says which
 // verdict each goes with.
 type Reason string
 
 const (
-	// ReasonAdmitted : Go.
+	// ReasonAdmitted : Admit.
 	ReasonAdmitted Reason = "Admitted"
 
 	// ReasonWaitingForScheduler : Wait; the scheduler has not looked at the attempt yet.
@@ -83,35 +88,35 @@ const (
 	// ReasonPriorityClassNotFound : Wait; the named PriorityClass does not exist (yet).
 	ReasonPriorityClassNotFound Reason = "PriorityClassNotFound"
 
-	// ReasonQueueNotLeaf : Never; the queue has queues below it and takes no applications.
+	// ReasonQueueNotLeaf : Reject; the queue has queues below it and takes no applications.
 	ReasonQueueNotLeaf Reason = "QueueNotLeaf"
-	// ReasonQueueForbidden : Never; the namespace may not use the queue.
+	// ReasonQueueForbidden : Reject; the namespace may not use the queue.
 	ReasonQueueForbidden Reason = "QueueForbidden"
-	// ReasonExceedsQueueCapacity : Never; more than the queue, or one above it, can ever give.
+	// ReasonExceedsQueueCapacity : Reject; more than the queue, or one above it, can ever give.
 	ReasonExceedsQueueCapacity Reason = "ExceedsQueueCapacity"
-	// ReasonExceedsQuota : Never; more than the quota can ever give.
+	// ReasonExceedsQuota : Reject; more than the quota can ever give.
 	ReasonExceedsQuota Reason = "ExceedsQuota"
-	// ReasonQuotaRequiresLimits : Never; a quota counts a request or limit that the pods do not have, so they would be
+	// ReasonQuotaRequiresLimits : Reject; a quota counts a request or limit that the pods do not have, so they would be
 	// refused.
 	ReasonQuotaRequiresLimits Reason = "QuotaRequiresLimits"
-	// ReasonInvalidParameters : Never; the plugin's Validate found something.
+	// ReasonInvalidParameters : Reject; the plugin's Validate found something.
 	ReasonInvalidParameters Reason = "InvalidParameters"
-	// ReasonSchedulerRefused : Never; the scheduler itself refused the application.
+	// ReasonSchedulerRefused : Reject; the scheduler itself refused the application.
 	ReasonSchedulerRefused Reason = "SchedulerRefused"
-	// ReasonPodSchedulerNameConflict : Never; the pods name another scheduler than the one chosen for the application.
+	// ReasonPodSchedulerNameConflict : Reject; the pods name another scheduler than the one chosen for the application.
 	ReasonPodSchedulerNameConflict Reason = "PodSchedulerNameConflict"
-	// ReasonPodKeyConflict : Never; the pods carry a label or annotation that is the plugin's, with another value.
+	// ReasonPodKeyConflict : Reject; the pods carry a label or annotation that is the plugin's, with another value.
 	ReasonPodKeyConflict Reason = "PodKeyConflict"
 
-	// ReasonSchedulerUnknown : NotReady; no plugin has the name that the application asks for.
+	// ReasonSchedulerUnknown : Unavailable; no plugin has the name that the application asks for.
 	ReasonSchedulerUnknown Reason = "SchedulerUnknown"
-	// ReasonSchedulerDisabled : NotReady; the plugin is compiled in, but not enabled.
+	// ReasonSchedulerDisabled : Unavailable; the plugin is compiled in, but not enabled.
 	ReasonSchedulerDisabled Reason = "SchedulerDisabled"
-	// ReasonSchedulerNotInstalled : NotReady; an API that the plugin needs is missing.
+	// ReasonSchedulerNotInstalled : Unavailable; an API that the plugin needs is missing.
 	ReasonSchedulerNotInstalled Reason = "SchedulerNotInstalled"
-	// ReasonSchedulerForbidden : NotReady; the operator lacks a right that the plugin needs.
+	// ReasonSchedulerForbidden : Unavailable; the operator lacks a right that the plugin needs.
 	ReasonSchedulerForbidden Reason = "SchedulerForbidden"
-	// ReasonSchedulerFailed : NotReady; the plugin returned an error or panicked.
+	// ReasonSchedulerFailed : Unavailable; the plugin returned an error or panicked.
 	ReasonSchedulerFailed Reason = "SchedulerFailed"
 
 	// ReasonCapturedByOther : an observation; another scheduler took the pod over.
@@ -133,7 +138,7 @@ const (
 
 // Failed is the admission for a plugin that could not answer.
 func Failed(err error) Admission {
-	return Admission{Verdict: NotReady, Reason: ReasonSchedulerFailed, Message: err.Error(), RetryAfter: failedRetry}
+	return Admission{Verdict: Unavailable, Reason: ReasonSchedulerFailed, Message: err.Error(), RetryAfter: failedRetry}
 }
 
 // failedRetry is how long a plugin that failed is left alone: what it failed on seldom changes at once.

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -24,12 +25,9 @@ type Attempt struct {
 	// QueuedAt is when the attempt began to wait for its start.
 	QueuedAt time.Time
 
-	// Scheduler is the plugin's name, and Source whose choice it was.
-	Scheduler string
-	Source    Source
-	// Queue is where the attempt waits: the user's, the namespace's, the configuration's or the plugin's default. "" if
-	// the plugin has no queues and the user named none.
-	Queue string
+	// Choice is the plugin and the queue where the attempt waits: the user's, the namespace's, the configuration's or the
+	// plugin's default. The queue is "" if the plugin has none and the user named none.
+	Choice
 	// QueueFrom is the operator's policy whose default the queue is; "" for anything else.
 	QueueFrom string
 	// UsableQueues are patterns of the queues that the application's namespace may use; nil for all. Queue is among them.
@@ -92,12 +90,10 @@ func (a Attempt) Total() corev1.ResourceList {
 // QueueField is what messages call the queue: the user's field, or the policy that named it.
 func (a Attempt) QueueField() string { return queueField(a.QueueFrom) }
 
-// Finding is something in the attempt that the scheduler cannot work with.
-type Finding struct {
-	// Field is the path in the user's object, e.g. "spec.batchSchedulerOptions.queue".
-	Field string
-	// Problem says what is wrong and what would be right.
-	Problem string
+// Invalid is something in the attempt that the scheduler cannot work with: path is that in the user's object, e.g.
+// "spec.batchSchedulerOptions.queue", and problem says what is wrong and what would be right.
+func Invalid(path, problem string) *field.Error {
+	return field.Invalid(field.NewPath(path), field.OmitValueType{}, problem)
 }
 
 // Paths of the user's fields, for findings and messages.

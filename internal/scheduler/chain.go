@@ -7,10 +7,11 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Chain makes one plugin of two: admission says whether the attempt may start, and placement where. placement is asked
-// once admission says Go; when admission takes its word back, what placement has reserved is released. Both decorate,
+// once admission says Admit; when admission takes its word back, what placement has reserved is released. Both decorate,
 // placement last; in everything else that only one can answer, placement does. The name is placement's.
 //
 // Two plugins that both set a scheduler name do not fit together, and Validate says so.
@@ -44,14 +45,11 @@ func (c chain) Describe() Descriptor {
 }
 
 // Validate returns what either of them finds.
-func (c chain) Validate(a Attempt) []Finding {
+func (c chain) Validate(a Attempt) field.ErrorList {
 	first, last := c.admission.Describe(), c.placement.Describe()
-	var findings []Finding
+	var findings field.ErrorList
 	if first.SchedulerName != "" && last.SchedulerName != "" && first.SchedulerName != last.SchedulerName {
-		findings = append(findings, Finding{
-			Field:   FieldScheduler,
-			Problem: first.Name + " and " + last.Name + " cannot be combined: pods have one scheduler, " + first.SchedulerName + " or " + last.SchedulerName,
-		})
+		findings = append(findings, Invalid(FieldScheduler, first.Name+" and "+last.Name+" cannot be combined: pods have one scheduler, "+first.SchedulerName+" or "+last.SchedulerName))
 	}
 	return slices.Concat(findings, c.admission.Validate(a), c.placement.Validate(a))
 }
@@ -61,19 +59,19 @@ func (c chain) Reads(a Attempt) []Read {
 	return slices.Concat(c.admission.Reads(a), c.placement.Reads(a))
 }
 
-// Plan asks placement once admission says Go.
-func (c chain) Plan(a Attempt, s Snapshot) (Plan, error) {
-	first, err := c.admission.Plan(a, s)
+// Admit asks placement once admission does.
+func (c chain) Admit(a Attempt, s Snapshot) (Admission, error) {
+	first, err := c.admission.Admit(a, s)
 	if err != nil {
-		return Plan{}, err
+		return Admission{}, err
 	}
-	if first.Verdict != Go {
+	if first.Verdict != Admit {
 		first.Delete = append(slices.Clone(first.Delete), c.reserved(a, s)...)
 		return first, nil
 	}
-	last, err := c.placement.Plan(a, s)
+	last, err := c.placement.Admit(a, s)
 	if err != nil {
-		return Plan{}, err
+		return Admission{}, err
 	}
 	last.Apply = slices.Concat(first.Apply, last.Apply)
 	last.Delete = slices.Concat(first.Delete, last.Delete)

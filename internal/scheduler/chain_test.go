@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func object(name string) *unstructured.Unstructured {
@@ -18,10 +19,10 @@ func object(name string) *unstructured.Unstructured {
 	return u
 }
 
-func TestChainPlan(t *testing.T) {
-	goes := Admission{Verdict: Go, Reason: ReasonAdmitted, Message: "room"}
+func TestChainAdmits(t *testing.T) {
+	goes := Admission{Verdict: Admit, Reason: ReasonAdmitted, Message: "room"}
 	wait := Admission{Verdict: Wait, Reason: ReasonWaitingForQuota, Message: "full"}
-	place := Plan{Apply: []*unstructured.Unstructured{object("group")}, Delete: []Ref{{Name: "old"}}}
+	place := Admission{Apply: []*unstructured.Unstructured{object("group")}, Delete: []Ref{{Name: "old"}}}
 	boom := errors.New("boom")
 	group := Ref{Name: "place"}
 	cases := map[string]struct {
@@ -30,14 +31,14 @@ func TestChainPlan(t *testing.T) {
 		placement stub
 		snapshot  Snapshot
 		asked     int
-		want      Plan
+		want      Admission
 		err       error
 	}{
-		"Both":  {reason: "both say go", admission: stub{admission: Admission{Verdict: Go}}, placement: stub{admission: goes, plan: place}, asked: 1, want: Plan{Apply: place.Apply, Delete: place.Delete, Admission: goes}},
-		"Words": {reason: "what admission has to say is said, too", admission: stub{admission: Admission{Verdict: Go, Warning: "tight"}}, placement: stub{admission: Admission{Verdict: Go, Warning: "few"}}, asked: 1, want: Plan{Admission: Admission{Verdict: Go, Warning: "tight; few"}}},
-		"First": {reason: "placement is not asked", admission: stub{admission: wait}, placement: stub{admission: goes, plan: place}, want: Plan{Admission: wait}},
-		"Back":  {reason: "what placement has reserved is released", admission: stub{admission: wait}, placement: stub{name: "place"}, snapshot: Snapshot{group.Read(): object("place")}, want: Plan{Delete: []Ref{group}, Admission: wait}},
-		"Last":  {reason: "placement waits", admission: stub{admission: goes}, placement: stub{admission: wait}, asked: 1, want: Plan{Admission: wait}},
+		"Both":  {reason: "both say go", admission: stub{admission: Admission{Verdict: Admit}}, placement: stub{admission: goes, objects: place}, asked: 1, want: Admission{Verdict: Admit, Reason: ReasonAdmitted, Message: "room", Apply: place.Apply, Delete: place.Delete}},
+		"Words": {reason: "what admission has to say is said, too", admission: stub{admission: Admission{Verdict: Admit, Warning: "tight"}}, placement: stub{admission: Admission{Verdict: Admit, Warning: "few"}}, asked: 1, want: Admission{Verdict: Admit, Warning: "tight; few"}},
+		"First": {reason: "placement is not asked", admission: stub{admission: wait}, placement: stub{admission: goes, objects: place}, want: wait},
+		"Back":  {reason: "what placement has reserved is released", admission: stub{admission: wait}, placement: stub{name: "place"}, snapshot: Snapshot{group.Read(): object("place")}, want: Admission{Verdict: Wait, Reason: ReasonWaitingForQuota, Message: "full", Delete: []Ref{group}}},
+		"Last":  {reason: "placement waits", admission: stub{admission: goes}, placement: stub{admission: wait}, asked: 1, want: wait},
 		"Err1":  {reason: "trouble of the first", admission: stub{planErr: boom}, err: boom},
 		"Err2":  {reason: "trouble of the last", admission: stub{admission: goes}, placement: stub{planErr: boom}, asked: 1, err: boom},
 	}
@@ -45,7 +46,7 @@ func TestChainPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
 			tc.placement.asked = &asked
-			got, err := Chain(tc.admission, observer{tc.placement}).Plan(Attempt{}, tc.snapshot)
+			got, err := Chain(tc.admission, observer{tc.placement}).Admit(Attempt{}, tc.snapshot)
 			if !errors.Is(err, tc.err) {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
@@ -81,7 +82,7 @@ func TestChainDescribes(t *testing.T) {
 	if got := named.Validate(Attempt{}); len(got) != 0 {
 		t.Errorf("one scheduler name is no conflict: %v", got)
 	}
-	if got := Chain(stub{schedulerName: "a"}, stub{schedulerName: "b", findings: []Finding{{Field: "f"}}}).Validate(Attempt{}); len(got) != 2 {
+	if got := Chain(stub{schedulerName: "a"}, stub{schedulerName: "b", findings: field.ErrorList{Invalid("f", "")}}).Validate(Attempt{}); len(got) != 2 {
 		t.Errorf("a pod has one scheduler, and placement's finding counts, too: %v", got)
 	}
 }

@@ -33,27 +33,27 @@ func TestResolve(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		policy func(*Policy)
-		wish   Wish
+		wish   SelectionRequest
 		want   Choice
 	}{
 		"Cluster":     {reason: "nobody chose", want: Choice{Scheduler: "plain", Source: SourceCluster}},
-		"Application": {reason: "the application's word comes first", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "mine"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "mine"}},
-		"Namespace":   {reason: "then the namespace's", wish: Wish{NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "team"}},
+		"Application": {reason: "the application's word comes first", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "mine"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "mine"}},
+		"Namespace":   {reason: "then the namespace's", wish: SelectionRequest{NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "team"}},
 		"NotAllowed": {
 			reason: "annotations count only if the administrator says so", policy: func(p *Policy) { p.NamespaceDefaults = false },
-			wish: Wish{NamespaceAnnotations: annotated}, want: Choice{Scheduler: "plain", Source: SourceCluster},
+			wish: SelectionRequest{NamespaceAnnotations: annotated}, want: Choice{Scheduler: "plain", Source: SourceCluster},
 		},
-		"OptOut":       {reason: "none is the plain one, whatever the defaults", policy: func(p *Policy) { p.Default = "queued" }, wish: Wish{Scheduling: spark.Scheduling{Scheduler: "none"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "plain", Source: SourceApplication}},
-		"OwnQueue":     {reason: "the application's queue with the namespace's scheduler", wish: Wish{Scheduling: spark.Scheduling{Queue: "mine"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "mine"}},
-		"QueueOnly":    {reason: "a namespace may name a queue alone", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}, NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "team"}},
-		"PluginQueue":  {reason: "the plugin's own default", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "default"}},
-		"ConfigQueue":  {reason: "the configuration wins over the plugin", policy: func(p *Policy) { p.DefaultQueues = map[string]string{"queued": "batch"} }, wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "batch"}},
-		"Policy":       {reason: "the default of a policy comes before the namespace's", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued", SchedulerFrom: "a policy", Queue: "theirs", QueueFrom: "a policy"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourcePolicy, Queue: "theirs"}},
-		"OtherQueue":   {reason: "a queue that is meant for the namespace's scheduler is none of another's", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "lined"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "lined", Source: SourceApplication, Queue: "root.default"}},
-		"SameQueue":    {reason: "whoever names the namespace's scheduler gets its queue", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "queued"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "team"}},
-		"NoQueues":     {reason: "an annotation for the namespace's batch scheduler is not for the plain one", wish: Wish{NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
-		"Recorded":     {reason: "an attempt keeps what was chosen for it", policy: func(p *Policy) { p.Default = "queued" }, wish: Wish{NamespaceAnnotations: annotated, Recorded: &Choice{Scheduler: "plain", Source: SourceCluster}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
-		"RecordedTeam": {reason: "the queue, too", wish: Wish{Scheduling: spark.Scheduling{Queue: "new"}, Recorded: &Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}},
+		"OptOut":       {reason: "none is the plain one, whatever the defaults", policy: func(p *Policy) { p.Default = "queued" }, wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "none"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "plain", Source: SourceApplication}},
+		"OwnQueue":     {reason: "the application's queue with the namespace's scheduler", wish: SelectionRequest{Scheduling: spark.Scheduling{Queue: "mine"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "mine"}},
+		"QueueOnly":    {reason: "a namespace may name a queue alone", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued"}, NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "team"}},
+		"PluginQueue":  {reason: "the plugin's own default", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "default"}},
+		"ConfigQueue":  {reason: "the configuration wins over the plugin", policy: func(p *Policy) { p.DefaultQueues = map[string]string{"queued": "batch"} }, wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "batch"}},
+		"Policy":       {reason: "the default of a policy comes before the namespace's", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued", SchedulerFrom: "a policy", Queue: "theirs", QueueFrom: "a policy"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourcePolicy, Queue: "theirs"}},
+		"OtherQueue":   {reason: "a queue that is meant for the namespace's scheduler is none of another's", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "lined"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "lined", Source: SourceApplication, Queue: "root.default"}},
+		"SameQueue":    {reason: "whoever names the namespace's scheduler gets its queue", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "team"}},
+		"NoQueues":     {reason: "an annotation for the namespace's batch scheduler is not for the plain one", wish: SelectionRequest{NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
+		"Recorded":     {reason: "an attempt keeps what was chosen for it", policy: func(p *Policy) { p.Default = "queued" }, wish: SelectionRequest{NamespaceAnnotations: annotated, Recorded: &Choice{Scheduler: "plain", Source: SourceCluster}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
+		"RecordedTeam": {reason: "the queue, too", wish: SelectionRequest{Scheduling: spark.Scheduling{Queue: "new"}, Recorded: &Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -81,39 +81,39 @@ func TestResolveRefuses(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		policy  func(*Policy)
-		wish    Wish
+		wish    SelectionRequest
 		verdict Verdict
 		code    Reason
 		says    []string
 	}{
-		"Unknown":   {reason: "it may be configured later", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "vulcano"}}, verdict: NotReady, code: ReasonSchedulerUnknown, says: []string{"spec.batchScheduler", `"vulcano" is not known`, "known: lined, plain, queued"}},
-		"Case":      {reason: "names are exact", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "Plain"}}, verdict: NotReady, code: ReasonSchedulerUnknown},
-		"Space":     {reason: "names are exact", wish: Wish{Scheduling: spark.Scheduling{Scheduler: " plain"}}, verdict: NotReady, code: ReasonSchedulerUnknown},
-		"Disabled":  {reason: "compiled in, but not for users", wish: Wish{Scheduling: spark.Scheduling{Scheduler: "spare"}}, verdict: NotReady, code: ReasonSchedulerDisabled, says: []string{`"spare" is not enabled`, "batchScheduler.enabled"}},
-		"Annotated": {reason: "the mistake is in the namespace", wish: Wish{NamespaceAnnotations: map[string]string{AnnotationScheduler: "x"}}, verdict: NotReady, code: ReasonSchedulerUnknown, says: []string{AnnotationScheduler, `"x"`}},
+		"Unknown":   {reason: "it may be configured later", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "vulcano"}}, verdict: Unavailable, code: ReasonSchedulerUnknown, says: []string{"spec.batchScheduler", `"vulcano" is not known`, "known: lined, plain, queued"}},
+		"Case":      {reason: "names are exact", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "Plain"}}, verdict: Unavailable, code: ReasonSchedulerUnknown},
+		"Space":     {reason: "names are exact", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: " plain"}}, verdict: Unavailable, code: ReasonSchedulerUnknown},
+		"Disabled":  {reason: "compiled in, but not for users", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "spare"}}, verdict: Unavailable, code: ReasonSchedulerDisabled, says: []string{`"spare" is not enabled`, "batchScheduler.enabled"}},
+		"Annotated": {reason: "the mistake is in the namespace", wish: SelectionRequest{NamespaceAnnotations: map[string]string{AnnotationScheduler: "x"}}, verdict: Unavailable, code: ReasonSchedulerUnknown, says: []string{AnnotationScheduler, `"x"`}},
 		"Policy": {
-			reason: "the mistake is in a policy", verdict: NotReady, code: ReasonSchedulerUnknown,
-			wish: Wish{Scheduling: spark.Scheduling{Scheduler: "x", SchedulerFrom: `the policy "a"`}}, says: []string{`the policy "a": "x" is not known`},
+			reason: "the mistake is in a policy", verdict: Unavailable, code: ReasonSchedulerUnknown,
+			wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "x", SchedulerFrom: `the policy "a"`}}, says: []string{`the policy "a": "x" is not known`},
 		},
 		"FormerPolicy": {
-			reason: "a policy that was changed since", verdict: NotReady, code: ReasonSchedulerUnknown,
-			wish: Wish{Recorded: &Choice{Scheduler: "x", Source: SourcePolicy}}, says: []string{`a policy of the operator: "x" is not known`},
+			reason: "a policy that was changed since", verdict: Unavailable, code: ReasonSchedulerUnknown,
+			wish: SelectionRequest{Recorded: &Choice{Scheduler: "x", Source: SourcePolicy}}, says: []string{`a policy of the operator: "x" is not known`},
 		},
 		"PolicyQueue": {
-			reason: "the queue is a policy's", verdict: Never, code: ReasonQueueForbidden, policy: rules,
-			wish: Wish{Namespace: "team-b", Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "a", QueueFrom: `the policy "a"`}}, says: []string{`the policy "a": queue "a" may not be used`},
+			reason: "the queue is a policy's", verdict: Reject, code: ReasonQueueForbidden, policy: rules,
+			wish: SelectionRequest{Namespace: "team-b", Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "a", QueueFrom: `the policy "a"`}}, says: []string{`the policy "a": queue "a" may not be used`},
 		},
 		"RecordedQueue": {
-			reason: "the queue was not the policy's", verdict: Never, code: ReasonQueueForbidden, policy: rules, says: []string{`spec.batchSchedulerOptions.queue: queue "a" may not be used`},
-			wish: Wish{Namespace: "team-b", Scheduling: spark.Scheduling{Queue: "b", QueueFrom: `the policy "a"`}, Recorded: &Choice{Scheduler: "queued", Queue: "a"}},
+			reason: "the queue was not the policy's", verdict: Reject, code: ReasonQueueForbidden, policy: rules, says: []string{`spec.batchSchedulerOptions.queue: queue "a" may not be used`},
+			wish: SelectionRequest{Namespace: "team-b", Scheduling: spark.Scheduling{Queue: "b", QueueFrom: `the policy "a"`}, Recorded: &Choice{Scheduler: "queued", Queue: "a"}},
 		},
-		"Withdrawn": {reason: "a plugin that was disabled since", wish: Wish{Recorded: &Choice{Scheduler: "spare", Source: SourceApplication}}, verdict: NotReady, code: ReasonSchedulerDisabled},
-		"Forbidden": {reason: "another team's queue", policy: rules, wish: Wish{Namespace: "team-b", Scheduling: queued("a")}, verdict: Never, code: ReasonQueueForbidden, says: []string{`queue "a" may not be used from namespace "team-b"`, "queues you may use: root.team.*, shared"}},
-		"NoRule":    {reason: "a namespace without a rule has no queue", policy: rules, wish: Wish{Namespace: "other", Scheduling: queued("a")}, verdict: Never, code: ReasonQueueForbidden, says: []string{"no queue that you may use"}},
-		"Default":   {reason: "the default queue is no exception", policy: rules, wish: Wish{Namespace: "team-a", Scheduling: queued("")}, verdict: Never, code: ReasonQueueForbidden, says: []string{`queue "default"`}},
+		"Withdrawn": {reason: "a plugin that was disabled since", wish: SelectionRequest{Recorded: &Choice{Scheduler: "spare", Source: SourceApplication}}, verdict: Unavailable, code: ReasonSchedulerDisabled},
+		"Forbidden": {reason: "another team's queue", policy: rules, wish: SelectionRequest{Namespace: "team-b", Scheduling: queued("a")}, verdict: Reject, code: ReasonQueueForbidden, says: []string{`queue "a" may not be used from namespace "team-b"`, "queues you may use: root.team.*, shared"}},
+		"NoRule":    {reason: "a namespace without a rule has no queue", policy: rules, wish: SelectionRequest{Namespace: "other", Scheduling: queued("a")}, verdict: Reject, code: ReasonQueueForbidden, says: []string{"no queue that you may use"}},
+		"Default":   {reason: "the default queue is no exception", policy: rules, wish: SelectionRequest{Namespace: "team-a", Scheduling: queued("")}, verdict: Reject, code: ReasonQueueForbidden, says: []string{`queue "default"`}},
 		"NotNamed": {
-			reason: "whoever must name a queue is told so", wish: Wish{Namespace: "team-a", Scheduling: queued(""), Recorded: &Choice{Scheduler: "queued"}},
-			policy: rules, verdict: Never, code: ReasonQueueForbidden, says: []string{"may not leave the queue to the scheduler"},
+			reason: "whoever must name a queue is told so", wish: SelectionRequest{Namespace: "team-a", Scheduling: queued(""), Recorded: &Choice{Scheduler: "queued"}},
+			policy: rules, verdict: Reject, code: ReasonQueueForbidden, says: []string{"may not leave the queue to the scheduler"},
 		},
 	}
 	for name, tc := range cases {
@@ -122,7 +122,7 @@ func TestResolveRefuses(t *testing.T) {
 			if got.Plugin != nil || admission.Verdict != tc.verdict || admission.Reason != tc.code {
 				t.Fatalf("%s: %+v, want %s, %s and no plugin", tc.reason, admission, tc.verdict, tc.code)
 			}
-			if (admission.RetryAfter > 0) != (tc.verdict == NotReady) {
+			if (admission.RetryAfter > 0) != (tc.verdict == Unavailable) {
 				t.Errorf("%s: retry after %s: a configuration may change, a refusal stays", tc.reason, admission.RetryAfter)
 			}
 			for _, text := range tc.says {
@@ -138,7 +138,7 @@ func TestAllowedQueues(t *testing.T) {
 	rules := func(p *Policy) {
 		p.AllowedQueues = []QueueRule{{Namespaces: []string{"*"}, Queues: []string{"root.*"}}, {Namespaces: []string{"a"}, Queues: []string{"default", "root.*"}}}
 	}
-	got, admission := offered(t, rules).Resolve(Wish{Namespace: "a", Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "root.x.y"}})
+	got, admission := offered(t, rules).Resolve(SelectionRequest{Namespace: "a", Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "root.x.y"}})
 	if got.Plugin == nil {
 		t.Fatalf("a pattern crosses the levels of a queue's path: %+v", admission)
 	}
@@ -153,7 +153,7 @@ func TestAllowedQueues(t *testing.T) {
 	if !(Attempt{}).MayUse("anything") {
 		t.Error("without rules everything is allowed")
 	}
-	plain, _ := offered(t, rules).Resolve(Wish{Namespace: "a", Scheduling: spark.Scheduling{Queue: "ignored"}})
+	plain, _ := offered(t, rules).Resolve(SelectionRequest{Namespace: "a", Scheduling: spark.Scheduling{Queue: "ignored"}})
 	if plain.Plugin == nil {
 		t.Error("a scheduler without queues ignores the queue and its rules")
 	}
@@ -215,8 +215,8 @@ func TestEnabledByDefault(t *testing.T) {
 func TestAdmissionsComeFirst(t *testing.T) {
 	full := stub{name: "gate", admission: Admission{Verdict: Wait, Reason: "Full"}}
 	r := offered(t, func(p *Policy) { p.Admissions = []Plugin{full} })
-	got, _ := r.Resolve(Wish{})
-	plan, err := Admit(got.Plugin, Attempt{}, nil)
+	got, _ := r.Resolve(SelectionRequest{})
+	plan, err := AdmitAttempt(got.Plugin, Attempt{}, nil)
 	if err != nil || plan.Reason != "Full" {
 		t.Errorf("%+v, %v: want the gate's answer", plan, err)
 	}

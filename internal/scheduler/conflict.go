@@ -45,7 +45,7 @@ func conflict(p Plugin, a Attempt) (Admission, bool, error) {
 
 func schedulerConflict(a Attempt, role, other string) Admission {
 	return Admission{
-		Verdict: Never, Reason: ReasonPodSchedulerNameConflict,
+		Verdict: Reject, Reason: ReasonPodSchedulerNameConflict,
 		Message: fmt.Sprintf("the %s pod names the scheduler %q, but %s is the default here (%s); remove that name, or write %s: %s to keep it",
 			role, other, a.Scheduler, a.Source, FieldScheduler, NoScheduler),
 	}
@@ -55,7 +55,7 @@ func keyConflict(a Attempt, role string, part PodPart, theirs, ours map[string]s
 	for _, key := range slices.Sorted(maps.Keys(ours)) {
 		if value, set := theirs[key]; set && value != ours[key] {
 			return Admission{
-				Verdict: Never, Reason: ReasonPodKeyConflict,
+				Verdict: Reject, Reason: ReasonPodKeyConflict,
 				Message: fmt.Sprintf("the %s pod has the %s %s: %q, which the scheduler plugin %s sets to %q; remove it", role, part, key, value, a.Scheduler, ours[key]),
 			}, true
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // PanicError is a plugin that panicked. Stack is for the operator's log; the message is fit for a status.
@@ -36,8 +38,8 @@ func call[T any](p Plugin, name string, f func() (T, error)) (result T, err erro
 }
 
 // Validate asks the plugin for what is wrong with the attempt itself.
-func Validate(p Plugin, a Attempt) ([]Finding, error) {
-	return call(p, "Validate", func() ([]Finding, error) { return p.Validate(a), nil })
+func Validate(p Plugin, a Attempt) (field.ErrorList, error) {
+	return call(p, "Validate", func() (field.ErrorList, error) { return p.Validate(a), nil })
 }
 
 // Reads asks the plugin what Admit must show it.
@@ -45,32 +47,32 @@ func Reads(p Plugin, a Attempt) ([]Read, error) {
 	return call(p, "Reads", func() ([]Read, error) { return p.Reads(a), nil })
 }
 
-// Admit asks the plugin about the attempt: first its own validation, then its plan. Pods that contradict the choice of
-// the scheduler are refused for all plugins. With an error, the plan says NotReady and explains it.
-func Admit(p Plugin, a Attempt, s Snapshot) (Plan, error) {
+// AdmitAttempt asks the plugin about the attempt: first its own validation, then its answer. Pods that contradict the choice of
+// the scheduler are refused for all plugins. With an error, the answer says Unavailable and explains it.
+func AdmitAttempt(p Plugin, a Attempt, s Snapshot) (Admission, error) {
 	findings, err := Validate(p, a)
 	if err != nil {
-		return Plan{Admission: Failed(err)}, err
+		return Failed(err), err
 	}
 	if len(findings) > 0 {
-		return Plan{Admission: Admission{Verdict: Never, Reason: ReasonInvalidParameters, Message: sentence(findings)}}, nil
+		return Admission{Verdict: Reject, Reason: ReasonInvalidParameters, Message: sentence(findings)}, nil
 	}
 	if admission, ok, err := conflict(p, a); err != nil {
-		return Plan{Admission: Failed(err)}, err
+		return Failed(err), err
 	} else if ok {
-		return Plan{Admission: admission}, nil
+		return admission, nil
 	}
-	plan, err := call(p, "Plan", func() (Plan, error) { return p.Plan(a, s) })
+	answer, err := call(p, "Admit", func() (Admission, error) { return p.Admit(a, s) })
 	if err != nil {
-		return Plan{Admission: Failed(err)}, err
+		return Failed(err), err
 	}
-	return plan, nil
+	return answer, nil
 }
 
-func sentence(findings []Finding) string {
+func sentence(findings field.ErrorList) string {
 	parts := make([]string, 0, len(findings))
 	for _, f := range findings {
-		parts = append(parts, f.Field+": "+f.Problem)
+		parts = append(parts, f.Field+": "+f.Detail)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -18,26 +19,26 @@ func TestAdmit(t *testing.T) {
 	wait := Admission{Verdict: Wait, Reason: "Full", Message: "3 ahead"}
 	cases := map[string]struct {
 		reason   string
-		findings []Finding
+		findings field.ErrorList
 		want     Admission
 		asked    int
 	}{
 		"Plan":    {reason: "the plugin's answer as it is", want: wait, asked: 1},
-		"Finding": {reason: "what is wrong in the spec needs no look at the cluster", findings: []Finding{{Field: "spec.a", Problem: "must be b"}}, want: Admission{Verdict: Never, Reason: ReasonInvalidParameters, Message: "spec.a: must be b"}},
-		"Several": {reason: "all mistakes at once", findings: []Finding{{Field: "spec.a", Problem: "must be b"}, {Field: "spec.c", Problem: "must be d"}}, want: Admission{Verdict: Never, Reason: ReasonInvalidParameters, Message: "spec.a: must be b; spec.c: must be d"}},
+		"Finding": {reason: "what is wrong in the spec needs no look at the cluster", findings: field.ErrorList{Invalid("spec.a", "must be b")}, want: Admission{Verdict: Reject, Reason: ReasonInvalidParameters, Message: "spec.a: must be b"}},
+		"Several": {reason: "all mistakes at once", findings: field.ErrorList{Invalid("spec.a", "must be b"), Invalid("spec.c", "must be d")}, want: Admission{Verdict: Reject, Reason: ReasonInvalidParameters, Message: "spec.a: must be b; spec.c: must be d"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			got, err := Admit(stub{findings: tc.findings, admission: wait, asked: &asked}, Attempt{}, nil)
+			got, err := AdmitAttempt(stub{findings: tc.findings, admission: wait, asked: &asked}, Attempt{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(Plan{Admission: tc.want}, got); diff != "" {
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if asked != tc.asked {
-				t.Errorf("%s: Plan was asked %d times, want %d", tc.reason, asked, tc.asked)
+				t.Errorf("%s: Admit was asked %d times, want %d", tc.reason, asked, tc.asked)
 			}
 		})
 	}
@@ -46,14 +47,14 @@ func TestAdmit(t *testing.T) {
 // Trouble is a wait that says whose it is, and an error for the log.
 func TestAdmitFails(t *testing.T) {
 	boom := errors.New("boom")
-	got, err := Admit(stub{name: "x", planErr: boom}, Attempt{}, nil)
+	got, err := AdmitAttempt(stub{name: "x", planErr: boom}, Attempt{}, nil)
 	if !errors.Is(err, boom) {
 		t.Errorf("the error is lost: %v", err)
 	}
-	if got.Verdict != NotReady || got.Reason != ReasonSchedulerFailed || got.RetryAfter <= 0 {
-		t.Errorf("%+v: want a wait with a timer", got.Admission)
+	if got.Verdict != Unavailable || got.Reason != ReasonSchedulerFailed || got.RetryAfter <= 0 {
+		t.Errorf("%+v: want a wait with a timer", got)
 	}
-	for _, text := range []string{"plugin x", "Plan", "boom"} {
+	for _, text := range []string{"plugin x", "Admit", "boom"} {
 		if !strings.Contains(got.Message, text) {
 			t.Errorf("the sentence does not say %q: %s", text, got.Message)
 		}
@@ -63,10 +64,12 @@ func TestAdmitFails(t *testing.T) {
 // wild panics wherever it is asked.
 type wild struct{}
 
-func (wild) Describe() Descriptor                                  { return Descriptor{Name: "wild"} }
-func (wild) Validate(a Attempt) []Finding                          { return []Finding{{Field: third(a.Parameters)}} }
+func (wild) Describe() Descriptor { return Descriptor{Name: "wild"} }
+func (wild) Validate(a Attempt) field.ErrorList {
+	return field.ErrorList{Invalid(third(a.Parameters), "")}
+}
 func (wild) Reads(Attempt) []Read                                  { panic("reads") }
-func (wild) Plan(Attempt, Snapshot) (Plan, error)                  { panic("plan") }
+func (wild) Admit(Attempt, Snapshot) (Admission, error)            { panic("plan") }
 func (wild) Decorate(Attempt, *Decoration) error                   { panic("decorate") }
 func (wild) ObserveReads(Attempt, Facts) []Read                    { panic("observe reads") }
 func (wild) Observe(Attempt, Snapshot, Facts) (Observation, error) { panic("observe") }
@@ -79,7 +82,7 @@ func TestPanicsBecomeErrors(t *testing.T) {
 	calls := map[string]func() error{
 		"Validate":     func() error { _, err := Validate(wild{}, Attempt{}); return err },
 		"Reads":        func() error { _, err := Reads(wild{}, Attempt{}); return err },
-		"Admit":        func() error { _, err := Admit(wild{}, Attempt{}, nil); return err },
+		"Admit":        func() error { _, err := AdmitAttempt(wild{}, Attempt{}, nil); return err },
 		"Decorate":     func() error { _, err := Decorate(wild{}, Attempt{}, spark.Application{}); return err },
 		"ObserveReads": func() error { _, err := ObserveReads(wild{}, Attempt{}, Facts{}); return err },
 		"Observe":      func() error { _, err := Observe(wild{}, Attempt{}, nil, Facts{}); return err },

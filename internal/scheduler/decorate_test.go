@@ -132,12 +132,12 @@ func TestConflicts(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := stub{name: "x", schedulerName: "x-scheduler", descriptor: claims, decorate: grouping, admission: Admission{Verdict: Go, Reason: ReasonAdmitted}}
-			got, err := Admit(p, Attempt{ID: "g1", Scheduler: "x", Source: tc.source, Shapes: tc.shapes}, nil)
+			p := stub{name: "x", schedulerName: "x-scheduler", descriptor: claims, decorate: grouping, admission: Admission{Verdict: Admit, Reason: ReasonAdmitted}}
+			got, err := AdmitAttempt(p, Attempt{ID: "g1", Choice: Choice{Scheduler: "x", Source: tc.source}, Shapes: tc.shapes}, nil)
 			if err != nil || got.Reason != tc.code {
-				t.Fatalf("%s: %+v, %v; want %s", tc.reason, got.Admission, err, tc.code)
+				t.Fatalf("%s: %+v, %v; want %s", tc.reason, got, err, tc.code)
 			}
-			if tc.code != ReasonAdmitted && got.Verdict != Never {
+			if tc.code != ReasonAdmitted && got.Verdict != Reject {
 				t.Errorf("%s: %s: only an edit helps", tc.reason, got.Verdict)
 			}
 			for _, text := range tc.says {

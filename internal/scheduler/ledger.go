@@ -209,7 +209,7 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 // else gives both up.
 func (l *Ledger) Record(a Attempt, answer Admission) {
 	switch {
-	case answer.Verdict == Go:
+	case answer.Verdict == Admit:
 		if r, held := l.reserved[a.ID]; held && !r.promises(a) {
 			l.drop(a.ID) // its specification has changed before it had a driver
 		}

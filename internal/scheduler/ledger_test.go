@@ -34,8 +34,8 @@ func ids(o Outstanding) []string {
 func TestLedgerReserves(t *testing.T) {
 	l := NewLedger()
 	a, b, c := attemptAt("a", "x", 1), attemptAt("b", "x", 2), attemptAt("c", "y", 3)
-	l.Record(b, Admission{Verdict: Go})
-	l.Record(c, Admission{Verdict: Go})
+	l.Record(b, Admission{Verdict: Admit})
+	l.Record(c, Admission{Verdict: Admit})
 	got := l.Outstanding(a, nine)
 	if diff := cmp.Diff([]string{"b", "c"}, ids(got)); diff != "" || got.Held {
 		t.Errorf("what others were promised, in all namespaces; held %t (-want +got):\n%s", got.Held, diff)
@@ -65,13 +65,13 @@ func TestLedgerPromisesWhatWasAsked(t *testing.T) {
 		held bool
 	}{"same": {was, true}, "again": {again, true}, "bigger": {bigger, false}, "classed": {classed, false}} {
 		l := NewLedger()
-		l.Record(was, Admission{Verdict: Go})
+		l.Record(was, Admission{Verdict: Admit})
 		l.Settle(was.ID, Progress{DriverCreated: true}, nine)
 		o := l.Outstanding(tc.a, nine)
 		if o.Held != tc.held || len(o.Others) != 0 {
 			t.Errorf("%s: %+v", name, o)
 		}
-		l.Record(tc.a, Admission{Verdict: Go})
+		l.Record(tc.a, Admission{Verdict: Admit})
 		got := l.Outstanding(other, nine.Add(time.Minute)).Others
 		if len(got) != 1 || got[0].Shapes.Initial != tc.a.Shapes.Initial || got[0].PriorityClass != tc.a.PriorityClass || got[0].Progress.DriverCreated != tc.held {
 			t.Errorf("%s: others see %+v", name, got)
@@ -266,11 +266,11 @@ func TestLedgerKeepsItsBooks(t *testing.T) {
 		a := attemptAt(strconv.Itoa(random.IntN(20)), "ns"+strconv.Itoa(random.IntN(3)), random.IntN(5))
 		switch random.IntN(5) {
 		case 0:
-			l.Record(a, Admission{Verdict: Go})
+			l.Record(a, Admission{Verdict: Admit})
 		case 1:
 			l.Record(a, Admission{Verdict: Wait, Lines: []string{"q"}})
 		case 2:
-			l.Record(a, Admission{Verdict: NotReady})
+			l.Record(a, Admission{Verdict: Unavailable})
 		case 3:
 			l.Settle(a.ID, Progress{DriverCreated: true, ExecutorsRunning: int32(random.IntN(3))}, now)
 		case 4:
@@ -303,11 +303,11 @@ func TestLedgerRace(t *testing.T) {
 				lock.Lock()
 				defer lock.Unlock()
 				attempt := attemptAt(id, "x", 0)
-				answer := Admission{Verdict: Go}
+				answer := Admission{Verdict: Admit}
 				if len(l.Outstanding(attempt, nine).Others) > 0 { // there is one slot
 					answer = Admission{Verdict: Wait, Lines: []string{"q"}}
 				}
-				if l.Record(attempt, answer); answer.Verdict == Go {
+				if l.Record(attempt, answer); answer.Verdict == Admit {
 					entered <- id
 				}
 			})

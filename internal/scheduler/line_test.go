@@ -29,14 +29,14 @@ func TestLedgerLine(t *testing.T) {
 	if diff := cmp.Diff([]string{"other", "early"}, l.Heads()); diff != "" {
 		t.Errorf("the heads of all lines (-want +got):\n%s", diff)
 	}
-	l.Record(early, Admission{Verdict: Go})
+	l.Record(early, Admission{Verdict: Admit})
 	if got := l.Outstanding(late, nine).Ahead["q"]; got != 0 {
 		t.Errorf("who starts is in nobody's way: %d", got)
 	}
 	if diff := cmp.Diff([]string{"late", "twin"}, l.Release("early")); diff != "" {
 		t.Errorf("who may try now (-want +got):\n%s", diff)
 	}
-	l.Record(late, Admission{Verdict: NotReady})
+	l.Record(late, Admission{Verdict: Unavailable})
 	if diff := cmp.Diff([]string{"twin"}, l.Line("x")); diff != "" {
 		t.Errorf("who waits for something else leaves the line (-want +got):\n%s", diff)
 	}
@@ -72,7 +72,7 @@ func TestLedgerLines(t *testing.T) {
 	if diff := cmp.Diff([]string{"both", "last"}, l.Release("first")); diff != "" {
 		t.Errorf("there may be room for all of the namespace (-want +got):\n%s", diff)
 	}
-	l.Record(both, Admission{Verdict: Go})
+	l.Record(both, Admission{Verdict: Admit})
 	ahead("who starts is in no line", last, nil)
 }
 

@@ -121,3 +121,13 @@ type Eviction struct {
 	// By names the scheduler or the component in its own words, if it is known.
 	By string
 }
+
+// Ended is whether the scheduler has ended the attempt: it has refused it, evicted its driver, or withdrawn its permission.
+func (o Observation) Ended() bool {
+	return o.Stage == StageRefused || o.Eviction != nil || o.StopApp
+}
+
+// Waits is whether pods of the attempt wait for a node.
+func (o Observation) Waits() bool {
+	return !o.Ended() && (o.Stage == StageQueued || o.Stage == StageReserving || o.Stage == StageShort)
+}

@@ -11,28 +11,29 @@ import (
 	"reflect"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 )
 
 // DecodeParameters decodes a plugin's own options into the struct that options points to, which holds the defaults. Each
 // finding names its parameter: one that does not exist, one of a wrong type, one that is given twice. The case of names
 // counts.
-func DecodeParameters(a Attempt, options any) []Finding {
+func DecodeParameters(a Attempt, options any) field.ErrorList {
 	if text := bytes.TrimSpace(a.Parameters); len(text) == 0 || string(text) == "null" {
 		return nil
 	}
 	var given map[string]json.RawMessage
 	twice, err := kjson.UnmarshalStrict(a.Parameters, &given)
 	if err != nil {
-		return []Finding{{Field: FieldParameters, Problem: "must be an object of parameters and their values"}}
+		return field.ErrorList{Invalid(FieldParameters, "must be an object of parameters and their values")}
 	}
-	var findings []Finding
+	var findings field.ErrorList
 	for _, problem := range twice {
-		findings = append(findings, Finding{Field: FieldParameters, Problem: problem.Error()})
+		findings = append(findings, Invalid(FieldParameters, problem.Error()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if problem := decodeParameter(a.Scheduler, name, given[name], options); problem != "" {
-			findings = append(findings, Finding{Field: FieldParameters + "." + name, Problem: problem})
+			findings = append(findings, Invalid(FieldParameters+"."+name, problem))
 		}
 	}
 	return findings

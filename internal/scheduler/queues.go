@@ -53,7 +53,7 @@ func queueForbidden(r Resolution, namespace string) Admission {
 	if r.Queue == "" {
 		what = fmt.Sprintf("namespace %q may not leave the queue to the scheduler", namespace)
 	}
-	return Admission{Verdict: Never, Reason: ReasonQueueForbidden, Message: fmt.Sprintf("%s: %s; %s", queueField(r.QueueFrom), what, Usable(r.UsableQueues))}
+	return Admission{Verdict: Reject, Reason: ReasonQueueForbidden, Message: fmt.Sprintf("%s: %s; %s", queueField(r.QueueFrom), what, Usable(r.UsableQueues))}
 }
 
 // Usable words the queues that somebody may use.

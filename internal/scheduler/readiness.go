@@ -66,7 +66,7 @@ func (d Descriptor) Unready(served func(schema.GroupVersionKind) bool, allowed f
 }
 
 func (d Descriptor) notReady(reason Reason, message string) Admission {
-	return Admission{Verdict: NotReady, Reason: reason, Message: message, RetryAfter: readinessRetry}
+	return Admission{Verdict: Unavailable, Reason: reason, Message: message, RetryAfter: readinessRetry}
 }
 
 // servedBy is whether one of the versions is there.

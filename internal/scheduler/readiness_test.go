@@ -51,7 +51,7 @@ func TestUnready(t *testing.T) {
 			if unready != (tc.code != "") || got.Reason != tc.code || got.Message != tc.message {
 				t.Errorf("%s: %+v; want %s and %q", tc.reason, got, tc.code, tc.message)
 			}
-			if unready && (got.Verdict != NotReady || got.RetryAfter <= 0) {
+			if unready && (got.Verdict != Unavailable || got.RetryAfter <= 0) {
 				t.Errorf("%s: %+v: a scheduler may be installed later", tc.reason, got)
 			}
 		})

@@ -154,8 +154,8 @@ func (r *Registry) Plugins() []Plugin {
 	return append(plugins, r.policy.Admissions...)
 }
 
-// Wish is what there is to choose a scheduler by.
-type Wish struct {
+// SelectionRequest is what there is to choose a scheduler by.
+type SelectionRequest struct {
 	// Scheduling is what the application says.
 	Scheduling spark.Scheduling
 	Namespace  string
@@ -166,11 +166,13 @@ type Wish struct {
 	Recorded *Choice
 }
 
-// Choice is what was chosen for an attempt. It is recorded in the application's status.
+// Choice is what was chosen for an attempt. It is recorded in the application's status. Each may be empty.
 type Choice struct {
 	Scheduler string
 	Source    Source
 	Queue     string
+	// Group is the object that stands for the attempt with its scheduler: kind and name.
+	Group string
 }
 
 // Resolution is a choice with the plugin that it means.
@@ -189,7 +191,7 @@ func queueField(from string) string { return cmp.Or(from, FieldQueue) }
 
 // Resolve chooses the plugin and the queue: the application's own word, then that of a policy, then its namespace's, then the cluster's. Without
 // a plugin, or with a queue that the namespace may not use, the admission says so and the Resolution has no plugin.
-func (r *Registry) Resolve(w Wish) (Resolution, Admission) {
+func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	choice := r.choose(w)
 	name := choice.Scheduler
 	if name == NoScheduler && r.plain != "" {
@@ -223,7 +225,7 @@ func (r *Registry) Resolve(w Wish) (Resolution, Admission) {
 }
 
 // choose returns the scheduler's name as it was written, and by whom.
-func (r *Registry) choose(w Wish) Choice {
+func (r *Registry) choose(w SelectionRequest) Choice {
 	annotated := ""
 	if r.policy.NamespaceDefaults {
 		annotated = w.NamespaceAnnotations[AnnotationScheduler]
@@ -243,7 +245,7 @@ func (r *Registry) choose(w Wish) Choice {
 
 // queue returns the first queue that anybody names. What an annotation says is meant for the namespace's scheduler, if it
 // names one: queues of the same name in two schedulers are two queues.
-func (r *Registry) queue(w Wish, c Choice, d Descriptor) string {
+func (r *Registry) queue(w SelectionRequest, c Choice, d Descriptor) string {
 	switch {
 	case w.Recorded != nil:
 		return c.Queue
@@ -258,17 +260,17 @@ func (r *Registry) queue(w Wish, c Choice, d Descriptor) string {
 }
 
 // annotates is whether the namespace names a queue for this scheduler.
-func (r *Registry) annotates(w Wish, d Descriptor) bool {
+func (r *Registry) annotates(w SelectionRequest, d Descriptor) bool {
 	chosen := w.NamespaceAnnotations[AnnotationScheduler]
 	return r.policy.NamespaceDefaults && d.Supports.Queues && w.NamespaceAnnotations[AnnotationQueue] != "" && (chosen == "" || chosen == d.Name)
 }
 
-func (r *Registry) refuse(w Wish, c Choice, reason Reason, problem string) Admission {
+func (r *Registry) refuse(w SelectionRequest, c Choice, reason Reason, problem string) Admission {
 	where := map[Source]string{
 		SourceApplication: FieldScheduler, SourcePolicy: cmp.Or(w.Scheduling.SchedulerFrom, "a policy of the operator"), SourceNamespace: "the namespace's annotation " + AnnotationScheduler, SourceCluster: "batchScheduler.default",
 	}[c.Source]
 	return Admission{
-		Verdict: NotReady, Reason: reason, RetryAfter: unknownRetry,
+		Verdict: Unavailable, Reason: reason, RetryAfter: unknownRetry,
 		Message: fmt.Sprintf("%s: %q %s; known: %s", where, c.Scheduler, problem, strings.Join(r.Names(), ", ")),
 	}
 }

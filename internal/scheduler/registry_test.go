@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // stub is a plugin that answers what it is told to.
 type stub struct {
 	name, schedulerName string
-	findings            []Finding
+	findings            field.ErrorList
 	admission           Admission
 	decorate            func(Attempt, *Decoration)
 	asked               *int
-	plan                Plan
+	objects             Admission
 	planErr             error
 	reads               []Read
 	descriptor          Descriptor
@@ -27,16 +28,16 @@ func (s stub) Describe() Descriptor {
 	d.Name, d.SchedulerName = s.name, s.schedulerName
 	return d
 }
-func (s stub) Validate(Attempt) []Finding { return s.findings }
-func (s stub) Reads(Attempt) []Read       { return s.reads }
+func (s stub) Validate(Attempt) field.ErrorList { return s.findings }
+func (s stub) Reads(Attempt) []Read             { return s.reads }
 
-func (s stub) Plan(Attempt, Snapshot) (Plan, error) {
+func (s stub) Admit(Attempt, Snapshot) (Admission, error) {
 	if s.asked != nil {
 		*s.asked++
 	}
-	plan := s.plan
-	plan.Admission = s.admission
-	return plan, s.planErr
+	answer := s.admission
+	answer.Apply, answer.Delete = s.objects.Apply, s.objects.Delete
+	return answer, s.planErr
 }
 
 func (s stub) Decorate(a Attempt, d *Decoration) error {

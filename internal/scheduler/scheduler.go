@@ -4,28 +4,30 @@
 //
 // A plugin is a set of pure functions over values. It says what it needs to see of the cluster (Reads); the core reads
 // that and hands it over as a Snapshot; the plugin answers whether the attempt may start and which objects of its own
-// must exist (Plan), and what the pods must carry (Decorate). While the attempt runs it may judge the pods (Observer),
+// must exist (Admit), and what the pods must carry (Decorate). While the attempt runs it may judge the pods (Observer),
 // and when the attempt is over it names what has to go (Releaser). A plugin has no client and no clock, never sleeps,
 // keeps nothing in memory, and never learns the name of a lifecycle state or of an application kind. The core, in turn,
 // never learns the name of a scheduler.
 //
-// The core calls plugins only through Admit, Decorate, Observe and Release, which hold what is true for all of them:
+// The core calls plugins only through AdmitAttempt, Decorate, Observe and Release, which hold what is true for all of them:
 // a plugin that panics becomes an error, one that writes what it did not announce is refused, and answers that a plugin
 // leaves out are filled in from the pods.
 package scheduler
+
+import "k8s.io/apimachinery/pkg/util/validation/field"
 
 // Plugin connects one batch scheduler. All methods are functions of their arguments alone, and must not change them.
 type Plugin interface {
 	// Describe introduces the plugin. It is the same at every call.
 	Describe() Descriptor
 	// Validate judges the attempt alone, without any look at the cluster. A finding refuses the attempt for good.
-	Validate(Attempt) []Finding
-	// Reads names what Plan wants to see.
+	Validate(Attempt) field.ErrorList
+	// Reads names what Admit wants to see.
 	Reads(Attempt) []Read
-	// Plan says whether the attempt may start, and which objects it needs. It is asked again until the answer is Go or
-	// Never, and each time gives the whole answer: what is missing from Apply is not taken back, Delete does that. An
-	// error is trouble, never a verdict: the attempt waits and Plan is asked again.
-	Plan(Attempt, Snapshot) (Plan, error)
+	// Admit says whether the attempt may start, and which objects it needs. It is asked again until the answer is Admit or
+	// Reject, and each time gives the whole answer: what is missing from Apply is not taken back, Delete does that. An
+	// error is trouble, never a verdict: the attempt waits and Admit is asked again.
+	Admit(Attempt, Snapshot) (Admission, error)
 	// Decorate adds to both roles' pods what the scheduler needs to find on them: keys of Descriptor.Claims, and nothing
 	// else.
 	Decorate(Attempt, *Decoration) error

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -97,31 +98,31 @@ func TestDecodeParameters(t *testing.T) {
 		Seconds int64  `json:"seconds"`
 		Limit   *int32 `json:"limit"`
 	}
-	field := func(name string) string { return "spec.batchSchedulerOptions.parameters" + name }
+	path := func(name string) string { return "spec.batchSchedulerOptions.parameters" + name }
 	cases := map[string]struct {
 		reason, text string
 		want         options
-		findings     []Finding
+		findings     field.ErrorList
 	}{
 		"Absent":    {reason: "nothing was said", want: options{Style: "preset"}},
 		"Null":      {reason: "nothing was said", text: " null ", want: options{Style: "preset"}},
 		"Empty":     {reason: "nothing was said", text: "{}", want: options{Style: "preset"}},
 		"Some":      {reason: "the rest keeps its default", text: `{"gang":true,"limit":3}`, want: options{Gang: true, Style: "preset", Limit: new(int32(3))}},
-		"Unknown":   {reason: "a misspelt name", text: `{"gan":true}`, findings: []Finding{{field(".gan"), "is not a parameter of x"}}},
-		"Case":      {reason: "names are exact", text: `{"Gang":true}`, findings: []Finding{{field(".Gang"), "is not a parameter of x"}}},
-		"Bool":      {reason: "text is no bool", text: `{"gang":"yes"}`, findings: []Finding{{field(".gang"), `"yes": must be true or false`}}},
-		"Number":    {reason: "a word is no number", text: `{"seconds":"1m"}`, findings: []Finding{{field(".seconds"), `"1m": must be a whole number`}}},
-		"Fraction":  {reason: "half a second", text: `{"seconds":0.5}`, findings: []Finding{{field(".seconds"), `0.5: must be a whole number`}}},
-		"Text":      {reason: "a number is no text", text: `{"style":1}`, findings: []Finding{{field(".style"), `1: must be text`}}},
-		"Several":   {reason: "all mistakes at once, in order", text: `{"x":1,"gang":2,"style":"a"}`, findings: []Finding{{field(".gang"), "2: must be true or false"}, {field(".x"), "is not a parameter of x"}}},
-		"List":      {reason: "parameters have names", text: `[1]`, findings: []Finding{{field(""), "must be an object of parameters and their values"}}},
-		"NotJSON":   {reason: "nothing to read", text: `{`, findings: []Finding{{field(""), "must be an object of parameters and their values"}}},
+		"Unknown":   {reason: "a misspelt name", text: `{"gan":true}`, findings: field.ErrorList{Invalid(path(".gan"), "is not a parameter of x")}},
+		"Case":      {reason: "names are exact", text: `{"Gang":true}`, findings: field.ErrorList{Invalid(path(".Gang"), "is not a parameter of x")}},
+		"Bool":      {reason: "text is no bool", text: `{"gang":"yes"}`, findings: field.ErrorList{Invalid(path(".gang"), `"yes": must be true or false`)}},
+		"Number":    {reason: "a word is no number", text: `{"seconds":"1m"}`, findings: field.ErrorList{Invalid(path(".seconds"), `"1m": must be a whole number`)}},
+		"Fraction":  {reason: "half a second", text: `{"seconds":0.5}`, findings: field.ErrorList{Invalid(path(".seconds"), `0.5: must be a whole number`)}},
+		"Text":      {reason: "a number is no text", text: `{"style":1}`, findings: field.ErrorList{Invalid(path(".style"), `1: must be text`)}},
+		"Several":   {reason: "all mistakes at once, in order", text: `{"x":1,"gang":2,"style":"a"}`, findings: field.ErrorList{Invalid(path(".gang"), "2: must be true or false"), Invalid(path(".x"), "is not a parameter of x")}},
+		"List":      {reason: "parameters have names", text: `[1]`, findings: field.ErrorList{Invalid(path(""), "must be an object of parameters and their values")}},
+		"NotJSON":   {reason: "nothing to read", text: `{`, findings: field.ErrorList{Invalid(path(""), "must be an object of parameters and their values")}},
 		"GivenNull": {reason: "null is nothing said", text: `{"limit":null}`, want: options{Style: "preset"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := options{Style: "preset"}
-			findings := DecodeParameters(Attempt{Scheduler: "x", Parameters: json.RawMessage(tc.text)}, &got)
+			findings := DecodeParameters(Attempt{Choice: Choice{Scheduler: "x"}, Parameters: json.RawMessage(tc.text)}, &got)
 			if diff := cmp.Diff(tc.findings, findings); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -134,7 +135,7 @@ func TestDecodeParameters(t *testing.T) {
 		})
 	}
 	twice := DecodeParameters(Attempt{Parameters: json.RawMessage(`{"gang":true,"gang":false}`)}, &options{})
-	if len(twice) == 0 || !strings.Contains(twice[0].Problem, "gang") {
+	if len(twice) == 0 || !strings.Contains(twice[0].Detail, "gang") {
 		t.Errorf("a parameter that is given twice: %v", twice)
 	}
 }

@@ -9,7 +9,7 @@ func BenchmarkCheck(b *testing.B) {
 	app := pi()
 	b.ReportAllocs()
 	for b.Loop() {
-		if found := Check(app); len(found) > 0 {
+		if found := check(app); len(found) > 0 {
 			b.Fatal(found)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -17,27 +16,19 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// checkBuilt builds the submission and looks at what would be created: the builders refuse what they cannot make, and
-// what contradicts itself in a pod shows only there.
-func checkBuilt(app spark.Application) []*spark.ConfError {
-	profile, err := spark.ProfileFor(app.SparkVersion)
-	if err != nil {
+// checkBuilt looks at what would be created: the builders refuse what they cannot make, and what contradicts itself in a
+// pod shows only there.
+func checkBuilt(app spark.Application, submission spark.Submission, failed error) []*spark.ConfError {
+	var unsupported *spark.UnsupportedVersionError
+	switch {
+	case errors.As(failed, &unsupported):
 		return nil // checkVersion says it
-	}
-	submission, err := spark.Build(app, spark.NewIdentity(app.UID, 1, time.Unix(0, 0)), profile)
-	if err != nil {
-		return refusal(err)
-	}
-	if _, err := spark.PodShapes(app, profile); err != nil {
-		return refusal(err)
-	}
-	executor, _, err := spark.ExecutorPod(app, profile)
-	if err != nil {
-		return refusal(err)
+	case failed != nil:
+		return refusal(failed)
 	}
 	driver := newPodCheck(app, "spec.driver", submission.Driver)
 	driver.all()
-	pod := newPodCheck(app, "spec.executor", executor)
+	pod := newPodCheck(app, "spec.executor", submission.Executor)
 	pod.executor()
 	pod.all()
 	return append(append(driver.found, pod.found...), checkObjects(submission)...)

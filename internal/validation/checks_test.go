@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -188,16 +189,39 @@ func TestBuiltIsChecked(t *testing.T) {
 	}
 }
 
-func TestReport(t *testing.T) {
-	app := pi()
-	app.Conf[spark.ConfDriverMemory] = "x"
-	mode := []*spark.ConfError{{Field: "spec.mode", Problem: "no"}}
-	if got := Report(app, mode); len(got) != 2 {
-		t.Errorf("both conversion and validation speak: %v", got)
+func TestUndecodable(t *testing.T) {
+	if Undecodable([]*spark.ConfError{{Field: "spec.mode", Problem: "no"}}) {
+		t.Error("a field that means nothing leaves the others to be judged")
 	}
-	malformed := []*spark.ConfError{{Field: "spec", Problem: "cannot be decoded"}}
-	if diff := cmp.Diff(malformed, Report(app, malformed)); diff != "" {
-		t.Errorf("an empty spec is not blamed for what it lacks (-want +got):\n%s", diff)
+	if !Undecodable([]*spark.ConfError{{Field: "spec", Problem: "cannot be decoded"}}) {
+		t.Error("an empty spec must not be blamed for what it lacks")
+	}
+}
+
+func TestErrorList(t *testing.T) {
+	app := pi()
+	app.Origins[spark.ConfDriverMemory] = "spec.driver.memory"
+	list := ErrorList(app, []*spark.ConfError{
+		{Key: spark.ConfDriverMemory, Value: "2gb", Problem: "not a heap size"},
+		{Key: "spark.hadoop.fs.s3a.secret.key", Value: "hidden", Problem: "not here"},
+		{Field: "spec.mode", Problem: "missing"},
+	})
+	want := []string{
+		`spec.driver.memory: "2gb": not a heap size`,
+		`spec.sparkConf["spark.hadoop.fs.s3a.secret.key"]: "(redacted)": not here`,
+		"spec.mode: missing",
+	}
+	if diff := cmp.Diff(want, Sentences(list)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for i, e := range list {
+		if e.Type != field.ErrorTypeInvalid || Explain(app, []*spark.ConfError{
+			{Key: spark.ConfDriverMemory, Value: "2gb", Problem: "not a heap size"},
+			{Key: "spark.hadoop.fs.s3a.secret.key", Value: "hidden", Problem: "not here"},
+			{Field: "spec.mode", Problem: "missing"},
+		}[i]) != want[i] {
+			t.Errorf("%v: the words are those of a status", e)
+		}
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -43,7 +41,7 @@ func checkSizes(app spark.Application) []*spark.ConfError {
 			continue
 		}
 		problem := `not a size; write a whole number and one of k, m, g, t, such as "512m" or "2g"`
-		if _, err := resource.ParseQuantity(value); err == nil && strings.HasSuffix(value, "i") {
+		if _, err := spark.ParseQuantity(value); err == nil && strings.HasSuffix(value, "i") {
 			problem = `a quantity of Kubernetes, where Spark wants a size of its own; write "` + strings.ToLower(strings.TrimSuffix(value, "i")) + `"`
 		}
 		found = append(found, &spark.ConfError{Key: key, Value: value, Problem: problem})
@@ -75,7 +73,7 @@ func checkQuantities(app spark.Application) []*spark.ConfError {
 		if !set {
 			continue
 		}
-		if q, err := resource.ParseQuantity(value); err != nil || q.Sign() <= 0 {
+		if q, err := spark.ParseQuantity(value); err != nil || q.Sign() <= 0 {
 			found = append(found, &spark.ConfError{
 				Key: key, Value: value,
 				Problem: `not a number of cores; write a positive Kubernetes quantity such as "500m" or "2"`,

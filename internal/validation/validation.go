@@ -10,6 +10,9 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -25,34 +28,63 @@ var checks = []func(spark.Application) []*spark.ConfError{
 	checkScaling,
 	checkDriverName,
 	checkNames,
-	checkBuilt,
 }
 
-// Check returns everything that is wrong with the application, in the order of the checks. Of a field that one
-// check objects to the later ones say nothing.
-func Check(app spark.Application) []*spark.ConfError {
+// Check returns everything that is wrong with the application and with what was built of it, in the order of the checks. Of
+// a field that one check objects to the later ones say nothing. failed is why it could not be built.
+func Check(app spark.Application, built spark.Submission, failed error) []*spark.ConfError {
 	var found []*spark.ConfError
-	for _, check := range checks {
+	add := func(more []*spark.ConfError) {
 		said := map[string]bool{}
 		for _, f := range found {
 			said[FieldOf(app, f)] = true
 		}
-		for _, f := range check(app) {
+		for _, f := range more {
 			if !said[FieldOf(app, f)] {
 				found = append(found, f)
 			}
 		}
 	}
+	for _, check := range checks {
+		add(check(app))
+	}
+	add(checkBuilt(app, built, failed))
 	return found
 }
 
-// Report returns the problems of a conversion and everything that is wrong beside them. Of a spec that could not be
-// decoded there is nothing else to say.
-func Report(app spark.Application, problems []*spark.ConfError) []*spark.ConfError {
-	if slices.ContainsFunc(problems, func(p *spark.ConfError) bool { return p.Field == "spec" }) {
-		return problems
+// Undecodable reports whether the problems of a conversion are those of a spec that could not be decoded. There is nothing
+// else to say of it.
+func Undecodable(problems []*spark.ConfError) bool {
+	return slices.ContainsFunc(problems, func(p *spark.ConfError) bool { return p.Field == "spec" })
+}
+
+// ErrorList names the fields of the user's object in what is wrong with an application.
+func ErrorList(app spark.Application, problems []*spark.ConfError) field.ErrorList {
+	list := make(field.ErrorList, 0, len(problems))
+	for _, p := range problems {
+		list = append(list, p.Invalid(FieldOf(app, p)))
 	}
-	return slices.Concat(problems, Check(app))
+	return list
+}
+
+// Sentences puts errors into words: the field, its value in quotes if there is one, and what is wrong.
+func Sentences(list field.ErrorList) []string {
+	all := make([]string, 0, len(list))
+	for _, e := range list {
+		all = append(all, Sentence(e))
+	}
+	return all
+}
+
+// Sentence puts one error into words.
+func Sentence(e *field.Error) string { return e.Field + ": " + Problem(e) }
+
+// Problem is a sentence without its field.
+func Problem(e *field.Error) string {
+	if value, ok := e.BadValue.(string); ok {
+		return strconv.Quote(value) + ": " + e.Detail
+	}
+	return e.Detail
 }
 
 // missing are the fields to write where a property is not set.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -23,10 +24,20 @@ func pi() spark.Application {
 	}
 }
 
+// check builds the application and checks it.
+func check(app spark.Application) []*spark.ConfError {
+	profile, err := spark.ProfileFor(app.SparkVersion)
+	var built spark.Submission
+	if err == nil {
+		built, err = spark.Build(app, spark.NewIdentity(app.UID, 1, time.Unix(0, 0)), profile)
+	}
+	return Check(app, built, err)
+}
+
 // said are the sentences of all findings.
 func said(app spark.Application) []string {
 	var out []string
-	for _, p := range Check(app) {
+	for _, p := range check(app) {
 		out = append(out, Explain(app, p))
 	}
 	return out
@@ -170,7 +181,7 @@ func TestCheckReportsEverything(t *testing.T) {
 func TestCheckDoesNotChangeTheApplication(t *testing.T) {
 	app, want := pi(), pi()
 	app.Conf["spark.master"], want.Conf["spark.master"] = "x", "x"
-	Check(app)
+	check(app)
 	if diff := cmp.Diff(want, app); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

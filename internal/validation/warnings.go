@@ -17,7 +17,7 @@ var warnings = []func(spark.Application) []*spark.ConfError{
 	warnLifecycle,
 }
 
-// Warnings returns what will not be heeded, in the order of the list. Nothing of it keeps an application from running.
+// Warnings returns what will be ignored, in the order of the list. Nothing of it keeps an application from running.
 func Warnings(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, list := range warnings {

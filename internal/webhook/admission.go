@@ -21,42 +21,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/validation"
 )
-
-// objection is why an object is refused.
-type objection struct {
-	// field is the path of the field at fault, as the user wrote it.
-	field string
-	// problem is the value, and what is wrong with it.
-	problem string
-}
-
-// String is the objection as the operator says it.
-func (o objection) String() string { return o.field + ": " + o.problem }
-
-// opinion is what there is to say about an object.
-type opinion struct {
-	objections []objection
-	// remarks are sentences about what is accepted and not heeded.
-	remarks []string
-}
 
 // kind says how the objects of one kind are admitted. Its functions are pure.
 type kind[T client.Object] struct {
 	// complete writes down what is assumed of a spec.
 	complete func(T)
-	// judge says what is wrong with it.
-	judge func(T) opinion
+	// judge says what is wrong with an object, and in sentences what is accepted and does not do what it says.
+	judge func(T) (field.ErrorList, []string)
 }
 
 // register serves all our kinds.
-func register(server webhook.Server, scheme *runtime.Scheme, policies []Policy) error {
+func register(server webhook.Server, scheme *runtime.Scheme, operator func() resolve.Operator) error {
 	return errors.Join(
-		serve(server, scheme, sparkApplication(policies)),
+		serve(server, scheme, sparkApplication(operator)),
 	)
 }
 
@@ -123,23 +109,23 @@ func (a *admitter[T]) validate(_ context.Context, request admission.Request) adm
 	case !asked:
 		return admission.Allowed("")
 	}
-	said := a.judge(object)
-	objections, remarks := said.objections, said.remarks
+	errs, warnings := a.judge(object)
 	if request.Operation == admissionv1.Update {
 		stored := a.empty()
 		if err := a.decoder.DecodeRaw(request.OldObject, stored); err != nil {
 			return admission.Errored(http.StatusBadRequest, err)
 		}
-		var old []objection
-		objections, old = split(objections, a.judge(stored).objections)
-		for _, o := range old {
-			remarks = append(remarks, "wrong before this change already: "+o.String())
+		before, _ := a.judge(stored)
+		var old field.ErrorList
+		errs, old = split(errs, before)
+		for _, e := range old {
+			warnings = append(warnings, "wrong before this change already: "+validation.Sentence(e))
 		}
 	}
-	if len(objections) == 0 {
-		return admission.Allowed("").WithWarnings(bounded(remarks)...)
+	if len(errs) == 0 {
+		return admission.Allowed("").WithWarnings(bounded(warnings)...)
 	}
-	return a.refuse(cmp.Or(object.GetName(), request.Name), objections).WithWarnings(bounded(remarks)...)
+	return a.refuse(cmp.Or(object.GetName(), request.Name), errs).WithWarnings(bounded(warnings)...)
 }
 
 // asked returns the object of a request, and whether there is anything to say about it: not when an edit leaves the
@@ -176,38 +162,37 @@ func sameSpec(a, b []byte) (bool, error) {
 	return reflect.DeepEqual(x.Spec, y.Spec), nil
 }
 
-// split parts what is new from what was objected to before.
-func split(objections, before []objection) (fresh, old []objection) {
-	for _, o := range objections {
-		if slices.Contains(before, o) {
-			old = append(old, o)
+// split parts what is new from what was wrong before.
+func split(errs, before field.ErrorList) (fresh, old field.ErrorList) {
+	known := validation.Sentences(before)
+	for _, e := range errs {
+		if slices.Contains(known, validation.Sentence(e)) {
+			old = append(old, e)
 		} else {
-			fresh = append(fresh, o)
+			fresh = append(fresh, e)
 		}
 	}
 	return fresh, old
 }
 
-// maxRemarks bounds the warnings of one answer: the API server cuts them off, and nobody reads more.
-const maxRemarks = 10
+// maxWarnings bounds the warnings of one answer: the API server cuts them off, and nobody reads more.
+const maxWarnings = 10
 
-func bounded(remarks []string) []string {
-	if len(remarks) > maxRemarks {
-		return append(slices.Clone(remarks[:maxRemarks]), "...")
+func bounded(warnings []string) []string {
+	if len(warnings) > maxWarnings {
+		return append(slices.Clone(warnings[:maxWarnings]), "...")
 	}
-	return remarks
+	return warnings
 }
 
 // refuse answers as the API server does for a schema: with each field as a cause of its own.
-func (a *admitter[T]) refuse(name string, objections []objection) admission.Response {
+func (a *admitter[T]) refuse(name string, errs field.ErrorList) admission.Response {
 	details := &metav1.StatusDetails{Group: a.gvk.Group, Kind: a.gvk.Kind, Name: name}
-	sentences := make([]string, 0, len(objections))
-	for _, o := range objections {
-		sentences = append(sentences, o.String())
-		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: o.field, Message: o.problem})
+	for _, e := range errs {
+		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseType(e.Type), Field: e.Field, Message: validation.Problem(e)})
 	}
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
-		Message: strings.Join(sentences, "; "), Details: details,
+		Message: strings.Join(validation.Sentences(errs), "; "), Details: details,
 	}}}
 }

@@ -4,6 +4,7 @@ package webhook
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,8 +20,11 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 const (
@@ -39,11 +43,21 @@ func (r *recorder) Register(path string, hook http.Handler) {
 	r.served[path] = hook.(*admission.Webhook)
 }
 
+// operator is one that knows plain Kubernetes, with policies for all namespaces.
+func operator(t *testing.T, policies ...policy.Policy) func() resolve.Operator {
+	t.Helper()
+	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() resolve.Operator { return resolve.Operator{Registry: registry, Policies: policies} }
+}
+
 // call asks the webhook at a path, as the API server would.
-func call(t *testing.T, path string, operation admissionv1.Operation, stored, sent string, policies ...Policy) admission.Response {
+func call(t *testing.T, path string, operation admissionv1.Operation, stored, sent string, policies ...policy.Policy) admission.Response {
 	t.Helper()
 	server := &recorder{served: map[string]*admission.Webhook{}}
-	if err := register(server, Scheme(), policies); err != nil {
+	if err := register(server, Scheme(), operator(t, policies...)); err != nil {
 		t.Fatal(err)
 	}
 	hook, ok := server.served[path]
@@ -159,22 +173,9 @@ func tree(t *testing.T, text []byte) (out any) {
 }
 
 func TestValidate(t *testing.T) {
-	tight := func(app spark.Application, life lifecycle.Policies) (spark.Application, []*spark.ConfError, []string) {
-		if app.MainFile == "" {
-			app.MainFile = "local:///preset.jar"
-		}
-		var found []*spark.ConfError
-		if n := app.Conf["spark.executor.instances"]; n != "1" {
-			found = append(found, &spark.ConfError{Key: "spark.executor.instances", Value: n, Problem: "at most 1 here"})
-		}
-		if life.Restart.Type == lifecycle.Always {
-			found = append(found, &spark.ConfError{Field: "spec.restartPolicy.type", Value: string(life.Restart.Type), Problem: "not here"})
-		}
-		var remarks []string
-		if app.Scheduling.Scheduler != "" {
-			remarks = append(remarks, "it has to wait here")
-		}
-		return app, found, remarks
+	tight := policy.Policy{
+		Name: "tight", Namespaces: []string{"*"}, Defaults: policy.Defaults{Image: "preset:1"},
+		Limits: policy.Limits{Executors: new(int32(1)), TimeToLiveSeconds: new(int64(60))},
 	}
 	more := strings.Replace(good, "type:", "executor: {instances: 2}, type:", 1)
 	cases := map[string]struct {
@@ -198,16 +199,16 @@ func TestValidate(t *testing.T) {
 			refused: []string{"spec: cannot be decoded"},
 		},
 		"Warning": {
-			reason: "it would be accepted and not heeded", operation: admissionv1.Create, sent: strings.Replace(good, "Scala", "Python", 1),
+			reason: "it would be accepted and ignored", operation: admissionv1.Create, sent: strings.Replace(good, "Scala", "Python", 1),
 			warned: []string{`spec.type: "Python"`},
 		},
-		"Policy":       {reason: "checks of the installation", operation: admissionv1.Create, sent: more, refused: []string{`spec.executor.instances: "2": at most 1 here`}},
-		"PolicyOfLife": {reason: "checks of the installation", operation: admissionv1.Create, sent: strings.Replace(good, "type:", "restartPolicy: {type: Always}, type:", 1), refused: []string{`spec.restartPolicy.type: "Always": not here`}},
+		"Policy":       {reason: "checks of the installation", operation: admissionv1.Create, sent: more, refused: []string{`spec.executor.instances: "2": namespace jobs allows at most 1 executors`}},
+		"PolicyOfLife": {reason: "checks of the installation", operation: admissionv1.Create, sent: strings.Replace(good, "type:", "timeToLiveSeconds: 61, type:", 1), refused: []string{`spec.timeToLiveSeconds: "1m1s": namespace jobs allows at most 60 seconds`}},
 		"PolicyRemarks": {
-			reason: "nothing is wrong, but the installation has a word to say", operation: admissionv1.Create,
-			sent: strings.Replace(good, "type:", "batchScheduler: later, type:", 1), warned: []string{"it has to wait here"},
+			reason: "nothing is wrong, but it would wait", operation: admissionv1.Create,
+			sent: strings.Replace(good, "type:", "batchScheduler: later, type:", 1), warned: []string{`"later" is not known to this operator; known: kube; the application waits until it is`},
 		},
-		"Preset":          {reason: "the installation has a main file", operation: admissionv1.Create, sent: strings.Replace(good, ", mainApplicationFile: 'local:///a.jar'", "", 1)},
+		"Preset":          {reason: "the installation has an image", operation: admissionv1.Create, sent: strings.Replace(good, " image: 'spark:4.1.4',", "", 1)},
 		"Worse":           {reason: "an edit that makes it wrong", operation: admissionv1.Update, stored: good, sent: badMemory, refused: []string{"spec.driver.memory"}},
 		"OtherwiseWrong":  {reason: "wrong in another way than before", operation: admissionv1.Update, stored: badMemory, sent: strings.Replace(badMemory, "2gb", "3gb", 1), refused: []string{`"3gb"`}},
 		"Better":          {reason: "an edit that repairs it", operation: admissionv1.Update, stored: badMemory, sent: good},
@@ -267,13 +268,14 @@ func TestSameWordsAsTheOperator(t *testing.T) {
 	if err := json.Unmarshal(object(t, badMemory), &o); err != nil {
 		t.Fatal(err)
 	}
-	a := sparkApplication(nil)
-	said := a.judge(o)
-	if len(said.objections) != 1 || !strings.HasPrefix(said.objections[0].String(), `spec.driver.memory: "2gb": not a heap size`) {
-		t.Errorf("it says %v", said.objections)
+	a := sparkApplication(operator(t))
+	errs, _ := a.judge(o)
+	if len(errs) != 1 || !strings.HasPrefix(validation.Sentence(errs[0]), `spec.driver.memory: "2gb": not a heap size`) {
+		t.Errorf("it says %v", errs)
 	}
 	kubeflow.Default(o)
-	if diff := cmp.Diff(said.objections, a.judge(o).objections, cmp.AllowUnexported(objection{})); diff != "" {
+	defaulted, _ := a.judge(o)
+	if diff := cmp.Diff(errs, defaulted); diff != "" {
 		t.Errorf("defaults change what is said (-without +with):\n%s", diff)
 	}
 }
@@ -288,12 +290,44 @@ func TestRefusesRubbish(t *testing.T) {
 	}
 }
 
-func TestRemarksAreBounded(t *testing.T) {
-	remarks := make([]string, 30)
-	if got := bounded(remarks); len(got) != maxRemarks+1 || got[maxRemarks] != "..." {
+func TestWarningsAreBounded(t *testing.T) {
+	warnings := make([]string, 30)
+	if got := bounded(warnings); len(got) != maxWarnings+1 || got[maxWarnings] != "..." {
 		t.Errorf("%d warnings in one answer", len(got))
 	}
-	if got := bounded(remarks[:maxRemarks]); len(got) != maxRemarks {
-		t.Errorf("%d warnings of %d", len(got), maxRemarks)
+	if got := bounded(warnings[:maxWarnings]); len(got) != maxWarnings {
+		t.Errorf("%d warnings of %d", len(got), maxWarnings)
+	}
+}
+
+// The webhook says what the controller would: a default that it has written into the spec is none of the user's words, so
+// that it hides neither a policy's default nor keeps one from binding.
+func TestPoliciesOfTheWebhook(t *testing.T) {
+	all := []policy.Policy{
+		{Name: "usual", Namespaces: []string{"jobs"}, Defaults: policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}},
+		{Name: "small", Namespaces: []string{"jobs"}, Limits: policy.Limits{ForbiddenConf: []string{"spark.secret.*"}, Driver: policy.RoleLimits{Memory: "3Gi"}}},
+	}
+	o := &v1beta2.SparkApplication{}
+	o.Name = "pi"
+	o.Spec.SparkVersion, o.Spec.Image, o.Spec.MainApplicationFile = "4.1.0", new("spark:4.1.0"), new("local:///app/pi.py")
+	o.Spec.SparkConf = map[string]string{"spark.secret.door": "open"}
+	const tooMuch = `defaults.driver.memory of the operator's policy "usual": "3g"`
+	for _, written := range []bool{false, true} {
+		t.Run(fmt.Sprintf("defaulted=%v", written), func(t *testing.T) {
+			if written {
+				kubeflow.Default(o)
+			}
+			a := sparkApplication(operator(t, all...))
+			o.Namespace = "jobs"
+			errs, _ := a.judge(o)
+			words := strings.Join(validation.Sentences(errs), "\n")
+			if len(errs) != 2 || !strings.Contains(words, "spark.secret.door") || !strings.Contains(words, tooMuch) {
+				t.Errorf("errors %s, want one about the forbidden property and one about the namespace's default", words)
+			}
+			o.Namespace = "elsewhere"
+			if errs, _ := a.judge(o); len(errs) != 0 {
+				t.Errorf("another namespace is bound: %v", errs)
+			}
+		})
 	}
 }

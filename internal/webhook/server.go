@@ -25,6 +25,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 const (
@@ -45,8 +46,8 @@ func Scheme() *runtime.Scheme {
 var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // New returns the manager of the webhook's process, which is ready when the API server can call it. Every replica serves,
-// so there is no leader. The policies hold beside package validation.
-func New(cfg *rest.Config, c config.OperatorConfiguration, policies ...Policy) (ctrl.Manager, error) {
+// so there is no leader. operator returns how the operator is configured at present.
+func New(cfg *rest.Config, c config.OperatorConfiguration, operator func() resolve.Operator) (ctrl.Manager, error) {
 	self := c.Webhook.Certificates == config.CertificatesSelf
 	if self && c.Webhook.Namespace == "" {
 		text, err := os.ReadFile(podNamespaceFile)
@@ -70,7 +71,7 @@ func New(cfg *rest.Config, c config.OperatorConfiguration, policies ...Policy) (
 		return nil, fmt.Errorf("create manager: %w", err)
 	}
 	ready := map[string]healthz.Checker{}
-	if ready["webhook"], err = addServer(mgr, c.Webhook, policies); err != nil {
+	if ready["webhook"], err = addServer(mgr, c.Webhook, operator); err != nil {
 		return nil, err
 	}
 	if self {
@@ -90,10 +91,10 @@ func New(cfg *rest.Config, c config.OperatorConfiguration, policies ...Policy) (
 }
 
 // addServer returns a check that connects to the server.
-func addServer(mgr ctrl.Manager, c config.Webhook, policies []Policy) (healthz.Checker, error) {
+func addServer(mgr ctrl.Manager, c config.Webhook, operator func() resolve.Operator) (healthz.Checker, error) {
 	options := webhook.Options{Port: c.Port, CertDir: c.CertDir, CertName: certificateFile, KeyName: keyFile}
 	s := server{webhook.NewServer(options), c.CertDir}
-	if err := register(s, mgr.GetScheme(), policies); err != nil {
+	if err := register(s, mgr.GetScheme(), operator); err != nil {
 		return nil, err
 	}
 	if err := mgr.Add(s); err != nil {

@@ -177,17 +177,17 @@ func TestNew(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "namespace")
 	defer func(before string) { podNamespaceFile = before }(podNamespaceFile)
 	podNamespaceFile = file
-	if _, err := New(&rest.Config{Host: "127.0.0.1:1"}, usual); err == nil || !strings.Contains(err.Error(), "webhook.namespace: name one") {
+	if _, err := New(&rest.Config{Host: "127.0.0.1:1"}, usual, operator(t)); err == nil || !strings.Contains(err.Error(), "webhook.namespace: name one") {
 		t.Errorf("outside of a pod, without a namespace: %v", err)
 	}
 	if err := os.WriteFile(file, []byte("ops"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(&rest.Config{Host: "127.0.0.1:1"}, usual); err != nil {
+	if _, err := New(&rest.Config{Host: "127.0.0.1:1"}, usual, operator(t)); err != nil {
 		t.Errorf("in a pod: %v", err)
 	}
 	usual.Webhook.Certificates, podNamespaceFile = config.CertificatesFiles, "/does/not/exist"
-	if _, err := New(&rest.Config{Host: "127.0.0.1:1"}, usual); err != nil {
+	if _, err := New(&rest.Config{Host: "127.0.0.1:1"}, usual, operator(t)); err != nil {
 		t.Errorf("mounted files need no namespace: %v", err)
 	}
 }
@@ -216,7 +216,7 @@ func TestMetricsByHTTPS(t *testing.T) {
 				Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: fmt.Sprintf("127.0.0.1:%d", port)}, TLS: tc.tls},
 			}
 			c.Webhook.Certificates, c.Webhook.CertDir, c.Webhook.Port = config.CertificatesFiles, own, freePort(t)
-			mgr, err := New(&rest.Config{Host: "127.0.0.1:1"}, c)
+			mgr, err := New(&rest.Config{Host: "127.0.0.1:1"}, c, operator(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,7 +236,7 @@ func TestMetricsByHTTPS(t *testing.T) {
 	_, err := New(&rest.Config{Host: "127.0.0.1:1"}, config.OperatorConfiguration{
 		Webhook: config.Webhook{Certificates: config.CertificatesFiles}, Health: config.Endpoint{BindAddress: "0"},
 		Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: ":0"}, TLS: config.MetricsTLS{Enabled: true, CertDir: "/does/not/exist"}},
-	})
+	}, operator(t))
 	if err == nil || !strings.Contains(err.Error(), "metrics.tls.certDir") {
 		t.Errorf("a certificate that is not there: %v", err)
 	}

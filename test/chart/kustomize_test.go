@@ -40,7 +40,7 @@ func kustomize(t *testing.T, tree string) objects {
 }
 
 // TestChartAndKustomizeAgree compares the kustomize trees with the chart under the values that mean the same. They may
-// differ in what normalise takes away, and in how rights are cut into roles: each service account has the same rights.
+// differ in what normalize takes away, and in how rights are cut into roles: each service account has the same rights.
 func TestChartAndKustomizeAgree(t *testing.T) {
 	cases := map[string]struct {
 		tree, values string
@@ -62,7 +62,7 @@ func TestChartAndKustomizeAgree(t *testing.T) {
 			if diff := cmp.Diff(rights(t, chart), rights(t, tree)); diff != "" {
 				t.Errorf("rights (-chart +kustomize):\n%s", diff)
 			}
-			mine, theirs := normalise(t, chart), normalise(t, tree)
+			mine, theirs := normalize(t, chart), normalize(t, tree)
 			for key, reason := range tc.only {
 				if theirs[key] == nil {
 					t.Errorf("%s (%s) is not in the tree", key, reason)
@@ -82,9 +82,9 @@ var alike = map[string]string{
 	"opendatahub": namespace, "spark-operator": namespace,
 }
 
-// normalise takes away what differs by rule: the namespace of the operator, the labels by which each tool finds its objects
+// normalize takes away what differs by rule: the namespace of the operator, the labels by which each tool finds its objects
 // again, defaults that are written down, and the name and text of the configuration, which is compared by its meaning.
-func normalise(t *testing.T, all objects) map[string]any {
+func normalize(t *testing.T, all objects) map[string]any {
 	t.Helper()
 	found := map[string]any{}
 	for key, o := range all {
@@ -125,7 +125,7 @@ func normalise(t *testing.T, all objects) map[string]any {
 	return found
 }
 
-// plain walks through an object and takes away what normalise says.
+// plain walks through an object and takes away what normalize says.
 func plain(value any) {
 	switch value := value.(type) {
 	case []any:

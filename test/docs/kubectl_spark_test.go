@@ -46,7 +46,7 @@ func (w *world) become(namespace, name string, state v1beta2.ApplicationStateTyp
 	must(w.T, w.admin.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o))
 	o.Status = v1beta2.SparkApplicationStatus{
 		AppState: v1beta2.ApplicationState{State: state}, ObservedGeneration: o.Generation, SubmissionID: submission, Attempt: 1,
-		SpecHash:           kubeflow.Wish(o, lifecycle.Record{}).SpecHash,
+		SpecHash:           kubeflow.Desired(o, lifecycle.Record{}).SpecHash,
 		SubmissionAttempts: 1, ExecutionAttempts: 1, LastSubmissionAttemptTime: before(10 * time.Minute), DriverInfo: v1beta2.DriverInfo{PodName: name + "-driver"},
 		Attempts: []v1beta2.AttemptStatus{{Attempt: 1, SubmissionID: submission, StartTime: ptr.To(before(10 * time.Minute))}},
 	}
@@ -70,7 +70,8 @@ func waits(reason, message string) change {
 	return func(o *v1beta2.SparkApplication) {
 		o.Status.ExecutionAttempts, o.Status.Attempts, o.Status.SubmissionID = 0, nil, ""
 		condition(lifecycle.ConditionSubmitted, metav1.ConditionFalse, reason, message)(o)
-		condition(lifecycle.ConditionSucceeded, metav1.ConditionUnknown, reason, lifecycle.WaitingPrefix+message)(o)
+		condition(lifecycle.ConditionSucceeded, metav1.ConditionUnknown, reason, "waiting: "+message)(o)
+		o.Status.Cause = &v1beta2.CauseStatus{Reason: reason, Message: message, Time: ptr.To(before(time.Minute))}
 	}
 }
 
@@ -96,6 +97,7 @@ func failed(class, reason string, code int32, message string) change {
 		o.Status.AppState.ErrorMessage, o.Status.TerminationTime = message, before(0)
 		a := &o.Status.Attempts[len(o.Status.Attempts)-1]
 		a.EndTime, a.ExitCode, a.FailureClass, a.Reason, a.Message = ptr.To(before(0)), ptr.To(code), class, reason, message
+		o.Status.Cause = &v1beta2.CauseStatus{Reason: reason, Message: message, Time: ptr.To(before(0))}
 		condition(lifecycle.ConditionSucceeded, metav1.ConditionFalse, reason, message)(o)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -134,6 +135,7 @@ var _ = Describe("The admission policy for executors", Ordered, func() {
 		driver = simplePod(ns, "pi-driver", account, map[string]string{"spark-role": "driver", v1beta2.LabelAppName: "pi"})
 		Expect(admin.Create(ctx, driver)).To(Succeed())
 		tenant = as(ctx, ns, account, driver)
+		eventuallyMay(ctx, tenant, authorizationv1.ResourceAttributes{Namespace: ns, Verb: "create", Resource: "pods"})
 		By("waiting until the API server goes by the policy")
 		Eventually(func() error {
 			pod := simplePod(ns, "probe", "", nil)

@@ -17,10 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
-	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // corpusSize is the number of applications, and corpusSeed what they are drawn from: the same ones on every run.
@@ -41,16 +43,16 @@ var _ = Describe("A corpus of applications", func() {
 		var broken []string
 		for i := range corpusSize {
 			o := drawn(rand.New(rand.NewPCG(corpusSeed, uint64(i))), namespace, i)
-			app, problems := kubeflow.Normalise(o)
-			if found := validation.Report(app, problems); len(found) > 0 {
-				for _, f := range found {
+			checked := admission.Validate(resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{}, time.Unix(1e9, 0)))
+			if len(checked.Objections) > 0 {
+				for _, f := range checked.Objections {
 					_, what, _ := strings.Cut(f.Problem, ";")
 					refused[what]++
 				}
 				continue
 			}
 			accepted++
-			for _, object := range created(app) {
+			for _, object := range created(checked) {
 				if err := fast.Create(ctx, object, client.DryRunAll); err != nil {
 					broken = append(broken, fmt.Sprintf("application %d, %T: %v", i, object, err))
 				}
@@ -64,18 +66,12 @@ var _ = Describe("A corpus of applications", func() {
 })
 
 // created is what the operator creates for an application, and an executor as its driver would.
-func created(app spark.Application) []client.Object {
-	GinkgoHelper()
-	profile, err := spark.ProfileFor(app.SparkVersion)
-	Expect(err).NotTo(HaveOccurred())
-	submission, err := spark.Build(app, spark.NewIdentity(app.UID, 1, time.Unix(1e9, 0)), profile)
-	Expect(err).NotTo(HaveOccurred(), "accepted, but not built: %+v", app)
+func created(checked admission.Checked) []client.Object {
 	var objects []client.Object
-	for _, r := range submission.Resources {
+	for _, r := range checked.Built.Resources {
 		objects = append(objects, r)
 	}
-	executor, _, err := spark.ExecutorPod(app, profile)
-	Expect(err).NotTo(HaveOccurred())
+	app, executor := checked.App, checked.Built.Executor
 	executor.Namespace, executor.Name = app.Namespace, "executor-"+app.Name
 	executor.Spec.RestartPolicy = corev1.RestartPolicyNever
 	for i := range executor.Spec.Containers {
@@ -88,7 +84,7 @@ func created(app spark.Application) []client.Object {
 			executor.Spec.Volumes = append(executor.Spec.Volumes, emptyDir(name))
 		}
 	}
-	return append(objects, submission.Driver, executor)
+	return append(objects, checked.Built.Driver, executor)
 }
 
 func hasVolume(pod *corev1.Pod, name string) bool {

@@ -18,6 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // maxObject bounds what the API server stores for an application beside what its user has written, in bytes.
@@ -38,7 +39,7 @@ func longLived(log string) lifecycle.Outcome {
 	var o lifecycle.Outcome
 	step := func(obs lifecycle.Observation) {
 		env.Now = env.Now.Add(time.Minute)
-		plan := lifecycle.Decide(app, rec, obs, lifecycle.Gate{Verdict: lifecycle.Admitted, Cause: lifecycle.Cause{Reason: "Admitted", Message: words}}, env)
+		plan := lifecycle.Decide(app, rec, obs, scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: words}, env)
 		var results []lifecycle.Result
 		for _, a := range plan.Actions {
 			results = append(results, lifecycle.Result{Kind: a.Kind, Class: lifecycle.ClassDone})
@@ -90,7 +91,7 @@ var _ = Describe("The stored object", func() {
 			defer func() { startOperator(server.Config) }()
 			before := app(ctx, ns, "pi")
 			next := before.DeepCopy()
-			next.Status = kubeflow.Project(&before.Status, longLived(log), time.Now())
+			next.Status = kubeflow.ToStatus(&before.Status, longLived(log), time.Now())
 			writer := actuate.Writer{Client: client.WithFieldOwner(admin, "spark-operator")}
 			Expect(writer.PatchStatus(ctx, before, next)).To(Succeed())
 

@@ -23,6 +23,9 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/webhook"
 )
 
@@ -76,9 +79,11 @@ func installHooks(value string, policy admissionv1.FailurePolicyType) *envtest.W
 func startWebhook(cfg *rest.Config, c config.Webhook) (end func()) {
 	GinkgoHelper()
 	health := fmt.Sprintf("127.0.0.1:%d", freePort())
+	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
+	Expect(err).NotTo(HaveOccurred())
 	mgr, err := webhook.New(cfg, config.OperatorConfiguration{
 		Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, Health: config.Endpoint{BindAddress: health}, Webhook: c,
-	})
+	}, func() resolve.Operator { return resolve.Operator{Registry: registry} })
 	Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -217,7 +222,7 @@ var _ = Describe("The webhook", Ordered, func() {
 		driverPod(ctx, ns, o.Name+"-driver")
 	})
 
-	It("warns of what will not be heeded", func(ctx SpecContext) {
+	It("warns of what will be ignored", func(ctx SpecContext) {
 		c, said := warned()
 		o := sparkPi(ns, "pi")
 		o.Spec.Type, o.Spec.FailureRetries = v1beta2.ApplicationTypePython, ptr.To[int32](3)

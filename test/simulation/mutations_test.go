@@ -41,7 +41,7 @@ func TestMutationsAreFound(t *testing.T) {
 			wrapped(func(c client.Client) client.Client { return trustingCreate{c} }),
 		},
 		"every submission has an id of its own": {
-			"a driver is not recognised after a crash, as with today's operators",
+			"a driver is not recognized after a crash, as with today's operators",
 			wrapped(func(c client.Client) client.Client { return randomSubmission{c, new(int)} }),
 		},
 		"status patches that fail are taken for done": {

@@ -3,6 +3,9 @@
 package v1beta2
 
 import (
+	stdjson "encoding/json"
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
@@ -11,7 +14,18 @@ import (
 // object would fail as a whole. Such an object is decoded without its spec, and MalformedSpec says why.
 func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	type plain SparkApplication
-	err := json.Unmarshal(data, (*plain)(in))
+	err := checkNumbers(data)
+	if err != nil {
+		var o struct {
+			Spec stdjson.RawMessage `json:"spec"`
+		}
+		if stdjson.Unmarshal(data, &o) == nil {
+			err = checkNumbers(o.Spec) // an annotation may have as many digits as it likes
+		}
+	}
+	if err == nil {
+		err = json.Unmarshal(data, (*plain)(in))
+	}
 	if err == nil {
 		return nil
 	}
@@ -25,5 +39,23 @@ func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	*in = SparkApplication(rest.plain)
 	in.Spec = SparkApplicationSpec{}
 	in.MalformedSpec = err.Error()
+	return nil
+}
+
+// maxDigits bounds the numbers of an object. Reading a quantity takes memory that grows with the square of its length:
+// 2 GB for the megabyte that the API server stores.
+const maxDigits = 4 << 10
+
+// checkNumbers refuses a text with a number that is too long to be read.
+func checkNumbers(data []byte) error {
+	digits := 0
+	for _, c := range data {
+		if digits++; (c < '0' || c > '9') && c != '.' {
+			digits = 0
+		}
+		if digits > maxDigits {
+			return fmt.Errorf("a number has more than %d digits; write a shorter one", maxDigits)
+		}
+	}
 	return nil
 }

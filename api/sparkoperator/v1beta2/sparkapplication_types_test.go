@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/internal/heaptest"
 )
 
 func everyField(t *testing.T) (manifest []byte, app SparkApplication) {
@@ -103,6 +105,34 @@ func TestMalformedSpecHidesNothingElse(t *testing.T) {
 	}
 	if encoded, err := json.Marshal(bad); err != nil || strings.Contains(string(encoded), "MalformedSpec") {
 		t.Errorf("json = %s, %v: MalformedSpec is no field of the API", encoded, err)
+	}
+}
+
+// What a quantity of a pod template takes to be read grows with the square of its length.
+func TestLongNumbersAreNotRead(t *testing.T) {
+	for digits, malformed := range map[int]bool{10: false, maxDigits: false, maxDigits + 1: true, 1_000_000: true} {
+		for _, quote := range []string{`"`, ""} {
+			limits := `{"cpu": ` + quote + strings.Repeat("9", digits) + quote + `}`
+			text := `{"metadata": {"name": "a"}, "spec": {"driver": {"template": {"spec": {"containers": [{"resources": {"limits": ` + limits + `}}]}}}}}`
+			check := heaptest.Bound(t, len(text))
+			var app SparkApplication
+			if err := json.Unmarshal([]byte(text), &app); err != nil || app.Name != "a" {
+				t.Errorf("%d digits: %q, %v", digits, app.Name, err)
+			}
+			check()
+			if got := strings.Contains(app.MalformedSpec, "write a shorter one"); got != malformed {
+				t.Errorf("%d digits: MalformedSpec = %q, want one: %t", digits, app.MalformedSpec, malformed)
+			}
+		}
+	}
+}
+
+// Only what is read as a number is bounded.
+func TestDigitsElsewhereAreRead(t *testing.T) {
+	text := `{"metadata": {"annotations": {"a": "` + strings.Repeat("9", maxDigits+1) + `"}}, "spec": {"arguments": ["1"]}}`
+	var app SparkApplication
+	if err := json.Unmarshal([]byte(text), &app); err != nil || app.MalformedSpec != "" || len(app.Spec.Arguments) != 1 {
+		t.Errorf("%v, %q", err, app.MalformedSpec)
 	}
 }
 

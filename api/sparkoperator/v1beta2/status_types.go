@@ -71,6 +71,10 @@ type SparkApplicationStatus struct {
 	// AppState is the state of the application.
 	// +optional
 	AppState ApplicationState `json:"applicationState,omitempty"`
+	// Cause is what the application waits for, or how it failed. It is absent if there is nothing of the kind. Why a driver
+	// pod that was created does not run is in the condition DriverReady.
+	// +optional
+	Cause *CauseStatus `json:"cause,omitempty"`
 	// ExecutorState holds the state of executors by pod name.
 	// +mapType=atomic
 	// +optional
@@ -122,6 +126,20 @@ type ApplicationState struct {
 	// ErrorMessage says why the application failed.
 	// +optional
 	ErrorMessage string `json:"errorMessage,omitempty"`
+}
+
+// CauseStatus is why an application is in its state.
+type CauseStatus struct {
+	// Reason of the state, one of the documented list.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// Message is the sentence to the reason.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// Time is since when the application has had this reason without a break, whatever became of the message. It is absent
+	// if the reason is older than this field.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
 }
 
 // DriverInfo is about the driver pod.
@@ -277,8 +295,8 @@ type SchedulingStatus struct {
 	// Warning is what the scheduler had to say when it let the attempt start.
 	// +optional
 	Warning string `json:"warning,omitempty"`
-	// MessageTime is when the message was written. Amounts in it that change all the time, such as what is free of a
-	// quota, are written anew once a minute at most.
+	// MessageTime is when the message was written. While nothing but its words change, such as what is free of a quota, it
+	// is written anew once a minute at most.
 	// +optional
 	MessageTime *metav1.Time `json:"messageTime,omitempty"`
 	// Evictions counts the drivers that the scheduler took down since the application last succeeded or was changed.

@@ -11,25 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/heaptest"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
-
-func TestBeginning(t *testing.T) {
-	cases := map[string]struct{ reason, text, want string }{
-		"Short":   {reason: "nothing to cut", text: "0123456789", want: "0123456789"},
-		"Long":    {reason: "dots say that there was more", text: "0123456789a", want: "0123456..."},
-		"Escaped": {reason: "a bracket takes six bytes", text: "<init>", want: "<i..."},
-		"Runes":   {reason: "a rune is not split", text: "äöüäöü", want: "äöü..."},
-		"NoText":  {reason: "a broken byte takes six", text: "\xff\xffx", want: "\xff..."},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := beginning(tc.text, 10); got != tc.want {
-				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
-			}
-		})
-	}
-}
 
 func TestLastLines(t *testing.T) {
 	cases := map[string]struct{ reason, text, want string }{
@@ -55,11 +39,13 @@ func FuzzBounds(f *testing.F) {
 	for _, text := range []string{"", "a\nb", "<init>\t\"x\"", "\x00\x1b[31m", "\xff\xfe", "ä\u2028ö", strings.Repeat("line\n", 40)} {
 		f.Add(text, 40)
 	}
+	f.Add(strings.Repeat("\x00ä", 300_000), 9999)
 	f.Fuzz(func(t *testing.T, text string, n int) {
+		defer heaptest.Bound(t, len(text))()
 		if n < 3 || n > 10000 {
 			return // no bound that anybody sets
 		}
-		for name, cut := range map[string]func(string, int) string{"beginning": beginning, "lastLines": lastLines} {
+		for name, cut := range map[string]func(string, int) string{"Beginning": lifecycle.Beginning, "lastLines": lastLines} {
 			got := cut(text, n)
 			wrote, err := json.Marshal(got)
 			if err != nil {
@@ -86,7 +72,7 @@ func TestLogsShareTheirRoom(t *testing.T) {
 		r.Attempts = append(r.Attempts, lifecycle.Attempt{Number: n + 1, LogTail: strings.Repeat(line, 40)})
 	}
 	var got []int
-	for _, a := range Project(&v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: r}, now).Attempts {
+	for _, a := range ToStatus(&v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: r}, now).Attempts {
 		got = append(got, strings.Count(a.LogTail, "\n"))
 	}
 	if diff := cmp.Diff([]int{0, 0, 15, 15}, got); diff != "" {

@@ -88,7 +88,7 @@ func roles(s *v1beta2.SparkApplicationSpec) []role {
 	return []role{{"spec.driver", &s.Driver.SparkPodSpec}, {"spec.executor", &s.Executor.SparkPodSpec}}
 }
 
-// warner collects what will not be heeded.
+// warner collects what will be ignored.
 type warner struct{ found []*spark.ConfError }
 
 func (w *warner) warn(field, value, problem string) {

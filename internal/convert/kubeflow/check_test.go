@@ -59,7 +59,7 @@ func TestConflicts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := pi()
 			tc.set(o)
-			_, problems := Normalise(o)
+			_, problems := Normalize(o)
 			got := texts(problems)
 			if len(got) != len(tc.want) {
 				t.Fatalf("%s: %q, want %q", tc.reason, got, tc.want)
@@ -136,7 +136,7 @@ func TestWarnings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := pi()
 			tc.set(&o.Spec)
-			if diff := cmp.Diff(tc.want, texts(normalise(t, o).Warnings)); diff != "" {
+			if diff := cmp.Diff(tc.want, texts(normalize(t, o).Warnings)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -149,7 +149,7 @@ func TestExecutorOverrides(t *testing.T) {
 	o.Spec.SparkConfigMap = new("sc")
 	o.Spec.Executor.TerminationGracePeriodSeconds = new(int64(90))
 	o.Spec.Executor.SecurityContext = &corev1.SecurityContext{AllowPrivilegeEscalation: new(true)}
-	conf := normalise(t, o).Conf
+	conf := normalize(t, o).Conf
 	want := props{
 		"spark.kubernetes.executor.terminationGracePeriodSeconds":            "90s",
 		"spark.kubernetes.executor.securityContext.allowPrivilegeEscalation": "true",

@@ -180,12 +180,12 @@ type result struct {
 func outcome(t *testing.T, o *v1beta2.SparkApplication) result {
 	t.Helper()
 	var r result
-	app, problems := Normalise(o)
+	app, _ := Normalize(o)
 	r.Policies, _ = Policies(o)
 	if RaisesMemory(o) {
 		r.RaisedMemory = WithRaisedMemory(app, o, 1).Conf[spark.ConfDriverMemory]
 	}
-	for _, p := range validation.Report(app, problems) {
+	for _, p := range objections(o) {
 		r.Says = append(r.Says, validation.Explain(app, p))
 	}
 	for _, w := range validation.Warnings(app) {

@@ -148,7 +148,7 @@ func TestNormaliseFields(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			o := pi()
 			tc.set(&o.Spec)
-			app := normalise(t, o)
+			app := normalize(t, o)
 			for key, value := range tc.conf {
 				if got, set := app.Conf[key]; !set || got != value {
 					t.Errorf("%s: property %s is %q, want %q", tc.reason, key, got, value)
@@ -173,7 +173,7 @@ func TestNormaliseFields(t *testing.T) {
 // checkFieldMatters makes sure that the case could fail: the smallest application does not have the value already.
 func checkFieldMatters(t *testing.T, tc fieldCase) {
 	t.Helper()
-	bare := normalise(t, pi())
+	bare := normalize(t, pi())
 	for key, value := range tc.conf {
 		if bare.Conf[key] == value {
 			t.Errorf("property %s has the value %q also without the field", key, value)

@@ -10,11 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/heaptest"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// FuzzNormalise feeds everything that the API server can store. Normalise never panics, never changes its input, is
+// FuzzNormalise feeds everything that the API server can store. Normalize never panics, never changes its input, is
 // deterministic, and what it returns shares no map with the input that a later step could write to.
 func FuzzNormalise(f *testing.F) {
 	for _, tc := range fieldCases() {
@@ -35,17 +36,19 @@ func FuzzNormalise(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
+	addBombs(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
+		defer heaptest.Bound(t, len(text))()
 		var o v1beta2.SparkApplication
 		if json.Unmarshal(text, &o) != nil {
 			return // the API server would not have stored it
 		}
 		before := o.DeepCopy()
-		app, problems := Normalise(&o)
+		app, problems := Normalize(&o)
 		if diff := cmp.Diff(before, &o); diff != "" {
 			t.Fatalf("the input was changed (-before +after):\n%s", diff)
 		}
-		again, _ := Normalise(&o)
+		again, _ := Normalize(&o)
 		if diff := cmp.Diff(app, again); diff != "" {
 			t.Fatalf("not deterministic:\n%s", diff)
 		}
@@ -65,6 +68,20 @@ func FuzzNormalise(f *testing.F) {
 	})
 }
 
+// addBombs adds applications that are small and expand to what is not.
+func addBombs(f *testing.F) {
+	f.Helper()
+	for _, conf := range heaptest.Bombs() {
+		o := pi()
+		o.Spec.SparkConf = conf
+		text, err := json.Marshal(o)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+}
+
 // FuzzSubmission goes one step further: whatever can be stored is built, or refused with a sentence; and what validation
 // accepts is built.
 func FuzzSubmission(f *testing.F) {
@@ -78,14 +95,16 @@ func FuzzSubmission(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	addBombs(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
+		defer heaptest.Bound(t, len(text))()
 		var o v1beta2.SparkApplication
 		if json.Unmarshal(text, &o) != nil {
 			return // the API server would not have stored it
 		}
 		before := o.DeepCopy()
-		app, problems := Normalise(&o)
-		found := validation.Report(app, problems)
+		app, _ := Normalize(&o)
+		found := objections(&o)
 		for _, f := range found {
 			if validation.Explain(app, f) == "" || f.Problem == "" {
 				t.Errorf("a finding says nothing: %+v", f)

@@ -10,6 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -29,20 +32,20 @@ func pi() *v1beta2.SparkApplication {
 	}
 }
 
-// normalise is Normalise of an application without problems.
-func normalise(t *testing.T, o *v1beta2.SparkApplication) spark.Application {
+// normalize is Normalize of an application without problems.
+func normalize(t *testing.T, o *v1beta2.SparkApplication) spark.Application {
 	t.Helper()
-	app, problems := Normalise(o)
+	app, problems := Normalize(o)
 	for _, p := range problems {
 		t.Fatalf("unexpected problem: %v", p)
 	}
 	return app
 }
 
-// build is the submission of a normalised application.
+// build is the submission of a normalized application.
 func build(t *testing.T, o *v1beta2.SparkApplication) spark.Submission {
 	t.Helper()
-	app := normalise(t, o)
+	app := normalize(t, o)
 	profile, err := spark.ProfileFor(app.SparkVersion)
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +55,11 @@ func build(t *testing.T, o *v1beta2.SparkApplication) spark.Submission {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// objections are what the operator says against an application.
+func objections(o *v1beta2.SparkApplication) []*spark.ConfError {
+	return admission.Validate(resolve.Load(SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{}, now)).Objections
 }
 
 // volume is a volume of the given source.

@@ -92,7 +92,7 @@ func TestIncumbentStates(t *testing.T) {
 			if tc.last != nil {
 				want.Attempts = []lifecycle.Attempt{*tc.last}
 			}
-			if diff := cmp.Diff(want, RecordOf(&s), same); diff != "" {
+			if diff := cmp.Diff(want, FromStatus(&s), same); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -109,7 +109,7 @@ func TestIncumbentStatusSurvivesTheFirstWrite(t *testing.T) {
 		if state == "FAILED" || state == "FAILING" {
 			s.AppState.ErrorMessage = "driver container failed with ExitCode: 1, Reason: Error"
 		}
-		got := Project(&s, settled(RecordOf(&s)), now)
+		got := ToStatus(&s, settled(FromStatus(&s)), now)
 		if got.Attempt != 2 || len(got.Attempts) != 1 || got.Attempts[0].SubmissionID != s.SubmissionID {
 			t.Errorf("%s: attempt %d with the history %+v, want the second one", state, got.Attempt, got.Attempts)
 		}
@@ -119,7 +119,7 @@ func TestIncumbentStatusSurvivesTheFirstWrite(t *testing.T) {
 		if want := (v1beta2.ExecutorSummary{Running: 1, Failed: 1, Unknown: 1}); got.Executors == nil || !cmp.Equal(*got.Executors, want) {
 			t.Errorf("%s: executors %+v, want %+v", state, got.Executors, want)
 		}
-		got.Conditions, got.Attempt, got.Attempts, got.Retries, got.Executors = nil, 0, nil, nil, nil // what it knows nothing of
+		got.Conditions, got.Cause, got.Attempt, got.Attempts, got.Retries, got.Executors = nil, nil, 0, nil, nil, nil // what it knows nothing of
 		if diff := cmp.Diff(s, got, same); diff != "" {
 			t.Errorf("%s: lost or changed (-incumbent +ours):\n%s", state, diff)
 		}
@@ -130,15 +130,15 @@ func TestIncumbentStatusSurvivesTheFirstWrite(t *testing.T) {
 func TestUnknownExecutorState(t *testing.T) {
 	s := v1beta2.SparkApplicationStatus{ExecutorState: map[string]v1beta2.ExecutorState{"e-1": "EXPLODED", "e-2": ""}}
 	want := map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorLost, "e-2": lifecycle.ExecutorLost}
-	if diff := cmp.Diff(want, RecordOf(&s).Executors); diff != "" {
+	if diff := cmp.Diff(want, FromStatus(&s).Executors); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// A state that no version of the API knows is looked at anew: the driver, if there is one, is recognised.
+// A state that no version of the API knows is looked at anew: the driver, if there is one, is recognized.
 func TestUnknownState(t *testing.T) {
 	s := v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "EXPLODED"}}
-	if got := RecordOf(&s).State; got != lifecycle.New {
+	if got := FromStatus(&s).State; got != lifecycle.New {
 		t.Errorf("state %q, want New", got)
 	}
 }

@@ -65,7 +65,7 @@ func TestRaisedMemoryReachesThePod(t *testing.T) {
 	}
 	want := []string{"2432Mi", "4505Mi", "6758Mi", "6758Mi"} // and 10 %, at least 384 MiB
 	for raises, memory := range want {
-		s, err := spark.Build(WithRaisedMemory(normalise(t, o), o, int32(raises)), spark.NewIdentity(o.UID, 1, now), profile)
+		s, err := spark.Build(WithRaisedMemory(normalize(t, o), o, int32(raises)), spark.NewIdentity(o.UID, 1, now), profile)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func TestTypedFieldsWinOverSparkConf(t *testing.T) {
 			o := pi()
 			o.Spec.SparkConf = props{key: "from-sparkConf"}
 			tc.set(&o.Spec)
-			if got := normalise(t, o).Conf[key]; got != want {
+			if got := normalize(t, o).Conf[key]; got != want {
 				t.Errorf("%s: sparkConf overrides the typed field %s: %q, want %q", key, path, got, want)
 			}
 		}
@@ -36,7 +36,7 @@ func TestTypedFieldsWinOverSparkConf(t *testing.T) {
 func TestSparkConfIsKept(t *testing.T) {
 	o := pi()
 	o.Spec.SparkConf = props{"spark.driver.memory": "5g", "spark.executor.instances": "4", "spark.executor.cores": "2", "spark.sql.shuffle.partitions": "8"}
-	app := normalise(t, o)
+	app := normalize(t, o)
 	for key, want := range o.Spec.SparkConf {
 		if app.Conf[key] != want {
 			t.Errorf("%s is %q, want the user's %q", key, app.Conf[key], want)
@@ -86,7 +86,7 @@ func TestOperatorOwnedKeysCannotBeOverridden(t *testing.T) {
 			if got := s.Properties[tc.key]; got != tc.want && tc.key != spark.ConfMaster {
 				t.Errorf("%s: the driver would get %s=%q, want %q", tc.reason, tc.key, got, tc.want)
 			}
-			if got := normalise(t, o).OperatorConf[tc.key]; got != tc.want {
+			if got := normalize(t, o).OperatorConf[tc.key]; got != tc.want {
 				t.Errorf("%s: %s=%q, want %q", tc.reason, tc.key, got, tc.want)
 			}
 			for key, value := range s.Properties {
@@ -99,7 +99,7 @@ func TestOperatorOwnedKeysCannotBeOverridden(t *testing.T) {
 			}
 		})
 	}
-	for key := range normalise(t, pi()).OperatorConf {
+	for key := range normalize(t, pi()).OperatorConf {
 		if !tested[key] {
 			t.Errorf("the operator owns %s, and no case tries to override it", key)
 		}
@@ -129,7 +129,7 @@ func TestLabelsOfTheApplication(t *testing.T) {
 	o := pi()
 	o.Labels = map[string]string{"team": "a", "tier": "b", "kueue.x-k8s.io/queue-name": "q", "kueue.x-k8s.io/priority-class": "p"}
 	o.Spec.Driver.Labels = map[string]string{"tier": "own"}
-	app := normalise(t, o)
+	app := normalize(t, o)
 	cases := map[string]struct{ reason, key, want string }{
 		"Propagated":         {reason: "labels of the application reach the driver", key: spark.ConfDriverLabelPrefix + "team", want: "a"},
 		"PropagatedExecutor": {reason: "labels of the application reach the executors", key: spark.ConfExecutorLabelPrefix + "team", want: "a"},
@@ -199,7 +199,7 @@ func TestExecutorInstances(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := pi()
 			tc.set(&o.Spec)
-			if got := normalise(t, o).Conf[key]; got != tc.want {
+			if got := normalize(t, o).Conf[key]; got != tc.want {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
 			}
 		})
@@ -209,7 +209,7 @@ func TestExecutorInstances(t *testing.T) {
 func TestDynamicAllocationOffSaysNothing(t *testing.T) {
 	o := pi()
 	o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{MinExecutors: new(int32(2)), MaxExecutors: new(int32(9))}
-	if diff := cmp.Diff(normalise(t, pi()), normalise(t, o)); diff != "" {
+	if diff := cmp.Diff(normalize(t, pi()), normalize(t, o)); diff != "" {
 		t.Errorf("numbers without enabled mean nothing (-want +got):\n%s", diff)
 	}
 }
@@ -217,7 +217,7 @@ func TestDynamicAllocationOffSaysNothing(t *testing.T) {
 func TestShuffleTrackingDefaultsToOn(t *testing.T) {
 	o := pi()
 	o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true}
-	if got := normalise(t, o).Conf["spark.dynamicAllocation.shuffleTracking.enabled"]; got != "true" {
+	if got := normalize(t, o).Conf["spark.dynamicAllocation.shuffleTracking.enabled"]; got != "true" {
 		t.Errorf("shuffle tracking is %q: without it Spark refuses dynamic allocation on Kubernetes", got)
 	}
 }
@@ -225,10 +225,10 @@ func TestShuffleTrackingDefaultsToOn(t *testing.T) {
 // Absent and empty typed fields leave sparkConf alone.
 func TestEmptyFieldsSetNothing(t *testing.T) {
 	o := pi()
-	bare := maps.Clone(normalise(t, o).Conf)
+	bare := maps.Clone(normalize(t, o).Conf)
 	o.Spec.Driver.Memory, o.Spec.Driver.CoreLimit, o.Spec.Executor.JavaOptions = new(""), new(""), new("")
 	o.Spec.ImagePullSecrets, o.Spec.HadoopConf = []string{}, props{}
-	if diff := cmp.Diff(bare, normalise(t, o).Conf); diff != "" {
+	if diff := cmp.Diff(bare, normalize(t, o).Conf); diff != "" {
 		t.Errorf("empty fields became properties (-want +got):\n%s", diff)
 	}
 }

@@ -131,7 +131,7 @@ func TestMonitoring(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := pi()
 			tc.set(&o.Spec)
-			app := normalise(t, o)
+			app := normalize(t, o)
 			for key, want := range tc.conf {
 				if got := app.Conf[key]; got != want {
 					t.Errorf("%s: %s=%q, want %q", tc.reason, key, got, want)

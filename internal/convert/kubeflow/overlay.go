@@ -93,7 +93,7 @@ func memoryLimit(text *string, field string) (*resource.Quantity, []*spark.ConfE
 	if m := javaMemory.FindStringSubmatch(strings.ToLower(value)); m != nil {
 		value = m[1] + strings.ToUpper(m[2]) + "i"
 	}
-	q, err := resource.ParseQuantity(value)
+	q, err := spark.ParseQuantity(value)
 	if err != nil {
 		return nil, []*spark.ConfError{{Field: field, Value: *text, Problem: `not a size; write Java units such as "2g" or a Kubernetes quantity such as "2Gi"`}}
 	}

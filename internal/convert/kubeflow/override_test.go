@@ -68,7 +68,7 @@ func TestNoWayOverridesTheOperator(t *testing.T) {
 				o.Spec.Driver.PodName = new("chosen")
 				o.Spec.Driver.ServiceAccount, o.Spec.Executor.ServiceAccount = new("own"), new("own")
 				set(&o.Spec, key)
-				app := normalise(t, o)
+				app := normalize(t, o)
 				profile, err := spark.ProfileFor(app.SparkVersion)
 				if err != nil {
 					t.Fatal(err)
@@ -150,9 +150,9 @@ func TestDeniedKeysAreRefusedByName(t *testing.T) {
 	} {
 		o := pi()
 		o.Spec.SparkConf = props{key: hijacked}
-		app, problems := Normalise(o)
+		app, _ := Normalize(o)
 		text := ""
-		for _, f := range validation.Report(app, problems) {
+		for _, f := range objections(o) {
 			text += validation.Explain(app, f) + "\n"
 		}
 		if !strings.Contains(text, `sparkConf key "`+key+`" is not allowed: `) {

@@ -238,7 +238,7 @@ func TestPolicyProblems(t *testing.T) {
 			if p := problems[0]; p.Field != tc.field || p.Value != tc.value || p.Problem != tc.problem {
 				t.Errorf("%s: %+v, want field %s, value %s: %s", tc.reason, p, tc.field, tc.value, tc.problem)
 			}
-			if _, all := Normalise(o); len(all) != 1 {
+			if _, all := Normalize(o); len(all) != 1 {
 				t.Errorf("%s: the conversion reports %v: a problem that nobody sees stops nothing", tc.reason, all)
 			}
 		})

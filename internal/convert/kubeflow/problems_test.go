@@ -30,7 +30,7 @@ func TestNormaliseProblems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := pi()
 			tc.set(o)
-			_, problems := Normalise(o)
+			_, problems := Normalize(o)
 			if len(problems) != 1 {
 				t.Fatalf("%s: %d problems, want one: %v", tc.reason, len(problems), problems)
 			}
@@ -45,14 +45,14 @@ func TestNormaliseProblems(t *testing.T) {
 func TestClusterModeIsFine(t *testing.T) {
 	o := pi()
 	o.Spec.Mode = v1beta2.DeployModeCluster
-	normalise(t, o)
+	normalize(t, o)
 }
 
 func TestAllProblemsAreReported(t *testing.T) {
 	o := pi()
 	o.Spec.Mode = v1beta2.DeployModeClient
 	o.Spec.Driver.MemoryLimit, o.Spec.Executor.MemoryLimit = new("a"), new("b")
-	if _, problems := Normalise(o); len(problems) != 3 {
+	if _, problems := Normalize(o); len(problems) != 3 {
 		t.Errorf("%d problems, want all 3 at once: %v", len(problems), problems)
 	}
 }
@@ -64,7 +64,7 @@ func TestMalformedSpecKeepsIdentity(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		t.Fatal(err)
 	}
-	app, problems := Normalise(&o)
+	app, problems := Normalize(&o)
 	if len(problems) != 1 {
 		t.Fatalf("%d problems, want one", len(problems))
 	}
@@ -74,7 +74,7 @@ func TestMalformedSpecKeepsIdentity(t *testing.T) {
 }
 
 func TestIdentity(t *testing.T) {
-	app := normalise(t, pi())
+	app := normalize(t, pi())
 	want := spark.Application{Namespace: "jobs", Name: "pi", UID: "7b0f0a52-0000-4000-8000-000000000001", Generation: 1}
 	got := spark.Application{Namespace: app.Namespace, Name: app.Name, UID: app.UID, Generation: app.Generation}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -87,7 +87,7 @@ func TestIdentity(t *testing.T) {
 
 // Messages name fields of the user's object, also for what is no property.
 func TestOriginsOfModelFields(t *testing.T) {
-	app := normalise(t, pi())
+	app := normalize(t, pi())
 	want := map[string]string{
 		"SparkVersion": "spec.sparkVersion", "MainFile": "spec.mainApplicationFile", "MainClass": "spec.mainClass",
 		"ProxyUser": "spec.proxyUser", "Template": "spec.driver.template", "DriverName": "spec.driver.podName",

@@ -3,7 +3,6 @@
 package kubeflow
 
 import (
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -51,9 +50,9 @@ const (
 	releasedResources = "resources"
 )
 
-// Project returns the status for an outcome. Conditions keep the time of their last transition; now is that of those
+// ToStatus returns the status for an outcome. Conditions keep the time of their last transition; now is that of those
 // that change.
-func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.Time) v1beta2.SparkApplicationStatus {
+func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.Time) v1beta2.SparkApplicationStatus {
 	s := *old.DeepCopy()
 	r := o.Record
 	s.AppState = v1beta2.ApplicationState{State: states[r.State], ErrorMessage: errorMessage(r)}
@@ -67,14 +66,15 @@ func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.
 		s.SubmissionID = r.SubmissionID // while the next attempt waits, that of the last one is shown
 	}
 	s.Attempts, s.Retries, s.Executors = projectAttempts(r.Attempts), projectRetries(r.Retries), projectExecutors(r)
-	standing := stands(old, r, now)
 	s.Scheduling = projectScheduling(r)
+	standing := stands(old, &s, r, now)
 	if standing {
-		s.Scheduling.Message = old.Scheduling.Message
+		s.Scheduling.Message, r.Cause.Message = old.Scheduling.Message, old.Scheduling.Message
 	}
 	if s.Scheduling != nil {
 		s.Scheduling.MessageTime = spokenAt(old.Scheduling, s.Scheduling.Message, now)
 	}
+	s.Cause = projectCause(old, r.Cause, now)
 	s.Released = nil
 	if r.Released.DriverPod {
 		s.Released = append(s.Released, releasedDriverPod)
@@ -94,9 +94,8 @@ func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.
 			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), Reason: string(c.Reason), Message: c.Message,
 			ObservedGeneration: r.Generation, LastTransitionTime: seconds(now),
 		}
-		if last := meta.FindStatusCondition(s.Conditions, next.Type); last != nil && unchanged(*last, next) {
-			aboutTheWait := standing && next.Reason == s.Scheduling.Reason
-			if aboutTheWait || rephrased(*last, next) {
+		if last := meta.FindStatusCondition(s.Conditions, next.Type); last != nil && last.Status == next.Status && last.Reason == next.Reason {
+			if standing && next.Reason == s.Scheduling.Reason || rephrased(*last, c) && !recounted(old, r, c) {
 				next.Message = last.Message
 			}
 		}
@@ -106,22 +105,18 @@ func Project(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.
 	return s
 }
 
-func unchanged(last, next metav1.Condition) bool {
-	return last.Status == next.Status && last.Reason == next.Reason
-}
-
-// rephrased is whether somebody else only found other words for why pods wait. Schedulers and kubelets do so all the time,
-// for one with every node that comes or goes; a status that repeated it would be written as often. Our own words come
-// first in such a message, theirs after a colon; of a driver that plain Kubernetes cannot place there are theirs alone.
-func rephrased(last, next metav1.Condition) bool {
-	switch lifecycle.ConditionType(next.Type) {
-	case lifecycle.ConditionDriverReady, lifecycle.ConditionExecutorsReady:
-	default:
-		return false
+// projectCause keeps the time of a reason that stays. When one began that is older than the field nobody knows.
+func projectCause(old *v1beta2.SparkApplicationStatus, c lifecycle.Cause, now time.Time) *v1beta2.CauseStatus {
+	if c.Reason == "" {
+		return nil
 	}
-	before, _, two := strings.Cut(last.Message, ": ")
-	after, _, alike := strings.Cut(next.Message, ": ")
-	return next.Reason == string(lifecycle.ReasonUnschedulable) || two && alike && before == after
+	s := &v1beta2.CauseStatus{Reason: string(c.Reason), Message: c.Message, Time: secondsOrNil(now)}
+	if causeOf(old).Reason == c.Reason {
+		if s.Time = nil; old.Cause != nil {
+			s.Time = old.Cause.Time
+		}
+	}
+	return s
 }
 
 func projectAttempts(all []lifecycle.Attempt) []v1beta2.AttemptStatus {
@@ -129,7 +124,7 @@ func projectAttempts(all []lifecycle.Attempt) []v1beta2.AttemptStatus {
 	for _, a := range all {
 		out = append(out, v1beta2.AttemptStatus{
 			Attempt: a.Number, SubmissionID: a.SubmissionID, StartTime: secondsOrNil(a.StartedAt), EndTime: secondsOrNil(a.EndedAt), ExitCode: a.ExitCode,
-			FailureClass: string(a.Class), Reason: string(a.Cause.Reason), Message: beginning(a.Cause.Message, maxAttemptMessage), LogTail: a.LogTail,
+			FailureClass: string(a.Class), Reason: string(a.Cause.Reason), Message: lifecycle.Beginning(a.Cause.Message, maxAttemptMessage), LogTail: a.LogTail,
 		})
 	}
 	boundLogs(out)
@@ -162,7 +157,7 @@ func projectExecutors(r lifecycle.Record) *v1beta2.ExecutorSummary {
 func projectScheduling(r lifecycle.Record) *v1beta2.SchedulingStatus {
 	c := r.Scheduling
 	s := v1beta2.SchedulingStatus{
-		Scheduler: beginning(c.Scheduler, maxScheduler), Source: c.Source, Queue: c.Queue, Group: c.Group, Warning: c.Warning,
+		Scheduler: lifecycle.Beginning(c.Scheduler, maxScheduler), Source: string(c.Source), Queue: c.Queue, Group: c.Group, Warning: c.Warning,
 		HeldAttempt: c.HeldAttempt, HeldBy: c.HeldBy,
 		QueuedAt: secondsOrNil(r.QueuedAt), AdmittedAt: secondsOrNil(c.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
 	}
@@ -180,9 +175,9 @@ func errorMessage(r lifecycle.Record) string {
 	switch {
 	case r.State == lifecycle.SubmissionFailed,
 		r.State == lifecycle.Failed && (r.Cause.Reason == lifecycle.ReasonSubmissionRefused || r.Cause.Reason == lifecycle.ReasonAdmissionRefused):
-		return submissionPrefix + beginning(r.Cause.Message, maxErrorMessage)
+		return submissionPrefix + r.Cause.Message
 	case r.State == lifecycle.Failing, r.State == lifecycle.Failed:
-		return beginning(r.Cause.Message, maxErrorMessage)
+		return r.Cause.Message
 	}
 	return ""
 }

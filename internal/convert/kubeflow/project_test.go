@@ -60,7 +60,7 @@ func TestProjectStates(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Project(&v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: lifecycle.Record{State: tc.state, Cause: tc.cause}}, now).AppState
+			got := ToStatus(&v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: lifecycle.Record{State: tc.state, Cause: tc.cause}}, now).AppState
 			if want := (v1beta2.ApplicationState{State: tc.want, ErrorMessage: tc.message}); got != want {
 				t.Errorf("%s: %+v, want %+v", tc.reason, got, want)
 			}
@@ -86,7 +86,7 @@ func TestProjectFields(t *testing.T) {
 		Exposure: lifecycle.Exposure{Service: "pi-ui-svc"},
 	}
 	old := v1beta2.SparkApplicationStatus{DriverInfo: v1beta2.DriverInfo{WebUIIngressName: "pi-ui-ingress"}}
-	got := Project(&old, lifecycle.Outcome{Record: r}, now)
+	got := ToStatus(&old, lifecycle.Outcome{Record: r}, now)
 	want := v1beta2.SparkApplicationStatus{
 		AppState: v1beta2.ApplicationState{State: "RUNNING"}, ObservedGeneration: 4, SpecHash: "a", Attempt: 1,
 		SubmissionAttempts: 2, ExecutionAttempts: 1,
@@ -114,7 +114,7 @@ func TestSubmissionIDWithoutADriver(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			old := v1beta2.SparkApplicationStatus{SubmissionID: tc.old}
-			if got := Project(&old, lifecycle.Outcome{Record: lifecycle.Record{State: tc.state}}, now).SubmissionID; got != tc.want {
+			if got := ToStatus(&old, lifecycle.Outcome{Record: lifecycle.Record{State: tc.state}}, now).SubmissionID; got != tc.want {
 				t.Errorf("%s: submission id %q, want %q", tc.reason, got, tc.want)
 			}
 		})
@@ -122,9 +122,9 @@ func TestSubmissionIDWithoutADriver(t *testing.T) {
 }
 
 func TestProjectDoesNotChangeTheOldStatus(t *testing.T) {
-	old := Project(&v1beta2.SparkApplicationStatus{}, settled(lifecycle.Record{State: lifecycle.Running, Executions: 1, Executors: map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorRunning}}), now)
+	old := ToStatus(&v1beta2.SparkApplicationStatus{}, settled(lifecycle.Record{State: lifecycle.Running, Executions: 1, Executors: map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorRunning}}), now)
 	before := *old.DeepCopy()
-	Project(&old, settled(lifecycle.Record{State: lifecycle.Succeeded, Executions: 1, Executors: map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorSucceeded}}), now.Add(time.Hour))
+	ToStatus(&old, settled(lifecycle.Record{State: lifecycle.Succeeded, Executions: 1, Executors: map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorSucceeded}}), now.Add(time.Hour))
 	if diff := cmp.Diff(before, old); diff != "" {
 		t.Errorf("the old status was changed (-before +after):\n%s", diff)
 	}
@@ -153,7 +153,7 @@ func TestTransitionTimesMoveWithTheirCondition(t *testing.T) {
 	}
 	for i, step := range steps {
 		before := status
-		status = reread(t, Project(&before, settled(lifecycle.Record{State: step.state, Attempt: 1, Submissions: 1, Executions: 1, Generation: int64(i), Attempts: []lifecycle.Attempt{{Number: 1}}}), at(i)))
+		status = reread(t, ToStatus(&before, settled(lifecycle.Record{State: step.state, Attempt: 1, Submissions: 1, Executions: 1, Generation: int64(i), Attempts: []lifecycle.Attempt{{Number: 1}}}), at(i)))
 		var moved []string
 		for _, c := range status.Conditions {
 			old := meta.FindStatusCondition(before.Conditions, c.Type)
@@ -179,8 +179,8 @@ func TestNewSentenceKeepsTransitionTime(t *testing.T) {
 	waiting := func(message string) lifecycle.Outcome {
 		return settled(lifecycle.Record{State: lifecycle.Queued, Cause: lifecycle.Cause{Reason: "Wait", Message: message}})
 	}
-	first := Project(&v1beta2.SparkApplicationStatus{}, waiting("3 ahead"), now)
-	second := Project(&first, waiting("2 ahead"), now.Add(time.Hour))
+	first := ToStatus(&v1beta2.SparkApplicationStatus{}, waiting("3 ahead"), now)
+	second := ToStatus(&first, waiting("2 ahead"), now.Add(time.Hour))
 	for _, c := range second.Conditions {
 		if !c.LastTransitionTime.Time.Equal(now) {
 			t.Errorf("%s moved with its sentence", c.Type)
@@ -192,29 +192,11 @@ func TestNewSentenceKeepsTransitionTime(t *testing.T) {
 	}
 }
 
-// A condition shows what a driver pod waits for, and it is not read back as the cause of anything. A queued application's
-// wait is.
-func TestWaitOfADriverIsNoCause(t *testing.T) {
-	for state, want := range map[lifecycle.State]lifecycle.Cause{
-		lifecycle.Submitted: {}, lifecycle.Queued: {Reason: "DriverPending", Message: "the driver pod does not run yet"},
-	} {
-		var s v1beta2.SparkApplicationStatus
-		s.AppState.State = states[state]
-		if state == lifecycle.Submitted {
-			s.ExecutionAttempts = 1
-		}
-		s.Conditions = []metav1.Condition{{Type: "Succeeded", Status: metav1.ConditionUnknown, Reason: "DriverPending", Message: "waiting: the driver pod does not run yet"}}
-		if r := RecordOf(&s); r.State != state || r.Cause != want {
-			t.Errorf("%s: read back as %s, %+v; want %+v", state, r.State, r.Cause, want)
-		}
-	}
-}
-
 // Nobody bounds the names that users think of.
 func TestSchedulerIsBounded(t *testing.T) {
 	var r lifecycle.Record
 	r.State, r.Scheduling.Scheduler = lifecycle.Queued, strings.Repeat("v", 1<<16)
-	if got := Project(&v1beta2.SparkApplicationStatus{}, settled(r), now).Scheduling.Scheduler; len(got) != maxScheduler {
+	if got := ToStatus(&v1beta2.SparkApplicationStatus{}, settled(r), now).Scheduling.Scheduler; len(got) != maxScheduler {
 		t.Errorf("the status has %d bytes of it", len(got))
 	}
 }
@@ -223,8 +205,8 @@ func TestSchedulerIsBounded(t *testing.T) {
 func TestProjectIsStable(t *testing.T) {
 	for _, r := range producedRecords() {
 		o := settled(r)
-		once := reread(t, Project(&v1beta2.SparkApplicationStatus{}, o, now.Add(999*time.Millisecond)))
-		again := Project(&once, o, now.Add(time.Hour))
+		once := reread(t, ToStatus(&v1beta2.SparkApplicationStatus{}, o, now.Add(999*time.Millisecond)))
+		again := ToStatus(&once, o, now.Add(time.Hour))
 		if diff := cmp.Diff(once, reread(t, again)); diff != "" {
 			t.Fatalf("%s: a second projection differs (-first +second):\n%s", r.State, diff)
 		}
@@ -235,48 +217,8 @@ func TestProjectIsStable(t *testing.T) {
 func TestProjectDropsExecutors(t *testing.T) {
 	old := v1beta2.SparkApplicationStatus{ExecutorState: map[string]v1beta2.ExecutorState{"e-1": "COMPLETED", "e-2": "RUNNING"}}
 	record := lifecycle.Record{State: lifecycle.Running, Executors: map[string]lifecycle.ExecutorState{"e-2": lifecycle.ExecutorFailed}}
-	got := Project(&old, lifecycle.Outcome{Record: record}, now).ExecutorState
+	got := ToStatus(&old, lifecycle.Outcome{Record: record}, now).ExecutorState
 	if diff := cmp.Diff(map[string]v1beta2.ExecutorState{"e-2": "FAILED"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// Schedulers and kubelets find new words for the same wait all the time: the status keeps the first ones.
-func TestOthersWordsAreNoNews(t *testing.T) {
-	const driver, executors = "DriverReady", "ExecutorsReady"
-	cases := map[string]struct {
-		reason      string
-		kind        lifecycle.ConditionType
-		last, next  lifecycle.Cause
-		status      lifecycle.Status
-		wantsOldOne bool
-	}{
-		"Nodes":     {reason: "a node more or less", kind: driver, last: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient cpu."}, next: lifecycle.Cause{Reason: "Unschedulable", Message: "0/4 nodes are available: 4 Insufficient cpu."}, wantsOldOne: true},
-		"Plugin":    {reason: "the same, as a plugin quotes it", kind: driver, last: lifecycle.Cause{Reason: "WaitingForCapacity", Message: "the driver waits for a node: 0/3 nodes"}, next: lifecycle.Cause{Reason: "WaitingForCapacity", Message: "the driver waits for a node: 0/4 nodes"}, wantsOldOne: true},
-		"Executors": {reason: "the same of executors", kind: executors, last: lifecycle.Cause{Reason: "WaitingForGang", Message: "2 of 3 executors wait for a node: a"}, next: lifecycle.Cause{Reason: "WaitingForGang", Message: "2 of 3 executors wait for a node: b"}, wantsOldOne: true},
-		"Count":     {reason: "our own words are news", kind: executors, last: lifecycle.Cause{Reason: "WaitingForGang", Message: "2 of 3 executors wait for a node: a"}, next: lifecycle.Cause{Reason: "WaitingForGang", Message: "1 of 3 executors wait for a node: a"}},
-		"Reason":    {reason: "another reason is news", kind: driver, last: lifecycle.Cause{Reason: "SchedulingGated", Message: "x: a"}, next: lifecycle.Cause{Reason: "Unschedulable", Message: "x: b"}},
-		"Status":    {reason: "and so is another status", kind: driver, status: lifecycle.True, last: lifecycle.Cause{Reason: "Unschedulable", Message: "x: a"}, next: lifecycle.Cause{Reason: "Unschedulable", Message: "x: b"}},
-		"Ours":      {reason: "without a colon all words are ours", kind: driver, last: lifecycle.Cause{Reason: "DriverPending", Message: "a"}, next: lifecycle.Cause{Reason: "DriverPending", Message: "b"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			status, last := v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: lifecycle.Record{State: lifecycle.Submitted}}
-			next, before := last, tc.status
-			if before == "" {
-				before = lifecycle.False
-			}
-			last.Conditions = []lifecycle.Condition{{Type: tc.kind, Status: before, Reason: tc.last.Reason, Message: tc.last.Message}}
-			next.Conditions = []lifecycle.Condition{{Type: tc.kind, Status: lifecycle.False, Reason: tc.next.Reason, Message: tc.next.Message}}
-			status = Project(&status, last, now)
-			status = Project(&status, next, now)
-			want := tc.next.Message
-			if tc.wantsOldOne {
-				want = tc.last.Message
-			}
-			if got := meta.FindStatusCondition(status.Conditions, string(tc.kind)).Message; got != want {
-				t.Errorf("%s: %q, want %q", tc.reason, got, want)
-			}
-		})
 	}
 }

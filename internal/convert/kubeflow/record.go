@@ -3,18 +3,17 @@
 package kubeflow
 
 import (
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// RecordOf reads back from a status what Project wrote, or what an operator before us did.
-func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
+// FromStatus reads back from a status what ToStatus wrote, or what an operator before us did.
+func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 	r := lifecycle.Record{
 		State:        stateOf(s),
 		Generation:   s.ObservedGeneration,
@@ -26,7 +25,7 @@ func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 		TerminatedAt: s.TerminationTime.Time,
 		SparkAppID:   s.SparkApplicationID,
 		DriverName:   s.DriverInfo.PodName,
-		Cause:        causeOf(s, stateOf(s)),
+		Cause:        causeOf(s),
 		Attempts:     attemptsOf(s.Attempts),
 		Retries:      retriesOf(s.Retries),
 		Exposure:     exposureOf(s),
@@ -56,43 +55,6 @@ func RecordOf(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 	return r
 }
 
-// takeOver completes the record of an application that an operator before us has brought this far. It has counted
-// attempts, and knows nothing of classes.
-func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
-	rerun := r.State == lifecycle.Rerunning || r.State == lifecycle.Invalidating
-	if r.State == lifecycle.SubmissionFailed && r.TerminatedAt.IsZero() {
-		r.TerminatedAt = r.SubmittedAt // from which that operator counts the wait
-	}
-	refused := s.SubmissionAttempts - s.ExecutionAttempts
-	if r.State == lifecycle.SubmissionFailed {
-		refused-- // the last one is not retried yet
-	}
-	r.Retries = lifecycle.Retries{Used: spent(map[lifecycle.FailureClass]int32{
-		lifecycle.Submission: refused, lifecycle.ApplicationExit: s.ExecutionAttempts - 1,
-	})}
-	if s.ExecutionAttempts == 0 && !rerun {
-		if r.State == lifecycle.Suspending || r.State == lifecycle.Suspended || r.State == lifecycle.Resuming {
-			r.State = lifecycle.Queued // it was created suspended: SUSPENDED is for what has run
-		}
-		return
-	}
-	r.Attempt = max(1, s.ExecutionAttempts)
-	last := lifecycle.Attempt{Number: r.Attempt, SubmissionID: s.SubmissionID, EndedAt: s.TerminationTime.Time, Cause: r.Cause}
-	switch r.State {
-	case lifecycle.Failing, lifecycle.Failed:
-		last.Class = lifecycle.ApplicationExit
-	case lifecycle.SubmissionFailed: // both are about a driver that there never was
-		last.SubmissionID, last.Cause = "", lifecycle.Cause{}
-	case lifecycle.Invalidating: // that operator forgets its counts when it leaves the state, and we when we enter it
-		r.Submissions, r.Executions, r.Retries = 0, 0, lifecycle.Retries{}
-	default: // as it was counted
-	}
-	r.Attempts = []lifecycle.Attempt{last}
-	if r.State.Starting() {
-		r.Attempt++
-	}
-}
-
 // spent leaves out what is not positive.
 func spent(counts map[lifecycle.FailureClass]int32) map[lifecycle.FailureClass]int32 {
 	var used map[lifecycle.FailureClass]int32
@@ -106,6 +68,14 @@ func spent(counts map[lifecycle.FailureClass]int32) map[lifecycle.FailureClass]i
 		used[class] = n
 	}
 	return used
+}
+
+// causeOf reads the cause back.
+func causeOf(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
+	if s.Cause == nil {
+		return formerCause(s, stateOf(s))
+	}
+	return lifecycle.Cause{Reason: lifecycle.Reason(s.Cause.Reason), Message: s.Cause.Message}
 }
 
 func attemptsOf(all []v1beta2.AttemptStatus) []lifecycle.Attempt {
@@ -136,7 +106,7 @@ func schedulingOf(r *lifecycle.Record, s *v1beta2.SchedulingStatus) {
 	}
 	r.QueuedAt = timeOf(s.QueuedAt)
 	r.Scheduling = lifecycle.Scheduling{
-		Choice:      lifecycle.Choice{Scheduler: s.Scheduler, Source: s.Source, Queue: s.Queue, Group: s.Group},
+		Choice:      scheduler.Choice{Scheduler: s.Scheduler, Source: scheduler.Source(s.Source), Queue: s.Queue, Group: s.Group},
 		Warning:     s.Warning,
 		AdmittedAt:  timeOf(s.AdmittedAt),
 		HeldAttempt: s.HeldAttempt,
@@ -164,31 +134,11 @@ func executorsOf(r *lifecycle.Record, s *v1beta2.ExecutorSummary) {
 	}
 }
 
-// countsOf counts the executors that an operator without counts has recorded.
-func countsOf(executors map[string]lifecycle.ExecutorState) lifecycle.ExecutorCounts {
-	c := lifecycle.ExecutorCounts{Total: int32(len(executors))}
-	for _, state := range executors {
-		switch state {
-		case lifecycle.ExecutorPending:
-			c.Pending++
-		case lifecycle.ExecutorRunning:
-			c.Running++
-		case lifecycle.ExecutorSucceeded:
-			c.Succeeded++
-		case lifecycle.ExecutorFailed:
-			c.Failed++
-		case lifecycle.ExecutorLost: // the rest
-		}
-	}
-	return c
-}
-
 // stateOf reads the state back. UNKNOWN, which this operator does not write, is a run that somebody could not judge.
 func stateOf(s *v1beta2.SparkApplicationStatus) lifecycle.State {
 	switch s.AppState.State {
 	case v1beta2.ApplicationStateSubmitted:
-		c := meta.FindStatusCondition(s.Conditions, string(lifecycle.ConditionSubmitted))
-		if s.ExecutionAttempts == 0 || c != nil && c.Status == metav1.ConditionFalse {
+		if s.ExecutionAttempts == 0 { // no driver was created yet
 			return lifecycle.Queued
 		}
 		return lifecycle.Submitted
@@ -226,41 +176,6 @@ func executorStateOf(s v1beta2.ExecutorState) lifecycle.ExecutorState {
 		}
 	}
 	return lifecycle.ExecutorLost
-}
-
-// causeOf reads the cause back: the reason from the outcome's condition, the sentence from the error message. What a
-// driver pod waits for is seen anew each time and is no cause.
-func causeOf(s *v1beta2.SparkApplicationStatus, state lifecycle.State) lifecycle.Cause {
-	if len(s.Conditions) == 0 {
-		return foreignCause(s)
-	}
-	c := meta.FindStatusCondition(s.Conditions, string(lifecycle.ConditionSucceeded))
-	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == string(lifecycle.ReasonInProgress) || state == lifecycle.Submitted {
-		return lifecycle.Cause{Message: s.AppState.ErrorMessage}
-	}
-	message := strings.TrimPrefix(s.AppState.ErrorMessage, submissionPrefix)
-	if message == "" {
-		message = strings.TrimPrefix(c.Message, lifecycle.WaitingPrefix)
-	}
-	return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: message}
-}
-
-// foreignCause makes a cause for a failure that an operator without conditions has recorded.
-func foreignCause(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
-	c := lifecycle.Cause{Message: s.AppState.ErrorMessage}
-	switch {
-	case s.AppState.State != v1beta2.ApplicationStateFailed && s.AppState.State != v1beta2.ApplicationStateFailing &&
-		s.AppState.State != v1beta2.ApplicationStateSubmissionFailed:
-		return c
-	case s.AppState.State == v1beta2.ApplicationStateSubmissionFailed || s.ExecutionAttempts == 0:
-		c.Reason, c.Message = lifecycle.ReasonSubmissionRefused, strings.TrimPrefix(c.Message, submissionPrefix)
-	default:
-		c.Reason = lifecycle.ReasonDriverFailed
-	}
-	if c.Message == "" {
-		c.Message = "no reason was recorded"
-	}
-	return c
 }
 
 func timeOf(t *metav1.Time) time.Time {

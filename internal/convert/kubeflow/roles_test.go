@@ -199,7 +199,7 @@ func TestRolesAreSeparate(t *testing.T) {
 		o := pi()
 		p := r.set.pod(&o.Spec)
 		p.Memory, p.Labels, p.NodeSelector = new("9g"), props{"team": "a"}, props{"pool": "a"}
-		app := normalise(t, o)
+		app := normalize(t, o)
 		if _, set := app.Conf[r.other.conf+"memory"]; set {
 			t.Errorf("memory of the %s reached the %s", r.set.field, r.other.field)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // same compares records as meaning: the same instant in another zone, and no executors, nil or empty.
@@ -51,10 +52,10 @@ func sights() []lifecycle.Observation {
 	return out
 }
 
-var gates = []lifecycle.Gate{
-	{Verdict: lifecycle.Admitted, Cause: lifecycle.Cause{Reason: "Admitted", Message: "nothing holds it back"}},
-	{Verdict: lifecycle.Waiting, Cause: lifecycle.Cause{Reason: "SchedulerUnknown", Message: "no such scheduler"}},
-	{Verdict: lifecycle.Rejected, Cause: lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: "spec.driver.memory: no heap size"}},
+var gates = []scheduler.Admission{
+	{Verdict: scheduler.Admit, Reason: "Admitted", Message: "nothing holds it back"},
+	{Verdict: scheduler.Wait, Reason: "SchedulerUnknown", Message: "no such scheduler"},
+	{Verdict: scheduler.Reject, Reason: lifecycle.ReasonInvalidSpec, Message: "spec.driver.memory: no heap size"},
 }
 
 var classes = []lifecycle.Class{
@@ -83,8 +84,8 @@ func wishes() []lifecycle.Application {
 // step runs one reconcile over values: whatever the cluster shows and the API server answers.
 func step(random *rand.Rand, app lifecycle.Application, rec lifecycle.Record) lifecycle.Outcome {
 	env, obs, gate := lifecycle.Env{Now: now}, pick(random, sights()), pick(random, gates)
-	if !lifecycle.Gated(app, rec, obs.Driver, env) {
-		gate = lifecycle.Gate{}
+	if !lifecycle.NeedsAdmission(app, rec, obs.Driver, env) {
+		gate = scheduler.Admission{}
 	}
 	p := lifecycle.Decide(app, rec, obs, gate, env)
 	var results []lifecycle.Result
@@ -148,10 +149,10 @@ func TestRecordRoundTrip(t *testing.T) {
 	for _, x := range explored() {
 		o := x.to
 		states[o.Record.State]++
-		before := reread(t, Project(&v1beta2.SparkApplicationStatus{}, settled(x.from), now))
+		before := reread(t, ToStatus(&v1beta2.SparkApplicationStatus{}, settled(x.from), now))
 		for name, old := range map[string]v1beta2.SparkApplicationStatus{"over nothing": {}, "over the status before": before} {
-			status := reread(t, Project(&old, o, now))
-			if diff := cmp.Diff(readable(o.Record), RecordOf(&status), same); diff != "" {
+			status := reread(t, ToStatus(&old, o, now))
+			if diff := cmp.Diff(readable(o.Record), FromStatus(&status), same); diff != "" {
 				t.Fatalf("%s -> %s, %s: written (-) and read (+) differ:\n%s", x.from.State, o.Record.State, name, diff)
 			}
 		}
@@ -182,7 +183,7 @@ func TestRecordRoundTripByState(t *testing.T) {
 	ran := lifecycle.Record{
 		Generation: 7, SpecHash: "a", Attempt: 2, Submissions: 3, Executions: 2, QueuedAt: now, SubmittedAt: now,
 		Scheduling: lifecycle.Scheduling{
-			Choice:  lifecycle.Choice{Scheduler: "volcano", Source: "Namespace", Queue: "a", Group: "PodGroup g"},
+			Choice:  scheduler.Choice{Scheduler: "volcano", Source: "Namespace", Queue: "a", Group: "PodGroup g"},
 			Warning: "it is tight", AdmittedAt: now, HeldAttempt: 2, HeldBy: "volcano",
 		},
 		SparkAppID: "spark-1", SubmissionID: "s-2", DriverName: "pi-driver", Executors: executors,
@@ -243,8 +244,8 @@ func TestRecordRoundTripByState(t *testing.T) {
 			r := ran
 			set(&r)
 			r.State = state
-			status := reread(t, Project(&v1beta2.SparkApplicationStatus{}, settled(r), now))
-			if diff := cmp.Diff(readable(r), RecordOf(&status), same); diff != "" {
+			status := reread(t, ToStatus(&v1beta2.SparkApplicationStatus{}, settled(r), now))
+			if diff := cmp.Diff(readable(r), FromStatus(&status), same); diff != "" {
 				t.Errorf("written (-) and read (+) differ:\n%s", diff)
 			}
 		})

@@ -3,7 +3,6 @@
 package kubeflow
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
@@ -17,26 +16,31 @@ import (
 // or a quota changes with every pod that comes or goes there, and each change wakes all who wait for it.
 const sentenceHolds = time.Minute
 
-// numbers are amounts in sentences, with their units.
-var numbers = regexp.MustCompile(`[0-9][0-9.]*[A-Za-z]*`)
-
-// stands is whether the stored sentence about a wait still says why the application waits, and was written so lately that
-// other numbers can wait. An edit of the specification is answered at once.
-func stands(old *v1beta2.SparkApplicationStatus, r lifecycle.Record, now time.Time) bool {
-	s := old.Scheduling
-	if s == nil || s.MessageTime == nil || !now.Before(s.MessageTime.Add(sentenceHolds)) {
+// stands is whether the stored sentence about a wait can stay: the attempt waits for the same reason in the same place, and
+// it was written lately. The words are not looked at. An edit of the specification is answered at once, and who has mended
+// something is told at once what is next to be mended.
+func stands(old, next *v1beta2.SparkApplicationStatus, r lifecycle.Record, now time.Time) bool {
+	was, is := old.Scheduling, next.Scheduling
+	if was == nil || is == nil || was.MessageTime == nil || !now.Before(was.MessageTime.Add(sentenceHolds)) {
 		return false
 	}
-	return r.State.Starting() && r.State != lifecycle.SubmissionFailed && states[r.State] == old.AppState.State &&
-		r.Generation == old.ObservedGeneration && s.Reason == string(r.Cause.Reason) && alike(s.Message, r.Cause.Message)
+	return r.State.Starting() && r.State != lifecycle.SubmissionFailed && !lifecycle.NeedsHelp(r.Cause.Reason) && next.AppState.State == old.AppState.State &&
+		next.Attempt == old.Attempt && next.ObservedGeneration == old.ObservedGeneration && was.Reason == is.Reason &&
+		was.Scheduler == is.Scheduler && was.Source == is.Source && was.Queue == is.Queue && was.Group == is.Group
 }
 
-// alike is whether two sentences say the same but for numbers. Before a colon the cause is named, after it come the
-// details: which resources are short, and of how much.
-func alike(a, b string) bool {
-	headA, _, longA := strings.Cut(a, ": ")
-	headB, _, longB := strings.Cut(b, ": ")
-	return longA == longB && numbers.ReplaceAllString(headA, "0") == numbers.ReplaceAllString(headB, "0")
+// rephrased is whether somebody else only found other words for why pods wait. Schedulers and kubelets do so all the time,
+// for one with every node that comes or goes; a status that repeated it would be written as often. Status and reason are
+// the last ones.
+func rephrased(last metav1.Condition, next lifecycle.Condition) bool {
+	return next.Wait.Details != "" && strings.HasPrefix(last.Message, next.Wait.Lead())
+}
+
+// recounted is whether there are other executors by now, of which schedulers tell how many wait.
+func recounted(old *v1beta2.SparkApplicationStatus, r lifecycle.Record, next lifecycle.Condition) bool {
+	var was lifecycle.Record
+	executorsOf(&was, old.Executors)
+	return next.Type == lifecycle.ConditionExecutorsReady && was.Counts != r.Counts
 }
 
 // spokenAt is when the sentence was written that is to be stored.

@@ -13,57 +13,65 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // A wait is told again when its cause is another one. What is free in a busy quota is news once a minute.
 func TestSentenceOfAWaitStands(t *testing.T) {
 	const first = "waiting for quota in queue team-a: cpu asked 12, free 4 of 40"
-	type wait struct {
-		state      lifecycle.State
-		generation int64
-		reason     lifecycle.Reason
-		message    string
+	const other = "waiting for quota in queue parent: memory asked 8Gi, free 2Gi of 64Gi"
+	was := lifecycle.Record{
+		State: lifecycle.Queued, Generation: 1, Attempt: 1, Cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: first},
+		Scheduling: lifecycle.Scheduling{Choice: scheduler.Choice{Scheduler: "volcano", Source: "Namespace", Queue: "team-a"}},
 	}
-	was := wait{lifecycle.Queued, 1, "WaitingForQuota", first}
 	cases := map[string]struct {
 		reason string
-		next   wait
+		// is the reason; "" for WaitingForQuota.
+		is     lifecycle.Reason
+		change func(*lifecycle.Record)
 		after  time.Duration
 		stands bool
 	}{
-		"Numbers":    {reason: "a pod came or went", next: wait{lifecycle.Queued, 1, "WaitingForQuota", "waiting for quota in queue team-a: cpu asked 12, free 7 of 40"}, after: 59 * time.Second, stands: true},
-		"Units":      {reason: "1500m is a number", next: wait{lifecycle.Queued, 1, "WaitingForQuota", "waiting for quota in queue team-a: cpu asked 12, free 1500m of 40"}, after: time.Second, stands: true},
-		"Promises":   {reason: "somebody was promised what is free", next: wait{lifecycle.Queued, 1, "WaitingForQuota", "waiting for quota in queue team-a: cpu asked 12, free 14 of 40, promised 7 to others"}, after: time.Second, stands: true},
-		"Resources":  {reason: "of another resource there is too little for a moment", next: wait{lifecycle.Queued, 1, "WaitingForQuota", "waiting for quota in queue team-a: memory asked 8Gi, free 2Gi of 64Gi"}, after: time.Second, stands: true},
-		"Minute":     {reason: "whoever looks must not see old numbers", next: wait{lifecycle.Queued, 1, "WaitingForQuota", "waiting for quota in queue team-a: cpu asked 12, free 7 of 40"}, after: time.Minute},
-		"Queue":      {reason: "another queue is another cause", next: wait{lifecycle.Queued, 1, "WaitingForQuota", "waiting for quota in queue parent: cpu asked 12, free 7 of 40"}, after: time.Second},
-		"Reason":     {reason: "another reason is another cause", next: wait{lifecycle.Queued, 1, "BehindOthers", first}, after: time.Second},
-		"Details":    {reason: "that there are details at all is news", next: wait{lifecycle.Queued, 1, "WaitingForQuota", "waiting for quota in queue team-a"}, after: time.Second},
-		"Edit":       {reason: "whoever edits the application wants to see what it asks for now", next: wait{lifecycle.Queued, 2, "WaitingForQuota", "waiting for quota in queue team-a: cpu asked 9, free 4 of 40"}, after: time.Second},
-		"State":      {reason: "the next attempt waits for itself", next: wait{lifecycle.Rerunning, 1, "WaitingForQuota", "waiting for quota in queue team-a: cpu asked 14, free 4 of 40"}, after: time.Second},
-		"Submission": {reason: "a refusal is no wait, tools read its words", next: wait{lifecycle.SubmissionFailed, 1, "WaitingForQuota", "waiting for quota in queue team-a: cpu asked 12, free 7 of 40"}, after: time.Second},
-	}
-	outcome := func(w wait) lifecycle.Outcome {
-		return settled(lifecycle.Record{State: w.state, Generation: w.generation, Cause: lifecycle.Cause{Reason: w.reason, Message: w.message}})
+		"Numbers":    {reason: "a pod came or went", after: 59 * time.Second, stands: true},
+		"Minute":     {reason: "whoever looks must not see old numbers, or what was short before", after: time.Minute},
+		"Queue":      {reason: "another queue is another cause", change: func(r *lifecycle.Record) { r.Scheduling.Queue = "parent" }, after: time.Second},
+		"Scheduler":  {reason: "it is somebody else's word", change: func(r *lifecycle.Record) { r.Scheduling.Scheduler = "kube" }, after: time.Second},
+		"Choice":     {reason: "whose choice it was tells where to change it", change: func(r *lifecycle.Record) { r.Scheduling.Source = "Cluster" }, after: time.Second},
+		"Group":      {reason: "another group is asked about", change: func(r *lifecycle.Record) { r.Scheduling.Group = "PodGroup g" }, after: time.Second},
+		"Reason":     {reason: "another reason is another cause", change: func(r *lifecycle.Record) { r.Cause.Reason = "BehindOthers" }, after: time.Second},
+		"Conflict":   {reason: "one object was renamed, and now the next is in the way", is: lifecycle.ReasonNameConflict, after: time.Second},
+		"Edit":       {reason: "whoever edits the application wants to see what it asks for now", change: func(r *lifecycle.Record) { r.Generation = 2 }, after: time.Second},
+		"State":      {reason: "the next attempt waits for itself", change: func(r *lifecycle.Record) { r.State = lifecycle.Rerunning }, after: time.Second},
+		"Attempt":    {reason: "the next attempt waits for itself", change: func(r *lifecycle.Record) { r.Attempt = 2 }, after: time.Second},
+		"Submission": {reason: "a refusal is no wait, tools read its words", change: func(r *lifecycle.Record) { r.State = lifecycle.SubmissionFailed }, after: time.Second},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			before := reread(t, Project(&v1beta2.SparkApplicationStatus{}, outcome(was), now))
-			after := Project(&before, outcome(tc.next), now.Add(tc.after))
+			was := was
+			if tc.is != "" {
+				was.Cause.Reason = tc.is
+			}
+			before := reread(t, ToStatus(&v1beta2.SparkApplicationStatus{}, settled(was), now))
+			next := was
+			next.Cause.Message = other
+			if tc.change != nil {
+				tc.change(&next)
+			}
+			after := ToStatus(&before, settled(next), now.Add(tc.after))
 			if tc.stands {
 				if diff := cmp.Diff(before, after); diff != "" {
 					t.Errorf("%s, and yet the status was changed (-before +after):\n%s", tc.reason, diff)
 				}
 				return
 			}
-			if got := after.Scheduling.Message; got != tc.next.message {
-				t.Errorf("%s: status.scheduling.message is %q, want %q", tc.reason, got, tc.next.message)
+			if got, field := after.Scheduling.Message, after.Cause.Message; got != other || field != other {
+				t.Errorf("%s: status.scheduling.message is %q, status.cause.message %q, want %q", tc.reason, got, field, other)
 			}
-			if want := now.Add(tc.after); tc.next.message != first && !after.Scheduling.MessageTime.Time.Equal(want) {
+			if want := now.Add(tc.after); !after.Scheduling.MessageTime.Time.Equal(want) {
 				t.Errorf("%s: written at %s, want %s", tc.reason, after.Scheduling.MessageTime, want)
 			}
-			for _, kind := range []string{"Reconciling", "Succeeded"} {
-				if c := meta.FindStatusCondition(after.Conditions, kind); tc.next.state == lifecycle.Queued && c.Message != tc.next.message && c.Message != lifecycle.WaitingPrefix+tc.next.message {
+			for kind, want := range map[string]string{"Reconciling": other, "Succeeded": "waiting: " + other} {
+				if c := meta.FindStatusCondition(after.Conditions, kind); next.State == lifecycle.Queued && c.Message != want {
 					t.Errorf("%s: %s says %q", tc.reason, kind, c.Message)
 				}
 			}
@@ -77,7 +85,7 @@ func TestBusyQuotaIsWrittenOnceAMinute(t *testing.T) {
 	writes, message := 0, ""
 	for second := range 181 {
 		message = fmt.Sprintf("waiting for quota in queue team-a: cpu asked 500, free %d of 1000", second)
-		next := Project(&status, settled(lifecycle.Record{State: lifecycle.Queued, Cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: message}}), now.Add(time.Duration(second)*time.Second))
+		next := ToStatus(&status, settled(lifecycle.Record{State: lifecycle.Queued, Cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: message}}), now.Add(time.Duration(second)*time.Second))
 		if !equality.Semantic.DeepEqual(status, next) {
 			writes++
 			status = reread(t, next)
@@ -94,9 +102,62 @@ func TestBusyQuotaIsWrittenOnceAMinute(t *testing.T) {
 // A status that an operator before us wrote has no time: nothing is written because of that alone.
 func TestSentenceWithoutATime(t *testing.T) {
 	o := settled(lifecycle.Record{State: lifecycle.Queued, Cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a: cpu asked 12, free 4 of 40"}})
-	before := Project(&v1beta2.SparkApplicationStatus{}, o, now)
+	before := ToStatus(&v1beta2.SparkApplicationStatus{}, o, now)
 	before.Scheduling.MessageTime = nil
-	if diff := cmp.Diff(before, Project(&before, o, now.Add(time.Hour))); diff != "" {
+	if diff := cmp.Diff(before, ToStatus(&before, o, now.Add(time.Hour))); diff != "" {
 		t.Errorf("the status was changed (-before +after):\n%s", diff)
+	}
+}
+
+// Schedulers and kubelets find new words for the same wait all the time: the status keeps the first ones.
+func TestOthersWordsAreNoNews(t *testing.T) {
+	const driver, executors, stalled = lifecycle.ConditionDriverReady, lifecycle.ConditionExecutorsReady, lifecycle.ConditionStalled
+	wait := func(reason lifecycle.Reason, message, details string) lifecycle.Wait {
+		return lifecycle.Wait{Cause: lifecycle.Cause{Reason: reason, Message: message}, Details: details}
+	}
+	two := lifecycle.ExecutorCounts{Pending: 2, Total: 2}
+	cases := map[string]struct {
+		reason      string
+		kind        lifecycle.ConditionType
+		last, next  lifecycle.Wait
+		status      lifecycle.Status
+		counts      lifecycle.ExecutorCounts
+		wantsOldOne bool
+	}{
+		"Nodes":     {reason: "a node more or less", kind: driver, last: wait("Unschedulable", "", "0/3 nodes are available: 3 Insufficient cpu."), next: wait("Unschedulable", "", "0/4 nodes: 4 Insufficient cpu."), wantsOldOne: true},
+		"Stalled":   {reason: "in whatever condition", kind: stalled, last: wait("ContainerStartError", "container a", "back-off 10s"), next: wait("ContainerStartError", "container a", "back-off 20s"), wantsOldOne: true},
+		"Container": {reason: "our own words are news", kind: driver, last: wait("ImagePullError", "container a", "denied"), next: wait("ImagePullError", "container b", "denied")},
+		"Longer":    {reason: "a name that begins with the other is another one", kind: driver, last: wait("ImagePullError", "container ab", "denied"), next: wait("ImagePullError", "container a", "denied")},
+		"Colon":     {reason: "what the details look like does not matter", kind: driver, last: wait("VolumeError", `volume "a: b"`, "x: y"), next: wait("VolumeError", `volume "a: b"`, "z"), wantsOldOne: true},
+		"Executors": {reason: "the same of executors", kind: executors, last: wait("WaitingForGang", "", "2 of 3 executors wait for a node: a"), next: wait("WaitingForGang", "", "2 of 3 executors wait for a node: b"), counts: two, wantsOldOne: true},
+		"Count":     {reason: "that there are other executors is news", kind: executors, last: wait("WaitingForGang", "", "2 of 3 executors wait for a node: a"), next: wait("WaitingForGang", "", "1 of 3 executors wait for a node: a"), counts: lifecycle.ExecutorCounts{Pending: 1, Running: 1, Total: 2}},
+		"Reason":    {reason: "another reason is news", kind: driver, last: wait("SchedulingGated", "x", "a"), next: wait("Unschedulable", "x", "b")},
+		"Status":    {reason: "and so is another status", kind: driver, status: lifecycle.True, last: wait("Unschedulable", "x", "a"), next: wait("Unschedulable", "x", "b")},
+		"Ours":      {reason: "without details all words are ours", kind: driver, last: wait("DriverPending", "a", ""), next: wait("DriverPending", "b", "")},
+		"NoDetails": {reason: "that there are none any more is news", kind: driver, last: wait("DriverPending", "a", "b"), next: wait("DriverPending", "a", "")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			outcome := func(status lifecycle.Status, w lifecycle.Wait, counts lifecycle.ExecutorCounts) lifecycle.Outcome {
+				told := w.Told()
+				return lifecycle.Outcome{
+					Record:     lifecycle.Record{State: lifecycle.Submitted, Counts: counts},
+					Conditions: []lifecycle.Condition{{Type: tc.kind, Status: status, Reason: told.Reason, Message: told.Message, Wait: w}},
+				}
+			}
+			before := lifecycle.False
+			if tc.status != "" {
+				before = tc.status
+			}
+			status := reread(t, ToStatus(&v1beta2.SparkApplicationStatus{}, outcome(before, tc.last, two), now))
+			status = ToStatus(&status, outcome(lifecycle.False, tc.next, tc.counts), now)
+			want := tc.next
+			if tc.wantsOldOne {
+				want = tc.last
+			}
+			if got := meta.FindStatusCondition(status.Conditions, string(tc.kind)).Message; got != want.Told().Message {
+				t.Errorf("%s: %q, want %q", tc.reason, got, want.Told().Message)
+			}
+		})
 	}
 }

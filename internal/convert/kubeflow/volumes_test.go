@@ -59,7 +59,7 @@ func TestLocalDirs(t *testing.T) {
 			tc.mount.Name = name
 			o.Spec.Volumes = []corev1.Volume{volume(name, tc.source)}
 			o.Spec.Driver.VolumeMounts = []corev1.VolumeMount{tc.mount}
-			app := normalise(t, o)
+			app := normalize(t, o)
 			got := map[string]string{}
 			for key, value := range app.Conf {
 				if rest, ok := strings.CutPrefix(key, "spark.kubernetes.driver.volumes."); ok {
@@ -102,7 +102,7 @@ func TestMounts(t *testing.T) {
 	o := pi()
 	o.Spec.Volumes = []corev1.Volume{volume("data", corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "n", Path: "/"}})}
 	o.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/a", SubPathExpr: "$(POD)"}, {Name: "data", MountPath: "/b"}}
-	overlay := normalise(t, o).Driver.Overlay
+	overlay := normalize(t, o).Driver.Overlay
 	if diff := cmp.Diff(o.Spec.Driver.VolumeMounts, overlay.VolumeMounts); diff != "" {
 		t.Errorf("mounts (-want +got):\n%s", diff)
 	}
@@ -117,7 +117,7 @@ func TestConfigMapVariableComesBeforeTheUsers(t *testing.T) {
 	o.Spec.SparkConfigMap = new("sc")
 	o.Spec.Driver.Env = []corev1.EnvVar{{Name: "SPARK_CONF_DIR", Value: "/mine"}}
 	want := []corev1.EnvVar{{Name: "SPARK_CONF_DIR", Value: "/etc/spark/conf"}, {Name: "SPARK_CONF_DIR", Value: "/mine"}}
-	if diff := cmp.Diff(want, normalise(t, o).Driver.Overlay.Env); diff != "" {
+	if diff := cmp.Diff(want, normalize(t, o).Driver.Overlay.Env); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -169,7 +169,7 @@ func TestMemoryLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := pi()
 			o.Spec.Driver.MemoryLimit = &tc.text
-			app, problems := Normalise(o)
+			app, problems := Normalize(o)
 			if (len(problems) > 0) != tc.wrong {
 				t.Fatalf("%s: problems %v, want some: %v", tc.reason, problems, tc.wrong)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Wish returns what lifecycle.Decide needs to know of the object itself.
-func Wish(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Application {
+// Desired returns what lifecycle.Decide needs to know of the object itself.
+func Desired(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Application {
 	policies, _ := Policies(o)
 	hash := rec.SpecHash
 	if hash == "" || rec.Generation != o.Generation {

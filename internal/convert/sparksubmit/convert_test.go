@@ -13,6 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
+	"github.com/firesteel-dev/firesteel/internal/heaptest"
 )
 
 // input is a small command line that converts, with more flags.
@@ -310,11 +311,41 @@ func TestWanted(t *testing.T) {
 	}
 }
 
+const templateFile = "spark.kubernetes.driver.podTemplateFile"
+
+// What references stand for is not built before it is refused.
+func TestConvertIsBounded(t *testing.T) {
+	big := strings.Repeat("a", 100_000)
+	cases := map[string]struct {
+		reason, property, want string
+	}{
+		"File":      {"the name of a file", templateFile + "=" + strings.Repeat("${env:BIG}", 5000), templateFile + ": "},
+		"Property":  {"a property that refers to itself", templateFile + "=" + strings.Repeat("${"+templateFile+"}", 3000), templateFile + ": "},
+		"Namespace": {"the namespace", "spark.kubernetes.namespace=" + strings.Repeat("${env:BIG}", 5000), "spark.kubernetes.namespace: longer than 65536 bytes"},
+		"Variables": {
+			"what the operator could not resolve", "spark.ui.port=" + strings.Repeat("${env:BIG}", 5000),
+			"spark.ui.port: longer than 65536 bytes with the variables of this machine; write a shorter value",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := input("--conf", tc.property)
+			in.Machine.Env["BIG"] = big
+			defer heaptest.Bound(t, len(tc.property))()
+			if _, _, err := sparksubmit.Convert(in); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("%s: %.300v, want %q", tc.reason, err, tc.want)
+			}
+		})
+	}
+}
+
 func FuzzConvert(f *testing.F) {
 	f.Add("--conf", "spark.a=${spark.a}", "a.py")
 	f.Add("--name", "日本", "spark-internal")
 	f.Add("--driver-memory", "99999999999999999999", "x.R")
-	f.Fuzz(func(_ *testing.T, flag, value, resource string) {
+	f.Add("--conf", templateFile+"="+strings.Repeat("${"+templateFile+"}", 3000), "a.py")
+	f.Fuzz(func(t *testing.T, flag, value, resource string) {
+		defer heaptest.Bound(t, len(flag)+len(value)+len(resource))()
 		in := input(flag, value)
 		in.Argv[len(in.Argv)-1] = resource
 		_, _, _ = sparksubmit.Convert(in)

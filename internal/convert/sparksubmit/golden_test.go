@@ -14,13 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
 	"github.com/firesteel-dev/firesteel/internal/golden"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
-	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -181,16 +182,17 @@ func (r *run) build(t *testing.T, registry *scheduler.Registry) (spark.Submissio
 	}
 	r.findings, r.app = findings, *documents[0].Application
 	r.app.UID = types.UID("7b0f0a52-0000-4000-8000-000000000001")
-	model, problems := kubeflow.Normalise(&r.app)
-	r.driverName = model.OperatorConf[spark.ConfDriverPodName]
-	candidate, prepared := prepare.Examine(prepare.Request{App: model, Problems: problems, Identity: identity}, registry)
+	loaded := resolve.Load(kubeflow.SparkApplications{}, &r.app, lifecycle.Record{SubmissionID: identity.SubmissionID}, resolve.Operator{}, identity.SubmitTime)
+	r.driverName = loaded.DriverName()
+	loaded.Identity = identity
+	candidate, result := admission.Validate(loaded).Candidate(registry, nil)
 	if candidate != nil {
-		prepared = candidate.Prepare(nil)
+		result = candidate.Admit(nil)
 	}
-	if prepared.Gate.Verdict != lifecycle.Admitted {
-		return spark.Submission{}, errors.New(prepared.Gate.Cause.Message)
+	if result.Verdict != scheduler.Admit {
+		return spark.Submission{}, errors.New(result.Message)
 	}
-	return prepared.Submission, nil
+	return result.Submission, nil
 }
 
 // objects reads the recorded and the built objects, with spark.properties as a map.
@@ -205,7 +207,7 @@ func (r *run) objects(t *testing.T, s spark.Submission) {
 	}
 	r.got = golden.Ordered(resources, golden.Stored(t, s.Driver), r.want)
 	groups := golden.GroupsOf(r.conf)
-	r.want, r.got = groups.Normalise(r.want, r.version), groups.Normalise(r.got, r.version)
+	r.want, r.got = groups.Normalize(r.want, r.version), groups.Normalize(r.got, r.version)
 	properties, recorded := r.corpus.Properties(t, r.recorded.Dir, r.version)
 	for i, objects := range [][]golden.Object{r.want, r.got} {
 		entries := properties.Entries

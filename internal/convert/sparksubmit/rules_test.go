@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
 	"github.com/firesteel-dev/firesteel/internal/golden"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -49,7 +50,7 @@ var refusals = []struct {
 }
 
 // rule is a deliberate difference. It removes exactly what it names, and only if it is as expected: what it does not
-// recognise stays and fails the comparison.
+// recognize stays and fails the comparison.
 type rule struct {
 	id, reason string
 	apply      func(*run) bool
@@ -98,6 +99,7 @@ var rules = []rule{
 func operatorLabels(r *run) bool {
 	labels := map[string]string{
 		lifecycle.LabelApp: r.app.Name, lifecycle.LabelLaunchedBy: "true", lifecycle.LabelSubmission: identity.SubmissionID,
+		lifecycle.LabelSpecHash: kubeflow.SpecHash(&r.app),
 	}
 	found := false
 	for name, value := range labels {

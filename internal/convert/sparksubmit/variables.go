@@ -3,21 +3,26 @@
 package sparksubmit
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // reference matches ${key} and ${prefix:name}.
 var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?(\S+?)\}`)
 
-// References that refer to themselves end at this depth, and at this length.
+// References that refer to themselves end at this depth. No round makes a text longer by more than maxLength bytes.
 const maxDepth, maxLength = 20, 4096
 
-// expand resolves the references of a text to variables and other properties. What is unknown stays as it is.
+// expand resolves the references of a text to variables and other properties. What is unknown or too long stays as it
+// is.
 func expand(text string, conf, env map[string]string) string {
 	for range maxDepth {
+		left := maxLength
 		next := reference.ReplaceAllStringFunc(text, func(match string) string {
 			groups := reference.FindStringSubmatch(match)
 			value, ok := "", false
@@ -27,9 +32,10 @@ func expand(text string, conf, env map[string]string) string {
 			case "":
 				value, ok = conf[groups[2]]
 			}
-			if !ok {
+			if !ok || len(value) > left {
 				return match
 			}
+			left -= len(value)
 			return value
 		})
 		if next == text || len(next) > maxLength {
@@ -63,14 +69,21 @@ func (c *converter) resolveVariables() error {
 		if !submitterKeys[key] && (inFamily || !strings.HasPrefix(key, "spark.kubernetes.")) {
 			continue
 		}
-		value := c.conf[key]
+		value, left := c.conf[key], spark.MaxExpanded
 		resolved := reference.ReplaceAllStringFunc(value, func(match string) string {
 			groups := reference.FindStringSubmatch(match)
-			if text, ok := c.machine.Env[groups[2]]; ok && groups[1] == "env" {
-				return text
+			text, ok := c.machine.Env[groups[2]]
+			if !ok || groups[1] != "env" {
+				return match
 			}
-			return match
+			if left -= len(text); left < 0 {
+				return ""
+			}
+			return text
 		})
+		if left < 0 {
+			return fmt.Errorf("%s: longer than %d bytes with the variables of this machine; write a shorter value", key, spark.MaxExpanded)
+		}
 		if resolved != value {
 			c.conf[key] = resolved
 			c.note(key, "%q is resolved with the variables of this machine: %q", value, resolved)

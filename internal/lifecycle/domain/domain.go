@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // Now is when all decisions of the domain are made.
@@ -24,7 +25,7 @@ const (
 )
 
 // Element is one point of the domain. Its gate is a dimension of its own (Gates), because it is asked for only if
-// lifecycle.Gated says so.
+// lifecycle.NeedsAdmission says so.
 type Element struct {
 	App         lifecycle.Application
 	Record      lifecycle.Record
@@ -41,12 +42,12 @@ func (e *Element) String() string { return strings.Join(e.where[:], ", ") }
 func (e *Element) Kind() string { return e.where[0] }
 
 // Gates are the answers of a scheduler. The first is that of an engine that has not asked.
-func Gates() []lifecycle.Gate {
-	return []lifecycle.Gate{
+func Gates() []scheduler.Admission {
+	return []scheduler.Admission{
 		{},
-		{Verdict: lifecycle.Admitted, Cause: lifecycle.Cause{Reason: lifecycle.ReasonAdmitted, Message: "nothing holds the application back"}},
-		{Verdict: lifecycle.Waiting, Cause: lifecycle.Cause{Reason: "QueueFull", Message: "the queue is full"}, RetryAfter: time.Minute},
-		{Verdict: lifecycle.Rejected, Cause: lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: "spec.driver.memory: not a size"}},
+		{Verdict: scheduler.Admit, Reason: lifecycle.ReasonAdmitted, Message: "nothing holds the application back"},
+		{Verdict: scheduler.Wait, Reason: "QueueFull", Message: "the queue is full", RetryAfter: time.Minute},
+		{Verdict: scheduler.Reject, Reason: lifecycle.ReasonInvalidSpec, Message: "spec.driver.memory: not a size"},
 	}
 }
 
@@ -139,7 +140,7 @@ func ends() []named[lifecycle.Driver] {
 		CreatedAt: Now.Add(-time.Hour), ScheduledAt: Now.Add(-time.Hour), Phase: lifecycle.DriverFailed,
 	}
 	placed, oom, evicted := current, current, current
-	placed.Phase, placed.Waiting = lifecycle.DriverPending, lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: "no such image"}
+	placed.Phase, placed.Waiting.Cause = lifecycle.DriverPending, lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: "no such image"}
 	oom.Exit = lifecycle.Exit{Code: 137, Reason: "OOMKilled"}
 	evicted.Exit, evicted.Disruption = lifecycle.Exit{Code: 143, Reason: "Error"}, lifecycle.Cause{Reason: "TerminationByKubelet", Message: "low on memory"}
 	return []named[lifecycle.Driver]{{"current Pending with a node", placed}, {"current Failed out of memory", oom}, {"current Failed evicted", evicted}}

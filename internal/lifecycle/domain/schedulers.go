@@ -7,24 +7,29 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // GangGates are the answers of the scheduler that has objects in this domain, PlainGates those of another that has none;
 // both in the order of Gates.
-func GangGates() []lifecycle.Gate {
-	return gatesOf(true, lifecycle.Choice{Scheduler: "batch", Source: "Application", Queue: "team-a", Group: "PodGroup g-1"})
+func GangGates() []scheduler.Admission {
+	return gatesOf(true, scheduler.Choice{Scheduler: "batch", Source: "Application", Queue: "team-a", Group: "PodGroup g-1"})
 }
 
 // PlainGates are the answers of a scheduler that was chosen after the other's objects were made.
-func PlainGates() []lifecycle.Gate {
-	return gatesOf(false, lifecycle.Choice{Scheduler: "plain", Source: "Application"})
+func PlainGates() []scheduler.Admission {
+	return gatesOf(false, scheduler.Choice{Scheduler: "plain", Source: "Application"})
 }
 
-func gatesOf(objects bool, choice lifecycle.Choice) []lifecycle.Gate {
+func gatesOf(objects bool, choice scheduler.Choice) []scheduler.Admission {
 	all := Gates()
 	for i := range all[1:] {
-		all[i+1].Objects, all[i+1].Choice = objects, choice
+		if all[i+1].Choice = choice; objects {
+			all[i+1].Apply = []*unstructured.Unstructured{{}}
+		}
 	}
 	return all
 }
@@ -73,17 +78,17 @@ func held(state lifecycle.State) []named[lifecycle.Record] {
 }
 
 // views are all that a scheduler can say; it is asked about drivers that may run.
-func views(state lifecycle.State) []named[lifecycle.SchedulerView] {
-	none := named[lifecycle.SchedulerView]{name: "silent"}
-	if state != lifecycle.Submitted && state != lifecycle.Running {
-		return []named[lifecycle.SchedulerView]{none}
+func views(state lifecycle.State) []named[scheduler.Observation] {
+	none := named[scheduler.Observation]{name: "silent"}
+	if !state.HasDriver() {
+		return []named[scheduler.Observation]{none}
 	}
-	cause := lifecycle.Cause{Reason: "QueueFull", Message: "the queue is full of those with higher priority"}
-	return []named[lifecycle.SchedulerView]{
+	const reason, message = "QueueFull", "the queue is full of those with higher priority"
+	return []named[scheduler.Observation]{
 		none,
-		{"waits", lifecycle.SchedulerView{Waiting: lifecycle.Cause{Reason: "QueueFull", Message: "the queue is full"}, RetryAfter: 3 * time.Second}},
-		{"has evicted", lifecycle.SchedulerView{Verdict: lifecycle.SchedulerEvicted, Cause: cause}},
-		{"has withdrawn", lifecycle.SchedulerView{Verdict: lifecycle.SchedulerWithdrew, Cause: cause}},
-		{"refuses", lifecycle.SchedulerView{Verdict: lifecycle.SchedulerRefused, Cause: cause}},
+		{"waits", scheduler.Observation{Stage: scheduler.StageQueued, Reason: "QueueFull", Message: "the queue is full", RetryAfter: 3 * time.Second}},
+		{"has evicted", scheduler.Observation{Stage: scheduler.StageEvicted, Eviction: &scheduler.Eviction{}, Reason: reason, Message: message}},
+		{"has withdrawn", scheduler.Observation{StopApp: true, Reason: reason, Message: message}},
+		{"refuses", scheduler.Observation{Stage: scheduler.StageRefused, Reason: reason, Message: message}},
 	}
 }

@@ -17,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -76,24 +77,19 @@ func (p Plugin) Describe() scheduler.Descriptor {
 }
 
 // Validate checks the parameters. A gang of executors that Spark never creates together would wait for ever.
-func (Plugin) Validate(a scheduler.Attempt) []scheduler.Finding {
+func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	p, findings := parametersOf(a)
 	if p.ExecutorGang && a.Shapes.MaxPending > 0 && a.Shapes.MaxPending < a.Shapes.Initial {
-		findings = append(findings, scheduler.Finding{
-			Field: scheduler.FieldParameters + ".executorGang",
-			Problem: fmt.Sprintf("%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; raise it or turn the gang off",
-				a.Shapes.Initial, a.Shapes.MaxPending),
-		})
+		findings = append(findings, scheduler.Invalid(scheduler.FieldParameters+".executorGang", fmt.Sprintf("%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; raise it or turn the gang off",
+			a.Shapes.Initial, a.Shapes.MaxPending)))
 	}
 	if t := p.ScheduleTimeoutSeconds; t != nil && *t < 1 {
-		findings = append(findings, scheduler.Finding{
-			Field: scheduler.FieldParameters + ".scheduleTimeoutSeconds", Problem: fmt.Sprintf("%d: must be at least 1", *t),
-		})
+		findings = append(findings, scheduler.Invalid(scheduler.FieldParameters+".scheduleTimeoutSeconds", fmt.Sprintf("%d: must be at least 1", *t)))
 	}
 	return findings
 }
 
-func parametersOf(a scheduler.Attempt) (parameters, []scheduler.Finding) {
+func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	var p parameters
 	findings := scheduler.DecodeParameters(a, &p)
 	return p, findings
@@ -105,10 +101,10 @@ func gang(a scheduler.Attempt, p parameters) bool { return p.ExecutorGang && a.S
 // Reads asks for the PriorityClass that the application names.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
 
-// Plan applies the group and lets the attempt start: it waits with its driver pod.
-func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
+// Admit applies the group and lets the attempt start: it waits with its driver pod.
+func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
-		return scheduler.Plan{Admission: missing}, nil
+		return missing, nil
 	}
 	p, _ := parametersOf(a)
 	message := "the driver starts when the cluster has room for the whole application"
@@ -117,12 +113,11 @@ func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, e
 	}
 	wanted, err := group(a, p, a.Total(), nil)
 	if err != nil {
-		return scheduler.Plan{}, err
+		return scheduler.Admission{}, err
 	}
 	ref := groupOf(a)
-	return scheduler.Plan{
-		Apply:     []*unstructured.Unstructured{wanted},
-		Admission: scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: message, Group: &ref},
+	return scheduler.Admission{
+		Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: message, Group: &ref, Apply: []*unstructured.Unstructured{wanted},
 	}, nil
 }
 

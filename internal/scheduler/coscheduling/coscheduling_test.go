@@ -41,17 +41,17 @@ func TestAdmit(t *testing.T) {
 		code               scheduler.Reason
 		says, spec         string
 	}{
-		"Headroom":   {reason: "the room of all, and one member", verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: "room for the whole application", spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
-		"Gang":       {reason: "executors alone", parameters: gangOfExecutors, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: "its 3 executors start together", spec: `{minMember: 3}`},
-		"NoGang":     {reason: "a gang of nobody is none", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.Shapes.Initial = 0 }, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "1", memory: 2Gi}}`},
-		"Timeout":    {reason: "the user's patience", parameters: `{"scheduleTimeoutSeconds":30}`, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}, scheduleTimeoutSeconds: 30}`},
-		"Override":   {reason: "the user's own number", change: func(a *scheduler.Attempt) { a.Resources = schedulertest.Shape("9", "1Gi").Requests }, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "9", memory: 1Gi}}`},
+		"Headroom":   {reason: "the room of all, and one member", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "room for the whole application", spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
+		"Gang":       {reason: "executors alone", parameters: gangOfExecutors, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "its 3 executors start together", spec: `{minMember: 3}`},
+		"NoGang":     {reason: "a gang of nobody is none", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.Shapes.Initial = 0 }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "1", memory: 2Gi}}`},
+		"Timeout":    {reason: "the user's patience", parameters: `{"scheduleTimeoutSeconds":30}`, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}, scheduleTimeoutSeconds: 30}`},
+		"Override":   {reason: "the user's own number", change: func(a *scheduler.Attempt) { a.Resources = schedulertest.Shape("9", "1Gi").Requests }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "9", memory: 1Gi}}`},
 		"Class":      {reason: "the pods would be refused", change: func(a *scheduler.Attempt) { a.PriorityClass = "high" }, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
-		"Never":      {reason: "Spark never makes them all", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.Shapes.MaxPending = 2 }, verdict: scheduler.Never, code: scheduler.ReasonInvalidParameters, says: "maxPendingPods allows 2"},
-		"Just":       {reason: "Spark makes just as many", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.Shapes.MaxPending = 3 }, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, spec: `{minMember: 3}`},
-		"NoTime":     {reason: "no time at all", parameters: `{"scheduleTimeoutSeconds":0}`, verdict: scheduler.Never, code: scheduler.ReasonInvalidParameters, says: "parameters.scheduleTimeoutSeconds: 0: must be at least 1"},
-		"Misspelt":   {reason: "no such parameter", parameters: `{"executorgang":true}`, verdict: scheduler.Never, code: scheduler.ReasonInvalidParameters, says: "parameters.executorgang: is not a parameter of coscheduling"},
-		"QueueNoted": {reason: "there are no queues to go to", change: func(a *scheduler.Attempt) { a.Queue = "q" }, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
+		"Never":      {reason: "Spark never makes them all", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.Shapes.MaxPending = 2 }, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "maxPendingPods allows 2"},
+		"Just":       {reason: "Spark makes just as many", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.Shapes.MaxPending = 3 }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 3}`},
+		"NoTime":     {reason: "no time at all", parameters: `{"scheduleTimeoutSeconds":0}`, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "parameters.scheduleTimeoutSeconds: 0: must be at least 1"},
+		"Misspelt":   {reason: "no such parameter", parameters: `{"executorgang":true}`, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "parameters.executorgang: is not a parameter of coscheduling"},
+		"QueueNoted": {reason: "there are no queues to go to", change: func(a *scheduler.Attempt) { a.Queue = "q" }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -59,9 +59,9 @@ func TestAdmit(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&a)
 			}
-			got, err := scheduler.Admit(New(""), a, scheduler.Snapshot{})
+			got, err := scheduler.AdmitAttempt(New(""), a, scheduler.Snapshot{})
 			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
-				t.Fatalf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.says)
+				t.Fatalf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.says)
 			}
 			schedulertest.Keeps(t, New(""), a, scheduler.Snapshot{}, scheduler.Facts{})
 			if tc.spec == "" {

@@ -17,8 +17,8 @@ func TestStory(t *testing.T) {
 	const second = time.Second
 	c := schedulertest.NewCluster(t, New(""))
 	a := attempt("")
-	if got := c.Admit(a); got.Verdict != scheduler.Go || c.Get(groupOf(a)) == nil {
-		t.Fatalf("%+v: the group is there before the driver", got.Admission)
+	if got := c.Admit(a); got.Verdict != scheduler.Admit || c.Get(groupOf(a)) == nil {
+		t.Fatalf("%+v: the group is there before the driver", got)
 	}
 	room := facts(40*second, false, 0)
 	room.RoomMadeAt = schedulertest.Start.Add(39 * second)

@@ -9,6 +9,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
@@ -33,23 +34,23 @@ func (Plugin) Describe() scheduler.Descriptor {
 
 // Validate finds nothing that must stop an application: manifests that name a queue without a batch scheduler have always
 // run. There are no parameters.
-func (Plugin) Validate(a scheduler.Attempt) []scheduler.Finding {
+func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	return scheduler.DecodeParameters(a, &struct{}{})
 }
 
 // Reads asks for the PriorityClass that the application names.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
 
-// Plan lets the attempt start unless its PriorityClass is missing.
-func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
+// Admit lets the attempt start unless its PriorityClass is missing.
+func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
-		return scheduler.Plan{Admission: missing}, nil
+		return missing, nil
 	}
 	message := "plain Kubernetes scheduling: nothing holds the application back"
 	if a.Queue != "" {
 		message = fmt.Sprintf("plain Kubernetes scheduling has no queues: %s %q is ignored", a.QueueField(), a.Queue)
 	}
-	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: message}}, nil
+	return scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: message}, nil
 }
 
 // Decorate puts the PriorityClass on both roles, where the role has none of its own.

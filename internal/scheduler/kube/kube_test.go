@@ -24,7 +24,7 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestReads(t *testing.T) {
-	if got := (Plugin{}).Reads(scheduler.Attempt{Queue: "q"}); len(got) != 0 {
+	if got := (Plugin{}).Reads(scheduler.Attempt{Choice: scheduler.Choice{Queue: "q"}}); len(got) != 0 {
 		t.Errorf("nothing to look at, yet it reads %v", got)
 	}
 	if diff := cmp.Diff([]scheduler.Read{highRead}, Plugin{}.Reads(scheduler.Attempt{PriorityClass: "high"})); diff != "" {
@@ -42,16 +42,16 @@ func TestPlan(t *testing.T) {
 		code     scheduler.Reason
 		says     string
 	}{
-		"Plain":       {reason: "nothing holds it back", verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: "nothing holds the application back"},
-		"Class":       {reason: "the class exists", attempt: scheduler.Attempt{PriorityClass: "high"}, snapshot: scheduler.Snapshot{highRead: class}, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: "nothing holds"},
+		"Plain":       {reason: "nothing holds it back", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "nothing holds the application back"},
+		"Class":       {reason: "the class exists", attempt: scheduler.Attempt{PriorityClass: "high"}, snapshot: scheduler.Snapshot{highRead: class}, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "nothing holds"},
 		"Missing":     {reason: "looked up and not there", attempt: scheduler.Attempt{PriorityClass: "high"}, snapshot: scheduler.Snapshot{highRead: nil}, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `spec.batchSchedulerOptions.priorityClassName: PriorityClass "high" does not exist`},
 		"NotLookedUp": {reason: "what was not seen is not there", attempt: scheduler.Attempt{PriorityClass: "high"}, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
-		"Queue":       {reason: "manifests with a queue have always run, but are told", attempt: scheduler.Attempt{Queue: "root.a"}, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: `queue "root.a" is ignored`},
-		"Parameters":  {reason: "there are none", attempt: scheduler.Attempt{Scheduler: "kube", Parameters: []byte(`{"gang":1}`)}, verdict: scheduler.Never, code: scheduler.ReasonInvalidParameters, says: "parameters.gang: is not a parameter of kube"},
+		"Queue":       {reason: "manifests with a queue have always run, but are told", attempt: scheduler.Attempt{Choice: scheduler.Choice{Queue: "root.a"}}, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: `queue "root.a" is ignored`},
+		"Parameters":  {reason: "there are none", attempt: scheduler.Attempt{Choice: scheduler.Choice{Scheduler: "kube"}, Parameters: []byte(`{"gang":1}`)}, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "parameters.gang: is not a parameter of kube"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := scheduler.Admit(Plugin{}, tc.attempt, tc.snapshot)
+			got, err := scheduler.AdmitAttempt(Plugin{}, tc.attempt, tc.snapshot)
 			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
 				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.says)
 			}
@@ -72,7 +72,7 @@ func TestDecorate(t *testing.T) {
 	if app.Driver.Overlay.PriorityClassName != "" {
 		t.Error("the application given was changed")
 	}
-	if got, err = scheduler.Decorate(Plugin{}, scheduler.Attempt{Queue: "q"}, app); err != nil {
+	if got, err = scheduler.Decorate(Plugin{}, scheduler.Attempt{Choice: scheduler.Choice{Queue: "q"}}, app); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(app, got); diff != "" {

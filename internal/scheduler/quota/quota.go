@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
@@ -77,7 +78,7 @@ func (p Plugin) Describe() scheduler.Descriptor {
 }
 
 // Validate finds nothing: quotas are the administrator's affair.
-func (Plugin) Validate(scheduler.Attempt) []scheduler.Finding { return nil }
+func (Plugin) Validate(scheduler.Attempt) field.ErrorList { return nil }
 
 // Reads asks for the quotas that bind the attempt.
 func (p Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
@@ -106,20 +107,20 @@ func (p Plugin) holds(a scheduler.Attempt) bool { return p.mode == Enforce && a.
 // bound is whether ElasticQuotas bind the attempt's pods.
 func (p Plugin) bound(a scheduler.Attempt) bool { return slices.Contains(p.elastic, a.Scheduler) }
 
-// Plan lets the attempt through if all quotas have room for it and nobody has waited longer.
-func (p Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
+// Admit lets the attempt through if all quotas have room for it and nobody has waited longer.
+func (p Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if p.off() || p.holds(a) {
 		return lets(""), nil
 	}
 	found, err := resourceQuotas(a, s)
 	if err != nil {
-		return scheduler.Plan{}, err
+		return scheduler.Admission{}, err
 	}
 	var note string
 	if p.bound(a) {
 		elastic, remark, err := elasticQuotas(a, s)
 		if err != nil {
-			return scheduler.Plan{}, err
+			return scheduler.Admission{}, err
 		}
 		found, note = append(found, elastic...), remark
 	}
@@ -145,13 +146,13 @@ func (f finding) permanent() bool { return f.reason != "" && !f.short() }
 
 // verdict is the worst that was found: what will not pass comes before what will. Others come first only in the line for
 // a quota that binds this attempt, too: it may have room where they have none.
-func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Plan {
+func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Admission {
 	var lines []string
 	var message string
 	for _, f := range found {
 		switch {
 		case f.permanent():
-			return answer(scheduler.Never, f.reason, f.message)
+			return answer(scheduler.Reject, f.reason, f.message)
 		case f.short() && message == "":
 			message = "waiting for " + f.message
 		}
@@ -181,23 +182,23 @@ func warning(found []finding, note string) string {
 }
 
 // lets is the answer for an attempt that may start.
-func lets(warning string) scheduler.Plan {
-	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Warning: warning}}
+func lets(warning string) scheduler.Admission {
+	return scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Warning: warning}
 }
 
-func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.Plan {
-	return scheduler.Plan{Admission: scheduler.Admission{Verdict: v, Reason: r, Message: message}}
+func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.Admission {
+	return scheduler.Admission{Verdict: v, Reason: r, Message: message}
 }
 
 // wait keeps the attempt in line. The first of its lines asks again as soon as less is promised to others: no quota
 // changes by that. Those behind it are woken by its pods.
-func wait(a scheduler.Attempt, r scheduler.Reason, message string, lines []string) scheduler.Plan {
+func wait(a scheduler.Attempt, r scheduler.Reason, message string, lines []string) scheduler.Admission {
 	again := retry
 	first := !slices.ContainsFunc(lines, func(line string) bool { return a.Quota.Ahead[line] > 0 })
 	if first && a.Quota.Recheck > 0 {
 		again = a.Quota.Recheck
 	}
-	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: again, Lines: lines}}
+	return scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: again, Lines: lines}
 }
 
 // room is what a quota leaves: what others were promised comes off it, too.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
@@ -86,16 +87,16 @@ func TestResourceQuota(t *testing.T) {
 		"Short":  {reason: "cpu is another name for requests.cpu", quotas: quota("{cpu: 40}", "{cpu: 36}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 4 of 40 (ResourceQuota compute)"},
 		"Pods":   {reason: "pods are counted", quotas: quota("{pods: 10, count/pods: 10}", "{pods: 7, count/pods: 7}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: count/pods asked 4, free 3 of 10; pods asked 4, free 3 of 10 (ResourceQuota compute)"},
 		"Memory": {reason: "limits are counted", quotas: quota("{limits.memory: 16Gi}", "{limits.memory: 4Gi}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.memory asked 14Gi, free 12Gi of 16Gi (ResourceQuota compute)"},
-		"TooBig": {reason: "it will not pass", quotas: quota("{requests.cpu: 6}", "{}"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 6"},
+		"TooBig": {reason: "it will not pass", quotas: quota("{requests.cpu: 6}", "{}"), verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 6"},
 		"GPU": {reason: "extended resources are counted as requests", change: func(a *scheduler.Attempt) {
 			a.Shapes.Executor.Requests["nvidia.com/gpu"] = *a.Shapes.Driver.Requests.Cpu()
-		}, quotas: quota("{requests.nvidia.com/gpu: 2}", "{}"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.nvidia.com/gpu asked 3, limit 2"},
+		}, quotas: quota("{requests.nvidia.com/gpu: 2}", "{}"), verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.nvidia.com/gpu asked 3, limit 2"},
 		"Foreign":     {reason: "what pods do not take is not our affair", quotas: quota("{configmaps: 0, requests.storage: 0}", "{}")},
-		"Worst":       {reason: "what will not pass is said before what will", quotas: objects{resourceQuota(t, "a", "{pods: 9}", "{pods: 9}", ""), resourceQuota(t, "b", "{requests.cpu: 1}", "{}", "")}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota b of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
-		"NoLimit":     {reason: "the pods would be refused", quotas: quota("{limits.cpu: 100}", "{}"), verdict: scheduler.Never, code: scheduler.ReasonQuotaRequiresLimits, message: "ResourceQuota compute of namespace team-a counts limits.cpu, but the driver has none and would be refused; set it (for limits.cpu: spec.driver.coreLimit), or ask for a LimitRange with a default"},
+		"Worst":       {reason: "what will not pass is said before what will", quotas: objects{resourceQuota(t, "a", "{pods: 9}", "{pods: 9}", ""), resourceQuota(t, "b", "{requests.cpu: 1}", "{}", "")}, verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota b of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
+		"NoLimit":     {reason: "the pods would be refused", quotas: quota("{limits.cpu: 100}", "{}"), verdict: scheduler.Reject, code: scheduler.ReasonQuotaRequiresLimits, message: "ResourceQuota compute of namespace team-a counts limits.cpu, but the driver has none and would be refused; set it (for limits.cpu: spec.driver.coreLimit), or ask for a LimitRange with a default"},
 		"Defaulted":   {reason: "a LimitRange gives them one", quotas: quota("{limits.cpu: 100}", "{}"), ranges: objects{limitRange(t, "{cpu: 2}")}},
 		"DefaultUp":   {reason: "and it counts", quotas: quota("{limits.cpu: 10}", "{limits.cpu: 4}"), ranges: objects{limitRange(t, "{cpu: 2}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.cpu asked 8, free 6 of 10 (ResourceQuota compute)"},
-		"DefaultMore": {reason: "a default adds to what the pods ask for themselves, and does not replace it", quotas: quota("{requests.cpu: 7, requests.ephemeral-storage: 3Gi}", "{}"), ranges: objects{requestRange(t, "{cpu: 9, ephemeral-storage: 1Gi}")}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.ephemeral-storage asked 4Gi, limit 3Gi"},
+		"DefaultMore": {reason: "a default adds to what the pods ask for themselves, and does not replace it", quotas: quota("{requests.cpu: 7, requests.ephemeral-storage: 3Gi}", "{}"), ranges: objects{requestRange(t, "{cpu: 9, ephemeral-storage: 1Gi}")}, verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.ephemeral-storage asked 4Gi, limit 3Gi"},
 		"DefaultPromised": {reason: "the pods of others get the same limits", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{})}
 		}, quotas: quota("{limits.cpu: 10}", "{limits.cpu: 0}"), ranges: objects{limitRange(t, "{cpu: 2}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.cpu asked 8, free 10 of 10, promised 8 to others (ResourceQuota compute)"},
@@ -103,12 +104,12 @@ func TestResourceQuota(t *testing.T) {
 			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{DriverCreated: true})}
 		}, quotas: quota("{requests.ephemeral-storage: 6Gi}", "{}"), ranges: objects{requestRange(t, "{ephemeral-storage: 1Gi}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.ephemeral-storage asked 4Gi, free 6Gi of 6Gi, promised 3Gi to others (ResourceQuota compute)"},
 		"Best":      {reason: "Spark's pods have requests", quotas: scoped("scopes: [BestEffort]")},
-		"NotBest":   {reason: "Spark's pods have requests", quotas: scoped("scopes: [NotBestEffort, NotTerminating]"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
+		"NotBest":   {reason: "Spark's pods have requests", quotas: scoped("scopes: [NotBestEffort, NotTerminating]"), verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
 		"Ending":    {reason: "Spark's pods have no deadline", quotas: scoped("scopes: [Terminating]")},
 		"Class":     {reason: "another class", quotas: classes("In", ", values: [low]")},
-		"ClassIn":   {reason: "its class", change: func(a *scheduler.Attempt) { a.PriorityClass = "low" }, quotas: classes("In", ", values: [low]"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
+		"ClassIn":   {reason: "its class", change: func(a *scheduler.Attempt) { a.PriorityClass = "low" }, quotas: classes("In", ", values: [low]"), verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
 		"ClassRole": {reason: "the driver alone has it", change: func(a *scheduler.Attempt) { a.Shapes.DriverTraits = spark.Traits{PriorityClassName: "low"} }, quotas: classes("In", ", values: [low]")},
-		"ClassNot":  {reason: "all but this class", quotas: classes("NotIn", ", values: [low]"), verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
+		"ClassNot":  {reason: "all but this class", quotas: classes("NotIn", ", values: [low]"), verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
 		"ClassAny":  {reason: "pods with a class", quotas: classes("Exists", "")},
 		"ClassNone": {reason: "pods without a class", change: func(a *scheduler.Attempt) { a.PriorityClass = "low" }, quotas: classes("DoesNotExist", "")},
 		"Promised": {reason: "what others will take is taken", change: func(a *scheduler.Attempt) {
@@ -131,11 +132,11 @@ func TestResourceQuota(t *testing.T) {
 				tc.change(&a)
 			}
 			if tc.verdict == "" {
-				tc.verdict, tc.code = scheduler.Go, scheduler.ReasonAdmitted
+				tc.verdict, tc.code = scheduler.Admit, scheduler.ReasonAdmitted
 			}
-			got, err := scheduler.Admit(New("Enforce", nil), a, snapshot(tc.quotas, tc.ranges, nil))
+			got, err := scheduler.AdmitAttempt(New("Enforce", nil), a, snapshot(tc.quotas, tc.ranges, nil))
 			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message+got.Warning != tc.message {
-				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.message)
+				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.message)
 			}
 			if waits := tc.verdict == scheduler.Wait; (len(got.Lines) > 0) != waits || (got.RetryAfter > 0) != waits {
 				t.Errorf("%s: in the lines %q, again after %s", tc.reason, got.Lines, got.RetryAfter)
@@ -159,11 +160,11 @@ func TestElasticQuota(t *testing.T) {
 		"None":    {reason: "a namespace without one is not bound", quotas: objects{elasticQuota(t, "team-b", "b", "{min: {cpu: 1}, max: {cpu: 1}}", "{}")}},
 		"Room":    {reason: "it fits", quotas: objects{elasticQuota(t, "team-a", "a", wide, "{}")}},
 		"Max":     {reason: "the namespace's own max", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 20, memory: 100Gi}}", "{cpu: 16}"), rich}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 4 of 20 (ElasticQuota a)"},
-		"TooBig":  {reason: "more than its max", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 5, memory: 100Gi}}", "{}"), rich}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ElasticQuota a of namespace team-a can ever give: cpu asked 7, limit 5"},
-		"Unnamed": {reason: "what a max does not name is zero", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 20}}", "{}"), rich}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than ElasticQuota a of namespace team-a can ever give: memory asked 14Gi, limit 0"},
+		"TooBig":  {reason: "more than its max", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 5, memory: 100Gi}}", "{}"), rich}, verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ElasticQuota a of namespace team-a can ever give: cpu asked 7, limit 5"},
+		"Unnamed": {reason: "what a max does not name is zero", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 20}}", "{}"), rich}, verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ElasticQuota a of namespace team-a can ever give: memory asked 14Gi, limit 0"},
 		"NoMax":   {reason: "no max is no limit", quotas: objects{elasticQuota(t, "team-a", "a", "{}", "{cpu: 50}"), rich}},
 		"Floor":   {reason: "all together never use more than the sum of the mins", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 4, memory: 100Gi}}", "{}"), elasticQuota(t, "team-b", "b", "{min: {cpu: 4}}", "{cpu: 3}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 5 of 8 (the min of all ElasticQuotas together)"},
-		"NoFloor": {reason: "what nobody has a min of, nobody gets", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 9}}", "{}")}, verdict: scheduler.Never, code: scheduler.ReasonExceedsQuota, message: "more than the min of all ElasticQuotas together of namespace team-a can ever give: memory asked 14Gi, limit 0"},
+		"NoFloor": {reason: "what nobody has a min of, nobody gets", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 9}}", "{}")}, verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than the min of all ElasticQuotas together of namespace team-a can ever give: memory asked 14Gi, limit 0"},
 		"Two":     {reason: "nobody knows which one the scheduler heeds", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 1}}", "{}"), elasticQuota(t, "team-a", "b", wide, "{}")}, message: "namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
 		"Starting": {reason: "the quota counts running pods only", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 3, ExecutorsRunning: 1})}
@@ -183,11 +184,11 @@ func TestElasticQuota(t *testing.T) {
 				tc.change(&a)
 			}
 			if tc.verdict == "" {
-				tc.verdict, tc.code = scheduler.Go, scheduler.ReasonAdmitted
+				tc.verdict, tc.code = scheduler.Admit, scheduler.ReasonAdmitted
 			}
-			got, err := scheduler.Admit(New("Enforce", []string{"batch"}), a, snapshot(nil, nil, tc.quotas))
+			got, err := scheduler.AdmitAttempt(New("Enforce", []string{"batch"}), a, snapshot(nil, nil, tc.quotas))
 			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message+got.Warning != tc.message {
-				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.message)
+				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.message)
 			}
 		})
 	}
@@ -202,10 +203,10 @@ func TestElasticQuotaSeenInPart(t *testing.T) {
 		running string
 		want    scheduler.Verdict
 	}{
-		"Whole":     {reason: "there is no other namespace to borrow from", all: scheduler.NewList(own), want: scheduler.Never},
-		"Part":      {reason: "a namespace that is not watched may have a min to borrow", all: scheduler.NewPartialList(own), want: scheduler.Go},
-		"Forbidden": {reason: "nor does it know what it may not read", all: &unstructured.Unstructured{}, want: scheduler.Go},
-		"Absent":    {reason: "nor what is not there", want: scheduler.Go},
+		"Whole":     {reason: "there is no other namespace to borrow from", all: scheduler.NewList(own), want: scheduler.Reject},
+		"Part":      {reason: "a namespace that is not watched may have a min to borrow", all: scheduler.NewPartialList(own), want: scheduler.Admit},
+		"Forbidden": {reason: "nor does it know what it may not read", all: &unstructured.Unstructured{}, want: scheduler.Admit},
+		"Absent":    {reason: "nor what is not there", want: scheduler.Admit},
 		"Full":      {reason: "the max of its own namespace it knows", all: scheduler.NewPartialList(own), running: "18", want: scheduler.Wait},
 	}
 	for name, tc := range cases {
@@ -215,9 +216,9 @@ func TestElasticQuotaSeenInPart(t *testing.T) {
 			if tc.running != "" {
 				s[elasticQuotasIn("team-a")] = scheduler.NewList(elasticQuota(t, "team-a", "a", "{max: {cpu: 20, memory: 100Gi}}", "{cpu: "+tc.running+"}"))
 			}
-			got, err := scheduler.Admit(New("Enforce", []string{"batch"}), attempt(), s)
+			got, err := scheduler.AdmitAttempt(New("Enforce", []string{"batch"}), attempt(), s)
 			if err != nil || got.Verdict != tc.want {
-				t.Errorf("%s: %+v, %v; want %s", tc.reason, got.Admission, err, tc.want)
+				t.Errorf("%s: %+v, %v; want %s", tc.reason, got, err, tc.want)
 			}
 		})
 	}
@@ -229,8 +230,8 @@ func TestSpoiltObjects(t *testing.T) {
 	for name, s := range map[string]scheduler.Snapshot{
 		"ResourceQuota": snapshot(objects{bad}, nil, nil), "LimitRange": snapshot(nil, objects{bad}, nil), "ElasticQuota": snapshot(nil, nil, objects{bad}),
 	} {
-		if got, err := scheduler.Admit(p, attempt(), s); err == nil || got.Verdict != scheduler.NotReady || !strings.Contains(got.Message, "decode") {
-			t.Errorf("%s: %+v, %v: trouble is no verdict", name, got.Admission, err)
+		if got, err := scheduler.AdmitAttempt(p, attempt(), s); err == nil || got.Verdict != scheduler.Unavailable || !strings.Contains(got.Message, "decode") {
+			t.Errorf("%s: %+v, %v: trouble is no verdict", name, got, err)
 		}
 	}
 }
@@ -242,7 +243,7 @@ func TestRace(t *testing.T) {
 		ledger := scheduler.NewLedger()
 		var lock sync.Mutex
 		var group sync.WaitGroup
-		answers := make(chan scheduler.Plan, 2)
+		answers := make(chan scheduler.Admission, 2)
 		for _, id := range []string{"a", "b"} {
 			group.Go(func() {
 				lock.Lock()
@@ -250,11 +251,11 @@ func TestRace(t *testing.T) {
 				a := attempt()
 				a.ID = id
 				a.Quota = ledger.Outstanding(a, a.QueuedAt)
-				plan, err := scheduler.Admit(New("Enforce", nil), a, cluster)
+				plan, err := scheduler.AdmitAttempt(New("Enforce", nil), a, cluster)
 				if err != nil {
 					t.Error(err)
 				}
-				ledger.Record(a, plan.Admission)
+				ledger.Record(a, plan)
 				answers <- plan
 			})
 		}
@@ -265,7 +266,7 @@ func TestRace(t *testing.T) {
 			got[plan.Verdict] = plan.Message
 		}
 		want := map[scheduler.Verdict]string{
-			scheduler.Go: "", scheduler.Wait: "waiting for quota in namespace team-a: requests.cpu asked 7, free 10 of 10, promised 7 to others (ResourceQuota compute)",
+			scheduler.Admit: "", scheduler.Wait: "waiting for quota in namespace team-a: requests.cpu asked 7, free 10 of 10, promised 7 to others (ResourceQuota compute)",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("exactly one enters (-want +got):\n%s", diff)
@@ -280,23 +281,23 @@ func TestRebuild(t *testing.T) {
 	first.ID = "first"
 	seen := scheduler.Progress{DriverCreated: true, ExecutorsCreated: 1}
 	old := scheduler.NewLedger()
-	old.Record(first, scheduler.Admission{Verdict: scheduler.Go})
+	old.Record(first, scheduler.Admission{Verdict: scheduler.Admit})
 	old.Settle("first", seen, first.QueuedAt)
 	rebuilt := scheduler.NewLedger()
 	rebuilt.Reserve(first)
 	rebuilt.Settle("first", seen, first.QueuedAt)
-	var plans []scheduler.Plan
+	var plans []scheduler.Admission
 	for _, ledger := range []*scheduler.Ledger{old, rebuilt} {
 		a := attempt()
 		a.Quota = ledger.Outstanding(a, a.QueuedAt)
-		plan, err := scheduler.Admit(New("Enforce", nil), a, cluster)
+		plan, err := scheduler.AdmitAttempt(New("Enforce", nil), a, cluster)
 		if err != nil {
 			t.Fatal(err)
 		}
 		plans = append(plans, plan)
 	}
 	if diff := cmp.Diff(plans[0], plans[1]); diff != "" || plans[0].Verdict != scheduler.Wait {
-		t.Errorf("%+v (-before +after):\n%s", plans[0].Admission, diff)
+		t.Errorf("%+v (-before +after):\n%s", plans[0], diff)
 	}
 }
 
@@ -315,11 +316,11 @@ func FuzzPlugin(f *testing.F) {
 type placement struct{}
 
 func (placement) Describe() scheduler.Descriptor                          { return scheduler.Descriptor{Name: "batch"} }
-func (placement) Validate(scheduler.Attempt) []scheduler.Finding          { return nil }
+func (placement) Validate(scheduler.Attempt) field.ErrorList              { return nil }
 func (placement) Reads(scheduler.Attempt) []scheduler.Read                { return nil }
 func (placement) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return nil }
-func (placement) Plan(scheduler.Attempt, scheduler.Snapshot) (scheduler.Plan, error) {
-	return scheduler.Plan{Admission: scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: "placed"}}, nil
+func (placement) Admit(scheduler.Attempt, scheduler.Snapshot) (scheduler.Admission, error) {
+	return scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: "placed"}, nil
 }
 
 type chained struct{ scheduler.Plugin }

@@ -46,7 +46,7 @@ func TestStory(t *testing.T) {
 	want := func(step string, a scheduler.Attempt, reason scheduler.Reason) {
 		t.Helper()
 		if got := c.Admit(a); got.Reason != reason {
-			t.Errorf("%s: %s: %+v, want %s", step, a.ID, got.Admission, reason)
+			t.Errorf("%s: %s: %+v, want %s", step, a.ID, got, reason)
 		}
 	}
 	want("it is empty", first, scheduler.ReasonAdmitted)
@@ -83,21 +83,21 @@ func TestStoryOfALateReport(t *testing.T) {
 			first, second, third := named(1), named(2), named(3)
 			c.Admit(first)
 			c.Observe(first, pods(3))
-			if got := c.Admit(second); got.Verdict != scheduler.Go {
-				t.Errorf("there is room for two: %+v", got.Admission)
+			if got := c.Admit(second); got.Verdict != scheduler.Admit {
+				t.Errorf("there is room for two: %+v", got)
 			}
 			if got := c.Admit(third); got.Verdict != scheduler.Wait {
-				t.Errorf("the pods of the first run, and no report tells of them: %+v", got.Admission)
+				t.Errorf("the pods of the first run, and no report tells of them: %+v", got)
 			}
 			c.Release(second)
 			c.Status(tc.ref, "7", "used", tc.field) // the report
 			got := c.Admit(third)
 			if got.Verdict != scheduler.Wait || got.RetryAfter > tc.lag {
-				t.Errorf("in doubt it waits, but not for long: %+v", got.Admission)
+				t.Errorf("in doubt it waits, but not for long: %+v", got)
 			}
 			c.Pass(tc.lag)
-			if got := c.Admit(third); got.Verdict != scheduler.Go {
-				t.Errorf("the first is counted once: %+v", got.Admission)
+			if got := c.Admit(third); got.Verdict != scheduler.Admit {
+				t.Errorf("the first is counted once: %+v", got)
 			}
 		})
 	}
@@ -124,17 +124,17 @@ func TestStoryOfABigOne(t *testing.T) {
 	big.Shapes.Initial, small.Shapes.Initial = 8, 0
 	c.Admit(running)
 	if got := c.Admit(big); got.Reason != scheduler.ReasonWaitingForQuota {
-		t.Fatalf("%+v", got.Admission)
+		t.Fatalf("%+v", got)
 	}
 	if got := c.Admit(small); got.Reason != scheduler.ReasonBehindOthers {
-		t.Errorf("%+v: the big one would never start", got.Admission)
+		t.Errorf("%+v: the big one would never start", got)
 	}
 	big.Shapes.Initial = 80
-	if got := c.Admit(big); got.Verdict != scheduler.Never {
-		t.Errorf("%+v: it does not fit at all now", got.Admission)
+	if got := c.Admit(big); got.Verdict != scheduler.Reject {
+		t.Errorf("%+v: it does not fit at all now", got)
 	}
-	if got := c.Admit(small); got.Verdict != scheduler.Go {
-		t.Errorf("%+v: what can never start is in nobody's way", got.Admission)
+	if got := c.Admit(small); got.Verdict != scheduler.Admit {
+		t.Errorf("%+v: what can never start is in nobody's way", got)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestStoryOfTwoQuotas(t *testing.T) {
 			c := schedulertest.NewCluster(t, scheduler.Chain(New("Enforce", []string{"batch"}), placement{}), tc.quotas...)
 			for _, s := range tc.steps {
 				if got := c.Admit(s.a); got.Reason != s.want {
-					t.Errorf("%s: %s: %+v, want %s", tc.reason, s.a.ID, got.Admission, s.want)
+					t.Errorf("%s: %s: %+v, want %s", tc.reason, s.a.ID, got, s.want)
 				}
 			}
 		})
@@ -203,14 +203,14 @@ func TestStoryOfAnEdit(t *testing.T) {
 	for _, step := range []struct {
 		executors int32
 		want      scheduler.Verdict
-	}{{2, scheduler.Go}, {2, scheduler.Go}, {400, scheduler.Never}, {2, scheduler.Go}, {1, scheduler.Go}} {
+	}{{2, scheduler.Admit}, {2, scheduler.Admit}, {400, scheduler.Reject}, {2, scheduler.Admit}, {1, scheduler.Admit}} {
 		a.Shapes.Initial = step.executors
 		if got := c.Admit(a); got.Verdict != step.want {
-			t.Errorf("%d executors: %+v, want %s", step.executors, got.Admission, step.want)
+			t.Errorf("%d executors: %+v, want %s", step.executors, got, step.want)
 		}
 	}
 	if got := c.Admit(named(2)); got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 8 of 8, promised 3 to others (ResourceQuota compute)" {
-		t.Errorf("what it is now is promised: %+v", got.Admission)
+		t.Errorf("what it is now is promised: %+v", got)
 	}
 }
 
@@ -225,15 +225,15 @@ func TestStoryOfARestart(t *testing.T) {
 	c.Pass(time.Minute)
 	got := c.Admit(second)
 	if got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 7 of 10, promised 4 to others (ResourceQuota compute)" {
-		t.Errorf("%+v: two executors of the first are still to come", got.Admission)
+		t.Errorf("%+v: two executors of the first are still to come", got)
 	}
 	c.Status(quotaRef, "1", "used", "requests.cpu") // its executors have ended
 	gone := pods(0)
 	gone.Executors = []scheduler.PodFact{{ExecutorID: 3, Phase: corev1.PodRunning}}
 	c.Restart(map[*scheduler.Attempt]scheduler.Facts{&first: gone})
 	c.Pass(time.Minute)
-	if got := c.Admit(second); got.Verdict != scheduler.Go {
-		t.Errorf("%+v: the third executor was there, so all of them were", got.Admission)
+	if got := c.Admit(second); got.Verdict != scheduler.Admit {
+		t.Errorf("%+v: the third executor was there, so all of them were", got)
 	}
 }
 
@@ -241,15 +241,15 @@ func TestStoryOfARestart(t *testing.T) {
 func TestStoryOfALimit(t *testing.T) {
 	c := cluster(t, "6")
 	a := named(1)
-	for hard, want := range map[string]scheduler.Verdict{"6": scheduler.Never, "7": scheduler.Go, "0": scheduler.Never} {
+	for hard, want := range map[string]scheduler.Verdict{"6": scheduler.Reject, "7": scheduler.Admit, "0": scheduler.Reject} {
 		c.Release(a)
 		c.Put(resourceQuota(t, "compute", "{requests.cpu: "+hard+"}", "{requests.cpu: 0}", ""))
 		if got := c.Admit(a); got.Verdict != want {
-			t.Errorf("limit %s: %+v, want %s", hard, got.Admission, want)
+			t.Errorf("limit %s: %+v, want %s", hard, got, want)
 		}
 	}
 	c.Remove(quotaRef)
-	if got := c.Admit(a); got.Verdict != scheduler.Go {
-		t.Errorf("no quota: %+v", got.Admission)
+	if got := c.Admit(a); got.Verdict != scheduler.Admit {
+		t.Errorf("no quota: %+v", got)
 	}
 }

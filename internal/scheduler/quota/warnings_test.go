@@ -26,9 +26,9 @@ func TestGrowth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := attempt()
 			a.Shapes.Max = tc.max
-			got, err := scheduler.Admit(New("Enforce", nil), a, snapshot(objects{resourceQuota(t, "compute", tc.hard, "{}", "")}, nil, nil))
-			if err != nil || got.Verdict != scheduler.Go || got.Warning != tc.warning {
-				t.Errorf("%s: %+v, %v; want %q", tc.reason, got.Admission, err, tc.warning)
+			got, err := scheduler.AdmitAttempt(New("Enforce", nil), a, snapshot(objects{resourceQuota(t, "compute", tc.hard, "{}", "")}, nil, nil))
+			if err != nil || got.Verdict != scheduler.Admit || got.Warning != tc.warning {
+				t.Errorf("%s: %+v, %v; want %q", tc.reason, got, err, tc.warning)
 			}
 		})
 	}
@@ -38,9 +38,9 @@ func TestGrowth(t *testing.T) {
 func TestWarningsStay(t *testing.T) {
 	a := attempt()
 	a.Quota.Held = true
-	got, err := scheduler.Admit(New("Warn", nil), a, snapshot(objects{resourceQuota(t, "compute", "{requests.cpu: 6}", "{}", "")}, nil, nil))
-	if err != nil || got.Verdict != scheduler.Go || got.Warning == "" {
-		t.Errorf("%+v, %v", got.Admission, err)
+	got, err := scheduler.AdmitAttempt(New("Warn", nil), a, snapshot(objects{resourceQuota(t, "compute", "{requests.cpu: 6}", "{}", "")}, nil, nil))
+	if err != nil || got.Verdict != scheduler.Admit || got.Warning == "" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
@@ -63,9 +63,9 @@ func TestModes(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p, a := New(tc.mode, []string{"batch"}), attempt()
-			got, err := scheduler.Admit(p, a, snapshot(tc.quotas, nil, two))
-			if err != nil || got.Verdict != scheduler.Go || got.Warning != tc.message {
-				t.Errorf("%s: %+v, %v; want %q", tc.reason, got.Admission, err, tc.message)
+			got, err := scheduler.AdmitAttempt(p, a, snapshot(tc.quotas, nil, two))
+			if err != nil || got.Verdict != scheduler.Admit || got.Warning != tc.message {
+				t.Errorf("%s: %+v, %v; want %q", tc.reason, got, err, tc.message)
 			}
 			if n := len(p.Reads(a)); n != tc.reads {
 				t.Errorf("%s: %d reads, want %d", tc.reason, n, tc.reads)

@@ -66,7 +66,7 @@ func (c *Cluster) Status(r scheduler.Ref, value any, fields ...string) {
 }
 
 // Admit does what the engine does for an attempt without a driver.
-func (c *Cluster) Admit(a scheduler.Attempt) scheduler.Plan {
+func (c *Cluster) Admit(a scheduler.Attempt) scheduler.Admission {
 	c.tb.Helper()
 	if c.plugin.Describe().Quota {
 		a.Quota = c.ledger.Outstanding(a, c.now)
@@ -75,11 +75,11 @@ func (c *Cluster) Admit(a scheduler.Attempt) scheduler.Plan {
 	if err != nil {
 		c.tb.Fatal(err)
 	}
-	plan, err := scheduler.Admit(c.plugin, a, c.show(reads))
+	plan, err := scheduler.AdmitAttempt(c.plugin, a, c.show(reads))
 	if err != nil {
 		c.tb.Fatal(err)
 	}
-	c.ledger.Record(a, plan.Admission)
+	c.ledger.Record(a, plan)
 	c.apply(plan.Apply, plan.Delete)
 	return plan
 }

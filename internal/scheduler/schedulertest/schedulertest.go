@@ -7,6 +7,7 @@ package schedulertest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/firesteel-dev/firesteel/internal/heaptest"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -28,7 +30,7 @@ var Start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 func Attempt(plugin string) scheduler.Attempt {
 	return scheduler.Attempt{
 		App:    scheduler.App{Namespace: "team-a", Name: "pi", UID: "7b0f0a52-0000-4000-8000-000000000001"},
-		Number: 1, ID: "spark-0123456789abcdef-1", QueuedAt: Start, Scheduler: plugin, Source: scheduler.SourceApplication,
+		Number: 1, ID: "spark-0123456789abcdef-1", QueuedAt: Start, Choice: scheduler.Choice{Scheduler: plugin, Source: scheduler.SourceApplication},
 		Shapes: spark.Shapes{Driver: Shape("1", "2Gi"), Executor: Shape("2", "4Gi"), Initial: 3, Min: 3, Max: 3},
 	}
 }
@@ -57,11 +59,11 @@ func Object(tb testing.TB, text string) *unstructured.Unstructured {
 func Keeps(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) {
 	tb.Helper()
 	before := encode(tb, a, s, f)
-	plan, err := scheduler.Admit(p, a, s)
+	plan, err := scheduler.AdmitAttempt(p, a, s)
 	if err != nil {
 		tb.Fatalf("Admit: %v", err)
 	}
-	again, _ := scheduler.Admit(p, a, s)
+	again, _ := scheduler.AdmitAttempt(p, a, s)
 	if diff := cmp.Diff(plan, again); diff != "" {
 		tb.Errorf("two answers to one question (-first +second):\n%s", diff)
 	}
@@ -86,13 +88,13 @@ func Keeps(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, s scheduler.S
 	}
 }
 
-func keepsPlan(tb testing.TB, p scheduler.Plugin, plan scheduler.Plan) {
+func keepsPlan(tb testing.TB, p scheduler.Plugin, plan scheduler.Admission) {
 	tb.Helper()
 	if plan.Verdict == "" || plan.Reason == "" || plan.Message == "" {
-		tb.Errorf("no verdict, reason or sentence: %+v", plan.Admission)
+		tb.Errorf("no verdict, reason or sentence: %+v", plan)
 	}
 	if plan.Verdict == scheduler.Wait && plan.RetryAfter == 0 {
-		tb.Errorf("a wait that only luck ends: %+v", plan.Admission)
+		tb.Errorf("a wait that only luck ends: %+v", plan)
 	}
 	owns := map[string]bool{}
 	for _, kind := range p.Describe().Owns {
@@ -136,7 +138,10 @@ func Fuzz(f *testing.F, p scheduler.Plugin, found func(scheduler.Read) *unstruct
 	f.Add("default", "high", `{"gangSchedulingStyle":"Hard"}`, int32(3), "2500m", int64(7), "Pending", "")
 	f.Add("root.a..b", "x y", `{"executorGang":true,"afterStart":7}`, int32(-1), "0", int64(1<<62), "Failed", "")
 	f.Add("\x00", "\xff", `[{"a":`, int32(1<<30), "9E", int64(-5), "", "n")
+	long := strings.Repeat("${spark.a}.", 100_000)
+	f.Add(long, long, `{"`+long+`":"`+long+`"}`, int32(1<<30), "1", int64(2), long, long)
 	f.Fuzz(func(t *testing.T, queue, class, parameters string, executors int32, cpu string, id int64, phase, node string) {
+		defer heaptest.Bound(t, len(queue)+len(class)+len(parameters)+len(phase)+len(node))()
 		quantity, err := resource.ParseQuantity(cpu)
 		if err != nil {
 			return // the API server would not have stored it
@@ -182,7 +187,7 @@ func Bench(b *testing.B, p scheduler.Plugin, a scheduler.Attempt, s scheduler.Sn
 	b.ReportAllocs()
 	app := spark.Application{}
 	for b.Loop() {
-		if _, err := scheduler.Admit(p, a, s); err != nil {
+		if _, err := scheduler.AdmitAttempt(p, a, s); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := scheduler.Decorate(p, a, app); err != nil {

@@ -92,7 +92,7 @@ func (q queues) check(a scheduler.Attempt) (scheduler.Admission, bool) {
 	}
 	if a.Queue == rootQueue || len(q.children(a.Queue)) > 0 {
 		return scheduler.Admission{
-			Verdict: scheduler.Never, Reason: scheduler.ReasonQueueNotLeaf,
+			Verdict: scheduler.Reject, Reason: scheduler.ReasonQueueNotLeaf,
 			Message: fmt.Sprintf("%s: queue %q has queues below it and takes no applications; %s", a.QueueField(), a.Queue, scheduler.Usable(q.leaves(a))),
 		}, true
 	}
@@ -134,7 +134,7 @@ func (q queues) fits(a scheduler.Attempt, asked corev1.ResourceList) (scheduler.
 	for _, queue := range line {
 		if never := scheduler.Shortages(asked, nil, queue.Spec.Capability); len(never) > 0 {
 			return scheduler.Admission{
-				Verdict: scheduler.Never, Reason: scheduler.ReasonExceedsQueueCapacity,
+				Verdict: scheduler.Reject, Reason: scheduler.ReasonExceedsQueueCapacity,
 				Message: fmt.Sprintf("more than queue %s can ever give: %s", queue.Name, scheduler.Exceeding(never)),
 			}, false, nil
 		}

@@ -22,15 +22,15 @@ func TestStory(t *testing.T) {
 			t.Errorf("%+v, want %s", got, want)
 		}
 	}
-	said(scheduler.ReasonWaitingForScheduler, c.Admit(a).Admission)
+	said(scheduler.ReasonWaitingForScheduler, c.Admit(a))
 	c.Status(groupOf(a), "Pending", "phase")
-	said(scheduler.ReasonWaitingForQuota, c.Admit(a).Admission)
-	said(scheduler.ReasonWaitingForQuota, c.Admit(a).Admission)
+	said(scheduler.ReasonWaitingForQuota, c.Admit(a))
+	said(scheduler.ReasonWaitingForQuota, c.Admit(a))
 	if c.Writes != 1 {
 		t.Errorf("%d writes: a wait writes nothing twice", c.Writes)
 	}
 	c.Status(groupOf(a), "Inqueue", "phase")
-	said(scheduler.ReasonAdmitted, c.Admit(a).Admission)
+	said(scheduler.ReasonAdmitted, c.Admit(a))
 	driver, _ := c.Decorate(a)
 	if got := driver.Annotations["scheduling.k8s.io/group-name"]; c.Get(scheduler.Ref{GroupVersionKind: podGroupKind, Namespace: "team-a", Name: got}) == nil {
 		t.Errorf("the driver is in the group %q, which does not exist", got)
@@ -55,7 +55,7 @@ func TestStoryOfARetry(t *testing.T) {
 	c.Release(first)
 	got := c.Admit(second)
 	if got.Reason != scheduler.ReasonWaitingForScheduler || c.Get(groupOf(first)) != nil {
-		t.Errorf("%+v: the second attempt begins with a group of its own", got.Admission)
+		t.Errorf("%+v: the second attempt begins with a group of its own", got)
 	}
 	if diff := cmp.Diff(groupOf(second), *got.Group); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -86,7 +86,7 @@ func TestStoryOfAQueue(t *testing.T) {
 		step.change()
 		got := c.Admit(a)
 		if got.Reason != step.want {
-			t.Errorf("%s: %+v, want %s", step.reason, got.Admission, step.want)
+			t.Errorf("%s: %+v, want %s", step.reason, got, step.want)
 		}
 		if exists := c.Get(groupOf(a)) != nil; exists != step.group {
 			t.Errorf("%s: the group exists: %t", step.reason, exists)
@@ -132,7 +132,7 @@ func TestStoryOfAResize(t *testing.T) {
 	}
 	a.Shapes.Initial = 50
 	if got := c.Admit(a); got.Reason != scheduler.ReasonExceedsQueueCapacity || c.Get(groupOf(a)) != nil {
-		t.Errorf("%+v", got.Admission)
+		t.Errorf("%+v", got)
 	}
 }
 

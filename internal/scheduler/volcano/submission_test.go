@@ -9,8 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
-	"github.com/firesteel-dev/firesteel/internal/prepare"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -30,20 +32,18 @@ func TestSubmission(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app, problems := kubeflow.Normalise(o)
-	candidate, refused := prepare.Examine(prepare.Request{
-		App: app, Problems: problems, Attempt: 1, Identity: spark.NewIdentity(o.UID, 1, schedulertest.Start),
-	}, registry)
+	loaded := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{}, schedulertest.Start)
+	candidate, refused := admission.Validate(loaded).Candidate(registry, nil)
 	if candidate == nil {
-		t.Fatalf("%+v", refused.Gate)
+		t.Fatalf("%+v", refused.Admission)
 	}
 	a := candidate.Attempt()
-	got := candidate.Prepare(snapshot(a, podGroup(t, "Inqueue"), nil, queue(t, "default", "", "Open", 0, 0)))
+	got := candidate.Admit(snapshot(a, podGroup(t, "Inqueue"), nil, queue(t, "default", "", "Open", 0, 0)))
 	if got.Submission.Driver == nil {
-		t.Fatalf("%+v", got.Gate)
+		t.Fatalf("%+v", got.Admission)
 	}
 	driver := got.Submission.Driver
-	if driver.Spec.SchedulerName != "volcano" || driver.Annotations["scheduling.k8s.io/group-name"] != got.Plan.Group.Name {
+	if driver.Spec.SchedulerName != "volcano" || driver.Annotations["scheduling.k8s.io/group-name"] != got.Group.Name {
 		t.Errorf("driver: scheduler %q, annotations %v", driver.Spec.SchedulerName, driver.Annotations)
 	}
 	var template string
@@ -65,7 +65,7 @@ func TestSubmission(t *testing.T) {
 		Spec struct {
 			MinResources corev1.ResourceList `json:"minResources"`
 		} `json:"spec"`
-	}](got.Plan.Apply[0])
+	}](got.Apply[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -98,19 +99,16 @@ func (p Plugin) Describe() scheduler.Descriptor {
 }
 
 // Validate checks the parameters.
-func (Plugin) Validate(a scheduler.Attempt) []scheduler.Finding {
+func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	_, findings := parametersOf(a)
 	return findings
 }
 
-func parametersOf(a scheduler.Attempt) (parameters, []scheduler.Finding) {
+func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	p := parameters{AfterStart: keepReservation}
 	findings := scheduler.DecodeParameters(a, &p)
 	if len(findings) == 0 && p.AfterStart != keepReservation && p.AfterStart != driverOnly {
-		findings = append(findings, scheduler.Finding{
-			Field:   scheduler.FieldParameters + ".afterStart",
-			Problem: fmt.Sprintf("%q: must be %s or %s", p.AfterStart, keepReservation, driverOnly),
-		})
+		findings = append(findings, scheduler.Invalid(scheduler.FieldParameters+".afterStart", fmt.Sprintf("%q: must be %s or %s", p.AfterStart, keepReservation, driverOnly)))
 	}
 	return p, findings
 }

@@ -71,7 +71,7 @@ func TestPlanByQueue(t *testing.T) {
 	open := func(capability, allocated int) *unstructured.Unstructured {
 		return queue(t, "team-a", "", "Open", capability, allocated)
 	}
-	const wait, never = scheduler.Wait, scheduler.Never
+	const wait, never = scheduler.Wait, scheduler.Reject
 	cases := map[string]struct {
 		reason  string
 		change  func(*scheduler.Attempt)
@@ -102,9 +102,9 @@ func TestPlanByQueue(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&a)
 			}
-			got, err := scheduler.Admit(New(""), a, snapshot(a, nil, nil, tc.queues...))
+			got, err := scheduler.AdmitAttempt(New(""), a, snapshot(a, nil, nil, tc.queues...))
 			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
-				t.Fatalf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.says)
+				t.Fatalf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.says)
 			}
 			if applied := len(got.Apply) == 1; applied != tc.group {
 				t.Errorf("%s: the group is applied: %t", tc.reason, applied)
@@ -141,17 +141,17 @@ func TestPlanByGroup(t *testing.T) {
 		"Noise":     {reason: "every group without pods has this warning, admitted ones, too", phase: "Pending", events: []*unstructured.Unstructured{noise}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a: asked cpu 7, memory 14Gi"},
 		"Words":     {reason: "the scheduler's own words, the newest", phase: "Pending", events: []*unstructured.Unstructured{noise, event(t, "Normal", "Unschedulable", "2026-11-21T10:00:00Z", overused), event(t, "Normal", "Unschedulable", "2026-11-21T09:00:00Z", "old")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a: asked cpu 7, memory 14Gi; " + overused},
 		"Raw":       {reason: "Go values are not for people", phase: "Pending", events: []*unstructured.Unstructured{event(t, "Normal", "Unschedulable", "", "resource quota insufficient, requested: map[requests.cpu:{{4 0} {<nil>} 4 DecimalSI}]")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a: asked cpu 7, memory 14Gi"},
-		"Inqueue":   {reason: "the room is held", phase: "Inqueue", verdict: scheduler.Go, code: scheduler.ReasonAdmitted, message: "queue team-a holds the room for the whole application"},
-		"InqueueUp": {reason: "who is let in is let in, whatever the queue counts", phase: "Inqueue", capability: 40, allocated: 40, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, message: "queue team-a holds the room for the whole application"},
-		"Running":   {reason: "the driver exists already", phase: "Running", verdict: scheduler.Go, code: scheduler.ReasonAdmitted, message: "queue team-a holds the room for the whole application"},
+		"Inqueue":   {reason: "the room is held", phase: "Inqueue", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, message: "queue team-a holds the room for the whole application"},
+		"InqueueUp": {reason: "who is let in is let in, whatever the queue counts", phase: "Inqueue", capability: 40, allocated: 40, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, message: "queue team-a holds the room for the whole application"},
+		"Running":   {reason: "the driver exists already", phase: "Running", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, message: "queue team-a holds the room for the whole application"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			a := attempt()
 			s := snapshot(a, podGroup(t, tc.phase), tc.events, queue(t, "team-a", "", "Open", tc.capability, tc.allocated))
-			got, err := scheduler.Admit(New(""), a, s)
+			got, err := scheduler.AdmitAttempt(New(""), a, s)
 			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message != tc.message {
-				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.message)
+				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.message)
 			}
 			ref := groupOf(a)
 			if diff := cmp.Diff(&ref, got.Group); diff != "" || len(got.Apply) != 1 {
@@ -176,9 +176,9 @@ func TestGrowth(t *testing.T) {
 	} {
 		a := attempt()
 		a.Shapes.Max = tc.max
-		got, err := scheduler.Admit(New(""), a, snapshot(a, podGroup(t, "Inqueue"), nil, queue(t, "org", "", "Open", tc.parent, 0), queue(t, "team-a", "org", "Open", 100, 0)))
-		if err != nil || got.Verdict != scheduler.Go || got.Warning != tc.warning {
-			t.Errorf("%s: %s: %+v, %v; want %q", name, tc.reason, got.Admission, err, tc.warning)
+		got, err := scheduler.AdmitAttempt(New(""), a, snapshot(a, podGroup(t, "Inqueue"), nil, queue(t, "org", "", "Open", tc.parent, 0), queue(t, "team-a", "org", "Open", 100, 0)))
+		if err != nil || got.Verdict != scheduler.Admit || got.Warning != tc.warning {
+			t.Errorf("%s: %s: %+v, %v; want %q", name, tc.reason, got, err, tc.warning)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestPlanDeletes(t *testing.T) {
 	}
 	for reason, queues := range cases {
 		a := attempt()
-		got, err := scheduler.Admit(New(""), a, snapshot(a, podGroup(t, "Pending"), nil, queues...))
+		got, err := scheduler.AdmitAttempt(New(""), a, snapshot(a, podGroup(t, "Pending"), nil, queues...))
 		if err != nil {
 			t.Fatal(err)
 		}

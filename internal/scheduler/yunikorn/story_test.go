@@ -17,11 +17,11 @@ func TestStory(t *testing.T) {
 	a := attempt("")
 	a.PriorityClass = "high"
 	if got := c.Admit(a); got.Reason != scheduler.ReasonPriorityClassNotFound {
-		t.Errorf("%+v", got.Admission)
+		t.Errorf("%+v", got)
 	}
 	c.Put(schedulertest.Object(t, "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}"))
-	if got := c.Admit(a); got.Verdict != scheduler.Go {
-		t.Errorf("%+v", got.Admission)
+	if got := c.Admit(a); got.Verdict != scheduler.Admit {
+		t.Errorf("%+v", got)
 	}
 	steps := []struct {
 		reason string

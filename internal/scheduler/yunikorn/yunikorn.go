@@ -18,6 +18,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -87,17 +88,15 @@ func (Plugin) Describe() scheduler.Descriptor {
 var queuePath = regexp.MustCompile(`^[a-zA-Z0-9_:#/@-]{1,64}(\.[a-zA-Z0-9_:#/@-]{1,64})*$`)
 
 // Validate checks the queue's form and the parameters.
-func (Plugin) Validate(a scheduler.Attempt) []scheduler.Finding {
+func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	_, findings := parametersOf(a)
 	if a.Queue != "" && !queuePath.MatchString(a.Queue) {
-		findings = append(findings, scheduler.Finding{
-			Field: a.QueueField(), Problem: fmt.Sprintf("%q is not the path of a queue; write it as root.team-a.batch", a.Queue),
-		})
+		findings = append(findings, scheduler.Invalid(a.QueueField(), fmt.Sprintf("%q is not the path of a queue; write it as root.team-a.batch", a.Queue)))
 	}
 	return findings
 }
 
-func parametersOf(a scheduler.Attempt) (parameters, []scheduler.Finding) {
+func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	p := parameters{GangSchedulingStyle: constants.SchedulingPolicyStyleParamDefault}
 	findings := scheduler.DecodeParameters(a, &p)
 	if len(findings) > 0 {
@@ -106,16 +105,10 @@ func parametersOf(a scheduler.Attempt) (parameters, []scheduler.Finding) {
 	switch p.GangSchedulingStyle {
 	case styleSoft, styleHard, styleNone:
 	default:
-		findings = append(findings, scheduler.Finding{
-			Field:   scheduler.FieldParameters + ".gangSchedulingStyle",
-			Problem: fmt.Sprintf("%q: must be %s, %s or %s", p.GangSchedulingStyle, styleSoft, styleHard, styleNone),
-		})
+		findings = append(findings, scheduler.Invalid(scheduler.FieldParameters+".gangSchedulingStyle", fmt.Sprintf("%q: must be %s, %s or %s", p.GangSchedulingStyle, styleSoft, styleHard, styleNone)))
 	}
 	if p.PlaceholderTimeoutInSeconds < 0 {
-		findings = append(findings, scheduler.Finding{
-			Field:   scheduler.FieldParameters + "." + constants.SchedulingPolicyTimeoutParam,
-			Problem: fmt.Sprintf("%d: must not be negative", p.PlaceholderTimeoutInSeconds),
-		})
+		findings = append(findings, scheduler.Invalid(scheduler.FieldParameters+"."+constants.SchedulingPolicyTimeoutParam, fmt.Sprintf("%d: must not be negative", p.PlaceholderTimeoutInSeconds)))
 	}
 	return p, findings
 }
@@ -123,16 +116,16 @@ func parametersOf(a scheduler.Attempt) (parameters, []scheduler.Finding) {
 // Reads asks for the PriorityClass that the application names.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
 
-// Plan lets the attempt start: it waits with its driver pod. Which queues there are, only YuniKorn knows.
-func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
+// Admit lets the attempt start: it waits with its driver pod. Which queues there are, only YuniKorn knows.
+func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
-		return scheduler.Plan{Admission: missing}, nil
+		return missing, nil
 	}
-	answer := scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: "the driver pod waits in " + queueOf(a)}
+	answer := scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: "the driver pod waits in " + queueOf(a)}
 	if options, _ := parametersOf(a); options.GangSchedulingStyle != styleNone {
 		answer.Warning = scheduler.FewPending(a)
 	}
-	return scheduler.Plan{Admission: answer}, nil
+	return answer, nil
 }
 
 func queueOf(a scheduler.Attempt) string {

@@ -134,13 +134,13 @@ func TestAdmit(t *testing.T) {
 		code    scheduler.Reason
 		says    string
 	}{
-		"Go":      {reason: "it waits with its driver", verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: "waits in queue root.team-a"},
-		"NoQueue": {reason: "YuniKorn chooses", change: func(a *scheduler.Attempt) { a.Queue = "" }, verdict: scheduler.Go, code: scheduler.ReasonAdmitted, says: "placement rules"},
+		"Go":      {reason: "it waits with its driver", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "waits in queue root.team-a"},
+		"NoQueue": {reason: "YuniKorn chooses", change: func(a *scheduler.Attempt) { a.Queue = "" }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "placement rules"},
 		"Class":   {reason: "the pods would be refused", change: func(a *scheduler.Attempt) { a.PriorityClass = "high" }, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
-		"Queue":   {reason: "no path", change: func(a *scheduler.Attempt) { a.Queue = "root..a" }, verdict: scheduler.Never, code: scheduler.ReasonInvalidParameters, says: `spec.batchSchedulerOptions.queue: "root..a" is not the path of a queue`},
-		"Style":   {reason: "no style", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"gangSchedulingStyle":"soft"}`) }, verdict: scheduler.Never, code: scheduler.ReasonInvalidParameters, says: `"soft": must be Soft, Hard or None`},
-		"Timeout": {reason: "no time", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"placeholderTimeoutInSeconds":-1}`) }, verdict: scheduler.Never, code: scheduler.ReasonInvalidParameters, says: "parameters.placeholderTimeoutInSeconds: -1"},
-		"Unknown": {reason: "no parameter", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"timeout":1}`) }, verdict: scheduler.Never, code: scheduler.ReasonInvalidParameters, says: "parameters.timeout: is not a parameter of yunikorn"},
+		"Queue":   {reason: "no path", change: func(a *scheduler.Attempt) { a.Queue = "root..a" }, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: `spec.batchSchedulerOptions.queue: "root..a" is not the path of a queue`},
+		"Style":   {reason: "no style", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"gangSchedulingStyle":"soft"}`) }, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: `"soft": must be Soft, Hard or None`},
+		"Timeout": {reason: "no time", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"placeholderTimeoutInSeconds":-1}`) }, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "parameters.placeholderTimeoutInSeconds: -1"},
+		"Unknown": {reason: "no parameter", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"timeout":1}`) }, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "parameters.timeout: is not a parameter of yunikorn"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -148,9 +148,9 @@ func TestAdmit(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&a)
 			}
-			got, err := scheduler.Admit(Plugin{}, a, scheduler.Snapshot{})
+			got, err := scheduler.AdmitAttempt(Plugin{}, a, scheduler.Snapshot{})
 			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
-				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got.Admission, err, tc.verdict, tc.code, tc.says)
+				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.says)
 			}
 			schedulertest.Keeps(t, Plugin{}, a, scheduler.Snapshot{}, scheduler.Facts{})
 		})
@@ -172,9 +172,9 @@ func TestFewPending(t *testing.T) {
 	} {
 		a := attempt(tc.parameters)
 		a.Shapes.MaxPending = tc.pending
-		got, err := scheduler.Admit(Plugin{}, a, scheduler.Snapshot{})
-		if err != nil || got.Verdict != scheduler.Go || strings.Contains(got.Warning, "spark.kubernetes.allocation.maxPendingPods is 2: only so many of the 3 executors") != tc.warns {
-			t.Errorf("%s: %s: %+v, %v; want a warning: %t", name, tc.reason, got.Admission, err, tc.warns)
+		got, err := scheduler.AdmitAttempt(Plugin{}, a, scheduler.Snapshot{})
+		if err != nil || got.Verdict != scheduler.Admit || strings.Contains(got.Warning, "spark.kubernetes.allocation.maxPendingPods is 2: only so many of the 3 executors") != tc.warns {
+			t.Errorf("%s: %s: %+v, %v; want a warning: %t", name, tc.reason, got, err, tc.warns)
 		}
 	}
 }

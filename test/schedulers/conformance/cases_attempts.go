@@ -15,9 +15,9 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/prepare"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -54,10 +54,10 @@ func thousand(w *World) {
 func (w *World) askAndGiveBack(ctx context.Context, owner *app, number int32) error {
 	p := w.plugin(w)
 	half := corev1.ResourceList{corev1.ResourceCPU: quantity("1"), corev1.ResourceMemory: quantity("896Mi")}
-	id := prepare.AttemptID(spark.NewIdentity(owner.UID, number, time.Now()), number)
+	id := admission.AttemptID(spark.NewIdentity(owner.UID, number, time.Now()), number)
 	a := scheduler.Attempt{
 		App:    scheduler.App{Namespace: owner.Namespace, Name: owner.Name, UID: owner.UID},
-		Number: number, ID: id, QueuedAt: time.Now(), Scheduler: w.Scheduler, Source: scheduler.SourceApplication, Queue: w.place.Queue,
+		Number: number, ID: id, QueuedAt: time.Now(), Choice: scheduler.Choice{Scheduler: w.Scheduler, Source: scheduler.SourceApplication, Queue: w.place.Queue},
 		Shapes: spark.Shapes{
 			Driver: spark.Shape{Requests: half}, Executor: spark.Shape{Requests: half}, Initial: 1, Max: 1,
 		},
@@ -71,12 +71,12 @@ func (w *World) askAndGiveBack(ctx context.Context, owner *app, number int32) er
 	if err != nil {
 		return err
 	}
-	plan, err := scheduler.Admit(p, a, seen)
+	plan, err := scheduler.AdmitAttempt(p, a, seen)
 	if err != nil {
 		return err
 	}
 	if len(plan.Apply) == 0 {
-		return fmt.Errorf("the plugin makes nothing: %+v", plan.Admission)
+		return fmt.Errorf("the plugin makes nothing: %+v", plan)
 	}
 	writer := actuate.Writer{Client: client.WithFieldOwner(w.Client, "conformance"), Existing: reader.Existing}
 	mark := actuate.Owner{

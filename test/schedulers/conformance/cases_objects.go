@@ -15,8 +15,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/prepare"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -158,7 +158,7 @@ func (w *World) suspended(name string) (*app, string) {
 	a := w.create(name, func(a *app) { a.Spec.Suspend = ptr.To(true) })
 	current, err := w.get(a)
 	must(w, "read it", err)
-	return current, prepare.AttemptID(spark.NewIdentity(current.UID, 1, time.Now()), 1)
+	return current, admission.AttemptID(spark.NewIdentity(current.UID, 1, time.Now()), 1)
 }
 
 // foreign : an object of the same name that is not ours is left alone, and the message names it.
@@ -172,7 +172,7 @@ func foreign(w *World) {
 	theirs.SetName(id)
 	must(w, "create the foreign object", w.Client.Create(w.Context(), theirs))
 	w.change(a, func(o *app) { o.Spec.Suspend = nil })
-	message := w.waits(a, scheduler.Reason(lifecycle.ReasonNameConflict))
+	message := w.waits(a, lifecycle.ReasonNameConflict)
 	if !strings.Contains(message, id) {
 		w.Errorf("the message does not name the object: %s", message)
 	}

@@ -234,14 +234,14 @@ func fuzz(w *World) {
 				snapshot[read] = nil
 			}
 		}
-		plan, err := scheduler.Admit(p, a, snapshot)
+		plan, err := scheduler.AdmitAttempt(p, a, snapshot)
 		if errors.As(err, &broken) {
-			w.Fatalf("Plan(%+v): %v", a, err)
+			w.Fatalf("Admit(%+v): %v", a, err)
 		}
 		if plan.Verdict == "" || plan.Reason == "" || plan.Message == "" {
-			w.Fatalf("Plan(%+v) says nothing: %+v", a, plan)
+			w.Fatalf("Admit(%+v) says nothing: %+v", a, plan)
 		}
-		if plan.Verdict == scheduler.Go {
+		if plan.Verdict == scheduler.Admit {
 			if _, err := scheduler.Decorate(p, a, spark.Application{}); err != nil {
 				w.Fatalf("Decorate(%+v): %v", a, err)
 			}
@@ -273,12 +273,15 @@ func randomAttempt(r *rand.Rand, name string) scheduler.Attempt {
 	}
 	a := scheduler.Attempt{
 		App:    scheduler.App{Namespace: pick(r, "a", strings.Repeat("n", 63)), Name: pick(r, "app", strings.Repeat("x", 253)), UID: types.UID(fmt.Sprint(r.Uint64()))},
-		Number: r.Int32N(5), ID: fmt.Sprintf("spark-%016x-%d", r.Uint64(), r.IntN(1000)), Scheduler: name,
-		Source: pick(r, scheduler.SourceApplication, scheduler.SourceCluster, scheduler.SourceNamespace),
-		Queue:  pick(r, "", "default", "root.a.b", "..", "ä queue", strings.Repeat("q", 300)), PriorityClass: pick(r, "", "high", "!"),
-		User:       scheduler.User{Name: pick(r, "", "somebody", "\"\x00")},
-		Parameters: []byte(pick(r, "", "null", "{}", "[]", "{", `{"x":1}`, `{"executorGang":true}`, `{"gangSchedulingStyle":"Hard"}`, `{"afterStart":"DriverOnly"}`, `{"scheduleTimeoutSeconds":-1}`)),
-		Shapes:     spark.Shapes{Driver: shape(), Executor: shape(), Initial: r.Int32N(100), Max: r.Int32(), MaxPending: r.Int32N(3)},
+		Number: r.Int32N(5), ID: fmt.Sprintf("spark-%016x-%d", r.Uint64(), r.IntN(1000)),
+		Choice: scheduler.Choice{
+			Scheduler: name, Source: pick(r, scheduler.SourceApplication, scheduler.SourceCluster, scheduler.SourceNamespace),
+			Queue: pick(r, "", "default", "root.a.b", "..", "ä queue", strings.Repeat("q", 300)),
+		},
+		PriorityClass: pick(r, "", "high", "!"),
+		User:          scheduler.User{Name: pick(r, "", "somebody", "\"\x00")},
+		Parameters:    []byte(pick(r, "", "null", "{}", "[]", "{", `{"x":1}`, `{"executorGang":true}`, `{"gangSchedulingStyle":"Hard"}`, `{"afterStart":"DriverOnly"}`, `{"scheduleTimeoutSeconds":-1}`)),
+		Shapes:        spark.Shapes{Driver: shape(), Executor: shape(), Initial: r.Int32N(100), Max: r.Int32(), MaxPending: r.Int32N(3)},
 	}
 	if r.IntN(4) == 0 {
 		a.Resources = shape().Requests

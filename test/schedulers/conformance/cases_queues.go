@@ -31,7 +31,7 @@ func inQueue(name string) func(*app) {
 	return func(a *app) { a.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: &name} }
 }
 
-// again lets an application that was refused run once more: an edit starts it anew.
+// again lets an application that was refused run once more: an edit starts it again.
 func again(a *app) {
 	a.Spec.Arguments = append(a.Spec.Arguments, "again")
 }

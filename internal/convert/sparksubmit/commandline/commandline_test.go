@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/heaptest"
 )
 
 func TestParse(t *testing.T) {
@@ -105,10 +107,11 @@ func TestProperties(t *testing.T) {
 }
 
 func FuzzProperties(f *testing.F) {
-	for _, seed := range []string{"a=b", `a\`, `\u00e9=\ud83d\ude00`, "a\\\n b", "=", ":\f "} {
+	for _, seed := range []string{"a=b", `a\`, `\u00e9=\ud83d\ude00`, "a\\\n b", "=", ":\f ", strings.Repeat("a=${spark.a}\n", 50_000), strings.Repeat("a\\\n", 100_000)} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(_ *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, text string) {
+		defer heaptest.Bound(t, len(text))()
 		_, _ = Properties(text)
 	})
 }

@@ -20,14 +20,16 @@ func Properties(text string) (map[string]string, error) {
 		if line == "" || line[0] == '#' || line[0] == '!' {
 			continue
 		}
+		var logical strings.Builder
 		for continued(line) {
-			line = line[:len(line)-1]
-			if i++; i == len(lines) {
-				break
+			logical.WriteString(line[:len(line)-1])
+			line = ""
+			if i++; i < len(lines) {
+				line = strings.TrimLeft(lines[i], blanks)
 			}
-			line += strings.TrimLeft(lines[i], blanks)
 		}
-		rawKey, rawValue := divide(line)
+		logical.WriteString(line)
+		rawKey, rawValue := divide(logical.String())
 		key, err := unescape(rawKey)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", first, err)

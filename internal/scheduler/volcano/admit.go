@@ -17,9 +17,9 @@ import (
 // waitRetry is for what Volcano does not tell by a change of the group or of its queue, e.g. the words of its events.
 const waitRetry = time.Minute
 
-// Plan applies the group and lets the attempt start when Volcano has let the group in. A group that its queue cannot take
+// Admit applies the group and lets the attempt start when Volcano has let the group in. A group that its queue cannot take
 // must not exist.
-func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, error) {
+func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return held(a, s, missing), nil
 	}
@@ -30,45 +30,44 @@ func (Plugin) Plan(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Plan, e
 	whole := wholeDemand(a)
 	full, roomy, err := all.fits(a, whole.requests)
 	if err != nil {
-		return scheduler.Plan{}, err
+		return scheduler.Admission{}, err
 	}
-	if full.Verdict == scheduler.Never {
+	if full.Verdict == scheduler.Reject {
 		return held(a, s, full), nil
 	}
 	wanted, err := group(a, whole)
 	if err != nil {
-		return scheduler.Plan{}, err
+		return scheduler.Admission{}, err
 	}
 	ref := groupOf(a)
-	plan := scheduler.Plan{Apply: []*unstructured.Unstructured{wanted}}
+	var answer scheduler.Admission
 	switch phase := phaseOf(s[ref.Read()]); {
 	case phase == "":
-		plan.Admission = notSeen(a)
+		answer = notSeen(a)
 	case phase != string(v1beta1.PodGroupPending):
-		plan.Admission = scheduler.Admission{Verdict: scheduler.Go, Reason: scheduler.ReasonAdmitted, Message: fmt.Sprintf("queue %s holds the room for the whole application", a.Queue)}
-		plan.Warning, err = all.growth(a)
+		answer = scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: fmt.Sprintf("queue %s holds the room for the whole application", a.Queue)}
+		answer.Warning, err = all.growth(a)
 	case !roomy:
-		plan.Admission = full
+		answer = full
 	default:
-		plan.Admission, err = pending(a, s, all[a.Queue], whole)
+		answer, err = pending(a, s, all[a.Queue], whole)
 	}
-	if plan.Verdict == scheduler.Wait {
-		plan.RetryAfter = waitRetry
+	if answer.Verdict == scheduler.Wait {
+		answer.RetryAfter = waitRetry
 	}
-	plan.Group = &ref
-	return plan, err
+	answer.Group, answer.Apply = &ref, []*unstructured.Unstructured{wanted}
+	return answer, err
 }
 
 // held is the answer for an attempt that must not have a group for now.
-func held(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Admission) scheduler.Plan {
-	plan := scheduler.Plan{Admission: answer}
+func held(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Admission) scheduler.Admission {
 	if ref := groupOf(a); s.Exists(ref) {
-		plan.Delete = []scheduler.Ref{ref}
+		answer.Delete = []scheduler.Ref{ref}
 	}
-	if answer.Verdict == scheduler.Wait && plan.RetryAfter == 0 {
-		plan.RetryAfter = waitRetry
+	if answer.Verdict == scheduler.Wait && answer.RetryAfter == 0 {
+		answer.RetryAfter = waitRetry
 	}
-	return plan
+	return answer
 }
 
 func phaseOf(group *unstructured.Unstructured) string {

@@ -156,8 +156,8 @@ func GroupsOf(conf map[string]string) Groups {
 	return g
 }
 
-// Normalise brings what has no order in Spark into one, within its group.
-func (g Groups) Normalise(objects []Object, version string) []Object {
+// Normalize brings what has no order in Spark into one, within its group.
+func (g Groups) Normalize(objects []Object, version string) []Object {
 	claims := claimsOf(objects)
 	for _, object := range objects {
 		metadata := Child(object, "metadata")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeflow translates between the sparkoperator.k8s.io API family and the model: Normalise on the way in,
-// RecordOf and Project on the way back. It is pure.
+// Package kubeflow translates between the sparkoperator.k8s.io API family and the model: Normalize on the way in,
+// FromStatus and ToStatus on the way back. It is pure.
 package kubeflow
 
 import (
@@ -23,9 +23,9 @@ const master = "k8s://https://kubernetes.default.svc:443"
 // kueuePrefix marks labels of Kueue on the application, which would make Kueue manage its pods a second time.
 const kueuePrefix = "kueue.x-k8s.io/"
 
-// Normalise returns the model of an application, complete with defaults. Problems are fields whose value means nothing;
+// Normalize returns the model of an application, complete with defaults. Problems are fields whose value means nothing;
 // the model leaves them out.
-func Normalise(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
+func Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
 	o = withoutDefaults(o)
 	app := spark.Application{
 		Namespace:    o.Namespace,

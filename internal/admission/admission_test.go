@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package prepare
+package admission
 
 import (
 	"strings"
@@ -14,6 +14,8 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -32,23 +34,44 @@ func pi() *v1beta2.SparkApplication {
 	return o
 }
 
-func TestGateOf(t *testing.T) {
+// load resolves an application under no policies.
+func load(o *v1beta2.SparkApplication, record lifecycle.Record) resolve.Application {
+	return resolve.Load(kubeflow.SparkApplications{}, o, record, resolve.Operator{}, start)
+}
+
+// The pods are built once to be judged, and once more as the scheduler has decorated them.
+func TestBuiltOnceAndOnceMore(t *testing.T) {
+	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := pi()
+	wrong.Spec.Driver.Memory = new("2gb")
+	all := policy.Set{{Name: "all", Namespaces: []string{"*"}, Limits: policy.Limits{Images: []string{"*"}, ForbidHostAccess: true, Executors: new(int32(9))}}}
 	cases := map[string]struct {
-		reason  string
-		verdict scheduler.Verdict
-		want    lifecycle.Verdict
+		reason string
+		o      *v1beta2.SparkApplication
+		ask    func(resolve.Application)
+		want   int
 	}{
-		"Go":       {reason: "it may start", verdict: scheduler.Go, want: lifecycle.Admitted},
-		"Wait":     {reason: "later", verdict: scheduler.Wait, want: lifecycle.Waiting},
-		"NotReady": {reason: "the scheduler may be installed", verdict: scheduler.NotReady, want: lifecycle.Waiting},
-		"Never":    {reason: "not with this spec", verdict: scheduler.Never, want: lifecycle.Rejected},
+		"Validate": {"everything is judged on what is built", pi(), func(a resolve.Application) { Validate(a) }, 1},
+		"Wrong":    {"what is wrong is not built again", wrong, func(a resolve.Application) { Validate(a).Candidate(registry, nil) }, 1},
+		"Waits":    {"a wait needs no submission", pi(), func(a resolve.Application) { c, _ := Validate(a).Candidate(registry, nil); c.Reads() }, 1},
+		"Admits":   {"decorated", pi(), func(a resolve.Application) { c, _ := Validate(a).Candidate(registry, nil); c.Admit(nil) }, 2},
+		"DryRun":   {"admission shows nothing", pi(), func(a resolve.Application) { DryRun(a, registry) }, 1},
+		"Rendered": {"decorated", pi(), func(a resolve.Application) { _, _ = DryRun(a, registry).Objects() }, 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := gateOf(scheduler.Admission{Verdict: tc.verdict, Reason: "R", Message: "words", RetryAfter: time.Minute})
-			want := lifecycle.Gate{Verdict: tc.want, Cause: lifecycle.Cause{Reason: "R", Message: "words"}, RetryAfter: time.Minute}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			built := 0
+			build = func(app spark.Application, id spark.Identity, p spark.Profile) (spark.Submission, error) {
+				built++
+				return spark.Build(app, id, p)
+			}
+			t.Cleanup(func() { build = spark.Build })
+			tc.ask(resolve.Load(kubeflow.SparkApplications{}, tc.o, lifecycle.Record{}, resolve.Operator{Registry: registry, Policies: all}, start))
+			if built != tc.want {
+				t.Errorf("%s: built %d times, want %d", tc.reason, built, tc.want)
 			}
 		})
 	}
@@ -59,17 +82,9 @@ func TestAttemptOf(t *testing.T) {
 	o.Labels = map[string]string{"team": "a"}
 	o.Spec.Executor.Instances = new(int32(3))
 	o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: new("root.a"), PriorityClassName: new("high")}
-	app, _ := kubeflow.Normalise(o)
-	profile, err := spark.ProfileFor(app.SparkVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ids := map[string]bool{}
 	for attempt := int32(1); attempt <= 3; attempt++ {
-		a, err := attemptOf(Request{App: app, Attempt: attempt, Identity: spark.NewIdentity(app.UID, attempt, start)}, profile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := Validate(load(o, lifecycle.Record{Attempt: attempt})).attempt(scheduler.Resolution{})
 		if a.Number != attempt || a.PriorityClass != "high" || a.Shapes.Initial != 3 {
 			t.Errorf("attempt %d is described as %+v", attempt, a)
 		}
@@ -82,38 +97,13 @@ func TestAttemptOf(t *testing.T) {
 		}
 		ids[a.ID] = true
 	}
-	first, err := attemptOf(Request{App: app, Identity: spark.NewIdentity(app.UID, 1, start)}, profile)
-	if err != nil || first.Number != 1 {
-		t.Errorf("attempt %d, %v: the first one is implied", first.Number, err)
-	}
-}
-
-// The marks of an attempt are the operator's, and the model that was normalised stays as it is.
-func TestLabelled(t *testing.T) {
-	o := pi()
-	o.Spec.Driver.Labels = map[string]string{lifecycle.LabelSubmission: "hijacked"}
-	app, _ := kubeflow.Normalise(o)
-	before := len(app.OperatorConf)
-	id := spark.NewIdentity(app.UID, 1, start)
-	got := labelled(app, Request{Identity: id, SpecHash: "0123"})
-	for _, prefix := range []string{spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix} {
-		if got.OperatorConf[prefix+lifecycle.LabelSubmission] != id.SubmissionID {
-			t.Errorf("%s: submission label %q", prefix, got.OperatorConf[prefix+lifecycle.LabelSubmission])
-		}
-	}
-	if hash := got.OperatorConf[spark.ConfDriverLabelPrefix+lifecycle.LabelSpecHash]; hash != "0123" {
-		t.Errorf("the driver tells that it was made from %q, want 0123", hash)
-	}
-	if hash, ok := got.OperatorConf[spark.ConfExecutorLabelPrefix+lifecycle.LabelSpecHash]; ok {
-		t.Errorf("executors tell %q; nobody asks them", hash)
-	}
-	if len(app.OperatorConf) != before {
-		t.Error("the application given was changed")
+	if first := Validate(load(o, lifecycle.Record{})).attempt(scheduler.Resolution{}); first.Number != 1 {
+		t.Errorf("attempt %d: the first one is implied", first.Number)
 	}
 }
 
 // The whole way: what stops an application, and what it says.
-func TestPrepare(t *testing.T) {
+func TestAdmit(t *testing.T) {
 	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
 	if err != nil {
 		t.Fatal(err)
@@ -128,17 +118,17 @@ func TestPrepare(t *testing.T) {
 		reason   string
 		change   func(*v1beta2.SparkApplication)
 		snapshot scheduler.Snapshot
-		want     lifecycle.Verdict
+		want     scheduler.Verdict
 		message  []string
 	}{
-		"good": {reason: "nothing is wrong", want: lifecycle.Admitted},
+		"good": {reason: "nothing is wrong", want: scheduler.Admit},
 		"two problems": {
-			reason: "all that is wrong is said at once", want: lifecycle.Rejected,
+			reason: "all that is wrong is said at once", want: scheduler.Reject,
 			change:  func(o *v1beta2.SparkApplication) { o.Spec.SparkVersion = "1.6"; o.Spec.Driver.Memory = new("2gb") },
 			message: []string{`spec.sparkVersion: "1.6"`, `spec.driver.memory: "2gb"`, "; "},
 		},
 		"malformed": {
-			reason: "nothing is missing from a spec that cannot be decoded", want: lifecycle.Rejected,
+			reason: "nothing is missing from a spec that cannot be decoded", want: scheduler.Reject,
 			change: func(o *v1beta2.SparkApplication) {
 				o.MalformedSpec = "json: cannot unmarshal"
 				o.Spec = v1beta2.SparkApplicationSpec{}
@@ -146,25 +136,25 @@ func TestPrepare(t *testing.T) {
 			message: []string{"spec: cannot be decoded"},
 		},
 		"no shapes": {
-			reason: "the size of the pods cannot be computed", want: lifecycle.Rejected,
+			reason: "the size of the pods cannot be computed", want: scheduler.Reject,
 			change:  func(o *v1beta2.SparkApplication) { o.Spec.Executor.Memory = new("much") },
 			message: []string{`spec.executor.memory: "much"`},
 		},
 		"unknown scheduler": {
-			reason: "it may be installed later", want: lifecycle.Waiting,
+			reason: "it may be installed later", want: scheduler.Unavailable,
 			change:  func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = new("nobody") },
 			message: []string{`"nobody" is not known`},
 		},
 		"missing priority class": {
-			reason: "the scheduler sees that it does not exist", want: lifecycle.Waiting, change: urgent,
+			reason: "the scheduler sees that it does not exist", want: scheduler.Wait, change: urgent,
 			message: []string{`PriorityClass "high" does not exist`},
 		},
 		"priority class": {
-			reason: "the scheduler sees it", want: lifecycle.Admitted, change: urgent,
+			reason: "the scheduler sees it", want: scheduler.Admit, change: urgent,
 			snapshot: scheduler.Snapshot{class: &unstructured.Unstructured{}},
 		},
 		"refused by Build": {
-			reason: "only Spark's own rules know this one", want: lifecycle.Rejected,
+			reason: "only Spark's own rules know this one", want: scheduler.Reject,
 			change: func(o *v1beta2.SparkApplication) {
 				o.Spec.SparkConf = map[string]string{"spark.driver.bindAddress": "::"}
 			},
@@ -177,20 +167,19 @@ func TestPrepare(t *testing.T) {
 			if tc.change != nil {
 				tc.change(o)
 			}
-			app, problems := kubeflow.Normalise(o)
-			candidate, got := Examine(Request{App: app, Problems: problems, Identity: spark.NewIdentity(o.UID, 1, start)}, registry)
+			candidate, got := Validate(load(o, lifecycle.Record{})).Candidate(registry, nil)
 			if candidate != nil {
-				got = candidate.Prepare(tc.snapshot)
+				got = candidate.Admit(tc.snapshot)
 			}
-			if got.Gate.Verdict != tc.want {
-				t.Errorf("%s: verdict %v, want %v: %s", tc.reason, got.Gate.Verdict, tc.want, got.Gate.Cause.Message)
+			if got.Verdict != tc.want {
+				t.Errorf("%s: verdict %v, want %v: %s", tc.reason, got.Verdict, tc.want, got.Message)
 			}
 			for _, text := range tc.message {
-				if !strings.Contains(got.Gate.Cause.Message, text) {
-					t.Errorf("%s: the message does not say %q: %s", tc.reason, text, got.Gate.Cause.Message)
+				if !strings.Contains(got.Message, text) {
+					t.Errorf("%s: the message does not say %q: %s", tc.reason, text, got.Message)
 				}
 			}
-			if built := got.Submission.Driver != nil; built != (tc.want == lifecycle.Admitted) {
+			if built := got.Submission.Driver != nil; built != (tc.want == scheduler.Admit) {
 				t.Errorf("%s: a driver is to be created: %t", tc.reason, built)
 			}
 		})
@@ -204,8 +193,7 @@ func TestReads(t *testing.T) {
 	}
 	o := pi()
 	o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{PriorityClassName: new("high")}
-	app, _ := kubeflow.Normalise(o)
-	candidate, _ := Examine(Request{App: app, Identity: spark.NewIdentity(o.UID, 1, start)}, registry)
+	candidate, _ := Validate(load(o, lifecycle.Record{})).Candidate(registry, nil)
 	if candidate == nil || len(candidate.Reads()) != 1 || candidate.Reads()[0].Name != "high" {
 		t.Errorf("candidate %+v: the scheduler looks at the PriorityClass", candidate)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package governed
+package resolve_test
 
 import (
 	"strings"
@@ -10,9 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -31,12 +33,16 @@ func forJobs(d policy.Defaults, l policy.Limits) policy.Set {
 	return policy.Set{{Name: "team", Namespaces: []string{"jobs"}, Defaults: d, Limits: l}}
 }
 
+func load(o *v1beta2.SparkApplication, record lifecycle.Record, all policy.Set) resolve.Application {
+	return resolve.Load(kubeflow.SparkApplications{}, o, record, resolve.Operator{Policies: all}, time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
+}
+
 // raised runs with more memory each time that it has run out of it.
 func raised(o *v1beta2.SparkApplication) {
 	o.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: "OnFailure", OutOfMemory: &v1beta2.OutOfMemoryRule{MemoryFactor: new("2")}}
 }
 
-func TestAttempt(t *testing.T) {
+func TestLoad(t *testing.T) {
 	small := forJobs(policy.Defaults{}, policy.Limits{Driver: policy.RoleLimits{Memory: "2Gi"}})
 	elsewhere := pi()
 	elsewhere.Namespace = "other"
@@ -80,8 +86,9 @@ func TestAttempt(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			app, problems := Attempt(tc.o, tc.record, tc.all)
-			if got := app.Conf[spark.ConfDriverMemory]; got != tc.memory {
+			a := load(tc.o, tc.record, tc.all)
+			problems := admission.Validate(a).Objections
+			if got := a.App.Conf[spark.ConfDriverMemory]; got != tc.memory {
 				t.Errorf("%s: memory %q, want %q", tc.reason, got, tc.memory)
 			}
 			if len(problems) != len(tc.problems) {
@@ -96,22 +103,45 @@ func TestAttempt(t *testing.T) {
 	}
 }
 
-func TestWish(t *testing.T) {
+func TestRest(t *testing.T) {
 	hour := time.Hour
 	o := pi()
-	plain := kubeflow.Wish(o, lifecycle.Record{})
-	if diff := cmp.Diff(plain, Wish(o, lifecycle.Record{}, nil)); diff != "" {
+	f := kubeflow.SparkApplications{}
+	rest := func(all policy.Set) lifecycle.Application {
+		return resolve.Rest(f, o, lifecycle.Record{}, resolve.Operator{Policies: all})
+	}
+	plain := f.Desired(o, lifecycle.Record{})
+	if diff := cmp.Diff(plain, rest(nil)); diff != "" {
 		t.Errorf("without policies (-want +got):\n%s", diff)
 	}
 	want := plain
 	want.Policies.Retention.OnSuccess.Application, want.Policies.Retention.OnFailure.Application = &hour, &hour
-	got := Wish(o, lifecycle.Record{}, forJobs(policy.Defaults{TimeToLiveSeconds: new(int64(3600))}, policy.Limits{}))
+	got := rest(forJobs(policy.Defaults{TimeToLiveSeconds: new(int64(3600))}, policy.Limits{}))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a policy says how long it is kept, and its specification is the same (-want +got):\n%s", diff)
 	}
 	o.Namespace = "other"
-	got = Wish(o, lifecycle.Record{}, forJobs(policy.Defaults{TimeToLiveSeconds: new(int64(3600))}, policy.Limits{}))
+	got = rest(forJobs(policy.Defaults{TimeToLiveSeconds: new(int64(3600))}, policy.Limits{}))
 	if diff := cmp.Diff(plain.Policies, got.Policies); diff != "" {
 		t.Errorf("in another namespace (-want +got):\n%s", diff)
+	}
+}
+
+// The marks of an attempt are the operator's.
+func TestLabeled(t *testing.T) {
+	o := pi()
+	o.Spec.Driver.Labels = map[string]string{lifecycle.LabelSubmission: "hijacked"}
+	a := load(o, lifecycle.Record{}, nil)
+	got, id := a.App, a.Identity
+	for _, prefix := range []string{spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix} {
+		if got.OperatorConf[prefix+lifecycle.LabelSubmission] != id.SubmissionID {
+			t.Errorf("%s: submission label %q", prefix, got.OperatorConf[prefix+lifecycle.LabelSubmission])
+		}
+	}
+	if hash := got.OperatorConf[spark.ConfDriverLabelPrefix+lifecycle.LabelSpecHash]; hash != kubeflow.SpecHash(o) {
+		t.Errorf("the driver tells that it was made from %q, want the spec's hash", hash)
+	}
+	if hash, ok := got.OperatorConf[spark.ConfExecutorLabelPrefix+lifecycle.LabelSpecHash]; ok {
+		t.Errorf("executors tell %q; nobody asks them", hash)
 	}
 }

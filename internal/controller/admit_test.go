@@ -16,6 +16,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -62,11 +63,10 @@ func TestProblemsAreSaidAtOnce(t *testing.T) {
 	o.MalformedSpec = "json: cannot unmarshal"
 	o.Spec = v1beta2.SparkApplicationSpec{}
 	w = newWorld(t, pi())
-	record := w.engine.Adapter.Record(o)
-	env := lifecycle.Env{Now: start}
-	got, err := w.engine.prepare(t.Context(), w.engine.scope(o, record, w.engine.Adapter.Wish(o, record), env))
-	if err != nil || got.Gate.Verdict != lifecycle.Rejected || strings.Contains(got.Gate.Cause.Message, "sparkVersion") {
-		t.Errorf("gate %+v, %v: the spec is malformed, nothing is missing from it", got.Gate, err)
+	record := w.engine.Family.FromStatus(o)
+	s := w.engine.scope(o, record, start)
+	if err := w.engine.admit(t.Context(), s); err != nil || s.admission.Verdict != scheduler.Reject || strings.Contains(s.admission.Message, "sparkVersion") {
+		t.Errorf("%+v, %v: the spec is malformed, nothing is missing from it", s.admission.Admission, err)
 	}
 }
 

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package actuate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// FieldOwner is the name under which the operator writes.
+const FieldOwner = "spark-operator"
+
+// Schedule makes the objects exist that a scheduler plugin wants, and those that it does not want any more go. seen is what
+// the plugin was shown.
+func (w Writer) Schedule(ctx context.Context, owner Owner, app string, a scheduler.Admission, seen scheduler.Snapshot) lifecycle.Result {
+	for _, ref := range a.Delete {
+		if r := w.Delete(ctx, owner, Bare(ref.GroupVersionKind, ref.Namespace, ref.Name), nil); r.Class != lifecycle.ClassDone {
+			return r
+		}
+	}
+	for _, object := range a.Apply {
+		wanted, err := scheduled(object, owner, app)
+		if err != nil {
+			return applied(err)
+		}
+		ref := scheduler.Ref{GroupVersionKind: object.GroupVersionKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
+		var existing metav1.Object
+		if found := seen[ref.Read()]; found != nil {
+			existing = found
+		}
+		if _, r := w.Apply(ctx, owner, wanted, existing); r.Class != lifecycle.ClassDone {
+			return r
+		}
+	}
+	return applied(nil)
+}
+
+// scheduled completes a plugin's object with its marks and the hash of what it says.
+func scheduled(object *unstructured.Unstructured, owner Owner, app string) (*unstructured.Unstructured, error) {
+	wanted := object.DeepCopy()
+	if err := lifecycle.MarkApplied(wanted); err != nil {
+		return nil, fmt.Errorf("encode %s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	lifecycle.Mark(wanted, owner.SubmissionID)
+	labels := wanted.GetLabels()
+	labels[lifecycle.LabelApp] = app
+	wanted.SetLabels(labels)
+	return wanted, nil
+}
+
+// Release deletes what a scheduler plugin has made for an attempt. What the operator may not delete any more goes with the
+// application, by its owner reference.
+func (w Writer) Release(ctx context.Context, owner Owner, refs []scheduler.Ref) lifecycle.Result {
+	for _, ref := range refs {
+		r := w.Delete(ctx, owner, Bare(ref.GroupVersionKind, ref.Namespace, ref.Name), nil)
+		if r.Class == lifecycle.ClassTransient {
+			return lifecycle.Result{Kind: lifecycle.Release, Class: r.Class, Message: r.Message}
+		}
+	}
+	return lifecycle.Result{Kind: lifecycle.Release, Class: lifecycle.ClassDone}
+}
+
+// Apply makes an object be as it is wanted, and returns it as it is then. It is created, or changed in place if it is ours,
+// also if another operator has made it. An object of somebody else is never touched. seen is what was found of it, nil for
+// nothing; if that is metadata only, the object is read.
+func (w Writer) Apply(ctx context.Context, owner Owner, wanted *unstructured.Unstructured, seen metav1.Object) (*unstructured.Unstructured, lifecycle.Result) {
+	wanted = wanted.DeepCopy()
+	lifecycle.Own(wanted, owner.Reference)
+	if seen == nil {
+		made := wanted.DeepCopy()
+		err := w.Client.Create(ctx, made, client.FieldOwner(FieldOwner))
+		if !apierrors.IsAlreadyExists(err) {
+			return made, applied(err)
+		}
+	}
+	existing, whole := seen.(*unstructured.Unstructured)
+	if !whole {
+		found, err := w.Existing(ctx, Bare(wanted.GroupVersionKind(), wanted.GetNamespace(), wanted.GetName()))
+		if err != nil {
+			return nil, applied(err)
+		}
+		existing, _ = found.(*unstructured.Unstructured)
+	}
+	switch {
+	case existing == nil || !existing.GetDeletionTimestamp().IsZero():
+		return nil, lifecycle.Result{
+			Kind: lifecycle.Schedule, Class: lifecycle.ClassTransient,
+			Message: fmt.Sprintf("%s %s is on its way out", wanted.GetKind(), wanted.GetName()),
+		}
+	case lifecycle.OwnerOf(existing, owner.Reference.UID, owner.SubmissionID) == lifecycle.Foreign:
+		return nil, lifecycle.Result{
+			Kind: lifecycle.Schedule, Class: lifecycle.ClassNameTaken,
+			Message: fmt.Sprintf("%s %s exists already and does not belong to this application; delete or rename it", wanted.GetKind(), wanted.GetName()),
+		}
+	case lifecycle.SameApplied(existing, wanted) && stillSays(existing, wanted):
+		return existing, applied(nil)
+	}
+	return w.change(ctx, existing, wanted)
+}
+
+// change applies what is wanted. What was created by an update is first recorded as applied: only then does Kubernetes
+// take away what is not wanted any more (server-side apply, "Upgrading from client-side apply").
+func (w Writer) change(ctx context.Context, existing, wanted *unstructured.Unstructured) (*unstructured.Unstructured, lifecycle.Result) {
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(existing, sets.New(FieldOwner), FieldOwner)
+	if err != nil {
+		return nil, applied(fmt.Errorf("managed fields of %s %s: %w", wanted.GetKind(), wanted.GetName(), err))
+	}
+	if len(patch) > 0 {
+		if err := w.Client.Patch(ctx, existing, client.RawPatch(types.JSONPatchType, patch)); err != nil {
+			return nil, applied(err)
+		}
+	}
+	wanted.SetUID(existing.GetUID()) // another object of this name is not meant
+	err = w.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership, client.FieldOwner(FieldOwner))
+	return wanted, applied(err)
+}
+
+// Delete deletes an object if it belongs to the application and is the one that was seen; nil for one that is still to be
+// looked at. An API that is not installed has nothing to delete.
+func (w Writer) Delete(ctx context.Context, owner Owner, object *unstructured.Unstructured, seen metav1.Object) lifecycle.Result {
+	var missing *meta.NoKindMatchError
+	if seen == nil {
+		found, err := w.Existing(ctx, object)
+		switch {
+		case errors.As(err, &missing), err == nil && found == nil:
+			return applied(nil)
+		case err != nil:
+			return applied(err)
+		}
+		seen = found
+	}
+	if lifecycle.OwnerOf(seen, owner.Reference.UID, owner.SubmissionID) == lifecycle.Foreign {
+		return applied(nil)
+	}
+	object.SetUID(seen.GetUID())
+	err := w.delete(ctx, object)
+	if errors.As(err, &missing) {
+		err = nil
+	}
+	return applied(err)
+}
+
+// Bare is an object of which nothing is known but its kind and name.
+func Bare(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
+	var u unstructured.Unstructured
+	u.SetGroupVersionKind(kind)
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return &u
+}
+
+// applied judges the answer to a write. A kind that is not installed is refused until it is.
+func applied(err error) lifecycle.Result {
+	r := resultOf(lifecycle.Schedule, err)
+	if meta.IsNoMatchError(err) {
+		r.Class, r.Message = lifecycle.ClassRefused, fmt.Sprintf("its API is not installed in the cluster: %v", err)
+	}
+	return r
+}
+
+// stillSays is whether an object still has all that was applied to it: somebody may have edited it.
+func stillSays(existing, wanted *unstructured.Unstructured) bool {
+	for field, value := range wanted.Object {
+		if field != "apiVersion" && field != "kind" && field != "metadata" && !holds(existing.Object[field], value) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds is whether a value has everything that is wanted of it. What it has beyond that is somebody else's, e.g. a
+// default. The same quantity may be written in several ways.
+func holds(have, want any) bool {
+	switch w := want.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		h, _ := have.(map[string]any)
+		for key, value := range w {
+			if !holds(h[key], value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		h, _ := have.([]any)
+		return slices.EqualFunc(h, w, holds)
+	}
+	return reflect.DeepEqual(have, want) || sameQuantity(have, want)
+}
+
+func sameQuantity(have, want any) bool {
+	h, err := resource.ParseQuantity(fmt.Sprint(have))
+	if err != nil {
+		return false
+	}
+	w, err := resource.ParseQuantity(fmt.Sprint(want))
+	return err == nil && h.Cmp(w) == 0
+}

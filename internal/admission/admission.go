@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package admission answers "may it start, and what is to be created?" for one attempt of an application: it builds the
+// pods, judges what was built, asks the scheduler, and builds once more what the scheduler has decorated. The controller,
+// admission and the command line tool share it. It is pure: what a scheduler wants to see of the cluster is an argument.
+package admission
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
+)
+
+// Checked is an application whose pods were built, and what is wrong with them.
+type Checked struct {
+	resolve.Application
+	// Built is what would be created if no scheduler had a say; empty if there is an error among the problems.
+	Built spark.Submission
+	// Objections are what keeps the application from running.
+	Objections []*spark.ConfError
+
+	// sized is whether nothing but limits is objected to, so that the size of the pods is known.
+	sized bool
+}
+
+// build is spark.Build, which a test counts.
+var build = spark.Build
+
+// Validate builds the pods of an application and judges them: everything that can be said without a look at the cluster and
+// without its scheduler.
+func Validate(a resolve.Application) Checked {
+	c := Checked{Application: a}
+	profile, err := spark.ProfileFor(a.App.SparkVersion)
+	if err == nil {
+		c.Built, err = build(a.App, a.Identity, profile)
+	}
+	if validation.Undecodable(a.Problems) {
+		c.Objections = a.Problems
+		return c
+	}
+	c.Objections = append(c.Objections, a.Problems...)
+	c.Objections = append(c.Objections, validation.Check(a.App, c.Built, err)...)
+	c.sized = len(c.Objections) == 0
+	if err == nil && a.Record.State.Starting() { // what has begun was judged when it did
+		c.Objections = append(c.Objections, a.Policies.Check(a.App, c.Built)...)
+		c.Objections = append(c.Objections, a.Policies.CheckRetention(a.App.Namespace, a.Retention)...)
+	}
+	return c
+}
+
+// Warnings are what is accepted and does not do what it says, a sentence each.
+func (c Checked) Warnings() []string {
+	return sentences(c.App, validation.Warnings(c.App))
+}
+
+func sentences(app spark.Application, problems []*spark.ConfError) []string {
+	all := make([]string, 0, len(problems))
+	for _, p := range problems {
+		all = append(all, validation.Explain(app, p))
+	}
+	return all
+}
+
+// Candidate is an attempt that passed the checks and waits for its scheduler's answer.
+type Candidate struct {
+	checked Checked
+	plugin  scheduler.Plugin
+	attempt scheduler.Attempt
+	// err is why the plugin could not say what it wants to see.
+	err error
+}
+
+// Result is the answer about an attempt. Submission is empty unless the attempt is admitted.
+type Result struct {
+	scheduler.Admission
+	Submission spark.Submission
+	// Err is what kept the scheduler's plugin from answering, for the operator's log: a *scheduler.PanicError has a stack.
+	// The attempt waits then.
+	Err error
+}
+
+// Candidate chooses the scheduler. Without a candidate the answer is final: the specification cannot run, or its scheduler
+// is not known. Annotations are those of the application's namespace, which may choose its scheduler; nil if they are not
+// known.
+func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]string) (*Candidate, Result) {
+	if len(c.Objections) > 0 {
+		return nil, rejected(strings.Join(sentences(c.App, c.Objections), "; "))
+	}
+	resolution, answer := registry.Resolve(c.request(annotations))
+	if resolution.Plugin == nil {
+		answer.Choice = resolution.Choice
+		return nil, Result{Admission: answer}
+	}
+	return &Candidate{checked: c, plugin: resolution.Plugin, attempt: c.attempt(resolution)}, Result{Admission: scheduler.Admission{Choice: resolution.Choice}}
+}
+
+// request is what there is to choose a scheduler by. What was chosen for the attempt before stays, unless the operator did
+// not have that scheduler: whoever made the mistake, an administrator may have corrected it.
+func (c Checked) request(annotations map[string]string) scheduler.SelectionRequest {
+	w := scheduler.SelectionRequest{Scheduling: c.App.Scheduling, Namespace: c.App.Namespace, NamespaceAnnotations: annotations}
+	r := c.Record
+	unserved := r.State.Starting() && r.Scheduling.HeldAttempt == 0 &&
+		(r.Cause.Reason == scheduler.ReasonSchedulerUnknown || r.Cause.Reason == scheduler.ReasonSchedulerDisabled)
+	if r.Scheduling.Scheduler != "" && r.SpecHash == c.Desired.SpecHash && !unserved {
+		recorded := r.Scheduling.Choice
+		recorded.Group = ""
+		w.Recorded = &recorded
+	}
+	return w
+}
+
+// attempt is the scheduler's view of the attempt. One that asks for the first time comes last, not first.
+func (c Checked) attempt(r scheduler.Resolution) scheduler.Attempt {
+	a := AttemptOf(c.App, AttemptID(c.Identity, c.Record.Attempt), c.Record.Attempt)
+	if a.QueuedAt = c.Record.QueuedAt; a.QueuedAt.IsZero() {
+		a.QueuedAt = c.Now
+	}
+	a.Shapes = c.Built.Shapes
+	a.PriorityClass, a.Resources, a.Parameters = c.App.Scheduling.PriorityClassName, c.App.Scheduling.Resources, c.App.Scheduling.Parameters
+	a.Choice, a.UsableQueues, a.QueueFrom = r.Choice, r.UsableQueues, r.QueueFrom
+	return a
+}
+
+// Plugin is the scheduler that was chosen, for the calls of package scheduler that come after the submission.
+func (c *Candidate) Plugin() scheduler.Plugin { return c.plugin }
+
+// Attempt is what the scheduler is asked about.
+func (c *Candidate) Attempt() scheduler.Attempt { return c.attempt }
+
+// SetQuota tells what other attempts will still take, before Reads. It is for plugins that ask for it.
+func (c *Candidate) SetQuota(o scheduler.Outstanding) { c.attempt.Quota = o }
+
+// Unavailable is the answer for a scheduler that cannot be asked.
+func (c *Candidate) Unavailable(why scheduler.Admission) Result {
+	return Result{Admission: c.signed(why)}
+}
+
+// Reads names what the scheduler wants to see. If its plugin fails to say so, Admit reports it.
+func (c *Candidate) Reads() []scheduler.Read {
+	var reads []scheduler.Read
+	reads, c.err = scheduler.Reads(c.plugin, c.attempt)
+	return reads
+}
+
+// Admit asks the scheduler. If it admits the attempt, the submission is built with the scheduler's decoration.
+func (c *Candidate) Admit(snapshot scheduler.Snapshot) Result {
+	if c.err != nil {
+		return c.failed(c.err)
+	}
+	answer, err := scheduler.AdmitAttempt(c.plugin, c.attempt, snapshot)
+	if err != nil {
+		return c.failed(err)
+	}
+	answer = c.signed(answer)
+	if answer.Verdict != scheduler.Admit {
+		return Result{Admission: answer}
+	}
+	return c.decorated(answer)
+}
+
+// AssumeAdmitted is the answer as if the scheduler had let the attempt start: for those who cannot ask it.
+func (c *Candidate) AssumeAdmitted() Result {
+	return c.decorated(c.signed(scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted}))
+}
+
+// decorated adds the submission to an answer that admits the attempt.
+func (c *Candidate) decorated(answer scheduler.Admission) Result {
+	app, err := scheduler.Decorate(c.plugin, c.attempt, c.checked.App)
+	if err != nil {
+		return c.failed(err)
+	}
+	profile, err := spark.ProfileFor(app.SparkVersion)
+	if err != nil {
+		return rejected(err.Error())
+	}
+	submission, err := build(app, c.checked.Identity, profile)
+	if err != nil {
+		r := rejected(validation.Explain(c.checked.App, err))
+		r.Choice = answer.Choice
+		return r
+	}
+	return Result{Admission: answer, Submission: submission}
+}
+
+// failed is a wait: the trouble is the scheduler's, not the application's.
+func (c *Candidate) failed(err error) Result {
+	return Result{Admission: c.signed(scheduler.Failed(err)), Err: err}
+}
+
+// signed tells an answer whose it is.
+func (c *Candidate) signed(a scheduler.Admission) scheduler.Admission {
+	a.Choice = c.attempt.Choice
+	if a.Group != nil {
+		a.Choice.Group = a.Group.Kind + " " + a.Group.Name
+	}
+	if a.Verdict != scheduler.Admit {
+		a.Message += " (" + c.attempt.Scheduler + ")"
+	}
+	return a
+}
+
+// ObserveReads names what the scheduler wants to see of a submitted attempt.
+func (c *Candidate) ObserveReads(f scheduler.Facts) []scheduler.Read {
+	reads, err := scheduler.ObserveReads(c.plugin, c.attempt, f)
+	if err != nil {
+		return nil
+	}
+	return reads
+}
+
+// Observe asks an observing plugin where a submitted attempt stands.
+func (c *Candidate) Observe(observer scheduler.Plugin, snapshot scheduler.Snapshot, f scheduler.Facts) (scheduler.Observation, error) {
+	o, err := scheduler.Observe(observer, c.attempt, snapshot, f)
+	if err != nil {
+		return o, err
+	}
+	if o.Eviction != nil {
+		o.Reason = o.Eviction.Reason
+	}
+	o.Message += " (" + c.attempt.Scheduler + ")"
+	return o, nil
+}
+
+func rejected(message string) Result {
+	return Result{Admission: scheduler.Admission{Verdict: scheduler.Reject, Reason: lifecycle.ReasonInvalidSpec, Message: message}}
+}
+
+// AttemptID is unique among all attempts of all applications, and a DNS label.
+func AttemptID(id spark.Identity, number int32) string {
+	return "spark-" + id.NameID + "-" + strconv.Itoa(int(max(1, number)))
+}
+
+// AttemptOf is an attempt as far as it is known without its sizes: for what is done when it is over.
+func AttemptOf(app spark.Application, id string, number int32) scheduler.Attempt {
+	return scheduler.Attempt{
+		App:    scheduler.App{Namespace: app.Namespace, Name: app.Name, UID: app.UID, Labels: app.Labels},
+		Number: max(1, number), ID: id,
+	}
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
+)
+
+// Forecast is what is certain about an application before anybody has looked at the cluster: for admission, and for
+// manifests in files.
+type Forecast struct {
+	// Errors are what the operator would refuse for good.
+	Errors field.ErrorList
+	// Warnings are sentences about what is accepted: what does not do what it says, and what will wait until an administrator
+	// changes the operator's configuration.
+	Warnings []string
+	// Assumptions are sentences about what the cluster must have for the application to start, and what else holds it back.
+	Assumptions []string
+	// Unavailable says why no scheduler would take the application at present; "" if one would.
+	Unavailable string
+
+	checked   Checked
+	candidate *Candidate
+}
+
+// priorityClass is the one kind that an application itself names.
+const priorityClass = "PriorityClass"
+
+// DryRun judges an application as the operator would, as if its scheduler had room. What an annotation of the namespace may
+// still choose is not judged.
+func DryRun(a resolve.Application, registry *scheduler.Registry) Forecast {
+	c := Validate(a)
+	f := Forecast{Errors: validation.ErrorList(c.App, c.Objections), checked: c}
+	if !validation.Undecodable(a.Problems) {
+		f.Warnings = c.Warnings()
+	}
+	if c.sized {
+		f.schedule(registry)
+	}
+	if c.App.Suspend {
+		f.Assumptions = append(f.Assumptions, "spec.suspend: nothing is created while it is true")
+	}
+	return f
+}
+
+// schedule chooses the scheduler and adds what it says.
+func (f *Forecast) schedule(registry *scheduler.Registry) {
+	asked := f.checked.App.Scheduling
+	resolution, answer := registry.Resolve(f.checked.request(nil))
+	if answer.Verdict == scheduler.Unavailable {
+		f.Unavailable = answer.Message
+		f.Warnings = append(f.Warnings, answer.Message+"; the application waits until it is")
+		return
+	}
+	if resolution.Plugin == nil { // it would be asked if the queue were another one
+		resolution.Plugin, _ = registry.Plugin(resolution.Scheduler)
+	}
+	f.candidate = &Candidate{checked: f.checked, plugin: resolution.Plugin, attempt: f.checked.attempt(resolution)}
+	annotated := registry.NamespaceDefaults()
+	schedulerKnown := !annotated || asked.Scheduler != ""
+	queueKnown := schedulerKnown && (!annotated || asked.Queue != "")
+	if answer.Verdict == scheduler.Reject && queueKnown {
+		path := f.candidate.attempt.QueueField()
+		f.Errors = append(f.Errors, invalid(path, strings.TrimPrefix(answer.Message, path+": ")))
+	}
+	if schedulerKnown {
+		f.findings(queueKnown)
+	}
+	if len(f.Errors) == 0 {
+		f.assume(queueKnown)
+	}
+	if annotated && (resolution.Source == scheduler.SourceCluster || asked.Queue == "" && resolution.Plugin.Describe().Supports.Queues) {
+		f.Assumptions = append(f.Assumptions, fmt.Sprintf("no annotation of namespace %s must choose a scheduler or a queue", f.checked.App.Namespace))
+	}
+}
+
+// findings adds what the plugin itself says. What keeps it from answering is trouble for a reconcile.
+func (f *Forecast) findings(queueKnown bool) {
+	all, err := scheduler.Validate(f.candidate.plugin, f.candidate.attempt)
+	if err != nil {
+		return
+	}
+	for _, finding := range all {
+		if queueKnown || finding.Field != f.candidate.attempt.QueueField() {
+			f.Errors = append(f.Errors, finding)
+		}
+	}
+}
+
+// assume asks the plugin as if everything existed that the application names.
+func (f *Forecast) assume(queueKnown bool) {
+	snapshot := scheduler.Snapshot{}
+	for _, read := range f.candidate.Reads() {
+		if read.Kind != priorityClass {
+			continue // the scheduler's own, which is assumed to let the application start
+		}
+		snapshot[read] = &unstructured.Unstructured{}
+		f.Assumptions = append(f.Assumptions, fmt.Sprintf("%s %s must exist", read.Kind, read.Name))
+	}
+	answer, err := scheduler.AdmitAttempt(f.candidate.plugin, f.candidate.attempt, snapshot)
+	switch {
+	case err != nil || answer.Verdict == scheduler.Admit:
+	case answer.Verdict != scheduler.Reject:
+		f.Assumptions = append(f.Assumptions, fmt.Sprintf("the scheduler %s must let it start; what it makes for that is not shown", f.candidate.attempt.Scheduler))
+	case queueKnown: // marks on the pods may depend on the queue
+		f.Errors = append(f.Errors, invalid(scheduler.FieldScheduler, answer.Message))
+	}
+}
+
+// Objects returns what the operator would create, in its order. Without errors they are empty only if no scheduler is
+// available.
+func (f Forecast) Objects() ([]spark.Object, error) {
+	if len(f.Errors) > 0 {
+		return nil, fmt.Errorf("%s", strings.Join(validation.Sentences(f.Errors), "; "))
+	}
+	if f.candidate == nil {
+		return nil, fmt.Errorf("%s", f.Unavailable)
+	}
+	result := f.candidate.AssumeAdmitted()
+	if result.Verdict != scheduler.Admit {
+		return nil, fmt.Errorf("%s", result.Message)
+	}
+	for _, object := range result.Submission.Resources {
+		lifecycle.Mark(object, f.checked.Identity.SubmissionID)
+	}
+	objects := append(result.Submission.Resources, result.Submission.Driver)
+	for _, object := range objects {
+		lifecycle.Own(object, f.checked.Owner)
+	}
+	return objects, nil
+}
+
+func invalid(path, problem string) *field.Error {
+	return field.Invalid(field.NewPath(path), field.OmitValueType{}, problem)
+}

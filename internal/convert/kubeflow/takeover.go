@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeflow
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// What is in this file is for take-over: it reads what the Kubeflow operator, or a release of ours before there was
+// status.cause, has written. Nothing else reads the words of a status.
+
+// takeOver completes the record of an application that an operator before us has brought this far. It has counted
+// attempts, and knows nothing of classes.
+func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
+	rerun := r.State == lifecycle.Rerunning || r.State == lifecycle.Invalidating
+	if r.State == lifecycle.SubmissionFailed && r.TerminatedAt.IsZero() {
+		r.TerminatedAt = r.SubmittedAt // from which that operator counts the wait
+	}
+	refused := s.SubmissionAttempts - s.ExecutionAttempts
+	if r.State == lifecycle.SubmissionFailed {
+		refused-- // the last one is not retried yet
+	}
+	r.Retries = lifecycle.Retries{Used: spent(map[lifecycle.FailureClass]int32{
+		lifecycle.Submission: refused, lifecycle.ApplicationExit: s.ExecutionAttempts - 1,
+	})}
+	if s.ExecutionAttempts == 0 && !rerun {
+		if r.State == lifecycle.Suspending || r.State == lifecycle.Suspended || r.State == lifecycle.Resuming {
+			r.State = lifecycle.Queued // it was created suspended: SUSPENDED is for what has run
+		}
+		return
+	}
+	r.Attempt = max(1, s.ExecutionAttempts)
+	last := lifecycle.Attempt{Number: r.Attempt, SubmissionID: s.SubmissionID, EndedAt: s.TerminationTime.Time, Cause: r.Cause}
+	switch r.State {
+	case lifecycle.Failing, lifecycle.Failed:
+		last.Class = lifecycle.ApplicationExit
+	case lifecycle.SubmissionFailed: // both are about a driver that there never was
+		last.SubmissionID, last.Cause = "", lifecycle.Cause{}
+	case lifecycle.Invalidating: // that operator forgets its counts when it leaves the state, and we when we enter it
+		r.Submissions, r.Executions, r.Retries = 0, 0, lifecycle.Retries{}
+	default: // as it was counted
+	}
+	r.Attempts = []lifecycle.Attempt{last}
+	if r.State.Starting() {
+		r.Attempt++
+	}
+}
+
+// formerCause is the cause of a status that does not hold it as a field. A release before that field told it in conditions
+// and in the error message.
+func formerCause(s *v1beta2.SparkApplicationStatus, state lifecycle.State) lifecycle.Cause {
+	if s.Attempt == 0 {
+		return foreignCause(s)
+	}
+	switch state {
+	case lifecycle.Submitted, lifecycle.Running, lifecycle.Succeeding, lifecycle.Succeeded:
+		return lifecycle.Cause{} // there is none, in whatever release
+	default:
+	}
+	c := meta.FindStatusCondition(s.Conditions, string(lifecycle.ConditionSucceeded))
+	if c == nil || c.Reason == string(lifecycle.ReasonInProgress) {
+		return lifecycle.Cause{}
+	}
+	message := strings.TrimPrefix(s.AppState.ErrorMessage, submissionPrefix)
+	if message == "" {
+		message = strings.TrimPrefix(c.Message, "waiting: ")
+	}
+	return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: message}
+}
+
+// foreignCause makes a cause for a failure that an operator without conditions has recorded.
+func foreignCause(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
+	c := lifecycle.Cause{Message: s.AppState.ErrorMessage}
+	switch {
+	case s.AppState.State != v1beta2.ApplicationStateFailed && s.AppState.State != v1beta2.ApplicationStateFailing &&
+		s.AppState.State != v1beta2.ApplicationStateSubmissionFailed:
+		return c
+	case s.AppState.State == v1beta2.ApplicationStateSubmissionFailed || s.ExecutionAttempts == 0:
+		c.Reason, c.Message = lifecycle.ReasonSubmissionRefused, strings.TrimPrefix(c.Message, submissionPrefix)
+	default:
+		c.Reason = lifecycle.ReasonDriverFailed
+	}
+	if c.Message == "" {
+		c.Message = "no reason was recorded"
+	}
+	return c
+}
+
+// countsOf counts the executors that an operator without counts has recorded.
+func countsOf(executors map[string]lifecycle.ExecutorState) lifecycle.ExecutorCounts {
+	c := lifecycle.ExecutorCounts{Total: int32(len(executors))}
+	for _, state := range executors {
+		switch state {
+		case lifecycle.ExecutorPending:
+			c.Pending++
+		case lifecycle.ExecutorRunning:
+			c.Running++
+		case lifecycle.ExecutorSucceeded:
+			c.Succeeded++
+		case lifecycle.ExecutorFailed:
+			c.Failed++
+		case lifecycle.ExecutorLost: // the rest
+		}
+	}
+	return c
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/validation"
+)
+
+// DefaultUID stands in for the UID that the API server would give the application. Names are derived from it.
+const DefaultUID types.UID = "00000000-0000-4000-8000-000000000000"
+
+// DefaultSubmitTime stands in for the time of the submission, so that the same manifest gives the same objects.
+var DefaultSubmitTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// DefaultNamespace is where an application goes whose manifest names none.
+const DefaultNamespace = "default"
+
+// Assumed is what only a cluster would know. What is left empty gets a default.
+type Assumed struct {
+	Namespace  string
+	UID        types.UID
+	SubmitTime time.Time
+}
+
+// DryRun judges an application as the operator would, completed with what the API server would fill in.
+func DryRun(o *v1beta2.SparkApplication, a Assumed, operator resolve.Operator) admission.Forecast {
+	o = o.DeepCopy()
+	o.UID = cmp.Or(a.UID, o.UID, DefaultUID)
+	o.Namespace = cmp.Or(o.Namespace, a.Namespace, DefaultNamespace)
+	if a.SubmitTime.IsZero() {
+		a.SubmitTime = DefaultSubmitTime
+	}
+	loaded := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, operator, a.SubmitTime)
+	return admission.DryRun(loaded, operator.Registry)
+}
+
+// Severity is how bad a finding is.
+type Severity string
+
+// Severities. Only an error keeps an application from running.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Note    Severity = "note"
+)
+
+// Finding is something to say about a line of a manifest.
+type Finding struct {
+	Line     int
+	Severity Severity
+	Message  string
+}
+
+// Judge returns what there is to say about the documents of a manifest, by line.
+func Judge(documents []Document, a Assumed, operator resolve.Operator) []Finding {
+	var findings []Finding
+	for i := range documents {
+		document := &documents[i]
+		if document.Application == nil {
+			findings = append(findings, unchecked(document))
+			continue
+		}
+		findings = append(findings, judge(document, a, operator)...)
+	}
+	slices.SortStableFunc(findings, func(x, y Finding) int { return cmp.Compare(x.Line, y.Line) })
+	return findings
+}
+
+// unchecked is what there is to say about a document that is no application. In our own group only the other kinds of
+// the API are passed over: anything else is a slip that would otherwise look like success.
+func unchecked(d *Document) Finding {
+	group, _, _ := strings.Cut(d.APIVersion, "/")
+	if group == v1beta2.GroupVersion.Group && !slices.Contains([]string{"ScheduledSparkApplication", "SparkConnect"}, d.Kind) {
+		return Finding{d.Line, Error, fmt.Sprintf("%s: %s has no such kind; write kind: SparkApplication, apiVersion: %s",
+			other(d), group, v1beta2.GroupVersion)}
+	}
+	return Finding{d.Line, Note, other(d) + ": not checked"}
+}
+
+// other introduces a document that is no application of ours.
+func other(d *Document) string {
+	if d.Kind == "" {
+		return "not a Kubernetes object"
+	}
+	return fmt.Sprintf("%s %s (%s)", d.Kind, d.Name, d.APIVersion)
+}
+
+func judge(d *Document, a Assumed, operator resolve.Operator) []Finding {
+	var findings []Finding
+	for _, problem := range d.Problems {
+		findings = append(findings, Finding{problem.Line, Error, problem.Message})
+	}
+	if d.Name == "" {
+		// Everything that the operator creates is called after the application.
+		return append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; an application needs a name"})
+	}
+	if d.Application.MalformedSpec != "" && len(findings) > 0 {
+		return findings // the operator would say the same in other words
+	}
+	forecast := DryRun(d.Application, a, operator)
+	for _, said := range []struct {
+		severity  Severity
+		sentences []string
+	}{{Error, validation.Sentences(forecast.Errors)}, {Warning, forecast.Warnings}, {Note, forecast.Assumptions}} {
+		for _, sentence := range said.sentences {
+			if said.severity == Note && len(forecast.Errors) > 0 {
+				continue // it would not start anyway
+			}
+			findings = append(findings, Finding{d.LineOf(FieldOf(sentence)), said.severity, sentence})
+		}
+	}
+	return findings
+}

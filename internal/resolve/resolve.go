@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package resolve is the one loader: it turns an object, what is recorded of it and the operator's configuration into one
+// value that every decision starts from, be it made by the controller, by admission or on the command line. It is pure.
+package resolve
+
+import (
+	"maps"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
+)
+
+// Operator is how the operator is configured, as far as that decides about applications.
+type Operator struct {
+	Registry *scheduler.Registry
+	// Policies are those of all namespaces.
+	Policies policy.Set
+	Exposure exposure.Config
+}
+
+// Family translates between one kind of objects and the model. Its methods are functions of their arguments.
+type Family[T metav1.Object] interface {
+	// New returns an empty object.
+	New() T
+	// Kind returns the API version and kind for owner references.
+	Kind() (apiVersion, kind string)
+	// FromStatus reads back what ToStatus stored.
+	FromStatus(T) lifecycle.Record
+	// Normalize returns the model, and the fields whose value means nothing.
+	Normalize(T) (spark.Application, []*spark.ConfError)
+	// RaiseMemory returns the model with the memory that follows raises attempts that ran out of it.
+	RaiseMemory(app spark.Application, o T, raises int32) spark.Application
+	// Desired returns what lifecycle.Decide needs to know of the object itself.
+	Desired(T, lifecycle.Record) lifecycle.Application
+	// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
+	ToStatus(o T, outcome lifecycle.Outcome, now time.Time) (next T, changed bool)
+	// DriverWaits returns the reason why a submitted driver does not run yet; "" if it is about to.
+	DriverWaits(T) string
+}
+
+// Application is one application at the attempt that it is at, under the operator's configuration.
+type Application struct {
+	// App is the model of the attempt: with the defaults of the policies, the properties of its exposure and its marks.
+	App spark.Application
+	// Problems are the fields that conversion could make nothing of.
+	Problems []*spark.ConfError
+	Record   lifecycle.Record
+	Desired  lifecycle.Application
+	Identity spark.Identity
+	// Owner is the reference that everything made for the application carries.
+	Owner metav1.OwnerReference
+	// Policies are those of the application's namespace.
+	Policies policy.Set
+	// Now is when an attempt begins to wait of which nothing is recorded yet.
+	Now time.Time
+	// Retention is how long the user wants the application to be kept, before the policies have bounded it.
+	Retention lifecycle.Retention
+}
+
+// Rest returns what lifecycle.Rests needs of an object: it is cheaper than Load, and most applications are over.
+func Rest[T metav1.Object](f Family[T], o T, record lifecycle.Record, operator Operator) lifecycle.Application {
+	desired := f.Desired(o, record)
+	desired.Policies.Retention = operator.Policies.For(o.GetNamespace()).Retention(desired.Policies.Retention)
+	return desired
+}
+
+// Load resolves an object. now becomes the submission's time.
+func Load[T metav1.Object](f Family[T], o T, record lifecycle.Record, operator Operator, now time.Time) Application {
+	a := Application{
+		Record: record, Desired: f.Desired(o, record), Now: now,
+		Policies: operator.Policies.For(o.GetNamespace()),
+	}
+	apiVersion, kind := f.Kind()
+	a.Owner = lifecycle.OwnerReference(o, apiVersion, kind)
+	a.Identity = spark.NewIdentity(o.GetUID(), max(1, record.Attempt), now)
+	if record.SubmissionID != "" {
+		a.Identity.SubmissionID = record.SubmissionID
+	}
+	a.App, a.Problems = f.Normalize(o)
+	a.App = f.RaiseMemory(a.Policies.Apply(a.App), o, record.Retries.MemoryRaises)
+	a.App = exposure.Configure(a.App, a.Identity.AppID, operator.Exposure)
+	a.App = labeled(a.App, a.Identity.SubmissionID, a.Desired.SpecHash)
+
+	a.Retention = a.Desired.Policies.Retention
+	a.Desired.Policies.Retention = a.Policies.Retention(a.Retention)
+	a.Desired.SparkAppID, a.Desired.SubmissionID = a.Identity.AppID, a.Identity.SubmissionID
+	a.Desired.DriverName = a.App.OperatorConf[spark.ConfDriverPodName]
+	a.Desired.Executors, a.Desired.Notes = spark.InitialExecutors(a.App), validation.Notes(a.App)
+	return a
+}
+
+// DriverName is the name that the driver has if there is one, else the one that it will get.
+func (a Application) DriverName() string {
+	if !a.Record.NeverRan() && a.Record.DriverName != "" {
+		return a.Record.DriverName
+	}
+	return a.Desired.DriverName
+}
+
+// labeled marks the pods of both roles as the attempt's. The driver hands its executors' labels on to them.
+func labeled(app spark.Application, submissionID, specHash string) spark.Application {
+	conf := maps.Clone(app.OperatorConf)
+	conf[spark.ConfDriverLabelPrefix+lifecycle.LabelSubmission] = submissionID
+	conf[spark.ConfExecutorLabelPrefix+lifecycle.LabelSubmission] = submissionID
+	if specHash != "" {
+		conf[spark.ConfDriverLabelPrefix+lifecycle.LabelSpecHash] = specHash
+	}
+	app.OperatorConf = conf
+	return app
+}
