@@ -23,7 +23,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 		"not a heap size that a JVM takes":                                                      "cmd/kubectl-spark/testdata/validate-bad.golden",
 		"operator policy":                                                                       "internal/policy/limits.go",
 		"exists already and does not belong to this application":                                "internal/actuate/actuate.go",
-		"spec.suspend is true":                                                                  "internal/lifecycle/conditions.go",
+		"spec.suspend is true":                                                                  "internal/lifecycle/testdata/stories/suspend-while-running.txt",
 		"is not installed: the API server has no":                                               "internal/scheduler/readiness.go",
 		"give it that right to use":                                                             "internal/scheduler/readiness.go",
 		"is not known to this operator":                                                         "internal/scheduler/registry.go",

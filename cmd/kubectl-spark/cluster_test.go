@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 )
 
 const submission = "0a1b2c3d-0000-4000-8000-000000000001"
@@ -87,7 +87,7 @@ func podOf(o *v1beta2.SparkApplication, number int, state corev1.ContainerState)
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: o.Namespace, Name: name, UID: types.UID(name), Labels: labels, CreationTimestamp: before(11 * time.Minute),
-			OwnerReferences: []metav1.OwnerReference{lifecycle.OwnerReference(o, v1beta2.GroupVersion.String(), "SparkApplication")},
+			OwnerReferences: []metav1.OwnerReference{kubeflow.SparkApplications{}.Family().Owner(o, "").Reference},
 		},
 		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: container}, {Name: "sidecar"}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: container, State: state}, {Name: "sidecar", State: state}}},

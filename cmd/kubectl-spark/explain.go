@@ -69,13 +69,13 @@ func (c *connection) explain(ctx context.Context, name string, operators install
 	}
 	s := load(o, operator, now)
 	in := explain.Input{
-		Kind: "SparkApplication", Object: o, StateName: kubeflow.StateName, Conditions: o.Status.Conditions, Scope: s, Now: now,
+		Object: o, Conditions: o.Status.Conditions, Scope: s, Now: now,
 	}
 	doubt := func(what string, err error) { in.Doubts = append(in.Doubts, what+": "+forPeople(err).Error()) }
 	if unread != "" {
 		in.Doubts = append(in.Doubts, unread)
 	}
-	pods := observe.Reader{Cache: c, Live: c, Unindexed: true, Logs: c.tail}
+	pods := observe.Reader{Labels: s.Family.Labels, Cache: c, Live: c, Unindexed: true, Logs: c.tail}
 	in.Observed, err = pods.Observe(ctx, targetOf(s), s.Record)
 	if err != nil {
 		in.Observed.Driver = lifecycle.Driver{Presence: lifecycle.Unknown, Name: s.DriverName()}

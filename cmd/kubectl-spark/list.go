@@ -75,7 +75,7 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 func stateNames() []string {
 	var names []string
 	for _, s := range lifecycle.States() {
-		names = append(names, stateName(kubeflow.StateName(s)))
+		names = append(names, stateName(kubeflow.SparkApplications{}.Family().States[s]))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -186,7 +186,7 @@ func driverPod(pod *corev1.Pod, o *v1beta2.SparkApplication) *corev1.Pod {
 		return nil
 	}
 	s := load(o, resolve.Operator{}, time.Time{})
-	if lifecycle.OwnerOf(pod, o.UID, s.Identity.SubmissionID) != lifecycle.Current {
+	if s.Owner.Of(pod) != lifecycle.Current {
 		return nil
 	}
 	return pod

@@ -116,7 +116,7 @@ func TestExplainTheSchedulersSide(t *testing.T) {
 	group := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"phase": "Scheduling"}}}
 	group.SetNamespace("jobs")
 	group.SetName(admission.AttemptID(spark.NewIdentity(gang.UID, 1, time.Now()), 1))
-	group.SetOwnerReferences([]metav1.OwnerReference{lifecycle.OwnerReference(gang, v1beta2.GroupVersion.String(), "SparkApplication")})
+	group.SetOwnerReferences([]metav1.OwnerReference{kubeflow.SparkApplications{}.Family().Owner(gang, "").Reference})
 	clash := pi("clash", v1beta2.ApplicationStateSubmitted, inQueue("coscheduling", "", time.Minute, "NameConflict", "taken"), recorded)
 	theirs := group.DeepCopy()
 	theirs.SetName(admission.AttemptID(spark.NewIdentity(clash.UID, 1, time.Now()), 1))
@@ -126,9 +126,9 @@ func TestExplainTheSchedulersSide(t *testing.T) {
 	a.gangs = true
 	for name, texts := range map[string][]string{
 		"quota":   {"Decision   wait: " + full, "Scheduler  kube", "Verdict    Wait: WaitingForQuota", "Asks for   cpu 3, memory 4224Mi"},
-		"missing": {"Decision   wait: volcano is not installed: the API server has no", "Scheduler  volcano, queue team-a (from spec.batchScheduler)"},
+		"missing": {"Decision   wait: volcano is not installed: the API server has no", "Scheduler  volcano, queue team-a (the application's own choice)"},
 		"clash":   {"Decision   wait: taken", "Verdict    Wait: NameConflict"},
-		"gang":    {"Scheduler  coscheduling (from spec.batchScheduler)", "Verdict    Wait: ", "Group      PodGroup " + group.GetName() + ": Scheduling", "Evictions  2", "Queued     for 60s, let start 4m"},
+		"gang":    {"Scheduler  coscheduling (the application's own choice)", "Verdict    Wait: ", "Group      PodGroup " + group.GetName() + ": Scheduling", "Evictions  2", "Queued     for 60s, let start 4m"},
 	} {
 		out, errOut, code := execute(t, "", "explain", name)
 		if code != 0 {

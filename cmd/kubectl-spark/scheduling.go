@@ -65,7 +65,7 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *
 		in.Admission = explain.Heard(in.Admission, s.Record, s.Desired.SpecHash)
 		return nil
 	}
-	if d := in.Observed.Driver; d.Presence == lifecycle.Unknown || d.Is(lifecycle.Foreign) || d.Phase == lifecycle.DriverSucceeded {
+	if d := in.Observed.Driver; d.Presence == lifecycle.Unknown || d.Is(lifecycle.NotOwned) || d.Phase == lifecycle.DriverSucceeded {
 		return nil // as a reconcile does not ask then
 	}
 	return a.observe(ctx, registry, candidate)

@@ -22,7 +22,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -151,7 +150,8 @@ func (l *logging) progress(o *v1beta2.SparkApplication, pod, said string) string
 
 // executors prints the log of one executor of the current attempt, or of all, each line with its executor.
 func (l *logging) executors(ctx context.Context, c *connection, o *v1beta2.SparkApplication) error {
-	wanted := labels.Set{lifecycle.LabelSubmission: load(o, resolve.Operator{}, time.Time{}).Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
+	s := load(o, resolve.Operator{}, time.Time{})
+	wanted := labels.Set{s.Family.Labels.Submission: s.Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
 	var list corev1.PodList
 	if err := c.List(ctx, &list, client.InNamespace(o.Namespace), client.MatchingLabels(wanted)); err != nil {
 		return err

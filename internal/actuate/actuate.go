@@ -30,15 +30,9 @@ type Writer struct {
 	Resources func(ctx context.Context, namespace, submissionID string) ([]client.Object, error)
 }
 
-// Owner is the application that an object is created for.
-type Owner struct {
-	Reference    metav1.OwnerReference
-	SubmissionID string
-}
-
 // Submit creates the resources of a submission and then its driver pod. Unless the API server is merely in trouble,
 // a submission that does not get its driver leaves nothing behind.
-func (w Writer) Submit(ctx context.Context, owner Owner, s spark.Submission) lifecycle.Result {
+func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	for _, resource := range s.Resources {
 		if r := w.createResource(ctx, owner, resource, s.Driver); r.Class != lifecycle.ClassDone {
 			return w.giveUp(ctx, owner, s, r)
@@ -65,7 +59,7 @@ func done() lifecycle.Result {
 
 // createResource creates one resource. One that an earlier try of this application left behind is replaced, since the
 // spec may have changed; but only when it is certain that no driver uses it.
-func (w Writer) createResource(ctx context.Context, owner Owner, resource client.Object, driver *corev1.Pod) lifecycle.Result {
+func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resource client.Object, driver *corev1.Pod) lifecycle.Result {
 	err := w.Client.Create(ctx, marked(resource, owner))
 	if !apierrors.IsAlreadyExists(err) {
 		return resultOf(lifecycle.Submit, err)
@@ -82,7 +76,7 @@ func (w Writer) createResource(ctx context.Context, owner Owner, resource client
 		return transient(err.Error())
 	case left == nil:
 		return transient(fmt.Sprintf("%s %s was there and is gone", kindOf(resource), resource.GetName()))
-	case lifecycle.OwnerOf(left, owner.Reference.UID, owner.SubmissionID) == lifecycle.Foreign:
+	case owner.Of(left) == lifecycle.NotOwned:
 		return nameTaken(resource)
 	}
 	if err := w.delete(ctx, left); err != nil {
@@ -96,7 +90,7 @@ func (w Writer) createResource(ctx context.Context, owner Owner, resource client
 
 // recognize looks for the driver of this attempt, by its label under any name and by its name under any owner. found is
 // false only when it is certain that there is neither; a look that failed is transient trouble.
-func (w Writer) recognize(ctx context.Context, owner Owner, driver *corev1.Pod) (r lifecycle.Result, found bool) {
+func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *corev1.Pod) (r lifecycle.Result, found bool) {
 	pods, err := w.Drivers(ctx, driver.Namespace, owner.SubmissionID)
 	if err != nil {
 		return transient(err.Error()), true
@@ -109,15 +103,15 @@ func (w Writer) recognize(ctx context.Context, owner Owner, driver *corev1.Pod) 
 		pods = append(pods, existing)
 	}
 	for _, pod := range pods {
-		switch lifecycle.OwnerOf(pod, owner.Reference.UID, owner.SubmissionID) {
+		switch owner.Of(pod) {
 		case lifecycle.Current:
-			if pod.GetLabels()[lifecycle.LabelSpecHash] != driver.Labels[lifecycle.LabelSpecHash] {
+			if pod.GetLabels()[owner.Labels.SpecHash] != driver.Labels[owner.Labels.SpecHash] {
 				return transient(fmt.Sprintf("pod %s was made from an earlier version of the spec", pod.GetName())), true
 			}
 			return done(), true
-		case lifecycle.Former:
+		case lifecycle.Previous:
 			return transient(fmt.Sprintf("pod %s of an earlier attempt is not gone yet", pod.GetName())), true
-		case lifecycle.Foreign:
+		case lifecycle.NotOwned:
 		}
 	}
 	if existing != nil {
@@ -128,7 +122,7 @@ func (w Writer) recognize(ctx context.Context, owner Owner, driver *corev1.Pod) 
 
 // giveUp ends a submission. Only when it was refused, and it is certain that no driver of ours lives on them, are the
 // resources taken back, those of an earlier try too.
-func (w Writer) giveUp(ctx context.Context, owner Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
+func (w Writer) giveUp(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	if r.Class == lifecycle.ClassDone || r.Class == lifecycle.ClassTransient {
 		return r
 	}
@@ -141,7 +135,7 @@ func (w Writer) giveUp(ctx context.Context, owner Owner, s spark.Submission, r l
 		if err != nil {
 			return transient(err.Error())
 		}
-		if left == nil || lifecycle.OwnerOf(left, owner.Reference.UID, owner.SubmissionID) == lifecycle.Foreign {
+		if left == nil || owner.Of(left) == lifecycle.NotOwned {
 			continue
 		}
 		if err := w.delete(ctx, left); err != nil {
@@ -156,7 +150,7 @@ func (w Writer) giveUp(ctx context.Context, owner Owner, s spark.Submission, r l
 }
 
 // giveBack creates the resources once more if another operator, which believes to lead, has made the driver meanwhile.
-func (w Writer) giveBack(ctx context.Context, owner Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
+func (w Writer) giveBack(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	seen, found := w.recognize(ctx, owner, s.Driver)
 	if !found || seen.Class != lifecycle.ClassDone {
 		return r
@@ -177,10 +171,10 @@ func (w Writer) DeleteDriver(ctx context.Context, namespace, name, uid string) l
 
 // DeleteResources deletes what was created for an attempt beside its driver pod. Objects of others that carry its mark
 // are left alone.
-func (w Writer) DeleteResources(ctx context.Context, namespace string, owner Owner) lifecycle.Result {
+func (w Writer) DeleteResources(ctx context.Context, namespace string, owner lifecycle.Owner) lifecycle.Result {
 	all, err := w.Resources(ctx, namespace, owner.SubmissionID)
 	for _, resource := range all {
-		if lifecycle.OwnerOf(resource, owner.Reference.UID, owner.SubmissionID) != lifecycle.Current || !resource.GetDeletionTimestamp().IsZero() {
+		if owner.Of(resource) != lifecycle.Current || !resource.GetDeletionTimestamp().IsZero() {
 			continue
 		}
 		if err = w.delete(ctx, resource); err != nil {
@@ -212,15 +206,15 @@ func (w Writer) delete(ctx context.Context, obj client.Object) error {
 	return err
 }
 
-func owned(obj client.Object, owner Owner) client.Object {
+func owned(obj client.Object, owner lifecycle.Owner) client.Object {
 	mine := obj.DeepCopyObject().(client.Object)
-	lifecycle.Own(mine, owner.Reference)
+	owner.Own(mine)
 	return mine
 }
 
-func marked(obj client.Object, owner Owner) client.Object {
+func marked(obj client.Object, owner lifecycle.Owner) client.Object {
 	mine := owned(obj, owner)
-	lifecycle.Mark(mine, owner.SubmissionID)
+	owner.Mark(mine)
 	return mine
 }
 

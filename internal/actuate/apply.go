@@ -29,7 +29,7 @@ const FieldOwner = "spark-operator"
 
 // Schedule makes the objects exist that a scheduler plugin wants, and those that it does not want any more go. seen is what
 // the plugin was shown.
-func (w Writer) Schedule(ctx context.Context, owner Owner, app string, a scheduler.Admission, seen scheduler.Snapshot) lifecycle.Result {
+func (w Writer) Schedule(ctx context.Context, owner lifecycle.Owner, app string, a scheduler.Admission, seen scheduler.Snapshot) lifecycle.Result {
 	for _, ref := range a.Delete {
 		if r := w.Delete(ctx, owner, Bare(ref.GroupVersionKind, ref.Namespace, ref.Name), nil); r.Class != lifecycle.ClassDone {
 			return r
@@ -53,21 +53,21 @@ func (w Writer) Schedule(ctx context.Context, owner Owner, app string, a schedul
 }
 
 // scheduled completes a plugin's object with its marks and the hash of what it says.
-func scheduled(object *unstructured.Unstructured, owner Owner, app string) (*unstructured.Unstructured, error) {
+func scheduled(object *unstructured.Unstructured, owner lifecycle.Owner, app string) (*unstructured.Unstructured, error) {
 	wanted := object.DeepCopy()
-	if err := lifecycle.MarkApplied(wanted); err != nil {
+	if err := owner.Labels.MarkApplied(wanted); err != nil {
 		return nil, fmt.Errorf("encode %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
-	lifecycle.Mark(wanted, owner.SubmissionID)
+	owner.Mark(wanted)
 	labels := wanted.GetLabels()
-	labels[lifecycle.LabelApp] = app
+	labels[owner.Labels.App] = app
 	wanted.SetLabels(labels)
 	return wanted, nil
 }
 
 // Release deletes what a scheduler plugin has made for an attempt. What the operator may not delete any more goes with the
 // application, by its owner reference.
-func (w Writer) Release(ctx context.Context, owner Owner, refs []scheduler.Ref) lifecycle.Result {
+func (w Writer) Release(ctx context.Context, owner lifecycle.Owner, refs []scheduler.Ref) lifecycle.Result {
 	for _, ref := range refs {
 		r := w.Delete(ctx, owner, Bare(ref.GroupVersionKind, ref.Namespace, ref.Name), nil)
 		if r.Class == lifecycle.ClassTransient {
@@ -80,9 +80,9 @@ func (w Writer) Release(ctx context.Context, owner Owner, refs []scheduler.Ref) 
 // Apply makes an object be as it is wanted, and returns it as it is then. It is created, or changed in place if it is ours,
 // also if another operator has made it. An object of somebody else is never touched. seen is what was found of it, nil for
 // nothing; if that is metadata only, the object is read.
-func (w Writer) Apply(ctx context.Context, owner Owner, wanted *unstructured.Unstructured, seen metav1.Object) (*unstructured.Unstructured, lifecycle.Result) {
+func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstructured.Unstructured, seen metav1.Object) (*unstructured.Unstructured, lifecycle.Result) {
 	wanted = wanted.DeepCopy()
-	lifecycle.Own(wanted, owner.Reference)
+	owner.Own(wanted)
 	if seen == nil {
 		made := wanted.DeepCopy()
 		err := w.Client.Create(ctx, made, client.FieldOwner(FieldOwner))
@@ -104,12 +104,12 @@ func (w Writer) Apply(ctx context.Context, owner Owner, wanted *unstructured.Uns
 			Kind: lifecycle.Schedule, Class: lifecycle.ClassTransient,
 			Message: fmt.Sprintf("%s %s is on its way out", wanted.GetKind(), wanted.GetName()),
 		}
-	case lifecycle.OwnerOf(existing, owner.Reference.UID, owner.SubmissionID) == lifecycle.Foreign:
+	case owner.Of(existing) == lifecycle.NotOwned:
 		return nil, lifecycle.Result{
 			Kind: lifecycle.Schedule, Class: lifecycle.ClassNameTaken,
 			Message: fmt.Sprintf("%s %s exists already and does not belong to this application; delete or rename it", wanted.GetKind(), wanted.GetName()),
 		}
-	case lifecycle.SameApplied(existing, wanted) && stillSays(existing, wanted):
+	case owner.Labels.SameApplied(existing, wanted) && stillSays(existing, wanted):
 		return existing, applied(nil)
 	}
 	return w.change(ctx, existing, wanted)
@@ -134,7 +134,7 @@ func (w Writer) change(ctx context.Context, existing, wanted *unstructured.Unstr
 
 // Delete deletes an object if it belongs to the application and is the one that was seen; nil for one that is still to be
 // looked at. An API that is not installed has nothing to delete.
-func (w Writer) Delete(ctx context.Context, owner Owner, object *unstructured.Unstructured, seen metav1.Object) lifecycle.Result {
+func (w Writer) Delete(ctx context.Context, owner lifecycle.Owner, object *unstructured.Unstructured, seen metav1.Object) lifecycle.Result {
 	var missing *meta.NoKindMatchError
 	if seen == nil {
 		found, err := w.Existing(ctx, object)
@@ -146,7 +146,7 @@ func (w Writer) Delete(ctx context.Context, owner Owner, object *unstructured.Un
 		}
 		seen = found
 	}
-	if lifecycle.OwnerOf(seen, owner.Reference.UID, owner.SubmissionID) == lifecycle.Foreign {
+	if owner.Of(seen) == lifecycle.NotOwned {
 		return applied(nil)
 	}
 	object.SetUID(seen.GetUID())

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -22,18 +23,18 @@ import (
 func TestSubmitMarksResources(t *testing.T) {
 	s := newServer()
 	want := submission("a=b")
-	want.Resources[0].SetLabels(map[string]string{"team": "a", lifecycle.LabelSubmission: "hijacked"})
+	want.Resources[0].SetLabels(map[string]string{"team": "a", v1beta2.LabelSubmissionID: "hijacked"})
 	s.writer().Submit(t.Context(), owner, want)
 	service := stored(t, s, &corev1.Service{ObjectMeta: metaOf("pi-svc")})
-	marks := map[string]string{"team": "a", lifecycle.LabelSubmission: "s-1", lifecycle.LabelCreatedBy: "true"}
+	marks := map[string]string{"team": "a", v1beta2.LabelSubmissionID: "s-1", v1beta2.LabelCreatedBy: "true"}
 	if diff := cmp.Diff(marks, service.GetLabels()); diff != "" {
 		t.Errorf("service (-want +got):\n%s", diff)
 	}
 	driver := stored(t, s, &corev1.Pod{ObjectMeta: metaOf("pi-driver")})
-	if diff := cmp.Diff(map[string]string{lifecycle.LabelSubmission: "s-1"}, driver.GetLabels()); diff != "" {
+	if diff := cmp.Diff(map[string]string{v1beta2.LabelSubmissionID: "s-1"}, driver.GetLabels()); diff != "" {
 		t.Errorf("driver (-want +got):\n%s", diff)
 	}
-	if want.Resources[0].GetLabels()[lifecycle.LabelSubmission] != "hijacked" {
+	if want.Resources[0].GetLabels()[v1beta2.LabelSubmissionID] != "hijacked" {
 		t.Error("the submission given was changed")
 	}
 }

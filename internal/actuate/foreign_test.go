@@ -19,13 +19,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 // belongsTo makes an application of the UID the controller of an object of the given attempt.
 func belongsTo(obj client.Object, uid types.UID, submission string) client.Object {
 	obj.SetUID("other-uid")
-	obj.SetLabels(map[string]string{lifecycle.LabelSubmission: submission, "mark": "untouched"})
+	obj.SetLabels(map[string]string{v1beta2.LabelSubmissionID: submission, "mark": "untouched"})
 	if uid != "" {
 		obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "X", Name: "pi", UID: uid, Controller: new(true)}})
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -69,7 +70,7 @@ func TestLeftoverStaysWhenALaterTryIsRefused(t *testing.T) {
 func TestDriverOfAnEarlierSpecIsNotTakenForThisOne(t *testing.T) {
 	s := newServer()
 	before, after := submission("a=b"), submission("a=c")
-	before.Driver.Labels[lifecycle.LabelSpecHash], after.Driver.Labels[lifecycle.LabelSpecHash] = "one", "two"
+	before.Driver.Labels[v1beta2.LabelSpecHash], after.Driver.Labels[v1beta2.LabelSpecHash] = "one", "two"
 	if got := s.writer().Submit(t.Context(), owner, before); got.Class != lifecycle.ClassDone {
 		t.Fatalf("result %+v, want Done", got)
 	}

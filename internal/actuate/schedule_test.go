@@ -47,14 +47,14 @@ func TestScheduleUndoesEdits(t *testing.T) {
 		"List":     {reason: "another list", have: map[string]any{"minMember": int64(1), "minResources": map[string]any{"cpu": "2", "memory": "1Gi"}, "nodes": []any{"a"}}, applied: true},
 		"Nothing":  {reason: "no spec at all", applied: true},
 	}
-	owner := Owner{Reference: metav1.OwnerReference{APIVersion: "v1", Kind: "App", Name: "app", UID: "u1", Controller: ptr.To(true)}, SubmissionID: "s1"}
+	owner := lifecycle.Owner{Reference: metav1.OwnerReference{APIVersion: "v1", Kind: "App", Name: "app", UID: "u1", Controller: ptr.To(true)}, SubmissionID: "s1"}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			existing, err := scheduled(groupObject(wanted), owner, "app")
 			if err != nil {
 				t.Fatal(err)
 			}
-			lifecycle.Own(existing, owner.Reference)
+			owner.Own(existing)
 			existing.Object["spec"] = tc.have
 			writes := 0
 			c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{

@@ -18,7 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -118,7 +119,7 @@ func (s *server) writer() Writer {
 		return found, err
 	}, Drivers: func(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
 		var list corev1.PodList
-		err := s.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{lifecycle.LabelSubmission: submissionID})
+		err := s.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{v1beta2.LabelSubmissionID: submissionID})
 		pods := make([]client.Object, 0, len(list.Items))
 		for i := range list.Items {
 			pods = append(pods, &list.Items[i])
@@ -136,7 +137,7 @@ func (s *server) resources(ctx context.Context, namespace, submissionID string) 
 	var services corev1.ServiceList
 	var maps corev1.ConfigMapList
 	for _, list := range []client.ObjectList{&services, &maps} {
-		if err := s.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{lifecycle.LabelSubmission: submissionID}); err != nil {
+		if err := s.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{v1beta2.LabelSubmissionID: submissionID}); err != nil {
 			return nil, err
 		}
 	}
@@ -180,15 +181,12 @@ var whole = []string{"ConfigMap pi-conf", "pod pi-driver", "service pi-svc"}
 
 func metaOf(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "jobs", Name: name} }
 
-var owner = Owner{
-	Reference:    lifecycle.OwnerReference(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "app"}}, "sparkoperator.k8s.io/v1beta2", "SparkApplication"),
-	SubmissionID: "s-1",
-}
+var owner = kubeflow.SparkApplications{}.Family().Owner(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "app"}}, "s-1")
 
 // submission is a Service, a ConfigMap with the given content, and a driver.
 func submission(content string) spark.Submission {
 	pod := &corev1.Pod{ObjectMeta: metaOf("pi-driver")}
-	pod.Labels = map[string]string{lifecycle.LabelSubmission: "s-1"}
+	pod.Labels = map[string]string{v1beta2.LabelSubmissionID: "s-1"}
 	return spark.Submission{
 		Resources: []spark.Object{
 			&corev1.Service{ObjectMeta: metaOf("pi-svc")},

@@ -48,7 +48,7 @@ func Validate(a resolve.Application) Checked {
 	c.sized = len(c.Objections) == 0
 	if err == nil && a.Record.State.Starting() { // what has begun was judged when it did
 		c.Objections = append(c.Objections, a.Policies.Check(a.App, c.Built)...)
-		c.Objections = append(c.Objections, a.Policies.CheckRetention(a.App.Namespace, a.Retention)...)
+		c.Objections = append(c.Objections, a.Policies.CheckRetention(a.App.Namespace, a.App.Fields, a.Retention)...)
 	}
 	return c
 }
@@ -102,7 +102,7 @@ func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]
 // request is what there is to choose a scheduler by. What was chosen for the attempt before stays, unless the operator did
 // not have that scheduler: whoever made the mistake, an administrator may have corrected it.
 func (c Checked) request(annotations map[string]string) scheduler.SelectionRequest {
-	w := scheduler.SelectionRequest{Scheduling: c.App.Scheduling, Namespace: c.App.Namespace, NamespaceAnnotations: annotations}
+	w := scheduler.SelectionRequest{Scheduling: c.App.Scheduling, Namespace: c.App.Namespace, NamespaceAnnotations: annotations, Fields: c.App.Fields}
 	r := c.Record
 	unserved := r.State.Starting() && r.Scheduling.HeldAttempt == 0 &&
 		(r.Cause.Reason == scheduler.ReasonSchedulerUnknown || r.Cause.Reason == scheduler.ReasonSchedulerDisabled)
@@ -116,7 +116,7 @@ func (c Checked) request(annotations map[string]string) scheduler.SelectionReque
 
 // attempt is the scheduler's view of the attempt. One that asks for the first time comes last, not first.
 func (c Checked) attempt(r scheduler.Resolution) scheduler.Attempt {
-	a := AttemptOf(c.App, AttemptID(c.Identity, c.Record.Attempt), c.Record.Attempt)
+	a := AttemptOf(c.Application, AttemptID(c.Identity, c.Record.Attempt), c.Record.Attempt)
 	if a.QueuedAt = c.Record.QueuedAt; a.QueuedAt.IsZero() {
 		a.QueuedAt = c.Now
 	}
@@ -236,9 +236,12 @@ func AttemptID(id spark.Identity, number int32) string {
 }
 
 // AttemptOf is an attempt as far as it is known without its sizes: for what is done when it is over.
-func AttemptOf(app spark.Application, id string, number int32) scheduler.Attempt {
+func AttemptOf(a resolve.Application, id string, number int32) scheduler.Attempt {
 	return scheduler.Attempt{
-		App:    scheduler.App{Namespace: app.Namespace, Name: app.Name, UID: app.UID, Labels: app.Labels},
-		Number: max(1, number), ID: id,
+		App: scheduler.App{
+			Kind:      a.Family.GroupKind(),
+			Namespace: a.App.Namespace, Name: a.App.Name, UID: a.App.UID, Labels: a.App.Labels,
+		},
+		Number: max(1, number), ID: id, Fields: a.App.Fields,
 	}
 }

@@ -88,7 +88,7 @@ func TestAttemptOf(t *testing.T) {
 		if a.Number != attempt || a.PriorityClass != "high" || a.Shapes.Initial != 3 {
 			t.Errorf("attempt %d is described as %+v", attempt, a)
 		}
-		want := scheduler.App{Namespace: "jobs", Name: "pi", UID: o.UID, Labels: o.Labels}
+		want := scheduler.App{Kind: kubeflow.SparkApplications{}.Family().GroupKind(), Namespace: "jobs", Name: "pi", UID: o.UID, Labels: o.Labels}
 		if diff := cmp.Diff(want, a.App); diff != "" {
 			t.Errorf("attempt %d (-want +got):\n%s", attempt, diff)
 		}

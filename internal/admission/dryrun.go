@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -48,7 +47,7 @@ func DryRun(a resolve.Application, registry *scheduler.Registry) Forecast {
 		f.schedule(registry)
 	}
 	if c.App.Suspend {
-		f.Assumptions = append(f.Assumptions, "spec.suspend: nothing is created while it is true")
+		f.Assumptions = append(f.Assumptions, c.App.Fields.Path("suspend")+": nothing is created while it is true")
 	}
 	return f
 }
@@ -113,7 +112,7 @@ func (f *Forecast) assume(queueKnown bool) {
 	case answer.Verdict != scheduler.Reject:
 		f.Assumptions = append(f.Assumptions, fmt.Sprintf("the scheduler %s must let it start; what it makes for that is not shown", f.candidate.attempt.Scheduler))
 	case queueKnown: // marks on the pods may depend on the queue
-		f.Errors = append(f.Errors, invalid(scheduler.FieldScheduler, answer.Message))
+		f.Errors = append(f.Errors, invalid(f.candidate.attempt.Field(scheduler.FieldScheduler), answer.Message))
 	}
 }
 
@@ -131,11 +130,11 @@ func (f Forecast) Objects() ([]spark.Object, error) {
 		return nil, fmt.Errorf("%s", result.Message)
 	}
 	for _, object := range result.Submission.Resources {
-		lifecycle.Mark(object, f.checked.Identity.SubmissionID)
+		f.checked.Owner.Mark(object)
 	}
 	objects := append(result.Submission.Resources, result.Submission.Driver)
 	for _, object := range objects {
-		lifecycle.Own(object, f.checked.Owner)
+		f.checked.Owner.Own(object)
 	}
 	return objects, nil
 }

@@ -23,7 +23,7 @@ type choosy struct{ batch }
 func (choosy) Validate(a scheduler.Attempt) field.ErrorList {
 	var findings field.ErrorList
 	if text := string(a.Parameters); text != "" {
-		findings = append(findings, scheduler.Invalid(scheduler.FieldParameters, text))
+		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters), text))
 	}
 	if strings.Contains(a.Queue, "..") {
 		findings = append(findings, scheduler.Invalid(a.QueueField(), "not a path"))
@@ -58,8 +58,8 @@ type other struct{ batch }
 
 func (other) Describe() scheduler.Descriptor { return scheduler.Descriptor{Name: "other"} }
 
-func (other) Validate(scheduler.Attempt) field.ErrorList {
-	return field.ErrorList{scheduler.Invalid(scheduler.FieldScheduler, "nobody has asked it")}
+func (other) Validate(a scheduler.Attempt) field.ErrorList {
+	return field.ErrorList{scheduler.Invalid(a.Field(scheduler.FieldScheduler), "nobody has asked it")}
 }
 
 func TestForesee(t *testing.T) {
@@ -145,7 +145,7 @@ func TestForesee(t *testing.T) {
 				t.Errorf("%s: a reconcile says %s: %s", tc.reason, answer.Verdict, answer.Message)
 			}
 			for _, e := range f.Errors {
-				if !strings.Contains(answer.Message, e.Detail) && e.Field != scheduler.FieldParameters {
+				if !strings.Contains(answer.Message, e.Detail) && e.Field != r.App.Fields.Path(scheduler.FieldParameters) {
 					t.Errorf("%s: %q are not the words of a reconcile: %s", tc.reason, e.Detail, answer.Message)
 				}
 			}

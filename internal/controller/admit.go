@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
@@ -23,7 +22,7 @@ func (e *Engine[T]) admit(ctx context.Context, s *scope[T]) error {
 	if err != nil || candidate == nil {
 		return err
 	}
-	key := client.ObjectKeyFromObject(s.obj)
+	key := e.keyOf(s.obj)
 	// before it looks: what changes while it looks must wake it
 	e.Schedulers.waits(key, candidate, scheduler.Admission{Verdict: scheduler.Wait})
 	if missing, ok := e.Schedulers.Unavailable(candidate.Plugin()); ok {
@@ -34,7 +33,7 @@ func (e *Engine[T]) admit(ctx context.Context, s *scope[T]) error {
 	if s.seen, err = e.Reader.Snapshot(ctx, candidate.Reads()); err != nil {
 		return err
 	}
-	if s.admission, err = e.Schedulers.admit(ctx, candidate, s.seen, func() error { return e.rebuildLedger(ctx) }); err != nil {
+	if s.admission, err = e.Schedulers.admit(ctx, candidate, s.seen); err != nil {
 		return err
 	}
 	if s.admission.Err != nil {
@@ -62,7 +61,7 @@ func (e *Engine[T]) candidate(ctx context.Context, s *scope[T]) (*admission.Cand
 func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (scheduler.Observation, error) {
 	var none scheduler.Observation
 	d := s.observed.Driver
-	if !s.Record.State.HasDriver() || d.Presence == lifecycle.Unknown || d.Is(lifecycle.Foreign) ||
+	if !s.Record.State.HasDriver() || d.Presence == lifecycle.Unknown || d.Is(lifecycle.NotOwned) ||
 		d.Phase == lifecycle.DriverSucceeded {
 		return none, nil
 	}
@@ -104,7 +103,7 @@ func (e *Engine[T]) settle(ctx context.Context, s *scope[T], facts scheduler.Fac
 	if !e.Registry.Quotas() {
 		return nil
 	}
-	if !e.Schedulers.knows(client.ObjectKeyFromObject(s.obj), id) && !s.complete() {
+	if !e.Schedulers.knows(e.keyOf(s.obj), id) && !s.complete() {
 		candidate, _, err := e.candidate(ctx, s)
 		if err != nil {
 			return err
@@ -130,7 +129,7 @@ func (e *Engine[T]) adjust(ctx context.Context, s *scope[T], o scheduler.Observa
 	if len(o.Apply)+len(o.Delete) == 0 {
 		return
 	}
-	r := e.Writer.Schedule(ctx, s.owner(), s.App.Name, scheduler.Admission{Apply: o.Apply, Delete: o.Delete}, seen)
+	r := e.Writer.Schedule(ctx, s.Owner, s.App.Name, scheduler.Admission{Apply: o.Apply, Delete: o.Delete}, seen)
 	if r.Class != lifecycle.ClassDone {
 		ctrllog.FromContext(ctx).Info("cannot adjust the scheduler's objects of a running attempt", "answer", r.Message)
 	}
@@ -145,26 +144,26 @@ func (e *Engine[T]) release(ctx context.Context, s *scope[T], attempt int32) []s
 	if !known {
 		return nil // its objects go with the application
 	}
-	refs, err := scheduler.Release(plugin, admission.AttemptOf(s.App, id, attempt))
+	refs, err := scheduler.Release(plugin, admission.AttemptOf(s.Application, id, attempt))
 	if err != nil {
 		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot name its objects", "attempt", attempt)
 	}
 	return refs
 }
 
-// rebuildLedger enters what runs already, so that an operator that was restarted promises nothing twice.
-func (e *Engine[T]) rebuildLedger(ctx context.Context) error {
-	all, err := e.List(ctx, e.Cache)
+// EnterRunning enters what runs already, so that an operator that was restarted reserves nothing twice.
+func (e *Engine[T]) EnterRunning(ctx context.Context) error {
+	all, err := e.list(ctx, e.Cache)
 	if err != nil {
 		return fmt.Errorf("list applications: %w", err)
 	}
 	for _, obj := range all {
-		record := e.Family.FromStatus(obj)
+		record := e.Kind.FromStatus(obj)
 		if !record.State.HasDriver() || !e.watches(obj.GetNamespace()) {
 			continue
 		}
 		s := e.scope(obj, record, e.Clock.Now())
-		if s.complete() || e.Schedulers.knows(client.ObjectKeyFromObject(obj), s.attemptID()) {
+		if s.complete() || e.Schedulers.knows(e.keyOf(obj), s.attemptID()) {
 			continue
 		}
 		candidate, _, err := e.candidate(ctx, s)

@@ -10,11 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -37,11 +36,11 @@ func (f frozen) Get(ctx context.Context, k client.ObjectKey, obj client.Object, 
 // The marks of an attempt are the operator's.
 func TestSubmissionLabel(t *testing.T) {
 	o := pi()
-	o.Spec.Driver.Labels = map[string]string{lifecycle.LabelSubmission: "hijacked"}
+	o.Spec.Driver.Labels = map[string]string{v1beta2.LabelSubmissionID: "hijacked"}
 	id := spark.NewIdentity(o.UID, 1, start)
 	w := newWorld(t, o)
 	w.reconcile()
-	if got := w.drivers()[0].Labels[lifecycle.LabelSubmission]; got != id.SubmissionID {
+	if got := w.drivers()[0].Labels[v1beta2.LabelSubmissionID]; got != id.SubmissionID {
 		t.Errorf("the driver carries the submission id %q, want %q", got, id.SubmissionID)
 	}
 }
@@ -63,39 +62,68 @@ func TestProblemsAreSaidAtOnce(t *testing.T) {
 	o.MalformedSpec = "json: cannot unmarshal"
 	o.Spec = v1beta2.SparkApplicationSpec{}
 	w = newWorld(t, pi())
-	record := w.engine.Family.FromStatus(o)
+	record := w.engine.Kind.FromStatus(o)
 	s := w.engine.scope(o, record, start)
 	if err := w.engine.admit(t.Context(), s); err != nil || s.admission.Verdict != scheduler.Reject || strings.Contains(s.admission.Message, "sparkVersion") {
 		t.Errorf("%+v, %v: the spec is malformed, nothing is missing from it", s.admission.Admission, err)
 	}
 }
 
-func TestAppOfPod(t *testing.T) {
+func TestAppsOf(t *testing.T) {
+	other := lifecycle.Family{Group: "example.org", Kind: "Job", Labels: lifecycle.Labels{App: "example.org/name"}}
+	families := []lifecycle.Family{kubeflow.SparkApplications{}.Family(), other}
 	p := &corev1.Pod{}
 	p.Namespace, p.Name = "jobs", "pi-exec-1"
-	if got := appOfPod(p); got != nil {
+	if got := appsOf(families, p); got != nil {
 		t.Errorf("a pod of nobody wakes %v", got)
 	}
-	p.Labels = map[string]string{lifecycle.LabelApp: "pi"}
-	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "jobs", Name: "pi"}}}
-	if diff := cmp.Diff(want, appOfPod(p)); diff != "" {
+	p.Labels = map[string]string{v1beta2.LabelAppName: "pi"}
+	want := []scheduler.Key{{Kind: families[0].GroupKind(), Namespace: "jobs", Name: "pi"}}
+	if diff := cmp.Diff(want, appsOf(families, p)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	p.Labels["example.org/name"] = "pi"
+	want = append(want, scheduler.Key{Kind: other.GroupKind(), Namespace: "jobs", Name: "pi"})
+	if diff := cmp.Diff(want, appsOf(families, p)); diff != "" {
+		t.Errorf("a label of each family, which anybody can set (-want +got):\n%s", diff)
 	}
 }
 
 func TestCacheOptions(t *testing.T) {
-	all := cacheOptions()
-	if all.DefaultNamespaces != nil {
-		t.Errorf("namespaces come and go; they are no option: %v", all.DefaultNamespaces)
+	own := kubeflow.SparkApplications{}.Family()
+	other := lifecycle.Family{Labels: lifecycle.Labels{LaunchedBy: "example.org/launched"}}
+	ours, theirs, users := labels.Set{v1beta2.LabelLaunchedBy: "true"}, labels.Set{"example.org/launched": "true", "spark-role": "driver"}, labels.Set{"app": "web"}
+	cases := map[string]struct {
+		reason   string
+		families []lifecycle.Family
+		has      []labels.Set
+		hasNot   []labels.Set
+	}{
+		"One": {"the pod cache holds our own pods only", []lifecycle.Family{own}, []labels.Set{ours}, []labels.Set{theirs, users}},
+		"Two": {"what they have in common is Spark's label", []lifecycle.Family{own, other}, []labels.Set{theirs}, []labels.Set{users}},
 	}
-	for obj, options := range all.ByObject {
-		if _, isPod := obj.(*corev1.Pod); !isPod {
-			t.Errorf("a rule for %T", obj)
-		}
-		ours := labels.Set{lifecycle.LabelLaunchedBy: "true"}
-		if options.Label == nil || !options.Label.Matches(ours) || options.Label.Matches(labels.Set{}) || options.Transform == nil {
-			t.Error("the pod cache holds our own pods only, stripped")
-		}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			all, err := cacheOptions(tc.families)
+			if err != nil || all.DefaultNamespaces != nil || len(all.ByObject) != 1 {
+				t.Fatalf("%v, %v, %v: a rule for pods, and none for namespaces, which come and go", all.ByObject, all.DefaultNamespaces, err)
+			}
+			for obj, options := range all.ByObject {
+				if _, isPod := obj.(*corev1.Pod); !isPod || options.Transform == nil {
+					t.Errorf("%s: a rule for %T", tc.reason, obj)
+				}
+				for _, set := range tc.has {
+					if !options.Label.Matches(set) {
+						t.Errorf("%s: not %v", tc.reason, set)
+					}
+				}
+				for _, set := range tc.hasNot {
+					if options.Label.Matches(set) {
+						t.Errorf("%s: %v", tc.reason, set)
+					}
+				}
+			}
+		})
 	}
 }
 

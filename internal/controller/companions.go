@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -25,31 +25,33 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// companions watches what is beside drivers: the metadata of objects that carry our label, so that one that is deleted or
+// auxiliary watches what is beside drivers: the metadata of objects that carry our label, so that one that is deleted or
 // tampered with is noticed, and looking at them costs nothing. Its cache is apart from the manager's: an API that is not
 // installed must not block anything else.
-type companions struct {
+type auxiliary struct {
 	*namespaced.Cache
-	kinds []schema.GroupVersionKind
-	wake  func([]types.NamespacedName)
+	kinds    []schema.GroupVersionKind
+	families []lifecycle.Family
+	wake     func([]scheduler.Key)
 
 	mu        sync.Mutex
 	informers map[schema.GroupVersionKind]cache.Informer
 	// found are applications of what was there when its kind began to be watched.
-	found map[companion]bool
+	found map[auxiliaryOf]bool
 }
 
-// companion is an application, and the kind of an object beside a driver of it.
-type companion struct {
-	app  types.NamespacedName
+// auxiliaryOf is an application, and the kind of an object beside a driver of it.
+type auxiliaryOf struct {
+	app  scheduler.Key
 	kind schema.GroupVersionKind
 }
 
-// newCompanions returns the watch and adds it to the manager.
-func newCompanions(mgr ctrl.Manager, c config.OperatorConfiguration, wake func([]types.NamespacedName)) (*companions, error) {
-	ours, err := labels.NewRequirement(lifecycle.LabelExposes, selection.Exists, nil)
+// newAuxiliary returns the watch and adds it to the manager.
+func newAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []lifecycle.Family, wake func([]scheduler.Key)) (*auxiliary, error) {
+	ours, err := labels.NewRequirement(families[0].Labels.Exposes, selection.Exists, nil)
 	if err != nil {
 		return nil, fmt.Errorf("select what is beside drivers: %w", err)
 	}
@@ -60,7 +62,7 @@ func newCompanions(mgr ctrl.Manager, c config.OperatorConfiguration, wake func([
 	if err != nil {
 		return nil, fmt.Errorf("create cache of what is beside drivers: %w", err)
 	}
-	w := &companions{Cache: own, kinds: exposure.Kinds(c.Exposure()), wake: wake, informers: map[schema.GroupVersionKind]cache.Informer{}, found: map[companion]bool{}}
+	w := &auxiliary{Cache: own, kinds: exposure.Kinds(c.Exposure()), families: families, wake: wake, informers: map[schema.GroupVersionKind]cache.Informer{}, found: map[auxiliaryOf]bool{}}
 	if err := mgr.Add(w); err != nil {
 		return nil, fmt.Errorf("add watch over what is beside drivers: %w", err)
 	}
@@ -69,7 +71,7 @@ func newCompanions(mgr ctrl.Manager, c config.OperatorConfiguration, wake func([
 
 // Start watches the kinds until the context ends; those whose API is not installed as soon as it is. It implements
 // manager.Runnable.
-func (w *companions) Start(ctx context.Context) error {
+func (w *auxiliary) Start(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() { done <- w.Cache.Start(ctx) }()
 	ticker := time.NewTicker(discoveryPeriod)
@@ -90,15 +92,15 @@ func (w *companions) Start(ctx context.Context) error {
 }
 
 // NeedLeaderElection makes the manager start it with the controllers.
-func (w *companions) NeedLeaderElection() bool { return true }
+func (w *auxiliary) NeedLeaderElection() bool { return true }
 
-func (w *companions) watch(ctx context.Context, kind schema.GroupVersionKind) {
+func (w *auxiliary) watch(ctx context.Context, kind schema.GroupVersionKind) {
 	if w.informers[kind] != nil { // only this goroutine writes
 		return
 	}
 	var object metav1.PartialObjectMetadata
 	object.SetGroupVersionKind(kind)
-	err := w.IndexField(ctx, &object, observe.IndexApp, observe.IndexCompanion)
+	err := w.IndexField(ctx, &object, observe.IndexApp, observe.IndexByApp(appLabels(w.families)...))
 	if err != nil {
 		ctrllog.FromContext(ctx).Info("cannot watch what is beside drivers", "kind", kind.String(), "answer", err.Error())
 		return
@@ -119,8 +121,8 @@ func (w *companions) watch(ctx context.Context, kind schema.GroupVersionKind) {
 // handler wakes the application of an object that is there or gone, or is not what was applied. One that is new is mostly
 // our own, but it may belong to an application that is over: an operator made it that crashed before it wrote the status, or that
 // did not know better. Those that are there already are looked at once all of them are known.
-func (w *companions) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
-	wake := func(o any) { w.wake(appsOf(o)) }
+func (w *auxiliary) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
+	wake := func(o any) { w.wake(w.appsOf(o)) }
 	return toolscache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(o any, first bool) {
 			if !first {
@@ -129,8 +131,8 @@ func (w *companions) handler(kind schema.GroupVersionKind) toolscache.ResourceEv
 			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			for _, app := range appsOf(o) {
-				w.found[companion{app, kind}] = true
+			for _, app := range w.appsOf(o) {
+				w.found[auxiliaryOf{app, kind}] = true
 			}
 		},
 		UpdateFunc: func(before, after any) {
@@ -145,8 +147,8 @@ func (w *companions) handler(kind schema.GroupVersionKind) toolscache.ResourceEv
 	}
 }
 
-// appsOf names the application of an object.
-func appsOf(o any) []types.NamespacedName {
+// appsOf names the applications of an object.
+func (w *auxiliary) appsOf(o any) []scheduler.Key {
 	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
 	}
@@ -154,17 +156,24 @@ func appsOf(o any) []types.NamespacedName {
 	if !ok {
 		return nil
 	}
-	var apps []types.NamespacedName
-	for _, app := range observe.IndexCompanion(object) {
-		apps = append(apps, types.NamespacedName{Namespace: object.GetNamespace(), Name: app})
+	return appsOf(w.families, object)
+}
+
+// appLabels are the labels that name the application of an object.
+func appLabels(families []lifecycle.Family) []string {
+	var all []string
+	for _, f := range families {
+		if !slices.Contains(all, f.Labels.App) {
+			all = append(all, f.Labels.App)
+		}
 	}
-	return apps
+	return all
 }
 
 // wakeFound wakes the applications of what was found, as far as the kind can be read by now.
-func (w *companions) wakeFound() {
+func (w *auxiliary) wakeFound() {
 	w.mu.Lock()
-	var apps []types.NamespacedName
+	var apps []scheduler.Key
 	for c := range w.found {
 		if w.serves(c.kind, c.app.Namespace) {
 			apps = append(apps, c.app)
@@ -178,14 +187,14 @@ func (w *companions) wakeFound() {
 }
 
 // serves reports whether a kind can be read. The lock is held.
-func (w *companions) serves(kind schema.GroupVersionKind, namespace string) bool {
+func (w *auxiliary) serves(kind schema.GroupVersionKind, namespace string) bool {
 	var object metav1.PartialObjectMetadata
 	object.SetGroupVersionKind(kind)
 	return w.informers[kind] != nil && w.Serves(&object, namespace)
 }
 
-// Watched implements observe.Companions.
-func (w *companions) Watched(namespace string) []schema.GroupVersionKind {
+// Watched implements observe.Auxiliary.
+func (w *auxiliary) Watched(namespace string) []schema.GroupVersionKind {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var synced []schema.GroupVersionKind

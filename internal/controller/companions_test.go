@@ -7,26 +7,28 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // beside is the metadata of a Service beside the driver of an application.
 func beside(app, applied string) *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.Namespace, o.Name = "jobs", app+"-ui-svc"
-	o.Labels = map[string]string{lifecycle.LabelExposes: "ui"}
+	o.Labels = map[string]string{v1beta2.LabelExposes: "ui"}
 	if app != "" {
-		o.Labels[lifecycle.LabelApp] = app
+		o.Labels[v1beta2.LabelAppName] = app
 	}
-	o.Annotations = map[string]string{lifecycle.AnnotationApplied: applied}
+	o.Annotations = map[string]string{v1beta2.AnnotationApplied: applied}
 	return o
 }
 
-func TestCompanionsWake(t *testing.T) {
+func TestAuxiliaryObjectsWake(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		event  func(toolscache.ResourceEventHandler)
@@ -48,7 +50,7 @@ func TestCompanionsWake(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var woken, found []string
-			w := &companions{found: map[companion]bool{}, wake: func(apps []types.NamespacedName) {
+			w := &auxiliary{families: []lifecycle.Family{kubeflow.SparkApplications{}.Family()}, found: map[auxiliaryOf]bool{}, wake: func(apps []scheduler.Key) {
 				for _, app := range apps {
 					woken = append(woken, app.Name)
 				}

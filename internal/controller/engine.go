@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller runs applications: one generic engine for all kinds, which a family (resolve.Family) tells what it needs
+// Package controller runs applications: one generic engine for all kinds, which resolve.Kind tells what it needs
 // to know of each.
 //
 // A reconcile is one read, one decision, its actions, and one status write; events are the difference between the old
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -33,7 +34,7 @@ import (
 
 // Engine reconciles the applications of one kind.
 type Engine[T client.Object] struct {
-	Family   resolve.Family[T]
+	Kind     resolve.Kind[T]
 	Cache    client.Reader
 	Reader   observe.Reader
 	Writer   actuate.Writer
@@ -44,8 +45,8 @@ type Engine[T client.Object] struct {
 	Exposure exposure.Config
 	// Schedulers remembers what concerns more than one application.
 	Schedulers *Schedulers
-	// List returns all applications.
-	List     func(context.Context, client.Reader, ...client.ListOption) ([]T, error)
+	// List is an empty list of the kind.
+	List     client.ObjectList
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	// Metrics may be nil.
@@ -78,7 +79,7 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 		}
 	}
 	outcome := lifecycle.Settle(plan, e.act(ctx, s, plan), s.env)
-	e.Schedulers.reserve(client.ObjectKeyFromObject(s.obj), s.attemptID(), outcome.Reservation)
+	e.Schedulers.reserve(e.keyOf(s.obj), s.attemptID(), outcome.Reservation)
 	if outcome.Gone {
 		e.written.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
@@ -86,6 +87,13 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	e.expose(ctx, s, &outcome)
 	return e.writeStatus(ctx, s, outcome)
 }
+
+// key names an application of the kind among those of all kinds.
+func (e *Engine[T]) key(name types.NamespacedName) scheduler.Key {
+	return scheduler.Key{Kind: e.Kind.Family().GroupKind(), Namespace: name.Namespace, Name: name.Name}
+}
+
+func (e *Engine[T]) keyOf(o client.Object) scheduler.Key { return e.key(client.ObjectKeyFromObject(o)) }
 
 // scope is what one reconcile is about.
 type scope[T client.Object] struct {
@@ -104,21 +112,21 @@ type scope[T client.Object] struct {
 
 // load reads and resolves the application of a request. It is nil if there is nothing to decide until after has passed.
 func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T], after time.Duration, err error) {
-	obj := e.Family.New()
+	obj := e.Kind.New()
 	if e.watches(req.Namespace) {
 		err = e.Cache.Get(ctx, req.NamespacedName, obj)
 	}
 	if err != nil || !e.watches(req.Namespace) {
 		e.written.forget(req.NamespacedName)
-		e.Schedulers.forget(req.NamespacedName)
+		e.Schedulers.forget(e.key(req.NamespacedName))
 		return nil, 0, client.IgnoreNotFound(err)
 	}
 	if e.written.newer(obj) {
 		return nil, staleRetry, nil
 	}
 	now := e.Clock.Now()
-	record := e.Family.FromStatus(obj)
-	if after, rests := lifecycle.Rests(resolve.Rest(e.Family, obj, record, e.operator()), record, lifecycle.Env{Now: now}); rests {
+	record := e.Kind.FromStatus(obj)
+	if after, rests := lifecycle.Rests(resolve.Rest(e.Kind, obj, record, e.operator()), record, lifecycle.Env{Now: now}); rests {
 		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
 			e.written.forget(req.NamespacedName)
 			return nil, after, err
@@ -144,7 +152,7 @@ func (e *Engine[T]) operator() resolve.Operator {
 }
 
 func (e *Engine[T]) scope(obj T, record lifecycle.Record, now time.Time) *scope[T] {
-	return &scope[T]{Application: resolve.Load(e.Family, obj, record, e.operator(), now), obj: obj, env: lifecycle.Env{Now: now}, stored: record}
+	return &scope[T]{Application: resolve.Load(e.Kind, obj, record, e.operator(), now), obj: obj, env: lifecycle.Env{Now: now}, stored: record}
 }
 
 // observe looks at the application's pods, and asks its scheduler: whether the attempt may start, or where it stands.
@@ -179,14 +187,10 @@ func (s *scope[T]) submissionOf(attempt int32) string {
 	return spark.NewIdentity(s.App.UID, attempt, s.env.Now).SubmissionID
 }
 
-func (s *scope[T]) owner() actuate.Owner {
-	return actuate.Owner{Reference: s.Owner, SubmissionID: s.Identity.SubmissionID}
-}
-
 // act carries out a plan. The first action that is not done ends it.
 func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) []lifecycle.Result {
 	results := make([]lifecycle.Result, 0, len(plan.Actions))
-	owner := s.owner()
+	owner := s.Owner
 	for _, action := range plan.Actions {
 		var r lifecycle.Result
 		switch action.Kind {
@@ -199,7 +203,7 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 		case lifecycle.DeleteDriver:
 			r = e.Writer.DeleteDriver(ctx, s.App.Namespace, plan.Driver.Name, action.UID)
 		case lifecycle.DeleteResources:
-			r = e.Writer.DeleteResources(ctx, s.App.Namespace, actuate.Owner{Reference: owner.Reference, SubmissionID: s.submissionOf(action.Attempt)})
+			r = e.Writer.DeleteResources(ctx, s.App.Namespace, s.Family.Owner(s.obj, s.submissionOf(action.Attempt)))
 		case lifecycle.DeleteApplication:
 			r = e.Writer.DeleteApplication(ctx, s.obj)
 		}
@@ -217,7 +221,7 @@ func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Ou
 	if o.Refused {
 		e.written.pause(s.obj, s.env.Now.Add(o.Requeue))
 	}
-	next, changed := e.Family.ToStatus(s.obj, o, s.env.Now)
+	next, changed := e.Kind.ToStatus(s.obj, o, s.env.Now)
 	if s.Desired.Deleting || !changed {
 		return result, o.Err
 	}

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -65,8 +64,8 @@ func TestStatusOfARunningApplication(t *testing.T) {
 	if got.DriverInfo.PodName != "pi-driver" || got.ExecutionAttempts != 1 || got.SubmissionAttempts != 1 || got.ObservedGeneration != 1 {
 		t.Errorf("status %+v", got)
 	}
-	if got.SubmissionID == "" || driver.Labels[lifecycle.LabelSubmission] != got.SubmissionID {
-		t.Errorf("submission id %q, the driver carries %q", got.SubmissionID, driver.Labels[lifecycle.LabelSubmission])
+	if got.SubmissionID == "" || driver.Labels[v1beta2.LabelSubmissionID] != got.SubmissionID {
+		t.Errorf("submission id %q, the driver carries %q", got.SubmissionID, driver.Labels[v1beta2.LabelSubmissionID])
 	}
 	if got.SparkApplicationID == "" || driver.Labels["spark-app-selector"] != got.SparkApplicationID {
 		t.Errorf("Spark's id %q, the driver carries %q", got.SparkApplicationID, driver.Labels["spark-app-selector"])
@@ -80,7 +79,7 @@ func TestStatusOfARunningApplication(t *testing.T) {
 	if owner := metav1.GetControllerOf(&driver); owner == nil || owner.UID != pi().UID || owner.Kind != "SparkApplication" || owner.APIVersion != "sparkoperator.k8s.io/v1beta2" {
 		t.Errorf("the driver belongs to %+v", owner)
 	}
-	if driver.Labels[lifecycle.LabelLaunchedBy] != "true" || driver.Labels[lifecycle.LabelApp] != "pi" {
+	if driver.Labels[v1beta2.LabelLaunchedBy] != "true" || driver.Labels[v1beta2.LabelAppName] != "pi" {
 		t.Errorf("the cache and the watch would miss a driver with the labels %v", driver.Labels)
 	}
 }

@@ -29,7 +29,7 @@ const (
 
 // exposing is one look at what is beside a driver.
 type exposing struct {
-	owner  actuate.Owner
+	owner  lifecycle.Owner
 	before lifecycle.Exposure
 	wanted exposure.Wanted
 	seen   exposure.Seen
@@ -43,13 +43,13 @@ type exposing struct {
 // of a reconcile and before its status write, so that the status tells of it at no cost. What it made is recorded until it
 // is known to be gone. Trouble with it is told, and never is the application's.
 func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcome) {
-	x := exposing{owner: s.owner(), before: s.Record.Exposure}
+	x := exposing{owner: s.Owner, before: s.Record.Exposure}
 	if o.Auxiliary == lifecycle.AuxiliaryKept {
 		o.Record.Exposure = x.before
 		return
 	}
-	attempt := exposure.Attempt{App: s.App, SparkAppID: o.Record.SparkAppID, SubmissionID: o.Record.SubmissionID, DriverName: o.Record.DriverName}
 	x.owner.SubmissionID = o.Record.SubmissionID
+	attempt := exposure.Attempt{App: s.App, Owner: x.owner, SparkAppID: o.Record.SparkAppID, DriverName: o.Record.DriverName}
 	lives := o.Auxiliary == lifecycle.AuxiliaryApplied
 	if lives {
 		x.wanted, s.objections = exposure.Of(attempt, e.Exposure).Without(s.Policies.CheckExposure(s.App, o.Record.SparkAppID))
@@ -178,9 +178,9 @@ func (e *Engine[T]) leftovers(ctx context.Context, o client.Object, r lifecycle.
 	if len(r.Exposure.Objects) > 0 {
 		return true, nil
 	}
-	strays, err := e.Reader.Strays(ctx, o)
-	if strays || err != nil {
-		return strays, err
+	orphans, err := e.Reader.Orphans(ctx, o)
+	if orphans || err != nil {
+		return orphans, err
 	}
-	return e.Reader.HasCompanions(ctx, o)
+	return e.Reader.HasAuxiliary(ctx, o)
 }

@@ -14,14 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
@@ -35,18 +34,19 @@ const (
 	reviewIn = 5
 )
 
-// kinds keeps an eye on the APIs that scheduler plugins need: it reads them from informers as long as they are
+// schedulerKinds keeps an eye on the APIs that scheduler plugins need: it reads them from informers as long as they are
 // installed, and wakes the applications that a change concerns. Its cache is apart from the manager's: an API that goes
 // away must not block anything else.
-type kinds struct {
+type schedulerKinds struct {
 	cache     *namespaced.Cache
 	live      client.Client
 	discovery discovery.DiscoveryInterface
 	plugins   []scheduler.Plugin
-	events    chan event.GenericEvent
-	object    func(types.NamespacedName) client.Object
-	waiters   func(kind schema.GroupVersionKind, namespace string) []types.NamespacedName
-	now       func() time.Time
+	// families are those whose labels name the application of an object.
+	families []lifecycle.Family
+	wakers   *wakers
+	waiters  func(kind schema.GroupVersionKind, namespace string) []scheduler.Key
+	now      func() time.Time
 
 	spoken     spoken
 	mapper     meta.RESTMapper
@@ -60,7 +60,7 @@ type kinds struct {
 }
 
 // configure takes over for which namespaces rights are needed.
-func (k *kinds) configure(c config.OperatorConfiguration) {
+func (k *schedulerKinds) configure(c config.OperatorConfiguration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.namespaces = targetsOf(c)
@@ -77,7 +77,7 @@ type kindState struct {
 }
 
 // Start looks for the APIs until the context ends. It implements manager.Runnable.
-func (k *kinds) Start(ctx context.Context) error {
+func (k *schedulerKinds) Start(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() { done <- k.cache.Start(ctx) }()
 	ticker := time.NewTicker(discoveryPeriod)
@@ -95,10 +95,10 @@ func (k *kinds) Start(ctx context.Context) error {
 }
 
 // NeedLeaderElection makes the manager start it with the controllers.
-func (k *kinds) NeedLeaderElection() bool { return true }
+func (k *schedulerKinds) NeedLeaderElection() bool { return true }
 
 // all returns the kinds that plugins look at. Core kinds that the operator reads anyway are read live.
-func (k *kinds) all() []schema.GroupVersionKind {
+func (k *schedulerKinds) all() []schema.GroupVersionKind {
 	var found []schema.GroupVersionKind
 	for _, p := range k.plugins {
 		d := p.Describe()
@@ -118,7 +118,7 @@ func (k *kinds) all() []schema.GroupVersionKind {
 }
 
 // discover compares what is installed with what was.
-func (k *kinds) discover(ctx context.Context) {
+func (k *schedulerKinds) discover(ctx context.Context) {
 	groups := map[schema.GroupVersion]map[string]bool{}
 	for _, kind := range k.all() {
 		kinds, looked := groups[kind.GroupVersion()]
@@ -146,7 +146,7 @@ func (k *kinds) discover(ctx context.Context) {
 }
 
 // setServed notes whether a kind is installed and reports whether that is news.
-func (k *kinds) setServed(kind schema.GroupVersionKind, served bool) bool {
+func (k *schedulerKinds) setServed(kind schema.GroupVersionKind, served bool) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	state := k.known[kind]
@@ -161,7 +161,7 @@ func (k *kinds) setServed(kind schema.GroupVersionKind, served bool) bool {
 
 // review asks the API server for the rights that the plugins declare: all of them now and then, and those that were
 // missing each time.
-func (k *kinds) review(ctx context.Context) {
+func (k *schedulerKinds) review(ctx context.Context) {
 	all := k.now().Sub(k.reviewedAt) > reviewPeriod
 	if all {
 		k.reviewedAt = k.now()
@@ -185,7 +185,7 @@ func (k *kinds) review(ctx context.Context) {
 
 // allowed reports whether the operator has a right in one of the namespaces: a namespace without rights, or one that does
 // not exist, must not disable a plugin in the others. It is not known if the API server does not answer.
-func (k *kinds) allowed(ctx context.Context, access scheduler.Access, namespaces []string) (allowed, known bool) {
+func (k *schedulerKinds) allowed(ctx context.Context, access scheduler.Access, namespaces []string) (allowed, known bool) {
 	for _, namespace := range namespaces {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: access.Group, Resource: access.Resource, Verb: access.Verb, Namespace: namespace},
@@ -201,7 +201,7 @@ func (k *kinds) allowed(ctx context.Context, access scheduler.Access, namespaces
 }
 
 // watch starts or stops watching one kind. What the plugins have no rule to watch is read when it is needed.
-func (k *kinds) watch(ctx context.Context, kind schema.GroupVersionKind) {
+func (k *schedulerKinds) watch(ctx context.Context, kind schema.GroupVersionKind) {
 	k.mu.Lock()
 	state := *k.known[kind]
 	k.mu.Unlock()
@@ -234,7 +234,7 @@ func (k *kinds) watch(ctx context.Context, kind schema.GroupVersionKind) {
 }
 
 // mayWatch reports whether a plugin's rules say that the kind is to be watched, and the operator has the right.
-func (k *kinds) mayWatch(kind schema.GroupVersionKind) bool {
+func (k *schedulerKinds) mayWatch(kind schema.GroupVersionKind) bool {
 	mapping, err := k.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
 		return false
@@ -251,7 +251,7 @@ func (k *kinds) mayWatch(kind schema.GroupVersionKind) bool {
 }
 
 // unavailable says why a plugin cannot be asked.
-func (k *kinds) unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
+func (k *schedulerKinds) unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	served := func(kind schema.GroupVersionKind) bool {
@@ -262,13 +262,13 @@ func (k *kinds) unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) 
 }
 
 // Get reads an object from its informer, or live if its kind is not watched.
-func (k *kinds) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+func (k *schedulerKinds) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
 	return k.reader(o.GetObjectKind().GroupVersionKind(), key.Namespace).Get(ctx, key, o, options...)
 }
 
 // List reads a list from its informer. One that is chosen by fields is read live: informers have no index for them. Events
 // are remembered for a while.
-func (k *kinds) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+func (k *schedulerKinds) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	kind := list.GetObjectKind().GroupVersionKind()
 	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
 	var o client.ListOptions
@@ -284,7 +284,7 @@ func (k *kinds) List(ctx context.Context, list client.ObjectList, options ...cli
 	return k.reader(kind, o.Namespace).List(ctx, list, options...)
 }
 
-func (k *kinds) reader(kind schema.GroupVersionKind, namespace string) client.Reader {
+func (k *schedulerKinds) reader(kind schema.GroupVersionKind, namespace string) client.Reader {
 	k.mu.Lock()
 	state := k.known[kind]
 	watched := state != nil && state.informer != nil

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 func every(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
@@ -63,7 +62,7 @@ func TestRetry(t *testing.T) {
 		t.Errorf("counters (-want +got):\n%s", diff)
 	}
 	s := w.app().Status
-	if s.SubmissionID == before.SubmissionID || s.SparkApplicationID == before.SparkApplicationID || second[0].Labels[lifecycle.LabelSubmission] != s.SubmissionID {
+	if s.SubmissionID == before.SubmissionID || s.SparkApplicationID == before.SparkApplicationID || second[0].Labels[v1beta2.LabelSubmissionID] != s.SubmissionID {
 		t.Errorf("the second attempt has no mark of its own: %q, the first had %q", s.SubmissionID, before.SubmissionID)
 	}
 	if old, own := w.resources(before.SubmissionID), w.resources(s.SubmissionID); old != 0 || own != 2 {
@@ -257,7 +256,7 @@ func TestChurnOfAThousandExecutors(t *testing.T) {
 	for n := range executors {
 		h.executors = append(h.executors, corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "jobs", Name: fmt.Sprintf("pi-0123456789abcdef-exec-%d", n+1),
-			Labels: map[string]string{"spark-role": "executor", lifecycle.LabelApp: "pi", lifecycle.LabelSubmission: driver.Labels[lifecycle.LabelSubmission]},
+			Labels: map[string]string{"spark-role": "executor", v1beta2.LabelAppName: "pi", v1beta2.LabelSubmissionID: driver.Labels[v1beta2.LabelSubmissionID]},
 		}})
 	}
 	w.engine.Reader.Cache = h

@@ -23,18 +23,16 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
-// addMetrics lets the engine record metrics if they are served.
-func addMetrics[T client.Object](mgr ctrl.Manager, c config.Metrics, e *Engine[T]) error {
+// newMetrics returns what records metrics; nil if they are not served.
+func newMetrics(mgr ctrl.Manager, c config.Metrics) (*metrics.Metrics, error) {
 	if c.BindAddress == metrics.Off {
-		return nil
+		return nil, nil
 	}
-	e.Metrics = metrics.New(c)
-	e.Metrics.Observe(e.applications(mgr.Elected()))
-	e.Writer.Client = countingClient{e.Writer.Client, writeCounter{e.Metrics, e.Clock, mgr.GetScheme()}}
-	if err := mgr.Add(registered{e.Metrics}); err != nil {
-		return fmt.Errorf("add metrics: %w", err)
+	m := metrics.New(c)
+	if err := mgr.Add(registered{m}); err != nil {
+		return nil, fmt.Errorf("add metrics: %w", err)
 	}
-	return nil
+	return m, nil
 }
 
 // registered holds metrics in the registry that is served, as long as the operator runs.
@@ -73,7 +71,7 @@ func (e *Engine[T]) applications(leads <-chan struct{}) metrics.Source {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 		defer cancel()
-		all, err := e.List(ctx, uncopied{e.Cache})
+		all, err := e.list(ctx, e.Cache, client.UnsafeDisableDeepCopy)
 		if err != nil {
 			ctrllog.Log.Error(err, "cannot list applications for metrics")
 			return true
@@ -88,16 +86,9 @@ func (e *Engine[T]) applications(leads <-chan struct{}) metrics.Source {
 	}
 }
 
-// uncopied lists what the cache holds without copying it. Nobody may change it.
-type uncopied struct{ client.Reader }
-
-func (u uncopied) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	return u.Reader.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...)
-}
-
 // view says where an application is and what it waits for, be it its driver pod or the start of that.
 func (e *Engine[T]) view(o T, now time.Time) metrics.View {
-	r := e.Family.FromStatus(o)
+	r := e.Kind.FromStatus(o)
 	v := metrics.View{State: r.State, Scheduler: r.Scheduling.Scheduler, Queue: r.Scheduling.Queue}
 	if !r.State.Final() {
 		v.Pending, v.Running = r.Counts.Pending, r.Counts.Running
@@ -106,7 +97,7 @@ func (e *Engine[T]) view(o T, now time.Time) metrics.View {
 	switch {
 	case r.State == lifecycle.Submitted:
 		since = r.SubmittedAt
-		v.Reason = cmp.Or(e.Family.DriverWaits(o), string(lifecycle.ReasonDriverPending))
+		v.Reason = cmp.Or(e.Kind.DriverWaits(o), string(lifecycle.ReasonDriverPending))
 	case r.State.Starting():
 		v.Reason = cmp.Or(string(r.Cause.Reason), string(lifecycle.ReasonNotSubmitted))
 	}

@@ -30,10 +30,13 @@ import (
 )
 
 // measured gives the world's operator metrics of its own, as a process that leads has.
-func (w *world) measured() *metrics.Metrics {
+func (w *world) measured() *metrics.Metrics { return w.measuredOnce(closed()) }
+
+// measuredOnce has gauges once it leads.
+func (w *world) measuredOnce(leads <-chan struct{}) *metrics.Metrics {
 	m := metrics.New(config.Metrics{MaxLabelValues: 10, JobSubmitLatencyBuckets: []float64{1}, JobStartLatencyBuckets: []float64{1}})
 	w.engine.Metrics = m
-	m.Observe(w.engine.applications(closed()))
+	m.Observe(w.engine.applications(leads))
 	w.engine.Writer.Client = countingClient{w.engine.Writer.Client, writeCounter{m, w.clock, w.c.Scheme()}}
 	return m
 }
@@ -153,9 +156,8 @@ func TestMetricsOfARefusedWrite(t *testing.T) {
 
 func TestStandbyHasNoGauges(t *testing.T) {
 	w := newWorld(t, pi())
-	m := w.measured()
 	elected := make(chan struct{})
-	m.Observe(w.engine.applications(elected))
+	m := w.measuredOnce(elected)
 	if got := scrape(t, m); len(got) != 0 {
 		t.Errorf("a standby tells %v", got)
 	}
@@ -216,7 +218,7 @@ func TestWaitingFor(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			e := Engine[*v1beta2.SparkApplication]{Family: kubeflow.SparkApplications{}}
+			e := Engine[*v1beta2.SparkApplication]{Kind: kubeflow.SparkApplications{}}
 			if diff := cmp.Diff(tc.want, e.view(&v1beta2.SparkApplication{Status: tc.status}, start)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -281,7 +283,7 @@ func (c cached) List(_ context.Context, list client.ObjectList, opts ...client.L
 func BenchmarkScrape(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			e := Engine[*v1beta2.SparkApplication]{Family: kubeflow.SparkApplications{}, Cache: cached{objects: many(n)}, List: listApplications, Clock: clock.RealClock{}}
+			e := Engine[*v1beta2.SparkApplication]{Kind: kubeflow.SparkApplications{}, Cache: cached{objects: many(n)}, List: &v1beta2.SparkApplicationList{}, Clock: clock.RealClock{}}
 			m := metrics.New(config.Metrics{Labels: []string{"app_type", "namespace"}, MaxLabelValues: 10, JobSubmitLatencyBuckets: []float64{1}, JobStartLatencyBuckets: []float64{1}})
 			m.Observe(e.applications(closed()))
 			registry := prometheus.NewRegistry()

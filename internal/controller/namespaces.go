@@ -42,8 +42,8 @@ type Namespaces struct {
 	// cache holds applications and pods; the others follow it.
 	cache  *namespaced.Cache
 	others []*namespaced.Cache
-	// applications lists those in the cache, by namespace, or all with "".
-	applications func(ctx context.Context, namespace string) ([]types.NamespacedName, error)
+	// controllers are those whose applications go on when a namespace is taken up.
+	controllers []*followed
 	// arrived is told when applications come to be seen that were not before.
 	arrived func()
 	metrics *metrics.Metrics
@@ -59,7 +59,14 @@ type Namespaces struct {
 	stop     func()                // ends the watch over namespaces; nil if there is none
 	targets  []string
 	failed   bool
-	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// followed is a controller whose objects are in the namespaces.
+type followed struct {
+	// list names its objects in the cache, by namespace, or all with "".
+	list func(ctx context.Context, namespace string) ([]types.NamespacedName, error)
+	// queue is nil until the controller starts.
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 // targetsOf are what has to be watched.
@@ -93,14 +100,6 @@ func newNamespaces(mgr ctrl.Manager, told *metrics.Metrics, others ...*namespace
 		return nil, fmt.Errorf("the manager's cache is a %T; create the manager with NewManager", mgr.GetCache())
 	}
 	n := &Namespaces{log: mgr.GetLogger().WithName("namespaces"), cache: own, others: others, arrived: func() {}, metrics: told, labels: map[string]labels.Set{}}
-	n.applications = func(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
-		all, err := listApplications(ctx, own, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
-		names := make([]types.NamespacedName, 0, len(all))
-		for _, a := range all {
-			names = append(names, client.ObjectKeyFromObject(a))
-		}
-		return names, err
-	}
 	own.Notify(n.changed, n.troubled)
 	for _, other := range others {
 		other.Notify(func(string) {}, n.troubled)
@@ -204,14 +203,27 @@ func (n *Namespaces) troubled(namespace string, err error) {
 
 // takeUp lets the applications of a namespace, or of all, go on as far as the operator works there.
 func (n *Namespaces) takeUp(ctx context.Context, namespace string) {
+	if namespace != "" && !n.cache.Ready(namespace) {
+		return // there is a call when the namespace is ready
+	}
 	n.mu.Lock()
-	queue := n.queue
+	controllers := slices.Clone(n.controllers)
 	n.mu.Unlock()
-	if queue == nil || namespace != "" && !n.cache.Ready(namespace) {
-		return // there is a call when the controller starts, and one when the namespace is ready
+	for _, c := range controllers {
+		n.takeUpIn(ctx, c, namespace)
+	}
+}
+
+// takeUpIn does so in one controller. There is a call when it starts.
+func (n *Namespaces) takeUpIn(ctx context.Context, c *followed, namespace string) {
+	n.mu.Lock()
+	queue := c.queue
+	n.mu.Unlock()
+	if queue == nil {
+		return
 	}
 	n.arrived()
-	applications, err := n.applications(ctx, namespace)
+	names, err := c.list(ctx, namespace)
 	if err != nil {
 		var none *namespaced.NotWatchedError
 		if !errors.As(err, &none) {
@@ -219,11 +231,11 @@ func (n *Namespaces) takeUp(ctx context.Context, namespace string) {
 		}
 		return
 	}
-	for _, a := range applications {
-		if !n.Watches(a.Namespace) {
+	for _, name := range names {
+		if !n.Watches(name.Namespace) {
 			continue
 		}
-		request := reconcile.Request{NamespacedName: a}
+		request := reconcile.Request{NamespacedName: name}
 		if ranked, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 			ranked.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}, request)
 			continue
@@ -232,13 +244,17 @@ func (n *Namespaces) takeUp(ctx context.Context, namespace string) {
 	}
 }
 
-// source hands over the queue of a controller.
-func (n *Namespaces) source() source.Source {
+// source makes a controller take up its objects, which list names by namespace, or all of them with "".
+func (n *Namespaces) source(list func(ctx context.Context, namespace string) ([]types.NamespacedName, error)) source.Source {
+	c := &followed{list: list}
+	n.mu.Lock()
+	n.controllers = append(n.controllers, c)
+	n.mu.Unlock()
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		n.mu.Lock()
-		n.queue = queue
+		c.queue = queue
 		n.mu.Unlock()
-		n.takeUp(ctx, "")
+		n.takeUpIn(ctx, c, "")
 		return nil
 	})
 }

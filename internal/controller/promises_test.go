@@ -98,7 +98,7 @@ func TestWhatCameIsNotPromisedAgain(t *testing.T) {
 				w.settle()
 			}
 			w.restart()
-			if err := w.engine.rebuildLedger(t.Context()); err != nil {
+			if err := w.engine.EnterRunning(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			got := []int32{w.promised()}
@@ -108,7 +108,7 @@ func TestWhatCameIsNotPromisedAgain(t *testing.T) {
 			for range 2 {
 				got = append(got, w.promised())
 				w.engine.Schedulers.rebuildAgain() // a namespace has come
-				if err := w.engine.Schedulers.rebuildOnce(func() error { return w.engine.rebuildLedger(t.Context()) }); err != nil {
+				if err := w.engine.Schedulers.rebuildOnce(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -194,7 +194,7 @@ func TestPromiseOfAnUnrecordedDriver(t *testing.T) {
 	}
 	w.patchFails = nil
 	w.restart()
-	if err := w.engine.rebuildLedger(t.Context()); err != nil {
+	if err := w.engine.EnterRunning(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.settle()

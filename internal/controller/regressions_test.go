@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 const incumbentsID = "6e2e3f1c-0000-4000-8000-000000000001"
@@ -34,7 +33,7 @@ func incumbentsDriver() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "jobs", Name: "pi-driver", UID: "theirs",
-			Labels:          map[string]string{lifecycle.LabelApp: "pi", lifecycle.LabelLaunchedBy: "true", lifecycle.LabelSubmission: incumbentsID, "spark-role": "driver"},
+			Labels:          map[string]string{v1beta2.LabelAppName: "pi", v1beta2.LabelLaunchedBy: "true", v1beta2.LabelSubmissionID: incumbentsID, "spark-role": "driver"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: pi().UID, Controller: new(true)}},
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "spark-kubernetes-driver", State: running()}}},

@@ -5,12 +5,12 @@ package controller
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
@@ -22,15 +22,17 @@ import (
 // harmless: the promises are made again from what runs, and who waits asks again.
 type Schedulers struct {
 	clock clock.PassiveClock
-	kinds *kinds
+	kinds *schedulerKinds
 
 	mu     sync.Mutex
 	ledger *scheduler.Ledger
 	// generation counts the reasons to enter what runs, and built those that were acted on.
 	built, generation int
-	waiting           map[types.NamespacedName]waiter
+	// rebuilds enter what runs of each kind.
+	rebuilds []func(context.Context) error
+	waiting  map[scheduler.Key]waiter
 	// entered are the attempts that the ledger knows, by application.
-	entered map[types.NamespacedName]string
+	entered map[scheduler.Key]string
 	room    time.Time
 }
 
@@ -43,8 +45,8 @@ type waiter struct {
 
 // NewSchedulers returns an empty memory. Without kinds every API counts as installed. Pods may have ended while nobody
 // looked, so room counts as made now.
-func NewSchedulers(now clock.PassiveClock, kinds *kinds) *Schedulers {
-	return &Schedulers{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(), waiting: map[types.NamespacedName]waiter{}, entered: map[types.NamespacedName]string{}, room: now.Now()}
+func NewSchedulers(now clock.PassiveClock, kinds *schedulerKinds) *Schedulers {
+	return &Schedulers{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(), waiting: map[scheduler.Key]waiter{}, entered: map[scheduler.Key]string{}, room: now.Now()}
 }
 
 // Unavailable returns why the plugin cannot be asked now.
@@ -57,11 +59,11 @@ func (m *Schedulers) Unavailable(p scheduler.Plugin) (scheduler.Admission, bool)
 
 // admit asks the candidate's scheduler. Of two candidates for the same room one is asked after the other's answer was
 // entered.
-func (m *Schedulers) admit(_ context.Context, c *admission.Candidate, seen scheduler.Snapshot, rebuild func() error) (admission.Result, error) {
+func (m *Schedulers) admit(ctx context.Context, c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, error) {
 	if !c.Plugin().Describe().Quota {
 		return c.Admit(seen), nil
 	}
-	if err := m.rebuildOnce(rebuild); err != nil {
+	if err := m.rebuildOnce(ctx); err != nil {
 		return admission.Result{}, err
 	}
 	m.mu.Lock()
@@ -69,19 +71,29 @@ func (m *Schedulers) admit(_ context.Context, c *admission.Candidate, seen sched
 	c.SetQuota(m.ledger.Outstanding(c.Attempt(), m.clock.Now()))
 	r := c.Admit(seen)
 	m.ledger.Record(c.Attempt(), r.Admission)
-	m.entered[appOf(c.Attempt())] = c.Attempt().ID
+	m.entered[c.Attempt().App.Key()] = c.Attempt().ID
 	return r, nil
 }
 
-func (m *Schedulers) rebuildOnce(rebuild func() error) error {
+// Rebuild adds what enters the running attempts of one kind. No attempt is admitted before all of them have.
+func (m *Schedulers) Rebuild(enter func(context.Context) error) {
 	m.mu.Lock()
-	built, generation := m.built, m.generation
+	defer m.mu.Unlock()
+	m.rebuilds = append(m.rebuilds, enter)
+	m.generation++
+}
+
+func (m *Schedulers) rebuildOnce(ctx context.Context) error {
+	m.mu.Lock()
+	built, generation, rebuilds := m.built, m.generation, slices.Clone(m.rebuilds)
 	m.mu.Unlock()
 	if built == generation {
 		return nil
 	}
-	if err := rebuild(); err != nil {
-		return err
+	for _, enter := range rebuilds {
+		if err := enter(ctx); err != nil {
+			return err
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,25 +115,21 @@ func (m *Schedulers) enter(a scheduler.Attempt, p scheduler.Progress) {
 	defer m.mu.Unlock()
 	m.ledger.Reserve(a)
 	m.ledger.Settle(a.ID, p, m.clock.Now())
-	m.entered[appOf(a)] = a.ID
+	m.entered[a.App.Key()] = a.ID
 }
 
 // knows is whether an attempt was entered before, whatever has become of its promise.
-func (m *Schedulers) knows(app types.NamespacedName, attempt string) bool {
+func (m *Schedulers) knows(app scheduler.Key, attempt string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entered[app] == attempt
-}
-
-func appOf(a scheduler.Attempt) types.NamespacedName {
-	return types.NamespacedName{Namespace: a.App.Namespace, Name: a.App.Name}
 }
 
 // settle notes how far an attempt's pods have come. Whoever is first in a line must hear of it: what the quotas report
 // by themselves from now on is counted twice for a while, and nothing happens when that ends.
 func (m *Schedulers) settle(id string, p scheduler.Progress) {
 	m.mu.Lock()
-	var heads []types.NamespacedName
+	var heads []scheduler.Key
 	if m.ledger.Settle(id, p, m.clock.Now()) {
 		heads = m.appsOf(m.ledger.Heads())
 	}
@@ -138,7 +146,7 @@ func (m *Schedulers) release(id string) {
 }
 
 // appsOf returns the applications of the first attempts of a line, as far as they wait.
-func (m *Schedulers) appsOf(line []string) []types.NamespacedName {
+func (m *Schedulers) appsOf(line []string) []scheduler.Key {
 	if len(line) == 0 {
 		return nil
 	}
@@ -146,7 +154,7 @@ func (m *Schedulers) appsOf(line []string) []types.NamespacedName {
 	for _, id := range line[:min(len(line), firstInLine)] {
 		first[id] = true
 	}
-	var apps []types.NamespacedName
+	var apps []scheduler.Key
 	for app, w := range m.waiting {
 		if first[w.attempt] {
 			apps = append(apps, app)
@@ -155,21 +163,21 @@ func (m *Schedulers) appsOf(line []string) []types.NamespacedName {
 	return apps
 }
 
-func (m *Schedulers) wake(apps []types.NamespacedName) {
+func (m *Schedulers) wake(apps []scheduler.Key) {
 	if m.kinds != nil {
 		m.kinds.wake(apps)
 	}
 }
 
 // whole reports whether all objects of a kind are to be seen, not those of some namespaces.
-func (k *kinds) whole(kind schema.GroupVersionKind) bool {
+func (k *schedulerKinds) whole(kind schema.GroupVersionKind) bool {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(kind)
 	return k.cache.Whole(object)
 }
 
 // waits remembers whom to wake when a kind changes that the application's scheduler looks at.
-func (m *Schedulers) waits(app types.NamespacedName, c *admission.Candidate, a scheduler.Admission) {
+func (m *Schedulers) waits(app scheduler.Key, c *admission.Candidate, a scheduler.Admission) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !a.Waits() {
@@ -183,7 +191,7 @@ func (m *Schedulers) waits(app types.NamespacedName, c *admission.Candidate, a s
 
 // forget drops an application that does not exist any more or does not want to start: neither is it woken, nor does it
 // keep what it was promised or its place in a line.
-func (m *Schedulers) forget(app types.NamespacedName) {
+func (m *Schedulers) forget(app scheduler.Key) {
 	m.mu.Lock()
 	delete(m.waiting, app)
 	attempt, known := m.entered[app]
@@ -195,7 +203,7 @@ func (m *Schedulers) forget(app types.NamespacedName) {
 }
 
 // reserve does with what is kept for an application what its outcome says.
-func (m *Schedulers) reserve(app types.NamespacedName, attempt string, r lifecycle.Reservation) {
+func (m *Schedulers) reserve(app scheduler.Key, attempt string, r lifecycle.Reservation) {
 	switch r {
 	case lifecycle.ReservationDropped:
 		m.forget(app)
@@ -208,22 +216,22 @@ func (m *Schedulers) reserve(app types.NamespacedName, attempt string, r lifecyc
 
 // waitersFor returns the applications of a namespace, or of all for "", that wait for a change of the kind. Namespaces take turns, so that those of one do
 // not stand before the first of another; within a namespace, the longest comes first.
-func (m *Schedulers) waitersFor(kind schema.GroupVersionKind, namespace string) []types.NamespacedName {
+func (m *Schedulers) waitersFor(kind schema.GroupVersionKind, namespace string) []scheduler.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	lines := map[string][]types.NamespacedName{}
+	lines := map[string][]scheduler.Key{}
 	for app, w := range m.waiting {
 		if (namespace == "" || app.Namespace == namespace) && slices.ContainsFunc(w.kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind.GroupKind() }) {
 			lines[app.Namespace] = append(lines[app.Namespace], app)
 		}
 	}
-	longest := func(a, b types.NamespacedName) int {
+	longest := func(a, b scheduler.Key) int {
 		if c := m.waiting[a].since.Compare(m.waiting[b].since); c != 0 {
 			return c
 		}
-		return compareNames(a, b)
+		return strings.Compare(a.String(), b.String())
 	}
-	var turns [][]types.NamespacedName
+	var turns [][]scheduler.Key
 	for _, line := range lines {
 		slices.SortFunc(line, longest)
 		for i, app := range line {
@@ -237,16 +245,6 @@ func (m *Schedulers) waitersFor(kind schema.GroupVersionKind, namespace string) 
 		slices.SortFunc(turn, longest)
 	}
 	return slices.Concat(turns...)
-}
-
-func compareNames(a, b types.NamespacedName) int {
-	switch x, y := a.String(), b.String(); {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
 }
 
 // madeRoom remembers that a pod has ended or gone.

@@ -3,18 +3,15 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -27,13 +24,13 @@ func TestForgottenApplicationsHoldNothing(t *testing.T) {
 	if others := m.ledger.Outstanding(next, time.Now()).Others; len(others) != 1 {
 		t.Fatalf("it holds nothing from the start: %+v", others)
 	}
-	m.forget(types.NamespacedName{Namespace: "a", Name: "gone"})
+	m.forget(scheduler.Key{Namespace: "a", Name: "gone"})
 	if others := m.ledger.Outstanding(next, time.Now()).Others; len(others) != 0 {
 		t.Errorf("it still holds %+v", others)
 	}
 	m.ledger.Record(gone, scheduler.Admission{Verdict: scheduler.Wait, Lines: []string{"q"}})
-	m.entered[appOf(gone)] = gone.ID
-	m.forget(appOf(gone))
+	m.entered[gone.App.Key()] = gone.ID
+	m.forget(gone.App.Key())
 	if ahead := m.ledger.Outstanding(next, time.Now()).Ahead["q"]; ahead != 0 {
 		t.Errorf("%d are ahead of it", ahead)
 	}
@@ -43,15 +40,16 @@ func TestForgottenApplicationsHoldNothing(t *testing.T) {
 func TestRebuild(t *testing.T) {
 	m := NewSchedulers(clock.RealClock{}, nil)
 	arrives, fails, count := false, error(nil), 0
+	m.Rebuild(func(context.Context) error {
+		count++
+		if arrives {
+			m.rebuildAgain() // after the list
+		}
+		return fails
+	})
 	ask := func() (int, error) {
 		count = 0
-		err := m.rebuildOnce(func() error {
-			count++
-			if arrives {
-				m.rebuildAgain() // after the list
-			}
-			return fails
-		})
+		err := m.rebuildOnce(t.Context())
 		return count, err
 	}
 	for _, step := range []struct {
@@ -81,11 +79,7 @@ func TestRebuild(t *testing.T) {
 // line hears of both, in time.
 func TestSettlingWakesTheFirstInLine(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
-	k := &kinds{events: make(chan event.GenericEvent, 10), object: func(name types.NamespacedName) client.Object {
-		a := &v1beta2.SparkApplication{}
-		a.Namespace, a.Name = name.Namespace, name.Name
-		return a
-	}}
+	k := &schedulerKinds{wakers: &wakers{}}
 	m := NewSchedulers(now, k)
 	attempt := func(name string, minute int) scheduler.Attempt {
 		return scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: name}, ID: name + "-1", QueuedAt: now.Now().Add(time.Duration(minute) * time.Minute)}
@@ -94,11 +88,11 @@ func TestSettlingWakesTheFirstInLine(t *testing.T) {
 	m.enter(running, scheduler.Progress{})
 	for _, a := range []scheduler.Attempt{second, first} {
 		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []string{"q"}})
-		m.waiting[appOf(a)] = waiter{attempt: a.ID, since: a.QueuedAt}
+		m.waiting[a.App.Key()] = waiter{attempt: a.ID, since: a.QueuedAt}
 	}
 	woken := func() (names []string) {
-		for len(k.events) > 0 {
-			names = append(names, (<-k.events).Object.GetName())
+		for len(k.woken()) > 0 {
+			names = append(names, (<-k.woken()).Object.GetName())
 		}
 		return names
 	}

@@ -5,25 +5,22 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
@@ -34,6 +31,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // +kubebuilder:rbac:groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=get;list;watch;delete
@@ -53,29 +51,36 @@ const (
 	shutdownTimeout = 10 * time.Second
 )
 
-// Scheme returns the types that the operator reads and writes.
-func Scheme() *runtime.Scheme {
+// Scheme returns the types that the operator reads and writes: those of Kubernetes and of all kinds. More kinds are beside
+// the operator's own, here as in NewManager and Setup.
+func Scheme(more ...Kind) *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	utilruntime.Must(v1beta2.AddToScheme(s))
+	for _, k := range kinds(more) {
+		utilruntime.Must(k.AddToScheme(s))
+	}
 	return s
 }
 
 // NewManager returns a manager whose cache holds our own pods only, without what nobody looks at. The client is not
 // rate-limited: the API server's priority and fairness does that with a view of the whole cluster.
-func NewManager(cfg *rest.Config, c config.OperatorConfiguration) (ctrl.Manager, error) {
+func NewManager(cfg *rest.Config, c config.OperatorConfiguration, more ...Kind) (ctrl.Manager, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
 	served, err := metrics.ServerOptions(c.Metrics)
 	if err != nil {
 		return nil, err
 	}
+	cached, err := cacheOptions(familiesOf(kinds(more)))
+	if err != nil {
+		return nil, err
+	}
 	options := ctrl.Options{
-		Scheme:                  Scheme(),
+		Scheme:                  Scheme(more...),
 		Metrics:                 served,
 		HealthProbeBindAddress:  c.Health.BindAddress,
 		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
-		Cache:                   cacheOptions(),
+		Cache:                   cached,
 		NewCache: func(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
 			own, err := namespaced.New(cfg, o)
 			if err != nil {
@@ -110,84 +115,58 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration) (ctrl.Manager,
 	return mgr, nil
 }
 
-func cacheOptions() cache.Options {
-	ours := labels.SelectorFromSet(labels.Set{lifecycle.LabelLaunchedBy: "true"})
+func cacheOptions(families []lifecycle.Family) (cache.Options, error) {
+	ours, err := podSelector(families)
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: {Label: ours, Transform: observe.StripPod},
 		},
-	}
+	}, err
 }
 
-// Setup adds the controllers to the manager.
-func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, observe.IndexApp, observe.AppOf); err != nil {
-		return fmt.Errorf("index pods: %w", err)
+// podSelector selects the pods of all families: by the label that they have in common, or else by the one that Spark gives
+// to each of its pods.
+func podSelector(families []lifecycle.Family) (labels.Selector, error) {
+	launchedBy := families[0].Labels.LaunchedBy
+	if slices.ContainsFunc(families, func(f lifecycle.Family) bool { return f.Labels.LaunchedBy != launchedBy }) {
+		role, err := labels.NewRequirement(spark.LabelRole, selection.Exists, nil)
+		if err != nil {
+			return nil, fmt.Errorf("select pods: %w", err)
+		}
+		return labels.NewSelector().Add(*role), nil
 	}
-	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
-	if err != nil {
-		return fmt.Errorf("create client for logs: %w", err)
+	return labels.SelectorFromSet(labels.Set{launchedBy: "true"}), nil
+}
+
+// kinds are the kinds of applications that the operator runs, and more.
+func kinds(more []Kind) []Kind {
+	return append([]Kind{
+		NewKind("sparkapplication", kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, v1beta2.AddToScheme),
+	}, more...)
+}
+
+func familiesOf(kinds []Kind) []lifecycle.Family {
+	var all []lifecycle.Family
+	for _, k := range kinds {
+		all = append(all, k.Family())
 	}
-	watched, err := newKinds(mgr, c, registry.Plugins())
+	return all
+}
+
+// Setup adds the controllers of all kinds to a manager that NewManager has made for them.
+func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, more ...Kind) error {
+	all := kinds(more)
+	s, err := newShared(ctx, mgr, c, registry, familiesOf(all))
 	if err != nil {
 		return err
 	}
-	schedulers := NewSchedulers(clock.RealClock{}, watched)
-	watched.waiters = schedulers.waitersFor
-	beside, err := newCompanions(mgr, c, watched.wake)
-	if err != nil {
-		return err
-	}
-	reader := observe.Reader{Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: watched, Whole: watched.whole, Companions: beside, Logs: logsOf(clientset)}
-	tell, err := newRecorder(mgr.GetClient(), mgr.GetScheme(), clock.RealClock{}, mgr.GetLogger().WithName("events"))
-	if err != nil {
-		return err
-	}
-	if err := mgr.Add(tell); err != nil {
-		return fmt.Errorf("add sender of events: %w", err)
-	}
-	engine := NewKubeflowEngine(reader, client.WithFieldOwner(mgr.GetClient(), fieldOwner), registry, tell, clock.RealClock{})
-	engine.Schedulers, engine.Exposure = schedulers, c.Exposure()
-	if err := addMetrics(mgr, c.Metrics, engine); err != nil {
-		return err
-	}
-	tenants, err := newTenancy(ctx, mgr, c, watched, beside, engine)
-	if err != nil {
-		return err
-	}
-	tenants.govern(engine)
-	err = ctrl.NewControllerManagedBy(mgr).
-		Named("sparkapplication").
-		For(&v1beta2.SparkApplication{}).
-		Watches(&corev1.Pod{}, podHandler(schedulers)).
-		WatchesRawSource(source.Channel(watched.events, &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(tenants.namespaces.source()).
-		// A standby watches too, so that it need not list anything when its turn comes.
-		WithOptions(controller.Options{MaxConcurrentReconciles: c.Workers, EnableWarmup: ptr.To(true), NewQueue: newFairQueue}).
-		Complete(engine)
-	if err != nil {
-		return fmt.Errorf("set up SparkApplication controller: %w", err)
+	for _, k := range all {
+		if err := k.setup(s); err != nil {
+			return err
+		}
 	}
 	return nil
-}
-
-// NewKubeflowEngine returns the reconciler of sparkoperator.k8s.io SparkApplications. It takes every scheduler's API for
-// installed.
-func NewKubeflowEngine(reader observe.Reader, writer client.Client, registry *scheduler.Registry, recorder events.EventRecorder, now clock.PassiveClock) *Engine[*v1beta2.SparkApplication] {
-	return &Engine[*v1beta2.SparkApplication]{
-		Family: kubeflow.SparkApplications{},
-		Cache:  reader.Cache,
-		Reader: reader,
-		Writer: actuate.Writer{
-			Client: writer, Existing: reader.Existing, Drivers: reader.Drivers, Resources: reader.Resources,
-		},
-		Registry:   registry,
-		Schedulers: NewSchedulers(now, nil),
-		List:       listApplications,
-		Recorder:   recorder,
-		Clock:      now,
-	}
 }
 
 // logsOf returns the reader of logs.

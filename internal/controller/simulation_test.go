@@ -21,7 +21,7 @@ func TestStaleCacheRunsNothingTwice(t *testing.T) {
 	w := newWorld(t, pi())
 	w.reconcile()
 	stale := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(pi()).WithStatusSubresource(&v1beta2.SparkApplication{}).
-		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.AppOf).Build()
+		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.IndexByApp(v1beta2.LabelAppName)).Build()
 	for _, p := range w.drivers() {
 		if err := w.c.Delete(t.Context(), &p); err != nil {
 			t.Fatal(err)

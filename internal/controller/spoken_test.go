@@ -21,7 +21,7 @@ import (
 )
 
 // asking is a watch over schedulers' kinds at an API server that counts the questions, and refuses them if told so.
-func asking(t *testing.T, now *time.Time) (k *kinds, questions *int, refuse *error) {
+func asking(t *testing.T, now *time.Time) (k *schedulerKinds, questions *int, refuse *error) {
 	t.Helper()
 	questions, refuse = new(int), new(error)
 	live := fake.NewClientBuilder().WithScheme(Scheme()).
@@ -42,11 +42,11 @@ func asking(t *testing.T, now *time.Time) (k *kinds, questions *int, refuse *err
 				return c.List(ctx, list, options...)
 			},
 		}).Build()
-	return &kinds{live: live, now: func() time.Time { return *now }}, questions, refuse
+	return &schedulerKinds{live: live, now: func() time.Time { return *now }}, questions, refuse
 }
 
 // say lets a scheduler say something about a group.
-func say(t *testing.T, k *kinds, namespace, group, words string) {
+func say(t *testing.T, k *schedulerKinds, namespace, group, words string) {
 	t.Helper()
 	o := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, GenerateName: "e-"},
@@ -58,7 +58,7 @@ func say(t *testing.T, k *kinds, namespace, group, words string) {
 }
 
 // eventsOf asks what was said about a group.
-func eventsOf(t *testing.T, k *kinds, namespace, group string) ([]string, error) {
+func eventsOf(t *testing.T, k *schedulerKinds, namespace, group string) ([]string, error) {
 	t.Helper()
 	var list unstructured.UnstructuredList
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("EventList"))

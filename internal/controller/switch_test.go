@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -58,7 +58,7 @@ func (w *world) tickets() (names []string) {
 		w.t.Fatal(err)
 	}
 	for i := range all.Items {
-		if all.Items[i].Labels[lifecycle.LabelApp] != "" && len(all.Items[i].Data) == 0 {
+		if all.Items[i].Labels[v1beta2.LabelAppName] != "" && len(all.Items[i].Data) == 0 {
 			names = append(names, all.Items[i].Name)
 		}
 	}
@@ -90,7 +90,7 @@ func TestDisabledSchedulerIsReleased(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.engine = NewKubeflowEngine(w.engine.Reader, w.c, registry, w.recorder, w.clock)
+			w.engine = NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, w.engine.Reader, w.c, registry, w.recorder, w.clock, NewSchedulers(w.clock, nil))
 			w.settle()
 			if s := w.app().Status.Scheduling; w.state() != "RUNNING" || len(w.tickets()) != 1 || s.HeldBy != "gang" {
 				t.Fatalf("state %q, tickets %v, status.scheduling %+v: what runs goes on when its scheduler is disabled", w.state(), w.tickets(), s)

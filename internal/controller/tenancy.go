@@ -8,9 +8,6 @@ import (
 	"os"
 	"sync/atomic"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 )
@@ -18,28 +15,29 @@ import (
 // tenancy is what the operator takes over from its configuration while it runs: namespaces and policies.
 type tenancy struct {
 	namespaces *Namespaces
-	kinds      *kinds
+	watched    *schedulerKinds
 	policies   atomic.Pointer[policy.Set]
 }
 
 // newTenancy returns the tenancy of a configuration, and adds to the manager what keeps it up to date.
-func newTenancy(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, watched *kinds, beside *companions, engine *Engine[*v1beta2.SparkApplication]) (*tenancy, error) {
-	namespaces, err := newNamespaces(mgr, engine.Metrics, watched.cache, beside.Cache)
+func newTenancy(ctx context.Context, s *shared, aux *auxiliary) (*tenancy, error) {
+	namespaces, err := newNamespaces(s.mgr, s.metrics, s.watched.cache, aux.Cache)
 	if err != nil {
 		return nil, err
 	}
-	t := &tenancy{namespaces: namespaces, kinds: watched}
-	t.apply(ctx, c)
-	if err := mgr.Add(namespaces); err != nil {
+	namespaces.arrived = s.schedulers.rebuildAgain
+	t := &tenancy{namespaces: namespaces, watched: s.watched}
+	t.apply(ctx, s.config)
+	if err := s.mgr.Add(namespaces); err != nil {
 		return nil, fmt.Errorf("add watch over namespaces: %w", err)
 	}
-	if c.File == "" {
+	if s.config.File == "" {
 		return t, nil
 	}
 	look := &reloader{
-		log: mgr.GetLogger().WithName("configuration"), started: c, apply: t.apply, metrics: engine.Metrics, recorder: engine.Recorder, pod: ownPod(os.Getenv),
+		log: s.mgr.GetLogger().WithName("configuration"), started: s.config, apply: t.apply, metrics: s.metrics, recorder: s.recorder, pod: ownPod(os.Getenv),
 	}
-	if err := mgr.Add(look); err != nil {
+	if err := s.mgr.Add(look); err != nil {
 		return nil, fmt.Errorf("add watch over the configuration: %w", err)
 	}
 	return t, nil
@@ -48,13 +46,9 @@ func newTenancy(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigur
 // apply takes over a configuration.
 func (t *tenancy) apply(ctx context.Context, c config.OperatorConfiguration) {
 	t.policies.Store(&c.Policies)
-	t.kinds.configure(c)
+	t.watched.configure(c)
 	t.namespaces.Configure(ctx, c)
 }
 
-// govern makes an engine keep to it.
-func (t *tenancy) govern(engine *Engine[*v1beta2.SparkApplication]) {
-	engine.Policies = func() policy.Set { return *t.policies.Load() }
-	engine.Watches = t.namespaces.Watches
-	t.namespaces.arrived = engine.Schedulers.rebuildAgain
-}
+// Policies are those that are in force.
+func (t *tenancy) Policies() policy.Set { return *t.policies.Load() }

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // govern puts the world's operator under policies.
@@ -158,7 +158,7 @@ func TestWaitersTakeTurns(t *testing.T) {
 	m := NewSchedulers(clock.RealClock{}, nil)
 	kind := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Queue"}
 	wait := func(namespace, name string, minute int) {
-		m.waiting[types.NamespacedName{Namespace: namespace, Name: name}] = waiter{since: start.Add(time.Duration(minute) * time.Minute), kinds: []schema.GroupVersionKind{kind}}
+		m.waiting[scheduler.Key{Namespace: namespace, Name: name}] = waiter{since: start.Add(time.Duration(minute) * time.Minute), kinds: []schema.GroupVersionKind{kind}}
 	}
 	for i := range 100 {
 		wait("a", fmt.Sprint(i), i)
@@ -166,10 +166,10 @@ func TestWaitersTakeTurns(t *testing.T) {
 	wait("b", "only", 500)
 	wait("c", "1", 300)
 	wait("c", "2", 200)
-	m.waiting[types.NamespacedName{Namespace: "d", Name: "other"}] = waiter{since: start}
+	m.waiting[scheduler.Key{Namespace: "d", Name: "other"}] = waiter{since: start}
 	var got []string
 	for _, app := range m.waitersFor(kind, "")[:6] {
-		got = append(got, app.String())
+		got = append(got, app.Namespace+"/"+app.Name)
 	}
 	if diff := cmp.Diff([]string{"a/0", "c/2", "b/only", "a/1", "c/1", "a/2"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

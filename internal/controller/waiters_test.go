@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 const waiters = 5000
@@ -19,19 +20,15 @@ const waiters = 5000
 var queues = schema.GroupVersionKind{Group: "batch.example.org", Version: "v1", Kind: "Queue"}
 
 // crowd is the watch over a kind that 5,000 applications wait for, at a time that stands still.
-func crowd() *kinds {
+func crowd() *schedulerKinds {
 	m := NewSchedulers(clock.RealClock{}, nil)
 	for i := range waiters {
-		app := types.NamespacedName{Namespace: "jobs", Name: fmt.Sprintf("app-%04d", i)}
+		app := scheduler.Key{Namespace: "jobs", Name: fmt.Sprintf("app-%04d", i)}
 		m.waiting[app] = waiter{since: start.Add(time.Duration(i) * time.Millisecond), kinds: []schema.GroupVersionKind{queues}}
 	}
-	return &kinds{
-		events: make(chan event.GenericEvent, maxWakes), waiters: m.waitersFor, now: func() time.Time { return start },
-		object: func(name types.NamespacedName) client.Object {
-			o := pi()
-			o.Namespace, o.Name = name.Namespace, name.Name
-			return o
-		},
+	return &schedulerKinds{
+		waiters: m.waitersFor, now: func() time.Time { return start },
+		wakers: &wakers{}, families: []lifecycle.Family{{Labels: lifecycle.Labels{App: v1beta2.LabelAppName}}},
 		known: map[schema.GroupVersionKind]*kindState{queues: {served: true}},
 	}
 }
@@ -40,18 +37,18 @@ func crowd() *kinds {
 func TestAChangeDoesNotWakeAllAtOnce(t *testing.T) {
 	k := crowd()
 	k.wakeWaiters(queues, "")
-	woken := len(k.events)
+	woken := len(k.woken())
 	if woken < firstInLine || woken > waiters/10 { // a busy machine may see some of the others already
 		t.Errorf("%d of %d are awake at once, want the first %d", woken, waiters, firstInLine)
 	}
 	for i := range firstInLine {
-		if got, want := (<-k.events).Object.GetName(), fmt.Sprintf("app-%04d", i); got != want {
+		if got, want := (<-k.woken()).Object.GetName(), fmt.Sprintf("app-%04d", i); got != want {
 			t.Errorf("number %d is %s, want %s", i, got, want)
 		}
 	}
-	before := len(k.events)
+	before := len(k.woken())
 	k.wakeWaiters(queues, "")
-	if again := len(k.events) - before; again < firstInLine || again > waiters/10 {
+	if again := len(k.woken()) - before; again < firstInLine || again > waiters/10 {
 		t.Errorf("another change wakes %d, want the first %d again: the others are on their way", again, firstInLine)
 	}
 }
@@ -65,8 +62,8 @@ func BenchmarkQueueUpdate(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		k.wakeWaiters(queues, "")
-		for len(k.events) > 0 {
-			<-k.events
+		for len(k.woken()) > 0 {
+			<-k.woken()
 			woken++
 		}
 	}

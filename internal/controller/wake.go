@@ -4,17 +4,19 @@ package controller
 
 import (
 	"maps"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 const (
@@ -26,7 +28,7 @@ const (
 )
 
 // handler wakes the application that an object belongs to, or those that wait for a change of its kind.
-func (k *kinds) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
+func (k *schedulerKinds) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
 	changed := func(o any) {
 		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 			o = gone.Obj
@@ -35,8 +37,8 @@ func (k *kinds) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHa
 		if !ok {
 			return
 		}
-		if app := object.GetLabels()[lifecycle.LabelApp]; app != "" {
-			k.wake([]types.NamespacedName{{Namespace: object.GetNamespace(), Name: app}})
+		if apps := appsOf(k.families, object); len(apps) > 0 {
+			k.wake(apps)
 			return
 		}
 		k.wakeWaiters(kind, object.GetNamespace())
@@ -72,7 +74,7 @@ func meaning(u *unstructured.Unstructured) map[string]any {
 
 // noteRead remembers that somebody has read the objects of all namespaces: from then on a change of one concerns all who
 // wait for the kind.
-func (k *kinds) noteRead(kind schema.GroupVersionKind, namespace string) {
+func (k *schedulerKinds) noteRead(kind schema.GroupVersionKind, namespace string) {
 	if namespace != "" {
 		return
 	}
@@ -86,7 +88,7 @@ func (k *kinds) noteRead(kind schema.GroupVersionKind, namespace string) {
 // wakeWaiters wakes those that wait for a change of the kind: the first in line at once, the others spread over some
 // time and at most every wakePeriod. What happens in one namespace concerns those in it alone, as long as nobody has read
 // the kind in all of them; "" stands for all.
-func (k *kinds) wakeWaiters(kind schema.GroupVersionKind, namespace string) {
+func (k *schedulerKinds) wakeWaiters(kind schema.GroupVersionKind, namespace string) {
 	k.mu.Lock()
 	state := k.known[kind]
 	if state != nil && state.everywhere {
@@ -105,7 +107,7 @@ func (k *kinds) wakeWaiters(kind schema.GroupVersionKind, namespace string) {
 }
 
 // mayWakeAll is whether those who are not first in line are to be woken again, and notes that they are.
-func (k *kinds) mayWakeAll(state *kindState, namespace string) bool {
+func (k *schedulerKinds) mayWakeAll(state *kindState, namespace string) bool {
 	if state == nil {
 		return true
 	}
@@ -123,12 +125,50 @@ func (k *kinds) mayWakeAll(state *kindState, namespace string) bool {
 	return true
 }
 
-// wake sends applications to the controller. A full channel loses nothing for good: every wait has a timer.
-func (k *kinds) wake(apps []types.NamespacedName) {
+func (k *schedulerKinds) wake(apps []scheduler.Key) {
 	for _, app := range apps {
-		select {
-		case k.events <- event.GenericEvent{Object: k.object(app)}:
-		default:
+		k.wakers.wake(app)
+	}
+}
+
+// appsOf names the applications of an object, by its labels.
+func appsOf(families []lifecycle.Family, o client.Object) []scheduler.Key {
+	var apps []scheduler.Key
+	for _, f := range families {
+		if app := o.GetLabels()[f.Labels.App]; app != "" {
+			apps = append(apps, scheduler.Key{Kind: f.GroupKind(), Namespace: o.GetNamespace(), Name: app})
 		}
+	}
+	return apps
+}
+
+// maxWakes is how many applications of a kind may wait to be woken; more of them lose nothing, for every wait has a timer.
+const maxWakes = 10000
+
+// wakers reach the controller of each kind.
+type wakers struct {
+	mu    sync.Mutex
+	kinds map[schema.GroupKind]chan event.GenericEvent
+}
+
+// of returns the events of a kind.
+func (w *wakers) of(kind schema.GroupKind) chan event.GenericEvent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.kinds == nil {
+		w.kinds = map[schema.GroupKind]chan event.GenericEvent{}
+	}
+	if w.kinds[kind] == nil {
+		w.kinds[kind] = make(chan event.GenericEvent, maxWakes)
+	}
+	return w.kinds[kind]
+}
+
+// wake sends an application to its controller. A full channel loses nothing for good: every wait has a timer.
+func (w *wakers) wake(app scheduler.Key) {
+	named := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}
+	select {
+	case w.of(app.Kind) <- event.GenericEvent{Object: named}:
+	default:
 	}
 }

@@ -10,19 +10,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
+// woken are the applications on their way to a controller. Those of these tests have no kind.
+func (k *schedulerKinds) woken() chan event.GenericEvent { return k.wakers.of(schema.GroupKind{}) }
+
 // roused returns who was woken since it was called last.
-func (k *kinds) roused() (names []string) {
-	for len(k.events) > 0 {
-		o := (<-k.events).Object
+func (k *schedulerKinds) roused() (names []string) {
+	for len(k.woken()) > 0 {
+		o := (<-k.woken()).Object
 		names = append(names, o.GetNamespace()+"/"+o.GetName())
 	}
 	return names
@@ -43,7 +47,7 @@ func quotaIn(namespace string, change func(map[string]any)) *unstructured.Unstru
 }
 
 // waitedForBy lets applications wait for the kind, each a second longer than the next.
-func (k *kinds) waitedForBy(apps ...types.NamespacedName) {
+func (k *schedulerKinds) waitedForBy(apps ...scheduler.Key) {
 	m := NewSchedulers(clock.RealClock{}, nil)
 	for i, app := range apps {
 		m.waiting[app] = waiter{since: start.Add(time.Duration(i) * time.Second), kinds: []schema.GroupVersionKind{queues}}
@@ -70,7 +74,7 @@ func TestAChangeWakesItsNamespace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := crowd()
 			k.live = fake.NewClientBuilder().WithScheme(Scheme()).Build()
-			k.waitedForBy(types.NamespacedName{Namespace: "a", Name: "early"}, types.NamespacedName{Namespace: "b", Name: "late"})
+			k.waitedForBy(scheduler.Key{Namespace: "a", Name: "early"}, scheduler.Key{Namespace: "b", Name: "late"})
 			for _, namespace := range tc.read {
 				var list unstructured.UnstructuredList
 				list.SetGroupVersionKind(queues.GroupVersion().WithKind(queues.Kind + "List"))
@@ -91,10 +95,10 @@ func TestEachNamespaceHasItsOwnLine(t *testing.T) {
 	k := crowd()
 	now := start
 	k.now = func() time.Time { return now }
-	var all []types.NamespacedName
+	var all []scheduler.Key
 	for _, namespace := range []string{"a", "b"} {
 		for i := range firstInLine + 5 {
-			all = append(all, types.NamespacedName{Namespace: namespace, Name: fmt.Sprintf("app-%02d", i)})
+			all = append(all, scheduler.Key{Namespace: namespace, Name: fmt.Sprintf("app-%02d", i)})
 		}
 	}
 	k.waitedForBy(all...)
@@ -145,10 +149,10 @@ func TestOnlyChangesWake(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			k := crowd()
-			k.waitedForBy(types.NamespacedName{Namespace: "a", Name: "waits"})
+			k.waitedForBy(scheduler.Key{Namespace: "a", Name: "waits"})
 			before, after := quotaIn("a", nil), quotaIn("a", tc.change)
 			if tc.app != "" {
-				before.SetLabels(map[string]string{lifecycle.LabelApp: tc.app})
+				before.SetLabels(map[string]string{v1beta2.LabelAppName: tc.app})
 				after.SetLabels(before.GetLabels())
 			}
 			untouched := after.DeepCopy()
@@ -169,7 +173,7 @@ func TestDeletionsWake(t *testing.T) {
 		"Seen": quotaIn("a", nil), "Missed": toolscache.DeletedFinalStateUnknown{Key: "a/quota", Obj: quotaIn("a", nil)},
 	} {
 		k := crowd()
-		k.waitedForBy(types.NamespacedName{Namespace: "a", Name: "waits"})
+		k.waitedForBy(scheduler.Key{Namespace: "a", Name: "waits"})
 		k.handler(queues).OnDelete(gone)
 		if diff := cmp.Diff([]string{"a/waits"}, k.roused()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

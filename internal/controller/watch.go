@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -19,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
@@ -27,11 +28,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// maxWakes is how many applications may wait to be woken; more of them lose nothing, for every wait has a timer.
-const maxWakes = 10000
-
-// newKinds returns the watch over the APIs of the plugins and adds it to the manager.
-func newKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins []scheduler.Plugin) (*kinds, error) {
+// newSchedulerKinds returns the watch over the APIs of the plugins and adds it to the manager.
+func newSchedulerKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins []scheduler.Plugin, families []lifecycle.Family) (*schedulerKinds, error) {
 	apis, err := discovery.NewDiscoveryClientForConfig(mgr.GetConfig())
 	if err != nil {
 		return nil, fmt.Errorf("create client for discovery: %w", err)
@@ -47,14 +45,9 @@ func newKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins []schedu
 	if err != nil {
 		return nil, fmt.Errorf("create client of schedulers' kinds: %w", err)
 	}
-	k := &kinds{
+	k := &schedulerKinds{
 		cache: own, live: live, discovery: apis, plugins: plugins, now: time.Now,
-		events: make(chan event.GenericEvent, maxWakes),
-		object: func(name types.NamespacedName) client.Object {
-			a := &v1beta2.SparkApplication{}
-			a.Namespace, a.Name = name.Namespace, name.Name
-			return a
-		},
+		families: families, wakers: &wakers{},
 		mapper: mgr.GetRESTMapper(), known: map[schema.GroupVersionKind]*kindState{}, denied: map[scheduler.Access]bool{},
 	}
 	k.configure(c)
@@ -64,25 +57,37 @@ func newKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins []schedu
 	return k, nil
 }
 
-// listApplications lists the applications in the cache.
-func listApplications(ctx context.Context, r client.Reader, options ...client.ListOption) ([]*v1beta2.SparkApplication, error) {
-	var list v1beta2.SparkApplicationList
-	if err := r.List(ctx, &list, options...); err != nil {
+// list lists the applications of the kind.
+func (e *Engine[T]) list(ctx context.Context, r client.Reader, options ...client.ListOption) ([]T, error) {
+	list, _ := e.List.DeepCopyObject().(client.ObjectList)
+	if err := r.List(ctx, list, options...); err != nil {
 		return nil, err
 	}
-	all := make([]*v1beta2.SparkApplication, 0, len(list.Items))
-	for i := range list.Items {
-		all = append(all, &list.Items[i])
-	}
-	return all, nil
+	var all []T
+	err := meta.EachListItem(list, func(o runtime.Object) error {
+		all = append(all, o.(T))
+		return nil
+	})
+	return all, err
 }
 
-// podHandler wakes the application of a pod, and notes when a pod gives its room back.
-func podHandler(m *Schedulers) handler.EventHandler {
+// names names the applications of a namespace, or all with "", in the cache.
+func (e *Engine[T]) names(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+	all, err := e.list(ctx, e.Cache, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
+	names := make([]types.NamespacedName, 0, len(all))
+	for _, a := range all {
+		names = append(names, client.ObjectKeyFromObject(a))
+	}
+	return names, err
+}
+
+// podHandler wakes the application of a pod, and notes when a pod gives its room back. Executors are the driver's, not
+// ours, but carry the label too.
+func podHandler(m *Schedulers, family lifecycle.Family) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	wake := func(q queue, pod client.Object) {
-		for _, r := range appOfPod(pod) {
-			q.Add(r)
+		if app := pod.GetLabels()[family.Labels.App]; app != "" {
+			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: app}})
 		}
 	}
 	return handler.Funcs{
@@ -100,13 +105,4 @@ func podHandler(m *Schedulers) handler.EventHandler {
 			wake(q, e.Object)
 		},
 	}
-}
-
-// appOfPod maps a pod to its application. Executors are the driver's, not ours, but carry the label too.
-func appOfPod(pod client.Object) []reconcile.Request {
-	app := pod.GetLabels()[lifecycle.LabelApp]
-	if app == "" {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: app}}}
 }

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
@@ -86,7 +86,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(start), recorder: events.NewFakeRecorder(100), writes: map[string]int{}, reads: map[string]int{}, plugin: plain{goAhead}}
 	w.c = fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(objects...).
 		WithStatusSubresource(&v1beta2.SparkApplication{}, &corev1.Pod{}).
-		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.AppOf).WithReturnManagedFields().
+		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.IndexByApp(v1beta2.LabelAppName)).WithReturnManagedFields().
 		WithInterceptorFuncs(interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 				w.reads["get "+fmt.Sprintf("%T", obj)]++
@@ -130,7 +130,7 @@ func (w *world) restart() {
 		w.t.Fatal(err)
 	}
 	reader := observe.Reader{Cache: w.c, Live: w.c}
-	w.engine = NewKubeflowEngine(reader, w.c, registry, w.recorder, w.clock)
+	w.engine = NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, w.c, registry, w.recorder, w.clock, NewSchedulers(w.clock, nil))
 }
 
 // reconcile runs once and expects no error.
@@ -237,8 +237,8 @@ func exited(code int32, reason string) corev1.ContainerState {
 func (w *world) executor(name string, phase corev1.PodPhase) {
 	w.t.Helper()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: name, Labels: map[string]string{
-		lifecycle.LabelApp: "pi", lifecycle.LabelLaunchedBy: "true", "spark-role": "executor",
-		lifecycle.LabelSubmission: w.drivers()[0].Labels[lifecycle.LabelSubmission],
+		v1beta2.LabelAppName: "pi", v1beta2.LabelLaunchedBy: "true", "spark-role": "executor",
+		v1beta2.LabelSubmissionID: w.drivers()[0].Labels[v1beta2.LabelSubmissionID],
 	}}}
 	if err := client.IgnoreAlreadyExists(w.c.Create(w.t.Context(), p)); err != nil {
 		w.t.Fatal(err)

@@ -72,7 +72,7 @@ func (v view) why() string {
 	case v.Scope.Desired.Deleting:
 		return "the application is being deleted"
 	case v.before.State.Final() && v.plan.Record.State == v.before.State:
-		return "it is kept no longer, see spec.retention and spec.timeToLiveSeconds"
+		return v.Scope.Family.Fields.Text("it is kept no longer, see {retention} and {timeToLiveSeconds}")
 	case v.plan.Record.Cause.Reason == lifecycle.ReasonFormerDriver:
 		return fmt.Sprintf("it has the name that attempt %d needs", v.plan.Record.Attempt)
 	case kind == lifecycle.Submit || v.before.State.Starting():
@@ -113,7 +113,7 @@ func (v view) waiting() string {
 	case lifecycle.Invalidating, lifecycle.Suspending:
 		return "wait until driver pod " + d.Name + " is gone"
 	case lifecycle.Suspended:
-		return "nothing until spec.suspend is false"
+		return "nothing until " + v.field("suspend") + " is false"
 	case lifecycle.Succeeded, lifecycle.Failed:
 	}
 	if len(lifecycle.Keeps(v.Scope.Desired, r)) > 0 {
@@ -126,7 +126,7 @@ func (v view) waitingToStart() string {
 	c := v.plan.Record.Cause
 	switch {
 	case c.Reason == lifecycle.ReasonSuspended:
-		return "nothing until spec.suspend is false"
+		return "nothing until " + v.field("suspend") + " is false"
 	case v.plan.Record.State == lifecycle.SubmissionFailed && v.again:
 		return "wait for the back-off, then submit again"
 	case c.Message != "":
@@ -138,7 +138,7 @@ func (v view) waitingToStart() string {
 // stopping reports whether a driver that is to stop still runs.
 func (v view) stopping() bool {
 	d := v.plan.Driver
-	return d.Presence == lifecycle.Present && d.Ownership != lifecycle.Foreign && (d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning)
+	return d.Presence == lifecycle.Present && d.Ownership != lifecycle.NotOwned && (d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning)
 }
 
 // next lists what is to come, the soonest first.
@@ -220,7 +220,7 @@ func (v view) summary() string {
 	case lifecycle.Invalidating:
 		return "is stopped to run again from a new spec"
 	case lifecycle.Suspending:
-		return "is being stopped because spec.suspend is true"
+		return "is being stopped because " + v.field("suspend") + " is true"
 	case lifecycle.Suspended:
 		return "is suspended"
 	case lifecycle.Succeeded:

@@ -84,17 +84,17 @@ func (v view) budgets() []Budget {
 
 // fields are those of the spec that set the deadlines.
 var fields = map[lifecycle.Reason]string{
-	lifecycle.ReasonQueueTimeout:      "spec.deadlines.queued",
-	lifecycle.ReasonSchedulingTimeout: "spec.deadlines.driverScheduled",
-	lifecycle.ReasonReadyTimeout:      "spec.deadlines.driverReady",
-	lifecycle.ReasonExecutorsTimeout:  "spec.deadlines.firstExecutors",
-	lifecycle.ReasonRunTimeout:        "spec.deadlines.run",
+	lifecycle.ReasonQueueTimeout:      "deadlines.queued",
+	lifecycle.ReasonSchedulingTimeout: "deadlines.driverScheduled",
+	lifecycle.ReasonReadyTimeout:      "deadlines.driverReady",
+	lifecycle.ReasonExecutorsTimeout:  "deadlines.firstExecutors",
+	lifecycle.ReasonRunTimeout:        "deadlines.run",
 }
 
 func (v view) deadlines() []Deadline {
 	var out []Deadline
 	for _, t := range lifecycle.Timers(v.Scope.Desired, v.plan.Record, v.Observed.Driver) {
-		out = append(out, Deadline{Field: fields[t.Reason], Limit: duration.HumanDuration(t.Limit), At: metav1.Time{Time: t.Since.Add(t.Limit)}})
+		out = append(out, Deadline{Field: v.field(fields[t.Reason]), Limit: duration.HumanDuration(t.Limit), At: metav1.Time{Time: t.Since.Add(t.Limit)}})
 	}
 	slices.SortStableFunc(out, func(a, b Deadline) int { return a.At.Compare(b.At.Time) })
 	return out

@@ -16,10 +16,7 @@ import (
 
 // Input is what was read of one application.
 type Input struct {
-	Kind   string
-	Object metav1.Object
-	// StateName translates a state into the API's word.
-	StateName  func(lifecycle.State) string
+	Object     metav1.Object
 	Conditions []metav1.Condition
 	Scope      resolve.Application
 	Observed   lifecycle.Observation
@@ -159,7 +156,7 @@ func Explain(in Input) Report {
 	v.at, v.again = lifecycle.RetryAt(s.Desired, s.Record)
 	cause := v.cause()
 	r := Report{
-		Kind: in.Kind, Namespace: in.Object.GetNamespace(), Name: in.Object.GetName(), State: v.name(v.before.State),
+		Kind: in.Scope.Family.Kind, Namespace: in.Object.GetNamespace(), Name: in.Object.GetName(), State: v.name(v.before.State),
 		Generation: in.Object.GetGeneration(), ObservedGeneration: v.before.Generation, Behind: v.behind(),
 		Attempt: max(1, v.before.Attempt), Created: in.Object.GetCreationTimestamp(),
 		Summary: v.summary(), Reason: string(cause.Reason), Message: cause.Message,
@@ -184,11 +181,14 @@ type view struct {
 }
 
 func (v view) name(s lifecycle.State) string {
-	if name := v.StateName(s); name != "" {
+	if name := v.Scope.Family.States[s]; name != "" {
 		return name
 	}
 	return "NEW"
 }
+
+// field is a field of the user's.
+func (v view) field(name string) string { return v.Scope.Family.Fields.Path(name) }
 
 // cause is why the application is where it is: what keeps its driver from running, else what the decision records.
 func (v view) cause() lifecycle.Cause {

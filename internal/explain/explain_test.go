@@ -108,7 +108,7 @@ func situations() map[string]func(*world) Report {
 			w.pass(2 * time.Minute)
 			w.sees(w.ended())
 			w.pass(time.Second)
-			return w.explain(w.ended(func(d *lifecycle.Driver) { d.Ownership = lifecycle.Former }))
+			return w.explain(w.ended(func(d *lifecycle.Driver) { d.Ownership = lifecycle.Previous }))
 		},
 		"retries-exhausted": func(w *world) Report {
 			retrying(&w.o.Spec)
@@ -190,7 +190,7 @@ func situations() map[string]func(*world) Report {
 		"name-conflict": func(w *world) Report {
 			w.sees(absent(), lifecycle.Result{Class: lifecycle.ClassNameTaken, Message: "pod pi-driver exists already and does not belong to this application"})
 			w.pass(time.Minute)
-			return w.explain(w.pod(lifecycle.DriverRunning, func(d *lifecycle.Driver) { d.Ownership = lifecycle.Foreign }))
+			return w.explain(w.pod(lifecycle.DriverRunning, func(d *lifecycle.Driver) { d.Ownership = lifecycle.NotOwned }))
 		},
 		"malformed-spec": func(w *world) Report {
 			w.o.Spec, w.o.MalformedSpec = v1beta2.SparkApplicationSpec{}, "json: cannot unmarshal string into Go struct field of type []v1.Container"

@@ -114,7 +114,7 @@ func verdictOf(o scheduler.Observation) string {
 
 // sources say whose choice a scheduler was.
 var sources = map[string]string{
-	string(scheduler.SourceApplication): "from spec.batchScheduler",
+	string(scheduler.SourceApplication): "the application's own choice",
 	string(scheduler.SourcePolicy):      "the default of an operator's policy",
 	string(scheduler.SourceNamespace):   "the namespace's default",
 	string(scheduler.SourceCluster):     "the operator's default",

@@ -100,11 +100,11 @@ func (d Driver) text(p *page) string {
 		return d.Name + ": the API server did not say whether it exists"
 	case d.Presence == "Absent":
 		return d.Name + ": does not exist"
-	case d.Ownership == "Foreign":
+	case d.Ownership == "NotOwned":
 		return d.Name + ": exists, but does not belong to this application"
 	}
 	parts := []string{d.Phase}
-	if d.Ownership == "Former" {
+	if d.Ownership == "Previous" {
 		parts = append(parts, "of an earlier attempt")
 	}
 	add := func(format string, at *metav1.Time) {

@@ -100,7 +100,7 @@ func (w *world) explain(obs lifecycle.Observation, change ...func(*Input)) Repor
 	w.t.Helper()
 	s := w.scope()
 	in := Input{
-		Kind: "SparkApplication", Object: w.o, StateName: kubeflow.StateName, Conditions: w.o.Status.Conditions,
+		Object: w.o, Conditions: w.o.Status.Conditions,
 		Scope: s, Observed: obs, Admission: w.admission(s, obs.Driver), Now: w.now,
 	}
 	for _, c := range change {

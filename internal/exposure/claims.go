@@ -16,7 +16,7 @@ import (
 // is no claim.
 type Claim struct {
 	Object Ref
-	// Field is where the options stand: spec.sparkUIOptions or an entry of spec.driverIngressOptions.
+	// Field is where the options stand.
 	Field string
 	// ServiceType is that of a Service; "" for the default.
 	ServiceType corev1.ServiceType
@@ -36,11 +36,11 @@ func Claims(app spark.Application, sparkAppID string) []Claim {
 	if sparkAppID == "" {
 		sparkAppID = exampleID
 	}
-	const ui = "spec.sparkUIOptions"
+	ui := app.Fields.Path("ui")
 	options := app.Exposure.UI
 	claims := []Claim{serviceClaim(ui, ServiceName(app.Name), options), ingressClaim(ui, ingressName(app.Name), options)}
 	for i, p := range app.Exposure.Ports {
-		field := fmt.Sprintf("spec.driverIngressOptions[%d]", i)
+		field := fmt.Sprintf("%s[%d]", app.Fields.Path("ports"), i)
 		ingress := ingressClaim(field, portIngressName(app.Name, p.Port), p)
 		if ingress.URLFormat = p.URLFormat; p.URLFormat != "" {
 			u, err := rule(p.URLFormat, namesOf(app, sparkAppID))

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -53,7 +54,7 @@ func TestClaimsAreWhatIsBuilt(t *testing.T) {
 			continue
 		}
 		annotations := maps.Clone(o.GetAnnotations())
-		delete(annotations, lifecycle.AnnotationApplied)
+		delete(annotations, v1beta2.AnnotationApplied)
 		delete(annotations, rewriteTarget)
 		if diff := cmp.Diff(annotations, claim.Annotations); diff != "" {
 			t.Errorf("annotations of %s (-built +judged):\n%s", o.Ref, diff)

@@ -52,7 +52,7 @@ func Diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
 	keep := map[Ref]bool{}
 	for _, object := range w.Objects {
 		keep[object.Ref] = true
-		if found := seen[object.Ref]; found == nil || !Same(found, object) {
+		if found := seen[object.Ref]; found == nil || !w.same(found, object) {
 			write = append(write, object)
 		}
 	}
@@ -65,7 +65,7 @@ func Diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
 	return write, remove
 }
 
-// Same reports whether an object was applied as it is wanted, and is there to stay.
-func Same(found metav1.Object, want Object) bool {
-	return lifecycle.SameApplied(found, want) && found.GetDeletionTimestamp().IsZero()
+// same reports whether an object was applied as it is wanted, and is there to stay.
+func (w Wanted) same(found metav1.Object, want Object) bool {
+	return w.labels.SameApplied(found, want) && found.GetDeletionTimestamp().IsZero()
 }

@@ -55,10 +55,11 @@ type ParentRef struct {
 // Attempt is the attempt whose driver runs.
 type Attempt struct {
 	App spark.Application
-	// SparkAppID is Spark's id of the attempt, SubmissionID the mark of its objects.
-	SparkAppID   string
-	SubmissionID string
-	DriverName   string
+	// Owner is whose the objects are.
+	Owner lifecycle.Owner
+	// SparkAppID is Spark's id of the attempt.
+	SparkAppID string
+	DriverName string
 }
 
 // Wanted is what is to be there while the driver of an attempt lives.
@@ -68,6 +69,8 @@ type Wanted struct {
 	Status lifecycle.Exposure
 	// Problems are why something cannot be made. They concern nothing else.
 	Problems []Problem
+
+	labels lifecycle.Labels
 }
 
 // Problem is why an object cannot be made as it is asked for. If it is there from before, it stays.
@@ -79,7 +82,7 @@ type Problem struct {
 
 // Of returns what is to be there for an attempt.
 func Of(a Attempt, c Config) Wanted {
-	w := &wanted{attempt: a, config: c, names: namesOf(a.App, a.SparkAppID)}
+	w := &wanted{Wanted: Wanted{labels: a.Owner.Labels}, attempt: a, config: c, names: namesOf(a.App, a.SparkAppID)}
 	w.ui()
 	for i := range a.App.Exposure.Ports {
 		w.port(a.App.Exposure.Ports[i])

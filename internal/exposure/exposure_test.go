@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -26,7 +28,9 @@ func attempt(change ...func(*spark.Application)) Attempt {
 	for _, c := range change {
 		c(&app)
 	}
-	return Attempt{App: app, SparkAppID: "spark-1", SubmissionID: "s-1", DriverName: "pi-driver"}
+	family := kubeflow.SparkApplications{}.Family()
+	app.Fields = family.Fields
+	return Attempt{App: app, Owner: family.Owner(&metav1.ObjectMeta{Name: "pi", UID: "uid"}, "s-1"), SparkAppID: "spark-1", DriverName: "pi-driver"}
 }
 
 func conf(keysAndValues ...string) func(*spark.Application) {
@@ -54,7 +58,7 @@ var situations = map[string]struct {
 	"ui-port":  {reason: "the Service follows the UI", config: Config{Service: true}, attempt: attempt(conf("spark.ui.port", "5050"))},
 	"options": {reason: "the user's wishes", config: Config{Service: true}, attempt: attempt(conf("spark.ui.port", "5050"), options(spark.Exposure{UI: spark.ExposedPort{
 		Port: 80, PortName: "http", ServiceType: corev1.ServiceTypeNodePort, Annotations: map[string]string{"team": "a"},
-		Labels: map[string]string{"tier": "ui", lifecycle.LabelApp: "another", lifecycle.LabelExposes: "nothing"},
+		Labels: map[string]string{"tier": "ui", v1beta2.LabelAppName: "another", v1beta2.LabelExposes: "nothing"},
 	}}))},
 	"host-ingress": {reason: "a host for each application needs no rewriting", config: Config{Service: true, Ingress: Ingress{
 		Enabled: true, URLFormat: "https://{{$appName}}.{{ $appNamespace }}.example.org/", ClassName: "nginx", Annotations: map[string]string{"a": "operator"},
@@ -121,10 +125,10 @@ func TestObjectsAreMarked(t *testing.T) {
 	for name, tc := range situations {
 		for _, o := range Of(tc.attempt, tc.config).Objects {
 			labels := o.GetLabels()
-			if labels[lifecycle.LabelApp] != "pi" || labels[lifecycle.LabelSubmission] != "s-1" || labels[lifecycle.LabelCreatedBy] != "true" || labels[lifecycle.LabelExposes] == "" || labels[lifecycle.LabelExposes] == "nothing" {
+			if labels[v1beta2.LabelAppName] != "pi" || labels[v1beta2.LabelSubmissionID] != "s-1" || labels[v1beta2.LabelCreatedBy] != "true" || labels[v1beta2.LabelExposes] == "" || labels[v1beta2.LabelExposes] == "nothing" {
 				t.Errorf("%s: %s is marked %v", name, o.Ref, labels)
 			}
-			if o.GetNamespace() != "jobs" || o.GetAnnotations()[lifecycle.AnnotationApplied] == "" || o.Name != o.GetName() || o.Kind != o.GroupVersionKind() {
+			if o.GetNamespace() != "jobs" || o.GetAnnotations()[v1beta2.AnnotationApplied] == "" || o.Name != o.GetName() || o.Kind != o.GroupVersionKind() {
 				t.Errorf("%s: %s is incomplete: %v", name, o.Ref, o.Object)
 			}
 		}
@@ -302,8 +306,8 @@ func TestDiff(t *testing.T) {
 		"nothing there": {"both are made", w, Seen{}, []string{"service/pi-ui-svc", "poddisruptionbudget/pi-driver"}, nil},
 		"all there":     {"nothing is done", w, Seen{service.Ref: like(service, nil), budget.Ref: like(budget, nil)}, nil, nil},
 		"more labels":   {"somebody's label is somebody's business", w, Seen{service.Ref: like(service, func(m *metav1.PartialObjectMetadata) { m.Labels["x"] = "y" }), budget.Ref: like(budget, nil)}, nil, nil},
-		"edited":        {"what was applied is out of date", w, Seen{service.Ref: like(service, func(m *metav1.PartialObjectMetadata) { m.Annotations[lifecycle.AnnotationApplied] = "old" }), budget.Ref: like(budget, nil)}, []string{"service/pi-ui-svc"}, nil},
-		"unlabelled":    {"our mark was taken away", w, Seen{service.Ref: like(service, func(m *metav1.PartialObjectMetadata) { delete(m.Labels, lifecycle.LabelExposes) }), budget.Ref: like(budget, nil)}, []string{"service/pi-ui-svc"}, nil},
+		"edited":        {"what was applied is out of date", w, Seen{service.Ref: like(service, func(m *metav1.PartialObjectMetadata) { m.Annotations[v1beta2.AnnotationApplied] = "old" }), budget.Ref: like(budget, nil)}, []string{"service/pi-ui-svc"}, nil},
+		"unlabelled":    {"our mark was taken away", w, Seen{service.Ref: like(service, func(m *metav1.PartialObjectMetadata) { delete(m.Labels, v1beta2.LabelExposes) }), budget.Ref: like(budget, nil)}, []string{"service/pi-ui-svc"}, nil},
 		"too much":      {"an option was taken back", w, Seen{service.Ref: like(service, nil), budget.Ref: like(budget, nil), stray: like(service, nil)}, nil, []string{"ingress/pi-ui-ingress"}},
 		"over":          {"everything goes", Wanted{}, Seen{service.Ref: like(service, nil), budget.Ref: like(budget, nil), stray: nil}, nil, []string{"poddisruptionbudget/pi-driver", "service/pi-ui-svc"}},
 	}

@@ -27,7 +27,7 @@ type Object struct {
 	*unstructured.Unstructured
 }
 
-// What the label lifecycle.LabelExposes says.
+// What the label lifecycle.Labels.Exposes says.
 const (
 	exposesUI     = "ui"
 	exposesPort   = "port"
@@ -119,25 +119,25 @@ func (w *wanted) url(format string, object Ref, what string) *url.URL {
 // add completes an object with its marks.
 func (w *wanted) add(typed metav1.Object, exposes string) {
 	typed.SetNamespace(w.attempt.App.Namespace)
-	lifecycle.Mark(typed, w.attempt.SubmissionID)
+	w.attempt.Owner.Mark(typed)
 	labels := typed.GetLabels()
-	labels[lifecycle.LabelApp], labels[lifecycle.LabelExposes] = w.attempt.App.Name, exposes
+	labels[w.labels.App], labels[w.labels.Exposes] = w.attempt.App.Name, exposes
 	typed.SetLabels(labels)
-	u, err := plain(typed)
+	u, err := w.plain(typed)
 	if err != nil {
 		w.problem(Ref{}, fmt.Sprintf("%s is not made: %v", typed.GetName(), err))
 		return
 	}
 	ref := Ref{u.GroupVersionKind(), u.GetName()}
 	if w.wants(ref) {
-		w.problem(Ref{}, fmt.Sprintf("%s is made once: each port of spec.driverIngressOptions is exposed once", ref))
+		w.problem(Ref{}, fmt.Sprintf("%s is made once: each port of %s is exposed once", ref, w.attempt.App.Fields.Path("ports")))
 		return
 	}
 	w.Objects = append(w.Objects, Object{ref, u})
 }
 
 // plain is an object as the API server gets it, with a hash of what it says.
-func plain(typed metav1.Object) (*unstructured.Unstructured, error) {
+func (w *wanted) plain(typed metav1.Object) (*unstructured.Unstructured, error) {
 	u, ok := typed.(*unstructured.Unstructured)
 	if !ok {
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
@@ -148,12 +148,12 @@ func plain(typed metav1.Object) (*unstructured.Unstructured, error) {
 		u = &unstructured.Unstructured{Object: content}
 		unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
 	}
-	return u, lifecycle.MarkApplied(u)
+	return u, w.labels.MarkApplied(u)
 }
 
-// driverOf selects an application's driver pod.
-func driverOf(app string) map[string]string {
-	return map[string]string{lifecycle.LabelApp: app, spark.LabelRole: spark.RoleDriver}
+// driverSelector selects an application's driver pod.
+func (a Attempt) driverSelector() map[string]string {
+	return map[string]string{a.Owner.Labels.App: a.App.Name, spark.LabelRole: spark.RoleDriver}
 }
 
 func (w *wanted) service(name string, p spark.ExposedPort, target int32) *corev1.Service {
@@ -162,7 +162,7 @@ func (w *wanted) service(name string, p spark.ExposedPort, target int32) *corev1
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: maps.Clone(p.Labels), Annotations: maps.Clone(p.Annotations)},
 		Spec: corev1.ServiceSpec{
 			Type:     orDefault(p.ServiceType, corev1.ServiceTypeClusterIP),
-			Selector: driverOf(w.attempt.App.Name),
+			Selector: w.attempt.driverSelector(),
 			Ports:    []corev1.ServicePort{{Name: p.PortName, Port: p.Port, TargetPort: intstr.FromInt32(target), Protocol: corev1.ProtocolTCP}},
 		},
 	}
@@ -255,10 +255,10 @@ func (p ParentRef) value() map[string]any {
 func disruptionBudget(a Attempt) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: DisruptionBudget.GroupVersion().String(), Kind: DisruptionBudget.Kind},
-		ObjectMeta: metav1.ObjectMeta{Name: a.DriverName, Labels: map[string]string{lifecycle.LabelLaunchedBy: "true"}},
+		ObjectMeta: metav1.ObjectMeta{Name: a.DriverName, Labels: map[string]string{a.Owner.Labels.LaunchedBy: "true"}},
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MinAvailable: new(intstr.FromInt32(1)),
-			Selector:     &metav1.LabelSelector{MatchLabels: driverOf(a.App.Name)},
+			Selector:     &metav1.LabelSelector{MatchLabels: a.driverSelector()},
 		},
 	}
 }

@@ -43,7 +43,7 @@ func (m *model) look(class lifecycle.Class) lifecycle.Record {
 		m.app.SubmissionID = rec.SubmissionID
 	}
 	if m.driver.Presence == lifecycle.Present {
-		if m.driver.Ownership = lifecycle.Former; m.driver.SubmissionID == m.app.SubmissionID {
+		if m.driver.Ownership = lifecycle.Previous; m.driver.SubmissionID == m.app.SubmissionID {
 			m.driver.Ownership = lifecycle.Current
 		}
 	}

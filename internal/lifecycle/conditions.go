@@ -176,10 +176,10 @@ func executorsReady(r Record, p Plan) Condition {
 }
 
 func suspended(r Record, p Plan) Condition {
-	c := Condition{Type: ConditionSuspended, Status: False, Reason: ReasonAdmitted, Message: "spec.suspend is not true"}
+	c := Condition{Type: ConditionSuspended, Status: False, Reason: ReasonAdmitted, Message: p.App.Fields.Text("{suspend} is not true")}
 	switch {
 	case r.State == Suspended || p.App.Suspend && r.State == Queued:
-		c.Status, c.Reason, c.Message = True, ReasonSuspended, "spec.suspend is true"
+		c.Status, c.Reason, c.Message = True, ReasonSuspended, p.App.Fields.Text("{suspend} is true")
 	case r.State == Suspending:
 		c.Reason, c.Message = ReasonSuspended, "the driver is being stopped"
 	case r.State.Final():
@@ -196,7 +196,7 @@ func reconciling(r Record, p Plan) Condition {
 	case r.State == Running:
 		c.Status, c.Reason, c.Message = False, ReasonDriverRunning, "the driver's container runs"
 	case r.State == Suspended || r.Cause.Reason == ReasonSuspended && r.State == Queued:
-		c.Status, c.Reason, c.Message = False, ReasonSuspended, "spec.suspend is true"
+		c.Status, c.Reason, c.Message = False, ReasonSuspended, p.App.Fields.Text("{suspend} is true")
 	case r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
 	}

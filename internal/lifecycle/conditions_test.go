@@ -50,7 +50,7 @@ func TestConditions(t *testing.T) {
 			want: [8]string{"True Admitted", "False QuotaExceeded", "False NotSubmitted", "False NoExecutors", "False Admitted", "True QuotaExceeded", "False InProgress", "Unknown QuotaExceeded"},
 		},
 		"NameTaken": {
-			reason: "a person has to do something", plan: Plan{Record: because(queued(), nameConflict("pi-driver")), Driver: driver(Foreign, DriverRunning), Admission: admit},
+			reason: "a person has to do something", plan: Plan{Record: because(queued(), nameConflict(family.Fields, "pi-driver")), Driver: driver(NotOwned, DriverRunning), Admission: admit},
 			want: [8]string{"True Admitted", "False NameConflict", "False NotSubmitted", "False NoExecutors", "False Admitted", "True NameConflict", "True NameConflict", "Unknown NameConflict"},
 		},
 		"SuspendedBeforeTheRun": {
@@ -99,7 +99,7 @@ func TestConditions(t *testing.T) {
 			want: [8]string{"True Admitted", "True DriverCreated", "False DriverNotFound", "False NoExecutors", "False Admitted", "True DriverNotFound", "False InProgress", "False DriverNotFound"},
 		},
 		"Rerunning": {
-			reason: "the next attempt has no driver", plan: Plan{Record: again(Rerunning), Driver: driver(Former, DriverFailed)},
+			reason: "the next attempt has no driver", plan: Plan{Record: again(Rerunning), Driver: driver(Previous, DriverFailed)},
 			want: [8]string{"False Rerun", "False Rerun", "False NotSubmitted", "False NoExecutors", "False Admitted", "True Rerun", "False InProgress", "Unknown Rerun"},
 		},
 	}

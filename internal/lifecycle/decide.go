@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Application is what Decide needs to know of the user's wish.
@@ -32,6 +33,8 @@ type Application struct {
 	Notes string
 	// Deleting is set when the application object has a deletion timestamp.
 	Deleting bool
+	// Fields names the user's fields in messages.
+	Fields spark.Fields
 }
 
 // Env is the world around the application.
@@ -158,7 +161,7 @@ func applySpecChanges(app Application, rec Record, env Env) Record {
 		r = resetForSpec(r, env)
 	}
 	if app.Suspend && stoppable(r) {
-		r.State, r.Cause = Suspending, stopping
+		r.State, r.Cause = Suspending, stopping(app.Fields)
 	}
 	r.Generation, r.SpecHash = app.Generation, app.SpecHash
 	return r

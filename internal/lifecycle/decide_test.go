@@ -28,7 +28,8 @@ var (
 // theApp is an application that nothing is special about.
 func theApp() Application {
 	return Application{
-		UID: "app", Generation: 1, SpecHash: "spec-1", SubmissionID: "s-1", SparkAppID: "spark-1", DriverName: "pi-driver",
+		Fields: family.Fields,
+		UID:    "app", Generation: 1, SpecHash: "spec-1", SubmissionID: "s-1", SparkAppID: "spark-1", DriverName: "pi-driver",
 		Policies: Policies{Restart: never, Deadlines: Deadlines{Queued: 24 * time.Hour, DriverScheduled: 24 * time.Hour, DriverReady: 30 * time.Minute}},
 	}
 }
@@ -53,9 +54,9 @@ func edited(a *Application)      { a.Generation++; a.SpecHash += "'" }
 func driver(o Ownership, p DriverPhase) Driver {
 	d := Driver{Presence: Present, Ownership: o, Name: "pi-driver", UID: "uid-1", SubmissionID: "s-1", SparkAppID: "spark-1", SpecHash: "spec-1", CreatedAt: now, Phase: p}
 	switch o {
-	case Former:
+	case Previous:
 		d.SubmissionID, d.UID = "s-0", "uid-0"
-	case Foreign:
+	case NotOwned:
 		d.SubmissionID, d.SparkAppID, d.SpecHash, d.UID = "", "", "", "uid-foreign"
 	case Current:
 	}
@@ -73,7 +74,7 @@ func failedDriver(code int32) Driver {
 
 // stranger is a driver of ours that no attempt tells of.
 func stranger() Driver {
-	d := driver(Former, DriverRunning)
+	d := driver(Previous, DriverRunning)
 	d.SubmissionID = "s-of-another-operator"
 	return d
 }
@@ -169,8 +170,8 @@ func TestDecide(t *testing.T) {
 		"StartRejected":     {reason: "a spec that cannot run fails before anything is created", driver: absent, gate: reject, state: Failed, cause: ReasonInvalidSpec},
 		"StartSuspended":    {reason: "suspend holds a new application back, and tools still read SUBMITTED", app: with(isSuspended), driver: absent, state: Queued, cause: ReasonSuspended},
 		"StartAdopts":       {reason: "a driver created just before a crash is recognized, not doubled", driver: driver(Current, DriverRunning), state: Running},
-		"StartAdoptsOther":  {reason: "so is the driver of an operator before us", driver: driver(Former, DriverRunning), state: Running},
-		"StartForeign":      {reason: "a pod of somebody else is never touched", rec: queued(), driver: driver(Foreign, DriverRunning), gate: admit, state: Queued, cause: ReasonNameConflict},
+		"StartAdoptsOther":  {reason: "so is the driver of an operator before us", driver: driver(Previous, DriverRunning), state: Running},
+		"StartForeign":      {reason: "a pod of somebody else is never touched", rec: queued(), driver: driver(NotOwned, DriverRunning), gate: admit, state: Queued, cause: ReasonNameConflict},
 		"StartDoubt":        {reason: "nothing is created in doubt", rec: queued(), driver: unsure(), gate: admit, state: Queued},
 		"QueuedGoes":        {reason: "a queued application goes on when it is admitted", rec: queued(), driver: absent, gate: admit, state: Queued, actions: submit},
 		"QueuedSuspended":   {reason: "suspension before the first run is no state of its own", app: with(isSuspended), rec: queued(), driver: absent, state: Queued, cause: ReasonSuspended},
@@ -181,8 +182,8 @@ func TestDecide(t *testing.T) {
 		"EndsFast":          {reason: "a driver may end before it was seen running", rec: ran(Submitted), driver: driver(Current, DriverSucceeded), state: Succeeding},
 		"Fails":             {reason: "exit code 1", rec: ran(Running), driver: failedDriver(1), state: Failing, cause: ReasonDriverFailed},
 		"Lost":              {reason: "absence is seen by a live read", rec: ran(Running), driver: absent, state: Failing, cause: ReasonDriverNotFound},
-		"LostToForeign":     {reason: "somebody else's pod is not our driver", rec: ran(Running), driver: driver(Foreign, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
-		"LostToFormer":      {reason: "nor is that of another attempt", rec: ran(Running), driver: driver(Former, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
+		"LostToForeign":     {reason: "somebody else's pod is not our driver", rec: ran(Running), driver: driver(NotOwned, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
+		"LostToFormer":      {reason: "nor is that of another attempt", rec: ran(Running), driver: driver(Previous, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
 		"NodeLost":          {reason: "a node that does not answer is a failure of the cluster", rec: ran(Running), driver: strayed(driver(Current, DriverRunning)), state: Failing, cause: ReasonNodeLost},
 		"Doubt":             {reason: "doubt is no loss", rec: ran(Running), driver: unsure(), state: Running},
 		"Concludes":         {reason: "nothing runs it again", rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Succeeded},
@@ -191,9 +192,9 @@ func TestDecide(t *testing.T) {
 		"GivenUpStops":      {reason: "once", rec: ran(Failing), driver: deleting(driver(Current, DriverRunning)), state: Failing},
 		"RetryWaits":        {reason: "the next attempt has its time", app: with(restarting(Restart{Type: OnFailure, Failures: Rule{Retries: 1, Initial: time.Hour, Max: time.Hour}})), rec: ran(Failing), driver: failedDriver(1), state: Failing},
 		"Retry":             {reason: "the next attempt is stored before it acts", app: with(restarting(onFailure)), rec: ran(Failing), driver: failedDriver(1), state: Rerunning, cause: ReasonRerun},
-		"RerunClears":       {reason: "the name has to be free, and only a UID says which pod is meant", rec: again(Rerunning), driver: driver(Former, DriverFailed), state: Rerunning, actions: stopOld},
-		"RerunWaits":        {reason: "a pod is deleted once", rec: again(Rerunning), driver: deleting(driver(Former, DriverFailed)), state: Rerunning},
-		"RerunStuck":        {reason: "a pod that may still run is never doubled", rec: again(Rerunning), driver: strayed(driver(Former, DriverRunning)), gate: admit, state: Rerunning, cause: ReasonFormerDriver},
+		"RerunClears":       {reason: "the name has to be free, and only a UID says which pod is meant", rec: again(Rerunning), driver: driver(Previous, DriverFailed), state: Rerunning, actions: stopOld},
+		"RerunWaits":        {reason: "a pod is deleted once", rec: again(Rerunning), driver: deleting(driver(Previous, DriverFailed)), state: Rerunning},
+		"RerunStuck":        {reason: "a pod that may still run is never doubled", rec: again(Rerunning), driver: strayed(driver(Previous, DriverRunning)), gate: admit, state: Rerunning, cause: ReasonFormerDriver},
 		"RerunGoes":         {reason: "what the attempt before has left goes first", rec: again(Rerunning), driver: absent, gate: admit, state: Rerunning, actions: resubmit},
 		"RerunAdopts":       {reason: "a driver created just before a crash is recognized on every attempt", rec: again(Rerunning), driver: driver(Current, DriverRunning), state: Running},
 		"RerunAdoptsOther":  {reason: "so is that of an operator before us, which no record tells of", rec: again(Rerunning), driver: stranger(), state: Running},
@@ -218,7 +219,7 @@ func TestDecide(t *testing.T) {
 		"Resumes":           {reason: "the next attempt is stored before it acts", rec: ran(Suspended), driver: absent, state: Resuming, cause: ReasonResumed},
 		"ResumesThenStarts": {reason: "and then acts", rec: again(Resuming), driver: absent, gate: admit, state: Resuming, actions: resubmit},
 		"Deletion":          {reason: "a held deletion stops the driver", app: with(isDeleted), rec: ran(Running), driver: driver(Current, DriverRunning), state: Running, actions: stop},
-		"DeletionForeign":   {reason: "a deletion touches nothing foreign", app: with(isDeleted), rec: ran(Running), driver: driver(Foreign, DriverRunning), state: Running},
+		"DeletionForeign":   {reason: "a deletion touches nothing foreign", app: with(isDeleted), rec: ran(Running), driver: driver(NotOwned, DriverRunning), state: Running},
 		"DeletionNew":       {reason: "nothing is created for what goes away", app: with(isDeleted), driver: absent, gate: admit, state: New},
 	}
 	for name, tc := range cases {

@@ -57,7 +57,7 @@ func (c *checker) outcome(p *lifecycle.Plan, results []lifecycle.Result) {
 	if len(results) > 0 {
 		last = results[len(results)-1]
 	}
-	there := e.Observation.Driver.Presence != lifecycle.Absent && e.Observation.Driver.Ownership != lifecycle.Foreign
+	there := e.Observation.Driver.Presence != lifecycle.Absent && e.Observation.Driver.Ownership != lifecycle.NotOwned
 	switch {
 	case o.Err != nil:
 		if !e.App.Deleting && !sameState(o.Record, e.Record) {
@@ -226,8 +226,8 @@ func (c *checker) next(rec lifecycle.Record) (lifecycle.Application, lifecycle.O
 	if rec.SpecHash != "" && rec.Generation == app.Generation {
 		app.SpecHash = rec.SpecHash
 	}
-	if d := &obs.Driver; d.Presence == lifecycle.Present && d.Ownership != lifecycle.Foreign {
-		if d.Ownership = lifecycle.Former; d.SubmissionID == app.SubmissionID {
+	if d := &obs.Driver; d.Presence == lifecycle.Present && d.Ownership != lifecycle.NotOwned {
+		if d.Ownership = lifecycle.Previous; d.SubmissionID == app.SubmissionID {
 			d.Ownership = lifecycle.Current
 		}
 	}
@@ -237,7 +237,7 @@ func (c *checker) next(rec lifecycle.Record) (lifecycle.Application, lifecycle.O
 // rests checks what a world that stands still has come to.
 func (c *checker) rests(rec lifecycle.Record) {
 	d := c.e.Observation.Driver
-	live := d.Presence == lifecycle.Present && d.Ownership != lifecycle.Foreign && !d.Deleting && (d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning)
+	live := d.Presence == lifecycle.Present && d.Ownership != lifecycle.NotOwned && !d.Deleting && (d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning)
 	if (rec.State == lifecycle.Submitted || rec.State == lifecycle.Running) && live && d.SpecHash != "" && d.SpecHash != c.e.App.SpecHash && !c.e.App.Suspend {
 		c.broken("a change of the spec is lost: at rest it is %s with a driver that was made from another spec", rec.State)
 	}

@@ -226,7 +226,7 @@ func (c *checker) plan(p *lifecycle.Plan) {
 	}
 	for _, a := range p.Actions {
 		switch {
-		case a.Kind == lifecycle.DeleteDriver && (d.Presence != lifecycle.Present || d.Ownership == lifecycle.Foreign || a.UID != d.UID || a.UID == ""):
+		case a.Kind == lifecycle.DeleteDriver && (d.Presence != lifecycle.Present || d.Ownership == lifecycle.NotOwned || a.UID != d.UID || a.UID == ""):
 			c.broken("it deletes a driver that is not ours, or not by its UID")
 		case a.Kind == lifecycle.DeleteDriver && d.Deleting:
 			c.broken("it deletes a driver twice")
@@ -234,7 +234,7 @@ func (c *checker) plan(p *lifecycle.Plan) {
 			c.broken("it deletes an application that is not over, or does something beside")
 		}
 	}
-	if d.Ownership == lifecycle.Foreign && slices.ContainsFunc(p.Actions, func(a lifecycle.Action) bool { return a.Kind == lifecycle.DeleteDriver }) {
+	if d.Ownership == lifecycle.NotOwned && slices.ContainsFunc(p.Actions, func(a lifecycle.Action) bool { return a.Kind == lifecycle.DeleteDriver }) {
 		c.broken("a foreign pod leads to a deletion")
 	}
 	c.counters(&e.Record, &p.Record)

@@ -22,12 +22,12 @@ const (
 type Ownership string
 
 const (
-	// Foreign objects belong to somebody else: never adopted, changed or deleted.
-	Foreign Ownership = "Foreign"
+	// NotOwned objects belong to somebody else: never adopted, changed or deleted.
+	NotOwned Ownership = "NotOwned"
 	// Current objects belong to this application's current attempt.
 	Current Ownership = "Current"
-	// Former objects belong to this application, but to another attempt.
-	Former Ownership = "Former"
+	// Previous objects belong to this application, but to another attempt.
+	Previous Ownership = "Previous"
 )
 
 // DriverPhase is the driver's progress, judged by its Spark container: a sidecar neither hides its end nor ends it.
@@ -107,7 +107,7 @@ const claimGrace = 30 * time.Second
 // Is reports whether the pod is there and has the given owner.
 func (d Driver) Is(o Ownership) bool { return d.Presence == Present && d.Ownership == o }
 
-func (d Driver) ours() bool { return d.Is(Current) || d.Is(Former) }
+func (d Driver) ours() bool { return d.Is(Current) || d.Is(Previous) }
 
 func (d Driver) live() bool { return d.Phase == DriverPending || d.Phase == DriverRunning }
 

@@ -10,66 +10,93 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Labels of the pods that this operator is responsible for.
-const (
-	// LabelApp holds the application's name.
-	LabelApp = "sparkoperator.k8s.io/app-name"
-	// LabelLaunchedBy is "true" on every pod of every application; the pod cache is restricted to it.
-	LabelLaunchedBy = "sparkoperator.k8s.io/launched-by-spark-operator"
-	// LabelCreatedBy is "true" on everything else that is created for an application.
-	LabelCreatedBy = "sparkoperator.k8s.io/created-by-spark-operator"
-	// LabelSpecHash tells on a driver pod which spec it was made from (Application.SpecHash).
-	LabelSpecHash = "sparkoperator.k8s.io/spec-hash"
-	// LabelSubmission holds the attempt's submission id (spark.Identity.SubmissionID).
-	LabelSubmission = "sparkoperator.k8s.io/submission-id"
-	// LabelExposes tells what an object beside a running driver is for; the cache of such objects is restricted to it.
-	LabelExposes = "sparkoperator.k8s.io/exposes"
-)
-
-// AnnotationApplied holds a hash of what was applied last to an object, so that the same is not applied again.
-const AnnotationApplied = "sparkoperator.k8s.io/applied"
-
-// OwnerOf says whose object it is: the controller's UID tells the application, the submission label the attempt.
-func OwnerOf(o metav1.Object, app types.UID, submissionID string) Ownership {
-	owner := metav1.GetControllerOfNoCopy(o)
-	switch {
-	case owner == nil || owner.UID != app:
-		return Foreign
-	case o.GetLabels()[LabelSubmission] == submissionID:
-		return Current
-	}
-	return Former
+// Family is what the core knows of one kind of an API family: values, so that the core has no constants of any.
+type Family struct {
+	// Group, Version and Kind of the application objects.
+	Group, Version, Kind string
+	Labels               Labels
+	Fields               spark.Fields
+	// States are the family's words for states; one without an entry is empty in its statuses.
+	States map[State]string
 }
 
-// OwnerReference makes an application the controller of what is created for it.
-func OwnerReference(app metav1.Object, apiVersion, kind string) metav1.OwnerReference {
-	return metav1.OwnerReference{
-		APIVersion: apiVersion, Kind: kind, Name: app.GetName(), UID: app.GetUID(),
-		Controller: new(true), BlockOwnerDeletion: new(true),
+// GroupKind is the kind of the application objects in any version.
+func (f Family) GroupKind() schema.GroupKind { return schema.GroupKind{Group: f.Group, Kind: f.Kind} }
+
+// APIVersion is the group and version of the application objects.
+func (f Family) APIVersion() string { return f.Group + "/" + f.Version }
+
+// Owner makes an attempt of an application the owner of what is created for it.
+func (f Family) Owner(app metav1.Object, submissionID string) Owner {
+	return Owner{
+		Reference: metav1.OwnerReference{
+			APIVersion: f.APIVersion(), Kind: f.Kind, Name: app.GetName(), UID: app.GetUID(),
+			Controller: new(true), BlockOwnerDeletion: new(true),
+		},
+		SubmissionID: submissionID, Labels: f.Labels,
 	}
+}
+
+// Labels are the keys by which a family marks the objects that this operator is responsible for.
+type Labels struct {
+	// App holds the application's name.
+	App string
+	// LaunchedBy is "true" on every pod of every application.
+	LaunchedBy string
+	// CreatedBy is "true" on everything else that is created for an application.
+	CreatedBy string
+	// SpecHash tells on a driver pod which spec it was made from (Application.SpecHash).
+	SpecHash string
+	// Submission holds the attempt's submission id (spark.Identity.SubmissionID).
+	Submission string
+	// Exposes tells what an auxiliary object of a running driver is for.
+	Exposes string
+	// Applied is an annotation: a hash of what was applied last to an object, so that the same is not applied again.
+	Applied string
+}
+
+// Owner is the attempt of an application that an object is created for.
+type Owner struct {
+	Reference    metav1.OwnerReference
+	SubmissionID string
+	Labels       Labels
+}
+
+// Of says whose an object is: the controller's UID tells the application, the submission label the attempt.
+func (w Owner) Of(o metav1.Object) Ownership {
+	owner := metav1.GetControllerOfNoCopy(o)
+	switch {
+	case owner == nil || owner.UID != w.Reference.UID:
+		return NotOwned
+	case o.GetLabels()[w.Labels.Submission] == w.SubmissionID:
+		return Current
+	}
+	return Previous
 }
 
 // Own sets the one owner of an object that the operator creates.
-func Own(object metav1.Object, owner metav1.OwnerReference) {
-	object.SetOwnerReferences([]metav1.OwnerReference{owner})
+func (w Owner) Own(object metav1.Object) {
+	object.SetOwnerReferences([]metav1.OwnerReference{w.Reference})
 }
 
 // Mark labels what is created beside a driver pod as the attempt's, so that it can be found again whatever the spec
 // calls it by then.
-func Mark(object metav1.Object, submissionID string) {
+func (w Owner) Mark(object metav1.Object) {
 	labels := maps.Clone(object.GetLabels())
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[LabelSubmission], labels[LabelCreatedBy] = submissionID, "true"
+	labels[w.Labels.Submission], labels[w.Labels.CreatedBy] = w.SubmissionID, "true"
 	object.SetLabels(labels)
 }
 
 // MarkApplied puts a hash of what an object says onto it.
-func MarkApplied(object *unstructured.Unstructured) error {
+func (l Labels) MarkApplied(object *unstructured.Unstructured) error {
 	text, err := json.Marshal(object.Object)
 	if err != nil {
 		return err
@@ -80,14 +107,14 @@ func MarkApplied(object *unstructured.Unstructured) error {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[AnnotationApplied] = fmt.Sprintf("%016x", h.Sum64())
+	annotations[l.Applied] = fmt.Sprintf("%016x", h.Sum64())
 	object.SetAnnotations(annotations)
 	return nil
 }
 
 // SameApplied reports whether what was applied last to an object is what is wanted, and still labeled so.
-func SameApplied(found, wanted metav1.Object) bool {
-	if found.GetAnnotations()[AnnotationApplied] != wanted.GetAnnotations()[AnnotationApplied] {
+func (l Labels) SameApplied(found, wanted metav1.Object) bool {
+	if found.GetAnnotations()[l.Applied] != wanted.GetAnnotations()[l.Applied] {
 		return false
 	}
 	labels := found.GetLabels()

@@ -8,34 +8,44 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 func ownedPod(owner types.UID, controller bool, submission string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name:            "pi-driver",
-		Labels:          map[string]string{LabelSubmission: submission, LabelApp: "pi"},
+		Labels:          map[string]string{v1beta2.LabelSubmissionID: submission, v1beta2.LabelAppName: "pi"},
 		OwnerReferences: []metav1.OwnerReference{{Name: "pi", UID: owner, Controller: &controller}},
 	}}
 }
 
-func TestOwnerOf(t *testing.T) {
+// family is what an API family may hand in.
+var family = Family{
+	Group: "example.org", Version: "v1", Kind: "Job", Fields: spark.Fields{"": "spec"},
+	Labels: Labels{App: v1beta2.LabelAppName, CreatedBy: "example.org/created", Submission: v1beta2.LabelSubmissionID, Applied: "example.org/applied"},
+}
+
+func TestOwner(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		pod    *corev1.Pod
 		want   Ownership
 	}{
 		"Current":       {reason: "owner and attempt are right", pod: ownedPod("app", true, "s-1"), want: Current},
-		"Former":        {reason: "another attempt of the same application", pod: ownedPod("app", true, "s-0"), want: Former},
-		"OtherUID":      {reason: "an application of the same name, before or after ours", pod: ownedPod("other", true, "s-1"), want: Foreign},
-		"NoController":  {reason: "an owner that is no controller proves nothing", pod: ownedPod("app", false, "s-1"), want: Foreign},
-		"LabelsOnly":    {reason: "labels can be copied by anyone", pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi-driver", Labels: map[string]string{LabelSubmission: "s-1"}}}, want: Foreign},
-		"NameOnly":      {reason: "identity is never the name alone", pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi-driver"}}, want: Foreign},
-		"LabelStripped": {reason: "without its label a pod is ours, but of no known attempt", pod: ownedPod("app", true, ""), want: Former},
+		"Previous":      {reason: "another attempt of the same application", pod: ownedPod("app", true, "s-0"), want: Previous},
+		"OtherUID":      {reason: "an application of the same name, before or after ours", pod: ownedPod("other", true, "s-1"), want: NotOwned},
+		"NoController":  {reason: "an owner that is no controller proves nothing", pod: ownedPod("app", false, "s-1"), want: NotOwned},
+		"LabelsOnly":    {reason: "labels can be copied by anyone", pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi-driver", Labels: map[string]string{v1beta2.LabelSubmissionID: "s-1"}}}, want: NotOwned},
+		"NameOnly":      {reason: "identity is never the name alone", pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi-driver"}}, want: NotOwned},
+		"LabelStripped": {reason: "without its label a pod is ours, but of no known attempt", pod: ownedPod("app", true, ""), want: Previous},
 	}
+	owner := family.Owner(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "app"}}, "s-1")
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := OwnerOf(tc.pod, "app", "s-1"); got != tc.want {
-				t.Errorf("%s: OwnerOf = %s, want %s", tc.reason, got, tc.want)
+			if got := owner.Of(tc.pod); got != tc.want {
+				t.Errorf("%s: Of = %s, want %s", tc.reason, got, tc.want)
 			}
 		})
 	}
@@ -67,7 +77,7 @@ func TestPresenceIsNeverAssumed(t *testing.T) {
 			t.Errorf("a driver that is %s is nobody's", p)
 		}
 	}
-	if d := driver(Former, DriverRunning); d.Is(Current) || !d.Is(Former) {
+	if d := driver(Previous, DriverRunning); d.Is(Current) || !d.Is(Previous) {
 		t.Error("a driver of a former attempt is not the current one")
 	}
 }

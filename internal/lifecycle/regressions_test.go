@@ -116,7 +116,7 @@ func TestTakenOverSuspensionResumesAsTheFirstAttempt(t *testing.T) {
 
 // The exit code and the log of somebody else's pod are not our driver's.
 func TestForeignPodTellsNothingAboutOurDriver(t *testing.T) {
-	for _, o := range []Ownership{Foreign, Former} {
+	for _, o := range []Ownership{NotOwned, Previous} {
 		d := driver(o, DriverFailed)
 		d.Exit, d.LogTail, d.StartedAt = Exit{Code: 3, Reason: "Error"}, "secret", later
 		rec := ran(Running)
@@ -220,7 +220,7 @@ func TestDriverOfAnotherOperatorKeepsItsID(t *testing.T) {
 func TestFormerDriverIsExplainedWhenItIsStuck(t *testing.T) {
 	rec, app := again(Rerunning), theApp()
 	app.SubmissionID = "s-2"
-	d := driver(Former, DriverFailed)
+	d := driver(Previous, DriverFailed)
 	d.SubmissionID = "s-1"
 	for _, normal := range []Driver{d, deleting(d)} {
 		if got := Decide(app, rec, Observation{Driver: normal}, scheduler.Admission{}, Env{Now: later}); got.Record.Cause != rec.Cause {

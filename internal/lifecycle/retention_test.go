@@ -31,7 +31,7 @@ func TestRetention(t *testing.T) {
 		"Driver":        {reason: "by its UID; it is remembered when it has gone", keep: Keep{DriverPod: minute}, driver: driver(Current, DriverFailed), actions: stop, requeue: doubtRetry},
 		"DriverGoing":   {reason: "once", keep: Keep{DriverPod: minute}, driver: deleting(driver(Current, DriverFailed)), requeue: doubtRetry},
 		"DriverGone":    {reason: "it is remembered", keep: Keep{DriverPod: minute}, driver: absent, is: Released{DriverPod: true}},
-		"DriverForeign": {reason: "somebody else's pod is left alone", keep: Keep{DriverPod: minute}, driver: driver(Foreign, DriverRunning), is: Released{DriverPod: true}},
+		"DriverForeign": {reason: "somebody else's pod is left alone", keep: Keep{DriverPod: minute}, driver: driver(NotOwned, DriverRunning), is: Released{DriverPod: true}},
 		"DriverDoubt":   {reason: "it is looked at again", keep: Keep{DriverPod: minute}, driver: unsure(), requeue: doubtRetry},
 		"Both":          {reason: "at the same time", keep: Keep{DriverPod: minute, Resources: minute}, driver: driver(Current, DriverFailed), actions: []Action{resources, stop[0]}, is: Released{Resources: true}, requeue: doubtRetry},
 		"Application":   {reason: "with all that belongs to it", keep: Keep{DriverPod: minute, Resources: minute, Application: minute}, driver: driver(Current, DriverFailed), actions: []Action{{Kind: DeleteApplication}}, requeue: doubtRetry},

@@ -23,7 +23,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	}
 	d := obs.Driver
 	if d.unclaimed(env.Now) {
-		d.Waiting.Cause = Cause{ReasonDriverPending, "no scheduler has looked at the driver pod; see whether the one that it names runs (spec.schedulerName of the pod)"}
+		d.Waiting.Cause = Cause{ReasonDriverPending, "no scheduler has looked at the driver pod; see whether the one that it names in schedulerName runs"}
 		p.Driver = d
 	}
 	switch {
@@ -34,7 +34,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		return failing(p, "", observedCause(obs.Scheduler), d, env)
 	case obs.Scheduler.Ended() && d.Phase != DriverSucceeded:
 		return failing(p, Evicted, observedCause(obs.Scheduler), d, env)
-	case !d.ours() || d.Is(Former) && d.SubmissionID != p.Record.SubmissionID:
+	case !d.ours() || d.Is(Previous) && d.SubmissionID != p.Record.SubmissionID:
 		// What the pod there tells is not about our driver.
 		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, Driver{}, env)
 	case d.Phase == DriverSucceeded:
@@ -50,7 +50,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	}
 	late, left := overdue(stages(p.App, p.Record, d), env.Now, heartbeat)
 	if late != nil {
-		c := late.cause()
+		c := late.cause(p.App.Fields)
 		if why := d.Waiting.Told().Message; why != "" {
 			c.Message += ": " + why
 		}

@@ -63,13 +63,13 @@ func TestStrayDriverIsStopped(t *testing.T) {
 	for _, s := range []State{Suspended, Succeeded, Failed} {
 		app := theApp()
 		app.Suspend = s == Suspended
-		for _, o := range []Ownership{Current, Former} {
+		for _, o := range []Ownership{Current, Previous} {
 			p, _ := decided(app, ran(s), driver(o, DriverRunning))
 			if len(p.Actions) != 1 || p.Actions[0].Kind != DeleteDriver || p.Requeue == 0 {
 				t.Errorf("%s, %s driver: actions %v, requeue %s", s, o, p.Actions, p.Requeue)
 			}
 		}
-		p, _ := decided(app, ran(s), driver(Foreign, DriverRunning))
+		p, _ := decided(app, ran(s), driver(NotOwned, DriverRunning))
 		if len(p.Actions) > 0 {
 			t.Errorf("%s: a foreign pod: actions %v", s, p.Actions)
 		}

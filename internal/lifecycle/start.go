@@ -6,21 +6,22 @@ import (
 	"time"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // decideStart brings an application without a driver to one.
 func decideStart(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	switch {
-	case d.Is(Current), d.Is(Former) && p.Record.unrecorded(d):
+	case d.Is(Current), d.Is(Previous) && p.Record.unrecorded(d):
 		// Created by a reconcile that crashed before it wrote the status, or by an operator before us.
 		p.Record = adopted(p.Record, d)
 		return decideRun(p, obs, env)
-	case d.Is(Former):
+	case d.Is(Previous):
 		return clearFormer(p, d, env)
 	case p.App.Suspend:
 		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // suspension is no waiting in a queue, and a refusal no end
-		return wait(release(p), Cause{ReasonSuspended, "spec.suspend is true: the driver is not created until it is false"}, heartbeat)
+		return wait(release(p), Cause{ReasonSuspended, p.App.Fields.Text("{suspend} is true: the driver is not created until it is false")}, heartbeat)
 	case d.Presence == Unknown && p.Record.State == New:
 		return wait(p, Cause{ReasonNotSubmitted, "the API server does not tell whether there is a driver pod"}, doubtRetry)
 	case d.Presence == Unknown:
@@ -56,7 +57,7 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 	late, left := overdue([]stage{queueStage(p.App, p.Record)}, env.Now, heartbeat)
 	switch {
 	case late != nil:
-		c := late.cause()
+		c := late.cause(p.App.Fields)
 		if was := p.Record.Cause; was.Message != "" {
 			c.Message += ": " + was.Message
 		}
@@ -86,8 +87,8 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 	switch {
 	case p.Admission.Verdict != scheduler.Admit:
 		return wait(p, causeOf(p.Admission), min(left, max(p.Admission.RetryAfter, time.Second)))
-	case d.Is(Foreign):
-		return wait(p, nameConflict(d.Name), min(left, conflictRetry))
+	case d.Is(NotOwned):
+		return wait(p, nameConflict(p.App.Fields, d.Name), min(left, conflictRetry))
 	}
 	p.Record.Scheduling.Warning = head(p.Admission.Warning, maxCondition)
 	p.Actions = append(append(p.Actions, replaced(p.Record)...), Action{Kind: Submit})
@@ -166,7 +167,7 @@ func created(r Record, at time.Time) Record {
 	return r
 }
 
-func nameConflict(name string) Cause {
+func nameConflict(f spark.Fields, name string) Cause {
 	return Cause{ReasonNameConflict, "pod " + name + " exists already and does not belong to this application; " +
-		"delete or rename that pod, or set spec.driver.podName"}
+		"delete or rename that pod, or set " + f.Path("driver.podName")}
 }

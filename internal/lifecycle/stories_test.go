@@ -137,7 +137,7 @@ func (t *teller) dated(d lifecycle.Driver) lifecycle.Driver {
 		return d
 	}
 	if d.Ownership == "" {
-		if d.Ownership = lifecycle.Former; d.SubmissionID == t.app.SubmissionID {
+		if d.Ownership = lifecycle.Previous; d.SubmissionID == t.app.SubmissionID {
 			d.Ownership = lifecycle.Current
 		}
 	}

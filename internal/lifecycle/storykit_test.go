@@ -8,6 +8,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // story is what happens to an application: it is one file under testdata/stories.
@@ -38,7 +39,8 @@ var (
 
 func storyApp() lifecycle.Application {
 	return lifecycle.Application{
-		UID: "app", Generation: 1, SpecHash: "spec-1", DriverName: "pi-driver",
+		Fields: spark.Fields{"": "spec"},
+		UID:    "app", Generation: 1, SpecHash: "spec-1", DriverName: "pi-driver",
 		Policies: lifecycle.Policies{
 			Restart:   lifecycle.Restart{Type: lifecycle.Never},
 			Deadlines: lifecycle.Deadlines{Queued: 24 * time.Hour, DriverScheduled: 24 * time.Hour, DriverReady: 30 * time.Minute},
@@ -113,7 +115,7 @@ func leaving(d lifecycle.Driver) lifecycle.Driver {
 }
 
 func foreign(phase lifecycle.DriverPhase) lifecycle.Driver {
-	return lifecycle.Driver{Presence: lifecycle.Present, Ownership: lifecycle.Foreign, Name: "pi-driver", UID: "uid-foreign", Phase: phase}
+	return lifecycle.Driver{Presence: lifecycle.Present, Ownership: lifecycle.NotOwned, Name: "pi-driver", UID: "uid-foreign", Phase: phase}
 }
 
 func concat(parts ...[]step) []step {

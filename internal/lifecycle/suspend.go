@@ -2,7 +2,11 @@
 
 package lifecycle
 
-import "time"
+import (
+	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
 
 // stoppable reports whether suspension leads out of the record's state. What has ended keeps its outcome: a finished
 // run is not thrown away.
@@ -18,11 +22,13 @@ func stoppable(r Record) bool {
 }
 
 // stopping is the cause while a driver, or what is left of it, is taken away.
-var stopping = Cause{ReasonSuspended, "spec.suspend is true: the driver is stopped"}
+func stopping(f spark.Fields) Cause {
+	return Cause{ReasonSuspended, f.Text("{suspend} is true: the driver is stopped")}
+}
 
 // suspending holds back the next attempt. What the last one ended with is in its history.
 func suspending(p Plan) Plan {
-	p.Record.State, p.Record.Cause, p.Requeue = Suspending, stopping, doubtRetry
+	p.Record.State, p.Record.Cause, p.Requeue = Suspending, stopping(p.App.Fields), doubtRetry
 	return p
 }
 
@@ -41,20 +47,22 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 		return decideRun(p, obs, env) // it was faster
 	case d.ours() && d.overdue(env.Now):
 		p.Requeue = heartbeat
-		p.Record.Cause = Cause{ReasonNodeLost, "driver pod " + d.Name + " is to be stopped because spec.suspend is true; it " + stuckAdvice}
+		p.Record.Cause = Cause{ReasonNodeLost, "driver pod " + d.Name + " is to be stopped because " + p.App.Fields.Path("suspend") + " is true; it " + stuckAdvice}
 	case d.ours():
 		if !d.Deleting {
 			p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
 		}
 	default:
-		p.Record = concluded(closed(p.Record, "", Cause{ReasonSuspended, "the driver was stopped because spec.suspend was true"}, env), obs, ExecutorFailed)
-		p.Record.State, p.Record.Cause = Suspended, noDriver
+		p.Record = concluded(closed(p.Record, "", Cause{ReasonSuspended, p.App.Fields.Text("the driver was stopped because {suspend} was true")}, env), obs, ExecutorFailed)
+		p.Record.State, p.Record.Cause = Suspended, noDriver(p.App.Fields)
 		p = release(p)
 	}
 	return p
 }
 
-var noDriver = Cause{ReasonSuspended, "spec.suspend is true: there is no driver until it is false"}
+func noDriver(f spark.Fields) Cause {
+	return Cause{ReasonSuspended, f.Text("{suspend} is true: there is no driver until it is false")}
+}
 
 // decideSuspended waits, and then begins the next attempt, unless the current one has had no driver yet.
 func decideSuspended(p Plan, obs Observation) Plan {
@@ -63,10 +71,10 @@ func decideSuspended(p Plan, obs Observation) Plan {
 		return p
 	}
 	if p.App.Suspend {
-		p.Record.Cause = noDriver
+		p.Record.Cause = noDriver(p.App.Fields)
 		return p
 	}
-	c := Cause{ReasonResumed, "spec.suspend is false again: the application runs again"}
+	c := Cause{ReasonResumed, p.App.Fields.Text("{suspend} is false again: the application runs again")}
 	if p.Record.Current() == nil && (len(p.Record.Attempts) > 0 || p.Record.NeverRan()) {
 		p.Record.State, p.Record.Cause = Resuming, c
 		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // the attempt is yet to come: its wait begins now

@@ -86,19 +86,22 @@ func newTally(labels []string) *tally {
 const separator = "\x00"
 
 // collectGauges counts. Without configured labels there is one row of counts, which is told also if it is empty.
-func (m *Metrics) collectGauges(source Source, out chan<- prometheus.Metric) {
+func (m *Metrics) collectGauges(sources []Source, out chan<- prometheus.Metric) {
 	all := map[string]*tally{}
 	if len(m.labels.keys) == 0 {
 		all[""] = newTally(nil)
 	}
-	leads := source(func(s Subject, v View) {
-		labels := m.labels.values(s)
-		key := strings.Join(labels, separator)
-		if all[key] == nil {
-			all[key] = newTally(labels)
-		}
-		all[key].add(v, m.labels)
-	})
+	leads := false
+	for _, source := range sources {
+		leads = source(func(s Subject, v View) {
+			labels := m.labels.values(s)
+			key := strings.Join(labels, separator)
+			if all[key] == nil {
+				all[key] = newTally(labels)
+			}
+			all[key].add(v, m.labels)
+		})
+	}
 	if !leads {
 		out <- prometheus.MustNewConstMetric(m.gauges.leading, prometheus.GaugeValue, 0)
 		return

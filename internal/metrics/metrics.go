@@ -6,7 +6,8 @@
 package metrics
 
 import (
-	"sync/atomic"
+	"slices"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -35,7 +36,7 @@ type Metrics struct {
 	labels   *limiter
 	families []Family
 	vectors  []prometheus.Collector
-	source   atomic.Pointer[Source]
+	sources  sources
 
 	incumbent incumbent
 	ours      ours
@@ -60,8 +61,30 @@ func New(c config.Metrics) *Metrics {
 // Families lists all metrics in the order of the documentation.
 func (m *Metrics) Families() []Family { return m.families }
 
-// Observe sets where gauges are computed from.
-func (m *Metrics) Observe(s Source) { m.source.Store(&s) }
+// Observe adds where gauges are computed from.
+func (m *Metrics) Observe(s Source) {
+	if m != nil {
+		m.sources.add(s)
+	}
+}
+
+// sources are those of all kinds.
+type sources struct {
+	mu  sync.Mutex
+	all []Source
+}
+
+func (s *sources) add(source Source) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, source)
+}
+
+func (s *sources) list() []Source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
+}
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
@@ -76,8 +99,8 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for _, v := range m.vectors {
 		v.Collect(out)
 	}
-	if source := m.source.Load(); source != nil {
-		m.collectGauges(*source, out)
+	if all := m.sources.list(); len(all) > 0 {
+		m.collectGauges(all, out)
 	}
 }
 

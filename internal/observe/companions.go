@@ -13,23 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/exposure"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Companions is a cache of the metadata of objects beside drivers, with IndexApp. It knows objects that carry
-// lifecycle.LabelExposes only, and may be stale.
-type Companions interface {
+// Auxiliary is a cache of the metadata of objects beside drivers, with IndexApp. It knows objects that carry
+// the label Exposes of lifecycle.Labels only, and may be stale.
+type Auxiliary interface {
 	client.Reader
 	// Watched are the kinds that it knows by now in a namespace.
 	Watched(namespace string) []schema.GroupVersionKind
-}
-
-// IndexCompanion is the field index of objects beside drivers by namespace and application.
-func IndexCompanion(o client.Object) []string {
-	if app := o.GetLabels()[lifecycle.LabelApp]; app != "" {
-		return []string{app}
-	}
-	return nil
 }
 
 // Exposed returns what is beside the driver of an application: all that the cache has, and of the others those asked
@@ -37,10 +28,10 @@ func IndexCompanion(o client.Object) []string {
 func (r Reader) Exposed(ctx context.Context, namespace, app string, about []exposure.Ref, recorded func(exposure.Ref) bool) (exposure.Seen, error) {
 	seen := exposure.Seen{}
 	watched := map[schema.GroupVersionKind]bool{}
-	if r.Companions != nil {
-		for _, kind := range r.Companions.Watched(namespace) {
+	if r.Auxiliary != nil {
+		for _, kind := range r.Auxiliary.Watched(namespace) {
 			watched[kind] = true
-			if err := r.companions(ctx, kind, namespace, app, seen); err != nil {
+			if err := r.listAuxiliary(ctx, kind, namespace, app, seen); err != nil {
 				return nil, err
 			}
 		}
@@ -49,7 +40,7 @@ func (r Reader) Exposed(ctx context.Context, namespace, app string, about []expo
 		if seen[ref] != nil || watched[ref.Kind] && !recorded(ref) {
 			continue
 		}
-		found, err := r.companion(ctx, namespace, ref)
+		found, err := r.getAuxiliary(ctx, namespace, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -60,14 +51,14 @@ func (r Reader) Exposed(ctx context.Context, namespace, app string, about []expo
 	return seen, nil
 }
 
-// HasCompanions reports whether the cache has anything beside the driver of an application.
-func (r Reader) HasCompanions(ctx context.Context, app client.Object) (bool, error) {
-	if r.Companions == nil {
+// HasAuxiliary reports whether the cache has anything beside the driver of an application.
+func (r Reader) HasAuxiliary(ctx context.Context, app client.Object) (bool, error) {
+	if r.Auxiliary == nil {
 		return false, nil
 	}
 	seen := exposure.Seen{}
-	for _, kind := range r.Companions.Watched(app.GetNamespace()) {
-		if err := r.companions(ctx, kind, app.GetNamespace(), app.GetName(), seen); err != nil {
+	for _, kind := range r.Auxiliary.Watched(app.GetNamespace()) {
+		if err := r.listAuxiliary(ctx, kind, app.GetNamespace(), app.GetName(), seen); err != nil {
 			return false, err
 		}
 	}
@@ -80,10 +71,10 @@ func (r Reader) HasCompanions(ctx context.Context, app client.Object) (bool, err
 }
 
 // companions adds what the cache has of one kind.
-func (r Reader) companions(ctx context.Context, kind schema.GroupVersionKind, namespace, app string, seen exposure.Seen) error {
+func (r Reader) listAuxiliary(ctx context.Context, kind schema.GroupVersionKind, namespace, app string, seen exposure.Seen) error {
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err := r.Companions.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{IndexApp: app}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Auxiliary.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{IndexApp: indexValue(r.Labels.App, app)}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list %ss of %s/%s: %w", kind.Kind, namespace, app, err)
 	}
 	for i := range list.Items {
@@ -96,7 +87,7 @@ func (r Reader) companions(ctx context.Context, kind schema.GroupVersionKind, na
 
 // companion reads the metadata of one object; nil if there is none. What may not be read, or whose API is not installed,
 // is taken for absent: writing it will tell.
-func (r Reader) companion(ctx context.Context, namespace string, ref exposure.Ref) (*metav1.PartialObjectMetadata, error) {
+func (r Reader) getAuxiliary(ctx context.Context, namespace string, ref exposure.Ref) (*metav1.PartialObjectMetadata, error) {
 	var found metav1.PartialObjectMetadata
 	found.SetGroupVersionKind(ref.Kind)
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &found)

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -42,7 +43,7 @@ func TestDriverTellsItsTimesAndMarks(t *testing.T) {
 	leaving := pod(corev1.PodRunning, started)
 	leaving.DeletionTimestamp = &metav1.Time{Time: at(30).Time}
 	marked := pod(corev1.PodPending)
-	marked.Labels = map[string]string{lifecycle.LabelSubmission: "s-1", lifecycle.LabelSpecHash: "0123", "spark-app-selector": "spark-1"}
+	marked.Labels = map[string]string{v1beta2.LabelSubmissionID: "s-1", v1beta2.LabelSpecHash: "0123", "spark-app-selector": "spark-1"}
 	cases := map[string]struct {
 		reason string
 		pod    *corev1.Pod
@@ -67,7 +68,7 @@ func TestDriverTellsItsTimesAndMarks(t *testing.T) {
 			want := lifecycle.Driver{Presence: lifecycle.Present, Name: "pi-driver", UID: "uid-1", CreatedAt: created, Phase: lifecycle.DriverRunning}
 			tc.want(&want)
 			for form, p := range map[string]*corev1.Pod{"whole": tc.pod, "stripped": strip(t, tc.pod)} {
-				if diff := cmp.Diff(want, driverOf(p)); diff != "" {
+				if diff := cmp.Diff(want, labeled.driverOf(p)); diff != "" {
 					t.Errorf("%s, %s (-want +got):\n%s", tc.reason, form, diff)
 				}
 			}
@@ -106,7 +107,7 @@ func TestImagePullDoesNotFlap(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, status := range tc.statuses {
-				if diff := cmp.Diff(tc.want, driverOf(pod(corev1.PodPending, status)).Waiting.Told()); diff != "" {
+				if diff := cmp.Diff(tc.want, labeled.driverOf(pod(corev1.PodPending, status)).Waiting.Told()); diff != "" {
 					t.Errorf("%s: %s (-want +got):\n%s", tc.reason, status.State.Waiting.Reason, diff)
 				}
 			}
@@ -164,7 +165,7 @@ func TestMountTrouble(t *testing.T) {
 				state = tc.state
 			}
 			p := ours(tc.pod.DeepCopy(), "pi-driver", "driver", "s-1")
-			r := Reader{Cache: cluster(nil, nil, p), Live: events(t, tc.fail, tc.events...)}
+			r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, p), Live: events(t, tc.fail, tc.events...)}
 			got, err := r.Observe(t.Context(), target, lifecycle.Record{State: state})
 			if err != nil {
 				t.Fatal(err)
@@ -204,7 +205,7 @@ func TestLogTail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked := ""
 			c := cluster(nil, nil, tc.pod)
-			r := Reader{Cache: c, Live: c, Logs: func(_ context.Context, namespace, pod, container string, limit int64) (string, error) {
+			r := Reader{Labels: family.Labels, Cache: c, Live: c, Logs: func(_ context.Context, namespace, pod, container string, limit int64) (string, error) {
 				if asked != "" || namespace != "jobs" || pod != "pi-driver" || limit != logLimit {
 					t.Errorf("asked for %s/%s, %d bytes, after %q", namespace, pod, limit, asked)
 				}
@@ -221,7 +222,7 @@ func TestLogTail(t *testing.T) {
 		})
 	}
 	c := cluster(nil, nil, failed())
-	if got, err := (Reader{Cache: c, Live: c}).Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running}); err != nil || got.Driver.Phase != lifecycle.DriverFailed {
+	if got, err := (Reader{Labels: family.Labels, Cache: c, Live: c}).Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running}); err != nil || got.Driver.Phase != lifecycle.DriverFailed {
 		t.Errorf("%+v, %v: an operator that may not read logs works all the same", got.Driver, err)
 	}
 }
@@ -229,7 +230,7 @@ func TestLogTail(t *testing.T) {
 // All that was created for an attempt is found by its mark, of whatever kind, and nothing else.
 func TestResources(t *testing.T) {
 	meta := func(namespace, name, submission string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{lifecycle.LabelSubmission: submission}}
+		return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{v1beta2.LabelSubmissionID: submission}}
 	}
 	stored := []client.Object{
 		&corev1.ConfigMap{ObjectMeta: meta("jobs", "conf", "s-1")}, &corev1.Service{ObjectMeta: meta("jobs", "svc", "s-1")},
@@ -237,7 +238,7 @@ func TestResources(t *testing.T) {
 		&corev1.ConfigMap{ObjectMeta: meta("jobs", "next", "s-2")}, &corev1.ConfigMap{ObjectMeta: meta("other", "far", "s-1")},
 		&corev1.Pod{ObjectMeta: meta("jobs", "pi-driver", "s-1")},
 	}
-	got, err := Reader{Live: fake.NewClientBuilder().WithObjects(stored...).Build()}.Resources(t.Context(), "jobs", "s-1")
+	got, err := Reader{Labels: family.Labels, Live: fake.NewClientBuilder().WithObjects(stored...).Build()}.Resources(t.Context(), "jobs", "s-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +255,7 @@ func TestResources(t *testing.T) {
 			return errors.New("boom")
 		},
 	}).Build()
-	if _, err := (Reader{Live: broken}).Resources(t.Context(), "jobs", "s-1"); err == nil {
+	if _, err := (Reader{Labels: family.Labels, Live: broken}).Resources(t.Context(), "jobs", "s-1"); err == nil {
 		t.Error("what cannot be listed is not known to be gone: want an error")
 	}
 }

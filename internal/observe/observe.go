@@ -31,6 +31,8 @@ const IndexApp = "app"
 
 // Reader reads the cluster.
 type Reader struct {
+	// Labels are those of the applications' family.
+	Labels lifecycle.Labels
 	// Cache holds our own pods only and may be stale.
 	Cache client.Reader
 	// Unindexed is set when Cache is an API server itself, which does not have IndexApp: pods are listed by the label
@@ -42,8 +44,8 @@ type Reader struct {
 	Kinds client.Reader
 	// Whole reports whether Kinds lists all objects of a kind that there are, not those of some namespaces; nil for always.
 	Whole func(schema.GroupVersionKind) bool
-	// Companions reads what is beside drivers; Live if nil.
-	Companions Companions
+	// Auxiliary reads what is beside drivers; Live if nil.
+	Auxiliary Auxiliary
 	// Logs returns the last lines of a container's log, at most limit bytes; nil if logs are not to be read.
 	Logs func(ctx context.Context, namespace, pod, container string, limit int64) (string, error)
 }
@@ -69,15 +71,15 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 	o := lifecycle.Observation{Executors: executorsOf(pods)}
 	for _, pod := range pods {
 		// By its label first: the spec may name the driver otherwise by now.
-		if pod.Labels[spark.LabelRole] == spark.RoleDriver && lifecycle.OwnerOf(pod, t.UID, t.SubmissionID) == lifecycle.Current {
-			o.Driver = driverOf(pod)
+		if pod.Labels[spark.LabelRole] == spark.RoleDriver && r.ownership(pod, t) == lifecycle.Current {
+			o.Driver = r.driverOf(pod)
 			o.Driver.Ownership = lifecycle.Current
 			r.complete(ctx, &o.Driver, pod, rec)
 			return o, nil
 		}
 	}
 	o.Driver, err = r.named(ctx, t, rec)
-	if err == nil && rec.State != lifecycle.New && o.Driver.Presence != lifecycle.Unknown && o.Driver.Ownership != lifecycle.Current && o.Driver.Ownership != lifecycle.Former {
+	if err == nil && rec.State != lifecycle.New && o.Driver.Presence != lifecycle.Unknown && o.Driver.Ownership != lifecycle.Current && o.Driver.Ownership != lifecycle.Previous {
 		return o, r.renamed(ctx, t, rec, &o.Driver)
 	}
 	return o, err
@@ -92,8 +94,8 @@ func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *
 		return ctx.Err()
 	}
 	for _, found := range pods {
-		if pod, ok := found.(*corev1.Pod); ok && lifecycle.OwnerOf(pod, t.UID, t.SubmissionID) == lifecycle.Current {
-			*d = driverOf(pod)
+		if pod, ok := found.(*corev1.Pod); ok && r.ownership(pod, t) == lifecycle.Current {
+			*d = r.driverOf(pod)
 			d.Ownership = lifecycle.Current
 			r.complete(ctx, d, pod, rec)
 			return nil
@@ -106,10 +108,10 @@ func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *
 	return err
 }
 
-// Strays reports whether the cache has a driver of the application that has not ended and is not on its way out.
-func (r Reader) Strays(ctx context.Context, app client.Object) (bool, error) {
+// Orphans reports whether the cache has a driver of the application that has not ended and is not on its way out.
+func (r Reader) Orphans(ctx context.Context, app client.Object) (bool, error) {
 	var list corev1.PodList
-	if err := r.Cache.List(ctx, &list, client.InNamespace(app.GetNamespace()), client.MatchingFields{IndexApp: app.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Cache.List(ctx, &list, client.InNamespace(app.GetNamespace()), client.MatchingFields{IndexApp: indexValue(r.Labels.App, app.GetName())}, client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("list pods of %s/%s: %w", app.GetNamespace(), app.GetName(), err)
 	}
 	for i := range list.Items {
@@ -117,7 +119,7 @@ func (r Reader) Strays(ctx context.Context, app client.Object) (bool, error) {
 		if pod.Labels[spark.LabelRole] != spark.RoleDriver || pod.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, app) {
 			continue
 		}
-		if d := driverOf(pod); d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning {
+		if d := r.driverOf(pod); d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning {
 			return true, nil
 		}
 	}
@@ -125,12 +127,17 @@ func (r Reader) Strays(ctx context.Context, app client.Object) (bool, error) {
 }
 
 // named returns the pod that has the driver's name, whoever owns it.
+// ownership says whose a pod is.
+func (r Reader) ownership(pod *corev1.Pod, t Target) lifecycle.Ownership {
+	return lifecycle.Owner{Reference: metav1.OwnerReference{UID: t.UID}, SubmissionID: t.SubmissionID, Labels: r.Labels}.Of(pod)
+}
+
 func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Driver, error) {
 	key := client.ObjectKey{Namespace: t.Namespace, Name: t.DriverName}
 	var pod corev1.Pod
 	err := r.Cache.Get(ctx, key, &pod)
 	// The driver of the attempt before may be in a cache that is behind, under the very name of the one that lives.
-	outdated := err == nil && !rec.State.Starting() && lifecycle.OwnerOf(&pod, t.UID, t.SubmissionID) != lifecycle.Current
+	outdated := err == nil && !rec.State.Starting() && r.ownership(&pod, t) != lifecycle.Current
 	if outdated || apierrors.IsNotFound(err) && rec.State != lifecycle.New {
 		pod = corev1.Pod{}
 		err = r.Live.Get(ctx, key, &pod)
@@ -143,8 +150,8 @@ func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (life
 	case err != nil:
 		return lifecycle.Driver{Presence: lifecycle.Unknown, Name: t.DriverName}, nil //nolint:nilerr // an API server in trouble proves nothing about the pod
 	}
-	d := driverOf(&pod)
-	d.Ownership = lifecycle.OwnerOf(&pod, t.UID, t.SubmissionID)
+	d := r.driverOf(&pod)
+	d.Ownership = r.ownership(&pod, t)
 	r.complete(ctx, &d, &pod, rec)
 	return d, nil
 }
@@ -155,7 +162,7 @@ const logLimit = 16 << 10
 // complete asks for what the pod does not tell itself: why its volumes are not mounted, and what a failed driver has
 // said last. Both are for people only, so that trouble is no error.
 func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.Pod, rec lifecycle.Record) {
-	if d.Ownership == lifecycle.Foreign || !rec.State.HasDriver() {
+	if d.Ownership == lifecycle.NotOwned || !rec.State.HasDriver() {
 		return
 	}
 	switch {
@@ -219,16 +226,16 @@ func seenAt(e *corev1.Event) time.Time {
 // pods lists the cached pods of the attempt. They are the cache's own and must not be changed.
 func (r Reader) pods(ctx context.Context, t Target) ([]*corev1.Pod, error) {
 	var list corev1.PodList
-	var about client.ListOption = client.MatchingFields{IndexApp: t.App}
+	var about client.ListOption = client.MatchingFields{IndexApp: indexValue(r.Labels.App, t.App)}
 	if r.Unindexed {
-		about = client.MatchingLabels{lifecycle.LabelSubmission: t.SubmissionID}
+		about = client.MatchingLabels{r.Labels.Submission: t.SubmissionID}
 	}
 	if err := r.Cache.List(ctx, &list, client.InNamespace(t.Namespace), about, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.App, err)
 	}
 	var pods []*corev1.Pod
 	for i := range list.Items {
-		if of := list.Items[i].Labels; of[lifecycle.LabelSubmission] == t.SubmissionID && of[lifecycle.LabelApp] == t.App {
+		if of := list.Items[i].Labels; of[r.Labels.Submission] == t.SubmissionID && of[r.Labels.App] == t.App {
 			pods = append(pods, &list.Items[i])
 		}
 	}
@@ -249,7 +256,7 @@ func executorsOf(pods []*corev1.Pod) []lifecycle.Executor {
 // Drivers returns the live driver pods of an attempt, whatever their names.
 func (r Reader) Drivers(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
 	var list corev1.PodList
-	ours := client.MatchingLabels{lifecycle.LabelSubmission: submissionID, spark.LabelRole: spark.RoleDriver}
+	ours := client.MatchingLabels{r.Labels.Submission: submissionID, spark.LabelRole: spark.RoleDriver}
 	if err := r.Live.List(ctx, &list, client.InNamespace(namespace), ours); err != nil {
 		return nil, fmt.Errorf("list driver pods in %s: %w", namespace, err)
 	}
@@ -274,7 +281,7 @@ func (r Reader) Resources(ctx context.Context, namespace, submissionID string) (
 	for _, kind := range resourceKinds() {
 		var list metav1.PartialObjectMetadataList
 		list.SetGroupVersionKind(kind)
-		if err := r.Live.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{lifecycle.LabelSubmission: submissionID}); err != nil {
+		if err := r.Live.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{r.Labels.Submission: submissionID}); err != nil {
 			return nil, fmt.Errorf("list %ss in %s: %w", kind.Kind, namespace, err)
 		}
 		for i := range list.Items {

@@ -18,9 +18,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+var (
+	family  = kubeflow.SparkApplications{}.Family()
+	labeled = Reader{Labels: family.Labels}
+	byApp   = IndexByApp(family.Labels.App)
 )
 
 var target = Target{Namespace: "jobs", App: "pi", UID: "app", DriverName: "pi-driver", SubmissionID: "s-1"}
@@ -28,7 +36,7 @@ var target = Target{Namespace: "jobs", App: "pi", UID: "app", DriverName: "pi-dr
 // ours gives a pod the marks of the application's attempt.
 func ours(p *corev1.Pod, name, role, submission string) *corev1.Pod {
 	p.Name = name
-	p.Labels = map[string]string{lifecycle.LabelApp: "pi", lifecycle.LabelSubmission: submission, "spark-role": role}
+	p.Labels = map[string]string{v1beta2.LabelAppName: "pi", v1beta2.LabelSubmissionID: submission, "spark-role": role}
 	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "X", Name: "pi", UID: "app", Controller: new(true)}}
 	return p
 }
@@ -39,7 +47,7 @@ func driverPod() *corev1.Pod {
 
 // cluster is a client over some objects; gets counts reads of single objects, and fail answers them.
 func cluster(gets *int, fail error, objects ...client.Object) client.Reader {
-	return fake.NewClientBuilder().WithObjects(objects...).WithIndex(&corev1.Pod{}, IndexApp, AppOf).
+	return fake.NewClientBuilder().WithObjects(objects...).WithIndex(&corev1.Pod{}, IndexApp, byApp).
 		WithInterceptorFuncs(interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 				if gets != nil {
@@ -76,14 +84,14 @@ func TestObserveDriver(t *testing.T) {
 		"RunningDoubt":   {reason: "an API server in trouble proves nothing", state: lifecycle.Running, liveFails: trouble, presence: lifecycle.Unknown, liveReads: 1},
 		"Forbidden":      {reason: "no right to look proves nothing", state: lifecycle.Running, liveFails: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "pi-driver", errors.New("no")), presence: lifecycle.Unknown, liveReads: 1},
 		"Submitted":      {reason: "the same before it runs", state: lifecycle.Submitted, liveFails: trouble, presence: lifecycle.Unknown, liveReads: 1},
-		"QueuedForeign":  {reason: "foreign pods are not in the cache", state: lifecycle.Queued, live: []client.Object{foreign}, presence: lifecycle.Present, ownership: lifecycle.Foreign, liveReads: 1},
-		"QueuedFormer":   {reason: "the pod of an earlier attempt still has the name", state: lifecycle.Queued, cached: []client.Object{former}, presence: lifecycle.Present, ownership: lifecycle.Former},
+		"QueuedForeign":  {reason: "foreign pods are not in the cache", state: lifecycle.Queued, live: []client.Object{foreign}, presence: lifecycle.Present, ownership: lifecycle.NotOwned, liveReads: 1},
+		"QueuedFormer":   {reason: "the pod of an earlier attempt still has the name", state: lifecycle.Queued, cached: []client.Object{former}, presence: lifecycle.Present, ownership: lifecycle.Previous},
 		"OtherNamespace": {reason: "a pod of the name elsewhere is another pod", state: lifecycle.Running, live: []client.Object{elsewhere(driverPod())}, presence: lifecycle.Absent, liveReads: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			reads := 0
-			r := Reader{Cache: cluster(nil, nil, tc.cached...), Live: cluster(&reads, tc.liveFails, tc.live...)}
+			r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, tc.cached...), Live: cluster(&reads, tc.liveFails, tc.live...)}
 			got, err := r.Observe(t.Context(), target, lifecycle.Record{State: tc.state})
 			if err != nil {
 				t.Fatal(err)
@@ -107,14 +115,14 @@ func elsewhere(p *corev1.Pod) *corev1.Pod {
 func TestObserveCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := Reader{Cache: cluster(nil, nil), Live: cluster(nil, context.Canceled)}
+	r := Reader{Labels: family.Labels, Cache: cluster(nil, nil), Live: cluster(nil, context.Canceled)}
 	if _, err := r.Observe(ctx, target, lifecycle.Record{State: lifecycle.Running}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want the cancellation", err)
 	}
 }
 
 func TestObserveCacheTrouble(t *testing.T) {
-	r := Reader{Cache: cluster(nil, errors.New("cache not started")), Live: cluster(nil, nil)}
+	r := Reader{Labels: family.Labels, Cache: cluster(nil, errors.New("cache not started")), Live: cluster(nil, nil)}
 	got, err := r.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
 	if err != nil || got.Driver.Presence != lifecycle.Unknown {
 		t.Errorf("%+v, %v: a cache that cannot be read is doubt", got.Driver, err)
@@ -126,8 +134,8 @@ func TestObserveExecutors(t *testing.T) {
 		return ours(pod(phase), name, "executor", submission)
 	}
 	strange := exec("strange", "s-1", corev1.PodRunning)
-	strange.Labels[lifecycle.LabelApp] = "other"
-	r := Reader{Live: cluster(nil, nil), Cache: cluster(nil, nil,
+	strange.Labels[v1beta2.LabelAppName] = "other"
+	r := Reader{Labels: family.Labels, Live: cluster(nil, nil), Cache: cluster(nil, nil,
 		driverPod(), exec("e-1", "s-1", corev1.PodRunning), exec("e-2", "s-1", corev1.PodFailed),
 		exec("old", "s-0", corev1.PodRunning), strange, elsewhere(exec("far", "s-1", corev1.PodRunning)))}
 	got, err := r.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
@@ -140,7 +148,7 @@ func TestObserveExecutors(t *testing.T) {
 	}
 	pods := fake.NewClientBuilder().WithObjects(driverPod(), exec("e-1", "s-1", corev1.PodRunning), exec("e-2", "s-1", corev1.PodFailed),
 		exec("old", "s-0", corev1.PodRunning), strange, elsewhere(exec("far", "s-1", corev1.PodRunning))).Build()
-	live, err := Reader{Live: pods, Cache: pods, Unindexed: true}.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
+	live, err := Reader{Labels: family.Labels, Live: pods, Cache: pods, Unindexed: true}.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
 	if diff := cmp.Diff(got, live); err != nil || diff != "" {
 		t.Errorf("without the index the same is seen (-indexed +live): %v\n%s", err, diff)
 	}
@@ -165,7 +173,7 @@ func TestObserveExecutorsError(t *testing.T) {
 			return errors.New("no index")
 		},
 	}).Build()
-	_, err := Reader{Cache: broken, Live: broken}.Observe(t.Context(), target, lifecycle.Record{})
+	_, err := Reader{Labels: family.Labels, Cache: broken, Live: broken}.Observe(t.Context(), target, lifecycle.Record{})
 	if err == nil || !strings.Contains(err.Error(), "jobs/pi") {
 		t.Errorf("error %v, want one that names the application", err)
 	}
@@ -173,7 +181,7 @@ func TestObserveExecutorsError(t *testing.T) {
 
 func TestExisting(t *testing.T) {
 	stored := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "cm", UID: "u"}, Data: map[string]string{"a": "b"}}
-	r := Reader{Live: cluster(nil, nil, stored)}
+	r := Reader{Labels: family.Labels, Live: cluster(nil, nil, stored)}
 	asked := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "cm"}, Data: map[string]string{"a": "c"}}
 	got, err := r.Existing(t.Context(), asked)
 	if err != nil || got == nil || got.GetUID() != "u" {
@@ -186,7 +194,7 @@ func TestExisting(t *testing.T) {
 	if got, err := r.Existing(t.Context(), &corev1.Pod{ObjectMeta: asked.ObjectMeta}); err != nil || got != nil {
 		t.Errorf("got %v, %v; there is no such pod", got, err)
 	}
-	if _, err := (Reader{Live: cluster(nil, errors.New("boom"))}).Existing(t.Context(), asked); err == nil || !strings.Contains(err.Error(), "jobs/cm") {
+	if _, err := (Reader{Labels: family.Labels, Live: cluster(nil, errors.New("boom"))}).Existing(t.Context(), asked); err == nil || !strings.Contains(err.Error(), "jobs/cm") {
 		t.Errorf("error %v, want one that names the object: trouble is no absence", err)
 	}
 }
@@ -196,7 +204,7 @@ func TestSnapshot(t *testing.T) {
 		return scheduler.Read{GroupVersionKind: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), Name: name}
 	}
 	stored := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 7}
-	got, err := Reader{Live: cluster(nil, nil, stored)}.Snapshot(t.Context(), []scheduler.Read{class("high"), class("low")})
+	got, err := Reader{Labels: family.Labels, Live: cluster(nil, nil, stored)}.Snapshot(t.Context(), []scheduler.Read{class("high"), class("low")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,10 +214,10 @@ func TestSnapshot(t *testing.T) {
 	if low, looked := got[class("low")]; !looked || low != nil {
 		t.Errorf("an object that does not exist is %v, looked up: %v; want nil, true", low, looked)
 	}
-	if _, err := (Reader{Live: cluster(nil, errors.New("boom"))}).Snapshot(t.Context(), []scheduler.Read{class("high")}); err == nil {
+	if _, err := (Reader{Labels: family.Labels, Live: cluster(nil, errors.New("boom"))}).Snapshot(t.Context(), []scheduler.Read{class("high")}); err == nil {
 		t.Error("trouble is no absence: want an error")
 	}
-	forbidden := Reader{Live: cluster(nil, apierrors.NewForbidden(schema.GroupResource{Resource: "priorityclasses"}, "high", nil))}
+	forbidden := Reader{Labels: family.Labels, Live: cluster(nil, apierrors.NewForbidden(schema.GroupResource{Resource: "priorityclasses"}, "high", nil))}
 	spared := class("high")
 	spared.Optional = true
 	if s, err := forbidden.Snapshot(t.Context(), []scheduler.Read{spared}); err != nil || s[spared] == nil {
@@ -218,7 +226,7 @@ func TestSnapshot(t *testing.T) {
 	if _, err := forbidden.Snapshot(t.Context(), []scheduler.Read{class("high")}); err == nil {
 		t.Error("a denial is no absence: want an error")
 	}
-	seen := Reader{Live: cluster(nil, nil, stored), Whole: func(k schema.GroupVersionKind) bool { return k.Kind == "PriorityClass" }}
+	seen := Reader{Labels: family.Labels, Live: cluster(nil, nil, stored), Whole: func(k schema.GroupVersionKind) bool { return k.Kind == "PriorityClass" }}
 	for kind, want := range map[string]bool{"PriorityClass": true, "CSIStorageCapacity": false} {
 		all := class("")
 		if all.Kind = kind; kind != "PriorityClass" {
@@ -232,7 +240,7 @@ func TestSnapshot(t *testing.T) {
 	if s, err := seen.Snapshot(t.Context(), []scheduler.Read{of}); err != nil || !s.Complete(of) {
 		t.Errorf("complete %t, %v; one namespace is seen or not", s.Complete(of), err)
 	}
-	if s, err := (Reader{Live: cluster(nil, errors.New("boom"))}).Snapshot(t.Context(), nil); err != nil || len(s) != 0 {
+	if s, err := (Reader{Labels: family.Labels, Live: cluster(nil, errors.New("boom"))}).Snapshot(t.Context(), nil); err != nil || len(s) != 0 {
 		t.Errorf("got %v, %v; who asks for nothing needs no API server", s, err)
 	}
 }

@@ -16,14 +16,14 @@ import (
 )
 
 // driverOf judges a driver by its Spark container: a sidecar that still runs does not hide the driver's end.
-func driverOf(pod *corev1.Pod) lifecycle.Driver {
+func (r Reader) driverOf(pod *corev1.Pod) lifecycle.Driver {
 	d := lifecycle.Driver{
 		Presence:     lifecycle.Present,
 		Name:         pod.Name,
 		UID:          string(pod.UID),
-		SubmissionID: pod.Labels[lifecycle.LabelSubmission],
+		SubmissionID: pod.Labels[r.Labels.Submission],
 		SparkAppID:   pod.Labels[spark.LabelAppSelector],
-		SpecHash:     pod.Labels[lifecycle.LabelSpecHash],
+		SpecHash:     pod.Labels[r.Labels.SpecHash],
 		CreatedAt:    pod.CreationTimestamp.Time,
 		ScheduledAt:  scheduledAt(pod),
 		Disruption:   disruption(pod),
@@ -263,10 +263,18 @@ func stripStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	return stripped
 }
 
-// AppOf is the index function of IndexApp.
-func AppOf(o client.Object) []string {
-	if app := o.GetLabels()[lifecycle.LabelApp]; app != "" {
-		return []string{app}
+// IndexByApp is the index function of IndexApp, over the labels by which families name the application of an object.
+func IndexByApp(labels ...string) client.IndexerFunc {
+	return func(o client.Object) []string {
+		var found []string
+		for _, label := range labels {
+			if app := o.GetLabels()[label]; app != "" {
+				found = append(found, indexValue(label, app))
+			}
+		}
+		return found
 	}
-	return nil
 }
+
+// indexValue tells the applications of two families apart that have the same name.
+func indexValue(label, app string) string { return label + "=" + app }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -109,7 +110,7 @@ func TestDriverOf(t *testing.T) {
 			if tc.disrupted {
 				want.Disruption = lifecycle.Cause{Reason: lifecycle.Reason(tc.pod.Status.Reason), Message: tc.pod.Status.Message}
 			}
-			if diff := cmp.Diff(want, driverOf(tc.pod)); diff != "" {
+			if diff := cmp.Diff(want, labeled.driverOf(tc.pod)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -119,7 +120,7 @@ func TestDriverOf(t *testing.T) {
 func TestDriverOfDeleting(t *testing.T) {
 	p := pod(corev1.PodRunning, runs(driverContainer))
 	p.DeletionTimestamp = &metav1.Time{Time: created}
-	if d := driverOf(p); !d.Deleting || d.Phase != lifecycle.DriverRunning {
+	if d := labeled.driverOf(p); !d.Deleting || d.Phase != lifecycle.DriverRunning {
 		t.Errorf("a pod on its way out still runs: %+v", d)
 	}
 }
@@ -196,7 +197,7 @@ func manyPods() []*corev1.Pod {
 		p.Annotations = map[string]string{"note": fmt.Sprint(i)}
 		p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
 		p.Spec.Containers = []corev1.Container{{Name: "x", Env: []corev1.EnvVar{{Name: "A", Value: "B"}}}}
-		p.Labels = map[string]string{lifecycle.LabelApp: "pi", lifecycle.LabelSubmission: "s"}
+		p.Labels = map[string]string{v1beta2.LabelAppName: "pi", v1beta2.LabelSubmissionID: "s"}
 		p.OwnerReferences = []metav1.OwnerReference{{UID: "app", Controller: new(true)}}
 		if i%2 == 0 {
 			p.DeletionTimestamp = &metav1.Time{Time: created}
@@ -236,19 +237,19 @@ func TestStripPodKeepsWhatIsJudged(t *testing.T) {
 	judgements := map[string]bool{}
 	for i, p := range manyPods() {
 		s := strip(t, p)
-		if diff := cmp.Diff(driverOf(p), driverOf(s)); diff != "" {
+		if diff := cmp.Diff(labeled.driverOf(p), labeled.driverOf(s)); diff != "" {
 			t.Fatalf("pod %d: as a driver (-whole +stripped):\n%s", i, diff)
 		}
 		if diff := cmp.Diff(executorOf(p), executorOf(s)); diff != "" {
 			t.Fatalf("pod %d: as an executor (-whole +stripped):\n%s", i, diff)
 		}
-		if whole, stripped := lifecycle.OwnerOf(p, "app", "s"), lifecycle.OwnerOf(s, "app", "s"); whole != stripped {
+		if whole, stripped := labeled.ownership(p, target), labeled.ownership(s, target); whole != stripped {
 			t.Fatalf("pod %d: owner %s, stripped %s", i, whole, stripped)
 		}
-		if diff := cmp.Diff(AppOf(p), AppOf(s)); diff != "" {
+		if diff := cmp.Diff(byApp(p), byApp(s)); diff != "" {
 			t.Fatalf("pod %d: index (-whole +stripped):\n%s", i, diff)
 		}
-		judgements[string(driverOf(p).Phase)+string(driverOf(p).Waiting.Reason)] = true
+		judgements[string(labeled.driverOf(p).Phase)+string(labeled.driverOf(p).Waiting.Reason)] = true
 	}
 	if len(judgements) < 6 {
 		t.Errorf("the pods are too much alike to prove anything: %v", judgements)
@@ -274,13 +275,13 @@ func TestStripPodLetsTombstonesThrough(t *testing.T) {
 	}
 }
 
-func TestAppOf(t *testing.T) {
+func TestIndexByApp(t *testing.T) {
 	p := pod(corev1.PodRunning)
-	if got := AppOf(p); got != nil {
+	if got := byApp(p); got != nil {
 		t.Errorf("a pod without the label is indexed as %v", got)
 	}
-	p.Labels = map[string]string{lifecycle.LabelApp: "pi"}
-	if diff := cmp.Diff([]string{"pi"}, AppOf(p)); diff != "" {
+	p.Labels = map[string]string{v1beta2.LabelAppName: "pi"}
+	if diff := cmp.Diff([]string{"sparkoperator.k8s.io/app-name=pi"}, byApp(p)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -299,7 +300,7 @@ func TestContainerNamedByTemplate(t *testing.T) {
 	p := withSpark(pod(corev1.PodRunning, runs("proxy"), exits("main", 3, "Error", "")), "main")
 	for name, p := range map[string]*corev1.Pod{"Whole": p, "Stripped": strip(t, p), "StrippedTwice": strip(t, strip(t, p))} {
 		t.Run(name, func(t *testing.T) {
-			if d := driverOf(p); d.Phase != lifecycle.DriverFailed || d.Exit.Code != 3 {
+			if d := labeled.driverOf(p); d.Phase != lifecycle.DriverFailed || d.Exit.Code != 3 {
 				t.Errorf("driver %+v, want failed with exit code 3", d)
 			}
 			if e := executorOf(p); e.State != lifecycle.ExecutorFailed {

@@ -25,13 +25,13 @@ func TestDriverUnderANewName(t *testing.T) {
 		ownership lifecycle.Ownership
 	}{
 		"Current": {live: current(), ownership: lifecycle.Current},
-		"Former":  {live: former(), ownership: lifecycle.Former},
+		"Former":  {live: former(), ownership: lifecycle.Previous},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			next := target
 			next.NextName = "renamed"
-			r := Reader{Cache: cluster(nil, nil), Live: cluster(nil, nil, tc.live)}
+			r := Reader{Labels: family.Labels, Cache: cluster(nil, nil), Live: cluster(nil, nil, tc.live)}
 			got, err := r.Observe(t.Context(), next, lifecycle.Record{State: lifecycle.Rerunning})
 			if err != nil {
 				t.Fatal(err)
@@ -45,7 +45,7 @@ func TestDriverUnderANewName(t *testing.T) {
 
 func TestFresh(t *testing.T) {
 	stored := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", UID: "app"}}
-	r := Reader{Live: cluster(nil, nil, stored)}
+	r := Reader{Labels: family.Labels, Live: cluster(nil, nil, stored)}
 	read := &corev1.ConfigMap{}
 	if err := r.Live.Get(t.Context(), client.ObjectKeyFromObject(stored), read); err != nil {
 		t.Fatal(err)
@@ -82,8 +82,8 @@ func TestStrays(t *testing.T) {
 		"Foreign":  {foreign, false},
 		"Executor": {ours(pod(corev1.PodRunning), "pi-exec-1", "executor", "s-1"), false},
 	} {
-		r := Reader{Cache: cluster(nil, nil, tc.pod)}
-		if got, err := r.Strays(t.Context(), app); err != nil || got != tc.want {
+		r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, tc.pod)}
+		if got, err := r.Orphans(t.Context(), app); err != nil || got != tc.want {
 			t.Errorf("%s: %t, %v; want %t", name, got, err, tc.want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestStrays(t *testing.T) {
 func TestFormerDriverInAStaleCache(t *testing.T) {
 	former := ours(pod(corev1.PodFailed), "pi-driver", "driver", "s-0")
 	for _, state := range []lifecycle.State{lifecycle.Submitted, lifecycle.Running, lifecycle.Suspending} {
-		r := Reader{Cache: cluster(nil, nil, former), Live: cluster(nil, nil, driverPod())}
+		r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, former), Live: cluster(nil, nil, driverPod())}
 		got, err := r.Observe(t.Context(), target, lifecycle.Record{State: state})
 		if err != nil || got.Driver.Ownership != lifecycle.Current || got.Driver.Phase != lifecycle.DriverRunning {
 			t.Errorf("%s: %+v, %v: a healthy driver is taken for lost", state, got.Driver, err)

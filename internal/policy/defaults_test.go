@@ -173,7 +173,7 @@ func TestCheckRetention(t *testing.T) {
 				t.Fatal(problems)
 			}
 			var got []string
-			for _, p := range s.CheckRetention("team-a", wishes.Retention) {
+			for _, p := range s.CheckRetention("team-a", kubeflow.SparkApplications{}.Family().Fields, wishes.Retention) {
 				got = append(got, p.Error())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

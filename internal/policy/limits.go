@@ -40,7 +40,7 @@ func (s Set) Check(app spark.Application, built spark.Submission) []*spark.ConfE
 }
 
 // CheckRetention returns what is wrong with how long the application wants to be kept.
-func (s Set) CheckRetention(namespace string, r lifecycle.Retention) []*spark.ConfError {
+func (s Set) CheckRetention(namespace string, fields spark.Fields, r lifecycle.Retention) []*spark.ConfError {
 	c := checker{app: spark.Application{Namespace: namespace}, said: map[string]bool{}}
 	for i := range s {
 		c.policy = s[i].Name
@@ -52,9 +52,9 @@ func (s Set) CheckRetention(namespace string, r lifecycle.Retention) []*spark.Co
 			if keep == nil || *keep <= *seconds(*limit) {
 				continue
 			}
-			name := "spec.retention." + field + ".application"
+			name := fields.Path("retention." + field + ".application")
 			if r.OnSuccess.Application != nil && r.OnFailure.Application != nil && *r.OnSuccess.Application == *r.OnFailure.Application {
-				name = "spec.timeToLiveSeconds"
+				name = fields.Path("timeToLiveSeconds")
 			}
 			c.refuse(&spark.ConfError{Field: name, Value: keep.String()}, "at most %d seconds", *limit)
 		}
@@ -100,12 +100,15 @@ func (c *checker) value(key string) string {
 	return c.app.Conf[key]
 }
 
+// field is a field of the user's.
+func (c *checker) field(name string) string { return c.app.Fields.Path(name) }
+
 // at is where a property is set, or the field to set it in.
 func (c *checker) at(key, field string) *spark.ConfError {
 	if _, set := c.app.Conf[key]; set {
 		return &spark.ConfError{Key: key, Value: c.value(key)}
 	}
-	return &spark.ConfError{Field: field}
+	return &spark.ConfError{Field: c.field(field)}
 }
 
 func (c *checker) images() {
@@ -120,7 +123,7 @@ func (c *checker) images() {
 		}
 		sparks[c.value(key)] = true
 		if !matchesAny(c.limits.Images, c.value(key)) {
-			c.refuse(c.at(key, "spec.image"), "%s", allowed)
+			c.refuse(c.at(key, "image"), "%s", allowed)
 		}
 	}
 	for _, r := range c.roles() {
@@ -129,7 +132,7 @@ func (c *checker) images() {
 			ofSpark := sparks[container.Image] || pod == c.built.Executor && i == len(pod.Spec.InitContainers)+c.built.ExecutorContainer
 			if !ofSpark && !matchesAny(c.limits.Images, container.Image) {
 				problem := "the image of container " + container.Name
-				c.refuse(&spark.ConfError{Field: "spec." + role, Value: container.Image, Problem: problem}, "%s", allowed)
+				c.refuse(&spark.ConfError{Field: c.field(role), Value: container.Image, Problem: problem}, "%s", allowed)
 			}
 		}
 	}
@@ -176,7 +179,7 @@ func (c *checker) account(role, key, name string) {
 	if matchesAny(c.limits.ServiceAccounts, name) {
 		return
 	}
-	e := c.at(key, "spec."+role+".serviceAccount")
+	e := c.at(key, role+".serviceAccount")
 	e.Value = name
 	c.refuse(e, "the service accounts %s", strings.Join(c.limits.ServiceAccounts, ", "))
 }
@@ -200,7 +203,7 @@ func (c *checker) size(role string, l RoleLimits, shape spark.Shape, cores, memo
 		if !limited || asked.Cmp(most) <= 0 {
 			continue
 		}
-		e := c.at(b.key, "spec."+role+"."+b.field)
+		e := c.at(b.key, role+"."+b.field)
 		e.Problem = fmt.Sprintf("the %s pod asks for %s of %s in all", role, asked.String(), b.name)
 		c.refuse(e, "at most %s", b.limit)
 	}
@@ -211,9 +214,9 @@ func (c *checker) executors() {
 	if most == nil || c.built.Shapes.Max <= *most {
 		return
 	}
-	e := c.at(spark.ConfExecutorInstances, "spec.executor.instances")
+	e := c.at(spark.ConfExecutorInstances, "executor.instances")
 	if strings.EqualFold(c.value(spark.ConfDynamicAllocation), "true") {
-		e = c.at(spark.ConfMaxExecutors, "spec.dynamicAllocation.maxExecutors")
+		e = c.at(spark.ConfMaxExecutors, "dynamicAllocation.maxExecutors")
 	}
 	if c.built.Shapes.Max == math.MaxInt32 {
 		e.Problem = "missing, so that there is no end to the executors"
@@ -226,7 +229,7 @@ func (c *checker) executors() {
 // conf looks at what stands in sparkConf and hadoopConf; fields have limits of their own.
 func (c *checker) conf() {
 	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
-		if origin, typed := c.app.Origins[key]; typed && !strings.HasPrefix(origin, "spec.hadoopConf") {
+		if origin, typed := c.app.Origins[key]; typed && !strings.HasPrefix(origin, c.field("hadoopConf")) {
 			continue
 		}
 		if matchesAny(c.limits.ForbiddenConf, key) {
@@ -239,7 +242,7 @@ func (c *checker) labels() {
 	for _, name := range c.limits.RequiredLabels {
 		for _, r := range c.roles() {
 			if r.labels[name] == "" {
-				e := &spark.ConfError{Field: "metadata.labels[" + strconv.Quote(name) + "]"}
+				e := &spark.ConfError{Field: c.field("labels") + "[" + strconv.Quote(name) + "]"}
 				e.Problem = "missing on the " + r.name + " pod; add it to the application, whose pods get it, too"
 				c.refuse(e, "only applications with this label")
 			}
@@ -254,16 +257,16 @@ func (c *checker) host() {
 	for _, r := range c.roles() {
 		role, s := r.name, &r.pod.Spec
 		if s.HostNetwork || s.HostPID || s.HostIPC {
-			c.refuse(&spark.ConfError{Field: "spec." + role + ".hostNetwork", Problem: "the pod shares its node's network or processes"}, "no access to nodes")
+			c.refuse(&spark.ConfError{Field: c.field(role + ".hostNetwork"), Problem: "the pod shares its node's network or processes"}, "no access to nodes")
 		}
 		for i := range s.Volumes {
 			if s.Volumes[i].HostPath != nil {
-				c.refuse(&spark.ConfError{Field: "spec.volumes", Value: s.Volumes[i].Name, Problem: "is a folder of the node (hostPath)"}, "no access to nodes")
+				c.refuse(&spark.ConfError{Field: c.field("volumes"), Value: s.Volumes[i].Name, Problem: "is a folder of the node (hostPath)"}, "no access to nodes")
 			}
 		}
 		for _, container := range slices.Concat(s.InitContainers, s.Containers) {
 			if slices.ContainsFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 }) {
-				c.refuse(&spark.ConfError{Field: "spec." + role + ".template", Value: container.Name, Problem: "the container takes a port of the node"}, "no access to nodes")
+				c.refuse(&spark.ConfError{Field: c.field(role + ".template"), Value: container.Name, Problem: "the container takes a port of the node"}, "no access to nodes")
 			}
 		}
 	}

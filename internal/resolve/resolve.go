@@ -26,12 +26,12 @@ type Operator struct {
 	Exposure exposure.Config
 }
 
-// Family translates between one kind of objects and the model. Its methods are functions of their arguments.
-type Family[T metav1.Object] interface {
+// Kind translates between one kind of objects and the model. Its methods are functions of their arguments.
+type Kind[T metav1.Object] interface {
 	// New returns an empty object.
 	New() T
-	// Kind returns the API version and kind for owner references.
-	Kind() (apiVersion, kind string)
+	// Family returns what the core knows of the kind.
+	Family() lifecycle.Family
 	// FromStatus reads back what ToStatus stored.
 	FromStatus(T) lifecycle.Record
 	// Normalize returns the model, and the fields whose value means nothing.
@@ -55,8 +55,9 @@ type Application struct {
 	Record   lifecycle.Record
 	Desired  lifecycle.Application
 	Identity spark.Identity
-	// Owner is the reference that everything made for the application carries.
-	Owner metav1.OwnerReference
+	Family   lifecycle.Family
+	// Owner is what everything that is made for the attempt carries.
+	Owner lifecycle.Owner
 	// Policies are those of the application's namespace.
 	Policies policy.Set
 	// Now is when an attempt begins to wait of which nothing is recorded yet.
@@ -66,28 +67,27 @@ type Application struct {
 }
 
 // Rest returns what lifecycle.Rests needs of an object: it is cheaper than Load, and most applications are over.
-func Rest[T metav1.Object](f Family[T], o T, record lifecycle.Record, operator Operator) lifecycle.Application {
-	desired := f.Desired(o, record)
+func Rest[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Operator) lifecycle.Application {
+	desired := k.Desired(o, record)
 	desired.Policies.Retention = operator.Policies.For(o.GetNamespace()).Retention(desired.Policies.Retention)
 	return desired
 }
 
 // Load resolves an object. now becomes the submission's time.
-func Load[T metav1.Object](f Family[T], o T, record lifecycle.Record, operator Operator, now time.Time) Application {
+func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Operator, now time.Time) Application {
 	a := Application{
-		Record: record, Desired: f.Desired(o, record), Now: now,
-		Policies: operator.Policies.For(o.GetNamespace()),
+		Record: record, Desired: k.Desired(o, record), Now: now,
+		Policies: operator.Policies.For(o.GetNamespace()), Family: k.Family(),
 	}
-	apiVersion, kind := f.Kind()
-	a.Owner = lifecycle.OwnerReference(o, apiVersion, kind)
 	a.Identity = spark.NewIdentity(o.GetUID(), max(1, record.Attempt), now)
 	if record.SubmissionID != "" {
 		a.Identity.SubmissionID = record.SubmissionID
 	}
-	a.App, a.Problems = f.Normalize(o)
-	a.App = f.RaiseMemory(a.Policies.Apply(a.App), o, record.Retries.MemoryRaises)
+	a.Owner = a.Family.Owner(o, a.Identity.SubmissionID)
+	a.App, a.Problems = k.Normalize(o)
+	a.App = k.RaiseMemory(a.Policies.Apply(a.App), o, record.Retries.MemoryRaises)
 	a.App = exposure.Configure(a.App, a.Identity.AppID, operator.Exposure)
-	a.App = labeled(a.App, a.Identity.SubmissionID, a.Desired.SpecHash)
+	a.App = labeled(a.App, a.Family.Labels, a.Identity.SubmissionID, a.Desired.SpecHash)
 
 	a.Retention = a.Desired.Policies.Retention
 	a.Desired.Policies.Retention = a.Policies.Retention(a.Retention)
@@ -106,12 +106,12 @@ func (a Application) DriverName() string {
 }
 
 // labeled marks the pods of both roles as the attempt's. The driver hands its executors' labels on to them.
-func labeled(app spark.Application, submissionID, specHash string) spark.Application {
+func labeled(app spark.Application, labels lifecycle.Labels, submissionID, specHash string) spark.Application {
 	conf := maps.Clone(app.OperatorConf)
-	conf[spark.ConfDriverLabelPrefix+lifecycle.LabelSubmission] = submissionID
-	conf[spark.ConfExecutorLabelPrefix+lifecycle.LabelSubmission] = submissionID
+	conf[spark.ConfDriverLabelPrefix+labels.Submission] = submissionID
+	conf[spark.ConfExecutorLabelPrefix+labels.Submission] = submissionID
 	if specHash != "" {
-		conf[spark.ConfDriverLabelPrefix+lifecycle.LabelSpecHash] = specHash
+		conf[spark.ConfDriverLabelPrefix+labels.SpecHash] = specHash
 	}
 	app.OperatorConf = conf
 	return app

@@ -130,18 +130,18 @@ func TestRest(t *testing.T) {
 // The marks of an attempt are the operator's.
 func TestLabeled(t *testing.T) {
 	o := pi()
-	o.Spec.Driver.Labels = map[string]string{lifecycle.LabelSubmission: "hijacked"}
+	o.Spec.Driver.Labels = map[string]string{v1beta2.LabelSubmissionID: "hijacked"}
 	a := load(o, lifecycle.Record{}, nil)
 	got, id := a.App, a.Identity
 	for _, prefix := range []string{spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix} {
-		if got.OperatorConf[prefix+lifecycle.LabelSubmission] != id.SubmissionID {
-			t.Errorf("%s: submission label %q", prefix, got.OperatorConf[prefix+lifecycle.LabelSubmission])
+		if got.OperatorConf[prefix+v1beta2.LabelSubmissionID] != id.SubmissionID {
+			t.Errorf("%s: submission label %q", prefix, got.OperatorConf[prefix+v1beta2.LabelSubmissionID])
 		}
 	}
-	if hash := got.OperatorConf[spark.ConfDriverLabelPrefix+lifecycle.LabelSpecHash]; hash != kubeflow.SpecHash(o) {
+	if hash := got.OperatorConf[spark.ConfDriverLabelPrefix+v1beta2.LabelSpecHash]; hash != kubeflow.SpecHash(o) {
 		t.Errorf("the driver tells that it was made from %q, want the spec's hash", hash)
 	}
-	if hash, ok := got.OperatorConf[spark.ConfExecutorLabelPrefix+lifecycle.LabelSpecHash]; ok {
+	if hash, ok := got.OperatorConf[spark.ConfExecutorLabelPrefix+v1beta2.LabelSpecHash]; ok {
 		t.Errorf("executors tell %q; nobody asks them", hash)
 	}
 }

@@ -3,10 +3,12 @@
 package scheduler
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -48,15 +50,31 @@ type Attempt struct {
 	// Quota is what other attempts will still take of the quotas that this one meets. It is filled in only for the plugin
 	// that asks for it (Descriptor.Quota).
 	Quota Outstanding
+
+	// Fields names the user's fields in messages; see Field.
+	Fields spark.Fields
 }
 
 // App identifies the application whose attempt is scheduled.
 type App struct {
+	Kind      schema.GroupKind
 	Namespace string
 	Name      string
 	UID       types.UID
 	Labels    map[string]string
 }
+
+// Key names an application among those of all kinds.
+type Key struct {
+	Kind            schema.GroupKind
+	Namespace, Name string
+}
+
+// Key names the application.
+func (a App) Key() Key { return Key{a.Kind, a.Namespace, a.Name} }
+
+// String is for logs and for an order among applications.
+func (k Key) String() string { return k.Namespace + "/" + k.Name + " " + k.Kind.String() }
 
 // User is a Kubernetes user.
 type User struct {
@@ -68,7 +86,7 @@ type User struct {
 type Source string
 
 const (
-	// SourceApplication : spec.batchScheduler.
+	// SourceApplication : the application's own field.
 	SourceApplication Source = "Application"
 	// SourcePolicy : the default of one of the operator's policies for the application's namespace.
 	SourcePolicy Source = "Policy"
@@ -87,20 +105,22 @@ func (a Attempt) Total() corev1.ResourceList {
 	return Sum(a.Shapes.Driver.Requests, Times(a.Shapes.Executor.Requests, int64(a.Shapes.Initial)))
 }
 
-// QueueField is what messages call the queue: the user's field, or the policy that named it.
-func (a Attempt) QueueField() string { return queueField(a.QueueFrom) }
+// Field is the path of one of the user's fields (FieldQueue ...), for messages.
+func (a Attempt) Field(name string) string { return a.Fields.Path(name) }
 
-// Invalid is something in the attempt that the scheduler cannot work with: path is that in the user's object, e.g.
-// "spec.batchSchedulerOptions.queue", and problem says what is wrong and what would be right.
+// QueueField is what messages call the queue: the user's field, or the policy that named it.
+func (a Attempt) QueueField() string { return cmp.Or(a.QueueFrom, a.Field(FieldQueue)) }
+
+// Invalid is something in the attempt that the scheduler cannot work with: path is that in the user's object, as
+// Attempt.Field says it, and problem says what is wrong and what would be right.
 func Invalid(path, problem string) *field.Error {
 	return field.Invalid(field.NewPath(path), field.OmitValueType{}, problem)
 }
 
-// Paths of the user's fields, for findings and messages.
+// Names of the user's fields, for Attempt.Field.
 const (
-	FieldScheduler     = "spec.batchScheduler"
-	FieldQueue         = "spec.batchSchedulerOptions.queue"
-	FieldPriorityClass = "spec.batchSchedulerOptions.priorityClassName"
-	FieldResources     = "spec.batchSchedulerOptions.resources"
-	FieldParameters    = "spec.batchSchedulerOptions.parameters"
+	FieldScheduler     = "batchScheduler"
+	FieldQueue         = "batchScheduler.queue"
+	FieldPriorityClass = "batchScheduler.priorityClass"
+	FieldParameters    = "batchScheduler.parameters"
 )

@@ -86,7 +86,7 @@ func TestResolveRefuses(t *testing.T) {
 		code    Reason
 		says    []string
 	}{
-		"Unknown":   {reason: "it may be configured later", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "vulcano"}}, verdict: Unavailable, code: ReasonSchedulerUnknown, says: []string{"spec.batchScheduler", `"vulcano" is not known`, "known: lined, plain, queued"}},
+		"Unknown":   {reason: "it may be configured later", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "vulcano"}}, verdict: Unavailable, code: ReasonSchedulerUnknown, says: []string{"batchScheduler", `"vulcano" is not known`, "known: lined, plain, queued"}},
 		"Case":      {reason: "names are exact", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "Plain"}}, verdict: Unavailable, code: ReasonSchedulerUnknown},
 		"Space":     {reason: "names are exact", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: " plain"}}, verdict: Unavailable, code: ReasonSchedulerUnknown},
 		"Disabled":  {reason: "compiled in, but not for users", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "spare"}}, verdict: Unavailable, code: ReasonSchedulerDisabled, says: []string{`"spare" is not enabled`, "batchScheduler.enabled"}},
@@ -104,7 +104,7 @@ func TestResolveRefuses(t *testing.T) {
 			wish: SelectionRequest{Namespace: "team-b", Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "a", QueueFrom: `the policy "a"`}}, says: []string{`the policy "a": queue "a" may not be used`},
 		},
 		"RecordedQueue": {
-			reason: "the queue was not the policy's", verdict: Reject, code: ReasonQueueForbidden, policy: rules, says: []string{`spec.batchSchedulerOptions.queue: queue "a" may not be used`},
+			reason: "the queue was not the policy's", verdict: Reject, code: ReasonQueueForbidden, policy: rules, says: []string{`batchScheduler.queue: queue "a" may not be used`},
 			wish: SelectionRequest{Namespace: "team-b", Scheduling: spark.Scheduling{Queue: "b", QueueFrom: `the policy "a"`}, Recorded: &Choice{Scheduler: "queued", Queue: "a"}},
 		},
 		"Withdrawn": {reason: "a plugin that was disabled since", wish: SelectionRequest{Recorded: &Choice{Scheduler: "spare", Source: SourceApplication}}, verdict: Unavailable, code: ReasonSchedulerDisabled},

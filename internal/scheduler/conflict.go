@@ -47,7 +47,7 @@ func schedulerConflict(a Attempt, role, other string) Admission {
 	return Admission{
 		Verdict: Reject, Reason: ReasonPodSchedulerNameConflict,
 		Message: fmt.Sprintf("the %s pod names the scheduler %q, but %s is the default here (%s); remove that name, or write %s: %s to keep it",
-			role, other, a.Scheduler, a.Source, FieldScheduler, NoScheduler),
+			role, other, a.Scheduler, a.Source, a.Field(FieldScheduler), NoScheduler),
 	}
 }
 

@@ -125,8 +125,8 @@ func TestConflicts(t *testing.T) {
 		"Other key":       {reason: "not the plugin's affair", shapes: mine(spark.Traits{Labels: map[string]string{"team": "a"}}), code: ReasonAdmitted},
 		"Label":           {reason: "two groups for a pod", shapes: mine(spark.Traits{Labels: map[string]string{"group": "x"}}), code: ReasonPodKeyConflict, says: []string{"driver pod", `label group: "x"`, `sets to "g1"`}},
 		"Executor":        {reason: "two groups for a pod", shapes: spark.Shapes{ExecutorTraits: spark.Traits{Annotations: map[string]string{"group": "x"}}}, code: ReasonPodKeyConflict, says: []string{"executor pod", "annotation group"}},
-		"Default loses":   {reason: "a default overrules nobody silently", source: SourceCluster, shapes: mine(spark.Traits{SchedulerName: "y"}), code: ReasonPodSchedulerNameConflict, says: []string{`"y"`, "spec.batchScheduler: none"}},
-		"Policy loses":    {reason: "a policy's default, too", source: SourcePolicy, shapes: mine(spark.Traits{SchedulerName: "y"}), code: ReasonPodSchedulerNameConflict, says: []string{`"y"`, "spec.batchScheduler: none"}},
+		"Default loses":   {reason: "a default overrules nobody silently", source: SourceCluster, shapes: mine(spark.Traits{SchedulerName: "y"}), code: ReasonPodSchedulerNameConflict, says: []string{`"y"`, "batchScheduler: none"}},
+		"Policy loses":    {reason: "a policy's default, too", source: SourcePolicy, shapes: mine(spark.Traits{SchedulerName: "y"}), code: ReasonPodSchedulerNameConflict, says: []string{`"y"`, "batchScheduler: none"}},
 		"Choice wins":     {reason: "the application chose the scheduler itself", source: SourceApplication, shapes: mine(spark.Traits{SchedulerName: "y"}), code: ReasonAdmitted},
 		"The same anyway": {reason: "no contradiction", source: SourceNamespace, shapes: mine(spark.Traits{SchedulerName: "x-scheduler"}), code: ReasonAdmitted},
 	}

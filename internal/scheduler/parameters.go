@@ -25,15 +25,15 @@ func DecodeParameters(a Attempt, options any) field.ErrorList {
 	var given map[string]json.RawMessage
 	twice, err := kjson.UnmarshalStrict(a.Parameters, &given)
 	if err != nil {
-		return field.ErrorList{Invalid(FieldParameters, "must be an object of parameters and their values")}
+		return field.ErrorList{Invalid(a.Field(FieldParameters), "must be an object of parameters and their values")}
 	}
 	var findings field.ErrorList
 	for _, problem := range twice {
-		findings = append(findings, Invalid(FieldParameters, problem.Error()))
+		findings = append(findings, Invalid(a.Field(FieldParameters), problem.Error()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if problem := decodeParameter(a.Scheduler, name, given[name], options); problem != "" {
-			findings = append(findings, Invalid(FieldParameters+"."+name, problem))
+			findings = append(findings, Invalid(a.Field(FieldParameters)+"."+name, problem))
 		}
 	}
 	return findings

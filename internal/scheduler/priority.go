@@ -34,7 +34,7 @@ func MissingPriorityClass(a Attempt, s Snapshot) (Admission, bool) {
 	return Admission{
 		Verdict:    Wait,
 		Reason:     ReasonPriorityClassNotFound,
-		Message:    fmt.Sprintf("%s: PriorityClass %q does not exist; create it or name another", FieldPriorityClass, a.PriorityClass),
+		Message:    fmt.Sprintf("%s: PriorityClass %q does not exist; create it or name another", a.Field(FieldPriorityClass), a.PriorityClass),
 		RetryAfter: missingRetry,
 	}, true
 }

@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -48,12 +49,12 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
-func queueForbidden(r Resolution, namespace string) Admission {
-	what := fmt.Sprintf("queue %q may not be used from namespace %q", r.Queue, namespace)
+func queueForbidden(r Resolution, w SelectionRequest) Admission {
+	what := fmt.Sprintf("queue %q may not be used from namespace %q", r.Queue, w.Namespace)
 	if r.Queue == "" {
-		what = fmt.Sprintf("namespace %q may not leave the queue to the scheduler", namespace)
+		what = fmt.Sprintf("namespace %q may not leave the queue to the scheduler", w.Namespace)
 	}
-	return Admission{Verdict: Reject, Reason: ReasonQueueForbidden, Message: fmt.Sprintf("%s: %s; %s", queueField(r.QueueFrom), what, Usable(r.UsableQueues))}
+	return Admission{Verdict: Reject, Reason: ReasonQueueForbidden, Message: fmt.Sprintf("%s: %s; %s", cmp.Or(r.QueueFrom, w.Fields.Path(FieldQueue)), what, Usable(r.UsableQueues))}
 }
 
 // Usable words the queues that somebody may use.

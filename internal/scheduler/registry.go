@@ -161,6 +161,8 @@ type SelectionRequest struct {
 	Namespace  string
 	// NamespaceAnnotations are those of the application's namespace; nil if they are not known.
 	NamespaceAnnotations map[string]string
+	// Fields names the user's fields in messages.
+	Fields spark.Fields
 	// Recorded is what was chosen for this attempt before; nil for a new attempt. It stays as it is, whatever has become
 	// of the defaults since. The plugin must still be enabled.
 	Recorded *Choice
@@ -185,9 +187,6 @@ type Resolution struct {
 	// QueueFrom is the operator's policy whose default the queue is; "" for anything else.
 	QueueFrom string
 }
-
-// queueField is what messages call the queue.
-func queueField(from string) string { return cmp.Or(from, FieldQueue) }
 
 // Resolve chooses the plugin and the queue: the application's own word, then that of a policy, then its namespace's, then the cluster's. Without
 // a plugin, or with a queue that the namespace may not use, the admission says so and the Resolution has no plugin.
@@ -214,7 +213,7 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	if d.Supports.Queues {
 		resolution.UsableQueues = usableQueues(r.policy.AllowedQueues, w.Namespace)
 		if !mayUse(resolution.UsableQueues, choice.Queue) {
-			return resolution, queueForbidden(resolution, w.Namespace)
+			return resolution, queueForbidden(resolution, w)
 		}
 	}
 	resolution.Plugin = p
@@ -267,7 +266,7 @@ func (r *Registry) annotates(w SelectionRequest, d Descriptor) bool {
 
 func (r *Registry) refuse(w SelectionRequest, c Choice, reason Reason, problem string) Admission {
 	where := map[Source]string{
-		SourceApplication: FieldScheduler, SourcePolicy: cmp.Or(w.Scheduling.SchedulerFrom, "a policy of the operator"), SourceNamespace: "the namespace's annotation " + AnnotationScheduler, SourceCluster: "batchScheduler.default",
+		SourceApplication: w.Fields.Path(FieldScheduler), SourcePolicy: cmp.Or(w.Scheduling.SchedulerFrom, "a policy of the operator"), SourceNamespace: "the namespace's annotation " + AnnotationScheduler, SourceCluster: "batchScheduler.default",
 	}[c.Source]
 	return Admission{
 		Verdict: Unavailable, Reason: reason, RetryAfter: unknownRetry,

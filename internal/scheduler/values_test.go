@@ -98,7 +98,7 @@ func TestDecodeParameters(t *testing.T) {
 		Seconds int64  `json:"seconds"`
 		Limit   *int32 `json:"limit"`
 	}
-	path := func(name string) string { return "spec.batchSchedulerOptions.parameters" + name }
+	path := func(name string) string { return "batchScheduler.parameters" + name }
 	cases := map[string]struct {
 		reason, text string
 		want         options

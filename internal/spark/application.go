@@ -42,6 +42,8 @@ type Application struct {
 	// Origins names the field of the user's object that a Conf key came from, e.g. "spark.driver.memory" ->
 	// "spec.driver.memory". It is used in error messages only.
 	Origins map[string]string
+	// Fields names the fields of the user's object in messages.
+	Fields Fields
 
 	Driver   Role
 	Executor Role

@@ -188,7 +188,7 @@ func TestConfErrorText(t *testing.T) {
 }
 
 func TestField(t *testing.T) {
-	app := Application{Origins: map[string]string{ConfDriverMemory: "spec.driver.memory"}}
+	app := Application{Origins: map[string]string{ConfDriverMemory: "spec.driver.memory"}, Fields: Fields{"": "spec"}}
 	if got := app.Field(ConfDriverMemory); got != "spec.driver.memory" {
 		t.Errorf("got %s, want the typed field", got)
 	}

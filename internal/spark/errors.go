@@ -102,5 +102,5 @@ func (a Application) Field(key string) string {
 	if origin, ok := a.Origins[key]; ok {
 		return origin
 	}
-	return "spec.sparkConf[" + strconv.Quote(key) + "]"
+	return a.Fields.Path("sparkConf") + "[" + strconv.Quote(key) + "]"
 }

@@ -26,12 +26,12 @@ func checkBuilt(app spark.Application, submission spark.Submission, failed error
 	case failed != nil:
 		return refusal(failed)
 	}
-	driver := newPodCheck(app, "spec.driver", submission.Driver)
+	driver := newPodCheck(app, spark.RoleDriver, submission.Driver)
 	driver.all()
-	pod := newPodCheck(app, "spec.executor", submission.Executor)
+	pod := newPodCheck(app, spark.RoleExecutor, submission.Executor)
 	pod.executor()
 	pod.all()
-	return append(append(driver.found, pod.found...), checkObjects(submission)...)
+	return append(append(driver.found, pod.found...), checkObjects(app, submission)...)
 }
 
 func refusal(err error) []*spark.ConfError {
@@ -46,7 +46,7 @@ func refusal(err error) []*spark.ConfError {
 const maxConfigMap = 1<<20 - 1<<12
 
 // checkObjects looks at what is created beside the pods.
-func checkObjects(s spark.Submission) []*spark.ConfError {
+func checkObjects(app spark.Application, s spark.Submission) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, object := range s.Resources {
 		switch o := object.(type) {
@@ -65,7 +65,7 @@ func checkObjects(s spark.Submission) []*spark.ConfError {
 			for _, p := range o.Spec.Ports {
 				if other, taken := ports[p.Port]; taken {
 					found = append(found, &spark.ConfError{
-						Field: "spec.sparkConf", Value: strconv.Itoa(int(p.Port)),
+						Field: app.Fields.Path("sparkConf"), Value: strconv.Itoa(int(p.Port)),
 						Problem: fmt.Sprintf("both %s and %s of the driver have this port; give them different ones", other, p.Name),
 					})
 				}
@@ -74,12 +74,12 @@ func checkObjects(s spark.Submission) []*spark.ConfError {
 		case *corev1.PersistentVolumeClaim:
 			if len(utilvalidation.IsDNS1123Subdomain(o.Name)) > 0 {
 				found = append(found, &spark.ConfError{
-					Field: "spec.sparkConf", Value: o.Name, Problem: `not the name of a claim; write lower-case letters, digits, '-' and '.', or "OnDemand"`,
+					Field: app.Fields.Path("sparkConf"), Value: o.Name, Problem: `not the name of a claim; write lower-case letters, digits, '-' and '.', or "OnDemand"`,
 				})
 			}
 			if size := o.Spec.Resources.Requests[corev1.ResourceStorage]; size.Sign() <= 0 {
 				found = append(found, &spark.ConfError{
-					Field: "spec.sparkConf", Value: size.String(), Problem: `not the size of a claim; write a positive quantity such as "10Gi"`,
+					Field: app.Fields.Path("sparkConf"), Value: size.String(), Problem: `not the size of a claim; write a positive quantity such as "10Gi"`,
 				})
 			}
 		}
@@ -89,7 +89,9 @@ func checkObjects(s spark.Submission) []*spark.ConfError {
 
 // podCheck looks at a pod as the API server does, as far as users have a hand in it.
 type podCheck struct {
-	app   spark.Application
+	app  spark.Application
+	role string
+	// field is the role's.
 	field string
 	pod   *corev1.Pod
 	// volumes are those that the pod has, and paths what is mounted into Spark's container by Spark itself later.
@@ -98,9 +100,12 @@ type podCheck struct {
 	found   []*spark.ConfError
 }
 
-func newPodCheck(app spark.Application, field string, pod *corev1.Pod) *podCheck {
-	return &podCheck{app: app, field: field, pod: pod, volumes: map[string]bool{}, paths: map[string]bool{}}
+func newPodCheck(app spark.Application, role string, pod *corev1.Pod) *podCheck {
+	return &podCheck{app: app, role: role, field: app.Fields.Path(role), pod: pod, volumes: map[string]bool{}, paths: map[string]bool{}}
 }
+
+// fieldOf is one of the role's fields.
+func (p *podCheck) fieldOf(name string) string { return p.app.Fields.Path(p.role + "." + name) }
 
 func (p *podCheck) refuse(field, value, problem string) {
 	p.found = append(p.found, &spark.ConfError{Field: field, Value: value, Problem: problem})
@@ -157,7 +162,7 @@ func (p *podCheck) all() {
 
 // metadata is of the template: what comes from properties is checked under their names.
 func (p *podCheck) metadata() {
-	field := p.field + ".template"
+	field := p.fieldOf("template")
 	for _, name := range slices.Sorted(maps.Keys(p.pod.Labels)) {
 		if _, ok := p.app.Conf[spark.ConfDriverLabelPrefix+name]; !ok {
 			if problem := labelProblem(name, p.pod.Labels[name]); problem != "" {
@@ -169,7 +174,7 @@ func (p *podCheck) metadata() {
 		_, all := p.app.Conf[spark.ConfNodeSelectorPrefix+name]
 		_, own := p.app.Conf[spark.ConfDriverNodeSelectorPrefix+name]
 		if problem := labelProblem(name, p.pod.Spec.NodeSelector[name]); problem != "" && !all && !own {
-			p.refuse(p.field+".nodeSelector", p.pod.Spec.NodeSelector[name], problem)
+			p.refuse(p.fieldOf("nodeSelector"), p.pod.Spec.NodeSelector[name], problem)
 		}
 	}
 	if name := p.pod.Spec.ServiceAccountName; name != "" && name != p.app.Conf[spark.ConfDriverServiceAccount] && len(utilvalidation.IsDNS1123Subdomain(name)) > 0 {

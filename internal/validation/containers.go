@@ -16,7 +16,7 @@ import (
 
 // spark is whether a container is Spark's own.
 func (p *podCheck) spark(c *corev1.Container) bool {
-	if p.field == "spec.driver" {
+	if p.role == spark.RoleDriver {
 		return len(c.Args) > 0 && c.Args[0] == spark.RoleDriver || c.Name == spark.DriverContainerName
 	}
 	containers := p.pod.Spec.Containers
@@ -51,9 +51,9 @@ func (p *podCheck) mounts(c *corev1.Container) {
 			p.refuse(p.field, path, fmt.Sprintf("two volumes are mounted at this path in container %s; give each a path of its own", c.Name))
 		}
 		paths[mount.MountPath] = true
-		if later := p.field == "spec.executor" && strings.HasPrefix(mount.Name, "spark-local-dir-"); !p.volumes[mount.Name] && !later {
-			p.refuse(p.field, mount.Name, fmt.Sprintf("container %s mounts a volume that the pod does not have; the volumes of spec.volumes are "+
-				"those of the roles that name them in volumeMounts", c.Name))
+		if later := p.role == spark.RoleExecutor && strings.HasPrefix(mount.Name, "spark-local-dir-"); !p.volumes[mount.Name] && !later {
+			p.refuse(p.field, mount.Name, fmt.Sprintf("container %s mounts a volume that the pod does not have; the volumes of %s are "+
+				"those of the roles that name them in volumeMounts", c.Name, p.app.Fields.Path("volumes")))
 		}
 		if mount.SubPath != "" && mount.SubPathExpr != "" {
 			p.refuse(p.field, mount.Name, "subPath and subPathExpr exclude each other; write one of them")
@@ -90,7 +90,7 @@ func secretKey(name, key string) bool {
 func (p *podCheck) ports(c *corev1.Container, host map[string]bool) {
 	names := map[string]bool{}
 	for _, port := range c.Ports {
-		field := p.field + ".ports"
+		field := p.fieldOf("ports")
 		if len(utilvalidation.IsValidPortNum(int(port.ContainerPort))) > 0 {
 			p.refuse(field, fmt.Sprint(port.ContainerPort), fmt.Sprintf("the port %s of container %s must lie between 1 and 65535", port.Name, c.Name))
 		}
@@ -119,7 +119,7 @@ func (p *podCheck) ports(c *corev1.Container, host map[string]bool) {
 }
 
 // limitFields are the fields that limit Spark's own container.
-var limitFields = map[corev1.ResourceName]string{corev1.ResourceMemory: ".memoryLimit", corev1.ResourceCPU: ".coreLimit"}
+var limitFields = map[corev1.ResourceName]string{corev1.ResourceMemory: "memoryLimit", corev1.ResourceCPU: "coreLimit"}
 
 func (p *podCheck) resources(c *corev1.Container) {
 	for name, limit := range c.Resources.Limits {
@@ -131,8 +131,8 @@ func (p *podCheck) resources(c *corev1.Container) {
 			continue
 		}
 		field := p.field
-		if p.spark(c) {
-			field += limitFields[name]
+		if limited := limitFields[name]; limited != "" && p.spark(c) {
+			field = p.fieldOf(limited)
 		}
 		p.refuse(field, limit.String(), fmt.Sprintf("the limit of %s is lower than the %s that container %s requests; raise it or request less", name, request.String(), c.Name))
 	}

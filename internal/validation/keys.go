@@ -15,12 +15,12 @@ import (
 // The value says what to use instead.
 var deniedKeys = map[string]string{
 	spark.ConfMaster:                 "the operator sets it",
-	"spark.kubernetes.driver.master": "use spec.driver.kubernetesMaster",
-	spark.ConfImage:                  "use spec.image",
-	spark.ConfDriverImage:            "use spec.driver.image",
-	spark.ConfExecutorImage:          "use spec.executor.image",
-	spark.ConfDriverServiceAccount:   "use spec.driver.serviceAccount",
-	spark.ConfExecutorServiceAccount: "use spec.executor.serviceAccount",
+	"spark.kubernetes.driver.master": "use {driver.kubernetesMaster}",
+	spark.ConfImage:                  "use {image}",
+	spark.ConfDriverImage:            "use {driver.image}",
+	spark.ConfExecutorImage:          "use {executor.image}",
+	spark.ConfDriverServiceAccount:   "use {driver.serviceAccount}",
+	spark.ConfExecutorServiceAccount: "use {executor.serviceAccount}",
 }
 
 // deniedToken matches properties that carry a credential for the API server.
@@ -41,7 +41,7 @@ func checkDeniedKeys(app spark.Application) []*spark.ConfError {
 			instead, denied = "an application runs in its own namespace", true
 		}
 		if denied {
-			found = append(found, &spark.ConfError{Key: key, Problem: fmt.Sprintf("sparkConf key %q is not allowed: %s", key, instead)})
+			found = append(found, &spark.ConfError{Key: key, Problem: fmt.Sprintf("sparkConf key %q is not allowed: %s", key, app.Fields.Text(instead))})
 		}
 	}
 	return found

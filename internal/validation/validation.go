@@ -88,7 +88,7 @@ func Problem(e *field.Error) string {
 }
 
 // missing are the fields to write where a property is not set.
-var missing = map[string]string{spark.ConfImage: "spec.image"}
+var missing = map[string]string{spark.ConfImage: "image"}
 
 // Explain renders an error for people: with the field of the user's object where the value came from.
 func Explain(app spark.Application, err error) string {
@@ -105,7 +105,7 @@ func FieldOf(app spark.Application, c *spark.ConfError) string {
 		return cmp.Or(app.Origins[c.Field], c.Field)
 	}
 	if typed, ok := missing[c.Key]; ok && app.Conf[c.Key] == "" {
-		return typed
+		return app.Fields.Path(typed)
 	}
 	return app.Field(c.Key)
 }

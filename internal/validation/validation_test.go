@@ -18,6 +18,7 @@ import (
 func pi() spark.Application {
 	return spark.Application{
 		Namespace: "jobs", Name: "pi", SparkVersion: "4.1.0", MainFile: "local:///pi.jar", MainClass: "Pi",
+		Fields:       spark.Fields{"": "spec"},
 		Conf:         map[string]string{},
 		OperatorConf: map[string]string{spark.ConfDriverPodName: "pi-driver", spark.ConfNamespace: "jobs", spark.ConfMaster: "k8s://https://x", spark.ConfImage: "spark"},
 		Origins:      map[string]string{"SparkVersion": "spec.sparkVersion", "DriverName": "spec.driver.podName"},

@@ -27,9 +27,9 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/heaptest"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/markdown"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -120,7 +120,7 @@ func ran(t *testing.T, o *v1beta2.SparkApplication, configured resolve.Operator,
 	stored := o.DeepCopy()
 	stored.ResourceVersion, stored.Status = "", v1beta2.SparkApplicationStatus{}
 	c := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(stored).
-		WithStatusSubresource(&v1beta2.SparkApplication{}, &corev1.Pod{}).WithIndex(&corev1.Pod{}, observe.IndexApp, observe.AppOf).
+		WithStatusSubresource(&v1beta2.SparkApplication{}, &corev1.Pod{}).WithIndex(&corev1.Pod{}, observe.IndexApp, observe.IndexByApp(v1beta2.LabelAppName)).
 		WithInterceptorFuncs(interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
 			err := c.Get(ctx, key, into, opts...)
 			if app, ok := into.(*v1beta2.SparkApplication); ok && o.MalformedSpec != "" { // which the fake does not store
@@ -128,7 +128,8 @@ func ran(t *testing.T, o *v1beta2.SparkApplication, configured resolve.Operator,
 			}
 			return err
 		}}).Build()
-	engine := controller.NewKubeflowEngine(observe.Reader{Cache: c, Live: c}, c, configured.Registry, events.NewFakeRecorder(100), clocktesting.NewFakePassiveClock(at))
+	now := clocktesting.NewFakePassiveClock(at)
+	engine := controller.NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, observe.Reader{Cache: c, Live: c}, c, configured.Registry, events.NewFakeRecorder(100), now, controller.NewSchedulers(now, nil))
 	engine.Policies, engine.Exposure = func() policy.Set { return configured.Policies }, configured.Exposure
 	for range 4 {
 		if _, err := engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}); err != nil {
@@ -158,7 +159,7 @@ func created(t *testing.T, c client.Client, namespace string) map[string]any {
 			t.Fatal(err)
 		}
 		for _, item := range items {
-			if o := item.(client.Object); o.GetLabels()[lifecycle.LabelExposes] == "" {
+			if o := item.(client.Object); o.GetLabels()[v1beta2.LabelExposes] == "" {
 				out[kind+" "+o.GetName()] = said(t, o)
 			}
 		}

@@ -110,7 +110,7 @@ func (w *world) failedDriver(o *v1beta2.SparkApplication) {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: o.Namespace, Name: o.Name + "-driver",
 			Labels:          map[string]string{v1beta2.LabelAppName: o.Name, v1beta2.LabelSubmissionID: submission, "spark-role": "driver"},
-			OwnerReferences: []metav1.OwnerReference{lifecycle.OwnerReference(o, v1beta2.GroupVersion.String(), "SparkApplication")},
+			OwnerReferences: []metav1.OwnerReference{kubeflow.SparkApplications{}.Family().Owner(o, "").Reference},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: container, Image: "spark:4.1.4"}}},
 	}

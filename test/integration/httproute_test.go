@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/test/definitions"
@@ -192,7 +193,8 @@ func removeGatewayAPI(ctx context.Context) {
 // routeOf is the HTTPRoute that a configuration makes for an application.
 func routeOf(namespace string, c exposure.Config) *unstructured.Unstructured {
 	GinkgoHelper()
-	wanted := exposure.Of(exposure.Attempt{App: spark.Application{Namespace: namespace, Name: "pi"}, SparkAppID: "spark-1", SubmissionID: "s"}, c)
+	owner := kubeflow.SparkApplications{}.Family().Owner(sparkPi(namespace, "pi"), "s")
+	wanted := exposure.Of(exposure.Attempt{App: spark.Application{Namespace: namespace, Name: "pi"}, Owner: owner, SparkAppID: "spark-1"}, c)
 	Expect(wanted.Problems).To(BeEmpty())
 	for _, object := range wanted.Objects {
 		if object.Kind == exposure.HTTPRoute {

@@ -17,7 +17,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/watch"
 
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -100,8 +100,8 @@ func (h *history) add(kind apiwatch.EventType, pod *corev1.Pod) int {
 	if kind == apiwatch.Added {
 		h.total++
 		h.drivers[owner.UID] = append(all, &driven{
-			app: owner.Name, name: pod.Name, specHash: pod.Labels[lifecycle.LabelSpecHash],
-			submission: pod.Labels[lifecycle.LabelSubmission], uid: pod.UID, seen: time.Now(),
+			app: owner.Name, name: pod.Name, specHash: pod.Labels[v1beta2.LabelSpecHash],
+			submission: pod.Labels[v1beta2.LabelSubmissionID], uid: pod.UID, seen: time.Now(),
 		})
 		h.judge(owner, pod, all)
 		return len(all) + 1
@@ -123,7 +123,7 @@ func (h *history) judge(owner *metav1.OwnerReference, pod *corev1.Pod, before []
 			h.wrong = append(h.wrong, fmt.Sprintf("%s: driver %s (%s) is created while %s (%s) lives", owner.Name, pod.Name, pod.UID, d.name, d.uid))
 		}
 	}
-	id := pod.Labels[lifecycle.LabelSubmission]
+	id := pod.Labels[v1beta2.LabelSubmissionID]
 	if first, twice := h.ids[string(owner.UID)+"/"+id]; twice {
 		h.wrong = append(h.wrong, fmt.Sprintf("%s: drivers %s and %s are both of submission %s", owner.Name, first, pod.UID, id))
 	}

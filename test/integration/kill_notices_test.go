@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -47,7 +47,7 @@ func TestHistory(t *testing.T) {
 			h := newHistory(nil)
 			for _, e := range tc.events {
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: string(e.pod), UID: e.pod}, Status: corev1.PodStatus{Phase: e.phase}}
-				pod.Labels = map[string]string{lifecycle.LabelSubmission: spark.NewIdentity(e.app, e.attempt, time.Time{}).SubmissionID}
+				pod.Labels = map[string]string{v1beta2.LabelSubmissionID: spark.NewIdentity(e.app, e.attempt, time.Time{}).SubmissionID}
 				if e.app != "" {
 					pod.OwnerReferences = []metav1.OwnerReference{{Name: string(e.app), UID: e.app, Controller: new(true)}}
 				}

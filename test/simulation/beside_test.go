@@ -142,13 +142,13 @@ func tamper(h *history) bool {
 		foreign.SetNamespace(namespace)
 		foreign.SetName(uiService.name)
 		if n == 1 {
-			foreign.SetLabels(map[string]string{lifecycle.LabelApp: appName, lifecycle.LabelExposes: "ui"})
+			foreign.SetLabels(map[string]string{v1beta2.LabelAppName: appName, v1beta2.LabelExposes: "ui"})
 		}
 		h.tell("meddler", "creates %s, labels %d", uiService, len(foreign.GetLabels()))
 		h.store.create(foreign, h.second())
 	case n == 1:
 		next := there.DeepCopy()
-		next.SetAnnotations(map[string]string{lifecycle.AnnotationApplied: "something else"})
+		next.SetAnnotations(map[string]string{v1beta2.AnnotationApplied: "something else"})
 		h.tell("meddler", "changes %s", uiService)
 		h.store.put(next)
 	default:

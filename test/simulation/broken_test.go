@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -52,7 +53,7 @@ type nameOnly struct {
 func (r nameOnly) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	err := r.Reader.Get(ctx, key, obj, opts...)
 	if app := r.h.store.app(); err == nil && app != nil && kindOf(obj) == kindPod {
-		obj.SetOwnerReferences([]metav1.OwnerReference{lifecycle.OwnerReference(app, v1beta2.GroupVersion.String(), kindApp)})
+		obj.SetOwnerReferences([]metav1.OwnerReference{kubeflow.SparkApplications{}.Family().Owner(app, "").Reference})
 	}
 	return err
 }
@@ -172,7 +173,7 @@ type randomSubmission struct {
 func (c randomSubmission) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
 	if pod, ok := obj.(*corev1.Pod); ok {
 		*c.count++
-		pod.Labels[lifecycle.LabelSubmission] += string(rune('a' + *c.count%26))
+		pod.Labels[v1beta2.LabelSubmissionID] += string(rune('a' + *c.count%26))
 	}
 	return c.Client.Create(ctx, obj, opts...)
 }
@@ -196,7 +197,7 @@ type claimsBeside struct {
 func (r claimsBeside) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	err := r.Reader.Get(ctx, key, obj, opts...)
 	if app := r.h.store.app(); err == nil && app != nil && idOf(obj) == uiService {
-		obj.SetOwnerReferences([]metav1.OwnerReference{lifecycle.OwnerReference(app, v1beta2.GroupVersion.String(), kindApp)})
+		obj.SetOwnerReferences([]metav1.OwnerReference{kubeflow.SparkApplications{}.Family().Owner(app, "").Reference})
 	}
 	return err
 }

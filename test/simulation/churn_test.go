@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -98,8 +98,8 @@ func executorName(n int) string {
 func (s *script) executor(n int) {
 	s.store.create(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: executorName(n), Labels: map[string]string{
-			lifecycle.LabelApp: appName, lifecycle.LabelLaunchedBy: "true", spark.LabelRole: spark.RoleExecutor,
-			lifecycle.LabelSubmission: s.driver().Labels[lifecycle.LabelSubmission],
+			v1beta2.LabelAppName: appName, v1beta2.LabelLaunchedBy: "true", spark.LabelRole: spark.RoleExecutor,
+			v1beta2.LabelSubmissionID: s.driver().Labels[v1beta2.LabelSubmissionID],
 		}},
 		Spec:   corev1.PodSpec{NodeName: "a", Containers: []corev1.Container{{Name: spark.ExecutorContainerName}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning},

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 // cached is what manager.GetClient returns: it reads from the cache and writes to the API server. What the operator does
@@ -169,10 +168,10 @@ func labelsOf(o client.Object) attributes { return o.GetLabels() }
 func fieldsOf(o client.Object) attributes {
 	f := attributes{"metadata.name": o.GetName(), "metadata.namespace": o.GetNamespace()}
 	if pod, ok := o.(*corev1.Pod); ok {
-		f["app"] = pod.Labels[lifecycle.LabelApp]
+		f["app"] = pod.Labels[v1beta2.LabelAppName]
 	}
 	if m, ok := o.(*metav1.PartialObjectMetadata); ok {
-		f["app"] = m.Labels[lifecycle.LabelApp]
+		f["app"] = m.Labels[v1beta2.LabelAppName]
 	}
 	if e, ok := o.(*corev1.Event); ok {
 		f["involvedObject.name"], f["involvedObject.uid"] = e.InvolvedObject.Name, string(e.InvolvedObject.UID)

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -279,8 +279,8 @@ func (h *history) makeExecutor(p *corev1.Pod) {
 	h.executors++
 	e := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-exec-%s", appName, strconv.Itoa(h.executors)), Labels: map[string]string{
-			lifecycle.LabelApp: appName, lifecycle.LabelLaunchedBy: "true", spark.LabelRole: spark.RoleExecutor,
-			lifecycle.LabelSubmission: p.Labels[lifecycle.LabelSubmission],
+			v1beta2.LabelAppName: appName, v1beta2.LabelLaunchedBy: "true", spark.LabelRole: spark.RoleExecutor,
+			v1beta2.LabelSubmissionID: p.Labels[v1beta2.LabelSubmissionID],
 		}, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: kindPod, Name: p.Name, UID: p.UID, Controller: new(true)}}},
 		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: spark.ExecutorContainerName}}},
 		Status: corev1.PodStatus{Phase: corev1.PodPending},

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 // law knows what really happened and what must never happen.
@@ -182,7 +181,7 @@ func (l *law) created(o *operator, obj client.Object) {
 	if final(app) && w.specs[app.Generation] == w.specs[app.Status.ObservedGeneration] && app.Status.ExecutionAttempts > 0 {
 		l.h.fail("driver %s was created after the end %s", pod.Name, app.Status.AppState.State)
 	}
-	submission := pod.Labels[lifecycle.LabelSubmission]
+	submission := pod.Labels[v1beta2.LabelSubmissionID]
 	excused := false
 	for _, r := range l.drivers {
 		switch {
@@ -217,7 +216,7 @@ func (l *law) left(app types.UID, submission string) {
 			continue
 		}
 		for _, i := range sortedIDs(l.h.store.objects) {
-			if i.kind != kindPod && i.kind != kindApp && l.h.store.objects[i].GetLabels()[lifecycle.LabelSubmission] == r.submission {
+			if i.kind != kindPod && i.kind != kindApp && l.h.store.objects[i].GetLabels()[v1beta2.LabelSubmissionID] == r.submission {
 				l.h.fail("driver of submission %q was created, and %s of %q is still there", submission, i, r.submission)
 			}
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 )
@@ -69,8 +70,8 @@ func (h *history) startOperator(name string, lag int) *operator {
 	if h.mutation != nil {
 		cachedClient, liveReader = h.mutation(cachedClient, liveReader)
 	}
-	reader := observe.Reader{Cache: cachedClient, Live: liveReader, Logs: o.log, Companions: companions{o: o}}
-	engine := controller.NewKubeflowEngine(reader, cachedClient, registry, recorder{o}, h)
+	reader := observe.Reader{Cache: cachedClient, Live: liveReader, Logs: o.log, Auxiliary: companions{o: o}}
+	engine := controller.NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, cachedClient, registry, recorder{o}, h, controller.NewSchedulers(h, nil))
 	engine.Exposure = exposure.Config{Service: h.exposed}
 	o.engine = engine
 	for _, kind := range []string{kindApp, kindPod} {

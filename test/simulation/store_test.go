@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 )
 
@@ -135,20 +134,20 @@ func (s *store) record(i id, o client.Object, gone bool) {
 	case *v1beta2.SparkApplication:
 		c.object = o
 	case *corev1.Pod:
-		if o.Labels[lifecycle.LabelLaunchedBy] != "true" {
+		if o.Labels[v1beta2.LabelLaunchedBy] != "true" {
 			return
 		}
-		c.app = o.Labels[lifecycle.LabelApp]
+		c.app = o.Labels[v1beta2.LabelAppName]
 		if !gone {
 			c.object = stripped(o)
 		}
 	case *unstructured.Unstructured:
 		labels := o.GetLabels()
-		if labels[lifecycle.LabelExposes] == "" {
+		if labels[v1beta2.LabelExposes] == "" {
 			return
 		}
 		m := metadataOf(o)
-		c.app, c.object = labels[lifecycle.LabelApp], &m
+		c.app, c.object = labels[v1beta2.LabelAppName], &m
 	default:
 		return
 	}

@@ -13,15 +13,42 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// SparkApplications translates sparkoperator.k8s.io SparkApplications (resolve.Family).
+// SparkApplications translates sparkoperator.k8s.io SparkApplications (resolve.Kind).
 type SparkApplications struct{}
 
 // New returns an empty object.
 func (SparkApplications) New() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} }
 
-// Kind returns the API version and kind for owner references.
-func (SparkApplications) Kind() (apiVersion, kind string) {
-	return v1beta2.GroupVersion.String(), "SparkApplication"
+// sparkApplications is the family as the core knows it.
+var sparkApplications = lifecycle.Family{
+	Group: v1beta2.GroupVersion.Group, Version: v1beta2.GroupVersion.Version, Kind: "SparkApplication",
+	Labels: lifecycle.Labels{
+		App: v1beta2.LabelAppName, LaunchedBy: v1beta2.LabelLaunchedBy, CreatedBy: v1beta2.LabelCreatedBy,
+		SpecHash: v1beta2.LabelSpecHash, Submission: v1beta2.LabelSubmissionID, Exposes: v1beta2.LabelExposes,
+		Applied: v1beta2.AnnotationApplied,
+	},
+	Fields: spark.Fields{
+		"":                             "spec", // the others are named as they are here
+		"batchScheduler.queue":         "spec.batchSchedulerOptions.queue",
+		"batchScheduler.priorityClass": "spec.batchSchedulerOptions.priorityClassName",
+		"batchScheduler.resources":     "spec.batchSchedulerOptions.resources",
+		"batchScheduler.parameters":    "spec.batchSchedulerOptions.parameters",
+		"ui":                           "spec.sparkUIOptions",
+		"ports":                        "spec.driverIngressOptions",
+		"labels":                       "metadata.labels",
+	},
+	States: stateNames(),
+}
+
+// Family returns what the core knows of the kind.
+func (SparkApplications) Family() lifecycle.Family { return sparkApplications }
+
+func stateNames() map[lifecycle.State]string {
+	names := map[lifecycle.State]string{}
+	for s, name := range states {
+		names[s] = string(name)
+	}
+	return names
 }
 
 // FromStatus reads back what ToStatus stored.

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -69,10 +68,10 @@ func TestOperatorOwnedKeysCannotBeOverridden(t *testing.T) {
 		"AppName":           {reason: "names are functions of the application", key: "spark.app.name", want: "pi"},
 		"Namespace":         {reason: "an application stays in its namespace", key: "spark.kubernetes.namespace", want: "jobs"},
 		"Wait":              {reason: "nobody waits for the driver", key: "spark.kubernetes.submission.waitAppCompletion", want: "false"},
-		"DriverApp":         {reason: "pods are found by the label", key: spark.ConfDriverLabelPrefix + lifecycle.LabelApp, want: "pi"},
-		"ExecutorApp":       {reason: "pods are found by the label", key: spark.ConfExecutorLabelPrefix + lifecycle.LabelApp, want: "pi"},
-		"DriverLaunchedBy":  {reason: "the cache is restricted to the label", key: spark.ConfDriverLabelPrefix + lifecycle.LabelLaunchedBy, want: "true"},
-		"ExecutorLaunchedB": {reason: "the cache is restricted to the label", key: spark.ConfExecutorLabelPrefix + lifecycle.LabelLaunchedBy, want: "true"},
+		"DriverApp":         {reason: "pods are found by the label", key: spark.ConfDriverLabelPrefix + v1beta2.LabelAppName, want: "pi"},
+		"ExecutorApp":       {reason: "pods are found by the label", key: spark.ConfExecutorLabelPrefix + v1beta2.LabelAppName, want: "pi"},
+		"DriverLaunchedBy":  {reason: "the cache is restricted to the label", key: spark.ConfDriverLabelPrefix + v1beta2.LabelLaunchedBy, want: "true"},
+		"ExecutorLaunchedB": {reason: "the cache is restricted to the label", key: spark.ConfExecutorLabelPrefix + v1beta2.LabelLaunchedBy, want: "true"},
 		"DriverPodName":     {reason: "the typed name wins, and without it the user may choose", key: spark.ConfDriverPodName, want: "chosen"},
 	}
 	tested := map[string]bool{}
@@ -94,7 +93,7 @@ func TestOperatorOwnedKeysCannotBeOverridden(t *testing.T) {
 					t.Errorf("%s: %s=hijacked reached the driver", tc.reason, key)
 				}
 			}
-			if s.Driver.Namespace != "jobs" || s.Driver.Name != "chosen" || s.Driver.Labels[lifecycle.LabelApp] != "pi" || s.Driver.Labels[lifecycle.LabelLaunchedBy] != "true" {
+			if s.Driver.Namespace != "jobs" || s.Driver.Name != "chosen" || s.Driver.Labels[v1beta2.LabelAppName] != "pi" || s.Driver.Labels[v1beta2.LabelLaunchedBy] != "true" {
 				t.Errorf("%s: the driver pod is %s/%s with labels %v", tc.reason, s.Driver.Namespace, s.Driver.Name, s.Driver.Labels)
 			}
 		})
@@ -111,10 +110,10 @@ func TestTemplateLabelsDoNotHideThePod(t *testing.T) {
 	o := pi()
 	o.Spec.Driver.Template = &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{
 		Name: "other", Namespace: "kube-system",
-		Labels: map[string]string{lifecycle.LabelLaunchedBy: "false", lifecycle.LabelApp: "other", "team": "a"},
+		Labels: map[string]string{v1beta2.LabelLaunchedBy: "false", v1beta2.LabelAppName: "other", "team": "a"},
 	}}
 	got := build(t, o).Driver
-	want := map[string]string{lifecycle.LabelLaunchedBy: "true", lifecycle.LabelApp: "pi", "team": "a"}
+	want := map[string]string{v1beta2.LabelLaunchedBy: "true", v1beta2.LabelAppName: "pi", "team": "a"}
 	for label, value := range want {
 		if got.Labels[label] != value {
 			t.Errorf("label %s is %q, want %q", label, got.Labels[label], value)

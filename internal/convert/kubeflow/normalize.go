@@ -13,7 +13,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -46,6 +45,7 @@ func Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfErr
 		Suspend:    ptr.Deref(o.Spec.Suspend, false),
 		Scheduling: scheduling(&o.Spec),
 		Exposure:   exposure(&o.Spec),
+		Fields:     sparkApplications.Fields,
 	}
 	c := confOf(o)
 	app.Conf, app.Origins, app.OperatorConf = c.user, c.origins, c.operator
@@ -210,7 +210,7 @@ func operatorConf(c conf, o *v1beta2.SparkApplication) {
 			}
 		}
 	}
-	for k, v := range map[string]string{lifecycle.LabelApp: o.Name, lifecycle.LabelLaunchedBy: "true"} {
+	for k, v := range map[string]string{v1beta2.LabelAppName: o.Name, v1beta2.LabelLaunchedBy: "true"} {
 		c.operator[spark.ConfDriverLabelPrefix+k] = v
 		c.operator[spark.ConfExecutorLabelPrefix+k] = v
 	}

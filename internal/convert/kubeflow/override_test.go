@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
@@ -41,25 +41,25 @@ var ways = map[string]func(*spec, string){
 // No way leads past what the operator owns: it is laid over everything else, or written by Spark's own steps.
 func TestNoWayOverridesTheOperator(t *testing.T) {
 	keys := map[string]string{ // the property, and why it is the operator's
-		"spark.master":                                            "the cluster",
-		"spark.submit.deployMode":                                 "the driver runs in a pod",
-		"spark.app.name":                                          "names are functions of it",
-		"spark.app.id":                                            "pods are found by it",
-		"spark.kubernetes.namespace":                              "an application stays in its own",
-		"spark.kubernetes.driver.pod.name":                        "the typed name wins",
-		"spark.kubernetes.submission.waitAppCompletion":           "nobody waits",
-		"spark.kubernetes.submitInDriver":                         "Spark's own",
-		"spark.kubernetes.resource.type":                          "Spark's own",
-		"spark.driver.host":                                       "the service",
-		"spark.kubernetes.container.image":                        "spec.image is set",
-		"spark.kubernetes.driver.container.image":                 "spec.image is set",
-		"spark.kubernetes.executor.container.image":               "spec.image is set",
-		spark.ConfDriverServiceAccount:                            "spec.driver.serviceAccount is set",
-		spark.ConfExecutorServiceAccount:                          "spec.executor.serviceAccount is set",
-		spark.ConfDriverLabelPrefix + lifecycle.LabelApp:          "pods are found by it",
-		spark.ConfExecutorLabelPrefix + lifecycle.LabelApp:        "pods are found by it",
-		spark.ConfDriverLabelPrefix + lifecycle.LabelLaunchedBy:   "the cache is restricted to it",
-		spark.ConfExecutorLabelPrefix + lifecycle.LabelLaunchedBy: "the cache is restricted to it",
+		"spark.master":                                          "the cluster",
+		"spark.submit.deployMode":                               "the driver runs in a pod",
+		"spark.app.name":                                        "names are functions of it",
+		"spark.app.id":                                          "pods are found by it",
+		"spark.kubernetes.namespace":                            "an application stays in its own",
+		"spark.kubernetes.driver.pod.name":                      "the typed name wins",
+		"spark.kubernetes.submission.waitAppCompletion":         "nobody waits",
+		"spark.kubernetes.submitInDriver":                       "Spark's own",
+		"spark.kubernetes.resource.type":                        "Spark's own",
+		"spark.driver.host":                                     "the service",
+		"spark.kubernetes.container.image":                      "spec.image is set",
+		"spark.kubernetes.driver.container.image":               "spec.image is set",
+		"spark.kubernetes.executor.container.image":             "spec.image is set",
+		spark.ConfDriverServiceAccount:                          "spec.driver.serviceAccount is set",
+		spark.ConfExecutorServiceAccount:                        "spec.executor.serviceAccount is set",
+		spark.ConfDriverLabelPrefix + v1beta2.LabelAppName:      "pods are found by it",
+		spark.ConfExecutorLabelPrefix + v1beta2.LabelAppName:    "pods are found by it",
+		spark.ConfDriverLabelPrefix + v1beta2.LabelLaunchedBy:   "the cache is restricted to it",
+		spark.ConfExecutorLabelPrefix + v1beta2.LabelLaunchedBy: "the cache is restricted to it",
 	}
 	for key, why := range keys {
 		for way, set := range ways {
@@ -90,7 +90,7 @@ func TestNoWayOverridesTheOperator(t *testing.T) {
 func untouched(t *testing.T, s spark.Submission) {
 	t.Helper()
 	p := s.Driver
-	if p.Namespace != "jobs" || p.Name != "chosen" || p.Labels[lifecycle.LabelApp] != "pi" || p.Labels[lifecycle.LabelLaunchedBy] != "true" ||
+	if p.Namespace != "jobs" || p.Name != "chosen" || p.Labels[v1beta2.LabelAppName] != "pi" || p.Labels[v1beta2.LabelLaunchedBy] != "true" ||
 		p.Labels[spark.LabelRole] != "driver" || p.Spec.ServiceAccountName != "own" || p.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		t.Errorf("the driver pod is %s/%s with the labels %v, account %s, restart policy %s", p.Namespace, p.Name, p.Labels, p.Spec.ServiceAccountName, p.Spec.RestartPolicy)
 	}
@@ -121,7 +121,7 @@ func TestTemplatesDoNotOverride(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{
 				Name: hijacked, Namespace: hijacked, OwnerReferences: nil,
 				Labels: map[string]string{
-					lifecycle.LabelApp: hijacked, lifecycle.LabelLaunchedBy: hijacked, spark.LabelRole: hijacked, spark.LabelAppSelector: hijacked,
+					v1beta2.LabelAppName: hijacked, v1beta2.LabelLaunchedBy: hijacked, spark.LabelRole: hijacked, spark.LabelAppSelector: hijacked,
 				},
 			},
 			Spec: corev1.PodSpec{

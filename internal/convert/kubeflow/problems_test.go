@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -102,9 +101,9 @@ func TestOriginsOfModelFields(t *testing.T) {
 // Package lifecycle knows no API family, but its labels are this family's.
 func TestLabelsAgreeWithTheAPI(t *testing.T) {
 	pairs := map[string][2]string{
-		"app":         {lifecycle.LabelApp, v1beta2.LabelAppName},
-		"launched by": {lifecycle.LabelLaunchedBy, v1beta2.LabelLaunchedBy},
-		"submission":  {lifecycle.LabelSubmission, v1beta2.LabelSubmissionID},
+		"app":         {v1beta2.LabelAppName, v1beta2.LabelAppName},
+		"launched by": {v1beta2.LabelLaunchedBy, v1beta2.LabelLaunchedBy},
+		"submission":  {v1beta2.LabelSubmissionID, v1beta2.LabelSubmissionID},
 	}
 	for name, pair := range pairs {
 		if pair[0] != pair[1] {

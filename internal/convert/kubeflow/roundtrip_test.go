@@ -25,12 +25,12 @@ func sights() []lifecycle.Observation {
 	var out []lifecycle.Observation
 	drivers := []lifecycle.Driver{
 		{Presence: lifecycle.Absent, Name: "pi-driver"}, {Presence: lifecycle.Unknown, Name: "pi-driver"},
-		{Presence: lifecycle.Present, Ownership: lifecycle.Foreign, Name: "pi-driver", UID: "x", Phase: lifecycle.DriverRunning},
+		{Presence: lifecycle.Present, Ownership: lifecycle.NotOwned, Name: "pi-driver", UID: "x", Phase: lifecycle.DriverRunning},
 	}
-	for _, o := range []lifecycle.Ownership{lifecycle.Former, lifecycle.Current} {
+	for _, o := range []lifecycle.Ownership{lifecycle.Previous, lifecycle.Current} {
 		for _, p := range []lifecycle.DriverPhase{lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed} {
 			d := lifecycle.Driver{Presence: lifecycle.Present, Ownership: o, Name: "pi-driver", UID: "u", SubmissionID: "s-1", Phase: p, CreatedAt: now}
-			if o == lifecycle.Former {
+			if o == lifecycle.Previous {
 				d.SubmissionID = "s-0"
 			}
 			if p != lifecycle.DriverPending {

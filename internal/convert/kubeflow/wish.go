@@ -19,8 +19,6 @@ func Desired(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Applic
 	return lifecycle.Application{
 		UID: string(o.UID), Generation: o.Generation, SpecHash: hash, Suspend: ptr.Deref(o.Spec.Suspend, false),
 		Policies: policies, RaisesMemory: RaisesMemory(o), Deleting: !o.DeletionTimestamp.IsZero(),
+		Fields: sparkApplications.Fields,
 	}
 }
-
-// StateName returns the API's word for a state; it is empty for a new application.
-func StateName(s lifecycle.State) string { return string(states[s]) }

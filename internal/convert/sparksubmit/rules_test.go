@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
 	"github.com/firesteel-dev/firesteel/internal/golden"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -98,8 +98,8 @@ var rules = []rule{
 
 func operatorLabels(r *run) bool {
 	labels := map[string]string{
-		lifecycle.LabelApp: r.app.Name, lifecycle.LabelLaunchedBy: "true", lifecycle.LabelSubmission: identity.SubmissionID,
-		lifecycle.LabelSpecHash: kubeflow.SpecHash(&r.app),
+		v1beta2.LabelAppName: r.app.Name, v1beta2.LabelLaunchedBy: "true", v1beta2.LabelSubmissionID: identity.SubmissionID,
+		v1beta2.LabelSpecHash: kubeflow.SpecHash(&r.app),
 	}
 	found := false
 	for name, value := range labels {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -69,7 +68,7 @@ func ownedLabel(key string) bool {
 	for _, prefix := range []string{spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix} {
 		switch label, ok := strings.CutPrefix(key, prefix); {
 		case !ok:
-		case label == lifecycle.LabelApp, label == lifecycle.LabelLaunchedBy, label == lifecycle.LabelSubmission:
+		case label == v1beta2.LabelAppName, label == v1beta2.LabelLaunchedBy, label == v1beta2.LabelSubmissionID:
 			return true
 		}
 	}

@@ -103,10 +103,10 @@ func drivers() []named[lifecycle.Driver] {
 		{"unknown", lifecycle.Driver{Presence: lifecycle.Unknown, Name: driverName}},
 	}
 	owners := []named[lifecycle.Driver]{
-		{"foreign", lifecycle.Driver{Ownership: lifecycle.Foreign}},
+		{"foreign", lifecycle.Driver{Ownership: lifecycle.NotOwned}},
 		{"current", lifecycle.Driver{Ownership: lifecycle.Current, SubmissionID: "s-2", SpecHash: hashOfSpec}},
-		{"former", lifecycle.Driver{Ownership: lifecycle.Former, SubmissionID: "s-1", SpecHash: hashOfSpec}},
-		{"stranger", lifecycle.Driver{Ownership: lifecycle.Former, SubmissionID: "s-stranger"}},
+		{"former", lifecycle.Driver{Ownership: lifecycle.Previous, SubmissionID: "s-1", SpecHash: hashOfSpec}},
+		{"stranger", lifecycle.Driver{Ownership: lifecycle.Previous, SubmissionID: "s-stranger"}},
 	}
 	for _, owner := range owners {
 		for _, phase := range []lifecycle.DriverPhase{lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed} {

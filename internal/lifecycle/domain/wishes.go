@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // wait is the time between a failure and the next attempt in all policies of the domain.
@@ -50,7 +51,8 @@ func wishes() []named[lifecycle.Application] {
 				for _, suspend := range []string{"", " suspended"} {
 					for _, deleting := range []string{"", " deleted"} {
 						app := lifecycle.Application{
-							UID: "app", Generation: 1, SpecHash: hashOfSpec, Suspend: suspend != "", Deleting: deleting != "",
+							Fields: spark.Fields{"": "spec"},
+							UID:    "app", Generation: 1, SpecHash: hashOfSpec, Suspend: suspend != "", Deleting: deleting != "",
 							DriverName: driverName, Executors: 2, Policies: limit.value, RaisesMemory: true,
 						}
 						app.Policies.Restart = restart.value

@@ -80,11 +80,11 @@ func (p Plugin) Describe() scheduler.Descriptor {
 func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	p, findings := parametersOf(a)
 	if p.ExecutorGang && a.Shapes.MaxPending > 0 && a.Shapes.MaxPending < a.Shapes.Initial {
-		findings = append(findings, scheduler.Invalid(scheduler.FieldParameters+".executorGang", fmt.Sprintf("%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; raise it or turn the gang off",
+		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".executorGang", fmt.Sprintf("%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; raise it or turn the gang off",
 			a.Shapes.Initial, a.Shapes.MaxPending)))
 	}
 	if t := p.ScheduleTimeoutSeconds; t != nil && *t < 1 {
-		findings = append(findings, scheduler.Invalid(scheduler.FieldParameters+".scheduleTimeoutSeconds", fmt.Sprintf("%d: must be at least 1", *t)))
+		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".scheduleTimeoutSeconds", fmt.Sprintf("%d: must be at least 1", *t)))
 	}
 	return findings
 }

@@ -44,7 +44,7 @@ func TestPlan(t *testing.T) {
 	}{
 		"Plain":       {reason: "nothing holds it back", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "nothing holds the application back"},
 		"Class":       {reason: "the class exists", attempt: scheduler.Attempt{PriorityClass: "high"}, snapshot: scheduler.Snapshot{highRead: class}, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "nothing holds"},
-		"Missing":     {reason: "looked up and not there", attempt: scheduler.Attempt{PriorityClass: "high"}, snapshot: scheduler.Snapshot{highRead: nil}, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `spec.batchSchedulerOptions.priorityClassName: PriorityClass "high" does not exist`},
+		"Missing":     {reason: "looked up and not there", attempt: scheduler.Attempt{PriorityClass: "high"}, snapshot: scheduler.Snapshot{highRead: nil}, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `batchScheduler.priorityClass: PriorityClass "high" does not exist`},
 		"NotLookedUp": {reason: "what was not seen is not there", attempt: scheduler.Attempt{PriorityClass: "high"}, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
 		"Queue":       {reason: "manifests with a queue have always run, but are told", attempt: scheduler.Attempt{Choice: scheduler.Choice{Queue: "root.a"}}, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: `queue "root.a" is ignored`},
 		"Parameters":  {reason: "there are none", attempt: scheduler.Attempt{Choice: scheduler.Choice{Scheduler: "kube"}, Parameters: []byte(`{"gang":1}`)}, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "parameters.gang: is not a parameter of kube"},

@@ -108,7 +108,7 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	p := parameters{AfterStart: keepReservation}
 	findings := scheduler.DecodeParameters(a, &p)
 	if len(findings) == 0 && p.AfterStart != keepReservation && p.AfterStart != driverOnly {
-		findings = append(findings, scheduler.Invalid(scheduler.FieldParameters+".afterStart", fmt.Sprintf("%q: must be %s or %s", p.AfterStart, keepReservation, driverOnly)))
+		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".afterStart", fmt.Sprintf("%q: must be %s or %s", p.AfterStart, keepReservation, driverOnly)))
 	}
 	return p, findings
 }

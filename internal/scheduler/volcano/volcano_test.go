@@ -94,7 +94,7 @@ func TestPlanByQueue(t *testing.T) {
 		"Override":    {reason: "the user's own number counts", change: func(a *scheduler.Attempt) { a.Resources = schedulertest.Shape("9", "1Gi").Requests }, queues: []*unstructured.Unstructured{open(8, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "cpu asked 9, limit 8"},
 		"Loop":        {reason: "queues that are above each other end the walk", queues: []*unstructured.Unstructured{queue(t, "team-a", "b", "Open", 0, 0), queue(t, "b", "team-a", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf},
 		"Class":       {reason: "the pods would be refused", change: func(a *scheduler.Attempt) { a.PriorityClass = "high" }, queues: []*unstructured.Unstructured{open(0, 0)}, verdict: wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
-		"Parameter":   {reason: "a mistake in the options", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"afterStart":"Drop"}`) }, verdict: never, code: scheduler.ReasonInvalidParameters, says: `spec.batchSchedulerOptions.parameters.afterStart: "Drop": must be KeepReservation or DriverOnly`},
+		"Parameter":   {reason: "a mistake in the options", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"afterStart":"Drop"}`) }, verdict: never, code: scheduler.ReasonInvalidParameters, says: `batchScheduler.parameters.afterStart: "Drop": must be KeepReservation or DriverOnly`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -79,8 +79,8 @@ func (w *World) askAndGiveBack(ctx context.Context, owner *app, number int32) er
 		return fmt.Errorf("the plugin makes nothing: %+v", plan)
 	}
 	writer := actuate.Writer{Client: client.WithFieldOwner(w.Client, "conformance"), Existing: reader.Existing}
-	mark := actuate.Owner{
-		Reference:    lifecycle.OwnerReference(owner, v1beta2.GroupVersion.String(), "SparkApplication"),
+	mark := lifecycle.Owner{
+		Reference:    kubeflow.SparkApplications{}.Family().Owner(owner, "").Reference,
 		SubmissionID: spark.NewIdentity(owner.UID, number, time.Now()).SubmissionID,
 	}
 	if r := writer.Schedule(ctx, mark, owner.Name, plan, seen); r.Class != lifecycle.ClassDone {

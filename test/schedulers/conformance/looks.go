@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -110,7 +109,7 @@ func (w *World) pods(a *app, role string) []corev1.Pod {
 	w.Helper()
 	var pods corev1.PodList
 	must(w, "list pods", w.Client.List(w.Context(), &pods, client.InNamespace(a.Namespace),
-		client.MatchingLabels{lifecycle.LabelApp: a.Name, spark.LabelRole: role}))
+		client.MatchingLabels{v1beta2.LabelAppName: a.Name, spark.LabelRole: role}))
 	return pods.Items
 }
 
@@ -169,7 +168,7 @@ func (w *World) owned(ctx context.Context, namespace string) []unstructured.Unst
 // ownedBy returns those that were made for an application.
 func (w *World) ownedBy(a *app) []unstructured.Unstructured {
 	return slices.DeleteFunc(w.owned(w.Context(), a.Namespace), func(o unstructured.Unstructured) bool {
-		return o.GetLabels()[lifecycle.LabelApp] != a.Name || o.GetDeletionTimestamp() != nil
+		return o.GetLabels()[v1beta2.LabelAppName] != a.Name || o.GetDeletionTimestamp() != nil
 	})
 }
 
