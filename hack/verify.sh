@@ -21,6 +21,7 @@ if [ -n "${CI:-}" ] && [ -n "$(git status --porcelain)" ]; then
   exit 1
 fi
 go vet ./...
+go run ./hack/project
 make --no-print-directory lint
 hack/scheduler-removable.sh
 hack/vulncheck.sh

@@ -14,18 +14,18 @@ import (
 )
 
 var (
-	// GroupVersion of every kind in this package.
-	GroupVersion = schema.GroupVersion{Group: "sparkoperator.k8s.io", Version: "v1beta2"}
+	// SchemeGroupVersion of every kind in this package, by the name that Kubebuilder's scaffold knows.
+	SchemeGroupVersion = schema.GroupVersion{Group: "sparkoperator.k8s.io", Version: "v1beta2"}
 
-	// SchemeBuilder collects what AddToScheme registers.
-	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
+	// GroupVersion of every kind in this package.
+	GroupVersion = SchemeGroupVersion
+
+	// SchemeBuilder collects what AddToScheme registers. Each kind registers itself beside its types.
+	SchemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
+		metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
+		return nil
+	})
 
 	// AddToScheme adds the kinds of this package to a scheme.
 	AddToScheme = SchemeBuilder.AddToScheme
 )
-
-func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &SparkApplication{}, &SparkApplicationList{})
-	metav1.AddToGroupVersion(scheme, GroupVersion)
-	return nil
-}

@@ -83,6 +83,13 @@ type SparkApplicationList struct {
 	Items           []SparkApplication `json:"items"`
 }
 
+func init() {
+	SchemeBuilder.Register(func(scheme *runtime.Scheme) error {
+		scheme.AddKnownTypes(SchemeGroupVersion, &SparkApplication{}, &SparkApplicationList{})
+		return nil
+	})
+}
+
 // SparkApplicationSpec is what the user wants to run.
 type SparkApplicationSpec struct {
 	// Suspend stops a running application and holds back a new one until it is false again.
