@@ -56,7 +56,7 @@ cluster-status: ## Show its processes, node and pods
 
 .PHONY: test-unit
 test-unit: ## Pure packages: tables, goldens, enumeration. Seconds
-	go test ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/...
+	go test ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/... ./test/docs/markdown
 
 .PHONY: test-simulation
 test-simulation: ## 100,000 lives of an application in a simulated cluster

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesteel-dev/firesteel/internal/heaptest"
+	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
 
 // An application that is small and stands for what is not fails alone: it takes the operator no memory, now or after a

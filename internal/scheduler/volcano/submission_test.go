@@ -14,8 +14,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/test/schedulers/schedulertest"
 )
 
 // The whole way of a manifest: what the pods of both roles look like when Volcano places them.
