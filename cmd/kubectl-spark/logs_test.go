@@ -29,8 +29,8 @@ func second(o *v1beta2.SparkApplication) {
 }
 
 func TestLogs(t *testing.T) {
-	run := pi("pi", v1beta2.ApplicationStateRunning, second)
-	ended := pi("pi", v1beta2.ApplicationStateFailed, failed)
+	run := inState("pi", v1beta2.ApplicationStateRunning, second)
+	ended := inState("pi", v1beta2.ApplicationStateFailed, failed)
 	stranger := podOf(run, 0, running())
 	stranger.OwnerReferences = []metav1.OwnerReference{{UID: "somebody", Controller: ptr.To(true)}}
 	pods := []client.Object{run, podOf(run, 0, running()), podOf(run, 1, running()), podOf(run, 10, running()), podOf(run, 2, running())}
@@ -53,11 +53,11 @@ func TestLogs(t *testing.T) {
 		"no previous":    {"the first attempt", []client.Object{ended}, []string{"-p"}, 1, "", "no attempt before attempt 1"},
 		"gone":           {"what is kept of the current attempt", []client.Object{ended}, nil, 0, "one\ntwo\nboom\n", "driver pod pi-driver is gone; attempt 1 ended"},
 		"gone, followed": {"nothing to wait for", []client.Object{ended}, []string{"-f"}, 0, "one\ntwo\nboom\n", "is gone"},
-		"nothing kept":   {"a success keeps no log", []client.Object{pi("pi", v1beta2.ApplicationStateCompleted)}, nil, 1, "", "no log of it is kept"},
-		"not yet":        {"with the reason", []client.Object{pi("pi", v1beta2.ApplicationStateSubmitted, queued)}, nil, 1, "", "does not exist yet: jobs/pi is SUBMITTED (exceeded quota: team)"},
+		"nothing kept":   {"a success keeps no log", []client.Object{inState("pi", v1beta2.ApplicationStateCompleted)}, nil, 1, "", "no log of it is kept"},
+		"not yet":        {"with the reason", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, nil, 1, "", "does not exist yet: jobs/pi is SUBMITTED (exceeded quota: team)"},
 		"not begun":      {"who says why", []client.Object{run, podOf(run, 0, waiting())}, nil, 1, "", "kubectl spark explain pi says why"},
-		"stranger":       {"somebody else's pod is not ours", []client.Object{pi("pi", v1beta2.ApplicationStateSubmitted, queued), stranger}, nil, 1, "", "does not exist yet"},
-		"follow timeout": {"a bounded wait", []client.Object{pi("pi", v1beta2.ApplicationStateSubmitted, queued)}, []string{"-f", "--pod-running-timeout", "50ms"}, 1, "", "did not run within 50ms"},
+		"stranger":       {"somebody else's pod is not ours", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued), stranger}, nil, 1, "", "does not exist yet"},
+		"follow timeout": {"a bounded wait", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, []string{"-f", "--pod-running-timeout", "50ms"}, 1, "", "did not run within 50ms"},
 		"bad tail":       {"a number of lines", pods, []string{"--tail", "-2"}, 1, "", "--tail"},
 		"two wishes":     {"of which one has no meaning", pods, []string{"-p", "-f"}, 1, "", "previous"},
 	}
@@ -80,7 +80,7 @@ func TestLogs(t *testing.T) {
 
 // The log's options are the API's.
 func TestLogOptions(t *testing.T) {
-	run := pi("pi", v1beta2.ApplicationStateRunning)
+	run := inState("pi", v1beta2.ApplicationStateRunning)
 	a := newAPI(t, run, podOf(run, 0, running()))
 	if _, errOut, code := execute(t, "", "logs", "pi", "--tail", "5", "--since", "2m"); code != 0 {
 		t.Fatal(errOut)
@@ -94,12 +94,12 @@ func TestLogOptions(t *testing.T) {
 }
 
 func TestLogsFollow(t *testing.T) {
-	run := pi("pi", v1beta2.ApplicationStateSubmitted, queued)
+	run := inState("pi", v1beta2.ApplicationStateSubmitted, queued)
 	a := newAPI(t, run)
 	a.logs["pi-driver/spark-kubernetes-driver"] = "hello\n"
 	b := start(t, "logs", "pi", "-f")
 	a.watched("pods")
-	run = pi("pi", v1beta2.ApplicationStateSubmitted)
+	run = inState("pi", v1beta2.ApplicationStateSubmitted)
 	a.put(run)
 	a.put(podOf(run, 0, waiting()))
 	a.put(podOf(run, 0, exited(0)))
@@ -111,7 +111,7 @@ func TestLogsFollow(t *testing.T) {
 
 // A stream that is cut is not taken for the end of the driver.
 func TestLogsFollowIsCut(t *testing.T) {
-	run := pi("pi", v1beta2.ApplicationStateRunning)
+	run := inState("pi", v1beta2.ApplicationStateRunning)
 	a := newAPI(t, run, podOf(run, 0, running()))
 	a.logs["pi-driver/spark-kubernetes-driver"] = "hello\n"
 	_, errOut, code := execute(t, "", "logs", "pi", "-f")
@@ -122,7 +122,7 @@ func TestLogsFollowIsCut(t *testing.T) {
 
 // All executors are followed at once, in whole lines.
 func TestLogsFollowAllExecutors(t *testing.T) {
-	run := pi("pi", v1beta2.ApplicationStateRunning)
+	run := inState("pi", v1beta2.ApplicationStateRunning)
 	a := newAPI(t, run, podOf(run, 1, running()), podOf(run, 2, running()))
 	a.logs["pi-exec-1/spark-kubernetes-executor"] = strings.Repeat("a\n", 1000)
 	a.logs["pi-exec-2/spark-kubernetes-executor"] = strings.Repeat("b\n", 1000)

@@ -97,7 +97,7 @@ func TestExplainConsidersTheConfiguration(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := newAPI(t, pi("new", v1beta2.ApplicationStateNew))
+			a := newAPI(t, inState("new", v1beta2.ApplicationStateNew))
 			if tc.prepare != nil {
 				tc.prepare(a)
 			}
@@ -135,7 +135,7 @@ func TestExplainChoosesTheSchedulerOfTheConfiguration(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			deployment, stored := operatorWith(configHead + "batchScheduler: " + tc.config)
-			a := newAPI(t, pi("new", v1beta2.ApplicationStateNew), deployment, stored)
+			a := newAPI(t, inState("new", v1beta2.ApplicationStateNew), deployment, stored)
 			if !tc.missing {
 				a.put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "jobs", Annotations: tc.annotations}})
 			}

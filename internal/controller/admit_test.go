@@ -18,6 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // frozen is a cache that shows an old version of the application.
@@ -36,7 +37,7 @@ func (f frozen) Get(ctx context.Context, k client.ObjectKey, obj client.Object, 
 
 // The marks of an attempt are the operator's.
 func TestSubmissionLabel(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Driver.Labels = map[string]string{lifecycle.LabelSubmission: "hijacked"}
 	id := spark.NewIdentity(o.UID, 1, start)
 	w := newWorld(t, o)
@@ -48,7 +49,7 @@ func TestSubmissionLabel(t *testing.T) {
 
 // All that is wrong is said at once, but an incomplete model is not blamed for what it left out.
 func TestProblemsAreSaidAtOnce(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.SparkVersion = "1.6"
 	o.Spec.Driver.Memory = new("2gb")
 	w := newWorld(t, o)
@@ -59,10 +60,10 @@ func TestProblemsAreSaidAtOnce(t *testing.T) {
 			t.Errorf("the message does not say %q: %s", text, message)
 		}
 	}
-	o = pi()
+	o = testutil.Pi()
 	o.MalformedSpec = "json: cannot unmarshal"
 	o.Spec = v1beta2.SparkApplicationSpec{}
-	w = newWorld(t, pi())
+	w = newWorld(t, testutil.Pi())
 	record := w.engine.Family.FromStatus(o)
 	s := w.engine.scope(o, record, start)
 	if err := w.engine.admit(t.Context(), s); err != nil || s.admission.Verdict != scheduler.Reject || strings.Contains(s.admission.Message, "sparkVersion") {
@@ -101,7 +102,7 @@ func TestCacheOptions(t *testing.T) {
 
 // Conversion and validation speak at once, and what has no effect is told without stopping anything.
 func TestProblemsAndNotes(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Mode, o.Spec.Driver.Memory = v1beta2.DeployModeClient, new("2gb")
 	w := newWorld(t, o)
 	w.reconcile()
@@ -110,7 +111,7 @@ func TestProblemsAndNotes(t *testing.T) {
 			t.Errorf("the message does not say %q: %s", text, message)
 		}
 	}
-	o = pi()
+	o = testutil.Pi()
 	o.Spec.Executor.MemoryLimit = new("4g")
 	w = newWorld(t, o)
 	w.reconcile()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestBombsFail(t *testing.T) {
 	for name, conf := range heaptest.Bombs() {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			o.Spec.SparkConf = conf
 			w := newWorld(t, o)
 			defer heaptest.Bound(t, 4*(len(conf["spark.a"])+len(conf["spark.d"])))() // stored, cached and read again after the restart

@@ -10,11 +10,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // held is an application that a finalizer of somebody keeps when it is deleted.
 func held() *v1beta2.SparkApplication {
-	o := pi()
+	o := testutil.Pi()
 	o.Finalizers = []string{"foregroundDeletion"}
 	return o
 }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // everything turns everything on.
@@ -38,7 +39,7 @@ var everything = exposure.Config{
 // exposed is a world in which everything is made, with an application that wants everything.
 func exposed(t *testing.T, others ...client.Object) *world {
 	t.Helper()
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.DriverPodDisruptionBudget = new(true)
 	o.Spec.SparkConf = map[string]string{"spark.eventLog.enabled": "true"}
 	o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{ServicePort: new(int32(9000)), ServicePortName: new("rest"), IngressURLFormat: "rest.example.org"}}
@@ -87,7 +88,7 @@ func TestExposeAndConceal(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	owner := metav1.GetControllerOf(w.object(&corev1.Service{}, "pi-ui-svc"))
-	if owner == nil || owner.UID != pi().UID {
+	if owner == nil || owner.UID != testutil.Pi().UID {
 		t.Errorf("the Service belongs to %v", owner)
 	}
 

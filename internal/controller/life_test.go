@@ -15,6 +15,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func every(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
@@ -22,7 +23,7 @@ func every(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration:
 // started is a world with a running application.
 func started(t *testing.T, change func(*v1beta2.SparkApplicationSpec)) *world {
 	t.Helper()
-	o := pi()
+	o := testutil.Pi()
 	change(&o.Spec)
 	w := newWorld(t, o)
 	w.settle()

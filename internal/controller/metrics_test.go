@@ -27,6 +27,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // measured gives the world's operator metrics of its own, as a process that leads has.
@@ -70,7 +71,7 @@ func scrape(t *testing.T, m *metrics.Metrics) map[string]float64 {
 }
 
 func TestMetricsOfALife(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newWorld(t, testutil.Pi())
 	m := w.measured()
 	w.reconcile()
 	w.pass(time.Minute)
@@ -114,7 +115,7 @@ func TestMetricsOfALife(t *testing.T) {
 
 // The incumbent counts again what it finds when it starts.
 func TestMetricsAfterARestart(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newWorld(t, testutil.Pi())
 	w.measured()
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
@@ -136,7 +137,7 @@ func TestMetricsAfterARestart(t *testing.T) {
 
 // What was not stored did not happen: the transition comes again, and is counted then.
 func TestMetricsOfARefusedWrite(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newWorld(t, testutil.Pi())
 	m := w.measured()
 	w.patchFails = apierrors.NewConflict(schema.GroupResource{Resource: "sparkapplications"}, "pi", errors.New("changed"))
 	w.reconcile()
@@ -152,7 +153,7 @@ func TestMetricsOfARefusedWrite(t *testing.T) {
 }
 
 func TestStandbyHasNoGauges(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newWorld(t, testutil.Pi())
 	m := w.measured()
 	elected := make(chan struct{})
 	m.Observe(w.engine.applications(elected))
@@ -168,7 +169,7 @@ func TestStandbyHasNoGauges(t *testing.T) {
 // With a selector of namespaces the cache holds all applications of the cluster. Those elsewhere are counted by whoever runs
 // them, and those of a namespace that was taken away by nobody: an alert about them would never end.
 func TestGaugesAreOfTheOperatorsNamespaces(t *testing.T) {
-	theirs, running := pi(), pi()
+	theirs, running := testutil.Pi(), testutil.Pi()
 	theirs.Namespace, running.Namespace, running.Name = "theirs", "theirs", "running"
 	running.Status = v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "RUNNING"}, ExecutionAttempts: 1, Executors: &v1beta2.ExecutorSummary{Running: 2}}
 	all := map[string]float64{
@@ -187,7 +188,7 @@ func TestGaugesAreOfTheOperatorsNamespaces(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, pi(), theirs, running)
+			w := newWorld(t, testutil.Pi(), theirs, running)
 			m := w.measured()
 			w.engine.Watches = tc.watches
 			if diff := cmp.Diff(tc.want, scrape(t, m)); diff != "" {
@@ -250,7 +251,7 @@ func TestResourceOfAWrite(t *testing.T) {
 func many(n int) []runtime.Object {
 	all := make([]runtime.Object, n)
 	for i := range all {
-		o := pi()
+		o := testutil.Pi()
 		o.Name, o.Labels = "pi-"+strconv.Itoa(i), map[string]string{"app-type": fmt.Sprintf("type%d", i%5), "app": "pi"}
 		o.Status = v1beta2.SparkApplicationStatus{
 			AppState: v1beta2.ApplicationState{State: "RUNNING"}, ExecutionAttempts: 1, SubmissionAttempts: 1, Attempt: 1, SubmissionID: "s",

@@ -19,6 +19,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // counting is a plugin that is told what others were promised.
@@ -31,7 +32,7 @@ func (counting) Describe() scheduler.Descriptor {
 // counted is a world in which promises are counted.
 func counted(t *testing.T, change func(*v1beta2.SparkApplication)) *world {
 	t.Helper()
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.BatchScheduler = new("counting")
 	if change != nil {
 		change(o)

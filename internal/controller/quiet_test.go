@@ -11,6 +11,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func mustJSON(t *testing.T, o any) string {
@@ -104,7 +105,7 @@ func TestNoChangeNoWriteInEveryState(t *testing.T) {
 	}
 	for state, reach := range cases {
 		t.Run(string(state), func(t *testing.T) {
-			w := newWorld(t, pi())
+			w := newWorld(t, testutil.Pi())
 			if reach != nil {
 				w = reach(func(change func(*v1beta2.SparkApplicationSpec)) *world { return started(t, change) })
 			}

@@ -13,13 +13,14 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 const incumbentsID = "6e2e3f1c-0000-4000-8000-000000000001"
 
 // takenOver is an application with the status that the Kubeflow operator left.
 func takenOver(state v1beta2.ApplicationStateType, runs int32) *v1beta2.SparkApplication {
-	o := pi()
+	o := testutil.Pi()
 	o.Status = v1beta2.SparkApplicationStatus{
 		AppState: v1beta2.ApplicationState{State: state}, SubmissionID: incumbentsID, SparkApplicationID: "spark-abc",
 		SubmissionAttempts: 1, ExecutionAttempts: runs, LastSubmissionAttemptTime: metav1.NewTime(start.Add(-time.Hour)),
@@ -35,7 +36,7 @@ func incumbentsDriver() *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "jobs", Name: "pi-driver", UID: "theirs",
 			Labels:          map[string]string{lifecycle.LabelApp: "pi", lifecycle.LabelLaunchedBy: "true", lifecycle.LabelSubmission: incumbentsID, "spark-role": "driver"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: pi().UID, Controller: new(true)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: testutil.Pi().UID, Controller: new(true)}},
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "spark-kubernetes-driver", State: running()}}},
 	}
@@ -102,7 +103,7 @@ func TestTakeOverConditionsHaveReasons(t *testing.T) {
 
 // Never two live drivers: the first was created just before a crash, then the user renamed the driver.
 func TestRenamedDriverAfterACrash(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newWorld(t, testutil.Pi())
 	w.patchFails = errCrash{}
 	_, _ = w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
 	w.patchFails = nil

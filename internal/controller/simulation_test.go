@@ -12,15 +12,16 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // What test/simulation has found.
 
 // The driver came, was recorded and was deleted; an operator that has just been started has a cache from before.
 func TestStaleCacheRunsNothingTwice(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newWorld(t, testutil.Pi())
 	w.reconcile()
-	stale := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(pi()).WithStatusSubresource(&v1beta2.SparkApplication{}).
+	stale := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(testutil.Pi()).WithStatusSubresource(&v1beta2.SparkApplication{}).
 		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.AppOf).Build()
 	for _, p := range w.drivers() {
 		if err := w.c.Delete(t.Context(), &p); err != nil {
@@ -41,7 +42,7 @@ func TestStaleCacheRunsNothingTwice(t *testing.T) {
 
 // A slower operator that also believed to lead creates a driver for an application that has failed already.
 func TestStrayDriverOfAFinishedApplication(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newWorld(t, testutil.Pi())
 	w.reconcile()
 	stray := w.drivers()[0]
 	w.kubelet(corev1.PodFailed, exited(1, "Error"))

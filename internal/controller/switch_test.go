@@ -13,6 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // gang is a plugin that wants an object for each attempt, and lets none start.
@@ -78,7 +79,7 @@ func TestDisabledSchedulerIsReleased(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			o.Spec.BatchScheduler = new("gang")
 			w := newWorld(t, o)
 			w.others = []scheduler.Plugin{permit{}}
@@ -106,7 +107,7 @@ func TestDisabledSchedulerIsReleased(t *testing.T) {
 
 // Whoever is told to wait by one scheduler and then asks another leaves nothing in the first one's queue.
 func TestAnotherSchedulerWhileQueued(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.BatchScheduler = new("gang")
 	w := newWorld(t, o)
 	w.others = []scheduler.Plugin{gang{}}

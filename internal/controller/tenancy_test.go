@@ -23,6 +23,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // govern puts the world's operator under policies.
@@ -35,7 +36,7 @@ func forJobs(l policy.Limits, d policy.Defaults) policy.Set {
 }
 
 func TestPolicyRefuses(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newWorld(t, testutil.Pi())
 	w.govern(forJobs(policy.Limits{Executors: new(int32)}, policy.Defaults{}))
 	w.settle()
 	status := w.app().Status
@@ -57,7 +58,7 @@ func TestPolicyRefuses(t *testing.T) {
 // A scheduler that a policy names and that there is not is the policy's mistake: the status says what was asked for and by
 // whom, and the application goes on by itself when the policy is corrected.
 func TestPolicyNamesAScheduler(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newWorld(t, testutil.Pi())
 	w.govern(forJobs(policy.Limits{}, policy.Defaults{BatchScheduler: "vulcano"}))
 	w.settle()
 	const says = `defaults.batchScheduler of the operator's policy "jobs": "vulcano" is not known to this operator; known: plain`
@@ -78,7 +79,7 @@ func TestPolicyNamesAScheduler(t *testing.T) {
 }
 
 func TestPolicyDefaultsReachThePods(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Image = nil
 	w := newWorld(t, o)
 	w.govern(forJobs(policy.Limits{}, policy.Defaults{Image: "registry.example/spark", Labels: map[string]string{"team": "a"}}))
@@ -94,7 +95,7 @@ func TestPolicyDefaultsReachThePods(t *testing.T) {
 
 // A changed policy neither stops nor restarts what runs; the next attempt keeps to it.
 func TestPolicyLeavesAloneWhatRuns(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.RestartPolicy.Type = "OnFailure"
 	o.Spec.RestartPolicy.OnFailureRetries = new(int32(3))
 	w := newWorld(t, o)
@@ -117,7 +118,7 @@ func TestPolicyLeavesAloneWhatRuns(t *testing.T) {
 }
 
 func TestPolicyTimeToLive(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newWorld(t, testutil.Pi())
 	w.govern(forJobs(policy.Limits{}, policy.Defaults{TimeToLiveSeconds: new(int64(3600))}))
 	w.reconcile()
 	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
@@ -134,7 +135,7 @@ func TestPolicyTimeToLive(t *testing.T) {
 
 // An application of a namespace that is not the operator's is left as it is, and goes on when the namespace is back.
 func TestNamespaceIsLeftAlone(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newWorld(t, testutil.Pi())
 	watched := true
 	w.engine.Watches = func(namespace string) bool { return watched && namespace == "jobs" }
 	w.reconcile()

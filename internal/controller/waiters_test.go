@@ -12,6 +12,8 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 const waiters = 5000
@@ -28,7 +30,7 @@ func crowd() *kinds {
 	return &kinds{
 		events: make(chan event.GenericEvent, maxWakes), waiters: m.waitersFor, now: func() time.Time { return start },
 		object: func(name types.NamespacedName) client.Object {
-			o := pi()
+			o := testutil.Pi()
 			o.Namespace, o.Name = name.Namespace, name.Name
 			return o
 		},

@@ -33,20 +33,6 @@ var (
 	key   = types.NamespacedName{Namespace: "jobs", Name: "pi"}
 )
 
-// pi is the smallest application that runs.
-func pi() *v1beta2.SparkApplication {
-	return &v1beta2.SparkApplication{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", UID: "7b0f0a52-0000-4000-8000-000000000001", Generation: 1},
-		Spec: v1beta2.SparkApplicationSpec{
-			Type:                v1beta2.ApplicationTypeScala,
-			SparkVersion:        "4.1.0",
-			MainClass:           new("org.apache.spark.examples.SparkPi"),
-			MainApplicationFile: new("local:///opt/spark/examples/jars/spark-examples.jar"),
-			Image:               new("apache/spark:4.1.0"),
-		},
-	}
-}
-
 // plain is a scheduler plugin that answers what it is told to. The core knows no real one.
 type plain struct{ admission scheduler.Admission }
 

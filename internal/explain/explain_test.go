@@ -4,19 +4,16 @@ package explain
 
 import (
 	"encoding/json"
-	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -26,9 +23,8 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
-
-var update = flag.Bool("update", false, "rewrite the explanations under testdata")
 
 const (
 	quotaText = `pods "pi-driver" is forbidden: exceeded quota: team, requested: pods=1, used: pods=10, limited: pods=10`
@@ -243,37 +239,10 @@ func TestSituations(t *testing.T) {
 	all := situations()
 	for name, situation := range all {
 		t.Run(name, func(t *testing.T) {
-			golden(t, filepath.Join("testdata", name+".txt"), situation(newWorld(t)).Text())
+			testutil.Golden(t, "testdata/"+name+".txt", situation(newWorld(t)).Text())
 		})
 	}
-	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		if all[strings.TrimSuffix(filepath.Base(f), ".txt")] == nil {
-			t.Errorf("%s belongs to no situation", f)
-		}
-	}
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; write it with: go test ./internal/explain -update", err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	testutil.NoStaleGolden(t, "testdata/*.txt", all)
 }
 
 // Every situation has a sentence for what it is and for what is decided, and its JSON says the same.

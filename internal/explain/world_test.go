@@ -7,7 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -17,6 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
@@ -32,17 +32,9 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return &world{t: t, now: start, o: &v1beta2.SparkApplication{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "jobs", Name: "pi", UID: types.UID("7b0f0a52-0000-4000-8000-000000000001"), Generation: 1,
-			CreationTimestamp: metav1.NewTime(start),
-		},
-		Spec: v1beta2.SparkApplicationSpec{
-			Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: ptr.To("spark:4.1.4"), MainClass: ptr.To("Main"),
-			MainApplicationFile: ptr.To("local:///app.jar"),
-			Executor:            v1beta2.ExecutorSpec{Instances: ptr.To[int32](2)},
-		},
-	}}
+	w := &world{t: t, now: start, o: testutil.Pi(testutil.Executors(2))}
+	w.o.CreationTimestamp = metav1.NewTime(start)
+	return w
 }
 
 func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }

@@ -3,9 +3,6 @@
 package exposure
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,16 +14,11 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
-
 func attempt(change ...func(*spark.Application)) Attempt {
-	app := spark.Application{Namespace: "jobs", Name: "pi", UID: "uid", SparkVersion: "4.1.0", Conf: map[string]string{}}
-	for _, c := range change {
-		c(&app)
-	}
-	return Attempt{App: app, SparkAppID: "spark-1", SubmissionID: "s-1", DriverName: "pi-driver"}
+	return Attempt{App: testutil.Model(change...), SparkAppID: "spark-1", SubmissionID: "s-1", DriverName: "pi-driver"}
 }
 
 func conf(keysAndValues ...string) func(*spark.Application) {
@@ -99,19 +91,8 @@ func TestObjects(t *testing.T) {
 				t.Fatal(err)
 			}
 			text.WriteString("--- # status\n" + string(encoded))
-			file := filepath.Join("testdata", name+".yaml")
-			if *update {
-				if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), text.String()); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+			t.Log(tc.reason)
+			testutil.Golden(t, "testdata/"+name+".yaml", text.String())
 		})
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // The status' conditions take 32768 characters, so values are shortened.
 func TestExplainShortensValues(t *testing.T) {
-	app := pi()
+	app := testutil.Model()
 	app.Conf[spark.ConfDriverMemory] = strings.Repeat("9", 40000)
 	for _, text := range said(app) {
 		if len(text) > 32768 {

@@ -39,7 +39,7 @@ func newScript(t *testing.T) *script {
 // app applies an application and starts an operator.
 func (s *script) app(change func(*v1beta2.SparkApplicationSpec)) *operator {
 	s.t.Helper()
-	app := pi()
+	app := newApplication()
 	if change != nil {
 		change(&app.Spec)
 	}

@@ -11,29 +11,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // foreignFinalizer is somebody else's, who takes his time.
 const foreignFinalizer = "example.com/audit"
 
-// pi is the smallest application that runs.
-func pi() *v1beta2.SparkApplication {
-	return &v1beta2.SparkApplication{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: appName},
-		Spec: v1beta2.SparkApplicationSpec{
-			Type:                v1beta2.ApplicationTypeScala,
-			SparkVersion:        "4.1.0",
-			MainClass:           new("Pi"),
-			MainApplicationFile: new("local:///pi.jar"),
-			Image:               new("spark"),
-			Executor:            v1beta2.ExecutorSpec{Instances: new(int32(2))},
-		},
-	}
+// newApplication is what users apply at first.
+func newApplication() *v1beta2.SparkApplication {
+	return testutil.Pi(testutil.New(namespace, appName), testutil.Executors(2))
 }
 
 // apply creates an application with some policy.
 func (h *history) apply() {
-	app := pi()
+	app := newApplication()
 	s := &app.Spec
 	s.RestartPolicy = h.drawPolicy()
 	if h.rng.IntN(5) == 0 {
@@ -109,7 +100,7 @@ func user(h *history) bool {
 	case 9:
 		h.edit("Spark version", func(s *v1beta2.SparkApplicationSpec) {
 			if s.SparkVersion == unknownVersion {
-				s.SparkVersion = "4.1.0"
+				s.SparkVersion = testutil.SparkVersion
 			} else {
 				s.SparkVersion = unknownVersion
 			}

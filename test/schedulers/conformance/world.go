@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 const poll = 100 * time.Millisecond
@@ -142,17 +143,8 @@ func (w *World) application(name string, changes ...func(*app)) *app {
 	pod := v1beta2.SparkPodSpec{
 		Cores: ptr.To[int32](1), Memory: ptr.To("512m"), NodeSelector: w.place.NodeSelector, Tolerations: w.place.Tolerations,
 	}
-	a := &app{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
-		Spec: v1beta2.SparkApplicationSpec{
-			Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: ptr.To("spark:4.1.4"),
-			MainClass:           ptr.To("org.apache.spark.examples.SparkPi"),
-			MainApplicationFile: ptr.To("local:///opt/spark/examples/jars/spark-examples.jar"),
-			BatchScheduler:      &w.Scheduler,
-			Driver:              v1beta2.DriverSpec{SparkPodSpec: *pod.DeepCopy()},
-			Executor:            v1beta2.ExecutorSpec{SparkPodSpec: *pod.DeepCopy(), Instances: ptr.To[int32](1)},
-		},
-	}
+	a := testutil.Pi(testutil.New(w.Namespace, name), testutil.Executors(1))
+	a.Spec.BatchScheduler, a.Spec.Driver.SparkPodSpec, a.Spec.Executor.SparkPodSpec = &w.Scheduler, *pod.DeepCopy(), *pod.DeepCopy()
 	if w.place.Queue != "" {
 		a.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: &w.place.Queue}
 	}
