@@ -160,9 +160,7 @@ func TestExplain(t *testing.T) {
 	}
 	says("run", "SparkApplication jobs/run runs for 10m with 1 of 2 executors", "wait for the driver's end", "run-driver: Running")
 	says("waits", "try again to create driver pod waits-driver for attempt 1", "team: pods, 1 of 1 used, nothing is left")
-	for _, what := range []string{"list pods", "get pods", "list resourcequotas"} {
-		a.denied[what] = true
-	}
+	a.Deny(request("list", "pods"), request("get", "pods"), request("list", "resourcequotas"))
 	says("run", "it is not known whether the driver pod exists", "pods: you may not list pods in namespace jobs")
 	says("waits", "resource quotas: you may not list resourcequotas in namespace jobs")
 	out, _, _ := execute(t, "", "explain", "run", "-o", "json")
@@ -181,8 +179,8 @@ func TestTrouble(t *testing.T) {
 	}{
 		"near name": {func(t *testing.T) { t.Helper(); newAPI(t, inState("spark-pi", "")) }, []string{"explain", "sprak-pi"}, `no SparkApplication "sprak-pi" in namespace jobs; did you mean spark-pi?`},
 		"no name":   {func(t *testing.T) { t.Helper(); newAPI(t) }, []string{"wait", "x"}, "kubectl spark list -A"},
-		"forbidden": {func(t *testing.T) { t.Helper(); newAPI(t).denied["get sparkapplications"] = true }, []string{"logs", "x"}, "you may not get sparkapplications.sparkoperator.k8s.io in namespace jobs"},
-		"no kind":   {func(t *testing.T) { t.Helper(); newAPI(t).missing = true }, []string{"list"}, "kubectl apply --server-side -k config/crd"},
+		"forbidden": {func(t *testing.T) { t.Helper(); newAPI(t).Deny(request("get", "sparkapplications")) }, []string{"logs", "x"}, "you may not get sparkapplications.sparkoperator.k8s.io in namespace jobs"},
+		"no kind":   {func(t *testing.T) { t.Helper(); newAPI(t).Uninstall(applicationKind) }, []string{"list"}, "kubectl apply --server-side -k config/crd"},
 		"no server": {func(t *testing.T) { t.Helper(); useServer(t, "http://127.0.0.1:1") }, []string{"list"}, "no cluster answers at http://127.0.0.1:1"},
 		"no config": {func(t *testing.T) {
 			t.Helper()

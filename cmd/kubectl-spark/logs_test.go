@@ -64,12 +64,11 @@ func TestLogs(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			a := newAPI(t, tc.objects...)
-			for where, log := range map[string]string{
-				"pi-driver/spark-kubernetes-driver": "driver\n", "pi-driver/sidecar": "sidecar\n", "pi-exec-1/spark-kubernetes-executor": "one\n",
-				"pi-exec-2/spark-kubernetes-executor": "two\nlines", "pi-exec-10/spark-kubernetes-executor": "ten\n",
-			} {
-				a.logs[where] = log
-			}
+			a.SetLog("pi-driver", "spark-kubernetes-driver", "driver\n")
+			a.SetLog("pi-driver", "sidecar", "sidecar\n")
+			a.SetLog("pi-exec-1", "spark-kubernetes-executor", "one\n")
+			a.SetLog("pi-exec-2", "spark-kubernetes-executor", "two\nlines")
+			a.SetLog("pi-exec-10", "spark-kubernetes-executor", "ten\n")
 			out, errOut, code := execute(t, "", append([]string{"logs", "pi"}, tc.args...)...)
 			if code != tc.code || out != tc.out || !strings.Contains(errOut, tc.err) {
 				t.Errorf("%s: exit code %d, want %d\n%q\n%s", tc.reason, code, tc.code, out, errOut)
@@ -85,7 +84,8 @@ func TestLogOptions(t *testing.T) {
 	if _, errOut, code := execute(t, "", "logs", "pi", "--tail", "5", "--since", "2m"); code != 0 {
 		t.Fatal(errOut)
 	}
-	query := a.queries[len(a.queries)-1]
+	all := a.Requests()
+	query := all[len(all)-1].URL
 	for _, part := range []string{"tailLines=5", "sinceSeconds=120", "container=spark-kubernetes-driver"} {
 		if !strings.Contains(query, part) {
 			t.Errorf("%s lacks %s", query, part)
@@ -96,13 +96,13 @@ func TestLogOptions(t *testing.T) {
 func TestLogsFollow(t *testing.T) {
 	run := inState("pi", v1beta2.ApplicationStateSubmitted, queued)
 	a := newAPI(t, run)
-	a.logs["pi-driver/spark-kubernetes-driver"] = "hello\n"
+	a.SetLog("pi-driver", "spark-kubernetes-driver", "hello\n")
 	b := start(t, "logs", "pi", "-f")
-	a.watched("pods")
+	a.AwaitWatch("pods")
 	run = inState("pi", v1beta2.ApplicationStateSubmitted)
-	a.put(run)
-	a.put(podOf(run, 0, waiting()))
-	a.put(podOf(run, 0, exited(0)))
+	a.Put(run)
+	a.Put(podOf(run, 0, waiting()))
+	a.Put(podOf(run, 0, exited(0)))
 	b.ends(0)
 	if b.out.String() != "hello\n" || !strings.Contains(b.errOut.String(), "waiting for driver pod pi-driver: SUBMITTED (QuotaExceeded") {
 		t.Errorf("%s%s", &b.out, &b.errOut)
@@ -113,7 +113,7 @@ func TestLogsFollow(t *testing.T) {
 func TestLogsFollowIsCut(t *testing.T) {
 	run := inState("pi", v1beta2.ApplicationStateRunning)
 	a := newAPI(t, run, podOf(run, 0, running()))
-	a.logs["pi-driver/spark-kubernetes-driver"] = "hello\n"
+	a.SetLog("pi-driver", "spark-kubernetes-driver", "hello\n")
 	_, errOut, code := execute(t, "", "logs", "pi", "-f")
 	if code != 1 || !strings.Contains(errOut, "still runs") {
 		t.Errorf("exit code %d: %s", code, errOut)
@@ -124,8 +124,8 @@ func TestLogsFollowIsCut(t *testing.T) {
 func TestLogsFollowAllExecutors(t *testing.T) {
 	run := inState("pi", v1beta2.ApplicationStateRunning)
 	a := newAPI(t, run, podOf(run, 1, running()), podOf(run, 2, running()))
-	a.logs["pi-exec-1/spark-kubernetes-executor"] = strings.Repeat("a\n", 1000)
-	a.logs["pi-exec-2/spark-kubernetes-executor"] = strings.Repeat("b\n", 1000)
+	a.SetLog("pi-exec-1", "spark-kubernetes-executor", strings.Repeat("a\n", 1000))
+	a.SetLog("pi-exec-2", "spark-kubernetes-executor", strings.Repeat("b\n", 1000))
 	out, errOut, code := execute(t, "", "logs", "pi", "--executor", "all", "-f")
 	if code != 0 || strings.Count(out, "[1] a\n") != 1000 || strings.Count(out, "[2] b\n") != 1000 {
 		t.Errorf("exit code %d: %s", code, errOut)

@@ -114,6 +114,7 @@ func TestExplainTheSchedulersSide(t *testing.T) {
 		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: resource gap"},
 	}}
 	group := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"phase": "Scheduling"}}}
+	group.SetGroupVersionKind(podGroupKind)
 	group.SetNamespace("jobs")
 	group.SetName(admission.AttemptID(spark.NewIdentity(gang.UID, 1, time.Now()), 1))
 	group.SetOwnerReferences([]metav1.OwnerReference{lifecycle.OwnerReference(gang, v1beta2.GroupVersion.String(), "SparkApplication")})
@@ -122,8 +123,7 @@ func TestExplainTheSchedulersSide(t *testing.T) {
 	theirs.SetName(admission.AttemptID(spark.NewIdentity(clash.UID, 1, time.Now()), 1))
 	theirs.SetOwnerReferences(nil)
 	deployment, stored := operatorWith(configHead + "batchScheduler: {enabled: [kube, volcano, coscheduling]}\n")
-	a := newAPI(t, quota, missing, gang, driver, group, clash, theirs, deployment, stored)
-	a.gangs = true
+	newAPI(t, quota, missing, gang, driver, group, clash, theirs, deployment, stored).Install(podGroupKind)
 	for name, texts := range map[string][]string{
 		"quota":   {"Decision   wait: " + full, "Scheduler  kube", "Verdict    Wait: WaitingForQuota", "Asks for   cpu 3, memory 4224Mi"},
 		"missing": {"Decision   wait: volcano is not installed: the API server has no", "Scheduler  volcano, queue team-a (from spec.batchScheduler)"},

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func TestUIRefuses(t *testing.T) {
@@ -152,9 +153,9 @@ func TestUIIsProxied(t *testing.T) {
 // A tunnel does not notice that its pod is gone: the command does, and ends it.
 func TestUIEndsWithTheDriver(t *testing.T) {
 	o := inState("pi", v1beta2.ApplicationStateRunning)
-	for name, end := range map[string]func(*api){
-		"ended": func(a *api) { a.put(podOf(o, 0, exited(0))) },
-		"gone":  func(a *api) { a.remove(podOf(o, 0, running())) },
+	for name, end := range map[string]func(*testutil.APIServer){
+		"ended": func(a *testutil.APIServer) { a.Put(podOf(o, 0, exited(0))) },
+		"gone":  func(a *testutil.APIServer) { a.Remove(podOf(o, 0, running())) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAPI(t, o, podOf(o, 0, running()))
@@ -167,7 +168,7 @@ func TestUIEndsWithTheDriver(t *testing.T) {
 			var said bytes.Buffer
 			v := viewing{streams: genericiooptions.IOStreams{Out: io.Discard, ErrOut: &said}}
 			v.forward = func(ctx context.Context, _ *connection, _ string, _ int32, _ func(string)) error {
-				a.watched("pods")
+				a.AwaitWatch("pods")
 				end(a)
 				<-ctx.Done()
 				return errors.New("cut")

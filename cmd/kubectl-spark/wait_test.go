@@ -69,21 +69,6 @@ func (b *background) ends(want int) {
 	}
 }
 
-// watched waits until a kind is watched.
-func (a *api) watched(kind string) {
-	a.t.Helper()
-	for {
-		select {
-		case seen := <-a.watching:
-			if seen == kind {
-				return
-			}
-		case <-time.After(patience):
-			a.t.Fatalf("%s are not watched", kind)
-		}
-	}
-}
-
 func states(out string) string {
 	out = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  `).ReplaceAllString(out, "")
 	return strings.ReplaceAll(strings.TrimSpace(out), "\n", "; ")
@@ -92,12 +77,12 @@ func states(out string) string {
 func TestWaitForSuccess(t *testing.T) {
 	a := newAPI(t, inState("pi", v1beta2.ApplicationStateSubmitted, queued))
 	b := start(t, "wait", "pi")
-	a.watched("sparkapplications")
-	a.put(inState("pi", v1beta2.ApplicationStateRunning))
-	a.put(inState("pi", v1beta2.ApplicationStateRunning)) // nothing new
-	a.endWatches()
-	a.watched("sparkapplications")
-	a.put(inState("pi", v1beta2.ApplicationStateCompleted))
+	a.AwaitWatch("sparkapplications")
+	a.Put(inState("pi", v1beta2.ApplicationStateRunning))
+	a.Put(inState("pi", v1beta2.ApplicationStateRunning)) // nothing new
+	a.EndWatches()
+	a.AwaitWatch("sparkapplications")
+	a.Put(inState("pi", v1beta2.ApplicationStateCompleted))
 	b.ends(0)
 	if got := states(b.out.String()); got != "SUBMITTED (QuotaExceeded: exceeded quota: team); RUNNING; COMPLETED" {
 		t.Errorf("states: %s", got)
@@ -141,8 +126,8 @@ func TestWaitForTheDeleted(t *testing.T) {
 	o := inState("pi", v1beta2.ApplicationStateRunning)
 	a := newAPI(t, o)
 	b := start(t, "wait", "pi")
-	a.watched("sparkapplications")
-	a.remove(o)
+	a.AwaitWatch("sparkapplications")
+	a.Remove(o)
 	b.ends(1)
 	if !strings.Contains(b.errOut.String(), "jobs/pi was deleted") {
 		t.Error(b.errOut.String())
@@ -177,8 +162,8 @@ func TestChangesSurviveTrouble(t *testing.T) {
 	if seen := <-told; seen.object == nil {
 		t.Fatalf("%+v", seen)
 	}
-	a.watched("sparkapplications")
-	a.endWatches()
+	a.AwaitWatch("sparkapplications")
+	a.EndWatches()
 	if seen := <-told; !seen.again || seen.err == nil {
 		t.Errorf("the trouble is not told: %+v", seen)
 	}
