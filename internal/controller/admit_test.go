@@ -40,7 +40,7 @@ func TestSubmissionLabel(t *testing.T) {
 	o := testutil.Pi()
 	o.Spec.Driver.Labels = map[string]string{lifecycle.LabelSubmission: "hijacked"}
 	id := spark.NewIdentity(o.UID, 1, start)
-	w := newWorld(t, o)
+	w := newHarness(t, o)
 	w.reconcile()
 	if got := w.drivers()[0].Labels[lifecycle.LabelSubmission]; got != id.SubmissionID {
 		t.Errorf("the driver carries the submission id %q, want %q", got, id.SubmissionID)
@@ -52,7 +52,7 @@ func TestProblemsAreSaidAtOnce(t *testing.T) {
 	o := testutil.Pi()
 	o.Spec.SparkVersion = "1.6"
 	o.Spec.Driver.Memory = new("2gb")
-	w := newWorld(t, o)
+	w := newHarness(t, o)
 	w.reconcile()
 	message := w.app().Status.AppState.ErrorMessage
 	for _, text := range []string{`spec.sparkVersion: "1.6"`, `spec.driver.memory: "2gb"`, "; "} {
@@ -63,7 +63,7 @@ func TestProblemsAreSaidAtOnce(t *testing.T) {
 	o = testutil.Pi()
 	o.MalformedSpec = "json: cannot unmarshal"
 	o.Spec = v1beta2.SparkApplicationSpec{}
-	w = newWorld(t, testutil.Pi())
+	w = newHarness(t, testutil.Pi())
 	record := w.engine.Family.FromStatus(o)
 	s := w.engine.scope(o, record, start)
 	if err := w.engine.admit(t.Context(), s); err != nil || s.admission.Verdict != scheduler.Reject || strings.Contains(s.admission.Message, "sparkVersion") {
@@ -104,7 +104,7 @@ func TestCacheOptions(t *testing.T) {
 func TestProblemsAndNotes(t *testing.T) {
 	o := testutil.Pi()
 	o.Spec.Mode, o.Spec.Driver.Memory = v1beta2.DeployModeClient, new("2gb")
-	w := newWorld(t, o)
+	w := newHarness(t, o)
 	w.reconcile()
 	for _, text := range []string{`spec.mode: "client"`, `spec.driver.memory: "2gb"`} {
 		if message := w.app().Status.AppState.ErrorMessage; !strings.Contains(message, text) {
@@ -113,7 +113,7 @@ func TestProblemsAndNotes(t *testing.T) {
 	}
 	o = testutil.Pi()
 	o.Spec.Executor.MemoryLimit = new("4g")
-	w = newWorld(t, o)
+	w = newHarness(t, o)
 	w.reconcile()
 	if len(w.drivers()) != 1 {
 		t.Fatal("a warning keeps the application from running")

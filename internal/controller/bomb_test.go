@@ -17,7 +17,7 @@ func TestBombsFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := testutil.Pi()
 			o.Spec.SparkConf = conf
-			w := newWorld(t, o)
+			w := newHarness(t, o)
 			defer heaptest.Bound(t, 4*(len(conf["spark.a"])+len(conf["spark.d"])))() // stored, cached and read again after the restart
 			w.settle()
 			const field = `spec.sparkConf["spark.executor.memoryOverhead"]: `

@@ -20,7 +20,7 @@ func held() *v1beta2.SparkApplication {
 	return o
 }
 
-func (w *world) deleteApp() {
+func (w *harness) deleteApp() {
 	w.t.Helper()
 	o := w.app()
 	if err := w.c.Delete(w.t.Context(), o); err != nil {
@@ -29,7 +29,7 @@ func (w *world) deleteApp() {
 }
 
 func TestDeletionStopsTheDriver(t *testing.T) {
-	w := newWorld(t, held())
+	w := newHarness(t, held())
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
 	w.reconcile()
@@ -51,7 +51,7 @@ func TestDeletionStopsTheDriver(t *testing.T) {
 }
 
 func TestDeletionCreatesNothing(t *testing.T) {
-	w := newWorld(t, held())
+	w := newHarness(t, held())
 	w.deleteApp()
 	clear(w.writes)
 	for range 2 {
@@ -65,7 +65,7 @@ func TestDeletionCreatesNothing(t *testing.T) {
 func TestDeletionTouchesNothingForeign(t *testing.T) {
 	foreign := &corev1.Pod{}
 	foreign.Namespace, foreign.Name, foreign.UID = "jobs", "pi-driver", "theirs"
-	w := newWorld(t, held(), foreign)
+	w := newHarness(t, held(), foreign)
 	w.reconcile()
 	w.deleteApp()
 	w.reconcile()

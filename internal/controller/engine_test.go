@@ -23,7 +23,7 @@ import (
 )
 
 func TestHappyPath(t *testing.T) {
-	w := newWorld(t, testutil.Pi())
+	w := newHarness(t, testutil.Pi())
 	steps := []struct {
 		says   string
 		do     func()
@@ -56,7 +56,7 @@ func TestHappyPath(t *testing.T) {
 }
 
 func TestStatusOfARunningApplication(t *testing.T) {
-	w := newWorld(t, testutil.Pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.pass(time.Minute)
 	w.kubelet(corev1.PodRunning, running())
@@ -87,7 +87,7 @@ func TestStatusOfARunningApplication(t *testing.T) {
 }
 
 func TestDriverFails(t *testing.T) {
-	w := newWorld(t, testutil.Pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.kubelet(corev1.PodFailed, exited(137, "OOMKilled"))
 	w.pass(time.Minute)
@@ -111,7 +111,7 @@ func TestDriverFails(t *testing.T) {
 
 // The status write is lost and the operator starts anew: it recognizes its driver.
 func TestRestartAfterLostStatusWrite(t *testing.T) {
-	w := newWorld(t, testutil.Pi())
+	w := newHarness(t, testutil.Pi())
 	w.patchFails = errors.New("connection refused")
 	if _, err := w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err == nil {
 		t.Fatal("a status that could not be written is to be written again: want an error")
@@ -149,7 +149,7 @@ func TestNoEventWithoutItsWrite(t *testing.T) {
 	}
 	for name, tc := range failures {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, testutil.Pi())
+			w := newHarness(t, testutil.Pi())
 			w.patchFails = tc.err
 			result, err := w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
 			if (err == nil) != tc.silent {
@@ -172,7 +172,7 @@ func TestNoEventWithoutItsWrite(t *testing.T) {
 
 // A real conflict, made by somebody who edits the object between our read and our write.
 func TestConflictIsSilent(t *testing.T) {
-	w := newWorld(t, testutil.Pi())
+	w := newHarness(t, testutil.Pi())
 	edited := false
 	w.beforePatch = func() {
 		if !edited {
@@ -191,7 +191,7 @@ func TestConflictIsSilent(t *testing.T) {
 }
 
 func TestNoChangeNoWrite(t *testing.T) {
-	w := newWorld(t, testutil.Pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
 	w.reconcile()
@@ -209,7 +209,7 @@ func TestNoChangeNoWrite(t *testing.T) {
 
 // Executors that come and go are one write in each window; the driver's changes never wait.
 func TestExecutorChurnIsCoalesced(t *testing.T) {
-	w := newWorld(t, testutil.Pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
 	w.pass(time.Minute)
@@ -243,7 +243,7 @@ func TestExecutorChurnIsCoalesced(t *testing.T) {
 }
 
 func TestGoneApplication(t *testing.T) {
-	w := newWorld(t)
+	w := newHarness(t)
 	if r := w.reconcile(); r != (reconcile.Result{}) {
 		t.Errorf("result %+v for an application that does not exist", r)
 	}
@@ -251,7 +251,7 @@ func TestGoneApplication(t *testing.T) {
 
 // A finished application costs nothing, and its pods may be deleted.
 func TestFinishedApplicationIsLeftAlone(t *testing.T) {
-	w := newWorld(t, testutil.Pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
 	w.reconcile()
@@ -270,7 +270,7 @@ func TestFinishedApplicationIsLeftAlone(t *testing.T) {
 		w.reconcile()
 	}
 	if diff := cmp.Diff(map[string]int{"status": 1}, w.writes); diff != "" {
-		t.Errorf("the edit of what acts on a life that is over is noted and no more (-want +got):\n%s", diff)
+		t.Errorf("the edit of what acts on what is over is noted and no more (-want +got):\n%s", diff)
 	}
 	if w.state() != "COMPLETED" || len(w.drivers()) != 0 {
 		t.Errorf("state %q with %d drivers", w.state(), len(w.drivers()))
@@ -302,7 +302,7 @@ func TestWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := testutil.Pi()
 			tc.change(o)
-			w := newWorld(t, o)
+			w := newHarness(t, o)
 			w.plugin = plain{tc.plugin}
 			w.restart()
 			r := w.reconcile()
@@ -337,7 +337,7 @@ func TestWaits(t *testing.T) {
 
 func TestForeignPodIsReportedAndKept(t *testing.T) {
 	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-driver", UID: "theirs"}}
-	w := newWorld(t, testutil.Pi(), foreign)
+	w := newHarness(t, testutil.Pi(), foreign)
 	for range 3 {
 		if r := w.reconcile(); r.RequeueAfter <= 0 {
 			t.Error("foreign pods are not watched: a timer is needed")
@@ -359,7 +359,7 @@ func TestForeignPodIsReportedAndKept(t *testing.T) {
 	}
 }
 
-func conditionOf(w *world, kind string) metav1.Condition {
+func conditionOf(w *harness, kind string) metav1.Condition {
 	for _, c := range w.app().Status.Conditions {
 		if c.Type == kind {
 			return c

@@ -30,8 +30,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// measured gives the world's operator metrics of its own, as a process that leads has.
-func (w *world) measured() *metrics.Metrics {
+// measured gives the harness's operator metrics of its own, as a process that leads has.
+func (w *harness) measured() *metrics.Metrics {
 	m := metrics.New(config.Metrics{MaxLabelValues: 10, JobSubmitLatencyBuckets: []float64{1}, JobStartLatencyBuckets: []float64{1}})
 	w.engine.Metrics = m
 	m.Observe(w.engine.applications(closed()))
@@ -70,8 +70,8 @@ func scrape(t *testing.T, m *metrics.Metrics) map[string]float64 {
 	return out
 }
 
-func TestMetricsOfALife(t *testing.T) {
-	w := newWorld(t, testutil.Pi())
+func TestMetricsOfALifecycle(t *testing.T) {
+	w := newHarness(t, testutil.Pi())
 	m := w.measured()
 	w.reconcile()
 	w.pass(time.Minute)
@@ -115,7 +115,7 @@ func TestMetricsOfALife(t *testing.T) {
 
 // The incumbent counts again what it finds when it starts.
 func TestMetricsAfterARestart(t *testing.T) {
-	w := newWorld(t, testutil.Pi())
+	w := newHarness(t, testutil.Pi())
 	w.measured()
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
@@ -137,7 +137,7 @@ func TestMetricsAfterARestart(t *testing.T) {
 
 // What was not stored did not happen: the transition comes again, and is counted then.
 func TestMetricsOfARefusedWrite(t *testing.T) {
-	w := newWorld(t, testutil.Pi())
+	w := newHarness(t, testutil.Pi())
 	m := w.measured()
 	w.patchFails = apierrors.NewConflict(schema.GroupResource{Resource: "sparkapplications"}, "pi", errors.New("changed"))
 	w.reconcile()
@@ -153,7 +153,7 @@ func TestMetricsOfARefusedWrite(t *testing.T) {
 }
 
 func TestStandbyHasNoGauges(t *testing.T) {
-	w := newWorld(t, testutil.Pi())
+	w := newHarness(t, testutil.Pi())
 	m := w.measured()
 	elected := make(chan struct{})
 	m.Observe(w.engine.applications(elected))
@@ -188,7 +188,7 @@ func TestGaugesAreOfTheOperatorsNamespaces(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, testutil.Pi(), theirs, running)
+			w := newHarness(t, testutil.Pi(), theirs, running)
 			m := w.measured()
 			w.engine.Watches = tc.watches
 			if diff := cmp.Diff(tc.want, scrape(t, m)); diff != "" {

@@ -25,14 +25,14 @@ func before(d time.Duration) metav1.Time {
 }
 
 // create makes an application with two executors in the namespace jobs.
-func (w *world) create(name string, changes ...change) {
+func (w *harness) create(name string, changes ...change) {
 	w.Helper()
 	changes = append([]change{testutil.New(jobs, name), testutil.Executors(2)}, changes...)
 	must(w.T, w.admin.Create(w.Context(), testutil.Pi(changes...)))
 }
 
 // become writes the status of the first attempt, as the operator would.
-func (w *world) become(namespace, name string, state v1beta2.ApplicationStateType, changes ...change) *v1beta2.SparkApplication {
+func (w *harness) become(namespace, name string, state v1beta2.ApplicationStateType, changes ...change) *v1beta2.SparkApplication {
 	w.Helper()
 	o := &v1beta2.SparkApplication{}
 	must(w.T, w.admin.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o))
@@ -95,7 +95,7 @@ func failed(class, reason string, code int32, message string) change {
 }
 
 // failedDriver makes the pod of an attempt whose driver ended with exit code 1.
-func (w *world) failedDriver(o *v1beta2.SparkApplication) {
+func (w *harness) failedDriver(o *v1beta2.SparkApplication) {
 	w.Helper()
 	const container = "spark-kubernetes-driver"
 	pod := &corev1.Pod{
@@ -118,7 +118,7 @@ func (w *world) failedDriver(o *v1beta2.SparkApplication) {
 }
 
 // kubectlSpark has the applications that the page shows.
-func kubectlSpark(w *world) {
+func kubectlSpark(w *harness) {
 	w.Helper()
 	const message = "driver container failed with ExitCode: 1, Reason: Error"
 	w.do("kubectl config set-context --current --namespace " + jobs)

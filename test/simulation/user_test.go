@@ -52,7 +52,7 @@ func (h *history) applied(app *v1beta2.SparkApplication) {
 	if err := h.create(app); err != nil {
 		panic(err)
 	}
-	h.law.applied(h.store.app())
+	h.invariants.applied(h.store.app())
 }
 
 // edit changes the spec.
@@ -63,7 +63,7 @@ func (h *history) edit(what string, change func(*v1beta2.SparkApplicationSpec)) 
 	next.Generation++
 	h.tell("user", "edits: %s", what)
 	h.store.put(next)
-	h.law.edited(before, next)
+	h.invariants.edited(before, next)
 }
 
 // user does one of the things that users do, or applies the application again after it is gone.
@@ -150,7 +150,7 @@ func (h *history) deleteApp() {
 // userDeletesDriver is a person who kills a driver by hand.
 func userDeletesDriver(h *history) bool {
 	p := h.pick(isDriver)
-	if p == nil || !h.law.ours(p) || p.DeletionTimestamp != nil {
+	if p == nil || !h.invariants.ours(p) || p.DeletionTimestamp != nil {
 		return false
 	}
 	h.removePod(p, "user")
@@ -173,7 +173,7 @@ func (h *history) decideEnd() {
 func closer(h *history) bool {
 	app := h.store.app()
 	if app == nil || app.DeletionTimestamp != nil || app.Spec.RestartPolicy.Type != v1beta2.RestartPolicyAlways ||
-		ptr.Deref(app.Spec.Suspend, false) || h.law.runs(app.UID) < h.law.enough {
+		ptr.Deref(app.Spec.Suspend, false) || h.invariants.runs(app.UID) < h.invariants.enough {
 		return false
 	}
 	switch h.rng.IntN(3) {

@@ -62,7 +62,7 @@ func count(all []string, method, part string) int {
 
 var namespaces int
 
-// newNamespace gives each spec a world of its own.
+// newNamespace gives each spec a place of its own.
 func newNamespace(ctx context.Context) string {
 	namespaces++
 	name := fmt.Sprintf("it-%d", namespaces)
