@@ -59,8 +59,14 @@ test-unit: ## Pure packages: tables, goldens, enumeration. Seconds
 	go test ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/...
 
 .PHONY: test-simulation
-test-simulation: ## 100,000 lives of an application in a simulated cluster
+test-simulation: ## 100,000 histories of an application in a simulated cluster
 	go test -count=1 -v -run 'TestHistories|TestStories' ./test/simulation
+
+.PHONY: mutation
+mutation: ## Operators that are broken on purpose must be found, and test tools must work: not part of make test
+	go test -count=1 -v -tags mutation -run TestMutationsAreFound ./test/simulation
+	go test -count=1 -tags mutation -run '^TestHistory$$' ./test/integration
+	go test -count=1 -tags mutation ./internal/testutil/heaptest ./test/definitions ./test/docs/guide ./test/docs/markdown
 
 .PHONY: test-integration
 test-integration: ## A real kube-apiserver and etcd

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesteel-dev/firesteel/internal/markdown"
+	"github.com/firesteel-dev/firesteel/test/docs/markdown"
 )
 
 const root = ".."

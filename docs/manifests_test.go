@@ -18,8 +18,8 @@ import (
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
-	"github.com/firesteel-dev/firesteel/internal/markdown"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/test/docs/markdown"
 )
 
 type tree = map[string]any

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesteel-dev/firesteel/internal/markdown"
+	"github.com/firesteel-dev/firesteel/test/docs/markdown"
 )
 
 // Whoever looks for the words on the screen finds them: the page quotes what the programs print.

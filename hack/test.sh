@@ -69,7 +69,7 @@ if [ "$what" != e2e ]; then
 fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
   for tool in helm kwok; do hack/tools/build.sh "$tool" >/dev/null; done
-  packages+=(./test/integration/... ./test/chart ./test/definitions ./test/docs/... ./test/bench)
+  packages+=(./test/integration/... ./test/chart ./test/docs/... ./test/bench)
 fi
 if [ "$what" = all ]; then
   packages+=(./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/simulation ./test/bench/internal/...)

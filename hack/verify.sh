@@ -20,7 +20,7 @@ if [ -n "${CI:-}" ] && [ -n "$(git status --porcelain)" ]; then
   git status --short >&2
   exit 1
 fi
-go vet ./...
+go vet -tags mutation ./...
 go run ./hack/project
 make --no-print-directory lint
 hack/scheduler-removable.sh

@@ -15,7 +15,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/firesteel-dev/firesteel/internal/heaptest"
+	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
 
 // asProgram makes the test's binary the program itself, so that the memory of a whole process can be measured.

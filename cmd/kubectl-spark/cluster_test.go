@@ -19,19 +19,15 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 const submission = "0a1b2c3d-0000-4000-8000-000000000001"
 
-// pi is an application of namespace jobs that is an hour old.
-func pi(name string, state v1beta2.ApplicationStateType, changes ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
-	o := &v1beta2.SparkApplication{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: name, UID: types.UID("uid-" + name), Generation: 1, CreationTimestamp: before(time.Hour)},
-		Spec: v1beta2.SparkApplicationSpec{
-			Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: ptr.To("spark:4.1.4"), MainClass: ptr.To("Main"),
-			MainApplicationFile: ptr.To("local:///app.jar"), Executor: v1beta2.ExecutorSpec{Instances: ptr.To[int32](2)},
-		},
-	}
+// inState is an application of namespace jobs that is an hour old.
+func inState(name string, state v1beta2.ApplicationStateType, changes ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
+	o := testutil.Pi(testutil.Executors(2))
+	o.Name, o.UID, o.CreationTimestamp = name, types.UID("uid-"+name), before(time.Hour)
 	if state != v1beta2.ApplicationStateNew {
 		o.Status = v1beta2.SparkApplicationStatus{
 			AppState: v1beta2.ApplicationState{State: state}, ObservedGeneration: 1, SubmissionID: submission, Attempt: 1,
@@ -109,12 +105,12 @@ var (
 )
 
 func TestList(t *testing.T) {
-	other := pi("other", v1beta2.ApplicationStateCompleted)
+	other := inState("other", v1beta2.ApplicationStateCompleted)
 	other.Namespace = "etl"
-	malformed := pi("odd", v1beta2.ApplicationStateFailed, failed)
+	malformed := inState("odd", v1beta2.ApplicationStateFailed, failed)
 	newAPI(t, other, malformed,
-		pi("a-new", v1beta2.ApplicationStateNew), pi("failed", v1beta2.ApplicationStateFailed, failed), pi("queued", v1beta2.ApplicationStateSubmitted, queued),
-		pi("running", v1beta2.ApplicationStateRunning, func(o *v1beta2.SparkApplication) {
+		inState("a-new", v1beta2.ApplicationStateNew), inState("failed", v1beta2.ApplicationStateFailed, failed), inState("queued", v1beta2.ApplicationStateSubmitted, queued),
+		inState("running", v1beta2.ApplicationStateRunning, func(o *v1beta2.SparkApplication) {
 			o.Status.Executors = &v1beta2.ExecutorSummary{Running: 1, Pending: 1}
 		},
 			condition("ExecutorsReady", "False", "ExecutorsPending", "not all of the 2 executors run")))
@@ -128,7 +124,7 @@ func TestList(t *testing.T) {
 			if code != 0 {
 				t.Error(errOut)
 			}
-			golden(t, filepath.Join("testdata", name+".golden"), "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
+			testutil.Golden(t, "testdata/"+name+".golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
 		})
 	}
 	out, _, _ := execute(t, "", "list", "-o", "json", "--state", "running")
@@ -144,8 +140,8 @@ func TestList(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	run := pi("run", v1beta2.ApplicationStateRunning)
-	waits := pi("waits", v1beta2.ApplicationStateSubmitted, queued)
+	run := inState("run", v1beta2.ApplicationStateRunning)
+	waits := inState("waits", v1beta2.ApplicationStateSubmitted, queued)
 	a := newAPI(t, run, waits, podOf(run, 0, running()), podOf(run, 1, running()), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "team"},
 		Status:     corev1.ResourceQuotaStatus{Hard: corev1.ResourceList{"pods": resource.MustParse("1")}, Used: corev1.ResourceList{"pods": resource.MustParse("1")}},
@@ -164,9 +160,7 @@ func TestExplain(t *testing.T) {
 	}
 	says("run", "SparkApplication jobs/run runs for 10m with 1 of 2 executors", "wait for the driver's end", "run-driver: Running")
 	says("waits", "try again to create driver pod waits-driver for attempt 1", "team: pods, 1 of 1 used, nothing is left")
-	for _, what := range []string{"list pods", "get pods", "list resourcequotas"} {
-		a.denied[what] = true
-	}
+	a.Deny(request("list", "pods"), request("get", "pods"), request("list", "resourcequotas"))
 	says("run", "it is not known whether the driver pod exists", "pods: you may not list pods in namespace jobs")
 	says("waits", "resource quotas: you may not list resourcequotas in namespace jobs")
 	out, _, _ := execute(t, "", "explain", "run", "-o", "json")
@@ -183,10 +177,10 @@ func TestTrouble(t *testing.T) {
 		args    []string
 		want    string
 	}{
-		"near name": {func(t *testing.T) { t.Helper(); newAPI(t, pi("spark-pi", "")) }, []string{"explain", "sprak-pi"}, `no SparkApplication "sprak-pi" in namespace jobs; did you mean spark-pi?`},
+		"near name": {func(t *testing.T) { t.Helper(); newAPI(t, inState("spark-pi", "")) }, []string{"explain", "sprak-pi"}, `no SparkApplication "sprak-pi" in namespace jobs; did you mean spark-pi?`},
 		"no name":   {func(t *testing.T) { t.Helper(); newAPI(t) }, []string{"wait", "x"}, "kubectl spark list -A"},
-		"forbidden": {func(t *testing.T) { t.Helper(); newAPI(t).denied["get sparkapplications"] = true }, []string{"logs", "x"}, "you may not get sparkapplications.sparkoperator.k8s.io in namespace jobs"},
-		"no kind":   {func(t *testing.T) { t.Helper(); newAPI(t).missing = true }, []string{"list"}, "kubectl apply --server-side -k config/crd"},
+		"forbidden": {func(t *testing.T) { t.Helper(); newAPI(t).Deny(request("get", "sparkapplications")) }, []string{"logs", "x"}, "you may not get sparkapplications.sparkoperator.k8s.io in namespace jobs"},
+		"no kind":   {func(t *testing.T) { t.Helper(); newAPI(t).Uninstall(applicationKind) }, []string{"list"}, "kubectl apply --server-side -k config/crd"},
 		"no server": {func(t *testing.T) { t.Helper(); useServer(t, "http://127.0.0.1:1") }, []string{"list"}, "no cluster answers at http://127.0.0.1:1"},
 		"no config": {func(t *testing.T) {
 			t.Helper()
@@ -205,7 +199,7 @@ func TestTrouble(t *testing.T) {
 }
 
 func TestNamesAreCompleted(t *testing.T) {
-	newAPI(t, pi("spark-pi", ""))
+	newAPI(t, inState("spark-pi", ""))
 	for _, command := range []string{"explain", "logs", "wait"} {
 		if out, _, _ := execute(t, "", "__complete", command, ""); !strings.HasPrefix(out, "spark-pi\n") {
 			t.Errorf("%s: %q", command, out)

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/firesteel-dev/firesteel/internal/markdown"
+	"github.com/firesteel-dev/firesteel/test/docs/markdown"
 )
 
 // parse does with a command line what cobra does before the command runs.

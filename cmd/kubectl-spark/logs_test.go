@@ -29,8 +29,8 @@ func second(o *v1beta2.SparkApplication) {
 }
 
 func TestLogs(t *testing.T) {
-	run := pi("pi", v1beta2.ApplicationStateRunning, second)
-	ended := pi("pi", v1beta2.ApplicationStateFailed, failed)
+	run := inState("pi", v1beta2.ApplicationStateRunning, second)
+	ended := inState("pi", v1beta2.ApplicationStateFailed, failed)
 	stranger := podOf(run, 0, running())
 	stranger.OwnerReferences = []metav1.OwnerReference{{UID: "somebody", Controller: ptr.To(true)}}
 	pods := []client.Object{run, podOf(run, 0, running()), podOf(run, 1, running()), podOf(run, 10, running()), podOf(run, 2, running())}
@@ -53,23 +53,22 @@ func TestLogs(t *testing.T) {
 		"no previous":    {"the first attempt", []client.Object{ended}, []string{"-p"}, 1, "", "no attempt before attempt 1"},
 		"gone":           {"what is kept of the current attempt", []client.Object{ended}, nil, 0, "one\ntwo\nboom\n", "driver pod pi-driver is gone; attempt 1 ended"},
 		"gone, followed": {"nothing to wait for", []client.Object{ended}, []string{"-f"}, 0, "one\ntwo\nboom\n", "is gone"},
-		"nothing kept":   {"a success keeps no log", []client.Object{pi("pi", v1beta2.ApplicationStateCompleted)}, nil, 1, "", "no log of it is kept"},
-		"not yet":        {"with the reason", []client.Object{pi("pi", v1beta2.ApplicationStateSubmitted, queued)}, nil, 1, "", "does not exist yet: jobs/pi is SUBMITTED (exceeded quota: team)"},
+		"nothing kept":   {"a success keeps no log", []client.Object{inState("pi", v1beta2.ApplicationStateCompleted)}, nil, 1, "", "no log of it is kept"},
+		"not yet":        {"with the reason", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, nil, 1, "", "does not exist yet: jobs/pi is SUBMITTED (exceeded quota: team)"},
 		"not begun":      {"who says why", []client.Object{run, podOf(run, 0, waiting())}, nil, 1, "", "kubectl spark explain pi says why"},
-		"stranger":       {"somebody else's pod is not ours", []client.Object{pi("pi", v1beta2.ApplicationStateSubmitted, queued), stranger}, nil, 1, "", "does not exist yet"},
-		"follow timeout": {"a bounded wait", []client.Object{pi("pi", v1beta2.ApplicationStateSubmitted, queued)}, []string{"-f", "--pod-running-timeout", "50ms"}, 1, "", "did not run within 50ms"},
+		"stranger":       {"somebody else's pod is not ours", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued), stranger}, nil, 1, "", "does not exist yet"},
+		"follow timeout": {"a bounded wait", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, []string{"-f", "--pod-running-timeout", "50ms"}, 1, "", "did not run within 50ms"},
 		"bad tail":       {"a number of lines", pods, []string{"--tail", "-2"}, 1, "", "--tail"},
 		"two wishes":     {"of which one has no meaning", pods, []string{"-p", "-f"}, 1, "", "previous"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			a := newAPI(t, tc.objects...)
-			for where, log := range map[string]string{
-				"pi-driver/spark-kubernetes-driver": "driver\n", "pi-driver/sidecar": "sidecar\n", "pi-exec-1/spark-kubernetes-executor": "one\n",
-				"pi-exec-2/spark-kubernetes-executor": "two\nlines", "pi-exec-10/spark-kubernetes-executor": "ten\n",
-			} {
-				a.logs[where] = log
-			}
+			a.SetLog("pi-driver", "spark-kubernetes-driver", "driver\n")
+			a.SetLog("pi-driver", "sidecar", "sidecar\n")
+			a.SetLog("pi-exec-1", "spark-kubernetes-executor", "one\n")
+			a.SetLog("pi-exec-2", "spark-kubernetes-executor", "two\nlines")
+			a.SetLog("pi-exec-10", "spark-kubernetes-executor", "ten\n")
 			out, errOut, code := execute(t, "", append([]string{"logs", "pi"}, tc.args...)...)
 			if code != tc.code || out != tc.out || !strings.Contains(errOut, tc.err) {
 				t.Errorf("%s: exit code %d, want %d\n%q\n%s", tc.reason, code, tc.code, out, errOut)
@@ -80,12 +79,13 @@ func TestLogs(t *testing.T) {
 
 // The log's options are the API's.
 func TestLogOptions(t *testing.T) {
-	run := pi("pi", v1beta2.ApplicationStateRunning)
+	run := inState("pi", v1beta2.ApplicationStateRunning)
 	a := newAPI(t, run, podOf(run, 0, running()))
 	if _, errOut, code := execute(t, "", "logs", "pi", "--tail", "5", "--since", "2m"); code != 0 {
 		t.Fatal(errOut)
 	}
-	query := a.queries[len(a.queries)-1]
+	all := a.Requests()
+	query := all[len(all)-1].URL
 	for _, part := range []string{"tailLines=5", "sinceSeconds=120", "container=spark-kubernetes-driver"} {
 		if !strings.Contains(query, part) {
 			t.Errorf("%s lacks %s", query, part)
@@ -94,15 +94,15 @@ func TestLogOptions(t *testing.T) {
 }
 
 func TestLogsFollow(t *testing.T) {
-	run := pi("pi", v1beta2.ApplicationStateSubmitted, queued)
+	run := inState("pi", v1beta2.ApplicationStateSubmitted, queued)
 	a := newAPI(t, run)
-	a.logs["pi-driver/spark-kubernetes-driver"] = "hello\n"
+	a.SetLog("pi-driver", "spark-kubernetes-driver", "hello\n")
 	b := start(t, "logs", "pi", "-f")
-	a.watched("pods")
-	run = pi("pi", v1beta2.ApplicationStateSubmitted)
-	a.put(run)
-	a.put(podOf(run, 0, waiting()))
-	a.put(podOf(run, 0, exited(0)))
+	a.AwaitWatch("pods")
+	run = inState("pi", v1beta2.ApplicationStateSubmitted)
+	a.Put(run)
+	a.Put(podOf(run, 0, waiting()))
+	a.Put(podOf(run, 0, exited(0)))
 	b.ends(0)
 	if b.out.String() != "hello\n" || !strings.Contains(b.errOut.String(), "waiting for driver pod pi-driver: SUBMITTED (QuotaExceeded") {
 		t.Errorf("%s%s", &b.out, &b.errOut)
@@ -111,9 +111,9 @@ func TestLogsFollow(t *testing.T) {
 
 // A stream that is cut is not taken for the end of the driver.
 func TestLogsFollowIsCut(t *testing.T) {
-	run := pi("pi", v1beta2.ApplicationStateRunning)
+	run := inState("pi", v1beta2.ApplicationStateRunning)
 	a := newAPI(t, run, podOf(run, 0, running()))
-	a.logs["pi-driver/spark-kubernetes-driver"] = "hello\n"
+	a.SetLog("pi-driver", "spark-kubernetes-driver", "hello\n")
 	_, errOut, code := execute(t, "", "logs", "pi", "-f")
 	if code != 1 || !strings.Contains(errOut, "still runs") {
 		t.Errorf("exit code %d: %s", code, errOut)
@@ -122,10 +122,10 @@ func TestLogsFollowIsCut(t *testing.T) {
 
 // All executors are followed at once, in whole lines.
 func TestLogsFollowAllExecutors(t *testing.T) {
-	run := pi("pi", v1beta2.ApplicationStateRunning)
+	run := inState("pi", v1beta2.ApplicationStateRunning)
 	a := newAPI(t, run, podOf(run, 1, running()), podOf(run, 2, running()))
-	a.logs["pi-exec-1/spark-kubernetes-executor"] = strings.Repeat("a\n", 1000)
-	a.logs["pi-exec-2/spark-kubernetes-executor"] = strings.Repeat("b\n", 1000)
+	a.SetLog("pi-exec-1", "spark-kubernetes-executor", strings.Repeat("a\n", 1000))
+	a.SetLog("pi-exec-2", "spark-kubernetes-executor", strings.Repeat("b\n", 1000))
 	out, errOut, code := execute(t, "", "logs", "pi", "--executor", "all", "-f")
 	if code != 0 || strings.Count(out, "[1] a\n") != 1000 || strings.Count(out, "[2] b\n") != 1000 {
 		t.Errorf("exit code %d: %s", code, errOut)

@@ -4,17 +4,15 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files of the output")
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+)
 
 // execute runs the program and returns what it printed, both streams, and its exit code.
 func execute(t *testing.T, in string, args ...string) (out, errOut string, code int) {
@@ -100,25 +98,8 @@ func TestOutput(t *testing.T) {
 			if code != tc.code {
 				t.Errorf("%s: exit code %d, want %d: %s", tc.reason, code, tc.code, errOut)
 			}
-			golden(t, filepath.Join("testdata", name+".golden"), "# stdout\n"+out+"# stderr\n"+errOut)
+			testutil.Golden(t, "testdata/"+name+".golden", "# stdout\n"+out+"# stderr\n"+errOut)
 		})
-	}
-}
-
-// golden compares a text with a file, or rewrites the file.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
 

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func TestWaitingOf(t *testing.T) {
@@ -80,13 +80,13 @@ func inQueue(scheduler, queue string, since time.Duration, reason, message strin
 }
 
 func TestQueue(t *testing.T) {
-	elsewhere := pi("elsewhere", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 10*time.Minute, "QueueClosed", "queue team-a is Closed: it takes nothing until it is opened again (volcano)"))
+	elsewhere := inState("elsewhere", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 10*time.Minute, "QueueClosed", "queue team-a is Closed: it takes nothing until it is opened again (volcano)"))
 	elsewhere.Namespace = "etl"
 	newAPI(t, elsewhere,
-		pi("a-second", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 4*time.Minute, "WaitingForQuota", "waiting for quota in queue team-a: cpu asked 12, free 4 of 40 (volcano)")),
-		pi("first", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 5*time.Minute, "BehindOthers", "two\nlines")),
-		pi("new", v1beta2.ApplicationStateNew, func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = ptr.To("yunikorn") }),
-		pi("plain", v1beta2.ApplicationStateSubmitted, queued), pi("running", v1beta2.ApplicationStateRunning))
+		inState("a-second", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 4*time.Minute, "WaitingForQuota", "waiting for quota in queue team-a: cpu asked 12, free 4 of 40 (volcano)")),
+		inState("first", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 5*time.Minute, "BehindOthers", "two\nlines")),
+		inState("new", v1beta2.ApplicationStateNew, func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = ptr.To("yunikorn") }),
+		inState("plain", v1beta2.ApplicationStateSubmitted, queued), inState("running", v1beta2.ApplicationStateRunning))
 	for name, args := range map[string][]string{
 		"queue": {"queue"}, "queue-all": {"queue", "-A", "--queue", "team-a"}, "queue-none": {"queue", "--queue", "team-b"},
 	} {
@@ -95,7 +95,7 @@ func TestQueue(t *testing.T) {
 			if code != 0 {
 				t.Error(errOut)
 			}
-			golden(t, filepath.Join("testdata", name+".golden"), "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
+			testutil.Golden(t, "testdata/"+name+".golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
 		})
 	}
 }
@@ -103,9 +103,9 @@ func TestQueue(t *testing.T) {
 // What only the operator knows is believed; what can be seen is looked at.
 func TestExplainTheSchedulersSide(t *testing.T) {
 	const full = "waiting for quota in namespace jobs: requests.cpu asked 3, free 1 of 8 (ResourceQuota team) (kube)"
-	quota := pi("quota", v1beta2.ApplicationStateSubmitted, inQueue("kube", "", time.Minute, "WaitingForQuota", full), recorded)
-	missing := pi("missing", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", time.Minute, "WaitingForScheduler", "no look yet"), recorded)
-	gang := pi("gang", v1beta2.ApplicationStateSubmitted, func(o *v1beta2.SparkApplication) {
+	quota := inState("quota", v1beta2.ApplicationStateSubmitted, inQueue("kube", "", time.Minute, "WaitingForQuota", full), recorded)
+	missing := inState("missing", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", time.Minute, "WaitingForScheduler", "no look yet"), recorded)
+	gang := inState("gang", v1beta2.ApplicationStateSubmitted, func(o *v1beta2.SparkApplication) {
 		o.Spec.BatchScheduler = ptr.To("coscheduling")
 		o.Status.Scheduling = &v1beta2.SchedulingStatus{Scheduler: "coscheduling", Source: "Application", QueuedAt: ptr.To(before(5 * time.Minute)), AdmittedAt: ptr.To(before(4 * time.Minute)), Evictions: 2}
 	}, recorded)
@@ -114,16 +114,16 @@ func TestExplainTheSchedulersSide(t *testing.T) {
 		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: resource gap"},
 	}}
 	group := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"phase": "Scheduling"}}}
+	group.SetGroupVersionKind(podGroupKind)
 	group.SetNamespace("jobs")
 	group.SetName(admission.AttemptID(spark.NewIdentity(gang.UID, 1, time.Now()), 1))
 	group.SetOwnerReferences([]metav1.OwnerReference{kubeflow.SparkApplications{}.Family().Owner(gang, "").Reference})
-	clash := pi("clash", v1beta2.ApplicationStateSubmitted, inQueue("coscheduling", "", time.Minute, "NameConflict", "taken"), recorded)
+	clash := inState("clash", v1beta2.ApplicationStateSubmitted, inQueue("coscheduling", "", time.Minute, "NameConflict", "taken"), recorded)
 	theirs := group.DeepCopy()
 	theirs.SetName(admission.AttemptID(spark.NewIdentity(clash.UID, 1, time.Now()), 1))
 	theirs.SetOwnerReferences(nil)
 	deployment, stored := operatorWith(configHead + "batchScheduler: {enabled: [kube, volcano, coscheduling]}\n")
-	a := newAPI(t, quota, missing, gang, driver, group, clash, theirs, deployment, stored)
-	a.gangs = true
+	newAPI(t, quota, missing, gang, driver, group, clash, theirs, deployment, stored).Install(podGroupKind)
 	for name, texts := range map[string][]string{
 		"quota":   {"Decision   wait: " + full, "Scheduler  kube", "Verdict    Wait: WaitingForQuota", "Asks for   cpu 3, memory 4224Mi"},
 		"missing": {"Decision   wait: volcano is not installed: the API server has no", "Scheduler  volcano, queue team-a (the application's own choice)"},

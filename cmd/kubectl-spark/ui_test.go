@@ -20,14 +20,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func TestUIRefuses(t *testing.T) {
-	run := pi("pi", v1beta2.ApplicationStateRunning)
-	over := pi("pi", v1beta2.ApplicationStateCompleted, func(o *v1beta2.SparkApplication) {
+	run := inState("pi", v1beta2.ApplicationStateRunning)
+	over := inState("pi", v1beta2.ApplicationStateCompleted, func(o *v1beta2.SparkApplication) {
 		o.Status.DriverInfo.HistoryServerURL = "https://history/spark-1"
 	})
-	blind := pi("pi", v1beta2.ApplicationStateRunning, func(o *v1beta2.SparkApplication) {
+	blind := inState("pi", v1beta2.ApplicationStateRunning, func(o *v1beta2.SparkApplication) {
 		o.Spec.SparkConf = map[string]string{"spark.ui.enabled": "false"}
 	})
 	cases := map[string]struct {
@@ -36,12 +37,12 @@ func TestUIRefuses(t *testing.T) {
 		args    []string
 		want    string
 	}{
-		"queued":    {"with the reason, and what to do", []client.Object{pi("pi", v1beta2.ApplicationStateSubmitted, queued)}, nil, "does not run yet: SUBMITTED (QuotaExceeded: exceeded quota: team); --wait 10m waits for it"},
+		"queued":    {"with the reason, and what to do", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, nil, "does not run yet: SUBMITTED (QuotaExceeded: exceeded quota: team); --wait 10m waits for it"},
 		"pulling":   {"the pod alone is no UI", []client.Object{run, podOf(run, 0, waiting())}, nil, "does not run yet"},
 		"over":      {"where to look instead", []client.Object{over}, nil, "the history server shows it at https://history/spark-1"},
 		"just over": {"before the operator has seen it", []client.Object{run, podOf(run, 0, exited(0))}, nil, "has ended, and its UI with it; no history server is known"},
 		"no UI":     {"nobody waits for nothing", []client.Object{blind, podOf(blind, 0, running())}, nil, "has no UI: spark.ui.enabled is false"},
-		"timeout":   {"a bounded wait", []client.Object{pi("pi", v1beta2.ApplicationStateSubmitted, queued)}, []string{"--wait", "50ms"}, "did not run within 50ms"},
+		"timeout":   {"a bounded wait", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, []string{"--wait", "50ms"}, "did not run within 50ms"},
 		"no such":   {"as the other commands", nil, nil, `no SparkApplication "pi"`},
 		"bad port":  {"a port", []client.Object{run}, []string{"--port", "70000"}, "--port: must be a port"},
 		"bad wait":  {"a time", []client.Object{run}, []string{"--wait", "-1s"}, "--wait: must not be negative"},
@@ -137,7 +138,7 @@ func TestUIIsProxied(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi("pi", v1beta2.ApplicationStateRunning, tc.change)
+			o := inState("pi", v1beta2.ApplicationStateRunning, tc.change)
 			url, text := viewed(t, o, sparkUI(t, tc.base), 0, tc.page)
 			if text != tc.want {
 				t.Errorf("%s: %q, want %q", tc.reason, text, tc.want)
@@ -151,10 +152,10 @@ func TestUIIsProxied(t *testing.T) {
 
 // A tunnel does not notice that its pod is gone: the command does, and ends it.
 func TestUIEndsWithTheDriver(t *testing.T) {
-	o := pi("pi", v1beta2.ApplicationStateRunning)
-	for name, end := range map[string]func(*api){
-		"ended": func(a *api) { a.put(podOf(o, 0, exited(0))) },
-		"gone":  func(a *api) { a.remove(podOf(o, 0, running())) },
+	o := inState("pi", v1beta2.ApplicationStateRunning)
+	for name, end := range map[string]func(*testutil.APIServer){
+		"ended": func(a *testutil.APIServer) { a.Put(podOf(o, 0, exited(0))) },
+		"gone":  func(a *testutil.APIServer) { a.Remove(podOf(o, 0, running())) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAPI(t, o, podOf(o, 0, running()))
@@ -167,7 +168,7 @@ func TestUIEndsWithTheDriver(t *testing.T) {
 			var said bytes.Buffer
 			v := viewing{streams: genericiooptions.IOStreams{Out: io.Discard, ErrOut: &said}}
 			v.forward = func(ctx context.Context, _ *connection, _ string, _ int32, _ func(string)) error {
-				a.watched("pods")
+				a.AwaitWatch("pods")
 				end(a)
 				<-ctx.Done()
 				return errors.New("cut")
@@ -215,7 +216,7 @@ func TestTunnelIsRefused(t *testing.T) {
 	broken := viewing{streams: genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard}, forward: func(context.Context, *connection, string, int32, func(string)) error {
 		return errors.New("no route")
 	}}
-	o := pi("pi", v1beta2.ApplicationStateRunning)
+	o := inState("pi", v1beta2.ApplicationStateRunning)
 	newAPI(t, o, podOf(o, 0, running()))
 	connected, err := addCluster(&cobra.Command{}).connect()
 	if err != nil {

@@ -69,35 +69,20 @@ func (b *background) ends(want int) {
 	}
 }
 
-// watched waits until a kind is watched.
-func (a *api) watched(kind string) {
-	a.t.Helper()
-	for {
-		select {
-		case seen := <-a.watching:
-			if seen == kind {
-				return
-			}
-		case <-time.After(patience):
-			a.t.Fatalf("%s are not watched", kind)
-		}
-	}
-}
-
 func states(out string) string {
 	out = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  `).ReplaceAllString(out, "")
 	return strings.ReplaceAll(strings.TrimSpace(out), "\n", "; ")
 }
 
 func TestWaitForSuccess(t *testing.T) {
-	a := newAPI(t, pi("pi", v1beta2.ApplicationStateSubmitted, queued))
+	a := newAPI(t, inState("pi", v1beta2.ApplicationStateSubmitted, queued))
 	b := start(t, "wait", "pi")
-	a.watched("sparkapplications")
-	a.put(pi("pi", v1beta2.ApplicationStateRunning))
-	a.put(pi("pi", v1beta2.ApplicationStateRunning)) // nothing new
-	a.endWatches()
-	a.watched("sparkapplications")
-	a.put(pi("pi", v1beta2.ApplicationStateCompleted))
+	a.AwaitWatch("sparkapplications")
+	a.Put(inState("pi", v1beta2.ApplicationStateRunning))
+	a.Put(inState("pi", v1beta2.ApplicationStateRunning)) // nothing new
+	a.EndWatches()
+	a.AwaitWatch("sparkapplications")
+	a.Put(inState("pi", v1beta2.ApplicationStateCompleted))
 	b.ends(0)
 	if got := states(b.out.String()); got != "SUBMITTED (QuotaExceeded: exceeded quota: team); RUNNING; COMPLETED" {
 		t.Errorf("states: %s", got)
@@ -113,18 +98,18 @@ func TestWaitEnds(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"failed":        {"a failure with its message", pi("pi", v1beta2.ApplicationStateFailed, failed), nil, 1, "jobs/pi failed: driver container failed with ExitCode: 1"},
-		"timeout":       {"a code of its own", pi("pi", v1beta2.ApplicationStateRunning), []string{"--timeout", "50ms"}, 2, "timed out after 50ms: jobs/pi is RUNNING"},
-		"behind":        {"an old status does not count", pi("pi", v1beta2.ApplicationStateCompleted, behind), []string{"--timeout", "50ms"}, 2, "is COMPLETED"},
-		"running":       {"there already", pi("pi", v1beta2.ApplicationStateRunning), []string{"--for", "running"}, 0, ""},
-		"ran":           {"it has run", pi("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "running"}, 0, ""},
-		"submitted":     {"a driver pod", pi("pi", v1beta2.ApplicationStateSubmitted), []string{"--for", "submitted"}, 0, ""},
-		"not submitted": {"SUBMITTED without one", pi("pi", v1beta2.ApplicationStateSubmitted, queued), []string{"--for", "submitted", "--timeout", "50ms"}, 2, "QuotaExceeded"},
-		"condition":     {"in any case of letters", pi("pi", v1beta2.ApplicationStateRunning, condition("ExecutorsReady", "True", "ExecutorsRunning", "")), []string{"--for", "executorsready"}, 0, ""},
-		"status":        {"another status than True", pi("pi", v1beta2.ApplicationStateRunning, condition("ExecutorsReady", "False", "ExecutorsPending", "")), []string{"--for", "condition=ExecutorsReady=False"}, 0, ""},
-		"too late":      {"what can come no more", pi("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "ExecutorsReady"}, 1, "without getting there"},
-		"goal":          {"a goal that is none", pi("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "done"}, 1, "the conditions are Admitted"},
-		"bound":         {"a bound that is none", pi("pi", v1beta2.ApplicationStateCompleted), []string{"--timeout", "0s"}, 1, "--timeout"},
+		"failed":        {"a failure with its message", inState("pi", v1beta2.ApplicationStateFailed, failed), nil, 1, "jobs/pi failed: driver container failed with ExitCode: 1"},
+		"timeout":       {"a code of its own", inState("pi", v1beta2.ApplicationStateRunning), []string{"--timeout", "50ms"}, 2, "timed out after 50ms: jobs/pi is RUNNING"},
+		"behind":        {"an old status does not count", inState("pi", v1beta2.ApplicationStateCompleted, behind), []string{"--timeout", "50ms"}, 2, "is COMPLETED"},
+		"running":       {"there already", inState("pi", v1beta2.ApplicationStateRunning), []string{"--for", "running"}, 0, ""},
+		"ran":           {"it has run", inState("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "running"}, 0, ""},
+		"submitted":     {"a driver pod", inState("pi", v1beta2.ApplicationStateSubmitted), []string{"--for", "submitted"}, 0, ""},
+		"not submitted": {"SUBMITTED without one", inState("pi", v1beta2.ApplicationStateSubmitted, queued), []string{"--for", "submitted", "--timeout", "50ms"}, 2, "QuotaExceeded"},
+		"condition":     {"in any case of letters", inState("pi", v1beta2.ApplicationStateRunning, condition("ExecutorsReady", "True", "ExecutorsRunning", "")), []string{"--for", "executorsready"}, 0, ""},
+		"status":        {"another status than True", inState("pi", v1beta2.ApplicationStateRunning, condition("ExecutorsReady", "False", "ExecutorsPending", "")), []string{"--for", "condition=ExecutorsReady=False"}, 0, ""},
+		"too late":      {"what can come no more", inState("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "ExecutorsReady"}, 1, "without getting there"},
+		"goal":          {"a goal that is none", inState("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "done"}, 1, "the conditions are Admitted"},
+		"bound":         {"a bound that is none", inState("pi", v1beta2.ApplicationStateCompleted), []string{"--timeout", "0s"}, 1, "--timeout"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -138,11 +123,11 @@ func TestWaitEnds(t *testing.T) {
 }
 
 func TestWaitForTheDeleted(t *testing.T) {
-	o := pi("pi", v1beta2.ApplicationStateRunning)
+	o := inState("pi", v1beta2.ApplicationStateRunning)
 	a := newAPI(t, o)
 	b := start(t, "wait", "pi")
-	a.watched("sparkapplications")
-	a.remove(o)
+	a.AwaitWatch("sparkapplications")
+	a.Remove(o)
 	b.ends(1)
 	if !strings.Contains(b.errOut.String(), "jobs/pi was deleted") {
 		t.Error(b.errOut.String())
@@ -165,7 +150,7 @@ func (f *flaky) List(ctx context.Context, list client.ObjectList, opts ...client
 
 // Trouble in between is told and survived.
 func TestChangesSurviveTrouble(t *testing.T) {
-	o := pi("pi", v1beta2.ApplicationStateRunning)
+	o := inState("pi", v1beta2.ApplicationStateRunning)
 	a := newAPI(t, o)
 	c, err := addCluster(&cobra.Command{}).connect()
 	if err != nil {
@@ -177,8 +162,8 @@ func TestChangesSurviveTrouble(t *testing.T) {
 	if seen := <-told; seen.object == nil {
 		t.Fatalf("%+v", seen)
 	}
-	a.watched("sparkapplications")
-	a.endWatches()
+	a.AwaitWatch("sparkapplications")
+	a.EndWatches()
 	if seen := <-told; !seen.again || seen.err == nil {
 		t.Errorf("the trouble is not told: %+v", seen)
 	}

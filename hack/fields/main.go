@@ -16,8 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/firesteel-dev/firesteel/internal/fields"
 )
 
 func main() {
@@ -36,7 +34,7 @@ func run(folder, file string) error {
 	if err != nil {
 		return err
 	}
-	text, err := page(fields.All(), comments)
+	text, err := page(apiFields(), comments)
 	if err != nil {
 		return err
 	}
@@ -99,7 +97,7 @@ application again from the new spec, also when it has finished; *live* acts at o
 |---|---|---|---|---|
 `
 
-func page(all []fields.Field, comments map[string]string) (string, error) {
+func page(all []apiField, comments map[string]string) (string, error) {
 	var b strings.Builder
 	b.WriteString(head)
 	for _, f := range all {

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/firesteel-dev/firesteel/internal/fields"
 )
 
 // The page that is committed is what the types say.
@@ -27,7 +25,7 @@ func TestPageIsUpToDate(t *testing.T) {
 }
 
 func TestPageNamesAFieldWithoutComment(t *testing.T) {
-	if _, err := page([]fields.Field{{Owner: "A", Name: "B"}}, nil); err == nil || !strings.Contains(err.Error(), "A.B") {
+	if _, err := page([]apiField{{Owner: "A", Name: "B"}}, nil); err == nil || !strings.Contains(err.Error(), "A.B") {
 		t.Errorf("%v: want the field that has no comment", err)
 	}
 }

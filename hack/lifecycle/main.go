@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle/domain"
+	"github.com/firesteel-dev/firesteel/test/domain"
 )
 
 func main() {

@@ -8,8 +8,8 @@ const (
 	preface = `<!-- Written by hack/lifecycle (make generate). Do not edit. -->
 # Transitions of an application
 
-Every change of state that can happen, and no other: the page is drawn from a complete enumeration of the state machine's
-small world (package internal/lifecycle/domain). What the states mean is in [Lifecycle](lifecycle.md), the reasons are in
+Every change of state that can happen, and no other: the page is drawn from a complete enumeration of the state machine over its
+domain (package test/domain). What the states mean is in [Lifecycle](lifecycle.md), the reasons are in
 [Conditions and reasons](conditions.md).
 
 The words are those of ` + "`status.applicationState.state`" + `. SUBMITTED stands for two states: before there is a driver pod

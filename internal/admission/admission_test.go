@@ -19,20 +19,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-
-// pi is a small application that can run.
-func pi() *v1beta2.SparkApplication {
-	o := &v1beta2.SparkApplication{}
-	o.Namespace, o.Name, o.UID = "jobs", "pi", "7b0f0a52-0000-4000-8000-000000000001"
-	o.Spec = v1beta2.SparkApplicationSpec{
-		Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: new("spark:4.1.4"), MainClass: new("Pi"),
-		MainApplicationFile: new("local:///pi.jar"),
-	}
-	return o
-}
 
 // load resolves an application under no policies.
 func load(o *v1beta2.SparkApplication, record lifecycle.Record) resolve.Application {
@@ -45,7 +35,7 @@ func TestBuiltOnceAndOnceMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong := pi()
+	wrong := testutil.Pi()
 	wrong.Spec.Driver.Memory = new("2gb")
 	all := policy.Set{{Name: "all", Namespaces: []string{"*"}, Limits: policy.Limits{Images: []string{"*"}, ForbidHostAccess: true, Executors: new(int32(9))}}}
 	cases := map[string]struct {
@@ -54,12 +44,12 @@ func TestBuiltOnceAndOnceMore(t *testing.T) {
 		ask    func(resolve.Application)
 		want   int
 	}{
-		"Validate": {"everything is judged on what is built", pi(), func(a resolve.Application) { Validate(a) }, 1},
+		"Validate": {"everything is judged on what is built", testutil.Pi(), func(a resolve.Application) { Validate(a) }, 1},
 		"Wrong":    {"what is wrong is not built again", wrong, func(a resolve.Application) { Validate(a).Candidate(registry, nil) }, 1},
-		"Waits":    {"a wait needs no submission", pi(), func(a resolve.Application) { c, _ := Validate(a).Candidate(registry, nil); c.Reads() }, 1},
-		"Admits":   {"decorated", pi(), func(a resolve.Application) { c, _ := Validate(a).Candidate(registry, nil); c.Admit(nil) }, 2},
-		"DryRun":   {"admission shows nothing", pi(), func(a resolve.Application) { DryRun(a, registry) }, 1},
-		"Rendered": {"decorated", pi(), func(a resolve.Application) { _, _ = DryRun(a, registry).Objects() }, 2},
+		"Waits":    {"a wait needs no submission", testutil.Pi(), func(a resolve.Application) { c, _ := Validate(a).Candidate(registry, nil); c.Reads() }, 1},
+		"Admits":   {"decorated", testutil.Pi(), func(a resolve.Application) { c, _ := Validate(a).Candidate(registry, nil); c.Admit(nil) }, 2},
+		"DryRun":   {"admission shows nothing", testutil.Pi(), func(a resolve.Application) { DryRun(a, registry) }, 1},
+		"Rendered": {"decorated", testutil.Pi(), func(a resolve.Application) { _, _ = DryRun(a, registry).Objects() }, 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +68,7 @@ func TestBuiltOnceAndOnceMore(t *testing.T) {
 }
 
 func TestAttemptOf(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Labels = map[string]string{"team": "a"}
 	o.Spec.Executor.Instances = new(int32(3))
 	o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: new("root.a"), PriorityClassName: new("high")}
@@ -163,7 +153,7 @@ func TestAdmit(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			if tc.change != nil {
 				tc.change(o)
 			}
@@ -191,7 +181,7 @@ func TestReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{PriorityClassName: new("high")}
 	candidate, _ := Validate(load(o, lifecycle.Record{})).Candidate(registry, nil)
 	if candidate == nil || len(candidate.Reads()) != 1 || candidate.Reads()[0].Name != "high" {

@@ -14,6 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
@@ -46,7 +47,7 @@ func foreseen(t *testing.T, p scheduler.Policy, change func(*request)) (request,
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := request{Application: load(pi(), lifecycle.Record{})}
+	r := request{Application: load(testutil.Pi(), lifecycle.Record{})}
 	if change != nil {
 		change(&r)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // batch is a scheduler that answers what it is told to, and keeps what it was asked.
@@ -71,7 +72,7 @@ func candidate(t *testing.T, b batch, change func(*request)) (*Candidate, Result
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: new("team-a")}
 	r := request{Application: load(o, lifecycle.Record{})}
 	if change != nil {
@@ -230,7 +231,7 @@ func TestRecordedChoice(t *testing.T) {
 func TestFirstRequestIsQueuedNow(t *testing.T) {
 	before := start.Add(-time.Hour)
 	for want, record := range map[time.Time]lifecycle.Record{start: {}, before: {QueuedAt: before}} {
-		if at := Validate(load(pi(), record)).attempt(scheduler.Resolution{}).QueuedAt; !at.Equal(want) {
+		if at := Validate(load(testutil.Pi(), record)).attempt(scheduler.Resolution{}).QueuedAt; !at.Equal(want) {
 			t.Errorf("queued at %s, want %s", at, want)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesteel-dev/firesteel/internal/heaptest"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
 
 // An application that is small and stands for what is not fails alone: it takes the operator no memory, now or after a
@@ -14,9 +15,9 @@ import (
 func TestBombsFail(t *testing.T) {
 	for name, conf := range heaptest.Bombs() {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			o.Spec.SparkConf = conf
-			w := newWorld(t, o)
+			w := newHarness(t, o)
 			defer heaptest.Bound(t, 4*(len(conf["spark.a"])+len(conf["spark.d"])))() // stored, cached and read again after the restart
 			w.settle()
 			const field = `spec.sparkConf["spark.executor.memoryOverhead"]: `

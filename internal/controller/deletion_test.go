@@ -10,16 +10,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // held is an application that a finalizer of somebody keeps when it is deleted.
 func held() *v1beta2.SparkApplication {
-	o := pi()
+	o := testutil.Pi()
 	o.Finalizers = []string{"foregroundDeletion"}
 	return o
 }
 
-func (w *world) deleteApp() {
+func (w *harness) deleteApp() {
 	w.t.Helper()
 	o := w.app()
 	if err := w.c.Delete(w.t.Context(), o); err != nil {
@@ -28,7 +29,7 @@ func (w *world) deleteApp() {
 }
 
 func TestDeletionStopsTheDriver(t *testing.T) {
-	w := newWorld(t, held())
+	w := newHarness(t, held())
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
 	w.reconcile()
@@ -50,7 +51,7 @@ func TestDeletionStopsTheDriver(t *testing.T) {
 }
 
 func TestDeletionCreatesNothing(t *testing.T) {
-	w := newWorld(t, held())
+	w := newHarness(t, held())
 	w.deleteApp()
 	clear(w.writes)
 	for range 2 {
@@ -64,7 +65,7 @@ func TestDeletionCreatesNothing(t *testing.T) {
 func TestDeletionTouchesNothingForeign(t *testing.T) {
 	foreign := &corev1.Pod{}
 	foreign.Namespace, foreign.Name, foreign.UID = "jobs", "pi-driver", "theirs"
-	w := newWorld(t, held(), foreign)
+	w := newHarness(t, held(), foreign)
 	w.reconcile()
 	w.deleteApp()
 	w.reconcile()

@@ -18,10 +18,11 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func TestHappyPath(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	steps := []struct {
 		says   string
 		do     func()
@@ -54,7 +55,7 @@ func TestHappyPath(t *testing.T) {
 }
 
 func TestStatusOfARunningApplication(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.pass(time.Minute)
 	w.kubelet(corev1.PodRunning, running())
@@ -76,7 +77,7 @@ func TestStatusOfARunningApplication(t *testing.T) {
 	if diff := cmp.Diff(map[string]v1beta2.ExecutorState{"pi-exec-1": "RUNNING"}, got.ExecutorState); diff != "" {
 		t.Errorf("executors (-want +got):\n%s", diff)
 	}
-	if owner := metav1.GetControllerOf(&driver); owner == nil || owner.UID != pi().UID || owner.Kind != "SparkApplication" || owner.APIVersion != "sparkoperator.k8s.io/v1beta2" {
+	if owner := metav1.GetControllerOf(&driver); owner == nil || owner.UID != testutil.Pi().UID || owner.Kind != "SparkApplication" || owner.APIVersion != "sparkoperator.k8s.io/v1beta2" {
 		t.Errorf("the driver belongs to %+v", owner)
 	}
 	if driver.Labels[v1beta2.LabelLaunchedBy] != "true" || driver.Labels[v1beta2.LabelAppName] != "pi" {
@@ -85,7 +86,7 @@ func TestStatusOfARunningApplication(t *testing.T) {
 }
 
 func TestDriverFails(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.kubelet(corev1.PodFailed, exited(137, "OOMKilled"))
 	w.pass(time.Minute)
@@ -109,7 +110,7 @@ func TestDriverFails(t *testing.T) {
 
 // The status write is lost and the operator starts anew: it recognizes its driver.
 func TestRestartAfterLostStatusWrite(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.patchFails = errors.New("connection refused")
 	if _, err := w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err == nil {
 		t.Fatal("a status that could not be written is to be written again: want an error")
@@ -147,7 +148,7 @@ func TestNoEventWithoutItsWrite(t *testing.T) {
 	}
 	for name, tc := range failures {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, pi())
+			w := newHarness(t, testutil.Pi())
 			w.patchFails = tc.err
 			result, err := w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
 			if (err == nil) != tc.silent {
@@ -170,7 +171,7 @@ func TestNoEventWithoutItsWrite(t *testing.T) {
 
 // A real conflict, made by somebody who edits the object between our read and our write.
 func TestConflictIsSilent(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	edited := false
 	w.beforePatch = func() {
 		if !edited {
@@ -189,7 +190,7 @@ func TestConflictIsSilent(t *testing.T) {
 }
 
 func TestNoChangeNoWrite(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
 	w.reconcile()
@@ -207,7 +208,7 @@ func TestNoChangeNoWrite(t *testing.T) {
 
 // Executors that come and go are one write in each window; the driver's changes never wait.
 func TestExecutorChurnIsCoalesced(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
 	w.pass(time.Minute)
@@ -241,7 +242,7 @@ func TestExecutorChurnIsCoalesced(t *testing.T) {
 }
 
 func TestGoneApplication(t *testing.T) {
-	w := newWorld(t)
+	w := newHarness(t)
 	if r := w.reconcile(); r != (reconcile.Result{}) {
 		t.Errorf("result %+v for an application that does not exist", r)
 	}
@@ -249,7 +250,7 @@ func TestGoneApplication(t *testing.T) {
 
 // A finished application costs nothing, and its pods may be deleted.
 func TestFinishedApplicationIsLeftAlone(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
 	w.reconcile()
@@ -268,7 +269,7 @@ func TestFinishedApplicationIsLeftAlone(t *testing.T) {
 		w.reconcile()
 	}
 	if diff := cmp.Diff(map[string]int{"status": 1}, w.writes); diff != "" {
-		t.Errorf("the edit of what acts on a life that is over is noted and no more (-want +got):\n%s", diff)
+		t.Errorf("the edit of what acts on what is over is noted and no more (-want +got):\n%s", diff)
 	}
 	if w.state() != "COMPLETED" || len(w.drivers()) != 0 {
 		t.Errorf("state %q with %d drivers", w.state(), len(w.drivers()))
@@ -293,14 +294,14 @@ func TestWaits(t *testing.T) {
 		"Invalid":    {reason: "a spec that cannot run", change: func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = new("2gb") }, plugin: goAhead, state: "FAILED", code: "InvalidSpec", says: `spec.driver.memory: "2gb"`, fix: func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = nil }},
 		"Never":      {reason: "the scheduler says never", change: func(*v1beta2.SparkApplication) {}, plugin: scheduler.Admission{Verdict: scheduler.Reject, Reason: "TooLarge", Message: "larger than the cluster"}, state: "FAILED", code: "TooLarge", says: "larger than the cluster"},
 		"ClientMode": {reason: "a problem of the conversion", change: func(o *v1beta2.SparkApplication) { o.Spec.Mode = "client" }, plugin: goAhead, state: "FAILED", code: "InvalidSpec", says: `spec.mode: "client"`, fix: func(o *v1beta2.SparkApplication) { o.Spec.Mode = "cluster" }},
-		"NoMainFile": {reason: "what only the submission finds", change: func(o *v1beta2.SparkApplication) { o.Spec.MainApplicationFile = nil; o.Spec.MainClass = nil }, plugin: goAhead, state: "FAILED", code: "InvalidSpec", says: "spec.main", fix: func(o *v1beta2.SparkApplication) { o.Spec = pi().Spec }},
+		"NoMainFile": {reason: "what only the submission finds", change: func(o *v1beta2.SparkApplication) { o.Spec.MainApplicationFile = nil; o.Spec.MainClass = nil }, plugin: goAhead, state: "FAILED", code: "InvalidSpec", says: "spec.main", fix: func(o *v1beta2.SparkApplication) { o.Spec = testutil.Pi().Spec }},
 		"Malformed":  {reason: "a shape that cannot be computed", change: func(o *v1beta2.SparkApplication) { o.Spec.Executor.Memory = new("lots") }, plugin: goAhead, state: "FAILED", code: "InvalidSpec", says: `spec.executor.memory: "lots"`, fix: func(o *v1beta2.SparkApplication) { o.Spec.Executor.Memory = nil }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			tc.change(o)
-			w := newWorld(t, o)
+			w := newHarness(t, o)
 			w.plugin = plain{tc.plugin}
 			w.restart()
 			r := w.reconcile()
@@ -335,7 +336,7 @@ func TestWaits(t *testing.T) {
 
 func TestForeignPodIsReportedAndKept(t *testing.T) {
 	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-driver", UID: "theirs"}}
-	w := newWorld(t, pi(), foreign)
+	w := newHarness(t, testutil.Pi(), foreign)
 	for range 3 {
 		if r := w.reconcile(); r.RequeueAfter <= 0 {
 			t.Error("foreign pods are not watched: a timer is needed")
@@ -357,7 +358,7 @@ func TestForeignPodIsReportedAndKept(t *testing.T) {
 	}
 }
 
-func conditionOf(w *world, kind string) metav1.Condition {
+func conditionOf(w *harness, kind string) metav1.Condition {
 	for _, c := range w.app().Status.Conditions {
 		if c.Type == kind {
 			return c

@@ -21,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // sink takes events, and answers the first tries with errors.
@@ -99,7 +101,7 @@ func quickly(t *testing.T) {
 // Two causes of the same reason are two events, with the words of each: client-go's recorder would show the first twice.
 func TestEventsKeepTheirWords(t *testing.T) {
 	r, s, _, run := sending(t)
-	app := pi()
+	app := testutil.Pi()
 	r.Eventf(app, nil, corev1.EventTypeWarning, "SparkApplicationWaiting", "Submit", "%s", "quota: 100% of it")
 	r.Eventf(app, nil, corev1.EventTypeWarning, "SparkApplicationWaiting", "Submit", "%s", "name taken")
 	run()()
@@ -141,7 +143,7 @@ func TestEventsAreTriedAgain(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r, s, log, run := sending(t, tc.errs...)
-			r.Eventf(pi(), nil, corev1.EventTypeNormal, "A", "B", "c")
+			r.Eventf(testutil.Pi(), nil, corev1.EventTypeNormal, "A", "B", "c")
 			run()()
 			if s.tries != tc.tries || len(s.events) != tc.sent {
 				t.Errorf("%s: %d tries, %d sent", tc.reason, s.tries, len(s.events))
@@ -157,7 +159,7 @@ func TestEventsAreTriedAgain(t *testing.T) {
 func TestEventsDoNotBlock(t *testing.T) {
 	r, s, log, run := sending(t)
 	for range eventsWaiting + 2 {
-		r.Eventf(pi(), nil, corev1.EventTypeNormal, "A", "B", "c")
+		r.Eventf(testutil.Pi(), nil, corev1.EventTypeNormal, "A", "B", "c")
 	}
 	run()()
 	if dropped := strings.Count(log.String(), "dropped"); len(s.events) != eventsWaiting || dropped != 2 {
@@ -171,7 +173,7 @@ func TestEventsAreSentWhileItRuns(t *testing.T) {
 	stop := run()
 	defer stop()
 	for range 3 {
-		r.Eventf(pi(), nil, corev1.EventTypeNormal, "A", "B", "c")
+		r.Eventf(testutil.Pi(), nil, corev1.EventTypeNormal, "A", "B", "c")
 		select {
 		case <-s.took:
 		case <-time.After(30 * time.Second):

@@ -27,6 +27,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // everything turns everything on.
@@ -35,20 +36,20 @@ var everything = exposure.Config{
 	Ingress: exposure.Ingress{Enabled: true, URLFormat: "ui.example.org/{{$appNamespace}}/{{$appName}}"},
 }
 
-// exposed is a world in which everything is made, with an application that wants everything.
-func exposed(t *testing.T, others ...client.Object) *world {
+// exposed is a harness in which everything is made, with an application that wants everything.
+func exposed(t *testing.T, others ...client.Object) *harness {
 	t.Helper()
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.DriverPodDisruptionBudget = new(true)
 	o.Spec.SparkConf = map[string]string{"spark.eventLog.enabled": "true"}
 	o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{ServicePort: new(int32(9000)), ServicePortName: new("rest"), IngressURLFormat: "rest.example.org"}}
-	w := newWorld(t, append(others, o)...)
+	w := newHarness(t, append(others, o)...)
 	w.engine.Exposure = everything
 	return w
 }
 
 // beside lists what is there for the driver.
-func (w *world) beside() []string {
+func (w *harness) beside() []string {
 	w.t.Helper()
 	var all []string
 	for kind, list := range map[string]client.ObjectList{"service": &corev1.ServiceList{}, "ingress": &networkingv1.IngressList{}, "poddisruptionbudget": &policyv1.PodDisruptionBudgetList{}} {
@@ -87,7 +88,7 @@ func TestExposeAndConceal(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	owner := metav1.GetControllerOf(w.object(&corev1.Service{}, "pi-ui-svc"))
-	if owner == nil || owner.UID != pi().UID {
+	if owner == nil || owner.UID != testutil.Pi().UID {
 		t.Errorf("the Service belongs to %v", owner)
 	}
 
@@ -314,7 +315,7 @@ func TestWhatHasEndedIsLeftAlone(t *testing.T) {
 }
 
 // object reads an object of the application's namespace.
-func (w *world) object(o client.Object, name string) client.Object {
+func (w *harness) object(o client.Object, name string) client.Object {
 	w.t.Helper()
 	if err := w.c.Get(w.t.Context(), types.NamespacedName{Namespace: "jobs", Name: name}, o); err != nil {
 		w.t.Fatal(err)
@@ -323,7 +324,7 @@ func (w *world) object(o client.Object, name string) client.Object {
 }
 
 // dies lets an operator work that dies after so many writes, and starts another one.
-func (w *world) dies(writes int) {
+func (w *harness) dies(writes int) {
 	w.t.Helper()
 	dead := func() error {
 		if writes--; writes < 0 {

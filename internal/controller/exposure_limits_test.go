@@ -22,8 +22,8 @@ var bounded = policy.Limits{
 	ServiceTypes: []string{"ClusterIP"}, Hosts: []string{"*.example.org"}, Paths: []string{"/{{$appNamespace}}"}, ForbiddenAnnotations: []string{"*-snippet"},
 }
 
-// within is a world under these limits, with an application that keeps to them and wants everything.
-func within(t *testing.T) *world {
+// within is a harness under these limits, with an application that keeps to them and wants everything.
+func within(t *testing.T) *harness {
 	t.Helper()
 	w := exposed(t)
 	w.govern(forJobs(bounded, policy.Defaults{}))
@@ -33,8 +33,8 @@ func within(t *testing.T) *world {
 	return w
 }
 
-// confined is a world in which everything was made before anybody asked for too much, with the log of its operator.
-func confined(t *testing.T) (w *world, audit func() []string) {
+// confined is a harness in which everything was made before anybody asked for too much, with the log of its operator.
+func confined(t *testing.T) (w *harness, audit func() []string) {
 	t.Helper()
 	w = within(t)
 	w.settle()
@@ -48,7 +48,7 @@ func confined(t *testing.T) (w *world, audit func() []string) {
 }
 
 // logged makes the operator's log be kept, and returns the lines of the audit since it was called last.
-func (w *world) logged() func() []string {
+func (w *harness) logged() func() []string {
 	var lines []string
 	w.log = funcr.New(func(_, args string) {
 		if strings.Contains(args, "a policy forbids") {
@@ -63,7 +63,7 @@ func (w *world) logged() func() []string {
 }
 
 // objects are all that there is for the driver, by kind and name.
-func (w *world) objects() map[string]client.Object {
+func (w *harness) objects() map[string]client.Object {
 	w.t.Helper()
 	all := map[string]client.Object{}
 	for _, ref := range w.beside() {

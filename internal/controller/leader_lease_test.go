@@ -5,9 +5,7 @@ package controller
 import (
 	"context"
 	"encoding/base64"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +14,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -23,6 +22,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // Two releases in one namespace have a Lease each: whatever asks for one asks for that of the configuration.
@@ -33,17 +33,8 @@ func TestElectionByName(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			asked := make(chan *http.Request, 16)
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked <- r
-				if r.URL.Query().Get("watch") != "" { // an API server of yesterday, which has to be asked for a list
-					http.Error(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`, http.StatusUnprocessableEntity)
-					return
-				}
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = fmt.Fprintf(w, `{"kind":"LeaseList","apiVersion":"coordination.k8s.io/v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"namespace":"ops","name":%q,"resourceVersion":"7"}}]}`, tc.lease)
-			}))
-			defer server.Close()
+			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: tc.lease}}
+			server := testutil.NewAPIServer(t, []schema.GroupVersionKind{coordinationv1.SchemeGroupVersion.WithKind("Lease")}, lease)
 			c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nleaderElection: " + tc.text + "\n"))
 			if err != nil {
 				t.Fatal(err)
@@ -59,7 +50,7 @@ func TestElectionByName(t *testing.T) {
 			if !toolscache.WaitForCacheSync(ctx.Done(), e.watch.HasSynced) {
 				t.Fatalf("%s: the Lease is not watched", tc.reason)
 			}
-			if got, want := (<-asked).URL.Query().Get("fieldSelector"), "metadata.name="+tc.lease; got != want {
+			if got, want := server.Requests()[0].URL, "fieldSelector="+url.QueryEscape("metadata.name="+tc.lease); !strings.Contains(got, want) {
 				t.Errorf("%s: watches %s, want %s", tc.reason, got, want)
 			}
 			server.Close()

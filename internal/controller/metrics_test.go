@@ -27,13 +27,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// measured gives the world's operator metrics of its own, as a process that leads has.
-func (w *world) measured() *metrics.Metrics { return w.measuredOnce(closed()) }
+// measured gives the harness's operator metrics of its own, as a process that leads has.
+func (w *harness) measured() *metrics.Metrics { return w.measuredOnce(closed()) }
 
 // measuredOnce has gauges once it leads.
-func (w *world) measuredOnce(leads <-chan struct{}) *metrics.Metrics {
+func (w *harness) measuredOnce(leads <-chan struct{}) *metrics.Metrics {
 	m := metrics.New(config.Metrics{MaxLabelValues: 10, JobSubmitLatencyBuckets: []float64{1}, JobStartLatencyBuckets: []float64{1}})
 	w.engine.Metrics = m
 	m.Observe(w.engine.applications(leads))
@@ -72,8 +73,8 @@ func scrape(t *testing.T, m *metrics.Metrics) map[string]float64 {
 	return out
 }
 
-func TestMetricsOfALife(t *testing.T) {
-	w := newWorld(t, pi())
+func TestMetricsOfALifecycle(t *testing.T) {
+	w := newHarness(t, testutil.Pi())
 	m := w.measured()
 	w.reconcile()
 	w.pass(time.Minute)
@@ -117,7 +118,7 @@ func TestMetricsOfALife(t *testing.T) {
 
 // The incumbent counts again what it finds when it starts.
 func TestMetricsAfterARestart(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.measured()
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
@@ -139,7 +140,7 @@ func TestMetricsAfterARestart(t *testing.T) {
 
 // What was not stored did not happen: the transition comes again, and is counted then.
 func TestMetricsOfARefusedWrite(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	m := w.measured()
 	w.patchFails = apierrors.NewConflict(schema.GroupResource{Resource: "sparkapplications"}, "pi", errors.New("changed"))
 	w.reconcile()
@@ -155,7 +156,7 @@ func TestMetricsOfARefusedWrite(t *testing.T) {
 }
 
 func TestStandbyHasNoGauges(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	elected := make(chan struct{})
 	m := w.measuredOnce(elected)
 	if got := scrape(t, m); len(got) != 0 {
@@ -170,7 +171,7 @@ func TestStandbyHasNoGauges(t *testing.T) {
 // With a selector of namespaces the cache holds all applications of the cluster. Those elsewhere are counted by whoever runs
 // them, and those of a namespace that was taken away by nobody: an alert about them would never end.
 func TestGaugesAreOfTheOperatorsNamespaces(t *testing.T) {
-	theirs, running := pi(), pi()
+	theirs, running := testutil.Pi(), testutil.Pi()
 	theirs.Namespace, running.Namespace, running.Name = "theirs", "theirs", "running"
 	running.Status = v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "RUNNING"}, ExecutionAttempts: 1, Executors: &v1beta2.ExecutorSummary{Running: 2}}
 	all := map[string]float64{
@@ -189,7 +190,7 @@ func TestGaugesAreOfTheOperatorsNamespaces(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, pi(), theirs, running)
+			w := newHarness(t, testutil.Pi(), theirs, running)
 			m := w.measured()
 			w.engine.Watches = tc.watches
 			if diff := cmp.Diff(tc.want, scrape(t, m)); diff != "" {
@@ -252,7 +253,7 @@ func TestResourceOfAWrite(t *testing.T) {
 func many(n int) []runtime.Object {
 	all := make([]runtime.Object, n)
 	for i := range all {
-		o := pi()
+		o := testutil.Pi()
 		o.Name, o.Labels = "pi-"+strconv.Itoa(i), map[string]string{"app-type": fmt.Sprintf("type%d", i%5), "app": "pi"}
 		o.Status = v1beta2.SparkApplicationStatus{
 			AppState: v1beta2.ApplicationState{State: "RUNNING"}, ExecutionAttempts: 1, SubmissionAttempts: 1, Attempt: 1, SubmissionID: "s",

@@ -19,6 +19,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // counting is a plugin that is told what others were promised.
@@ -28,22 +29,22 @@ func (counting) Describe() scheduler.Descriptor {
 	return scheduler.Descriptor{Name: "counting", Quota: true}
 }
 
-// counted is a world in which promises are counted.
-func counted(t *testing.T, change func(*v1beta2.SparkApplication)) *world {
+// counted is a harness in which promises are counted.
+func counted(t *testing.T, change func(*v1beta2.SparkApplication)) *harness {
 	t.Helper()
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.BatchScheduler = new("counting")
 	if change != nil {
 		change(o)
 	}
-	w := newWorld(t, o)
+	w := newHarness(t, o)
 	w.others = []scheduler.Plugin{counting{plain{goAhead}}}
 	w.restart()
 	return w
 }
 
 // promised is how many executors and drivers the ledger holds room for, which no quota reports yet.
-func (w *world) promised() (pods int32) {
+func (w *harness) promised() (pods int32) {
 	w.t.Helper()
 	somebody := scheduler.Attempt{ID: "somebody", App: scheduler.App{Namespace: "jobs"}}
 	for _, r := range w.engine.Schedulers.ledger.Outstanding(somebody, w.clock.Now()).Others {
@@ -55,7 +56,7 @@ func (w *world) promised() (pods int32) {
 }
 
 // remove deletes a pod, as Spark does with its executors.
-func (w *world) remove(name string) {
+func (w *harness) remove(name string) {
 	w.t.Helper()
 	p := &corev1.Pod{}
 	p.Namespace, p.Name = "jobs", name
@@ -120,7 +121,7 @@ func TestWhatCameIsNotPromisedAgain(t *testing.T) {
 }
 
 // answer makes the API server answer the creation of a driver with an error, whether or not it was created.
-func (w *world) answer(err error, created bool) {
+func (w *harness) answer(err error, created bool) {
 	w.t.Helper()
 	w.engine.Writer.Client = interceptor.NewClient(w.c, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func mustJSON(t *testing.T, o any) string {
@@ -23,13 +24,13 @@ func mustJSON(t *testing.T, o any) string {
 }
 
 // full lets no further driver start.
-func (w *world) full() {
+func (w *harness) full() {
 	w.plugin = plain{scheduler.Admission{Verdict: scheduler.Wait, Reason: "QueueFull", Message: "3 ahead", RetryAfter: time.Minute}}
 	w.restart()
 }
 
 // hold keeps a driver from going when it is deleted, as a kubelet does for a while.
-func (w *world) hold() {
+func (w *harness) hold() {
 	w.t.Helper()
 	d := w.drivers()[0]
 	d.Finalizers = []string{"example.com/hold"}
@@ -46,35 +47,35 @@ func TestNoChangeNoWriteInEveryState(t *testing.T) {
 		}
 	}
 	plainly := func(*v1beta2.SparkApplicationSpec) {}
-	suspend := func(w *world, suspended bool) {
+	suspend := func(w *harness, suspended bool) {
 		w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Suspend = &suspended })
 	}
 	// Each case leads a running application to its state.
-	type runner func(change func(*v1beta2.SparkApplicationSpec)) *world
-	cases := map[v1beta2.ApplicationStateType]func(runner) *world{
+	type runner func(change func(*v1beta2.SparkApplicationSpec)) *harness
+	cases := map[v1beta2.ApplicationStateType]func(runner) *harness{
 		"SUBMITTED": nil,
-		"RUNNING":   func(run runner) *world { return run(plainly) },
-		"SUCCEEDING": func(run runner) *world {
+		"RUNNING":   func(run runner) *harness { return run(plainly) },
+		"SUCCEEDING": func(run runner) *harness {
 			w := run(slow)
 			w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
 			return w
 		},
-		"FAILING": func(run runner) *world {
+		"FAILING": func(run runner) *harness {
 			w := run(slow)
 			w.kubelet(corev1.PodFailed, exited(1, "Error"))
 			return w
 		},
-		"COMPLETED": func(run runner) *world {
+		"COMPLETED": func(run runner) *harness {
 			w := run(plainly)
 			w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
 			return w
 		},
-		"FAILED": func(run runner) *world {
+		"FAILED": func(run runner) *harness {
 			w := run(plainly)
 			w.kubelet(corev1.PodFailed, exited(1, "Error"))
 			return w
 		},
-		"SUSPENDING": func(run runner) *world {
+		"SUSPENDING": func(run runner) *harness {
 			w := run(plainly)
 			w.hold()
 			suspend(w, true)
@@ -82,12 +83,12 @@ func TestNoChangeNoWriteInEveryState(t *testing.T) {
 			w.reconcile()
 			return w
 		},
-		"SUSPENDED": func(run runner) *world {
+		"SUSPENDED": func(run runner) *harness {
 			w := run(plainly)
 			suspend(w, true)
 			return w
 		},
-		"RESUMING": func(run runner) *world {
+		"RESUMING": func(run runner) *harness {
 			w := run(plainly)
 			suspend(w, true)
 			w.settle()
@@ -95,7 +96,7 @@ func TestNoChangeNoWriteInEveryState(t *testing.T) {
 			suspend(w, false)
 			return w
 		},
-		"PENDING_RERUN": func(run runner) *world {
+		"PENDING_RERUN": func(run runner) *harness {
 			w := run(plainly)
 			w.full()
 			w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Image = new("other") })
@@ -104,9 +105,9 @@ func TestNoChangeNoWriteInEveryState(t *testing.T) {
 	}
 	for state, reach := range cases {
 		t.Run(string(state), func(t *testing.T) {
-			w := newWorld(t, pi())
+			w := newHarness(t, testutil.Pi())
 			if reach != nil {
-				w = reach(func(change func(*v1beta2.SparkApplicationSpec)) *world { return started(t, change) })
+				w = reach(func(change func(*v1beta2.SparkApplicationSpec)) *harness { return started(t, change) })
 			}
 			if state != "SUSPENDING" { // which comes back every two seconds until the pod is gone
 				w.settle()

@@ -13,6 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // gang is a plugin that wants an object for each attempt, and lets none start.
@@ -51,7 +52,7 @@ func (p permit) Admit(a scheduler.Attempt, seen scheduler.Snapshot) (scheduler.A
 }
 
 // tickets are the names of what gang has made.
-func (w *world) tickets() (names []string) {
+func (w *harness) tickets() (names []string) {
 	w.t.Helper()
 	var all corev1.ConfigMapList
 	if err := w.c.List(w.t.Context(), &all); err != nil {
@@ -70,17 +71,17 @@ func (w *world) tickets() (names []string) {
 func TestDisabledSchedulerIsReleased(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		end    func(*world)
+		end    func(*harness)
 	}{
-		"Suspended": {reason: "the driver is deleted", end: func(w *world) { w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Suspend = new(true) }) }},
-		"Failed":    {reason: "the driver failed", end: func(w *world) { w.kubelet(corev1.PodFailed, exited(1, "Error")) }},
-		"Succeeded": {reason: "the driver ended well", end: func(w *world) { w.kubelet(corev1.PodSucceeded, exited(0, "Completed")) }},
+		"Suspended": {reason: "the driver is deleted", end: func(w *harness) { w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Suspend = new(true) }) }},
+		"Failed":    {reason: "the driver failed", end: func(w *harness) { w.kubelet(corev1.PodFailed, exited(1, "Error")) }},
+		"Succeeded": {reason: "the driver ended well", end: func(w *harness) { w.kubelet(corev1.PodSucceeded, exited(0, "Completed")) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			o.Spec.BatchScheduler = new("gang")
-			w := newWorld(t, o)
+			w := newHarness(t, o)
 			w.others = []scheduler.Plugin{permit{}}
 			w.restart()
 			w.settle()
@@ -106,9 +107,9 @@ func TestDisabledSchedulerIsReleased(t *testing.T) {
 
 // Whoever is told to wait by one scheduler and then asks another leaves nothing in the first one's queue.
 func TestAnotherSchedulerWhileQueued(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.BatchScheduler = new("gang")
-	w := newWorld(t, o)
+	w := newHarness(t, o)
 	w.others = []scheduler.Plugin{gang{}}
 	w.restart()
 	w.settle()

@@ -23,10 +23,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// govern puts the world's operator under policies.
-func (w *world) govern(s policy.Set) {
+// govern puts the harness's operator under policies.
+func (w *harness) govern(s policy.Set) {
 	w.engine.Policies = func() policy.Set { return s }
 }
 
@@ -35,7 +36,7 @@ func forJobs(l policy.Limits, d policy.Defaults) policy.Set {
 }
 
 func TestPolicyRefuses(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.govern(forJobs(policy.Limits{Executors: new(int32)}, policy.Defaults{}))
 	w.settle()
 	status := w.app().Status
@@ -57,7 +58,7 @@ func TestPolicyRefuses(t *testing.T) {
 // A scheduler that a policy names and that there is not is the policy's mistake: the status says what was asked for and by
 // whom, and the application goes on by itself when the policy is corrected.
 func TestPolicyNamesAScheduler(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.govern(forJobs(policy.Limits{}, policy.Defaults{BatchScheduler: "vulcano"}))
 	w.settle()
 	const says = `defaults.batchScheduler of the operator's policy "jobs": "vulcano" is not known to this operator; known: plain`
@@ -78,9 +79,9 @@ func TestPolicyNamesAScheduler(t *testing.T) {
 }
 
 func TestPolicyDefaultsReachThePods(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Image = nil
-	w := newWorld(t, o)
+	w := newHarness(t, o)
 	w.govern(forJobs(policy.Limits{}, policy.Defaults{Image: "registry.example/spark", Labels: map[string]string{"team": "a"}}))
 	w.reconcile()
 	drivers := w.drivers()
@@ -94,10 +95,10 @@ func TestPolicyDefaultsReachThePods(t *testing.T) {
 
 // A changed policy neither stops nor restarts what runs; the next attempt keeps to it.
 func TestPolicyLeavesAloneWhatRuns(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.RestartPolicy.Type = "OnFailure"
 	o.Spec.RestartPolicy.OnFailureRetries = new(int32(3))
-	w := newWorld(t, o)
+	w := newHarness(t, o)
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
 	w.settle()
@@ -117,7 +118,7 @@ func TestPolicyLeavesAloneWhatRuns(t *testing.T) {
 }
 
 func TestPolicyTimeToLive(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.govern(forJobs(policy.Limits{}, policy.Defaults{TimeToLiveSeconds: new(int64(3600))}))
 	w.reconcile()
 	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
@@ -134,7 +135,7 @@ func TestPolicyTimeToLive(t *testing.T) {
 
 // An application of a namespace that is not the operator's is left as it is, and goes on when the namespace is back.
 func TestNamespaceIsLeftAlone(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	watched := true
 	w.engine.Watches = func(namespace string) bool { return watched && namespace == "jobs" }
 	w.reconcile()

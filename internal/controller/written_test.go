@@ -13,6 +13,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func version(v string) *corev1.Pod {
@@ -189,9 +190,9 @@ func orSeven(v string) string {
 
 // What else has to be looked at soon does not wait for a status that is held back.
 func TestHeldWriteKeepsTheSoonerTimer(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Deadlines = &v1beta2.Deadlines{Run: &metav1.Duration{Duration: 20 * time.Second}}
-	w := newWorld(t, o)
+	w := newHarness(t, o)
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(start)}})
 	w.reconcile()
@@ -210,7 +211,7 @@ func TestHeldWriteKeepsTheSoonerTimer(t *testing.T) {
 // The executors of a short job come and go within the window, and are worth no write of their own. Its status tells of
 // them all the same when it is over.
 func TestExecutorsOfAShortJobAreTold(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
 	w.reconcile()
@@ -241,7 +242,7 @@ func TestExecutorsOfAShortJobAreTold(t *testing.T) {
 
 // A cache behind our own write must not be decided on: the driver would be looked for as if it had not been created.
 func TestStaleCacheIsNotDecidedOn(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	stale := w.app()
 	w.reconcile()
 	fresh := w.engine.Cache
@@ -263,7 +264,7 @@ func TestStaleCacheIsNotDecidedOn(t *testing.T) {
 
 // Nothing is remembered of an application that has ended or gone.
 func TestEngineForgets(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
 	for range 3 {
@@ -277,9 +278,9 @@ func TestEngineForgets(t *testing.T) {
 // An operator that has missed the start of an attempt takes its driver for a former one's: it must not stop it. It is the
 // case of a second leader, which remembers no write of the first.
 func TestStaleCacheStopsNobodysDriver(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(3)), OnFailureRetryInterval: new(int64(1))}
-	w := newWorld(t, o)
+	w := newHarness(t, o)
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
 	w.reconcile()

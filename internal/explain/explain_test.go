@@ -4,19 +4,16 @@ package explain
 
 import (
 	"encoding/json"
-	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -26,9 +23,8 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
-
-var update = flag.Bool("update", false, "rewrite the explanations under testdata")
 
 const (
 	quotaText = `pods "pi-driver" is forbidden: exceeded quota: team, requested: pods=1, used: pods=10, limited: pods=10`
@@ -43,10 +39,10 @@ var (
 )
 
 // situations are what a person may ask about. Each is a golden text of its name.
-func situations() map[string]func(*world) Report {
-	all := map[string]func(*world) Report{
-		"new": func(w *world) Report { return w.explain(absent()) },
-		"queued-by-quota": func(w *world) Report {
+func situations() map[string]func(*harness) Report {
+	all := map[string]func(*harness) Report{
+		"new": func(w *harness) Report { return w.explain(absent()) },
+		"queued-by-quota": func(w *harness) Report {
 			w.sees(absent(), lifecycle.Result{Class: lifecycle.ClassQuota, Message: quotaText})
 			w.pass(time.Hour)
 			return w.explain(absent(), func(in *Input) {
@@ -56,26 +52,26 @@ func situations() map[string]func(*world) Report {
 				}}})
 			})
 		},
-		"queued-by-unknown-scheduler": func(w *world) Report {
+		"queued-by-unknown-scheduler": func(w *harness) Report {
 			w.o.Spec.BatchScheduler = ptr.To("volcanoo")
 			w.sees(absent())
 			w.pass(90 * time.Second)
 			return w.explain(absent())
 		},
-		"suspended-before-first-run": func(w *world) Report {
+		"suspended-before-first-run": func(w *harness) Report {
 			suspend(&w.o.Spec)
 			w.sees(absent())
 			w.pass(2 * time.Hour)
 			return w.explain(absent())
 		},
-		"pending-unschedulable": func(w *world) Report {
+		"pending-unschedulable": func(w *harness) Report {
 			obs := w.submitted()
 			obs.Driver.Waiting.Cause = lifecycle.Cause{Reason: lifecycle.ReasonUnschedulable, Message: nodesText}
 			w.sees(obs)
 			w.pass(10 * time.Minute)
 			return w.explain(obs)
 		},
-		"image-pull": func(w *world) Report {
+		"image-pull": func(w *harness) Report {
 			obs := w.submitted()
 			obs.Driver.ScheduledAt = w.now
 			obs.Driver.Waiting.Cause = lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: imageText}
@@ -83,26 +79,26 @@ func situations() map[string]func(*world) Report {
 			w.pass(5 * time.Minute)
 			return w.explain(obs)
 		},
-		"running": func(w *world) Report {
+		"running": func(w *harness) Report {
 			w.o.Spec.Deadlines = &v1beta2.Deadlines{Run: &metav1.Duration{Duration: 4 * time.Hour}}
 			obs := w.running(executor("pi-exec-1", lifecycle.ExecutorRunning), executor("pi-exec-2", lifecycle.ExecutorRunning))
 			w.pass(40 * time.Minute)
 			return w.explain(obs)
 		},
-		"running-missing-executors": func(w *world) Report {
+		"running-missing-executors": func(w *harness) Report {
 			failed := lifecycle.Executor{Name: "pi-exec-1", State: lifecycle.ExecutorFailed, ExitCode: ptr.To[int32](137), Reason: "OOMKilled"}
 			obs := w.running(failed, executor("pi-exec-2", lifecycle.ExecutorRunning), executor("pi-exec-3", lifecycle.ExecutorPending))
 			w.pass(5 * time.Minute)
 			return w.explain(obs)
 		},
-		"ended-unseen": func(w *world) Report { return w.explain(exits(w.running(), boom, logText)) },
-		"failing-with-back-off": func(w *world) Report {
+		"ended-unseen": func(w *harness) Report { return w.explain(exits(w.running(), boom, logText)) },
+		"failing-with-back-off": func(w *harness) Report {
 			retrying(&w.o.Spec)
 			w.sees(exits(w.running(), boom, logText))
 			w.pass(18 * time.Second)
 			return w.explain(w.ended())
 		},
-		"second-attempt-pending": func(w *world) Report {
+		"second-attempt-pending": func(w *harness) Report {
 			retrying(&w.o.Spec)
 			w.sees(exits(w.running(), boom, logText))
 			w.pass(2 * time.Minute)
@@ -110,7 +106,7 @@ func situations() map[string]func(*world) Report {
 			w.pass(time.Second)
 			return w.explain(w.ended(func(d *lifecycle.Driver) { d.Ownership = lifecycle.Previous }))
 		},
-		"retries-exhausted": func(w *world) Report {
+		"retries-exhausted": func(w *harness) Report {
 			retrying(&w.o.Spec)
 			w.o.Spec.RestartPolicy.Application.Retries = 0
 			w.sees(exits(w.running(), boom, logText))
@@ -118,7 +114,7 @@ func situations() map[string]func(*world) Report {
 			w.pass(3 * time.Minute)
 			return w.explain(w.ended())
 		},
-		"out-of-memory-with-raise": func(w *world) Report {
+		"out-of-memory-with-raise": func(w *harness) Report {
 			w.o.Spec.RestartPolicy = v1beta2.RestartPolicy{OutOfMemory: &v1beta2.OutOfMemoryRule{
 				RetryRule: v1beta2.RetryRule{Retries: 2}, MemoryFactor: ptr.To("1.5"),
 			}}
@@ -126,13 +122,13 @@ func situations() map[string]func(*world) Report {
 			w.pass(time.Second)
 			return w.explain(absent())
 		},
-		"submission-failed-retrying": func(w *world) Report {
+		"submission-failed-retrying": func(w *harness) Report {
 			w.o.Spec.RestartPolicy = v1beta2.RestartPolicy{Submission: &v1beta2.RetryRule{Retries: 4}}
 			w.sees(absent(), lifecycle.Result{Class: lifecycle.ClassRefused, Message: `Pod "pi-driver" is invalid: spec.containers[0].image: Required value`})
 			w.pass(3 * time.Second)
 			return w.explain(absent())
 		},
-		"completed-with-ttl": func(w *world) Report {
+		"completed-with-ttl": func(w *harness) Report {
 			w.o.Spec.TimeToLiveSeconds = ptr.To[int64](3600)
 			w.o.Spec.Retention = &v1beta2.Retention{OnSuccess: &v1beta2.RetentionTimes{DriverPod: &metav1.Duration{Duration: 10 * time.Minute}}}
 			obs := w.running(executor("pi-exec-1", lifecycle.ExecutorRunning), executor("pi-exec-2", lifecycle.ExecutorRunning))
@@ -143,37 +139,37 @@ func situations() map[string]func(*world) Report {
 			w.pass(4 * time.Minute)
 			return w.explain(obs)
 		},
-		"failed": func(w *world) Report {
+		"failed": func(w *harness) Report {
 			w.sees(exits(w.running(), boom, logText))
 			w.sees(w.ended())
 			w.pass(26 * time.Hour)
 			return w.explain(absent())
 		},
-		"deadline-passed": func(w *world) Report {
+		"deadline-passed": func(w *harness) Report {
 			w.o.Spec.Deadlines = &v1beta2.Deadlines{Run: &metav1.Duration{Duration: time.Minute}}
 			obs := w.running()
 			w.pass(2 * time.Minute)
 			return w.explain(obs)
 		},
-		"spec-changed": func(w *world) Report {
+		"spec-changed": func(w *harness) Report {
 			obs := w.running()
 			w.pass(time.Minute)
 			w.edit(func(s *v1beta2.SparkApplicationSpec) { s.Arguments = []string{"2"} })
 			return w.explain(obs)
 		},
-		"invalidating": func(w *world) Report {
+		"invalidating": func(w *harness) Report {
 			obs := w.running()
 			w.edit(func(s *v1beta2.SparkApplicationSpec) { s.Arguments = []string{"2"} })
 			w.sees(obs)
 			return w.explain(obs)
 		},
-		"suspending": func(w *world) Report {
+		"suspending": func(w *harness) Report {
 			obs := w.running()
 			w.edit(suspend)
 			w.sees(obs)
 			return w.explain(obs)
 		},
-		"suspended": func(w *world) Report {
+		"suspended": func(w *harness) Report {
 			obs := w.running()
 			w.edit(suspend)
 			w.sees(obs)
@@ -181,34 +177,34 @@ func situations() map[string]func(*world) Report {
 			w.pass(time.Minute)
 			return w.explain(absent())
 		},
-		"node-lost": func(w *world) Report {
+		"node-lost": func(w *harness) Report {
 			obs := w.running()
 			obs.Driver.Deleting, obs.Driver.GoneAt = true, w.now.Add(30*time.Second)
 			w.pass(5 * time.Minute)
 			return w.explain(obs)
 		},
-		"name-conflict": func(w *world) Report {
+		"name-conflict": func(w *harness) Report {
 			w.sees(absent(), lifecycle.Result{Class: lifecycle.ClassNameTaken, Message: "pod pi-driver exists already and does not belong to this application"})
 			w.pass(time.Minute)
 			return w.explain(w.pod(lifecycle.DriverRunning, func(d *lifecycle.Driver) { d.Ownership = lifecycle.NotOwned }))
 		},
-		"malformed-spec": func(w *world) Report {
+		"malformed-spec": func(w *harness) Report {
 			w.o.Spec, w.o.MalformedSpec = v1beta2.SparkApplicationSpec{}, "json: cannot unmarshal string into Go struct field of type []v1.Container"
 			w.sees(absent())
 			w.pass(time.Minute)
 			return w.explain(absent())
 		},
-		"malformed-spec-unseen": func(w *world) Report {
+		"malformed-spec-unseen": func(w *harness) Report {
 			w.o.Spec.SparkVersion = "1.6"
 			return w.explain(absent())
 		},
-		"being-deleted": func(w *world) Report {
+		"being-deleted": func(w *harness) Report {
 			obs := w.running()
 			w.o.DeletionTimestamp = ptr.To(metav1.NewTime(w.now))
 			w.o.Finalizers = []string{"example.com/archive"}
 			return w.explain(obs)
 		},
-		"taken-over": func(w *world) Report {
+		"taken-over": func(w *harness) Report {
 			w.o.Status = v1beta2.SparkApplicationStatus{
 				AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateRunning}, SubmissionID: "6e1e0b5e-old", SparkApplicationID: "spark-old",
 				SubmissionAttempts: 1, ExecutionAttempts: 1, LastSubmissionAttemptTime: metav1.NewTime(start),
@@ -220,7 +216,7 @@ func situations() map[string]func(*world) Report {
 			obs.Executors = []lifecycle.Executor{executor("pi-exec-1", lifecycle.ExecutorRunning), executor("pi-exec-2", lifecycle.ExecutorRunning)}
 			return w.explain(obs)
 		},
-		"not-exposed": func(w *world) Report {
+		"not-exposed": func(w *harness) Report {
 			obs := w.running()
 			meta.SetStatusCondition(&w.o.Status.Conditions, metav1.Condition{
 				Type: "Exposed", Status: metav1.ConditionFalse, Reason: "NameConflict", LastTransitionTime: metav1.NewTime(w.now),
@@ -228,7 +224,7 @@ func situations() map[string]func(*world) Report {
 			})
 			return w.explain(obs)
 		},
-		"in-doubt": func(w *world) Report {
+		"in-doubt": func(w *harness) Report {
 			w.running()
 			return w.explain(lifecycle.Observation{Driver: lifecycle.Driver{Presence: lifecycle.Unknown, Name: "pi-driver"}}, func(in *Input) {
 				in.Doubts = []string{"resource quotas: you may not list resourcequotas in namespace jobs"}
@@ -243,44 +239,17 @@ func TestSituations(t *testing.T) {
 	all := situations()
 	for name, situation := range all {
 		t.Run(name, func(t *testing.T) {
-			golden(t, filepath.Join("testdata", name+".txt"), situation(newWorld(t)).Text())
+			testutil.Golden(t, "testdata/"+name+".txt", situation(newHarness(t)).Text())
 		})
 	}
-	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		if all[strings.TrimSuffix(filepath.Base(f), ".txt")] == nil {
-			t.Errorf("%s belongs to no situation", f)
-		}
-	}
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; write it with: go test ./internal/explain -update", err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	testutil.NoStaleGolden(t, "testdata/*.txt", all)
 }
 
 // Every situation has a sentence for what it is and for what is decided, and its JSON says the same.
 func TestNothingIsLeftUnsaid(t *testing.T) {
 	for name, situation := range situations() {
 		t.Run(name, func(t *testing.T) {
-			r := situation(newWorld(t))
+			r := situation(newHarness(t))
 			if r.Summary == "" || r.Decision.Sentence == "" || r.State == "" || r.Decision.State == "" {
 				t.Errorf("something is not said: %+v", r)
 			}

@@ -43,21 +43,21 @@ func reserved(phase string) func(*Input) {
 }
 
 // queues are the situations in which a batch scheduler has a say.
-func queues() map[string]func(*world) Report {
-	return map[string]func(*world) Report{
-		"queued-in-a-queue": func(w *world) Report {
+func queues() map[string]func(*harness) Report {
+	return map[string]func(*harness) Report{
+		"queued-in-a-queue": func(w *harness) Report {
 			w.says = waitsForQuota()
 			w.sees(absent())
 			w.sees(absent())
 			w.pass(90 * time.Second)
 			return w.explain(absent(), reserved("Pending"))
 		},
-		"queued-anew": func(w *world) Report {
+		"queued-anew": func(w *harness) Report {
 			w.says = waitsForQuota()
 			w.sees(absent())
 			return w.explain(absent(), func(in *Input) { in.Reserved.Asked = asked })
 		},
-		"gang-is-gathered": func(w *world) Report {
+		"gang-is-gathered": func(w *harness) Report {
 			w.says = letsStart()
 			obs := w.submitted()
 			obs.Scheduler = scheduler.Observation{Stage: scheduler.StageQueued, Reason: "WaitingForGang", Message: "waiting for room for all pods of the gang (batch)"}
@@ -65,14 +65,14 @@ func queues() map[string]func(*world) Report {
 			w.pass(2 * time.Minute)
 			return w.explain(obs, reserved(""))
 		},
-		"executors-wait-for-room": func(w *world) Report {
+		"executors-wait-for-room": func(w *harness) Report {
 			w.says = letsStart()
 			obs := w.running(executor("pi-exec-1", lifecycle.ExecutorRunning), executor("pi-exec-2", lifecycle.ExecutorPending))
 			obs.Scheduler = scheduler.Observation{Stage: scheduler.StageQueued, Reason: "WaitingForCapacity", Message: "1 of 2 executors wait for a node (batch)"}
 			w.pass(2 * time.Minute)
 			return w.explain(obs, reserved("Running"))
 		},
-		"evicted": func(w *world) Report {
+		"evicted": func(w *harness) Report {
 			w.says = letsStart()
 			obs := w.running()
 			obs.Scheduler = scheduler.Observation{Stage: scheduler.StageEvicted, Eviction: &scheduler.Eviction{}, Reason: "Preempted", Message: "the driver was evicted: preempting to accommodate a higher priority pod (batch)"}

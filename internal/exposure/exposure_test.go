@@ -3,9 +3,6 @@
 package exposure
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,18 +16,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
-
 func attempt(change ...func(*spark.Application)) Attempt {
-	app := spark.Application{Namespace: "jobs", Name: "pi", UID: "uid", SparkVersion: "4.1.0", Conf: map[string]string{}}
-	for _, c := range change {
-		c(&app)
-	}
-	family := kubeflow.SparkApplications{}.Family()
-	app.Fields = family.Fields
-	return Attempt{App: app, Owner: family.Owner(&metav1.ObjectMeta{Name: "pi", UID: "uid"}, "s-1"), SparkAppID: "spark-1", DriverName: "pi-driver"}
+	app := testutil.Model(change...)
+	owner := kubeflow.SparkApplications{}.Family().Owner(&metav1.ObjectMeta{Name: app.Name, UID: app.UID}, "s-1")
+	return Attempt{App: app, Owner: owner, SparkAppID: "spark-1", DriverName: "pi-driver"}
 }
 
 func conf(keysAndValues ...string) func(*spark.Application) {
@@ -103,19 +95,8 @@ func TestObjects(t *testing.T) {
 				t.Fatal(err)
 			}
 			text.WriteString("--- # status\n" + string(encoded))
-			file := filepath.Join("testdata", name+".yaml")
-			if *update {
-				if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), text.String()); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+			t.Log(tc.reason)
+			testutil.Golden(t, "testdata/"+name+".yaml", text.String())
 		})
 	}
 }

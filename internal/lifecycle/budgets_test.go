@@ -16,7 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// model is a small world of one application whose drivers do what a script says: time jumps to the next look, and the
+// model is a small cluster of one application whose drivers do what a script says: time jumps to the next look, and the
 // status is stored as the API server stores it.
 type model struct {
 	now    time.Time

@@ -83,3 +83,14 @@ func TestClassify(t *testing.T) {
 		})
 	}
 }
+
+// A policy's refusal that happens to use two words of RBAC's sentence is not taken for missing rights of the operator.
+func TestClassifyWebhookRefusalIsAPolicy(t *testing.T) {
+	err := forbidden(`admission webhook "policy.example" denied the request: containers cannot use the resource nvidia.com/gpu here`)
+	err2 := forbidden(`admission webhook "policy.example" denied the request: pods cannot ask for the resource type gpu`)
+	for _, e := range []error{err, err2} {
+		if got := Classify(Submit, e); got != ClassPolicy {
+			t.Errorf("%v: %s, want Policy", e, got)
+		}
+	}
+}

@@ -239,3 +239,49 @@ func TestSuspendedHasNoDriver(t *testing.T) {
 		}
 	}
 }
+
+// A pod that goes its way is no news; one that does not is explained, and looked at less often.
+func TestFormerDriverIsExplainedWhenItIsStuck(t *testing.T) {
+	rec, app := again(Rerunning), theApp()
+	app.SubmissionID = "s-2"
+	d := driver(Previous, DriverFailed)
+	d.SubmissionID = "s-1"
+	for _, normal := range []Driver{d, deleting(d)} {
+		if got := Decide(app, rec, Observation{Driver: normal}, scheduler.Admission{}, Env{Now: later}); got.Record.Cause != rec.Cause {
+			t.Errorf("a status write without news: %+v", got.Record.Cause)
+		}
+	}
+	got := Decide(app, rec, Observation{Driver: strayed(d)}, scheduler.Admission{}, Env{Now: later})
+	if got.Record.Cause.Reason != ReasonFormerDriver || got.Requeue != heartbeat || len(got.Actions) != 0 {
+		t.Errorf("nobody is told what to do: %+v, next look in %s", got.Record.Cause, got.Requeue)
+	}
+	if c := condition(t, got, ConditionStalled); c.Status != True {
+		t.Errorf("a person has to do something, and Stalled is %s", c.Status)
+	}
+}
+
+// A suspension whose driver cannot be stopped says so.
+func TestSuspensionOfALostDriverIsExplained(t *testing.T) {
+	got := Decide(with(isSuspended), ran(Suspending), Observation{Driver: strayed(driver(Current, DriverRunning))}, scheduler.Admission{}, Env{Now: later})
+	if got.Record.State != Suspending || got.Record.Cause.Reason != ReasonNodeLost || got.Requeue != heartbeat {
+		t.Errorf("%s: %+v, next look in %s", got.Record.State, got.Record.Cause, got.Requeue)
+	}
+	if c := condition(t, got, ConditionStalled); c.Status != True || c.Reason != ReasonNodeLost {
+		t.Errorf("a person has to do something, and Stalled is %s (%s)", c.Status, c.Reason)
+	}
+}
+
+// A refusal comes after the gate: Admitted stays as it was when the gate is not asked any more, and a person is asked.
+func TestRefusalDoesNotUndoTheAdmission(t *testing.T) {
+	app := with(restarting(onFailure))
+	asked := condition(t, Plan{App: app, Record: refusedFirst(), Driver: absent, Admission: admit}, ConditionAdmitted)
+	for _, rec := range []Record{refusedFirst(), again(SubmissionFailed)} {
+		p := Plan{App: app, Record: rec, Driver: absent}
+		if c := condition(t, p, ConditionAdmitted); c != asked || c.Status != True {
+			t.Errorf("%+v, and while the gate was asked %+v", c, asked)
+		}
+		if c := condition(t, p, ConditionStalled); c.Status != True {
+			t.Errorf("a person has to do something, and Stalled is %s", c.Status)
+		}
+	}
+}

@@ -246,3 +246,39 @@ func TestDecide(t *testing.T) {
 		})
 	}
 }
+
+func TestDeletionInDoubtIsLookedAtAgain(t *testing.T) {
+	p := Decide(with(isDeleted), ran(Running), Observation{Driver: unsure()}, scheduler.Admission{}, Env{Now: later})
+	if p.Requeue == 0 {
+		t.Error("the driver was not seen because the API server is in trouble, and nobody will look again")
+	}
+}
+
+// decided is one reconcile whose actions all succeed.
+func decided(app Application, rec Record, d Driver) (Plan, Record) {
+	env := Env{Now: later}
+	p := Decide(app, rec, Observation{Driver: d}, admit, env)
+	results := make([]Result, 0, len(p.Actions))
+	for _, a := range p.Actions {
+		results = append(results, Result{Kind: a.Kind, Class: ClassDone})
+	}
+	return p, Settle(p, results, env).Record
+}
+
+// A second operator that believed to lead was slow to create a driver: nobody else would stop it.
+func TestStrayDriverIsStopped(t *testing.T) {
+	for _, s := range []State{Suspended, Succeeded, Failed} {
+		app := theApp()
+		app.Suspend = s == Suspended
+		for _, o := range []Ownership{Current, Previous} {
+			p, _ := decided(app, ran(s), driver(o, DriverRunning))
+			if len(p.Actions) != 1 || p.Actions[0].Kind != DeleteDriver || p.Requeue == 0 {
+				t.Errorf("%s, %s driver: actions %v, requeue %s", s, o, p.Actions, p.Requeue)
+			}
+		}
+		p, _ := decided(app, ran(s), driver(NotOwned, DriverRunning))
+		if len(p.Actions) > 0 {
+			t.Errorf("%s: a foreign pod: actions %v", s, p.Actions)
+		}
+	}
+}

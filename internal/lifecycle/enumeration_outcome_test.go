@@ -168,12 +168,12 @@ func (c *checker) events(from, to lifecycle.Record) {
 	}
 }
 
-// steps is how many decisions a world that stands still may take to come to rest.
+// steps is how many decisions a cluster that stands still may take to come to rest.
 const steps = 8
 
-// converges repeats the decision in a world that stands still: after a few steps the record does not change any more,
+// converges repeats the decision in a cluster that stands still: after a few steps the record does not change any more,
 // and what is shown only changes with it, so that there is no status write without news. Submissions meet the given
-// answer; a created driver is another world.
+// answer; a created driver is another cluster.
 func (c *checker) converges(p lifecycle.Plan, submission lifecycle.Class) {
 	if c.e.App.Deleting {
 		return // nothing is stored
@@ -210,10 +210,10 @@ func (c *checker) converges(p lifecycle.Plan, submission lifecycle.Class) {
 		}
 		p = lifecycle.Decide(app, rec, obs, gate, e.Env)
 	}
-	c.broken("it does not come to rest: after %d steps in a world that stands still it is %s, attempt %d", steps, rec.State, rec.Attempt)
+	c.broken("it does not come to rest: after %d steps in a cluster that stands still it is %s, attempt %d", steps, rec.State, rec.Attempt)
 }
 
-// next is what the engine makes of the same world for another record: the attempt's mark decides whose driver it is,
+// next is what the engine makes of the same cluster for another record: the attempt's mark decides whose driver it is,
 // and what the spec is made into is only read again when its generation has changed.
 func (c *checker) next(rec lifecycle.Record) (lifecycle.Application, lifecycle.Observation) {
 	app, obs := c.e.App, c.e.Observation
@@ -234,7 +234,7 @@ func (c *checker) next(rec lifecycle.Record) (lifecycle.Application, lifecycle.O
 	return app, obs
 }
 
-// rests checks what a world that stands still has come to.
+// rests checks what a cluster that stands still has come to.
 func (c *checker) rests(rec lifecycle.Record) {
 	d := c.e.Observation.Driver
 	live := d.Presence == lifecycle.Present && d.Ownership != lifecycle.NotOwned && !d.Deleting && (d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning)

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle/domain"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/test/domain"
 )
 
 // TestEnumerationOfSchedulers checks all rules again where an attempt has objects with its scheduler, and where the

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle/domain"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/test/domain"
 )
 
 // TestEnumeration checks the rules of docs/architecture.md, section 5, for every element of the domain: every decision

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 func TestEvents(t *testing.T) {
@@ -89,5 +91,38 @@ func TestToldIsBounded(t *testing.T) {
 	}
 	if got := Told(nil); got != (Cause{}) {
 		t.Errorf("of nothing: %v", got)
+	}
+}
+
+// events.k8s.io allows 1024 bytes of note; client-go does not cut, the API server refuses the event.
+func TestEventsFitTheAPI(t *testing.T) {
+	long := strings.Repeat("x", 4096) // a termination message may be that long
+	from, to := ran(Failing), ran(Failed)
+	to.Cause.Message = long
+	for _, e := range Events("pi", from, to) {
+		if len(e.Message) > 1024 {
+			t.Errorf("%s has a message of %d bytes: the API server takes 1024", e.Reason, len(e.Message))
+		}
+	}
+}
+
+// A driver that is recognized after a crash while it already runs was submitted, too.
+func TestRecognizedDriverTellsItsSubmission(t *testing.T) {
+	p := Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later})
+	to := Settle(p, nil, Env{Now: later}).Record
+	var told []string
+	for _, e := range Events("pi", Record{}, to) {
+		told = append(told, e.Reason)
+	}
+	if !strings.Contains(strings.Join(told, " "), "SparkApplicationSubmitted") {
+		t.Errorf("told %v: whoever waits for SparkApplicationSubmitted waits for ever", told)
+	}
+}
+
+// A driver that is recognized after its end was submitted, too.
+func TestEndedDriverTellsItsSubmission(t *testing.T) {
+	to := Settle(Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later}).Record
+	if all := Events("pi", Record{}, to); len(all) != 1 || all[0].Reason != "SparkApplicationSubmitted" {
+		t.Errorf("told %+v: whoever waits for SparkApplicationSubmitted waits for ever", all)
 	}
 }

@@ -216,7 +216,7 @@ func TestExecutorsBelowBoundAreAllKept(t *testing.T) {
 	}
 }
 
-// churn is a world of executors: each step some appear, start, end and disappear, as Spark numbers them.
+// churn is a set of executors: each step some appear, start, end and disappear, as Spark numbers them.
 type churn struct {
 	next  int
 	alive []Executor
@@ -271,13 +271,13 @@ func (c *churn) over() int {
 // Thousands of executors come and go, hundreds at a time: what runs and what there ever was is counted exactly, what has
 // ended never too high and never lower than before, the failures are the last ones, and the sample stays small.
 func TestCountsUnderChurn(t *testing.T) {
-	world, rec := churn{seed: 1}, ran(Running)
+	cluster, rec := churn{seed: 1}, ran(Running)
 	for i := range 300 {
-		world.step()
+		cluster.step()
 		before := rec.Counts
-		rec = observed(rec, driver(Current, DriverRunning), world.alive...)
+		rec = observed(rec, driver(Current, DriverRunning), cluster.alive...)
 		var pending, running int32
-		for _, e := range world.alive {
+		for _, e := range cluster.alive {
 			switch e.State {
 			case ExecutorPending:
 				pending++
@@ -287,26 +287,39 @@ func TestCountsUnderChurn(t *testing.T) {
 			}
 		}
 		c := rec.Counts
-		if c.Pending != pending || c.Running != running || int(c.Total) != world.next {
-			t.Fatalf("step %d: %+v, and there are %d pending, %d running, %d in all", i, c, pending, running, world.next)
+		if c.Pending != pending || c.Running != running || int(c.Total) != cluster.next {
+			t.Fatalf("step %d: %+v, and there are %d pending, %d running, %d in all", i, c, pending, running, cluster.next)
 		}
-		if c.Failed > world.failed || c.Succeeded+c.Failed > world.ended || c.Failed < before.Failed || c.Succeeded < before.Succeeded {
-			t.Fatalf("step %d: %+v, and %d have ended, %d of them failed; before it was %+v", i, c, world.ended, world.failed, before)
+		if c.Failed > cluster.failed || c.Succeeded+c.Failed > cluster.ended || c.Failed < before.Failed || c.Succeeded < before.Succeeded {
+			t.Fatalf("step %d: %+v, and %d have ended, %d of them failed; before it was %+v", i, c, cluster.ended, cluster.failed, before)
 		}
 		live, bytes := size(rec.Executors)
-		if live != len(world.alive)-world.over() || bytes > maxExecutorBytes || len(rec.Failures) > maxFailures {
+		if live != len(cluster.alive)-cluster.over() || bytes > maxExecutorBytes || len(rec.Failures) > maxFailures {
 			t.Fatalf("step %d: %d live ones, %d bytes of others and %d failures are kept", i, live, bytes, len(rec.Failures))
 		}
-		if still := observed(rec, driver(Current, DriverRunning), world.alive...); !cmp.Equal(still, rec) {
+		if still := observed(rec, driver(Current, DriverRunning), cluster.alive...); !cmp.Equal(still, rec) {
 			t.Fatalf("step %d: the same executors change the record: %s", i, cmp.Diff(rec, still))
 		}
 	}
-	if world.next < 1000 {
-		t.Errorf("only %d executors came and went", world.next)
+	if cluster.next < 1000 {
+		t.Errorf("only %d executors came and went", cluster.next)
 	}
 	rec.State = Succeeding
 	rec.Attempts[0].EndedAt = later
-	if c := observed(rec, driver(Current, DriverSucceeded)).Counts; c.Pending+c.Running != 0 || c.Unknown() != 0 || int(c.Total) != world.next {
-		t.Errorf("after the end: %+v of %d", c, world.next)
+	if c := observed(rec, driver(Current, DriverSucceeded)).Counts; c.Pending+c.Running != 0 || c.Unknown() != 0 || int(c.Total) != cluster.next {
+		t.Errorf("after the end: %+v of %d", c, cluster.next)
+	}
+}
+
+// Hundreds of lost executors do not push those that run out of the sample.
+func TestLostExecutorsDoNotDisplaceRunningOnes(t *testing.T) {
+	running := numbered(1, 10, ExecutorRunning)
+	rec := ran(Running)
+	rec.Executors = numbered(11, 400, ExecutorRunning)
+	got := observed(rec, driver(Current, DriverRunning), executorPods(running)...).Executors
+	for name := range running {
+		if got[name] != ExecutorRunning {
+			t.Fatalf("executor %s runs, but the status does not show it: of %d recorded executors all are lost ones", name, len(got))
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -45,5 +46,15 @@ func TestFailureOf(t *testing.T) {
 				t.Errorf("%s: exit code %v in the history", tc.reason, a.ExitCode)
 			}
 		})
+	}
+}
+
+// The kubelet says the same in the pod's status and as the reason of its end: people read it once.
+func TestEvictionIsToldOnce(t *testing.T) {
+	d := driver(Current, DriverFailed)
+	d.Exit = Exit{Code: -1, Reason: "Evicted", Message: "low on memory"}
+	d.Disruption = Cause{"Evicted", "low on memory"}
+	if _, c := failureOf(d); strings.Count(c.Message, "low on memory") != 1 {
+		t.Errorf("message %q", c.Message)
 	}
 }

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 func TestTail(t *testing.T) {
@@ -95,5 +98,36 @@ func TestClosedKeepsTheFirstEnd(t *testing.T) {
 	long := closed(ran(Running), ApplicationExit, Cause{ReasonDriverFailed, strings.Repeat("x", 4096)}, Env{Now: later})
 	if n := len(long.Attempts[0].Cause.Message); n > maxMessage {
 		t.Errorf("a message of %d bytes is kept", n)
+	}
+}
+
+// An attempt that was suspended, or timed out, before it got a driver never was: the next has its number.
+func TestAttemptWithoutADriverIsNoHistory(t *testing.T) {
+	stopped := Decide(with(isSuspended), again(Suspending), Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
+	if stopped.State != Suspended || len(stopped.Attempts) != 1 {
+		t.Fatalf("%s: history tells of %d attempts, and there was one: %+v", stopped.State, len(stopped.Attempts), stopped.Attempts)
+	}
+	resumed := Decide(theApp(), stopped, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
+	if resumed.State != Resuming || resumed.Attempt != 2 {
+		t.Errorf("%s attempt %d, want attempt 2, which never had a driver", resumed.State, resumed.Attempt)
+	}
+	timedOut := again(Failed)
+	timedOut.Cause = Cause{ReasonQueueTimeout, "waited too long"}
+	if got := applySpecChanges(with(edited), timedOut, Env{Now: later}); len(got.Attempts) != 1 {
+		t.Errorf("an attempt that timed out in the queue became history: %+v", got.Attempts)
+	}
+}
+
+// The exit code and the log of somebody else's pod are not our driver's.
+func TestForeignPodTellsNothingAboutOurDriver(t *testing.T) {
+	for _, o := range []Ownership{NotOwned, Previous} {
+		d := driver(o, DriverFailed)
+		d.Exit, d.LogTail, d.StartedAt = Exit{Code: 3, Reason: "Error"}, "secret", later
+		rec := ran(Running)
+		rec.Attempts[0].StartedAt = time.Time{}
+		a := Decide(theApp(), rec, Observation{Driver: d}, scheduler.Admission{}, Env{Now: later}).Record.Current()
+		if a.ExitCode != nil || a.LogTail != "" || !a.StartedAt.IsZero() {
+			t.Errorf("%s: the attempt's history is that of another pod: %+v", o, a)
+		}
 	}
 }

@@ -148,3 +148,61 @@ func TestHealthyPeriodResetsBudgets(t *testing.T) {
 		}
 	}
 }
+
+// With restart policy Always the next attempt needs as much memory as the one that succeeded.
+func TestSuccessKeepsRaisedMemory(t *testing.T) {
+	rec := ran(Running)
+	rec.Retries = Retries{Used: map[FailureClass]int32{OutOfMemory: 2}, MemoryRaises: 2}
+	got := Decide(theApp(), rec, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}).Record
+	if got.Retries.MemoryRaises != 2 || len(got.Retries.Used) != 0 {
+		t.Errorf("after a success: %+v", got.Retries)
+	}
+}
+
+// A refused driver is tried again. While it waits nothing has ended, and when it fails then, that is its end: from a time
+// to live that began with the refusal nobody would see the failure.
+func TestRefusalIsNoEndOnceItIsTriedAgain(t *testing.T) {
+	ttl := time.Minute
+	app := with(restarting(onFailure), func(a *Application) { a.Policies.Retention.OnFailure.Application = &ttl })
+	retried := later.Add(time.Hour)
+	cases := map[string]struct {
+		reason  string
+		record  Record
+		suspend bool
+		gate    scheduler.Admission
+		at      time.Time
+		state   State
+		ended   time.Time
+	}{
+		"Waits":          {reason: "it is let wait", record: refusedFirst(), gate: hold, at: retried, state: Queued},
+		"WaitsAgain":     {reason: "it is let wait", record: again(SubmissionFailed), gate: hold, at: retried, state: Rerunning},
+		"Suspended":      {reason: "it is to be tried later", record: refusedFirst(), suspend: true, at: retried, state: Queued},
+		"Rejected":       {reason: "it ends now", record: refusedFirst(), gate: reject, at: retried, state: Failed, ended: retried},
+		"Late":           {reason: "it ends now", record: refusedFirst(), at: retried.Add(48 * time.Hour), state: Failed, ended: retried.Add(48 * time.Hour)},
+		"BackOff":        {reason: "it is not tried again yet", record: refusedFirst(), at: now.Add(time.Second), state: SubmissionFailed, ended: now},
+		"FormerOperator": {reason: "an operator before us keeps the end of the attempt before", record: endedAt(again(Rerunning), now), gate: reject, at: retried, state: Failed, ended: retried},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			wish := app
+			wish.Suspend = tc.suspend
+			if tc.record.QueuedAt.IsZero() {
+				tc.record.QueuedAt = now
+			}
+			rec := Decide(wish, tc.record, Observation{Driver: absent}, tc.gate, Env{Now: tc.at}).Record
+			if rec.State != tc.state || !rec.TerminatedAt.Equal(tc.ended) {
+				t.Fatalf("%s: %s, ended %s; want %s, %s", tc.reason, rec.State, rec.TerminatedAt, tc.state, tc.ended)
+			}
+			if rec.State == Failed {
+				if p := Decide(wish, rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: tc.at}); len(p.Actions) > 0 {
+					t.Errorf("%s: it is deleted at once: %+v", tc.reason, p.Actions)
+				}
+			}
+		})
+	}
+}
+
+func endedAt(r Record, at time.Time) Record {
+	r.TerminatedAt = at
+	return r
+}

@@ -106,3 +106,61 @@ func TestRests(t *testing.T) {
 		t.Errorf("retention begins when the end was found: %s", got.TerminatedAt)
 	}
 }
+
+// When the second attempt times out in the queue, what the first has left is still there.
+func TestRetentionOfAnAttemptThatNeverRan(t *testing.T) {
+	app, zero := theApp(), time.Duration(0)
+	app.Policies.Retention.OnFailure.Resources = &zero
+	rec := again(Failed)
+	rec.TerminatedAt = now
+	p := Decide(app, rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later})
+	if len(p.Actions) != 1 || p.Actions[0] != (Action{Kind: DeleteResources, Attempt: 1}) {
+		t.Errorf("%+v, want the resources of attempt 1 deleted", p.Actions)
+	}
+}
+
+// What an attempt has left goes when the next one gets its driver, also if one without a driver lies between.
+func TestLeftoversOfEarlierAttempts(t *testing.T) {
+	between := func(attempts int32) Record {
+		rec := again(Rerunning)
+		rec.Attempt = attempts
+		return rec
+	}
+	of := func(attempts ...int32) []Action {
+		var all []Action
+		for _, n := range attempts {
+			all = append(all, Action{Kind: DeleteResources, Attempt: n})
+		}
+		return append(all, Action{Kind: Submit})
+	}
+	cases := map[string]struct {
+		reason string
+		rec    Record
+		want   []Action
+	}{
+		"First":      {reason: "there is nothing yet", rec: queued(), want: of()},
+		"Next":       {reason: "the one before has had a driver", rec: between(2), want: of(1)},
+		"OneBetween": {reason: "the one between may have come to nothing halfway", rec: between(3), want: of(1, 2)},
+		"Several":    {reason: "each attempt takes away what the one before has left", rec: between(5), want: of(1, 4)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := Decide(theApp(), tc.rec, Observation{Driver: absent}, admit, Env{Now: later})
+			if diff := cmp.Diff(tc.want, p.Actions); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+
+	// The second attempt never gets a driver and fails; the edited spec runs as the third.
+	app, rec := theApp(), again(Rerunning)
+	rec = Decide(app, rec, Observation{Driver: absent}, reject, Env{Now: later}).Record
+	app = with(edited)
+	for range 2 {
+		rec = Decide(app, rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
+	}
+	p := Decide(app, rec, Observation{Driver: absent}, admit, Env{Now: later})
+	if rec.Attempt != 3 || len(p.Actions) == 0 || p.Actions[0] != (Action{Kind: DeleteResources, Attempt: 1}) {
+		t.Errorf("attempt %d: %+v, want the objects of attempt 1 deleted", rec.Attempt, p.Actions)
+	}
+}

@@ -107,3 +107,41 @@ func TestNothingIsStoredWithoutAState(t *testing.T) {
 		t.Errorf("trouble is repeated (%v), and nothing was asked yet (%s)", trouble.Err, doubt.Record.QueuedAt)
 	}
 }
+
+// The driver was created, and the spec edited before that was recorded.
+func TestAdoptedDriverOfAnEarlierSpecKeepsItsGeneration(t *testing.T) {
+	app := with(edited)
+	_, rec := decided(app, Record{}, driver(Current, DriverRunning))
+	if rec.SpecHash != "spec-1" || rec.Generation == app.Generation {
+		t.Fatalf("spec %s, generation %d: nobody will see that the driver is from an earlier spec", rec.SpecHash, rec.Generation)
+	}
+	if _, rec = decided(app, rec, driver(Current, DriverRunning)); rec.State != Invalidating {
+		t.Errorf("state %s, want Invalidating", rec.State)
+	}
+}
+
+// The driver ends well while it is being suspended, and the spec has changed meanwhile: its success is none of the new
+// spec, which runs after the suspension.
+func TestSpecChangedWhileSuspending(t *testing.T) {
+	app := with(isSuspended, edited)
+	p, rec := decided(app, ran(Suspending), driver(Current, DriverSucceeded))
+	if rec.State != Suspending || len(p.Actions) != 1 || p.Actions[0].Kind != DeleteDriver {
+		t.Fatalf("state %s, actions %v: want the driver deleted", rec.State, p.Actions)
+	}
+	if _, rec = decided(app, rec, absent); rec.State != Suspended || rec.SpecHash != app.SpecHash {
+		t.Fatalf("state %s of spec %s, want Suspended of the new one", rec.State, rec.SpecHash)
+	}
+	if _, rec = decided(with(edited, resumed), rec, absent); rec.State != Resuming || rec.Attempt != 2 {
+		t.Errorf("state %s, attempt %d, want Resuming the next", rec.State, rec.Attempt)
+	}
+}
+
+// A new spec has all its budgets, also if it came during a suspension.
+func TestSpecChangedWhileSuspended(t *testing.T) {
+	rec := ran(Suspended)
+	rec.Retries.Used = map[FailureClass]int32{ApplicationExit: 2}
+	_, rec = decided(with(isSuspended, edited), rec, absent)
+	if rec.State != Suspended || rec.Executions != 0 || len(rec.Retries.Used) > 0 {
+		t.Errorf("state %s, executions %d, retries used %v", rec.State, rec.Executions, rec.Retries.Used)
+	}
+}

@@ -3,25 +3,20 @@
 package lifecycle_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
-
-var update = flag.Bool("update", false, "rewrite the stories under testdata")
 
 // step is one reconcile of a story: what is seen, and what the API server answers.
 type step struct {
@@ -231,36 +226,7 @@ func sight(d lifecycle.Driver) string {
 func TestStories(t *testing.T) {
 	all := stories()
 	for name, s := range all {
-		t.Run(name, func(t *testing.T) { golden(t, name, tell(s)) })
+		t.Run(name, func(t *testing.T) { testutil.Golden(t, "testdata/stories/"+name+".txt", tell(s)) })
 	}
-	files, err := filepath.Glob(filepath.Join("testdata", "stories", "*.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		if _, told := all[strings.TrimSuffix(filepath.Base(f), ".txt")]; !told {
-			t.Errorf("%s belongs to no story", f)
-		}
-	}
-}
-
-// golden compares a text with a file under testdata, or writes the file if the flag says so.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "stories", name+".txt")
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; write it with: go test ./internal/lifecycle -run TestStories -update", err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("the story goes differently (-want +got):\n%s", diff)
-	}
+	testutil.NoStaleGolden(t, "testdata/stories/*.txt", all)
 }

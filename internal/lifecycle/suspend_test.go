@@ -9,7 +9,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// What suspension leads out of, and with which state the world ends when it comes true.
+// What suspension leads out of, and with which state it ends when it comes true.
 func TestSuspensionByState(t *testing.T) {
 	cases := map[State]struct {
 		reason string
@@ -122,5 +122,19 @@ func TestSuspensionIsNoWaiting(t *testing.T) {
 	}
 	if p := decide(app, scheduler.Admission{}); len(p.Actions) > 0 || p.Requeue != ttl {
 		t.Errorf("as soon as it has failed: %+v, next look in %s", p.Actions, p.Requeue)
+	}
+}
+
+// The attempt's driver was created by a reconcile that crashed before it wrote the status, and then came the suspension.
+func TestSuspendingRecordsTheDriverThatItFinds(t *testing.T) {
+	rec := nextAttempt(ran(Failing), Suspending, Cause{ReasonSuspended, "spec.suspend is true"})
+	d := driver(Current, DriverRunning)
+	d.SubmissionID = "s-2"
+	p, rec := decided(with(isSuspended), rec, d)
+	if rec.State != Suspending || rec.SubmissionID != "s-2" || rec.Executions != 2 || rec.Current() == nil {
+		t.Errorf("state %s, submission %s, executions %d", rec.State, rec.SubmissionID, rec.Executions)
+	}
+	if len(p.Actions) != 1 || p.Actions[0].Kind != DeleteDriver {
+		t.Errorf("actions %v, want the driver to be stopped", p.Actions)
 	}
 }

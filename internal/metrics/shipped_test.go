@@ -4,7 +4,6 @@ package metrics
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,9 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
-
-var update = flag.Bool("update", false, "rewrite the tables of docs/metrics.md and config/prometheus from their sources")
 
 const (
 	documentation = "../../docs/metrics.md"
@@ -35,20 +33,6 @@ func read(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// same compares a file with what it should be, or makes it that.
-func same(t *testing.T, path, want string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(filepath.FromSlash(path), []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(want, read(t, path)); diff != "" {
-		t.Errorf("%s is out of date, go test ./internal/metrics -update rewrites it (-want +got):\n%s", path, diff)
-	}
 }
 
 // table is what the documentation says of the families of one kind.
@@ -81,7 +65,7 @@ func TestDocumentation(t *testing.T) {
 		}
 		text = before + section + table(New(configured(nil)).Families(), incumbent) + "<!-- end -->" + after
 	}
-	same(t, documentation, text)
+	testutil.Golden(t, documentation, text)
 }
 
 // The defaults in the documentation are those of the code.
@@ -295,8 +279,8 @@ func TestKustomize(t *testing.T) {
 	if !found {
 		t.Fatalf("%s has no groups", alerts)
 	}
-	same(t, kustomize+"rules.yaml", "# Written from charts/spark-operator/files/alerts.yaml by go test ./internal/metrics -update.\n"+
+	testutil.Golden(t, kustomize+"rules.yaml", "# Written from charts/spark-operator/files/alerts.yaml by go test ./internal/metrics -update.\n"+
 		"apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata:\n  name: spark-operator-alerts\n  namespace: spark-operator\nspec:\n  groups:\n"+
 		regexp.MustCompile(`(?m)^(.)`).ReplaceAllString(groups, "  $1"))
-	same(t, kustomize+"dashboard.json", read(t, dashboard))
+	testutil.Golden(t, kustomize+"dashboard.json", read(t, dashboard))
 }

@@ -19,12 +19,14 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func byApp(o client.Object) []string { return []string{o.GetLabels()["app"]} }
 
 // begin returns a running cache of pods in some namespaces.
-func begin(t *testing.T, namespaces ...string) (*Cache, *api, *seen) {
+func begin(t *testing.T, namespaces ...string) (*Cache, *testutil.APIServer, *seen) {
 	t.Helper()
 	c, a, s := newCache(t)
 	if err := c.Set(t.Context(), namespaces...); err != nil {
@@ -82,7 +84,7 @@ func TestForbiddenNamespaceHoldsUpNobody(t *testing.T) {
 		return s.read(func() bool { return strings.Contains(s.trouble["b"], "forbidden") && len(s.trouble) == 1 })
 	})
 
-	a.set(func() { delete(a.forbidden, "b") })
+	a.Deny()
 	eventually(t, "b is ready by itself", func() bool { return c.Ready("b") })
 	eventually(t, "the handler is told of b", s.has("b/two"))
 	eventually(t, "both are told to be ready", func() bool {
@@ -169,8 +171,7 @@ func TestListWhileAnotherKindIsMissing(t *testing.T) {
 }
 
 func TestLimitedList(t *testing.T) {
-	c, a, _ := begin(t, "a", "c")
-	a.set(func() {})
+	c, _, _ := begin(t, "a", "c")
 	if got := pods(t, c, client.Limit(1)); len(got) != 1 {
 		t.Errorf("%v, want one", got)
 	}

@@ -10,12 +10,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // says is what the cache has told last about a namespace; "" if nothing is wrong.
 func (s *seen) says(namespace string) (trouble string) {
 	s.read(func() bool { trouble = s.trouble[namespace]; return true })
 	return trouble
+}
+
+// deny takes a right away and ends all watches, as an API server does from time to time.
+func deny(a *testutil.APIServer, pattern testutil.Request) {
+	a.Deny(pattern)
+	a.EndWatches()
 }
 
 // A right that is taken away while the operator runs is noticed when a watch ends, and so is that it is back. What was
@@ -25,13 +33,13 @@ func TestTroubleComesAndGoes(t *testing.T) {
 	if !c.Watching("a") || !c.Watching("c") || c.Watching("b") {
 		t.Fatalf("watching: a %v, c %v, b %v; want a and c", c.Watching("a"), c.Watching("c"), c.Watching("b"))
 	}
-	a.restart(func() { a.forbidden["a"] = true })
+	deny(a, testutil.Request{Namespace: "a"})
 	eventually(t, "a is not watched", func() bool { return !c.Watching("a") })
 	eventually(t, "it is told", func() bool { return strings.Contains(s.says("a"), "forbidden") })
 	if !c.Ready("a") || get(t, c, "a", "one") != nil || !c.Watching("c") {
 		t.Errorf("ready %v, %v; c is watched: %v", c.Ready("a"), get(t, c, "a", "one"), c.Watching("c"))
 	}
-	a.set(func() { delete(a.forbidden, "a") })
+	a.Deny()
 	eventually(t, "a is watched again", func() bool { return c.Watching("a") })
 	eventually(t, "it is told", func() bool { return s.says("a") == "" })
 	if says := s.says("c"); says != "" {
@@ -46,13 +54,13 @@ func TestTroubleIsOfOneKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "a is watched with both", func() bool { return c.Watching("a") })
-	a.restart(func() { a.forbidden["a"] = true })
+	deny(a, testutil.Request{Namespace: "a"})
 	eventually(t, "both kinds are in trouble", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return len(c.members["a"].trouble) == 2
 	})
-	a.set(func() { a.forbidden = map[string]bool{"a/configmaps": true} })
+	a.Deny(testutil.Request{Namespace: "a", Resource: "configmaps"})
 	eventually(t, "one is watched again", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -81,21 +89,26 @@ func TestTroubleWithoutNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "all are watched", func() bool { return c.Watching(All) && c.Serves(&corev1.Node{}, "") })
-	a.restart(func() { a.forbidden["/nodes"] = true })
+	deny(a, testutil.Request{Resource: "nodes"})
 	eventually(t, "nodes are not watched", func() bool { return !c.Watching(All) && strings.Contains(s.says(All), "forbidden") })
-	a.set(func() { delete(a.forbidden, "/nodes") })
+	a.Deny()
 	eventually(t, "they are again", func() bool { return c.Watching(All) && s.says(All) == "" })
 }
 
 // The right to list is not that to watch.
 func TestListedIsNotWatched(t *testing.T) {
 	c, a, s := begin(t, "a")
-	lists := 0
-	a.restart(func() { a.forbidden["a/pods?watch"], lists = true, a.lists })
-	eventually(t, "it is listed again", func() (again bool) {
-		a.set(func() { again = a.lists > lists+1 })
-		return again
-	})
+	lists := func() (n int) {
+		for _, r := range a.Requests() {
+			if r.Verb == "list" {
+				n++
+			}
+		}
+		return n
+	}
+	deny(a, testutil.Request{Verb: "watch", Resource: "pods", Namespace: "a"})
+	before := lists()
+	eventually(t, "it is listed again", func() bool { return lists() > before+1 })
 	if c.Watching("a") || s.read(func() bool { return s.ended > 0 }) {
 		t.Error("a list is taken for a watch")
 	}

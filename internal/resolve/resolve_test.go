@@ -16,18 +16,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
-
-func pi(changes ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
-	o := &v1beta2.SparkApplication{}
-	o.Namespace, o.Name, o.UID, o.Generation = "jobs", "pi", "uid", 1
-	o.Spec.SparkVersion, o.Spec.Image, o.Spec.MainApplicationFile = "4.1.4", new("spark:4.1.4"), new("local:///app.py")
-	o.Spec.Type = v1beta2.ApplicationTypePython
-	for _, c := range changes {
-		c(o)
-	}
-	return o
-}
 
 func forJobs(d policy.Defaults, l policy.Limits) policy.Set {
 	return policy.Set{{Name: "team", Namespaces: []string{"jobs"}, Defaults: d, Limits: l}}
@@ -44,7 +34,7 @@ func raised(o *v1beta2.SparkApplication) {
 
 func TestLoad(t *testing.T) {
 	small := forJobs(policy.Defaults{}, policy.Limits{Driver: policy.RoleLimits{Memory: "2Gi"}})
-	elsewhere := pi()
+	elsewhere := testutil.Pi()
 	elsewhere.Namespace = "other"
 	cases := map[string]struct {
 		reason   string
@@ -54,33 +44,33 @@ func TestLoad(t *testing.T) {
 		memory   string
 		problems []string
 	}{
-		"None":      {reason: "nothing is prescribed", o: pi()},
-		"Default":   {reason: "where the application says nothing", o: pi(), all: forJobs(policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}, policy.Limits{}), memory: "3g"},
+		"None":      {reason: "nothing is prescribed", o: testutil.Pi()},
+		"Default":   {reason: "where the application says nothing", o: testutil.Pi(), all: forJobs(policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}, policy.Limits{}), memory: "3g"},
 		"Elsewhere": {reason: "of its namespace only", o: elsewhere, all: forJobs(policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}, policy.Limits{Executors: new(int32)})},
 		"OwnWord": {
-			reason: "its own word wins, and is held against the limit", o: pi(func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = new("4g") }), all: small,
+			reason: "its own word wins, and is held against the limit", o: testutil.Pi(func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = new("4g") }), all: small,
 			memory: "4g", problems: []string{`at most 2Gi (operator policy "team")`},
 		},
 		"Raised": {
-			reason: "a retry with more memory is held against the limit, too", o: pi(raised), all: small,
+			reason: "a retry with more memory is held against the limit, too", o: testutil.Pi(raised), all: small,
 			record: lifecycle.Record{State: lifecycle.Rerunning, Retries: lifecycle.Retries{MemoryRaises: 2}},
 			memory: "4096m", problems: []string{`at most 2Gi (operator policy "team")`},
 		},
 		"RaisedDefault": {
-			reason: "what is raised is the default", o: pi(raised), all: forJobs(policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}, policy.Limits{}),
+			reason: "what is raised is the default", o: testutil.Pi(raised), all: forJobs(policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}, policy.Limits{}),
 			record: lifecycle.Record{State: lifecycle.Rerunning, Retries: lifecycle.Retries{MemoryRaises: 1}}, memory: "6144m",
 		},
 		"Runs": {
-			reason: "what runs was checked when it began to", o: pi(func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = new("4g") }), all: small,
+			reason: "what runs was checked when it began to", o: testutil.Pi(func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = new("4g") }), all: small,
 			record: lifecycle.Record{State: lifecycle.Running}, memory: "4g",
 		},
 		"Meaningless": {
 			reason: "what means nothing is said with what is too much, also of what runs", all: small,
-			o:      pi(func(o *v1beta2.SparkApplication) { o.Spec.Mode = v1beta2.DeployModeClient }),
+			o:      testutil.Pi(func(o *v1beta2.SparkApplication) { o.Spec.Mode = v1beta2.DeployModeClient }),
 			record: lifecycle.Record{State: lifecycle.Running}, problems: []string{"spec.mode"},
 		},
 		"Kept": {
-			reason: "how long it wants to be kept", o: pi(func(o *v1beta2.SparkApplication) { o.Spec.TimeToLiveSeconds = new(int64(7200)) }),
+			reason: "how long it wants to be kept", o: testutil.Pi(func(o *v1beta2.SparkApplication) { o.Spec.TimeToLiveSeconds = new(int64(7200)) }),
 			all: forJobs(policy.Defaults{}, policy.Limits{TimeToLiveSeconds: new(int64(3600))}), problems: []string{"at most 3600 seconds"},
 		},
 	}
@@ -105,7 +95,7 @@ func TestLoad(t *testing.T) {
 
 func TestRest(t *testing.T) {
 	hour := time.Hour
-	o := pi()
+	o := testutil.Pi()
 	f := kubeflow.SparkApplications{}
 	rest := func(all policy.Set) lifecycle.Application {
 		return resolve.Rest(f, o, lifecycle.Record{}, resolve.Operator{Policies: all})
@@ -129,7 +119,7 @@ func TestRest(t *testing.T) {
 
 // The marks of an attempt are the operator's.
 func TestLabeled(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Driver.Labels = map[string]string{v1beta2.LabelSubmissionID: "hijacked"}
 	a := load(o, lifecycle.Record{}, nil)
 	got, id := a.App, a.Identity

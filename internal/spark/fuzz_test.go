@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/firesteel-dev/firesteel/internal/heaptest"
+	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
 
 // FuzzBuild looks for input that makes Build panic, change its input, answer differently the second time, or refuse with

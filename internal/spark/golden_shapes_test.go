@@ -12,7 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/firesteel-dev/firesteel/internal/golden"
+	"github.com/firesteel-dev/firesteel/test/golden"
 )
 
 // TestGoldenShapes compares the shapes with the pods that spark-submit and the driver created.

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
-	"github.com/firesteel-dev/firesteel/internal/golden"
+	"github.com/firesteel-dev/firesteel/test/golden"
 )
 
 // notApplicable are recorded cases that an operator cannot repeat. Everything else must match in every recorded release,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/firesteel-dev/firesteel/internal/heaptest"
+	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
 
 func TestExpandIsShort(t *testing.T) {

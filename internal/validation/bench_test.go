@@ -2,11 +2,15 @@
 
 package validation
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+)
 
 // BenchmarkCheck measures everything that is looked at before a submission, a build on trial included.
 func BenchmarkCheck(b *testing.B) {
-	app := pi()
+	app := testutil.Model()
 	b.ReportAllocs()
 	for b.Loop() {
 		if found := check(app); len(found) > 0 {

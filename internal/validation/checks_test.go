@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func driver(set func(*spark.PodOverlay)) change {
@@ -98,7 +99,7 @@ func TestOddButWorking(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			app := pi()
+			app := testutil.Model()
 			tc.change(&app)
 			if got := said(app); len(got) != 0 {
 				t.Errorf("%s: refused: %q", tc.reason, got)
@@ -179,7 +180,7 @@ func TestBuiltIsChecked(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			app := pi()
+			app := testutil.Model()
 			tc.change(&app)
 			got := said(app)
 			if len(got) != 1 || !strings.HasPrefix(got[0], tc.says) || !strings.Contains(got[0], tc.right) {
@@ -199,7 +200,7 @@ func TestUndecodable(t *testing.T) {
 }
 
 func TestErrorList(t *testing.T) {
-	app := pi()
+	app := testutil.Model()
 	app.Origins[spark.ConfDriverMemory] = "spec.driver.memory"
 	list := ErrorList(app, []*spark.ConfError{
 		{Key: spark.ConfDriverMemory, Value: "2gb", Problem: "not a heap size"},
@@ -248,14 +249,14 @@ func TestWarnings(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			app := pi()
+			app := testutil.Model()
 			tc.change(&app)
 			if got := Notes(app); got != tc.want {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
 			}
 		})
 	}
-	app := pi()
+	app := testutil.Model()
 	for range 50 {
 		app.Warnings = append(app.Warnings, &spark.ConfError{Field: "spec", Problem: "x"})
 	}

@@ -12,18 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
-
-// pi is an application that nothing is wrong with.
-func pi() spark.Application {
-	return spark.Application{
-		Namespace: "jobs", Name: "pi", SparkVersion: "4.1.0", MainFile: "local:///pi.jar", MainClass: "Pi",
-		Fields:       spark.Fields{"": "spec"},
-		Conf:         map[string]string{},
-		OperatorConf: map[string]string{spark.ConfDriverPodName: "pi-driver", spark.ConfNamespace: "jobs", spark.ConfMaster: "k8s://https://x", spark.ConfImage: "spark"},
-		Origins:      map[string]string{"SparkVersion": "spec.sparkVersion", "DriverName": "spec.driver.podName"},
-	}
-}
 
 // check builds the application and checks it.
 func check(app spark.Application) []*spark.ConfError {
@@ -79,7 +69,7 @@ func TestCheckAccepts(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			app := pi()
+			app := testutil.Model()
 			tc.change(&app)
 			if got := said(app); len(got) != 0 {
 				t.Errorf("%s: refused: %q", tc.reason, got)
@@ -139,7 +129,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			app := pi()
+			app := testutil.Model()
 			tc.change(&app)
 			if diff := cmp.Diff([]string{tc.says}, said(app)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -160,7 +150,7 @@ func denied(key, instead string) string {
 
 // Whoever has made five mistakes reads all five at once, in an order that does not change.
 func TestCheckReportsEverything(t *testing.T) {
-	app := pi()
+	app := testutil.Model()
 	app.SparkVersion = "1.6"
 	app.OperatorConf[spark.ConfDriverPodName] = "_"
 	for key, value := range map[string]string{
@@ -180,7 +170,7 @@ func TestCheckReportsEverything(t *testing.T) {
 }
 
 func TestCheckDoesNotChangeTheApplication(t *testing.T) {
-	app, want := pi(), pi()
+	app, want := testutil.Model(), testutil.Model()
 	app.Conf["spark.master"], want.Conf["spark.master"] = "x", "x"
 	check(app)
 	if diff := cmp.Diff(want, app); diff != "" {
@@ -189,7 +179,7 @@ func TestCheckDoesNotChangeTheApplication(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	app := pi()
+	app := testutil.Model()
 	app.Origins["spark.driver.memory"] = "spec.driver.memory"
 	cases := map[string]struct {
 		reason string
@@ -210,5 +200,16 @@ func TestExplain(t *testing.T) {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
 			}
 		})
+	}
+}
+
+// The status' conditions take 32768 characters, so values are shortened.
+func TestExplainShortensValues(t *testing.T) {
+	app := testutil.Model()
+	app.Conf[spark.ConfDriverMemory] = strings.Repeat("9", 40000)
+	for _, text := range said(app) {
+		if len(text) > 32768 {
+			t.Errorf("a sentence of %d characters: the API server refuses the status", len(text))
+		}
 	}
 }

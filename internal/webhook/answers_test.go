@@ -29,13 +29,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
-	"github.com/firesteel-dev/firesteel/internal/heaptest"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
-	"github.com/firesteel-dev/firesteel/internal/markdown"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 	"github.com/firesteel-dev/firesteel/internal/validation"
+	"github.com/firesteel-dev/firesteel/test/docs/markdown"
 )
 
 // strict is an operator with policies and with something to expose.

@@ -105,7 +105,7 @@ func (b *bench) measure(ctx context.Context, s scenario, step plan.Step, size in
 	if err := os.RemoveAll(logs); err != nil {
 		return report.Section{}, fmt.Errorf("remove the logs of the last run: %w", err)
 	}
-	w, end, err := b.newWorld(ctx, s, size, sub, logs)
+	w, end, err := b.newEnvironment(ctx, s, size, sub, logs)
 	if err != nil {
 		return report.Section{}, err
 	}

@@ -28,13 +28,13 @@ const (
 // subject is what is measured: an operator, or what stands for the best that there could be.
 type subject struct {
 	name string
-	// command is how it is started in a world, and where it says that it is ready.
-	command func(w *world) (words []string, readyURL string, err error)
+	// command is how it is started in an environment, and where it says that it is ready.
+	command func(w *environment) (words []string, readyURL string, err error)
 }
 
 // thisOperator is the one of this tree, with the configuration that config/manager gives it, but for its addresses.
 func thisOperator(binary, root string) subject {
-	return subject{name: "operator", command: func(w *world) ([]string, string, error) {
+	return subject{name: "operator", command: func(w *environment) ([]string, string, error) {
 		text, err := os.ReadFile(filepath.Join(root, "config", "manager", "config.yaml"))
 		if err != nil {
 			return nil, "", fmt.Errorf("read the operator's configuration: %w", err)
@@ -74,14 +74,14 @@ func thisOperator(binary, root string) subject {
 
 // otherOperator is a command line.
 func otherOperator(line, readyURL string) subject {
-	return subject{name: "operator", command: func(*world) ([]string, string, error) {
+	return subject{name: "operator", command: func(*environment) ([]string, string, error) {
 		return []string{"sh", "-c", "exec " + line}, readyURL, nil
 	}}
 }
 
 // limitOf is this program in the role of the limit.
 func limitOf(self string) subject {
-	return subject{name: limit.Role, command: func(*world) ([]string, string, error) {
+	return subject{name: limit.Role, command: func(*environment) ([]string, string, error) {
 		ports, err := ground.FreePorts(1)
 		if err != nil {
 			return nil, "", err
@@ -91,7 +91,7 @@ func limitOf(self string) subject {
 }
 
 // startOperator starts it and waits until it is ready. It returns how long that took.
-func (w *world) startOperator(ctx context.Context) (time.Duration, error) {
+func (w *environment) startOperator(ctx context.Context) (time.Duration, error) {
 	words, url, err := w.subject.command(w)
 	if err != nil {
 		return 0, err
@@ -120,16 +120,16 @@ func (w *world) startOperator(ctx context.Context) (time.Duration, error) {
 }
 
 // stopOperator ends it as Kubernetes does. It returns how long that took.
-func (w *world) stopOperator() time.Duration {
+func (w *environment) stopOperator() time.Duration {
 	start := time.Now()
 	w.endOperator(func(p *ground.Process) { p.Stop(farewell) })
 	return time.Since(start)
 }
 
 // killOperator ends it at once, with its children.
-func (w *world) killOperator() { w.endOperator((*ground.Process).Kill) }
+func (w *environment) killOperator() { w.endOperator((*ground.Process).Kill) }
 
-func (w *world) endOperator(end func(*ground.Process)) {
+func (w *environment) endOperator(end func(*ground.Process)) {
 	if w.operator == nil {
 		return
 	}
@@ -139,7 +139,7 @@ func (w *world) endOperator(end func(*ground.Process)) {
 }
 
 // failed is the end of anything that should run.
-func (w *world) failed() error {
+func (w *environment) failed() error {
 	var errs []error
 	if w.operator != nil {
 		errs = append(errs, w.operator.Failed())

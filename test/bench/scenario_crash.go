@@ -10,7 +10,7 @@ import (
 )
 
 // crash kills the operator amid a burst.
-func crash(ctx context.Context, w *world) error {
+func crash(ctx context.Context, w *environment) error {
 	if _, err := w.startOperator(ctx); err != nil {
 		return err
 	}

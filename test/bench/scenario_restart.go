@@ -10,7 +10,7 @@ import (
 )
 
 // restart starts the operator again where there are many finished applications. These are copies of one that it has run.
-func restart(ctx context.Context, w *world) error {
+func restart(ctx context.Context, w *environment) error {
 	if _, err := w.startOperator(ctx); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func restart(ctx context.Context, w *world) error {
 }
 
 // startWithProbe starts the operator where an application waits that was created while it was down.
-func (w *world) startWithProbe(ctx context.Context) error {
+func (w *environment) startWithProbe(ctx context.Context) error {
 	const probe = "probe"
 	if err := w.create(ctx, probe); err != nil {
 		return err

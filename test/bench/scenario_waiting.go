@@ -22,7 +22,7 @@ import (
 const observed = time.Minute
 
 // waiting measures what it costs that applications wait.
-func waiting(ctx context.Context, w *world) error {
+func waiting(ctx context.Context, w *environment) error {
 	if err := w.fillQuota(ctx); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func waiting(ctx context.Context, w *world) error {
 }
 
 // observe measures an operator that has nothing to do, for a minute.
-func (w *world) observe(ctx context.Context) error {
+func (w *environment) observe(ctx context.Context) error {
 	before := w.used()
 	select {
 	case <-ctx.Done():
@@ -75,7 +75,7 @@ func (w *world) observe(ctx context.Context) error {
 }
 
 // fillQuota creates a quota without room. No controller is there to fill its status in.
-func (w *world) fillQuota(ctx context.Context) error {
+func (w *environment) fillQuota(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(w.ground.Admin)
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)

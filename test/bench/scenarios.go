@@ -22,7 +22,7 @@ type scenario struct {
 	title string
 	// usual is that number if none is said.
 	usual int
-	run   func(ctx context.Context, w *world) error
+	run   func(ctx context.Context, w *environment) error
 	// limitSize is the number with which the limit can be measured; nil if it cannot.
 	limitSize func(int) int
 	// rate is whether they come faster than they can be handled.
@@ -57,8 +57,8 @@ func scenarioHelp() string {
 }
 
 // latency measures an idle operator.
-func latency(ctx context.Context, w *world) error {
-	return lives(ctx, w, func(all []string) error {
+func latency(ctx context.Context, w *environment) error {
+	return lifecycles(ctx, w, func(all []string) error {
 		for _, name := range all {
 			if err := w.create(ctx, name); err != nil {
 				return err
@@ -72,8 +72,8 @@ func latency(ctx context.Context, w *world) error {
 }
 
 // burst measures an operator that has more to do than it can.
-func burst(ctx context.Context, w *world) error {
-	return lives(ctx, w, func(all []string) error {
+func burst(ctx context.Context, w *environment) error {
+	return lifecycles(ctx, w, func(all []string) error {
 		if err := w.create(ctx, all...); err != nil {
 			return err
 		}
@@ -81,8 +81,8 @@ func burst(ctx context.Context, w *world) error {
 	})
 }
 
-// lives measures how applications go through their lives.
-func lives(ctx context.Context, w *world, live func(all []string) error) error {
+// lifecycles measures how applications go from their creation to their end.
+func lifecycles(ctx context.Context, w *environment, live func(all []string) error) error {
 	if _, err := w.startOperator(ctx); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func lives(ctx context.Context, w *world, live func(all []string) error) error {
 }
 
 // addLives adds what users see.
-func (w *world) addLives(apps []cluster.Seen) {
+func (w *environment) addLives(apps []cluster.Seen) {
 	shown := func(state string) func(*cluster.Seen) time.Time {
 		return func(a *cluster.Seen) time.Time { return a.At(state) }
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 const submission = "a5d8a97d-cf3f-4db2-8000-000000000001"
@@ -24,23 +25,14 @@ func before(d time.Duration) metav1.Time {
 }
 
 // create makes an application with two executors in the namespace jobs.
-func (w *world) create(name string, changes ...change) {
+func (w *harness) create(name string, changes ...change) {
 	w.Helper()
-	o := &v1beta2.SparkApplication{
-		ObjectMeta: metav1.ObjectMeta{Namespace: jobs, Name: name},
-		Spec: v1beta2.SparkApplicationSpec{
-			Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: ptr.To("spark:4.1.4"), MainClass: ptr.To("Main"),
-			MainApplicationFile: ptr.To("local:///app.jar"), Executor: v1beta2.ExecutorSpec{Instances: ptr.To[int32](2)},
-		},
-	}
-	for _, c := range changes {
-		c(o)
-	}
-	must(w.T, w.admin.Create(w.Context(), o))
+	changes = append([]change{testutil.New(jobs, name), testutil.Executors(2)}, changes...)
+	must(w.T, w.admin.Create(w.Context(), testutil.Pi(changes...)))
 }
 
 // become writes the status of the first attempt, as the operator would.
-func (w *world) become(namespace, name string, state v1beta2.ApplicationStateType, changes ...change) *v1beta2.SparkApplication {
+func (w *harness) become(namespace, name string, state v1beta2.ApplicationStateType, changes ...change) *v1beta2.SparkApplication {
 	w.Helper()
 	o := &v1beta2.SparkApplication{}
 	must(w.T, w.admin.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o))
@@ -103,7 +95,7 @@ func failed(class, reason string, code int32, message string) change {
 }
 
 // failedDriver makes the pod of an attempt whose driver ended with exit code 1.
-func (w *world) failedDriver(o *v1beta2.SparkApplication) {
+func (w *harness) failedDriver(o *v1beta2.SparkApplication) {
 	w.Helper()
 	const container = "spark-kubernetes-driver"
 	pod := &corev1.Pod{
@@ -126,7 +118,7 @@ func (w *world) failedDriver(o *v1beta2.SparkApplication) {
 }
 
 // kubectlSpark has the applications that the page shows.
-func kubectlSpark(w *world) {
+func kubectlSpark(w *harness) {
 	w.Helper()
 	const message = "driver container failed with ExitCode: 1, Reason: Error"
 	w.do("kubectl config set-context --current --namespace " + jobs)

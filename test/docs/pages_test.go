@@ -12,27 +12,27 @@ import (
 )
 
 // example is a manifest of a reader, as a page supposes it in app.yaml.
-func (w *world) example() {
+func (w *harness) example() {
 	w.Helper()
 	text, err := w.reader.Manifest("docs/quick-start.md", "A first application")
 	must(w.T, err)
 	w.write("app.yaml", text)
 }
 
-func fromSparkSubmit(w *world) {
+func fromSparkSubmit(w *harness) {
 	w.Helper()
 	w.says(w.run("docs/from-spark-submit.md", "Coming from spark-submit"), "sparkapplication.sparkoperator.k8s.io/main created")
 	w.do("kubectl delete sparkapp main")
 }
 
-func migrate(w *world) {
+func migrate(w *harness) {
 	w.Helper()
 	w.example()
 	w.says(w.run("docs/migrate-from-kubeflow.md", "1. Check the manifests"), "errors: 0")
 }
 
 // firstApplication is the one of the README, at its end.
-func firstApplication(w *world) {
+func firstApplication(w *harness) {
 	w.Helper()
 	text, err := w.reader.Manifest("README.md", "A first application")
 	must(w.T, err)
@@ -47,7 +47,7 @@ func firstApplication(w *world) {
 }
 
 // questions are what sentences tell the reader to ask a cluster about spark-pi.
-func questions(w *world) {
+func questions(w *harness) {
 	w.Helper()
 	w.says(w.run("docs/quick-start.md", "kubectl describe sparkapp spark-pi"), "Conditions:", "the driver has completed")
 	w.says(w.run("README.md", "kubectl describe sparkapp spark-pi"), "the driver has completed")
@@ -62,7 +62,7 @@ func questions(w *world) {
 }
 
 // install goes through the ways to install, each after the one before was taken away. Definitions stay, as the page says.
-func install(w *world) {
+func install(w *harness) {
 	w.Helper()
 	w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io")
 	w.says(w.run("docs/install.md", "Helm"), "STATUS: deployed", "kind: SparkApplication")
@@ -93,7 +93,7 @@ func install(w *world) {
 }
 
 // configuration looks at that of an operator that is installed. There is no pod here that could tell of it.
-func configuration(w *world) {
+func configuration(w *harness) {
 	w.Helper()
 	w.run("docs/tenants.md", "Changing it")
 	w.run("docs/metrics.md", "kubectl describe pod -n spark-operator -l app.kubernetes.io/component=controller")
@@ -104,12 +104,12 @@ func configuration(w *world) {
 	w.says(w.do("cat operator.yaml"), "kind: OperatorConfiguration")
 }
 
-func (w *world) uninstall() {
+func (w *harness) uninstall() {
 	w.Helper()
 	w.do("helm uninstall spark-operator -n spark-operator --ignore-not-found")
 }
 
-func webhooks(w *world) {
+func webhooks(w *harness) {
 	w.Helper()
 	w.run("docs/webhooks.md", "Install it")
 	w.says(w.run("docs/webhooks.md", "kubectl get validatingwebhookconfiguration spark-operator-webhook -o yaml"), "failurePolicy: Ignore")

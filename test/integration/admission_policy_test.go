@@ -32,7 +32,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/golden"
+	"github.com/firesteel-dev/firesteel/test/golden"
 )
 
 // manifests are the objects of a file of the repository.

@@ -33,7 +33,7 @@ type nodeAgent struct {
 	// goes is how long a deleted pod takes to stop.
 	goes time.Duration
 	mu   sync.Mutex
-	// stops ends the life of a pod that is deleted.
+	// stops ends a pod that is deleted.
 	stops map[types.UID]context.CancelFunc
 	going map[types.UID]bool
 }

@@ -161,13 +161,13 @@ func (s *siege) bury(ctx context.Context) {
 }
 
 // moment passes when it is time to die: at random, and every other time within moments of a driver's creation or
-// removal, where an operator has the most to lose. After the last kill that is asked for, lives become longer.
+// removal, where an operator has the most to lose. After the last kill that is asked for, processes live longer.
 func (s *siege) moment(ctx context.Context, r *rand.Rand) {
-	life := s.pace/4 + time.Duration(r.Int64N(int64(5*s.pace/4)))
+	lifetime := s.pace/4 + time.Duration(r.Int64N(int64(5*s.pace/4)))
 	if more := s.count.Load() - int64(s.kills); more > 0 {
-		life += time.Duration(more) * s.pace / 2
+		lifetime += time.Duration(more) * s.pace / 2
 	}
-	if !pause(ctx, life) || r.IntN(2) == 0 {
+	if !pause(ctx, lifetime) || r.IntN(2) == 0 {
 		return
 	}
 	bound, stop := context.WithTimeout(ctx, s.pace)

@@ -29,7 +29,7 @@ import (
 
 const takeOverFixtures = "testdata/takeover"
 
-// left is a world that the Kubeflow operator has left.
+// left is a namespace that the Kubeflow operator has left.
 type left struct {
 	namespace string
 	// driver is the UID of the driver pod in it, "" if there is none.
@@ -215,9 +215,9 @@ var kept = map[string]bool{
 
 var _ = Describe("Taking over from the Kubeflow operator", Ordered, ContinueOnFailure, func() {
 	var (
-		ctx    context.Context
-		worlds = map[string]left{}
-		births census
+		ctx      context.Context
+		restored = map[string]left{}
+		births   census
 	)
 	BeforeAll(func() {
 		ctx = context.Background()
@@ -225,18 +225,18 @@ var _ = Describe("Taking over from the Kubeflow operator", Ordered, ContinueOnFa
 			files, err := os.ReadDir(takeOverFixtures)
 			Expect(err).NotTo(HaveOccurred())
 			for _, file := range files {
-				worlds[strings.TrimSuffix(file.Name(), ".yaml")] = restore(ctx, file.Name())
+				restored[strings.TrimSuffix(file.Name(), ".yaml")] = restore(ctx, file.Name())
 			}
 			births.begin(ctx)
 		})
-		Expect(worlds).To(HaveLen(len(taken)), "every fixture has an expectation")
+		Expect(restored).To(HaveLen(len(taken)), "every fixture has an expectation")
 	})
 
 	words := map[v1beta2.ApplicationStateType]bool{}
 	for _, name := range slices.Sorted(maps.Keys(taken)) {
 		want := taken[name]
 		It("continues "+name, func() {
-			w, known := worlds[name]
+			w, known := restored[name]
 			Expect(known).To(BeTrue(), "testdata/takeover/%s.yaml", name)
 			if want.then != nil {
 				want.then(ctx, w)
@@ -278,20 +278,20 @@ var _ = Describe("Taking over from the Kubeflow operator", Ordered, ContinueOnFa
 
 	It("has created no driver too many in the end", func() {
 		for name, want := range taken {
-			Expect(births.of(worlds[name].namespace)).To(HaveLen(want.drivers), name)
+			Expect(births.of(restored[name].namespace)).To(HaveLen(want.drivers), name)
 		}
 	})
 
 	It("leaves what has ended as it was", func() {
 		for _, name := range []string{"completed", "failed"} {
-			s := app(ctx, worlds[name].namespace, "pi").Status
+			s := app(ctx, restored[name].namespace, "pi").Status
 			Expect(s.TerminationTime.UTC().Format("15:04:05")).To(Equal("03:05:05"))
 			Expect(s.SubmissionID).To(Equal("6e2e3f1c-6a51-4c5e-9d0a-3f1f6a2b7c11"))
 			Expect(s.DriverInfo).To(Equal(v1beta2.DriverInfo{PodName: "pi-driver", WebUIServiceName: "pi-ui-svc", WebUIAddress: "10.0.0.77:4040", WebUIPort: 4040}))
-			all := writes.in(worlds[name].namespace)
+			all := writes.in(restored[name].namespace)
 			Expect(count(all, "PATCH", "/sparkapplications/")).To(Equal(1), "its conditions are written once: %v", all)
 			Expect(all).To(HaveLen(1))
 		}
-		Expect(ptr.Deref(app(ctx, worlds["suspending"].namespace, "pi").Spec.Suspend, false)).To(BeTrue(), "the spec is the user's")
+		Expect(ptr.Deref(app(ctx, restored["suspending"].namespace, "pi").Spec.Suspend, false)).To(BeTrue(), "the spec is the user's")
 	})
 })

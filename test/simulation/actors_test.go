@@ -131,7 +131,7 @@ func killer(h *history) bool {
 
 // usurper starts a second operator that believes to lead.
 func usurper(h *history) bool {
-	if len(h.operators) != 1 || h.law.renamed() {
+	if len(h.operators) != 1 || h.invariants.renamed() {
 		return false
 	}
 	h.launch()
@@ -280,12 +280,12 @@ func meddler(h *history) bool {
 	switch {
 	case p == nil:
 		foreign := foreignPod()
-		if last := h.law.lastDriver(); last != nil && h.rng.IntN(2) == 0 {
+		if last := h.invariants.lastDriver(); last != nil && h.rng.IntN(2) == 0 {
 			foreign.Labels = last.labels
 		}
 		h.tell("meddler", "creates pod %s, labels %d", name, len(foreign.Labels))
 		h.store.create(foreign, h.second())
-	case !h.law.ours(p) && len(p.OwnerReferences) == 0 && p.DeletionTimestamp == nil:
+	case !h.invariants.ours(p) && len(p.OwnerReferences) == 0 && p.DeletionTimestamp == nil:
 		h.removePod(p, "meddler")
 	default:
 		return false

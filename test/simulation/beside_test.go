@@ -116,7 +116,7 @@ func (c cached) Apply(_ context.Context, wanted runtime.ApplyConfiguration, _ ..
 		next.SetCreationTimestamp(stored.GetCreationTimestamp())
 		next.SetGeneration(stored.GetGeneration())
 		h.store.put(next)
-		if !h.law.owned(stored) {
+		if !h.invariants.owned(stored) {
 			h.fail("%s, which is not the application's, was changed", idOf(u))
 		}
 		return nil
@@ -159,13 +159,13 @@ func tamper(h *history) bool {
 }
 
 // owned reports whether an object belongs to an application of this history.
-func (l *law) owned(o client.Object) bool {
+func (l *invariants) owned(o client.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(o)
 	return owner != nil && l.apps[owner.UID] != nil
 }
 
 // beside is what stands beside the driver of an application; nil for nothing.
-func (l *law) beside(app *v1beta2.SparkApplication) client.Object {
+func (l *invariants) beside(app *v1beta2.SparkApplication) client.Object {
 	if o := l.h.store.objects[uiService]; o != nil && metav1.IsControlledBy(o, app) {
 		return o
 	}
@@ -173,7 +173,7 @@ func (l *law) beside(app *v1beta2.SparkApplication) client.Object {
 }
 
 // apart judges that trouble with what is beside the driver is told in its own condition, and never is the application's.
-func (l *law) apart(s *v1beta2.SparkApplicationStatus) {
+func (l *invariants) apart(s *v1beta2.SparkApplicationStatus) {
 	if !l.h.exposed {
 		return
 	}
@@ -193,7 +193,7 @@ const lookAgain = 31 * time.Second
 
 // shown judges an operator that sees everything and will not look for a while: a live driver is exposed as the user wants,
 // or the status says why not, and nothing is beside a driver that is none.
-func (l *law) shown(o *operator) {
+func (l *invariants) shown(o *operator) {
 	app := l.h.store.app()
 	soon := !o.timer.IsZero() && o.timer.Before(l.h.now.Add(lookAgain))
 	if !l.h.exposed || app == nil || app.DeletionTimestamp != nil || soon || o.ready || !o.current() {
@@ -218,7 +218,7 @@ func (l *law) shown(o *operator) {
 }
 
 // concealed reports whether nothing is left beside drivers, and no status says otherwise.
-func (l *law) concealed(app *v1beta2.SparkApplication) bool {
+func (l *invariants) concealed(app *v1beta2.SparkApplication) bool {
 	return l.beside(app) == nil && len(app.Status.DriverInfo.ExposedBy) == 0
 }
 

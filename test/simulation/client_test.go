@@ -50,7 +50,7 @@ func (c cached) Create(_ context.Context, obj client.Object, _ ...client.CreateO
 	return c.o.call("create", obj, func() error {
 		err := h.create(obj)
 		if err == nil {
-			h.law.created(c.o, obj)
+			h.invariants.created(c.o, obj)
 		}
 		return err
 	})
@@ -64,7 +64,7 @@ func (c cached) Delete(_ context.Context, obj client.Object, opts ...client.Dele
 		target := h.store.objects[idOf(obj)]
 		err := h.remove(obj, options)
 		if err == nil {
-			h.law.deleted(c.o, target)
+			h.invariants.deleted(c.o, target)
 		}
 		return err
 	})
@@ -85,7 +85,7 @@ func (w statusWriter) Patch(_ context.Context, obj client.Object, patch client.P
 		before := h.store.app()
 		changed, err := h.patchStatus(obj, patch)
 		if err == nil {
-			h.law.reported(w.o, before, h.store.app(), changed)
+			h.invariants.reported(w.o, before, h.store.app(), changed)
 		}
 		return err
 	})

@@ -54,10 +54,10 @@ type mutation func(client.Client, client.Reader) (client.Client, client.Reader)
 
 // history is one application's life in a cluster of its own.
 type history struct {
-	rng   *rand.Rand
-	now   time.Time
-	store *store
-	law   *law
+	rng        *rand.Rand
+	now        time.Time
+	store      *store
+	invariants *invariants
 	// operators that run: none, one, or two that both believe to lead.
 	operators []*operator
 	started   int
@@ -95,7 +95,7 @@ type history struct {
 
 func newHistory(seed uint64) *history {
 	h := &history{rng: rand.New(rand.NewPCG(seed, 0x5eed)), now: begin, store: newStore(), lost: map[string]bool{}}
-	h.law = newLaw(h)
+	h.invariants = newInvariants(h)
 	h.stats.Histories = 1
 	return h
 }
@@ -201,9 +201,9 @@ func (h *history) settle() {
 		if h.fairStep() {
 			continue
 		}
-		if h.law.settled() {
+		if h.invariants.settled() {
 			if quiet++; quiet > 1 {
-				h.law.end()
+				h.invariants.end()
 				return
 			}
 		}
@@ -212,14 +212,14 @@ func (h *history) settle() {
 			dull, version = 0, h.store.version
 		}
 		if !h.tick() {
-			if !h.law.settled() {
-				h.fail("nothing will ever happen again: %s", h.law.summary())
+			if !h.invariants.settled() {
+				h.fail("nothing will ever happen again: %s", h.invariants.summary())
 			}
-			h.law.end()
+			h.invariants.end()
 			return
 		}
 	}
-	h.fail("the application does not come to rest: %s", h.law.summary())
+	h.fail("the application does not come to rest: %s", h.invariants.summary())
 }
 
 // fairStep lets one of those act who can.

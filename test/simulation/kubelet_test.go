@@ -115,7 +115,7 @@ func (h *history) kubeletActs(p *corev1.Pod) bool {
 		return false
 	case p.DeletionTimestamp != nil:
 		return true
-	case running(p) && h.fair && isDriver(p) && alive(p) && h.law.over():
+	case running(p) && h.fair && isDriver(p) && alive(p) && h.invariants.over():
 		return false // nobody but the operator ends it
 	case running(p):
 		return h.fair || !isDriver(p) || h.rng.IntN(3) == 0
@@ -134,7 +134,7 @@ func (h *history) terminate(p *corev1.Pod) {
 		h.finish(p, code, "Error", "")
 		return
 	}
-	h.law.gone(p)
+	h.invariants.gone(p)
 	h.tell("kubelet", "pod %s is gone", p.Name)
 	h.store.remove(idOf(p))
 }
@@ -156,7 +156,7 @@ func (h *history) start(p *corev1.Pod) {
 		h.tell("kubelet", "pod %s: ContainerCreating, ConfigMap %s not found", p.Name, missing)
 		h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodPending, Message: missing})
 		h.failedMount(p, missing)
-		h.law.bereft(p)
+		h.invariants.bereft(p)
 		return
 	}
 	if !h.fair && h.rng.IntN(6) == 0 {
@@ -227,7 +227,7 @@ func (h *history) finish(p *corev1.Pod, code int32, reason, message string) {
 		states = append(states, corev1.ContainerStatus{Name: "sidecar", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
 		p = withSidecar(p)
 	}
-	h.law.ended(p, code)
+	h.invariants.ended(p, code)
 	h.tell("kubelet", "pod %s: exit code %d, %s, %s", p.Name, code, reason, phase)
 	h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: phase, ContainerStatuses: states})
 }
@@ -250,14 +250,14 @@ func (h *history) endSidecar(p *corev1.Pod) {
 
 // evict is what a kubelet does that runs out of memory or disk.
 func (h *history) evict(p *corev1.Pod) {
-	h.law.ended(p, -1)
+	h.invariants.ended(p, -1)
 	h.tell("kubelet", "pod %s: Evicted", p.Name)
 	h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."})
 }
 
 // driver is Spark's driver: it makes executors, and takes them away when it ends.
 func driver(h *history) bool {
-	p := h.pick(func(p *corev1.Pod) bool { return isDriver(p) && h.law.ours(p) })
+	p := h.pick(func(p *corev1.Pod) bool { return isDriver(p) && h.invariants.ours(p) })
 	if p == nil {
 		return false
 	}
@@ -303,6 +303,6 @@ func (h *history) delete(o client.Object, opts ...client.DeleteOption) {
 		panic(err)
 	}
 	if p, ok := o.(*corev1.Pod); ok && h.store.objects[idOf(o)] == nil {
-		h.law.gone(p)
+		h.invariants.gone(p)
 	}
 }

@@ -84,14 +84,14 @@ func (h *history) startOperator(name string, lag int) *operator {
 		}
 	}
 	o.ready = true
-	o.step, o.stop = iter.Pull(o.life)
+	o.step, o.stop = iter.Pull(o.lifecycle)
 	o.step()
 	h.tell(name, "starts")
 	return o
 }
 
-// life is the coroutine: a step of it ends before the next API call, or when there is nothing left to do.
-func (o *operator) life(yield func(struct{}) bool) {
+// lifecycle is the coroutine: a step of it ends before the next API call, or when there is nothing left to do.
+func (o *operator) lifecycle(yield func(struct{}) bool) {
 	defer func() {
 		if p := recover(); p != nil && p != errCrash { //nolint:errorlint // the very value
 			o.h.fail("the operator panicked: %v\n%s", p, debug.Stack())
@@ -129,8 +129,8 @@ func (o *operator) reconcile() {
 	}
 	o.ready = o.again
 	if err == nil {
-		o.h.law.rests(o)
-		o.h.law.shown(o)
+		o.h.invariants.rests(o)
+		o.h.invariants.shown(o)
 	}
 }
 

@@ -39,7 +39,7 @@ func newScript(t *testing.T) *script {
 // app applies an application and starts an operator.
 func (s *script) app(change func(*v1beta2.SparkApplicationSpec)) *operator {
 	s.t.Helper()
-	app := pi()
+	app := newApplication()
 	if change != nil {
 		change(&app.Spec)
 	}
@@ -146,7 +146,7 @@ func (s *script) vanishes() {
 	s.t.Helper()
 	p := s.driver()
 	s.tell("kubelet", "pod %s is gone", p.Name)
-	s.law.gone(p)
+	s.invariants.gone(p)
 	s.store.remove(idOf(p))
 	s.work()
 }
@@ -167,7 +167,7 @@ func (s *script) cleanUp() {
 // ends closes the story with what there is in the end.
 func (s *script) ends() string {
 	s.t.Helper()
-	s.tell("end", "%s", s.law.summary())
+	s.tell("end", "%s", s.invariants.summary())
 	for _, o := range s.operators {
 		o.stop()
 	}

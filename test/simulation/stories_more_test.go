@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func init() { maps.Copy(stories, lives) }
@@ -129,7 +130,7 @@ var lives = map[string]func(*script){
 	"spec-wrong-then-right": func(s *script) {
 		s.app(func(spec *v1beta2.SparkApplicationSpec) { spec.SparkVersion = unknownVersion })
 		s.pass(time.Minute)
-		s.edit("Spark version", func(spec *v1beta2.SparkApplicationSpec) { spec.SparkVersion = "4.1.0" })
+		s.edit("Spark version", func(spec *v1beta2.SparkApplicationSpec) { spec.SparkVersion = testutil.SparkVersion })
 		s.completes()
 	},
 	"spec-changed-when-it-is-over": func(s *script) {

@@ -4,21 +4,15 @@ package simulation
 
 import (
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
-
-var update = flag.Bool("update", false, "rewrite the stories in testdata")
 
 const (
 	createDriver = "create Pod pi-driver"
@@ -250,7 +244,7 @@ var stories = map[string]func(*script){
 }
 
 func withFinalizer() *v1beta2.SparkApplication {
-	app := pi()
+	app := newApplication()
 	app.Finalizers = []string{foreignFinalizer}
 	return app
 }
@@ -275,39 +269,10 @@ func TestStories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t)
 			direct(s)
-			golden(t, name, s.ends())
+			testutil.Golden(t, "testdata/"+name+".txt", s.ends())
 		})
 	}
 }
 
-// golden compares a story with its file, or writes the file if the flag says so.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("the story is another one; if that is right, run with -update (-want +got):\n%s", diff)
-	}
-}
-
 // Every file has its story.
-func TestNoOldStories(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		if stories[strings.TrimSuffix(filepath.Base(f), ".txt")] == nil {
-			t.Errorf("%s is no story any more", f)
-		}
-	}
-}
+func TestNoOldStories(t *testing.T) { testutil.NoStaleGolden(t, "testdata/*.txt", stories) }

@@ -11,29 +11,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // foreignFinalizer is somebody else's, who takes his time.
 const foreignFinalizer = "example.com/audit"
 
-// pi is the smallest application that runs.
-func pi() *v1beta2.SparkApplication {
-	return &v1beta2.SparkApplication{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: appName},
-		Spec: v1beta2.SparkApplicationSpec{
-			Type:                v1beta2.ApplicationTypeScala,
-			SparkVersion:        "4.1.0",
-			MainClass:           new("Pi"),
-			MainApplicationFile: new("local:///pi.jar"),
-			Image:               new("spark"),
-			Executor:            v1beta2.ExecutorSpec{Instances: new(int32(2))},
-		},
-	}
+// newApplication is what users apply at first.
+func newApplication() *v1beta2.SparkApplication {
+	return testutil.Pi(testutil.New(namespace, appName), testutil.Executors(2))
 }
 
 // apply creates an application with some policy.
 func (h *history) apply() {
-	app := pi()
+	app := newApplication()
 	s := &app.Spec
 	s.RestartPolicy = h.drawPolicy()
 	if h.rng.IntN(5) == 0 {
@@ -61,7 +52,7 @@ func (h *history) applied(app *v1beta2.SparkApplication) {
 	if err := h.create(app); err != nil {
 		panic(err)
 	}
-	h.law.applied(h.store.app())
+	h.invariants.applied(h.store.app())
 }
 
 // edit changes the spec.
@@ -72,7 +63,7 @@ func (h *history) edit(what string, change func(*v1beta2.SparkApplicationSpec)) 
 	next.Generation++
 	h.tell("user", "edits: %s", what)
 	h.store.put(next)
-	h.law.edited(before, next)
+	h.invariants.edited(before, next)
 }
 
 // user does one of the things that users do, or applies the application again after it is gone.
@@ -109,7 +100,7 @@ func user(h *history) bool {
 	case 9:
 		h.edit("Spark version", func(s *v1beta2.SparkApplicationSpec) {
 			if s.SparkVersion == unknownVersion {
-				s.SparkVersion = "4.1.0"
+				s.SparkVersion = testutil.SparkVersion
 			} else {
 				s.SparkVersion = unknownVersion
 			}
@@ -159,7 +150,7 @@ func (h *history) deleteApp() {
 // userDeletesDriver is a person who kills a driver by hand.
 func userDeletesDriver(h *history) bool {
 	p := h.pick(isDriver)
-	if p == nil || !h.law.ours(p) || p.DeletionTimestamp != nil {
+	if p == nil || !h.invariants.ours(p) || p.DeletionTimestamp != nil {
 		return false
 	}
 	h.removePod(p, "user")
@@ -182,7 +173,7 @@ func (h *history) decideEnd() {
 func closer(h *history) bool {
 	app := h.store.app()
 	if app == nil || app.DeletionTimestamp != nil || app.Spec.RestartPolicy.Type != v1beta2.RestartPolicyAlways ||
-		ptr.Deref(app.Spec.Suspend, false) || h.law.runs(app.UID) < h.law.enough {
+		ptr.Deref(app.Spec.Suspend, false) || h.invariants.runs(app.UID) < h.invariants.enough {
 		return false
 	}
 	switch h.rng.IntN(3) {

@@ -20,7 +20,7 @@ const statusLimit = 20 << 10
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
 
 // reported judges a status that an operator has written.
-func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, changed bool) {
+func (l *invariants) reported(o *operator, before, after *v1beta2.SparkApplication, changed bool) {
 	if !changed {
 		l.h.fail("a status was written that changes nothing")
 		return
@@ -66,7 +66,7 @@ func (l *law) reported(o *operator, before, after *v1beta2.SparkApplication, cha
 }
 
 // times judges what retention is counted from: what goes on has not ended, and what is over has ended since it went on.
-func (l *law) times(w *wish, is *v1beta2.SparkApplicationStatus) {
+func (l *invariants) times(w *wish, is *v1beta2.SparkApplicationStatus) {
 	switch is.AppState.State {
 	case v1beta2.ApplicationStateSubmitted, v1beta2.ApplicationStateRunning, v1beta2.ApplicationStatePendingRerun, v1beta2.ApplicationStateResuming:
 		if !is.TerminationTime.IsZero() {
@@ -86,7 +86,7 @@ const readyWithin = 30 * time.Minute
 
 // failing judges the end of an attempt: a driver that lives and is not on its way out has not failed, unless it took too
 // long.
-func (l *law) failing(app *v1beta2.SparkApplication) {
+func (l *invariants) failing(app *v1beta2.SparkApplication) {
 	for _, r := range l.drivers {
 		if r.app != app.UID || r.submission != app.Status.SubmissionID || r.over || r.excused {
 			continue
@@ -102,7 +102,7 @@ func (l *law) failing(app *v1beta2.SparkApplication) {
 
 // record notes that a status tells of the present submission's driver. If it had two, because nobody knew of the first,
 // it is the last one.
-func (l *law) record(app *v1beta2.SparkApplication) {
+func (l *invariants) record(app *v1beta2.SparkApplication) {
 	for _, r := range slices.Backward(l.drivers) {
 		if r.app == app.UID && r.submission == app.Status.SubmissionID {
 			if r.recorded == 0 {
@@ -114,7 +114,7 @@ func (l *law) record(app *v1beta2.SparkApplication) {
 }
 
 // succeeded reports whether the driver of the present submission really ended with exit code 0.
-func (l *law) succeeded(app *v1beta2.SparkApplication) bool {
+func (l *invariants) succeeded(app *v1beta2.SparkApplication) bool {
 	for _, r := range l.drivers {
 		if r.app == app.UID && r.submission == app.Status.SubmissionID && r.over && r.code == 0 {
 			return true
@@ -125,7 +125,7 @@ func (l *law) succeeded(app *v1beta2.SparkApplication) bool {
 
 // rests judges a reconcile that left no error behind: a timer or an event must bring the application on, unless it is at
 // its end.
-func (l *law) rests(o *operator) {
+func (l *invariants) rests(o *operator) {
 	app := l.h.store.app()
 	if !o.timer.IsZero() || o.ready || app == nil || app.DeletionTimestamp != nil {
 		return
@@ -137,7 +137,7 @@ func (l *law) rests(o *operator) {
 }
 
 // final reports whether the application's state is one that it may stay in.
-func (l *law) final(app *v1beta2.SparkApplication) bool {
+func (l *invariants) final(app *v1beta2.SparkApplication) bool {
 	k := keeps(app)
 	released := func(what string, keep *metav1.Duration) bool {
 		return keep == nil || slices.Contains(app.Status.Released, what)
@@ -146,7 +146,7 @@ func (l *law) final(app *v1beta2.SparkApplication) bool {
 }
 
 // settled reports whether the application is where it may stay: gone without a trace, at its end, or suspended.
-func (l *law) settled() bool {
+func (l *invariants) settled() bool {
 	app := l.h.store.app()
 	if app == nil {
 		for i, o := range l.h.store.objects {
@@ -169,7 +169,7 @@ func (l *law) settled() bool {
 }
 
 // held reports whether a suspended application shows it and has no pods. One that never ran is SUBMITTED.
-func (l *law) held(app *v1beta2.SparkApplication) bool {
+func (l *invariants) held(app *v1beta2.SparkApplication) bool {
 	switch s := &app.Status; s.AppState.State {
 	case v1beta2.ApplicationStateSuspended:
 	case v1beta2.ApplicationStateSubmitted:
@@ -186,7 +186,7 @@ func (l *law) held(app *v1beta2.SparkApplication) bool {
 }
 
 // end judges the state in which the application stays.
-func (l *law) end() {
+func (l *invariants) end() {
 	app := l.h.store.app()
 	if app == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/firesteel-dev/firesteel/internal/heaptest"
+	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
 
 func everyField(t *testing.T) (manifest []byte, app SparkApplication) {

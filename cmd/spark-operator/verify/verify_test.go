@@ -18,11 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
-
-func pi() *v1beta2.SparkApplication {
-	return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi"}}
-}
 
 // playing is a cluster in which the application shows one status after the other, the last one for good.
 func playing(t *testing.T, statuses []v1beta2.SparkApplicationStatus, existing ...client.Object) client.Client {
@@ -71,7 +68,7 @@ func TestRun(t *testing.T) {
 		"NoLog":   {reason: "a log is not what is tested", statuses: []v1beta2.SparkApplicationStatus{status(v1beta2.ApplicationStateCompleted, "")}, log: errors.New("gone")},
 		"Nobody":  {reason: "an operator that does not work, or not here", statuses: []v1beta2.SparkApplicationStatus{status("", "")}, fails: "no operator has looked at jobs/pi"},
 		"Waits":   {reason: "what it waits for", statuses: []v1beta2.SparkApplicationStatus{waits}, fails: "still SUBMITTED; DriverReady: no node has room"},
-		"Earlier": {reason: "the application of a test that was stopped", statuses: []v1beta2.SparkApplicationStatus{status(v1beta2.ApplicationStateCompleted, "")}, existing: []client.Object{pi()}},
+		"Earlier": {reason: "the application of a test that was stopped", statuses: []v1beta2.SparkApplicationStatus{status(v1beta2.ApplicationStateCompleted, "")}, existing: []client.Object{testutil.Pi()}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +76,7 @@ func TestRun(t *testing.T) {
 			c := playing(t, tc.statuses, tc.existing...)
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			err := test{client: c, app: pi(), out: &out, poll: time.Millisecond, log: func(context.Context) (string, error) {
+			err := test{client: c, app: testutil.Pi(), out: &out, poll: time.Millisecond, log: func(context.Context) (string, error) {
 				return "Pi is roughly 3.14\n", tc.log
 			}}.run(ctx)
 			if tc.fails == "" && err != nil || tc.fails != "" && (err == nil || !strings.Contains(err.Error(), tc.fails)) {
@@ -132,7 +129,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(tc.funcs).Build()
 			var out strings.Builder
-			err := test{client: c, app: pi(), out: &out, poll: time.Millisecond, log: func(context.Context) (string, error) { return "", nil }}.run(t.Context())
+			err := test{client: c, app: testutil.Pi(), out: &out, poll: time.Millisecond, log: func(context.Context) (string, error) { return "", nil }}.run(t.Context())
 			if err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%s: %v, want %q", tc.reason, err, tc.says)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func texts(findings []*spark.ConfError) []string {
@@ -57,7 +58,7 @@ func TestConflicts(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			tc.set(o)
 			_, problems := Normalize(o)
 			got := texts(problems)
@@ -134,7 +135,7 @@ func TestWarnings(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			tc.set(&o.Spec)
 			if diff := cmp.Diff(tc.want, texts(normalize(t, o).Warnings)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -145,7 +146,7 @@ func TestWarnings(t *testing.T) {
 
 // What the driver overwrites in its executors' template travels as properties.
 func TestExecutorOverrides(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.SparkConfigMap = new("sc")
 	o.Spec.Executor.TerminationGracePeriodSeconds = new(int64(90))
 	o.Spec.Executor.SecurityContext = &corev1.SecurityContext{AllowPrivilegeEscalation: new(true)}
@@ -164,7 +165,7 @@ func TestExecutorOverrides(t *testing.T) {
 
 // Spark takes the first container of a template unless it is told a name.
 func TestTemplateContainerIsFoundByName(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Driver.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{
 		{Name: "log", Image: "log"}, {Name: "spark-kubernetes-driver", Env: []corev1.EnvVar{{Name: "MINE", Value: "1"}}},
 	}}}
@@ -177,7 +178,7 @@ func TestTemplateContainerIsFoundByName(t *testing.T) {
 
 // A scratch volume that is no property is used by the driver all the same, and does not collide with Spark's own.
 func TestEphemeralScratchVolume(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Volumes = []corev1.Volume{volume("spark-local-dir-1", corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}})}
 	o.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "spark-local-dir-1", MountPath: "/scratch"}}
 	pod := build(t, o).Driver.Spec

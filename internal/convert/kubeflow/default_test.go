@@ -17,12 +17,13 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // bare is pi without a word that has a default.
 func bare() *v1beta2.SparkApplication {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Type = ""
 	return o
 }
@@ -126,7 +127,7 @@ func TestDefaultLeavesAlone(t *testing.T) {
 
 // variants are applications that differ in one field each, and in what the defaults look at.
 func variants() map[string]*v1beta2.SparkApplication {
-	all := map[string]*v1beta2.SparkApplication{"bare": bare(), "pi": pi()}
+	all := map[string]*v1beta2.SparkApplication{"bare": bare(), "pi": testutil.Pi()}
 	for path, tc := range fieldCases() {
 		o := bare()
 		tc.set(&o.Spec)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // fieldCase sets one field of the API and says what becomes of it in the model.
@@ -146,7 +147,7 @@ func fieldCases() map[string]fieldCase {
 func TestNormaliseFields(t *testing.T) {
 	for path, tc := range fieldCases() {
 		t.Run(path, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			tc.set(&o.Spec)
 			app := normalize(t, o)
 			for key, value := range tc.conf {
@@ -173,7 +174,7 @@ func TestNormaliseFields(t *testing.T) {
 // checkFieldMatters makes sure that the case could fail: the smallest application does not have the value already.
 func checkFieldMatters(t *testing.T, tc fieldCase) {
 	t.Helper()
-	bare := normalize(t, pi())
+	bare := normalize(t, testutil.Pi())
 	for key, value := range tc.conf {
 		if bare.Conf[key] == value {
 			t.Errorf("property %s has the value %q also without the field", key, value)

@@ -10,8 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/heaptest"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
@@ -19,7 +20,7 @@ import (
 // deterministic, and what it returns shares no map with the input that a later step could write to.
 func FuzzNormalise(f *testing.F) {
 	for _, tc := range fieldCases() {
-		o := pi()
+		o := testutil.Pi()
 		tc.set(&o.Spec)
 		text, err := json.Marshal(o)
 		if err != nil {
@@ -72,7 +73,7 @@ func FuzzNormalise(f *testing.F) {
 func addBombs(f *testing.F) {
 	f.Helper()
 	for _, conf := range heaptest.Bombs() {
-		o := pi()
+		o := testutil.Pi()
 		o.Spec.SparkConf = conf
 		text, err := json.Marshal(o)
 		if err != nil {
@@ -85,7 +86,7 @@ func addBombs(f *testing.F) {
 // FuzzSubmission goes one step further: whatever can be stored is built, or refused with a sentence; and what validation
 // accepts is built.
 func FuzzSubmission(f *testing.F) {
-	text, err := json.Marshal(pi())
+	text, err := json.Marshal(testutil.Pi())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/admission"
@@ -17,20 +16,6 @@ import (
 )
 
 var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-
-// pi is the smallest application that runs.
-func pi() *v1beta2.SparkApplication {
-	return &v1beta2.SparkApplication{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", UID: "7b0f0a52-0000-4000-8000-000000000001", Generation: 1},
-		Spec: v1beta2.SparkApplicationSpec{
-			Type:                v1beta2.ApplicationTypeScala,
-			SparkVersion:        "4.1.0",
-			MainClass:           new("org.apache.spark.examples.SparkPi"),
-			MainApplicationFile: new("local:///opt/spark/examples/jars/spark-examples.jar"),
-			Image:               new("apache/spark:4.1.0"),
-		},
-	}
-}
 
 // normalize is Normalize of an application without problems.
 func normalize(t *testing.T, o *v1beta2.SparkApplication) spark.Application {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // An attempt after one that ran out of memory gets more, up to the user's bound.
@@ -40,7 +41,7 @@ func TestWithRaisedMemory(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			o.Spec.RestartPolicy.OutOfMemory = tc.rule
 			before := cmp.Diff(props(nil), tc.conf)
 			got := WithRaisedMemory(spark.Application{Conf: tc.conf}, o, tc.raises)
@@ -56,7 +57,7 @@ func TestWithRaisedMemory(t *testing.T) {
 
 // The raised memory arrives in the pod, with the overhead that belongs to it.
 func TestRaisedMemoryReachesThePod(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Driver.Memory = new("2g")
 	o.Spec.RestartPolicy.OutOfMemory = &v1beta2.OutOfMemoryRule{RetryRule: v1beta2.RetryRule{Retries: 3}, MemoryFactor: new("2"), MaxMemory: new("6g")}
 	profile, err := spark.ProfileFor(o.Spec.SparkVersion)

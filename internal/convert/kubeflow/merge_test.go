@@ -12,6 +12,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // Every typed field that becomes a property wins over the same property in sparkConf.
@@ -21,7 +22,7 @@ func TestTypedFieldsWinOverSparkConf(t *testing.T) {
 			continue
 		}
 		for key, want := range tc.conf {
-			o := pi()
+			o := testutil.Pi()
 			o.Spec.SparkConf = props{key: "from-sparkConf"}
 			tc.set(&o.Spec)
 			if got := normalize(t, o).Conf[key]; got != want {
@@ -33,7 +34,7 @@ func TestTypedFieldsWinOverSparkConf(t *testing.T) {
 
 // A property that no typed field sets is the user's.
 func TestSparkConfIsKept(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.SparkConf = props{"spark.driver.memory": "5g", "spark.executor.instances": "4", "spark.executor.cores": "2", "spark.sql.shuffle.partitions": "8"}
 	app := normalize(t, o)
 	for key, want := range o.Spec.SparkConf {
@@ -78,7 +79,7 @@ func TestOperatorOwnedKeysCannotBeOverridden(t *testing.T) {
 	for name, tc := range owned {
 		tested[tc.key] = true
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			o.Spec.Driver.PodName = new("chosen")
 			hijack(o, tc.key, "hijacked")
 			s := build(t, o)
@@ -98,7 +99,7 @@ func TestOperatorOwnedKeysCannotBeOverridden(t *testing.T) {
 			}
 		})
 	}
-	for key := range normalize(t, pi()).OperatorConf {
+	for key := range normalize(t, testutil.Pi()).OperatorConf {
 		if !tested[key] {
 			t.Errorf("the operator owns %s, and no case tries to override it", key)
 		}
@@ -107,7 +108,7 @@ func TestOperatorOwnedKeysCannotBeOverridden(t *testing.T) {
 
 // Labels in the user's pod template come first, so the operator's are laid over them.
 func TestTemplateLabelsDoNotHideThePod(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Driver.Template = &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{
 		Name: "other", Namespace: "kube-system",
 		Labels: map[string]string{v1beta2.LabelLaunchedBy: "false", v1beta2.LabelAppName: "other", "team": "a"},
@@ -125,7 +126,7 @@ func TestTemplateLabelsDoNotHideThePod(t *testing.T) {
 }
 
 func TestLabelsOfTheApplication(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Labels = map[string]string{"team": "a", "tier": "b", "kueue.x-k8s.io/queue-name": "q", "kueue.x-k8s.io/priority-class": "p"}
 	o.Spec.Driver.Labels = map[string]string{"tier": "own"}
 	app := normalize(t, o)
@@ -166,7 +167,7 @@ func TestDriverName(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			tc.set(&o.Spec)
 			if got := DriverName(o); got != tc.want {
 				t.Errorf("%s: DriverName = %q, want %q", tc.reason, got, tc.want)
@@ -196,7 +197,7 @@ func TestExecutorInstances(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			tc.set(&o.Spec)
 			if got := normalize(t, o).Conf[key]; got != tc.want {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
@@ -206,15 +207,15 @@ func TestExecutorInstances(t *testing.T) {
 }
 
 func TestDynamicAllocationOffSaysNothing(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{MinExecutors: new(int32(2)), MaxExecutors: new(int32(9))}
-	if diff := cmp.Diff(normalize(t, pi()), normalize(t, o)); diff != "" {
+	if diff := cmp.Diff(normalize(t, testutil.Pi()), normalize(t, o)); diff != "" {
 		t.Errorf("numbers without enabled mean nothing (-want +got):\n%s", diff)
 	}
 }
 
 func TestShuffleTrackingDefaultsToOn(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true}
 	if got := normalize(t, o).Conf["spark.dynamicAllocation.shuffleTracking.enabled"]; got != "true" {
 		t.Errorf("shuffle tracking is %q: without it Spark refuses dynamic allocation on Kubernetes", got)
@@ -223,7 +224,7 @@ func TestShuffleTrackingDefaultsToOn(t *testing.T) {
 
 // Absent and empty typed fields leave sparkConf alone.
 func TestEmptyFieldsSetNothing(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	bare := maps.Clone(normalize(t, o).Conf)
 	o.Spec.Driver.Memory, o.Spec.Driver.CoreLimit, o.Spec.Executor.JavaOptions = new(""), new(""), new("")
 	o.Spec.ImagePullSecrets, o.Spec.HadoopConf = []string{}, props{}

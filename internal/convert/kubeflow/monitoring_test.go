@@ -16,6 +16,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 const (
@@ -129,7 +130,7 @@ func TestMonitoring(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			tc.set(&o.Spec)
 			app := normalize(t, o)
 			for key, want := range tc.conf {
@@ -168,7 +169,7 @@ func podOf(o spark.PodOverlay) string {
 
 // The map is created before the driver that mounts it, and belongs to the submission.
 func TestMonitoringConfigMapIsCreatedFirst(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Name = strings.Repeat("n", 63)
 	o.Spec.Monitoring = &v1beta2.MonitoringSpec{ExposeDriverMetrics: true, Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: "/jmx.jar", Configuration: new("x: y")}}
 	s := build(t, o)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
@@ -64,7 +65,7 @@ func TestNoWayOverridesTheOperator(t *testing.T) {
 	for key, why := range keys {
 		for way, set := range ways {
 			t.Run(key+" by "+way, func(t *testing.T) {
-				o := pi()
+				o := testutil.Pi()
 				o.Spec.Driver.PodName = new("chosen")
 				o.Spec.Driver.ServiceAccount, o.Spec.Executor.ServiceAccount = new("own"), new("own")
 				set(&o.Spec, key)
@@ -95,7 +96,7 @@ func untouched(t *testing.T, s spark.Submission) {
 		t.Errorf("the driver pod is %s/%s with the labels %v, account %s, restart policy %s", p.Namespace, p.Name, p.Labels, p.Spec.ServiceAccountName, p.Spec.RestartPolicy)
 	}
 	for i := range p.Spec.Containers {
-		if c := &p.Spec.Containers[i]; c.Name == spark.DriverContainerName && c.Image != "apache/spark:4.1.0" {
+		if c := &p.Spec.Containers[i]; c.Name == spark.DriverContainerName && c.Image != "spark:4.1.4" {
 			t.Errorf("Spark's container runs %s", c.Image)
 		}
 	}
@@ -114,7 +115,7 @@ func untouched(t *testing.T, s spark.Submission) {
 
 // A template is where Spark starts from, so it cannot say what Spark or the operator says later.
 func TestTemplatesDoNotOverride(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Driver.PodName, o.Spec.Driver.ServiceAccount = new("chosen"), new("own")
 	template := func(container string) *corev1.PodTemplateSpec {
 		return &corev1.PodTemplateSpec{
@@ -148,7 +149,7 @@ func TestDeniedKeysAreRefusedByName(t *testing.T) {
 		"spark.master", "spark.kubernetes.driver.master", "spark.kubernetes.driver.container.image",
 		"spark.kubernetes.executor.container.image", "spark.kubernetes.namespace",
 	} {
-		o := pi()
+		o := testutil.Pi()
 		o.Spec.SparkConf = props{key: hijacked}
 		app, _ := Normalize(o)
 		text := ""
@@ -163,7 +164,7 @@ func TestDeniedKeysAreRefusedByName(t *testing.T) {
 
 // What is the user's stays the user's.
 func TestUsersPropertiesAreKept(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.SparkConf = props{"spark.kubernetes.memoryOverheadFactor": "0.3", "spark.executor.cores": "2", "spark.ui.port": "4141"}
 	for key, want := range o.Spec.SparkConf {
 		if got := build(t, o).Properties[key]; got != want {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func every(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
@@ -166,7 +167,7 @@ func TestPolicies(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o, want := pi(), unset()
+			o, want := testutil.Pi(), unset()
 			tc.set(&o.Spec)
 			tc.want(&want)
 			got, problems := Policies(o)
@@ -229,7 +230,7 @@ func TestPolicyProblems(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			tc.set(&o.Spec)
 			_, problems := Policies(o)
 			if len(problems) != 1 {

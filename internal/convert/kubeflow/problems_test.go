@@ -11,6 +11,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func TestNormaliseProblems(t *testing.T) {
@@ -27,7 +28,7 @@ func TestNormaliseProblems(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			tc.set(o)
 			_, problems := Normalize(o)
 			if len(problems) != 1 {
@@ -42,13 +43,13 @@ func TestNormaliseProblems(t *testing.T) {
 }
 
 func TestClusterModeIsFine(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Mode = v1beta2.DeployModeCluster
 	normalize(t, o)
 }
 
 func TestAllProblemsAreReported(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Mode = v1beta2.DeployModeClient
 	o.Spec.Driver.MemoryLimit, o.Spec.Executor.MemoryLimit = new("a"), new("b")
 	if _, problems := Normalize(o); len(problems) != 3 {
@@ -73,7 +74,7 @@ func TestMalformedSpecKeepsIdentity(t *testing.T) {
 }
 
 func TestIdentity(t *testing.T) {
-	app := normalize(t, pi())
+	app := normalize(t, testutil.Pi())
 	want := spark.Application{Namespace: "jobs", Name: "pi", UID: "7b0f0a52-0000-4000-8000-000000000001", Generation: 1}
 	got := spark.Application{Namespace: app.Namespace, Name: app.Name, UID: app.UID, Generation: app.Generation}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -86,7 +87,7 @@ func TestIdentity(t *testing.T) {
 
 // Messages name fields of the user's object, also for what is no property.
 func TestOriginsOfModelFields(t *testing.T) {
-	app := normalize(t, pi())
+	app := normalize(t, testutil.Pi())
 	want := map[string]string{
 		"SparkVersion": "spec.sparkVersion", "MainFile": "spec.mainApplicationFile", "MainClass": "spec.mainClass",
 		"ProxyUser": "spec.proxyUser", "Template": "spec.driver.template", "DriverName": "spec.driver.podName",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // roleUnderTest is one of the two roles, with the names of its properties spelled out as Spark documents them.
@@ -196,7 +197,7 @@ func executorCases() map[string]fieldCase {
 // A role is not laid over the other one.
 func TestRolesAreSeparate(t *testing.T) {
 	for _, r := range []struct{ set, other roleUnderTest }{{driverUnderTest, executorUnderTest}, {executorUnderTest, driverUnderTest}} {
-		o := pi()
+		o := testutil.Pi()
 		p := r.set.pod(&o.Spec)
 		p.Memory, p.Labels, p.NodeSelector = new("9g"), props{"team": "a"}, props{"pool": "a"}
 		app := normalize(t, o)

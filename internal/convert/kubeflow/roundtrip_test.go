@@ -107,13 +107,13 @@ type transition struct {
 	to   lifecycle.Outcome
 }
 
-// explored are outcomes of random lives, each different record once.
+// explored are outcomes of random lifecycles, each different record once.
 var explored = sync.OnceValue(func() []transition {
-	const lives, length = 200, 60
+	const lifecycles, length = 200, 60
 	var all []transition
 	seen := map[string]bool{}
 	random := rand.New(rand.NewPCG(2026, 11))
-	for range lives {
+	for range lifecycles {
 		rec, app := lifecycle.Record{}, pick(random, wishes())
 		for range length {
 			if random.IntN(8) == 0 {

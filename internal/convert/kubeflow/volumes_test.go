@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func TestLocalDirs(t *testing.T) {
@@ -55,7 +57,7 @@ func TestLocalDirs(t *testing.T) {
 	}
 	for label, tc := range cases {
 		t.Run(label, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			tc.mount.Name = name
 			o.Spec.Volumes = []corev1.Volume{volume(name, tc.source)}
 			o.Spec.Driver.VolumeMounts = []corev1.VolumeMount{tc.mount}
@@ -99,7 +101,7 @@ func countMounts(pod *corev1.Pod, want corev1.VolumeMount) int {
 
 // Mounts keep what Spark properties could not say, and volumes are listed once however often they are mounted.
 func TestMounts(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.Volumes = []corev1.Volume{volume("data", corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "n", Path: "/"}})}
 	o.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/a", SubPathExpr: "$(POD)"}, {Name: "data", MountPath: "/b"}}
 	overlay := normalize(t, o).Driver.Overlay
@@ -113,7 +115,7 @@ func TestMounts(t *testing.T) {
 
 // A user's variable comes after ours of the same name, where Kubernetes lets it win.
 func TestConfigMapVariableComesBeforeTheUsers(t *testing.T) {
-	o := pi()
+	o := testutil.Pi()
 	o.Spec.SparkConfigMap = new("sc")
 	o.Spec.Driver.Env = []corev1.EnvVar{{Name: "SPARK_CONF_DIR", Value: "/mine"}}
 	want := []corev1.EnvVar{{Name: "SPARK_CONF_DIR", Value: "/etc/spark/conf"}, {Name: "SPARK_CONF_DIR", Value: "/mine"}}
@@ -167,7 +169,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := pi()
+			o := testutil.Pi()
 			o.Spec.Driver.MemoryLimit = &tc.text
 			app, problems := Normalize(o)
 			if (len(problems) > 0) != tc.wrong {

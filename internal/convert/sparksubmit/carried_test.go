@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/firesteel-dev/firesteel/internal/golden"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/test/golden"
 )
 
 // The rules for what travels another way, or not at all. All that is lost must be named by a finding.

@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
-	"github.com/firesteel-dev/firesteel/internal/heaptest"
+	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
 
 // input is a small command line that converts, with more flags.

@@ -18,13 +18,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
-	"github.com/firesteel-dev/firesteel/internal/golden"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/test/golden"
 )
 
 // identity spells the ids as the recordings do.

@@ -10,9 +10,9 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
-	"github.com/firesteel-dev/firesteel/internal/golden"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/test/golden"
 )
 
 // notApplicable says why there is nothing to compare, "" if there is.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
+	"github.com/firesteel-dev/firesteel/test/schedulers/schedulertest"
 )
 
 var quotaRef = scheduler.Ref{GroupVersionKind: resourceQuotaKind, Namespace: "team-a", Name: "compute"}

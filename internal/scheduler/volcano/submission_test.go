@@ -8,26 +8,22 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/schedulertest"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/test/schedulers/schedulertest"
 )
 
 // The whole way of a manifest: what the pods of both roles look like when Volcano places them.
 func TestSubmission(t *testing.T) {
-	o := &v1beta2.SparkApplication{}
-	o.Namespace, o.Name, o.UID = "team-a", "pi", "7b0f0a52-0000-4000-8000-000000000001"
-	o.Spec = v1beta2.SparkApplicationSpec{
-		Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: new("spark:4.1.4"), MainClass: new("Pi"),
-		MainApplicationFile: new("local:///pi.jar"), BatchScheduler: new(Name),
-		SparkConf: map[string]string{spark.ConfExecutorSchedulerName: "mine"},
-	}
-	o.Spec.Driver.SchedulerName, o.Spec.Executor.Instances = new("mine"), new(int32(2))
+	o := testutil.Pi(testutil.Executors(2))
+	o.Namespace = "team-a"
+	o.Spec.BatchScheduler, o.Spec.SparkConf = new(Name), map[string]string{spark.ConfExecutorSchedulerName: "mine"}
+	o.Spec.Driver.SchedulerName = new("mine")
 	registry, err := scheduler.NewRegistry(Name, New(""))
 	if err != nil {
 		t.Fatal(err)

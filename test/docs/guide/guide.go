@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/firesteel-dev/firesteel/internal/markdown"
+	"github.com/firesteel-dev/firesteel/test/docs/markdown"
 )
 
 // Reader is who runs commands: where, how, and with what in place of what a page leaves open.

@@ -16,7 +16,7 @@ func plainly(a *app) {
 }
 
 // apiMissing : the application says which API is missing and how to get it, and others go on.
-func apiMissing(w *World) {
+func apiMissing(w *Harness) {
 	w.start()
 	a := w.create("waits")
 	message := w.waits(a, scheduler.ReasonSchedulerNotInstalled)
@@ -32,7 +32,7 @@ func apiMissing(w *World) {
 }
 
 // apiLater : an operator that started without the API goes on with it once it is there.
-func apiLater(w *World) {
+func apiLater(w *Harness) {
 	w.start()
 	a := w.create("waits")
 	w.waits(a, scheduler.ReasonSchedulerNotInstalled)
@@ -47,15 +47,15 @@ func apiLater(w *World) {
 	w.completes(a)
 }
 
-// withPlace moves the application to the world's place, which was made after it.
-func (w *World) withPlace(o *app) *app {
+// withPlace moves the application to the case's place, which was made after it.
+func (w *Harness) withPlace(o *app) *app {
 	fresh := w.application(o.Name)
 	o.Spec = fresh.Spec
 	return o
 }
 
 // schedulerNotRunning : the application waits, says so, and goes on when the scheduler is back.
-func schedulerNotRunning(w *World) {
+func schedulerNotRunning(w *Harness) {
 	w.startWithRoomFor(1)
 	a := w.create("waits")
 	w.waits(a, w.Silent)
@@ -65,7 +65,7 @@ func schedulerNotRunning(w *World) {
 }
 
 // apiRemoved : whatever state applications are in when the API goes away, nothing hangs.
-func apiRemoved(w *World) {
+func apiRemoved(w *Harness) {
 	w.startWithRoomFor(2)
 	running, dying := w.create("running"), w.create("dying")
 	w.runs(running, 1)

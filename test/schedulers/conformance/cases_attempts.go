@@ -26,7 +26,7 @@ const manyAttempts = 1000
 
 // thousand : nothing is left of a thousand attempts that asked for a start and gave it back, and the next one runs. They
 // go through the plugin and the operator's writer; what operators do between the two the other cases try with pods.
-func thousand(w *World) {
+func thousand(w *Harness) {
 	w.startWithRoomFor(1)
 	owner, _ := w.suspended("many")
 	before := time.Now()
@@ -51,7 +51,7 @@ func thousand(w *World) {
 }
 
 // askAndGiveBack is an attempt as the engine makes it, without pods.
-func (w *World) askAndGiveBack(ctx context.Context, owner *app, number int32) error {
+func (w *Harness) askAndGiveBack(ctx context.Context, owner *app, number int32) error {
 	p := w.plugin(w)
 	half := corev1.ResourceList{corev1.ResourceCPU: quantity("1"), corev1.ResourceMemory: quantity("896Mi")}
 	id := admission.AttemptID(spark.NewIdentity(owner.UID, number, time.Now()), number)
@@ -97,7 +97,7 @@ func (w *World) askAndGiveBack(ctx context.Context, owner *app, number int32) er
 }
 
 // nothingOwned waits until there is no object of the plugin in the namespace.
-func (w *World) nothingOwned() {
+func (w *Harness) nothingOwned() {
 	w.Helper()
 	w.eventually("no object of the scheduler is left", func() error {
 		if left := w.owned(w.Context(), w.Namespace); len(left) > 0 {
@@ -108,7 +108,7 @@ func (w *World) nothingOwned() {
 }
 
 // respecified : an application that is changed while it waits goes on waiting, with what it asks for by now.
-func respecified(w *World) {
+func respecified(w *Harness) {
 	first := w.create("occupies")
 	w.runs(first, 1)
 	a := w.create("changes")
@@ -139,7 +139,7 @@ func respecified(w *World) {
 }
 
 // edited : what somebody edits in an object of the scheduler's is put right, whether the application waits or runs.
-func (w *World) edited(a *app) {
+func (w *Harness) edited(a *app) {
 	w.Helper()
 	all := w.ownedBy(a)
 	if len(all) == 0 {

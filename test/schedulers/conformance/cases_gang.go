@@ -28,7 +28,7 @@ func withParameters(text string) func(*app) {
 }
 
 // allOrNothing : as long as there is no room for all executors none of them starts; then all of them do.
-func allOrNothing(w *World) {
+func allOrNothing(w *Harness) {
 	w.startWithRoomFor(2)
 	first := w.create("first")
 	w.runs(first, 1)
@@ -48,7 +48,7 @@ func allOrNothing(w *World) {
 }
 
 // saysWaiting is whether the driver or the executors wait for the reason.
-func (w *World) saysWaiting(a *app, reason scheduler.Reason) error {
+func (w *Harness) saysWaiting(a *app, reason scheduler.Reason) error {
 	current, err := w.get(a)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (w *World) saysWaiting(a *app, reason scheduler.Reason) error {
 
 // givesUp : an application that would rather give up than wait for its gang is taken back by its scheduler, is no failure,
 // and has its turn when there is room. There is room for a part of it: YuniKorn does not count the time before.
-func givesUp(w *World) {
+func givesUp(w *Harness) {
 	w.startWithRoomFor(2)
 	first := w.create("first")
 	w.runs(first, 1)

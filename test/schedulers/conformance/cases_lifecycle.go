@@ -31,7 +31,7 @@ func requests(pod *corev1.Pod) corev1.ResourceList {
 
 // retry : the next attempt is another one to the scheduler, and nothing of the former is left when the pause between them
 // begins.
-func retry(w *World) {
+func retry(w *Harness) {
 	w.startWithRoomFor(1)
 	const pause = 8
 	a := w.create("fails", func(a *app) {
@@ -59,7 +59,7 @@ func retry(w *World) {
 }
 
 // suspend : a suspended application holds nothing, whether it waited or ran, and takes part again when it is resumed.
-func suspend(w *World) {
+func suspend(w *Harness) {
 	w.startWithRoomFor(1)
 	on, off := func(a *app) { a.Spec.Suspend = ptr.To(true) }, func(a *app) { a.Spec.Suspend = nil }
 	first := w.create("first")
@@ -91,7 +91,7 @@ func suspend(w *World) {
 }
 
 // deletion : nothing is left, and what was held is free.
-func deletion(w *World) {
+func deletion(w *Harness) {
 	w.startWithRoomFor(1)
 	first := w.create("first")
 	w.runs(first, 1)
@@ -110,7 +110,7 @@ func deletion(w *World) {
 
 // eviction : a driver that the cluster takes down is no failure of the application, which queues up again on another
 // budget; an executor that goes is Spark's affair.
-func eviction(w *World) {
+func eviction(w *Harness) {
 	w.startWithRoomFor(1)
 	a := w.create("evicted", patient)
 	w.runs(a, 1)
@@ -169,14 +169,14 @@ func patient(a *app) {
 }
 
 // evict takes a pod down by the API that drains use.
-func (w *World) evict(pod *corev1.Pod) {
+func (w *Harness) evict(pod *corev1.Pod) {
 	w.Helper()
 	e := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 	must(w, "evict "+pod.Name, w.Client.SubResource("eviction").Create(w.Context(), pod, e))
 }
 
 // shapes : applications without executors run, and client mode, which the operator does not run, is refused in words.
-func shapes(w *World) {
+func shapes(w *Harness) {
 	w.startWithRoomFor(2)
 	alone := w.create("driver-only", func(a *app) {
 		a.Spec.Driver.KubernetesMaster = ptr.To("local[*]")
@@ -199,7 +199,7 @@ func shapes(w *World) {
 
 // marks : labels, annotations, affinity and tolerations of the user are on the pods next to the plugin's, and a mark that
 // contradicts the plugin's is reported.
-func marks(w *World) {
+func marks(w *Harness) {
 	w.startWithRoomFor(1)
 	toleration := corev1.Toleration{Key: "users-own", Operator: corev1.TolerationOpExists}
 	affinity := &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
@@ -229,7 +229,7 @@ func marks(w *World) {
 }
 
 // contradict sets one of the plugin's keys to another value.
-func (w *World) contradict(key scheduler.PodKey) {
+func (w *Harness) contradict(key scheduler.PodKey) {
 	w.Helper()
 	b := w.create("contradicts", func(a *app) {
 		theirs := map[string]string{key.Key: "something-else"}

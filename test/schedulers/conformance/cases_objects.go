@@ -23,7 +23,7 @@ import (
 
 // quiet wakes the operator again and again, and sees to it that it writes nothing: whatever there was to say was said.
 // What is in flight when it begins may still arrive.
-func (w *World) quiet(when string, a *app, d time.Duration) {
+func (w *Harness) quiet(when string, a *app, d time.Duration) {
 	w.Helper()
 	w.eventually("the status tells of the executors", func() error {
 		current, err := w.get(a)
@@ -47,7 +47,7 @@ func (w *World) quiet(when string, a *app, d time.Duration) {
 }
 
 // settled waits until the operator has written nothing about the application for two seconds.
-func (w *World) settled(a *app) {
+func (w *Harness) settled(a *app) {
 	w.Helper()
 	last, since := -1, time.Now()
 	w.eventually("the operator comes to rest with "+a.Name, func() error {
@@ -63,7 +63,7 @@ func (w *World) settled(a *app) {
 
 // askedTwice : asking the plugin again changes nothing, neither while the application waits nor while it runs, nor by an
 // operator that remembers nothing.
-func askedTwice(w *World) {
+func askedTwice(w *Harness) {
 	w.startWithRoomFor(1)
 	first := w.create("first")
 	w.runs(first, 1)
@@ -79,7 +79,7 @@ func askedTwice(w *World) {
 }
 
 // restarts : an operator that is restarted between every two steps loses nothing and does nothing twice.
-func restarts(w *World) {
+func restarts(w *Harness) {
 	w.startWithRoomFor(1)
 	first := w.create("first")
 	w.operator.restart()
@@ -113,7 +113,7 @@ func restarts(w *World) {
 }
 
 // names : names as long as they may be, and the same name in two namespaces.
-func names(w *World) {
+func names(w *Harness) {
 	w.makePlace(2)
 	here := w.place
 	other := w.newNamespace()
@@ -138,7 +138,7 @@ func names(w *World) {
 }
 
 // claimed returns the plugin's own marks on a pod.
-func (w *World) claimed(pod *corev1.Pod) []string {
+func (w *Harness) claimed(pod *corev1.Pod) []string {
 	var found []string
 	for _, key := range w.plugin(w).Describe().Claims {
 		switch key.Part {
@@ -153,7 +153,7 @@ func (w *World) claimed(pod *corev1.Pod) []string {
 }
 
 // suspended creates an application that does not start before it is resumed, so that its objects' names are known.
-func (w *World) suspended(name string) (*app, string) {
+func (w *Harness) suspended(name string) (*app, string) {
 	w.Helper()
 	a := w.create(name, func(a *app) { a.Spec.Suspend = ptr.To(true) })
 	current, err := w.get(a)
@@ -162,7 +162,7 @@ func (w *World) suspended(name string) (*app, string) {
 }
 
 // foreign : an object of the same name that is not ours is left alone, and the message names it.
-func foreign(w *World) {
+func foreign(w *Harness) {
 	w.startWithRoomFor(1)
 	a, id := w.suspended("late")
 	kind := w.plugin(w).Describe().Owns[0]
@@ -187,7 +187,7 @@ func foreign(w *World) {
 
 // meddling : what somebody else deletes is made again, under the same name, and what they edit is put right, whether the
 // application waits or runs.
-func meddling(w *World) {
+func meddling(w *Harness) {
 	w.startWithRoomFor(1)
 	first := w.create("first")
 	w.runs(first, 1)
@@ -208,7 +208,7 @@ func meddling(w *World) {
 }
 
 // deleteAndSee deletes the named object and waits for another one in its place.
-func (w *World) deleteAndSee(a *app, name string) error {
+func (w *Harness) deleteAndSee(a *app, name string) error {
 	for _, o := range w.owned(w.Context(), a.Namespace) {
 		if o.GetName() != name {
 			continue
@@ -228,7 +228,7 @@ func (w *World) deleteAndSee(a *app, name string) error {
 }
 
 // sizes : what the operator reckons with is what the pods ask for.
-func sizes(w *World) {
+func sizes(w *Harness) {
 	w.startWithRoomFor(4)
 	a := w.create("odd", func(a *app) {
 		a.Spec.Driver.Memory, a.Spec.Driver.Cores = ptr.To("700m"), ptr.To[int32](1)

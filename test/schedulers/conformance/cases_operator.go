@@ -27,7 +27,7 @@ import (
 func unsaid(a *app) { a.Spec.BatchScheduler = nil }
 
 // newDefault : another default concerns attempts to come. What runs is followed by the scheduler that it was given to.
-func newDefault(w *World) {
+func newDefault(w *Harness) {
 	w.makePlace(1)
 	w.Settings.Default = w.Scheduler
 	w.start()
@@ -47,7 +47,7 @@ func newDefault(w *World) {
 }
 
 // disabled : what runs goes on when its plugin is disabled, what has not started waits for it.
-func disabled(w *World) {
+func disabled(w *Harness) {
 	w.startWithRoomFor(1)
 	running := w.create("running")
 	w.runs(running, 1)
@@ -74,7 +74,7 @@ func disabled(w *World) {
 }
 
 // allocation : executors that dynamic allocation adds find their place, and the room is free when they go.
-func allocation(w *World) {
+func allocation(w *Harness) {
 	w.startWithRoomFor(2)
 	a := w.create("elastic", func(a *app) {
 		a.Spec.Executor.Instances = nil
@@ -105,7 +105,7 @@ func allocation(w *World) {
 }
 
 // order : where places are given in line, a small application does not overtake a large one that came first.
-func order(w *World) {
+func order(w *Harness) {
 	w.startWithRoomFor(2)
 	first := w.create("first")
 	w.runs(first, 1)
@@ -123,7 +123,7 @@ func order(w *World) {
 }
 
 // as starts the operator as somebody with these rights only.
-func (w *World) as(name string, rules []rbacv1.PolicyRule) {
+func (w *Harness) as(name string, rules []rbacv1.PolicyRule) {
 	w.Helper()
 	name = w.Namespace + "-" + name
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
@@ -135,13 +135,13 @@ func (w *World) as(name string, rules []rbacv1.PolicyRule) {
 	must(w, "create the role", errors.Join(w.Client.Create(w.Context(), role), w.Client.Create(w.Context(), binding)))
 	cfg := rest.CopyConfig(w.Admin)
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: name}
-	w.operator = &operator{world: w, rest: cfg, settings: w.Settings, writes: &writes{}}
+	w.operator = &operator{harness: w, rest: cfg, settings: w.Settings, writes: &writes{}}
 	w.operator.start()
 	w.Cleanup(w.operator.stop)
 }
 
 // rules are the rights that the subject's plugins declare.
-func (w *World) rules() []rbacv1.PolicyRule {
+func (w *Harness) rules() []rbacv1.PolicyRule {
 	w.Helper()
 	registry, err := w.Registry(w.Settings)
 	must(w, "make the registry", err)
@@ -155,7 +155,7 @@ func (w *World) rules() []rbacv1.PolicyRule {
 }
 
 // reviewed waits until the operator has looked at its rights: until then it believes to have them.
-func (w *World) reviewed() {
+func (w *Harness) reviewed() {
 	w.Helper()
 	registry, err := w.Registry(w.Settings)
 	must(w, "make the registry", err)
@@ -171,8 +171,8 @@ func (w *World) reviewed() {
 	})
 }
 
-// rights : the operator's own rights and those that the plugins declare suffice for a whole life.
-func rights(w *World) {
+// rights : the operator's own rights and those that the plugins declare suffice for a whole lifecycle.
+func rights(w *Harness) {
 	w.makePlace(1)
 	w.as("enough", slices.Concat(w.Role, w.rules()))
 	first := w.create("first")
@@ -193,7 +193,7 @@ func rights(w *World) {
 }
 
 // forbidden : an application says which right is missing, for each that the plugin declares, and goes on with it.
-func forbidden(w *World) {
+func forbidden(w *Harness) {
 	w.makePlace(1)
 	for i, rule := range w.plugin(w).Describe().Rules {
 		if len(rule.Resources) != 1 {
@@ -220,7 +220,7 @@ func forbidden(w *World) {
 }
 
 // fuzz : whatever an attempt looks like, the plugin does not panic, and decorates with what it claims only.
-func fuzz(w *World) {
+func fuzz(w *Harness) {
 	p := w.plugin(w)
 	random := rand.New(rand.NewPCG(1, uint64(len(w.Scheduler))))
 	for range 3000 {

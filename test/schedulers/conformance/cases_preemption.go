@@ -26,7 +26,7 @@ type Preemptor interface {
 
 // preemption : drivers are more important than executors, as the documentation advises. Executors that the scheduler takes down are Spark's affair, a driver that it takes down is an eviction. The
 // application has its place again when there is room.
-func (w *World) preemption(p Preemptor) {
+func (w *Harness) preemption(p Preemptor) {
 	w.Helper()
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "conformance-driver"}, Value: 500}
 	if err := w.Client.Create(w.Context(), class); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -78,7 +78,7 @@ func (w *World) preemption(p Preemptor) {
 
 // evictions is how often the application's driver was taken down. Without a plugin that observes it is the cluster's
 // doing, like the loss of a node.
-func (w *World) evictions(a *app) int32 {
+func (w *Harness) evictions(a *app) int32 {
 	w.Helper()
 	current, err := w.get(a)
 	must(w, "read it", err)

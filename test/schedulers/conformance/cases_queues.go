@@ -38,7 +38,7 @@ func again(a *app) {
 
 // stuck waits until the application waits or has failed for the reason: schedulers that are asked with a pod refuse for
 // good what others let wait.
-func (w *World) stuck(a *app, reason scheduler.Reason) string {
+func (w *Harness) stuck(a *app, reason scheduler.Reason) string {
 	w.Helper()
 	if reason == scheduler.ReasonSchedulerRefused {
 		return w.fails(a, reason)
@@ -47,7 +47,7 @@ func (w *World) stuck(a *app, reason scheduler.Reason) string {
 }
 
 // unstuck gets it going again after the cause was removed.
-func (w *World) unstuck(a *app, reason scheduler.Reason) {
+func (w *Harness) unstuck(a *app, reason scheduler.Reason) {
 	w.Helper()
 	if reason == scheduler.ReasonSchedulerRefused {
 		w.change(a, again)
@@ -55,7 +55,7 @@ func (w *World) unstuck(a *app, reason scheduler.Reason) {
 	w.runs(a, 1)
 }
 
-func (w *World) queues() Queues {
+func (w *Harness) queues() Queues {
 	w.Helper()
 	queues, ok := w.Environment.(Queues)
 	if !ok {
@@ -65,7 +65,7 @@ func (w *World) queues() Queues {
 }
 
 // queueAbsent : the message names the queue; the queue is made, and the application runs.
-func queueAbsent(w *World) {
+func queueAbsent(w *Harness) {
 	w.start()
 	a := w.create("early", inQueue(w.QueueName("absent")))
 	if message := w.stuck(a, w.MissingQueue); w.MissingQueue != scheduler.ReasonSchedulerRefused && !strings.Contains(message, w.QueueName("absent")) {
@@ -77,7 +77,7 @@ func queueAbsent(w *World) {
 }
 
 // queueClosed : nothing starts in a closed queue, and what runs in it goes on.
-func queueClosed(w *World) {
+func queueClosed(w *Harness) {
 	w.start()
 	queue := w.QueueName("door")
 	must(w, "create the queue", w.queues().CreateQueue(w.Context(), queue, room(2)))
@@ -94,7 +94,7 @@ func queueClosed(w *World) {
 }
 
 // tooBig : the application fails at once, says how much it asked for and how much there is, and uses up no retry.
-func tooBig(w *World) {
+func tooBig(w *Harness) {
 	w.startWithRoomFor(2)
 	a := w.create("big", func(a *app) {
 		a.Spec.Executor.Instances = ptr.To[int32](6)
@@ -120,7 +120,7 @@ func tooBig(w *World) {
 }
 
 // full : the application waits with a reason, and runs when another one ends.
-func full(w *World) {
+func full(w *Harness) {
 	w.startWithRoomFor(1)
 	first := w.create("first")
 	w.runs(first, 1)
@@ -133,7 +133,7 @@ func full(w *World) {
 }
 
 // race : of two applications that are created at once for one place, one runs, the other waits and comes after.
-func race(w *World) {
+func race(w *Harness) {
 	w.startWithRoomFor(1)
 	apps := []*app{w.create("one"), w.create("two")}
 	var winner, loser *app
@@ -156,7 +156,7 @@ func race(w *World) {
 
 // stable : while an application waits its status is written no more often than there is something new to say. How much is
 // free by now is told once a minute, however often others come and go.
-func stable(w *World) {
+func stable(w *Harness) {
 	w.startWithRoomFor(3)
 	holder, visitors := w.create("first"), []*app{w.create("visitor-1"), w.create("visitor-2")}
 	for _, a := range append(visitors, holder) {
@@ -180,6 +180,6 @@ func stable(w *World) {
 }
 
 // statuses are the writes of the application's status so far.
-func (w *World) statuses(a *app) []string {
+func (w *Harness) statuses(a *app) []string {
 	return slices.DeleteFunc(w.operator.writes.about(a), func(write string) bool { return !strings.HasSuffix(write, "/status") })
 }

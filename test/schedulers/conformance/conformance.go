@@ -146,7 +146,7 @@ type Case struct {
 	Number int
 	Name   string
 	stage  stage
-	run    func(*World)
+	run    func(*Harness)
 	// absent says why it applies to nobody at present.
 	absent string
 }
@@ -187,7 +187,7 @@ func Run(t *testing.T, s Subject, report *Report) {
 				t.Parallel()
 			}
 			t.Cleanup(func() { report.note(s, k.Number, outcome(t), "") })
-			k.run(newWorld(t, s, c))
+			k.run(newHarness(t, s, c))
 		})
 	}
 	each := func(t *testing.T, at stage, parallel bool) {

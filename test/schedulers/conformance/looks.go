@@ -20,7 +20,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-func (w *World) inState(a *app, states ...v1beta2.ApplicationStateType) func() error {
+func (w *Harness) inState(a *app, states ...v1beta2.ApplicationStateType) func() error {
 	return func() error {
 		current, err := w.get(a)
 		if err != nil {
@@ -34,7 +34,7 @@ func (w *World) inState(a *app, states ...v1beta2.ApplicationStateType) func() e
 }
 
 // runs waits for the driver to run with as many executors.
-func (w *World) runs(a *app, executors int) {
+func (w *Harness) runs(a *app, executors int) {
 	w.Helper()
 	w.eventually(a.Name+" runs", func() error {
 		if err := w.inState(a, v1beta2.ApplicationStateRunning)(); err != nil {
@@ -55,7 +55,7 @@ func (w *World) runs(a *app, executors int) {
 
 // waits waits until the application says that it waits for one of the reasons, and returns the sentence. Applications of
 // some schedulers wait with a driver pod, which then has no node.
-func (w *World) waits(a *app, reasons ...scheduler.Reason) string {
+func (w *Harness) waits(a *app, reasons ...scheduler.Reason) string {
 	w.Helper()
 	var message string
 	w.eventually(a.Name+" waits", func() error {
@@ -70,7 +70,7 @@ func (w *World) waits(a *app, reasons ...scheduler.Reason) string {
 }
 
 // waiting returns what the application says about its wait. It is an error if it does not wait.
-func (w *World) waiting(a *app) (scheduler.Reason, string, error) {
+func (w *Harness) waiting(a *app) (scheduler.Reason, string, error) {
 	current, err := w.get(a)
 	if err != nil {
 		return "", "", err
@@ -92,7 +92,7 @@ func (w *World) waiting(a *app) (scheduler.Reason, string, error) {
 }
 
 // fails waits until the application has failed for the reason, and returns the sentence.
-func (w *World) fails(a *app, reason scheduler.Reason) string {
+func (w *Harness) fails(a *app, reason scheduler.Reason) string {
 	w.Helper()
 	w.eventually(a.Name+" fails", w.inState(a, v1beta2.ApplicationStateFailed))
 	current, err := w.get(a)
@@ -105,7 +105,7 @@ func (w *World) fails(a *app, reason scheduler.Reason) string {
 }
 
 // pods returns the application's pods of one role that are there.
-func (w *World) pods(a *app, role string) []corev1.Pod {
+func (w *Harness) pods(a *app, role string) []corev1.Pod {
 	w.Helper()
 	var pods corev1.PodList
 	must(w, "list pods", w.Client.List(w.Context(), &pods, client.InNamespace(a.Namespace),
@@ -114,7 +114,7 @@ func (w *World) pods(a *app, role string) []corev1.Pod {
 }
 
 // driver returns the driver's pod.
-func (w *World) driver(a *app) *corev1.Pod {
+func (w *Harness) driver(a *app) *corev1.Pod {
 	w.Helper()
 	pods := w.pods(a, spark.RoleDriver)
 	if len(pods) != 1 {
@@ -124,7 +124,7 @@ func (w *World) driver(a *app) *corev1.Pod {
 }
 
 // end lets the driver's container end.
-func (w *World) end(a *app, exitCode int32) {
+func (w *Harness) end(a *app, exitCode int32) {
 	w.Helper()
 	phase := corev1.PodSucceeded
 	if exitCode != 0 {
@@ -142,14 +142,14 @@ func (w *World) end(a *app, exitCode int32) {
 }
 
 // completes lets the application end well.
-func (w *World) completes(a *app) {
+func (w *Harness) completes(a *app) {
 	w.Helper()
 	w.end(a, 0)
 	w.eventually(a.Name+" completes", w.inState(a, v1beta2.ApplicationStateCompleted))
 }
 
 // owned returns the objects of the kinds that the plugin owns.
-func (w *World) owned(ctx context.Context, namespace string) []unstructured.Unstructured {
+func (w *Harness) owned(ctx context.Context, namespace string) []unstructured.Unstructured {
 	var all []unstructured.Unstructured
 	for _, kind := range w.plugin(w).Describe().Owns {
 		var list unstructured.UnstructuredList
@@ -166,7 +166,7 @@ func (w *World) owned(ctx context.Context, namespace string) []unstructured.Unst
 }
 
 // ownedBy returns those that were made for an application.
-func (w *World) ownedBy(a *app) []unstructured.Unstructured {
+func (w *Harness) ownedBy(a *app) []unstructured.Unstructured {
 	return slices.DeleteFunc(w.owned(w.Context(), a.Namespace), func(o unstructured.Unstructured) bool {
 		return o.GetLabels()[v1beta2.LabelAppName] != a.Name || o.GetDeletionTimestamp() != nil
 	})
@@ -178,7 +178,7 @@ func nestedNumber(o *unstructured.Unstructured) (int64, bool, error) {
 }
 
 // groups returns the names of what the plugin has made for an application.
-func (w *World) groups(a *app) []string {
+func (w *Harness) groups(a *app) []string {
 	var names []string
 	for _, o := range w.ownedBy(a) {
 		names = append(names, o.GetName())
@@ -188,7 +188,7 @@ func (w *World) groups(a *app) []string {
 }
 
 // hasGroups waits until the plugin has as many objects for the application: one, if it has any at all, or none.
-func (w *World) hasGroups(a *app, wanted bool) []string {
+func (w *Harness) hasGroups(a *app, wanted bool) []string {
 	w.Helper()
 	number := 0
 	if wanted && len(w.plugin(w).Describe().Owns) > 0 {
@@ -205,7 +205,7 @@ func (w *World) hasGroups(a *app, wanted bool) []string {
 }
 
 // gone waits until nothing is left of the application.
-func (w *World) gone(a *app) {
+func (w *Harness) gone(a *app) {
 	w.Helper()
 	w.eventually(a.Name+" is gone", func() error {
 		if _, err := w.get(a); !apierrors.IsNotFound(err) {
@@ -222,7 +222,7 @@ func (w *World) gone(a *app) {
 }
 
 // submittedTwice waits for the second attempt.
-func (w *World) submittedTwice(a *app) {
+func (w *Harness) submittedTwice(a *app) {
 	w.Helper()
 	w.eventually("the next attempt of "+a.Name, func() error {
 		current, err := w.get(a)
@@ -233,7 +233,7 @@ func (w *World) submittedTwice(a *app) {
 	})
 }
 
-func (w *World) delete(a *app) {
+func (w *Harness) delete(a *app) {
 	w.Helper()
 	must(w, "delete "+a.Name, w.Client.Delete(w.Context(), a))
 }

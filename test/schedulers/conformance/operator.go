@@ -18,9 +18,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// operator is our operator, in process, for the namespaces of one world.
+// operator is our operator, in process, for the namespaces of one case.
 type operator struct {
-	world    *World
+	harness  *Harness
 	rest     *rest.Config
 	settings config.BatchScheduler
 	writes   *writes
@@ -40,12 +40,12 @@ func (m manager) GetControllerOptions() ctrlconfig.Controller {
 }
 
 func (o *operator) start() {
-	t := o.world.T
+	t := o.harness.T
 	t.Helper()
-	registry, err := o.world.Registry(o.settings)
+	registry, err := o.harness.Registry(o.settings)
 	must(t, "make the registry", err)
 	c := config.OperatorConfiguration{
-		Namespaces: o.world.namespaces, Workers: 4, BatchScheduler: o.settings,
+		Namespaces: o.harness.namespaces, Workers: 4, BatchScheduler: o.settings,
 		Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, Health: config.Endpoint{BindAddress: "0"},
 	}
 	cfg := rest.CopyConfig(o.rest)
@@ -67,10 +67,10 @@ func (o *operator) stop() {
 	select {
 	case err := <-o.ended:
 		if err != nil {
-			o.world.Errorf("the operator ended with an error: %v", err)
+			o.harness.Errorf("the operator ended with an error: %v", err)
 		}
 	case <-time.After(patience):
-		o.world.Error("the operator does not stop")
+		o.harness.Error("the operator does not stop")
 	}
 }
 

@@ -6,17 +6,14 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+)
 
 func TestPercentile(t *testing.T) {
 	cases := map[string]struct {
@@ -97,19 +94,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		for ending, got := range map[string]string{".txt": r.Text(), ".md": r.Markdown(), ".svg": svg, ".json": string(text)} {
-			path := filepath.Join("testdata", name+ending)
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s; go test -update rewrites it (-want +got):\n%s", path, diff)
-			}
+			testutil.Golden(t, "testdata/"+name+ending, got)
 		}
 	}
 }

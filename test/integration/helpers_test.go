@@ -15,10 +15,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // writeCounter counts the writes that the operator sends, by namespace.
@@ -62,7 +62,7 @@ func count(all []string, method, part string) int {
 
 var namespaces int
 
-// newNamespace gives each spec a world of its own.
+// newNamespace gives each spec a place of its own.
 func newNamespace(ctx context.Context) string {
 	namespaces++
 	name := fmt.Sprintf("it-%d", namespaces)
@@ -71,16 +71,9 @@ func newNamespace(ctx context.Context) string {
 }
 
 func sparkPi(namespace, name string) *v1beta2.SparkApplication {
-	return &v1beta2.SparkApplication{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec: v1beta2.SparkApplicationSpec{
-			Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: ptr.To("spark:4.1.4"),
-			MainClass:           ptr.To("org.apache.spark.examples.SparkPi"),
-			MainApplicationFile: ptr.To("local:///opt/spark/examples/jars/spark-examples.jar"),
-			Driver:              v1beta2.DriverSpec{SparkPodSpec: v1beta2.SparkPodSpec{Memory: ptr.To("512m")}},
-			Executor:            v1beta2.ExecutorSpec{SparkPodSpec: v1beta2.SparkPodSpec{Memory: ptr.To("512m")}, Instances: ptr.To[int32](1)},
-		},
-	}
+	o := testutil.Pi(testutil.New(namespace, name), testutil.Executors(1))
+	o.Spec.Driver.Memory, o.Spec.Executor.Memory = new("512m"), new("512m")
+	return o
 }
 
 // app reads the application anew.

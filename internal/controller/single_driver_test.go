@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,15 +13,36 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// What test/simulation has found.
+// Never two live drivers: the first was created just before a crash, then the user renamed the driver.
+func TestRenamedDriverAfterACrash(t *testing.T) {
+	w := newHarness(t, testutil.Pi())
+	w.patchFails = errCrash{}
+	_, _ = w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+	w.patchFails = nil
+	w.restart()
+	w.kubelet(corev1.PodRunning, running())
+	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Driver.PodName = new("renamed") })
+	w.reconcile()
+	var names []string
+	for _, d := range w.drivers() {
+		names = append(names, d.Name)
+	}
+	if len(names) != 1 {
+		t.Errorf("live drivers of one application: %s", strings.Join(names, ", "))
+	}
+	if w.writes["delete *v1.ConfigMap"] != 0 || w.writes["delete *v1.Service"] != 0 {
+		t.Errorf("Service and ConfigMap of a live driver were deleted: %v", w.writes)
+	}
+}
 
 // The driver came, was recorded and was deleted; an operator that has just been started has a cache from before.
 func TestStaleCacheRunsNothingTwice(t *testing.T) {
-	w := newWorld(t, pi())
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
-	stale := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(pi()).WithStatusSubresource(&v1beta2.SparkApplication{}).
+	stale := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(testutil.Pi()).WithStatusSubresource(&v1beta2.SparkApplication{}).
 		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.IndexByApp(v1beta2.LabelAppName)).Build()
 	for _, p := range w.drivers() {
 		if err := w.c.Delete(t.Context(), &p); err != nil {
@@ -40,8 +62,8 @@ func TestStaleCacheRunsNothingTwice(t *testing.T) {
 }
 
 // A slower operator that also believed to lead creates a driver for an application that has failed already.
-func TestStrayDriverOfAFinishedApplication(t *testing.T) {
-	w := newWorld(t, pi())
+func TestStrayDriverOfAFinishedApplicationIsStopped(t *testing.T) {
+	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	stray := w.drivers()[0]
 	w.kubelet(corev1.PodFailed, exited(1, "Error"))
@@ -63,3 +85,7 @@ func TestStrayDriverOfAFinishedApplication(t *testing.T) {
 		t.Errorf("state %s with %d drivers", w.state(), n)
 	}
 }
+
+type errCrash struct{}
+
+func (errCrash) Error() string { return "the operator is dead" }

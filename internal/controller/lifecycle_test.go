@@ -14,16 +14,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func every(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 
-// started is a world with a running application.
-func started(t *testing.T, change func(*v1beta2.SparkApplicationSpec)) *world {
+// started is a harness with a running application.
+func started(t *testing.T, change func(*v1beta2.SparkApplicationSpec)) *harness {
 	t.Helper()
-	o := pi()
+	o := testutil.Pi()
 	change(&o.Spec)
-	w := newWorld(t, o)
+	w := newHarness(t, o)
 	w.settle()
 	w.kubelet(corev1.PodRunning, running())
 	w.settle()
@@ -36,7 +37,7 @@ func started(t *testing.T, change func(*v1beta2.SparkApplicationSpec)) *world {
 }
 
 // counters are submissions, executions, the number of the attempt, and how many are in the history.
-func (w *world) counters() [4]int32 {
+func (w *harness) counters() [4]int32 {
 	s := w.app().Status
 	return [4]int32{s.SubmissionAttempts, s.ExecutionAttempts, s.Attempt, int32(len(s.Attempts))}
 }

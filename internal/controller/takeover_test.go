@@ -3,22 +3,21 @@
 package controller
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 const incumbentsID = "6e2e3f1c-0000-4000-8000-000000000001"
 
 // takenOver is an application with the status that the Kubeflow operator left.
 func takenOver(state v1beta2.ApplicationStateType, runs int32) *v1beta2.SparkApplication {
-	o := pi()
+	o := testutil.Pi()
 	o.Status = v1beta2.SparkApplicationStatus{
 		AppState: v1beta2.ApplicationState{State: state}, SubmissionID: incumbentsID, SparkApplicationID: "spark-abc",
 		SubmissionAttempts: 1, ExecutionAttempts: runs, LastSubmissionAttemptTime: metav1.NewTime(start.Add(-time.Hour)),
@@ -34,16 +33,16 @@ func incumbentsDriver() *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "jobs", Name: "pi-driver", UID: "theirs",
 			Labels:          map[string]string{v1beta2.LabelAppName: "pi", v1beta2.LabelLaunchedBy: "true", v1beta2.LabelSubmissionID: incumbentsID, "spark-role": "driver"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: pi().UID, Controller: new(true)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: testutil.Pi().UID, Controller: new(true)}},
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "spark-kubernetes-driver", State: running()}}},
 	}
 }
 
 // A running application of the incumbent keeps running when Firesteel takes over.
-func TestTakeOverOfARunningApplication(t *testing.T) {
+func TestTakeoverOfARunningApplication(t *testing.T) {
 	for _, state := range []v1beta2.ApplicationStateType{"SUBMITTED", "RUNNING", "UNKNOWN"} {
-		w := newWorld(t, takenOver(state, 1), incumbentsDriver())
+		w := newHarness(t, takenOver(state, 1), incumbentsDriver())
 		for range 3 {
 			w.reconcile()
 		}
@@ -57,11 +56,11 @@ func TestTakeOverOfARunningApplication(t *testing.T) {
 }
 
 // A suspended application of the incumbent stays suspended.
-func TestTakeOverOfASuspendedApplication(t *testing.T) {
+func TestTakeoverOfASuspendedApplication(t *testing.T) {
 	for _, state := range []v1beta2.ApplicationStateType{"SUSPENDED", "SUSPENDING", "PENDING_RERUN", "INVALIDATING", "RESUMING"} {
 		o := takenOver(state, 1)
 		o.Spec.Suspend = new(true)
-		w := newWorld(t, o)
+		w := newHarness(t, o)
 		for range 4 {
 			w.reconcile()
 		}
@@ -72,10 +71,10 @@ func TestTakeOverOfASuspendedApplication(t *testing.T) {
 }
 
 // An application that had failed for good before Firesteel was installed is not run now.
-func TestTakeOverDoesNotResurrectFailures(t *testing.T) {
+func TestTakeoverDoesNotResurrectFailures(t *testing.T) {
 	o := takenOver("FAILED", 0)
 	o.Status.AppState.ErrorMessage = "failed to submit spark application: timeout"
-	w := newWorld(t, o)
+	w := newHarness(t, o)
 	for range 3 {
 		w.reconcile()
 	}
@@ -85,9 +84,9 @@ func TestTakeOverDoesNotResurrectFailures(t *testing.T) {
 }
 
 // The CRD demands a reason in every condition (minLength 1): a status without one would be refused for ever.
-func TestTakeOverConditionsHaveReasons(t *testing.T) {
+func TestTakeoverConditionsHaveReasons(t *testing.T) {
 	for _, state := range []v1beta2.ApplicationStateType{"FAILED", "FAILING", "COMPLETED", "SUCCEEDING"} {
-		w := newWorld(t, takenOver(state, 1))
+		w := newHarness(t, takenOver(state, 1))
 		for range 2 {
 			w.reconcile()
 		}
@@ -98,29 +97,3 @@ func TestTakeOverConditionsHaveReasons(t *testing.T) {
 		}
 	}
 }
-
-// Never two live drivers: the first was created just before a crash, then the user renamed the driver.
-func TestRenamedDriverAfterACrash(t *testing.T) {
-	w := newWorld(t, pi())
-	w.patchFails = errCrash{}
-	_, _ = w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
-	w.patchFails = nil
-	w.restart()
-	w.kubelet(corev1.PodRunning, running())
-	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Driver.PodName = new("renamed") })
-	w.reconcile()
-	var names []string
-	for _, d := range w.drivers() {
-		names = append(names, d.Name)
-	}
-	if len(names) != 1 {
-		t.Errorf("live drivers of one application: %s", strings.Join(names, ", "))
-	}
-	if w.writes["delete *v1.ConfigMap"] != 0 || w.writes["delete *v1.Service"] != 0 {
-		t.Errorf("Service and ConfigMap of a live driver were deleted: %v", w.writes)
-	}
-}
-
-type errCrash struct{}
-
-func (errCrash) Error() string { return "the operator is dead" }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package fields
+package main
 
 import (
 	"reflect"
@@ -15,7 +15,7 @@ import (
 // Whoever adds a field to the API has to give it a meaning, or say why it has none.
 func TestEveryFieldActsOrIsIgnored(t *testing.T) {
 	used := map[string]bool{}
-	for _, f := range All() {
+	for _, f := range apiFields() {
 		for path := range kubeflow.Ignored() {
 			if f.Path == path || strings.HasPrefix(f.Path, path+".") || strings.HasPrefix(f.Path, path+"[]") {
 				used[path] = true
@@ -58,7 +58,7 @@ func onlyProblems(effects []string) bool {
 // A walk that loses its way would make the test above pass.
 func TestTheWalkReachesEverything(t *testing.T) {
 	paths := map[string]bool{}
-	for _, f := range All() {
+	for _, f := range apiFields() {
 		if paths[f.Path] {
 			t.Errorf("%s is there twice", f.Path)
 		}
@@ -112,7 +112,7 @@ func TestEffectsAreTold(t *testing.T) {
 // An edit restarts a running application only if its pods would be made otherwise: what acts on the running application
 // or on the next attempt, and what has no effect at all, restarts nothing.
 func TestRestarts(t *testing.T) {
-	live := func(f Field) bool {
+	live := func(f apiField) bool {
 		for _, e := range f.Effects {
 			if strings.HasPrefix(e, "policy: ") || strings.HasPrefix(e, "beside the driver: ") {
 				return true
@@ -121,7 +121,7 @@ func TestRestarts(t *testing.T) {
 		return f.Path == "suspend" || f.Ignored != ""
 	}
 	restarting := 0
-	for _, f := range All() {
+	for _, f := range apiFields() {
 		if f.Restarts {
 			restarting++
 		}
@@ -136,7 +136,7 @@ func TestRestarts(t *testing.T) {
 
 func TestWordsArePolicies(t *testing.T) {
 	used := map[string]bool{}
-	for _, f := range All() {
+	for _, f := range apiFields() {
 		for _, e := range f.Effects {
 			used[e] = true
 		}

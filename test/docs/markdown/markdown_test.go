@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build mutation
+
 package markdown_test
 
 import (
@@ -7,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/firesteel-dev/firesteel/internal/markdown"
+	"github.com/firesteel-dev/firesteel/test/docs/markdown"
 )
 
 const page = "# One page\n\nSee [this](a.md#b), `make x` and `[no](link)`.\n\n    make y    # why\n    echo\n\n    helm a \\\n      --set 'b\\.c=d e'\n\n" +

@@ -43,7 +43,7 @@ func TestPages(t *testing.T) {
 		}
 		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-integration")
 	}
-	w := newWorld(t)
+	w := newHarness(t)
 	t.Run("from-spark-submit", w.as(fromSparkSubmit))
 	t.Run("migrate-from-kubeflow", w.as(migrate))
 	t.Run("kubectl-spark", w.as(kubectlSpark))
@@ -52,8 +52,8 @@ func TestPages(t *testing.T) {
 	t.Run("webhooks", w.as(webhooks))
 }
 
-// world is a reader with programs, a cluster, and a folder for files.
-type world struct {
+// harness is a reader with programs, a cluster, and a folder for files.
+type harness struct {
 	*testing.T
 	reader guide.Reader
 	admin  client.Client
@@ -61,7 +61,7 @@ type world struct {
 }
 
 // as runs a story as a test of its own.
-func (w *world) as(story func(w *world)) func(t *testing.T) {
+func (w *harness) as(story func(w *harness)) func(t *testing.T) {
 	return func(t *testing.T) {
 		t.Helper()
 		mine := *w
@@ -70,7 +70,7 @@ func (w *world) as(story func(w *world)) func(t *testing.T) {
 	}
 }
 
-func newWorld(t *testing.T) *world {
+func newHarness(t *testing.T) *harness {
 	t.Helper()
 	logf.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	server := &envtest.Environment{
@@ -90,7 +90,7 @@ func newWorld(t *testing.T) *world {
 	admin, err := client.New(cfg, client.Options{Scheme: scheme})
 	must(t, err)
 
-	w := &world{T: t, admin: admin, folder: t.TempDir()}
+	w := &harness{T: t, admin: admin, folder: t.TempDir()}
 	w.write("kubeconfig", string(kubeconfig))
 	repository, err := filepath.Abs(root)
 	must(t, err)
@@ -125,13 +125,13 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func (w *world) write(name, text string) {
+func (w *harness) write(name, text string) {
 	w.Helper()
 	must(w.T, os.WriteFile(filepath.Join(w.folder, name), []byte(text), 0o600))
 }
 
 // run runs the commands of a section, or one of a sentence, and returns what they print. before is called ahead of each line.
-func (w *world) run(page, where string, before ...func(line string)) string {
+func (w *harness) run(page, where string, before ...func(line string)) string {
 	w.Helper()
 	steps, err := w.reader.Steps(page, where)
 	must(w.T, err)
@@ -145,7 +145,7 @@ func (w *world) run(page, where string, before ...func(line string)) string {
 	return printed.String()
 }
 
-func (w *world) within(limit time.Duration, s guide.Step) string {
+func (w *harness) within(limit time.Duration, s guide.Step) string {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), limit)
 	defer cancel()
@@ -155,12 +155,12 @@ func (w *world) within(limit time.Duration, s guide.Step) string {
 }
 
 // do runs a command of the test's own.
-func (w *world) do(line string) string {
+func (w *harness) do(line string) string {
 	w.Helper()
 	return w.within(commandWait, w.own(line))
 }
 
-func (w *world) own(line string) guide.Step {
+func (w *harness) own(line string) guide.Step {
 	w.Helper()
 	s := guide.Step{Page: w.Name()}
 	s.Text = line
@@ -168,7 +168,7 @@ func (w *world) own(line string) guide.Step {
 }
 
 // says fails the test if a text lacks a part.
-func (w *world) says(text string, parts ...string) {
+func (w *harness) says(text string, parts ...string) {
 	w.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {

@@ -28,8 +28,8 @@ const (
 	mib     = 1 << 20
 )
 
-// world is what one scenario has to itself: a new ground, an operator, and what is measured of them.
-type world struct {
+// environment is what one scenario has to itself: a new ground, an operator, and what is measured of them.
+type environment struct {
 	scenario scenario
 	subject  subject
 	size     int
@@ -43,13 +43,13 @@ type world struct {
 	section  report.Section
 }
 
-// newWorld starts a ground and follows what happens there, but no operator. The second result ends all of it.
-func (b *bench) newWorld(ctx context.Context, s scenario, size int, sub subject, logs string) (_ *world, end func(), err error) {
+// newEnvironment starts a ground and follows what happens there, but no operator. The second result ends all of it.
+func (b *bench) newEnvironment(ctx context.Context, s scenario, size int, sub subject, logs string) (_ *environment, end func(), err error) {
 	dir, err := os.MkdirTemp("", "firesteel-bench-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a folder: %w", err)
 	}
-	w := &world{scenario: s, subject: sub, size: size, dir: dir, logs: logs}
+	w := &environment{scenario: s, subject: sub, size: size, dir: dir, logs: logs}
 	inside, stop := context.WithCancel(ctx)
 	end = func() {
 		w.killOperator()
@@ -91,18 +91,18 @@ func names(prefix string, n int) []string {
 	return out
 }
 
-func (w *world) create(ctx context.Context, names ...string) error {
+func (w *environment) create(ctx context.Context, names ...string) error {
 	return w.load.Create(ctx, application, names)
 }
 
-func (w *world) wait(ctx context.Context, what string, names []string, is func(*cluster.Seen) bool) error {
+func (w *environment) wait(ctx context.Context, what string, names []string, is func(*cluster.Seen) bool) error {
 	return w.load.Watcher.Wait(ctx, what, names, len(names), is, w.failed)
 }
 
 const warmUpName = "warm-up"
 
 // warmUp runs one application to its end, so that nobody pays for leader election and first connections.
-func (w *world) warmUp(ctx context.Context) error {
+func (w *environment) warmUp(ctx context.Context) error {
 	if err := w.create(ctx, warmUpName); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (w *world) warmUp(ctx context.Context) error {
 }
 
 // rest waits until the operator has nothing to do, and counts its calls until then.
-func (w *world) rest(ctx context.Context) (audit.Calls, error) {
+func (w *environment) rest(ctx context.Context) (audit.Calls, error) {
 	return w.ground.Calls.Quiet(ctx, quiet, settles)
 }
 
@@ -130,7 +130,7 @@ const (
 	cpuMachine  = "everything on the machine"
 )
 
-func (w *world) used() usage {
+func (w *environment) used() usage {
 	u := usage{at: time.Now(), cpu: map[string]float64{cpuOperator: w.meter.CPU(), cpuLoad: proc.CPU(os.Getpid()), cpuMachine: proc.Busy()}}
 	for _, p := range w.ground.Processes {
 		u.cpu[p.Name] = proc.CPU(p.PID())
@@ -139,17 +139,17 @@ func (w *world) used() usage {
 }
 
 // addCPU adds what was used since for each of n applications.
-func (w *world) addCPU(before usage, n int) {
+func (w *environment) addCPU(before usage, n int) {
 	w.addCPUPer("CPU for each application: ", before, float64(n))
 }
 
 // addCPUPerMinute adds what was used since for each minute.
-func (w *world) addCPUPerMinute(before usage) {
+func (w *environment) addCPUPerMinute(before usage) {
 	w.addCPUPer("CPU a minute: ", before, time.Since(before.at).Minutes())
 }
 
 // addCPUPer adds what was used since, divided, and what the rest of the machine did meanwhile.
-func (w *world) addCPUPer(what string, before usage, n float64) {
+func (w *environment) addCPUPer(what string, before usage, n float64) {
 	now := w.used()
 	others := now.cpu[cpuMachine] - before.cpu[cpuMachine]
 	for _, name := range []string{cpuOperator, "kube-apiserver", "etcd", "kwok", ground.StandIn, cpuLoad} {
@@ -161,7 +161,7 @@ func (w *world) addCPUPer(what string, before usage, n float64) {
 }
 
 // addCalls adds the operator's calls, divided by a number of applications.
-func (w *world) addCalls(what string, calls audit.Calls, n int) {
+func (w *environment) addCalls(what string, calls audit.Calls, n int) {
 	w.section.Add(what, "", float64(calls.All())/float64(n))
 	for _, kind := range []audit.Kind{audit.Get, audit.List, audit.Watch, audit.Write} {
 		w.section.Add("of these, "+string(kind), "", float64(calls.Of(kind))/float64(n))
@@ -169,26 +169,26 @@ func (w *world) addCalls(what string, calls audit.Calls, n int) {
 	w.addCallsByName(calls)
 }
 
-func (w *world) addCallsByName(calls audit.Calls) {
+func (w *environment) addCallsByName(calls audit.Calls) {
 	for _, call := range calls.Sorted() {
 		w.section.Calls = append(w.section.Calls, report.Row{What: call.String(), Value: float64(calls.Sent[call])})
 	}
 }
 
 // addEvents compares the events that were sent with those that the states call for.
-func (w *world) addEvents(calls audit.Calls, apps []cluster.Seen) {
+func (w *environment) addEvents(calls audit.Calls, apps []cluster.Seen) {
 	sent, stored := calls.Events()
 	w.section.Add("events that the states shown call for", "", float64(cluster.Events(apps)))
 	w.section.Add("events sent", "", float64(sent))
 	w.section.Add("events stored", "", float64(stored))
 }
 
-func (w *world) addMemory(what string, bytes int64) {
+func (w *environment) addMemory(what string, bytes int64) {
 	w.section.Add(what, "MiB", float64(bytes)/mib)
 }
 
 // check adds a number that must be 0.
-func (w *world) check(what string, number int) {
+func (w *environment) check(what string, number int) {
 	w.section.Add(what, "", float64(number))
 	if number != 0 {
 		w.section.Faults = append(w.section.Faults, fmt.Sprintf("%s: %d", what, number))

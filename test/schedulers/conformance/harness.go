@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 const poll = 100 * time.Millisecond
@@ -32,8 +33,8 @@ var patience = func() time.Duration {
 	return 2 * time.Minute
 }()
 
-// World is what one case has to itself: a namespace, an operator that looks after it, and a place.
-type World struct {
+// Harness is what one case has to itself: a namespace, an operator that looks after it, and a place.
+type Harness struct {
 	*testing.T
 	Subject
 	Client    client.Client
@@ -46,11 +47,11 @@ type World struct {
 
 type app = v1beta2.SparkApplication
 
-var worlds atomic.Int64
+var namespaceNumber atomic.Int64
 
-func newWorld(t *testing.T, s Subject, c client.Client) *World {
+func newHarness(t *testing.T, s Subject, c client.Client) *Harness {
 	t.Helper()
-	w := &World{T: t, Subject: s, Client: c}
+	w := &Harness{T: t, Subject: s, Client: c}
 	w.Namespace = w.newNamespace()
 	return w
 }
@@ -58,9 +59,9 @@ func newWorld(t *testing.T, s Subject, c client.Client) *World {
 // newNamespace makes a namespace that is left without applications and without a place when the case is over. It is not
 // deleted: looking for objects of every kind in each of hundreds of namespaces is a good part of a test's time.
 // Namespaces are made before the operator starts, which looks after those that there are then.
-func (w *World) newNamespace() string {
+func (w *Harness) newNamespace() string {
 	w.Helper()
-	name := fmt.Sprintf("conf-%d", worlds.Add(1))
+	name := fmt.Sprintf("conf-%d", namespaceNumber.Add(1))
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	must(w, "create a namespace", w.Client.Create(w.Context(), ns))
 	w.namespaces = append(w.namespaces, name)
@@ -79,7 +80,7 @@ func (w *World) newNamespace() string {
 }
 
 // describe tells a person what the namespace looked like when the case failed.
-func (w *World) describe(ctx context.Context, namespace string) string {
+func (w *Harness) describe(ctx context.Context, namespace string) string {
 	var b strings.Builder
 	var apps v1beta2.SparkApplicationList
 	if err := w.Client.List(ctx, &apps, client.InNamespace(namespace)); err != nil {
@@ -108,9 +109,9 @@ func (w *World) describe(ctx context.Context, namespace string) string {
 }
 
 // start starts the operator. The case begins with it.
-func (w *World) start() {
+func (w *Harness) start() {
 	w.Helper()
-	w.operator = &operator{world: w, rest: w.Admin, settings: w.Settings, writes: &writes{}}
+	w.operator = &operator{harness: w, rest: w.Admin, settings: w.Settings, writes: &writes{}}
 	w.operator.start()
 	w.Cleanup(func() { w.operator.stop() })
 }
@@ -124,13 +125,13 @@ func room(applications int64) corev1.ResourceList {
 }
 
 // startWithRoomFor makes a place for a number of standard applications, and starts the operator.
-func (w *World) startWithRoomFor(applications int64) {
+func (w *Harness) startWithRoomFor(applications int64) {
 	w.Helper()
 	w.makePlace(applications)
 	w.start()
 }
 
-func (w *World) makePlace(applications int64) {
+func (w *Harness) makePlace(applications int64) {
 	w.Helper()
 	place, err := w.Environment.Place(w.Context(), w.Namespace, room(applications))
 	must(w, "make a place", err)
@@ -138,21 +139,12 @@ func (w *World) makePlace(applications int64) {
 }
 
 // application returns a standard one: a driver and one executor, each of one CPU and 896 MiB.
-func (w *World) application(name string, changes ...func(*app)) *app {
+func (w *Harness) application(name string, changes ...func(*app)) *app {
 	pod := v1beta2.SparkPodSpec{
 		Cores: ptr.To[int32](1), Memory: ptr.To("512m"), NodeSelector: w.place.NodeSelector, Tolerations: w.place.Tolerations,
 	}
-	a := &app{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
-		Spec: v1beta2.SparkApplicationSpec{
-			Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: ptr.To("spark:4.1.4"),
-			MainClass:           ptr.To("org.apache.spark.examples.SparkPi"),
-			MainApplicationFile: ptr.To("local:///opt/spark/examples/jars/spark-examples.jar"),
-			BatchScheduler:      &w.Scheduler,
-			Driver:              v1beta2.DriverSpec{SparkPodSpec: *pod.DeepCopy()},
-			Executor:            v1beta2.ExecutorSpec{SparkPodSpec: *pod.DeepCopy(), Instances: ptr.To[int32](1)},
-		},
-	}
+	a := testutil.Pi(testutil.New(w.Namespace, name), testutil.Executors(1))
+	a.Spec.BatchScheduler, a.Spec.Driver.SparkPodSpec, a.Spec.Executor.SparkPodSpec = &w.Scheduler, *pod.DeepCopy(), *pod.DeepCopy()
 	if w.place.Queue != "" {
 		a.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: &w.place.Queue}
 	}
@@ -163,9 +155,9 @@ func (w *World) application(name string, changes ...func(*app)) *app {
 }
 
 // QueueName is the name of a queue that no other case uses.
-func (w *World) QueueName(name string) string { return w.QueuePrefix + w.Namespace + "-" + name }
+func (w *Harness) QueueName(name string) string { return w.QueuePrefix + w.Namespace + "-" + name }
 
-func (w *World) create(name string, changes ...func(*app)) *app {
+func (w *Harness) create(name string, changes ...func(*app)) *app {
 	w.Helper()
 	a := w.application(name, changes...)
 	must(w, "create the application", w.Client.Create(w.Context(), a))
@@ -173,7 +165,7 @@ func (w *World) create(name string, changes ...func(*app)) *app {
 }
 
 // change edits the application's specification.
-func (w *World) change(a *app, edit func(*app)) {
+func (w *Harness) change(a *app, edit func(*app)) {
 	w.Helper()
 	w.eventually("change "+a.Name, func() error {
 		current, err := w.get(a)
@@ -186,19 +178,19 @@ func (w *World) change(a *app, edit func(*app)) {
 }
 
 // touch wakes the operator without changing anything.
-func (w *World) touch(a *app, n int) {
+func (w *Harness) touch(a *app, n int) {
 	w.Helper()
 	w.change(a, func(o *app) { metav1.SetMetaDataAnnotation(&o.ObjectMeta, "touched", fmt.Sprint(n)) })
 }
 
-func (w *World) get(a *app) (*app, error) {
+func (w *Harness) get(a *app) (*app, error) {
 	var current app
 	err := w.Client.Get(w.Context(), client.ObjectKeyFromObject(a), &current)
 	return &current, err
 }
 
 // eventually waits for something to come about. The error says what is still missing.
-func (w *World) eventually(what string, check func() error) {
+func (w *Harness) eventually(what string, check func() error) {
 	w.Helper()
 	if err := eventually(w.Context(), check); err != nil {
 		w.Fatalf("%s: %v", what, err)
@@ -218,7 +210,7 @@ func eventually(ctx context.Context, check func() error) error {
 }
 
 // during sees to it that something stays so for a while.
-func (w *World) during(what string, d time.Duration, check func() error) {
+func (w *Harness) during(what string, d time.Duration, check func() error) {
 	w.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		if err := check(); err != nil {
@@ -233,7 +225,7 @@ func (w *World) during(what string, d time.Duration, check func() error) {
 }
 
 // nextSecond lets the clock move on: statuses tell times in whole seconds, and who came first goes by them.
-func (w *World) nextSecond() {
+func (w *Harness) nextSecond() {
 	w.Helper()
 	now := time.Now().Unix()
 	w.eventually("the next second", func() error {

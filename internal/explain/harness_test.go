@@ -7,7 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -17,12 +16,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// world is one application whose status is what the operator's own code makes of what happens to it.
-type world struct {
+// harness is one application whose status is what the operator's own code makes of what happens to it.
+type harness struct {
 	t   *testing.T
 	o   *v1beta2.SparkApplication
 	now time.Time
@@ -30,34 +30,26 @@ type world struct {
 	says *scheduler.Admission
 }
 
-func newWorld(t *testing.T) *world {
+func newHarness(t *testing.T) *harness {
 	t.Helper()
-	return &world{t: t, now: start, o: &v1beta2.SparkApplication{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "jobs", Name: "pi", UID: types.UID("7b0f0a52-0000-4000-8000-000000000001"), Generation: 1,
-			CreationTimestamp: metav1.NewTime(start),
-		},
-		Spec: v1beta2.SparkApplicationSpec{
-			Type: v1beta2.ApplicationTypeScala, SparkVersion: "4.1.4", Image: ptr.To("spark:4.1.4"), MainClass: ptr.To("Main"),
-			MainApplicationFile: ptr.To("local:///app.jar"),
-			Executor:            v1beta2.ExecutorSpec{Instances: ptr.To[int32](2)},
-		},
-	}}
+	w := &harness{t: t, now: start, o: testutil.Pi(testutil.Executors(2))}
+	w.o.CreationTimestamp = metav1.NewTime(start)
+	return w
 }
 
-func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }
+func (w *harness) pass(d time.Duration) { w.now = w.now.Add(d) }
 
-func (w *world) edit(change func(*v1beta2.SparkApplicationSpec)) {
+func (w *harness) edit(change func(*v1beta2.SparkApplicationSpec)) {
 	change(&w.o.Spec)
 	w.o.Generation++
 }
 
-func (w *world) scope() resolve.Application {
+func (w *harness) scope() resolve.Application {
 	return resolve.Load(kubeflow.SparkApplications{}, w.o, kubeflow.FromStatus(&w.o.Status), resolve.Operator{}, w.now)
 }
 
 // admission asks for the verdict where the operator would.
-func (w *world) admission(s resolve.Application, d lifecycle.Driver) scheduler.Admission {
+func (w *harness) admission(s resolve.Application, d lifecycle.Driver) scheduler.Admission {
 	w.t.Helper()
 	if !lifecycle.NeedsAdmission(s.Desired, s.Record, d, lifecycle.Env{Now: w.now}) {
 		return scheduler.Admission{}
@@ -77,7 +69,7 @@ func (w *world) admission(s resolve.Application, d lifecycle.Driver) scheduler.A
 }
 
 // sees lets the operator reconcile what is seen. Every action is done, but for a submission that answer refuses.
-func (w *world) sees(obs lifecycle.Observation, answer ...lifecycle.Result) {
+func (w *harness) sees(obs lifecycle.Observation, answer ...lifecycle.Result) {
 	w.t.Helper()
 	s, env := w.scope(), lifecycle.Env{Now: w.now}
 	plan := lifecycle.Decide(s.Desired, s.Record, obs, w.admission(s, obs.Driver), env)
@@ -96,7 +88,7 @@ func (w *world) sees(obs lifecycle.Observation, answer ...lifecycle.Result) {
 	w.o.Status = kubeflow.ToStatus(&w.o.Status, outcome, w.now)
 }
 
-func (w *world) explain(obs lifecycle.Observation, change ...func(*Input)) Report {
+func (w *harness) explain(obs lifecycle.Observation, change ...func(*Input)) Report {
 	w.t.Helper()
 	s := w.scope()
 	in := Input{
@@ -115,7 +107,7 @@ func absent() lifecycle.Observation {
 }
 
 // pod is the current attempt's driver, created now.
-func (w *world) pod(phase lifecycle.DriverPhase, changes ...func(*lifecycle.Driver)) lifecycle.Observation {
+func (w *harness) pod(phase lifecycle.DriverPhase, changes ...func(*lifecycle.Driver)) lifecycle.Observation {
 	d := lifecycle.Driver{
 		Presence: lifecycle.Present, Ownership: lifecycle.Current, Name: "pi-driver", UID: "u1", Phase: phase,
 		SubmissionID: w.o.Status.SubmissionID, CreatedAt: start,
@@ -127,20 +119,20 @@ func (w *world) pod(phase lifecycle.DriverPhase, changes ...func(*lifecycle.Driv
 }
 
 // ended is the current attempt's driver with exit code 1.
-func (w *world) ended(changes ...func(*lifecycle.Driver)) lifecycle.Observation {
+func (w *harness) ended(changes ...func(*lifecycle.Driver)) lifecycle.Observation {
 	return w.pod(lifecycle.DriverFailed, append(changes, func(d *lifecycle.Driver) {
 		d.CreatedAt, d.ScheduledAt, d.StartedAt, d.Exit = start, start.Add(time.Second), start.Add(2*time.Second), boom
 	})...)
 }
 
 // submitted brings the application to a driver pod, and running to a running driver.
-func (w *world) submitted() lifecycle.Observation {
+func (w *harness) submitted() lifecycle.Observation {
 	w.sees(absent())
 	w.pass(2 * time.Second)
 	return w.pod(lifecycle.DriverPending)
 }
 
-func (w *world) running(executors ...lifecycle.Executor) lifecycle.Observation {
+func (w *harness) running(executors ...lifecycle.Executor) lifecycle.Observation {
 	obs := w.submitted()
 	d := &obs.Driver
 	d.Phase, d.ScheduledAt, d.StartedAt = lifecycle.DriverRunning, w.now.Add(time.Second), w.now.Add(3*time.Second)

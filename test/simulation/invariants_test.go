@@ -15,8 +15,8 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
-// law knows what really happened and what must never happen.
-type law struct {
+// invariants knows what really happened and what must never happen.
+type invariants struct {
 	h *history
 	// drivers in the order of their creation.
 	drivers []*run
@@ -55,11 +55,11 @@ type wish struct {
 	wentOn metav1.Time
 }
 
-func newLaw(h *history) *law {
-	return &law{h: h, apps: map[types.UID]*wish{}}
+func newInvariants(h *history) *invariants {
+	return &invariants{h: h, apps: map[types.UID]*wish{}}
 }
 
-func (l *law) applied(app *v1beta2.SparkApplication) {
+func (l *invariants) applied(app *v1beta2.SparkApplication) {
 	w := &wish{specs: map[int64]string{1: specOf(app)}}
 	l.apps[app.UID] = w
 	w.allow(app.Spec.RestartPolicy)
@@ -96,7 +96,7 @@ func (w *wish) allow(p v1beta2.RestartPolicy) {
 }
 
 // edited learns what a new spec asks for.
-func (l *law) edited(before, after *v1beta2.SparkApplication) {
+func (l *invariants) edited(before, after *v1beta2.SparkApplication) {
 	w := l.apps[after.UID]
 	w.specs[after.Generation] = specOf(after)
 	if w.specs[before.Generation] != w.specs[after.Generation] {
@@ -109,12 +109,12 @@ func (l *law) edited(before, after *v1beta2.SparkApplication) {
 	w.allow(after.Spec.RestartPolicy)
 }
 
-func (l *law) ours(p *corev1.Pod) bool {
+func (l *invariants) ours(p *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(p)
 	return owner != nil && l.apps[owner.UID] != nil
 }
 
-func (l *law) runOf(p *corev1.Pod) *run {
+func (l *invariants) runOf(p *corev1.Pod) *run {
 	for _, r := range l.drivers {
 		if r.uid == p.UID {
 			return r
@@ -123,7 +123,7 @@ func (l *law) runOf(p *corev1.Pod) *run {
 	return nil
 }
 
-func (l *law) lastDriver() *run {
+func (l *invariants) lastDriver() *run {
 	if len(l.drivers) == 0 {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (l *law) lastDriver() *run {
 }
 
 // runs is how many drivers an application has had that somebody knew of.
-func (l *law) runs(app types.UID) int {
+func (l *invariants) runs(app types.UID) int {
 	n := 0
 	for _, r := range l.drivers {
 		if r.app == app && !r.excused && (r.recorded > 0 || !r.gone) {
@@ -142,14 +142,14 @@ func (l *law) runs(app types.UID) int {
 }
 
 // ended is told by the kubelet. The code is -1 if the container told none.
-func (l *law) ended(p *corev1.Pod, code int32) {
+func (l *invariants) ended(p *corev1.Pod, code int32) {
 	if r := l.runOf(p); r != nil && !r.over {
 		r.over, r.code = true, code
 	}
 }
 
 // gone is told when a pod leaves the API server.
-func (l *law) gone(p *corev1.Pod) {
+func (l *invariants) gone(p *corev1.Pod) {
 	if r := l.runOf(p); r != nil {
 		r.gone = true
 		if !r.over {
@@ -159,7 +159,7 @@ func (l *law) gone(p *corev1.Pod) {
 }
 
 // created judges what an operator has created.
-func (l *law) created(o *operator, obj client.Object) {
+func (l *invariants) created(o *operator, obj client.Object) {
 	owner := metav1.GetControllerOfNoCopy(obj)
 	app := o.decides
 	switch {
@@ -207,7 +207,7 @@ func (l *law) created(o *operator, obj client.Object) {
 
 // left judges what earlier drivers lived on when the next one is created: it is gone. A second leader that is slow may put it
 // back, and of a driver that no status ever told of nobody knows.
-func (l *law) left(app types.UID, submission string) {
+func (l *invariants) left(app types.UID, submission string) {
 	if l.h.stats.TwoLeaders > 0 {
 		return
 	}
@@ -233,7 +233,7 @@ func (r *run) unknown(o *operator) bool {
 func (w *wish) budget() int { return (1+w.edits)*(1+int(w.retries)) + w.resumes }
 
 // deleted judges what an operator has deleted.
-func (l *law) deleted(o *operator, target client.Object) {
+func (l *invariants) deleted(o *operator, target client.Object) {
 	app := o.decides
 	if target.GetUID() == app.GetUID() {
 		l.expired(app)
@@ -249,7 +249,7 @@ func (l *law) deleted(o *operator, target client.Object) {
 }
 
 // expired judges the deletion of an application by the operator.
-func (l *law) expired(app *v1beta2.SparkApplication) {
+func (l *invariants) expired(app *v1beta2.SparkApplication) {
 	keep := keeps(app).Application
 	if !final(app) || keep == nil || l.h.now.Before(app.Status.TerminationTime.Add(keep.Duration)) {
 		l.h.fail("the application was deleted before its time")
@@ -258,7 +258,7 @@ func (l *law) expired(app *v1beta2.SparkApplication) {
 
 // bereft judges a driver that misses its ConfigMap. Only a second leader may have taken it, and the deadline of the
 // driver's readiness ends that.
-func (l *law) bereft(p *corev1.Pod) {
+func (l *invariants) bereft(p *corev1.Pod) {
 	app := l.h.store.app()
 	if app != nil && app.DeletionTimestamp == nil && metav1.IsControlledBy(p, app) && p.DeletionTimestamp == nil && l.h.stats.TwoLeaders == 0 {
 		l.h.fail("driver %s was left without its ConfigMap", p.Name)
@@ -266,7 +266,7 @@ func (l *law) bereft(p *corev1.Pod) {
 }
 
 // renamed reports whether the user has ever changed the driver's name.
-func (l *law) renamed() bool {
+func (l *invariants) renamed() bool {
 	for _, w := range l.apps {
 		if w.renamed {
 			return true
@@ -276,7 +276,7 @@ func (l *law) renamed() bool {
 }
 
 // over reports whether the application is at its end or suspended, so that it must have no running driver.
-func (l *law) over() bool {
+func (l *invariants) over() bool {
 	app := l.h.store.app()
 	return app != nil && (final(app) || app.Status.AppState.State == v1beta2.ApplicationStateSuspended)
 }
@@ -287,7 +287,7 @@ func final(app *v1beta2.SparkApplication) bool {
 }
 
 // summary is the application's state in a sentence.
-func (l *law) summary() string {
+func (l *invariants) summary() string {
 	app := l.h.store.app()
 	var text strings.Builder
 	if app == nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package fields
+package main
 
 import (
 	"maps"
@@ -74,7 +74,7 @@ type outcome struct {
 // effects changes the field in an application that uses every part of the API, and says what else changes.
 func effects(path string) outcome {
 	changed := sample()
-	visit(reflect.ValueOf(changed).Elem().FieldByName("Spec"), "", func(f Field, v reflect.Value) {
+	visit(reflect.ValueOf(changed).Elem().FieldByName("Spec"), "", func(f apiField, v reflect.Value) {
 		if f.Path == path {
 			change(v, path)
 		}

@@ -33,20 +33,6 @@ var (
 	key   = types.NamespacedName{Namespace: "jobs", Name: "pi"}
 )
 
-// pi is the smallest application that runs.
-func pi() *v1beta2.SparkApplication {
-	return &v1beta2.SparkApplication{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", UID: "7b0f0a52-0000-4000-8000-000000000001", Generation: 1},
-		Spec: v1beta2.SparkApplicationSpec{
-			Type:                v1beta2.ApplicationTypeScala,
-			SparkVersion:        "4.1.0",
-			MainClass:           new("org.apache.spark.examples.SparkPi"),
-			MainApplicationFile: new("local:///opt/spark/examples/jars/spark-examples.jar"),
-			Image:               new("apache/spark:4.1.0"),
-		},
-	}
-}
-
 // plain is a scheduler plugin that answers what it is told to. The core knows no real one.
 type plain struct{ admission scheduler.Admission }
 
@@ -60,8 +46,8 @@ func (p plain) Admit(scheduler.Attempt, scheduler.Snapshot) (scheduler.Admission
 
 var goAhead = scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: "nothing holds the application back"}
 
-// world is a cluster with an operator in it.
-type world struct {
+// harness is a cluster with an operator in it.
+type harness struct {
 	t        *testing.T
 	c        client.WithWatch
 	clock    *clocktesting.FakePassiveClock
@@ -81,9 +67,9 @@ type world struct {
 	log         logr.Logger
 }
 
-func newWorld(t *testing.T, objects ...client.Object) *world {
+func newHarness(t *testing.T, objects ...client.Object) *harness {
 	t.Helper()
-	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(start), recorder: events.NewFakeRecorder(100), writes: map[string]int{}, reads: map[string]int{}, plugin: plain{goAhead}}
+	w := &harness{t: t, clock: clocktesting.NewFakePassiveClock(start), recorder: events.NewFakeRecorder(100), writes: map[string]int{}, reads: map[string]int{}, plugin: plain{goAhead}}
 	w.c = fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(objects...).
 		WithStatusSubresource(&v1beta2.SparkApplication{}, &corev1.Pod{}).
 		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.IndexByApp(v1beta2.LabelAppName)).WithReturnManagedFields().
@@ -123,7 +109,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 }
 
 // restart is a new operator process in the same cluster.
-func (w *world) restart() {
+func (w *harness) restart() {
 	w.t.Helper()
 	registry, err := scheduler.NewRegistry("plain", append([]scheduler.Plugin{w.plugin}, w.others...)...)
 	if err != nil {
@@ -134,7 +120,7 @@ func (w *world) restart() {
 }
 
 // reconcile runs once and expects no error.
-func (w *world) reconcile() ctrl.Result {
+func (w *harness) reconcile() ctrl.Result {
 	w.t.Helper()
 	r, err := w.engine.Reconcile(logr.NewContext(w.t.Context(), w.log), reconcile.Request{NamespacedName: key})
 	if err != nil {
@@ -144,7 +130,7 @@ func (w *world) reconcile() ctrl.Result {
 }
 
 // settle reconciles, and lets the time pass that is asked for if it is short, until nothing happens any more.
-func (w *world) settle() ctrl.Result {
+func (w *harness) settle() ctrl.Result {
 	w.t.Helper()
 	const patience, short = 30, 10 * time.Second
 	for range patience {
@@ -160,7 +146,7 @@ func (w *world) settle() ctrl.Result {
 }
 
 // gone reports whether the application is deleted.
-func (w *world) gone() bool {
+func (w *harness) gone() bool {
 	w.t.Helper()
 	err := w.c.Get(w.t.Context(), key, &v1beta2.SparkApplication{})
 	if client.IgnoreNotFound(err) != nil {
@@ -170,7 +156,7 @@ func (w *world) gone() bool {
 }
 
 // resources counts the Services and ConfigMaps of an attempt.
-func (w *world) resources(submissionID string) int {
+func (w *harness) resources(submissionID string) int {
 	w.t.Helper()
 	all, err := w.engine.Reader.Resources(w.t.Context(), "jobs", submissionID)
 	if err != nil {
@@ -179,9 +165,9 @@ func (w *world) resources(submissionID string) int {
 	return len(all)
 }
 
-func (w *world) pass(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }
+func (w *harness) pass(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }
 
-func (w *world) app() *v1beta2.SparkApplication {
+func (w *harness) app() *v1beta2.SparkApplication {
 	w.t.Helper()
 	var o v1beta2.SparkApplication
 	if err := w.c.Get(w.t.Context(), key, &o); err != nil {
@@ -191,7 +177,7 @@ func (w *world) app() *v1beta2.SparkApplication {
 }
 
 // edit changes the spec as a user does.
-func (w *world) edit(change func(*v1beta2.SparkApplication)) {
+func (w *harness) edit(change func(*v1beta2.SparkApplication)) {
 	w.t.Helper()
 	o := w.app()
 	change(o)
@@ -201,7 +187,7 @@ func (w *world) edit(change func(*v1beta2.SparkApplication)) {
 	}
 }
 
-func (w *world) drivers() []corev1.Pod {
+func (w *harness) drivers() []corev1.Pod {
 	w.t.Helper()
 	var list corev1.PodList
 	if err := w.c.List(w.t.Context(), &list, client.InNamespace("jobs"), client.MatchingLabels{"spark-role": "driver"}); err != nil {
@@ -211,7 +197,7 @@ func (w *world) drivers() []corev1.Pod {
 }
 
 // kubelet reports a phase and the Spark container's state of the driver.
-func (w *world) kubelet(phase corev1.PodPhase, state corev1.ContainerState) {
+func (w *harness) kubelet(phase corev1.PodPhase, state corev1.ContainerState) {
 	w.t.Helper()
 	all := w.drivers()
 	if len(all) != 1 {
@@ -234,7 +220,7 @@ func exited(code int32, reason string) corev1.ContainerState {
 }
 
 // executor sets the phase of an executor, which is created when it is not there.
-func (w *world) executor(name string, phase corev1.PodPhase) {
+func (w *harness) executor(name string, phase corev1.PodPhase) {
 	w.t.Helper()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: name, Labels: map[string]string{
 		v1beta2.LabelAppName: "pi", v1beta2.LabelLaunchedBy: "true", "spark-role": "executor",
@@ -253,7 +239,7 @@ func (w *world) executor(name string, phase corev1.PodPhase) {
 }
 
 // told returns the events since it was called last.
-func (w *world) told() []string {
+func (w *harness) told() []string {
 	var out []string
 	for {
 		select {
@@ -265,4 +251,4 @@ func (w *world) told() []string {
 	}
 }
 
-func (w *world) state() string { return string(w.app().Status.AppState.State) }
+func (w *harness) state() string { return string(w.app().Status.AppState.State) }

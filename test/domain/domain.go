@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package domain enumerates the small world that decisions are made in, completely: every kind of record, driver, wish
+// Package domain enumerates the domain that decisions are made over, completely: every kind of record, driver, wish
 // and time that Decide can tell apart. Tests prove rules over it, and the diagram in docs/ is drawn from it.
 package domain
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fields finds out what becomes of each field of the API: it changes the field and looks at what the conversion
-// makes of it. The field reference is generated from that, and a test lets no field through that changes nothing.
-package fields
+package main
 
 import (
 	"reflect"
@@ -12,8 +10,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 )
 
-// Field is one field of the spec.
-type Field struct {
+// apiField is one field of the spec.
+type apiField struct {
 	// Path is the field's place in the spec, such as "driver.cores". "[]" is any element, ".<name>" any key.
 	Path string
 	// Type is how a manifest spells its value.
@@ -29,10 +27,10 @@ type Field struct {
 	Ignored string
 }
 
-// All returns the fields of the spec in the order of the Go types.
-func All() []Field {
-	var all []Field
-	visit(reflect.ValueOf(sample()).Elem().FieldByName("Spec"), "", func(f Field, _ reflect.Value) { all = append(all, f) })
+// apiFields returns the fields of the spec in the order of the Go types.
+func apiFields() []apiField {
+	var all []apiField
+	visit(reflect.ValueOf(sample()).Elem().FieldByName("Spec"), "", func(f apiField, _ reflect.Value) { all = append(all, f) })
 	for i := range all {
 		o := effects(all[i].Path)
 		all[i].Effects, all[i].Restarts = o.Effects, o.Restarts
@@ -57,7 +55,7 @@ var api = reflect.TypeFor[v1beta2.SparkApplicationSpec]().PkgPath()
 func ours(t reflect.Type) bool { return t.Kind() == reflect.Struct && t.PkgPath() == api }
 
 // visit calls leaf for every field below a struct of ours. What it does to the value given stays done.
-func visit(v reflect.Value, prefix string, leaf func(Field, reflect.Value)) {
+func visit(v reflect.Value, prefix string, leaf func(apiField, reflect.Value)) {
 	for i := range v.NumField() {
 		field, value := v.Type().Field(i), v.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -81,7 +79,7 @@ func visit(v reflect.Value, prefix string, leaf func(Field, reflect.Value)) {
 				value.SetMapIndex(key, element)
 			}
 		default:
-			leaf(Field{Path: path, Type: typeName(t), Owner: v.Type().Name(), Name: field.Name}, value)
+			leaf(apiField{Path: path, Type: typeName(t), Owner: v.Type().Name(), Name: field.Name}, value)
 		}
 	}
 }

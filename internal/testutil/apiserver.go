@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package testutil
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// patience bounds what a test waits for.
+const patience = 20 * time.Second
+
+// APIServer is an API server over HTTP for programs that look: it has discovery, get, list and watch of its kinds, and
+// logs. A write fails the test. Who wants a client and no HTTP uses controller-runtime's fake client.
+type APIServer struct {
+	*httptest.Server
+	t testing.TB
+
+	mu     sync.Mutex
+	kinds  []schema.GroupVersionKind
+	logs   map[string]string // by pod/container
+	denied []Request
+	asked  []Request
+	closed bool
+	// history has every change; the version of an object is the number of its last one.
+	history []change
+	// ended counts how often all watches were ended, begun the watches of each resource, awaited those that AwaitWatch saw.
+	ended          int
+	begun, awaited map[string]int
+	// news is closed, and replaced, when something of the above has changed that somebody may wait for.
+	news chan struct{}
+}
+
+// Request is what was asked for. As a pattern it stands for all requests that have the same in every field that is set.
+type Request struct {
+	// Verb is get, list or watch.
+	Verb, Resource, Namespace, Name string
+	// URL is the path with the query; a pattern has none.
+	URL string
+}
+
+func (p Request) matches(r Request) bool {
+	return (p.Verb == "" || p.Verb == r.Verb) && (p.Resource == "" || p.Resource == r.Resource) &&
+		(p.Namespace == "" || p.Namespace == r.Namespace) && (p.Name == "" || p.Name == r.Name)
+}
+
+// change is one event of a watch.
+type change struct {
+	kind     watch.EventType
+	resource string
+	object   *unstructured.Unstructured
+}
+
+func (c change) of(resource, namespace, name string) bool {
+	return c.resource == resource && c.object.GetNamespace() == namespace && c.object.GetName() == name
+}
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta2.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}()
+
+// NewAPIServer starts an API server that serves some kinds, with some objects. It ends with the test.
+func NewAPIServer(t testing.TB, kinds []schema.GroupVersionKind, objects ...client.Object) *APIServer {
+	t.Helper()
+	s := &APIServer{t: t, logs: map[string]string{}, begun: map[string]int{}, awaited: map[string]int{}, news: make(chan struct{})}
+	s.Install(kinds...)
+	for _, o := range objects {
+		s.Put(o)
+	}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Close ends the server and all watches.
+func (s *APIServer) Close() {
+	s.set(func() { s.closed = true })
+	s.Server.Close()
+}
+
+// set changes the server, and wakes whoever waits for a change.
+func (s *APIServer) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+// Install adds kinds.
+func (s *APIServer) Install(kinds ...schema.GroupVersionKind) {
+	s.set(func() { s.kinds = append(s.kinds, kinds...) })
+}
+
+// Uninstall removes a kind.
+func (s *APIServer) Uninstall(kind schema.GroupVersionKind) {
+	s.set(func() {
+		s.kinds = slices.DeleteFunc(slices.Clone(s.kinds), func(k schema.GroupVersionKind) bool { return k == kind })
+	})
+}
+
+// Deny refuses the requests of some patterns from now on, and no others.
+func (s *APIServer) Deny(patterns ...Request) { s.set(func() { s.denied = patterns }) }
+
+// SetLog sets the log of a container.
+func (s *APIServer) SetLog(pod, container, text string) {
+	s.set(func() { s.logs[pod+"/"+container] = text })
+}
+
+// EndWatches does what an API server does to each watch now and then. Watches tell before what has happened.
+func (s *APIServer) EndWatches() { s.set(func() { s.ended++ }) }
+
+// AwaitWatch waits until one more watch of a resource has begun than it has seen.
+func (s *APIServer) AwaitWatch(resource string) {
+	s.t.Helper()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		s.mu.Lock()
+		begun, news := s.begun[resource] > s.awaited[resource], s.news
+		if begun {
+			s.awaited[resource]++
+		}
+		s.mu.Unlock()
+		if begun {
+			return
+		}
+		select {
+		case <-news:
+		case <-late.C:
+			s.t.Fatalf("nobody watches %s within %s", resource, patience)
+		}
+	}
+}
+
+// Requests returns what was asked for, from the beginning. Discovery is not among it.
+func (s *APIServer) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
+}
+
+// Put creates or replaces an object.
+func (s *APIServer) Put(o client.Object) { s.change(o, watch.Modified) }
+
+// Remove deletes an object.
+func (s *APIServer) Remove(o client.Object) { s.change(o, watch.Deleted) }
+
+func (s *APIServer) change(o client.Object, kind watch.EventType) {
+	s.t.Helper()
+	gvk, err := apiutil.GVKForObject(o, scheme)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	stored := &unstructured.Unstructured{Object: map[string]any{}}
+	if err := json.Unmarshal(text, &stored.Object); err != nil {
+		s.t.Fatal(err)
+	}
+	stored.SetGroupVersionKind(gvk)
+	resource := resourceOf(gvk)
+	s.set(func() {
+		if kind == watch.Modified && s.find(resource, o.GetNamespace(), o.GetName()) == nil {
+			kind = watch.Added
+		}
+		stored.SetResourceVersion(strconv.Itoa(len(s.history) + 1))
+		s.history = append(s.history, change{kind, resource, stored})
+	})
+}
+
+// find returns an object, nil if there is none. The lock is held.
+func (s *APIServer) find(resource, namespace, name string) *unstructured.Unstructured {
+	for _, c := range slices.Backward(s.history) {
+		if c.of(resource, namespace, name) {
+			if c.kind == watch.Deleted {
+				return nil
+			}
+			return c.object
+		}
+	}
+	return nil
+}
+
+// all returns the objects of a resource in the order in which they came. The lock is held.
+func (s *APIServer) all(resource string) []*unstructured.Unstructured {
+	var all []*unstructured.Unstructured
+	for _, c := range s.history {
+		if c.kind == watch.Added && c.resource == resource {
+			if o := s.find(resource, c.object.GetNamespace(), c.object.GetName()); o != nil && !slices.Contains(all, o) {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// resourceOf is how the paths of a kind call it.
+func resourceOf(kind schema.GroupVersionKind) string {
+	plural, _ := meta.UnsafeGuessKindToResource(kind)
+	return plural.Resource
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package testutil holds what the tests of several packages share: the usual application, a fake API server and the
+// comparison with golden files.
+package testutil
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// SparkVersion is what the usual application wants to run on.
+const SparkVersion = "4.1.4"
+
+// UID is that of the usual application.
+const UID types.UID = "7b0f0a52-0000-4000-8000-000000000001"
+
+// Pi returns jobs/pi, the application of Spark's own examples with no field that it can do without, after some changes.
+func Pi(changes ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
+	app := &v1beta2.SparkApplication{}
+	app.Namespace, app.Name, app.UID, app.Generation = "jobs", "pi", UID, 1
+	app.Spec = v1beta2.SparkApplicationSpec{
+		Type:                v1beta2.ApplicationTypeScala,
+		SparkVersion:        SparkVersion,
+		Image:               new("spark:" + SparkVersion),
+		MainClass:           new("org.apache.spark.examples.SparkPi"),
+		MainApplicationFile: new("local:///opt/spark/examples/jars/spark-examples.jar"),
+	}
+	for _, change := range changes {
+		change(app)
+	}
+	return app
+}
+
+// New gives the application another name, and makes it one that no API server has seen.
+func New(namespace, name string) func(*v1beta2.SparkApplication) {
+	return func(app *v1beta2.SparkApplication) {
+		app.Namespace, app.Name, app.UID, app.Generation = namespace, name, "", 0
+	}
+}
+
+// Executors sets their number.
+func Executors(n int32) func(*v1beta2.SparkApplication) {
+	return func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = &n }
+}
