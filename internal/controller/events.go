@@ -24,8 +24,9 @@ import (
 )
 
 const (
-	// eventsWaiting is how many events may wait to be sent; more are dropped. It is client-go's number.
-	eventsWaiting = 1000
+	// eventsWaiting is how many events may wait to be sent; more are dropped, and logged. Ten workers can tell events faster
+	// than they are sent: of a burst of 2,000 more than 1,000 wait. So many take 9 MB.
+	eventsWaiting = 10_000
 	// eventSenders is how many are sent at the same time.
 	eventSenders = 4
 	// lastMoment is how long events are still sent when the operator stops.
@@ -35,9 +36,10 @@ const (
 // resend is how often an event is tried that the API server does not take at once.
 var resend = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 4}
 
-// recorder sends every event as it is. client-go's takes an event with the reason of an earlier one for its repetition,
-// for six minutes and more, and shows the words of the first: an application that waits for something else by now would
-// seem to wait for the same. Ours are told once for each transition, so there is nothing to be summed up.
+// recorder sends every event as it is, and those that wait when the operator stops, too. client-go's gives up what is on its
+// way when the manager stops: the last events before each handover to another replica. It has no bound on how many are sent at
+// the same time, and takes an event with the reason of an earlier one about the same version of an object for its repetition, for
+// six minutes and more, and shows the words of the first. Ours are told once for each transition: there is nothing to sum up.
 type recorder struct {
 	client   client.Writer
 	scheme   *runtime.Scheme

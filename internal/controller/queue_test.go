@@ -184,20 +184,42 @@ func TestFairQueueWhileWorking(t *testing.T) {
 	}
 }
 
+// BenchmarkFairQueue is what an application costs on its way through the queue, beside controller-runtime's queue, and how
+// many of one namespace go before the only one of another that comes after them.
 func BenchmarkFairQueue(b *testing.B) {
-	for _, namespaces := range []int{1, 100} {
-		b.Run(fmt.Sprintf("namespaces=%d", namespaces), func(b *testing.B) {
-			q := newTestQueue(b)
-			const applications = 5000
-			for b.Loop() {
+	limiter := workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()
+	for name, queue := range map[string]func() workqueue.TypedRateLimitingInterface[reconcile.Request]{
+		"ours": func() workqueue.TypedRateLimitingInterface[reconcile.Request] { return newFairQueue("", limiter) },
+		"controller-runtime": func() workqueue.TypedRateLimitingInterface[reconcile.Request] {
+			return priorityqueue.New("", func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
+		},
+	} {
+		for _, namespaces := range []int{1, 100} {
+			b.Run(fmt.Sprintf("%s/namespaces=%d", name, namespaces), func(b *testing.B) {
+				q := queue()
+				b.Cleanup(q.ShutDown)
+				const applications = 5000
+				all := make([]reconcile.Request, 0, applications+1)
 				for i := range applications {
-					q.Add(item(fmt.Sprint(i%namespaces), fmt.Sprint(i)))
+					all = append(all, item(fmt.Sprint(i%namespaces), fmt.Sprint(i)))
 				}
-				if n := len(drain(q)); n != applications {
-					b.Fatal(n)
+				all = append(all, item("another", "only"))
+				before := 0
+				b.ReportAllocs()
+				for b.Loop() {
+					for _, i := range all {
+						q.Add(i)
+					}
+					for i := range all {
+						next, _ := q.Get()
+						if q.Done(next); next.Namespace == "another" {
+							before = i
+						}
+					}
 				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/applications, "ns/application")
-		})
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(all)), "ns/application")
+				b.ReportMetric(float64(before), "before-the-other")
+			})
+		}
 	}
 }
