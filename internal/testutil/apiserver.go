@@ -31,7 +31,7 @@ const patience = 20 * time.Second
 // logs. A write fails the test. Who wants a client and no HTTP uses controller-runtime's fake client.
 type APIServer struct {
 	*httptest.Server
-	t testing.TB
+	t *testing.T
 
 	mu     sync.Mutex
 	kinds  []schema.GroupVersionKind
@@ -83,7 +83,7 @@ var scheme = func() *runtime.Scheme {
 }()
 
 // NewAPIServer starts an API server that serves some kinds, with some objects. It ends with the test.
-func NewAPIServer(t testing.TB, kinds []schema.GroupVersionKind, objects ...client.Object) *APIServer {
+func NewAPIServer(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *APIServer {
 	t.Helper()
 	s := &APIServer{t: t, logs: map[string]string{}, begun: map[string]int{}, awaited: map[string]int{}, news: make(chan struct{})}
 	s.Install(kinds...)

@@ -20,6 +20,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
+// user is who asks, as the API server's authorization says it.
+const user = `User "eve"`
+
 // withoutNamespace are the kinds that are in no namespace.
 var withoutNamespace = map[string]bool{"Namespace": true, "Node": true}
 
@@ -105,7 +108,7 @@ func (s *APIServer) answer(w http.ResponseWriter, r *http.Request, gv schema.Gro
 	case served < 0:
 		fail(w, noSuchPath())
 	case denied:
-		fail(w, apierrors.NewForbidden(gr, asked.Name, fmt.Errorf("User %q cannot %s resource %q in API group %q in the namespace %q", "eve", asked.Verb, gr.Resource, gr.Group, asked.Namespace)))
+		fail(w, apierrors.NewForbidden(gr, asked.Name, fmt.Errorf("%s cannot %s resource %q in API group %q in the namespace %q", user, asked.Verb, gr.Resource, gr.Group, asked.Namespace)))
 	case query.Get("sendInitialEvents") != "": // as an API server of yesterday, which has to be asked for a list
 		fail(w, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil))
 	case asked.Verb == "watch":

@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Golden compares a text with a file, or writes the file if the flag -update is given.
-func Golden(t testing.TB, file, got string) {
+func Golden(t *testing.T, file, got string) {
 	t.Helper()
 	file = filepath.FromSlash(file)
 	if *update {
@@ -37,7 +37,7 @@ func Golden(t testing.TB, file, got string) {
 }
 
 // NoStaleGolden fails the test for each file of the pattern that belongs to no case.
-func NoStaleGolden[T any](t testing.TB, pattern string, cases map[string]T) {
+func NoStaleGolden[T any](t *testing.T, pattern string, cases map[string]T) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.FromSlash(pattern))
 	if err != nil {
