@@ -39,6 +39,6 @@ done
 fresh
 for plugin in $plugins; do without "$plugin"; done
 (cd "$copy" && go build -o /dev/null ./cmd/spark-operator &&
-  env -u CI go test ./internal/scheduler ./internal/scheduler/kube ./internal/admission ./internal/config ./internal/controller ./cmd/plugins ./cmd/spark-operator)
+  env -u CI go test ./internal/scheduler ./internal/scheduler/kube ./internal/admission ./internal/config ./internal/controller/... ./internal/informers ./internal/operator ./cmd/plugins ./cmd/spark-operator)
 rm -rf "$copy"
 echo "scheduler-removable: $(echo $plugins | tr ' ' ',') can each be deleted ($((SECONDS - started)) s)"

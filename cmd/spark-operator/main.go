@@ -21,6 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/cmd/spark-operator/verify"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/version"
@@ -128,7 +129,7 @@ func webhookProcess(_ context.Context, kubeconfig *rest.Config, c config.Operato
 		return nil, nil, err
 	}
 	if c.File != "" {
-		look := controller.Follow(mgr.GetLogger().WithName("configuration"), c, func(changed config.OperatorConfiguration) { inForce.Store(&changed.Policies) })
+		look := operator.Follow(mgr.GetLogger().WithName("configuration"), c, func(changed config.OperatorConfiguration) { inForce.Store(&changed.Policies) })
 		if err := mgr.Add(look); err != nil {
 			return nil, nil, fmt.Errorf("add watch over the configuration: %w", err)
 		}

@@ -5,7 +5,10 @@
 package testutil
 
 import (
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
@@ -43,4 +46,12 @@ func New(namespace, name string) func(*v1beta2.SparkApplication) {
 // Executors sets their number.
 func Executors(n int32) func(*v1beta2.SparkApplication) {
 	return func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = &n }
+}
+
+// Scheme returns the types of Kubernetes and of the usual application.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(v1beta2.AddToScheme(s))
+	return s
 }

@@ -27,10 +27,12 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/controller/application"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/observe"
+	shared "github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
@@ -129,7 +131,7 @@ func ran(t *testing.T, o *v1beta2.SparkApplication, configured resolve.Operator,
 			return err
 		}}).Build()
 	now := clocktesting.NewFakePassiveClock(at)
-	engine := controller.NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, observe.Reader{Cache: c, Live: c}, c, configured.Registry, events.NewFakeRecorder(100), now, controller.NewSchedulers(now, nil))
+	engine := application.NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, observe.Reader{Cache: c, Live: c}, c, configured.Registry, events.NewFakeRecorder(100), now, shared.NewSchedulers(now, nil))
 	engine.Policies, engine.Exposure = func() policy.Set { return configured.Policies }, configured.Exposure
 	for range 4 {
 		if _, err := engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}); err != nil {

@@ -17,10 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/controller/application"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/observe"
+	shared "github.com/firesteel-dev/firesteel/internal/operator"
 )
 
 // errCrash unwinds a reconcile of an operator that is killed.
@@ -71,7 +72,7 @@ func (h *history) startOperator(name string, lag int) *operator {
 		cachedClient, liveReader = h.mutation(cachedClient, liveReader)
 	}
 	reader := observe.Reader{Cache: cachedClient, Live: liveReader, Logs: o.log, Auxiliary: companions{o: o}}
-	engine := controller.NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, cachedClient, registry, recorder{o}, h, controller.NewSchedulers(h, nil))
+	engine := application.NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, cachedClient, registry, recorder{o}, h, shared.NewSchedulers(h, nil))
 	engine.Exposure = exposure.Config{Service: h.exposed}
 	o.engine = engine
 	for _, kind := range []string{kindApp, kindPod} {

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"context"
+	"fmt"
+
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// admit asks whether the attempt may start, and shows its scheduler what it wants to see. The error is the cluster's,
+// not the application's.
+func (e *Engine[T]) admit(ctx context.Context, s *scope[T]) error {
+	candidate, answer, err := e.candidate(ctx, s)
+	s.admission = answer
+	if err != nil || candidate == nil {
+		return err
+	}
+	key := e.keyOf(s.obj)
+	// before it looks: what changes while it looks must wake it
+	e.Schedulers.SetWaiting(key, candidate, scheduler.Admission{Verdict: scheduler.Wait})
+	if missing, ok := e.Schedulers.Unavailable(candidate.Plugin()); ok {
+		e.Schedulers.SetWaiting(key, candidate, missing)
+		s.admission = candidate.Unavailable(missing)
+		return nil
+	}
+	if s.seen, err = e.Reader.Snapshot(ctx, candidate.Reads()); err != nil {
+		return err
+	}
+	if s.admission, err = e.Schedulers.Admit(ctx, candidate, s.seen); err != nil {
+		return err
+	}
+	if s.admission.Err != nil {
+		ctrllog.FromContext(ctx).Error(s.admission.Err, "a scheduler plugin cannot answer")
+	}
+	e.Schedulers.SetWaiting(key, candidate, s.admission.Admission)
+	return nil
+}
+
+// candidate validates the attempt and chooses its scheduler. It is nil if the answer is known without that.
+func (e *Engine[T]) candidate(ctx context.Context, s *scope[T]) (*admission.Candidate, admission.Result, error) {
+	var annotations map[string]string
+	if e.Registry.NamespaceDefaults() {
+		var err error
+		if annotations, err = e.Reader.NamespaceAnnotations(ctx, s.App.Namespace); err != nil {
+			return nil, admission.Result{}, err
+		}
+	}
+	candidate, answer := admission.Validate(s.Application).Candidate(e.Registry, annotations)
+	return candidate, answer, nil
+}
+
+// observeScheduler asks the batch scheduler about an attempt that has a driver, and tells the ledger how far its pods
+// have come. Only plugins that know more than the pods are asked. Trouble with a plugin is no trouble of the application.
+func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (scheduler.Observation, error) {
+	var none scheduler.Observation
+	d := s.observed.Driver
+	if !s.Record.State.HasDriver() || d.Presence == lifecycle.Unknown || d.Is(lifecycle.NotOwned) ||
+		d.Phase == lifecycle.DriverSucceeded {
+		return none, nil
+	}
+	plugin, observes := e.Registry.Observer(s.Record.Scheduling.Scheduler)
+	if !observes && !e.Registry.Quotas() {
+		return none, nil
+	}
+	facts, err := e.facts(ctx, s)
+	if err != nil {
+		return none, err
+	}
+	if err := e.settle(ctx, s, facts); err != nil || !observes {
+		return none, err
+	}
+	candidate, _, err := e.candidate(ctx, s)
+	if err != nil || candidate == nil {
+		return none, err
+	}
+	if _, missing := e.Schedulers.Unavailable(candidate.Plugin()); missing {
+		return none, nil
+	}
+	seen, err := e.Reader.Snapshot(ctx, candidate.ObserveReads(facts))
+	if err != nil {
+		return none, err
+	}
+	o, err := candidate.Observe(plugin, seen, facts)
+	if err != nil {
+		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot judge the attempt")
+		return none, nil
+	}
+	e.adjust(ctx, s, o, seen)
+	return o, nil
+}
+
+// settle tells the ledger how far an attempt's pods have come. One that it does not know was started by an operator that
+// did not live to record it, or that did not watch the namespace.
+func (e *Engine[T]) settle(ctx context.Context, s *scope[T], facts scheduler.Facts) error {
+	id, progress := s.attemptID(), scheduler.ProgressOf(facts)
+	if !e.Registry.Quotas() {
+		return nil
+	}
+	if !e.Schedulers.Knows(e.keyOf(s.obj), id) && !s.complete() {
+		candidate, _, err := e.candidate(ctx, s)
+		if err != nil {
+			return err
+		}
+		if candidate != nil {
+			e.Schedulers.Enter(candidate.Attempt(), progress)
+		}
+	}
+	e.Schedulers.Settle(id, progress)
+	return nil
+}
+
+// facts are what schedulers want to know of the attempt's pods. The record knows of executors that came and went.
+func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.Facts, error) {
+	facts, err := e.Reader.Facts(ctx, s.target(), s.env.Now)
+	facts.ExecutorsEver, facts.RoomMadeAt = s.Record.Counts.Total, e.Schedulers.RoomMadeAt()
+	return facts, err
+}
+
+// adjust makes the objects of a running attempt what its scheduler wants them to be by now, for one because somebody
+// deleted them. It is tried again with the next look.
+func (e *Engine[T]) adjust(ctx context.Context, s *scope[T], o scheduler.Observation, seen scheduler.Snapshot) {
+	if len(o.Apply)+len(o.Delete) == 0 {
+		return
+	}
+	r := e.Writer.Schedule(ctx, s.Owner, s.App.Name, scheduler.Admission{Apply: o.Apply, Delete: o.Delete}, seen)
+	if r.Class != lifecycle.ClassDone {
+		ctrllog.FromContext(ctx).Info("cannot adjust the scheduler's objects of a running attempt", "answer", r.Message)
+	}
+}
+
+// release names what the scheduler of an attempt has, and gives back what the ledger has promised it.
+func (e *Engine[T]) release(ctx context.Context, s *scope[T], attempt int32) []scheduler.Ref {
+	identity := spark.NewIdentity(s.App.UID, attempt, s.env.Now)
+	id := admission.AttemptID(identity, attempt)
+	e.Schedulers.Release(id)
+	plugin, known := e.Registry.Compiled(s.Record.Scheduling.HeldBy) // it may have been disabled since
+	if !known {
+		return nil // its objects go with the application
+	}
+	refs, err := scheduler.Release(plugin, admission.AttemptOf(s.Application, id, attempt))
+	if err != nil {
+		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot name its objects", "attempt", attempt)
+	}
+	return refs
+}
+
+// EnterRunning enters what runs already, so that an operator that was restarted reserves nothing twice.
+func (e *Engine[T]) EnterRunning(ctx context.Context) error {
+	all, err := e.list(ctx, e.Cache)
+	if err != nil {
+		return fmt.Errorf("list applications: %w", err)
+	}
+	for _, obj := range all {
+		record := e.Kind.FromStatus(obj)
+		if !record.State.HasDriver() || !e.watches(obj.GetNamespace()) {
+			continue
+		}
+		s := e.scope(obj, record, e.Clock.Now())
+		if s.complete() || e.Schedulers.Knows(e.keyOf(obj), s.attemptID()) {
+			continue
+		}
+		candidate, _, err := e.candidate(ctx, s)
+		if err != nil {
+			return err
+		}
+		if candidate == nil {
+			continue
+		}
+		facts, err := e.facts(ctx, s)
+		if err != nil {
+			return err
+		}
+		e.Schedulers.Enter(candidate.Attempt(), scheduler.ProgressOf(facts))
+	}
+	return nil
+}
+
+// complete is whether all that an attempt was promised had come before now: whatever has become of it since, it is not
+// promised again.
+func (s *scope[T]) complete() bool {
+	counts := s.Record.Counts
+	return s.Record.State == lifecycle.Running && counts.Total >= s.Desired.Executors && counts.Pending == 0
+}

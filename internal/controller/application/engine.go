@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package application runs applications: one generic reconciler for all kinds, which resolve.Kind tells what it needs
+// to know of each.
+//
+// A reconcile is one read, one decision, its actions, and one status write; events are the difference between the old
+// and the new status, sent after the write succeeded.
+package application
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// staleRetry looks again at an object whose event was lost.
+const staleRetry = 5 * time.Second
+
+// Engine reconciles the applications of one kind.
+type Engine[T client.Object] struct {
+	Kind     resolve.Kind[T]
+	Cache    client.Reader
+	Reader   observe.Reader
+	Writer   actuate.Writer
+	Registry *scheduler.Registry
+	// Policies returns those that hold at present; nil for none.
+	Policies func() policy.Set
+	// Exposure says what is made beside drivers.
+	Exposure exposure.Config
+	// Schedulers remembers what concerns more than one application.
+	Schedulers *operator.Schedulers
+	// List is an empty list of the kind.
+	List     client.ObjectList
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+	// Metrics may be nil.
+	Metrics *metrics.Metrics
+	// Watches reports whether the operator works in a namespace; nil for all of them.
+	Watches func(namespace string) bool
+
+	written operator.StatusCache
+}
+
+// Reconcile brings one application one step further: load, observe, decide, act, write the status.
+func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
+	s, after, err := e.load(ctx, req)
+	if s == nil || err != nil {
+		return ctrl.Result{RequeueAfter: after}, err
+	}
+	if err := e.observe(ctx, s); err != nil {
+		return ctrl.Result{}, err
+	}
+	began := e.Clock.Now()
+	plan := lifecycle.Decide(s.Desired, s.Record, s.observed, s.admission.Admission, s.env)
+	e.Metrics.Decided(e.Clock.Since(began))
+	ctx, done := e.Metrics.Reconcile(ctx)
+	defer done()
+	if plan.TouchesDriver() {
+		// A stale cache may not know that the attempt's driver has come and gone already, or that the one it sees is the
+		// next attempt's.
+		if fresh, err := e.Reader.Fresh(ctx, s.obj); err != nil || !fresh {
+			return ctrl.Result{RequeueAfter: time.Second}, err
+		}
+	}
+	outcome := lifecycle.Settle(plan, e.act(ctx, s, plan), s.env)
+	e.Schedulers.Reserve(e.keyOf(s.obj), s.attemptID(), outcome.Reservation)
+	if outcome.Gone {
+		e.written.Forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	e.expose(ctx, s, &outcome)
+	return e.writeStatus(ctx, s, outcome)
+}
+
+// key names an application of the kind among those of all kinds.
+func (e *Engine[T]) key(name types.NamespacedName) scheduler.Key {
+	return scheduler.Key{Kind: e.Kind.Family().GroupKind(), Namespace: name.Namespace, Name: name.Name}
+}
+
+func (e *Engine[T]) keyOf(o client.Object) scheduler.Key { return e.key(client.ObjectKeyFromObject(o)) }
+
+// scope is what one reconcile is about.
+type scope[T client.Object] struct {
+	resolve.Application
+	obj T
+	env lifecycle.Env
+	// stored is the record without what is remembered beside it.
+	stored   lifecycle.Record
+	observed lifecycle.Observation
+	// admission is whether the attempt may start, if that was asked, and seen what the scheduler's plugin was shown.
+	admission admission.Result
+	seen      scheduler.Snapshot
+	// objections are what policies say against what is asked for beside the driver.
+	objections []exposure.Objection
+}
+
+// load reads and resolves the application of a request. It is nil if there is nothing to decide until after has passed.
+func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T], after time.Duration, err error) {
+	obj := e.Kind.New()
+	if e.watches(req.Namespace) {
+		err = e.Cache.Get(ctx, req.NamespacedName, obj)
+	}
+	if err != nil || !e.watches(req.Namespace) {
+		e.written.Forget(req.NamespacedName)
+		e.Schedulers.Forget(e.key(req.NamespacedName))
+		return nil, 0, client.IgnoreNotFound(err)
+	}
+	if e.written.Newer(obj) {
+		return nil, staleRetry, nil
+	}
+	now := e.Clock.Now()
+	record := e.Kind.FromStatus(obj)
+	if after, rests := lifecycle.Rests(resolve.Rest(e.Kind, obj, record, e.operator()), record, lifecycle.Env{Now: now}); rests {
+		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
+			e.written.Forget(req.NamespacedName)
+			return nil, after, err
+		}
+	}
+	if wait := e.written.Paused(obj, now); wait > 0 && record.State.Starting() {
+		return nil, wait, nil
+	}
+	s = e.scope(obj, e.written.Recall(obj, record), now)
+	s.stored = record
+	return s, 0, nil
+}
+
+func (e *Engine[T]) watches(namespace string) bool { return e.Watches == nil || e.Watches(namespace) }
+
+// operator is how the operator is configured at present.
+func (e *Engine[T]) operator() resolve.Operator {
+	o := resolve.Operator{Registry: e.Registry, Exposure: e.Exposure}
+	if e.Policies != nil {
+		o.Policies = e.Policies()
+	}
+	return o
+}
+
+func (e *Engine[T]) scope(obj T, record lifecycle.Record, now time.Time) *scope[T] {
+	return &scope[T]{Application: resolve.Load(e.Kind, obj, record, e.operator(), now), obj: obj, env: lifecycle.Env{Now: now}, stored: record}
+}
+
+// observe looks at the application's pods, and asks its scheduler: whether the attempt may start, or where it stands.
+func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
+	if s.observed, err = e.Reader.Observe(ctx, s.target(), s.Record); err != nil {
+		return err
+	}
+	if lifecycle.NeedsAdmission(s.Desired, s.Record, s.observed.Driver, s.env) {
+		return e.admit(ctx, s)
+	}
+	s.observed.Scheduler, err = e.observeScheduler(ctx, s)
+	return err
+}
+
+func (s *scope[T]) target() observe.Target {
+	return observe.Target{
+		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID,
+		DriverName: s.DriverName(), NextName: s.Desired.DriverName, SubmissionID: s.Identity.SubmissionID,
+	}
+}
+
+// attemptID is what the schedulers call the attempt.
+func (s *scope[T]) attemptID() string { return admission.AttemptID(s.Identity, s.Record.Attempt) }
+
+// submissionOf returns the mark of an attempt's objects.
+func (s *scope[T]) submissionOf(attempt int32) string {
+	for _, a := range s.Record.Attempts {
+		if a.Number == attempt && a.SubmissionID != "" {
+			return a.SubmissionID
+		}
+	}
+	return spark.NewIdentity(s.App.UID, attempt, s.env.Now).SubmissionID
+}
+
+// act carries out a plan. The first action that is not done ends it.
+func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) []lifecycle.Result {
+	results := make([]lifecycle.Result, 0, len(plan.Actions))
+	owner := s.Owner
+	for _, action := range plan.Actions {
+		var r lifecycle.Result
+		switch action.Kind {
+		case lifecycle.Submit:
+			r = e.Writer.Submit(ctx, owner, s.admission.Submission)
+		case lifecycle.Schedule:
+			r = e.Writer.Schedule(ctx, owner, s.App.Name, plan.Admission, s.seen)
+		case lifecycle.Release:
+			r = e.Writer.Release(ctx, owner, e.release(ctx, s, action.Attempt))
+		case lifecycle.DeleteDriver:
+			r = e.Writer.DeleteDriver(ctx, s.App.Namespace, plan.Driver.Name, action.UID)
+		case lifecycle.DeleteResources:
+			r = e.Writer.DeleteResources(ctx, s.App.Namespace, s.Family.Owner(s.obj, s.submissionOf(action.Attempt)))
+		case lifecycle.DeleteApplication:
+			r = e.Writer.DeleteApplication(ctx, s.obj)
+		}
+		results = append(results, r)
+		if r.Class != lifecycle.ClassDone {
+			break
+		}
+	}
+	return results
+}
+
+// writeStatus writes the status if it changed, then tells what happened.
+func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Outcome) (ctrl.Result, error) {
+	result := ctrl.Result{RequeueAfter: o.Requeue}
+	if o.Refused {
+		e.written.Pause(s.obj, s.env.Now.Add(o.Requeue))
+	}
+	next, changed := e.Kind.ToStatus(s.obj, o, s.env.Now)
+	if s.Desired.Deleting || !changed {
+		return result, o.Err
+	}
+	key := client.ObjectKeyFromObject(s.obj)
+	if wait := e.written.Hold(s.obj, s.stored, o.Record, s.env.Now); wait > 0 {
+		e.written.Keep(s.obj, o.Record)
+		return ctrl.Result{RequeueAfter: sooner(o.Requeue, wait)}, o.Err
+	}
+	err := e.Writer.PatchStatus(ctx, s.obj, next)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		// The object changed since it was read. Its own event brings it back here; the timer is for a lost one.
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("patch status of %s: %w", key, err)
+	}
+	e.written.Add(next, s.env.Now)
+	e.recordEvents(next, s.stored, o.Record)
+	s.audit(ctx, o.Record)
+	e.Metrics.Transition(subjectOf(next), s.stored, o.Record, s.env.Now)
+	return result, o.Err
+}
+
+func (e *Engine[T]) recordEvents(obj T, from, to lifecycle.Record) {
+	for _, ev := range lifecycle.Events(obj.GetName(), from, to) {
+		e.Recorder.Eventf(obj, nil, operator.EventType(ev.Warning), ev.Reason, ev.Action, "%s", ev.Message)
+	}
+}

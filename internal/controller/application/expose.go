@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// +kubebuilder:rbac:groups="",resources=services,verbs=watch;patch
+
+const (
+	// exposureRetry is how often what the API server refuses beside a driver is tried again, and exposureSoon what it may
+	// well take in a moment.
+	exposureRetry = 30 * time.Second
+	exposureSoon  = 5 * time.Second
+)
+
+// exposing is one look at what is beside a driver.
+type exposing struct {
+	owner  lifecycle.Owner
+	before lifecycle.Exposure
+	wanted exposure.Wanted
+	seen   exposure.Seen
+	after  lifecycle.Exposure
+	// trouble says what cannot be made; again is when to try it again, 0 for no need.
+	trouble []lifecycle.Cause
+	again   time.Duration
+}
+
+// expose makes what is wanted beside the driver be there while it lives, and go when it is over. It runs after the actions
+// of a reconcile and before its status write, so that the status tells of it at no cost. What it made is recorded until it
+// is known to be gone. Trouble with it is told, and never is the application's.
+func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcome) {
+	x := exposing{owner: s.Owner, before: s.Record.Exposure}
+	if o.Auxiliary == lifecycle.AuxiliaryKept {
+		o.Record.Exposure = x.before
+		return
+	}
+	x.owner.SubmissionID = o.Record.SubmissionID
+	attempt := exposure.Attempt{App: s.App, Owner: x.owner, SparkAppID: o.Record.SparkAppID, DriverName: o.Record.DriverName}
+	lives := o.Auxiliary == lifecycle.AuxiliaryApplied
+	if lives {
+		x.wanted, s.objections = exposure.Of(attempt, e.Exposure).Without(s.Policies.CheckExposure(s.App, o.Record.SparkAppID))
+	}
+	about := exposure.About(x.wanted, x.before)
+	if !lives && s.Record.State.HasDriver() && len(x.before.Objects) == 0 {
+		// A previous operator may have made it, or this one did and crashed before it wrote the status.
+		about = exposure.About(exposure.Of(attempt, e.Exposure), x.before)
+	}
+	seen, err := e.Reader.Exposed(ctx, s.App.Namespace, s.App.Name, about, func(r exposure.Ref) bool {
+		return !lives || slices.Contains(x.before.Objects, r.String()) || r.Name == x.before.Service || r.Name == x.before.Ingress
+	})
+	if err != nil {
+		ctrllog.FromContext(ctx).Info("cannot see what is beside the driver", "answer", err.Error())
+		o.Record.Exposure, o.Requeue = x.before, sooner(o.Requeue, exposureSoon)
+		return
+	}
+	x.seen = seen
+	e.converge(ctx, &x, s.App.Namespace)
+	x.complain()
+	x.after.HistoryURL = exposure.History(s.App, o.Record.SparkAppID, e.Exposure)
+	o.Record.Exposure = x.after
+	if x.again > 0 {
+		o.Requeue = sooner(o.Requeue, x.again)
+	}
+}
+
+// converge writes and deletes, and notes what is there then.
+func (e *Engine[T]) converge(ctx context.Context, x *exposing, namespace string) {
+	write, remove := exposure.Diff(x.wanted, x.seen)
+	there := map[exposure.Ref]*unstructured.Unstructured{}
+	for _, object := range x.wanted.Objects {
+		there[object.Ref] = nil
+	}
+	for _, object := range write {
+		found, r := e.Writer.Apply(ctx, x.owner, object.Unstructured, x.seen[object.Ref])
+		if there[object.Ref] = found; r.Class != lifecycle.ClassDone {
+			delete(there, object.Ref)
+			x.failed(ctx, object.Ref, r)
+		}
+	}
+	for _, ref := range remove {
+		if r := e.Writer.Delete(ctx, x.owner, actuate.Bare(ref.Kind, namespace, ref.Name), x.seen[ref]); r.Class != lifecycle.ClassDone {
+			x.failed(ctx, ref, r)
+			x.after.Objects = append(x.after.Objects, ref.String())
+		}
+	}
+	for _, object := range x.wanted.Objects {
+		if _, ok := there[object.Ref]; ok || x.seen[object.Ref] != nil {
+			x.after.Objects = append(x.after.Objects, object.String())
+		}
+	}
+	x.keep()
+	slices.Sort(x.after.Objects)
+	x.after.Objects = slices.Compact(x.after.Objects)
+	e.describe(ctx, x, there, namespace)
+}
+
+// failed notes what the API server answered. What may pass in a moment is not worth a condition.
+func (x *exposing) failed(ctx context.Context, ref exposure.Ref, r lifecycle.Result) {
+	ctrllog.FromContext(ctx).Info("cannot keep what is beside the driver", "object", ref.String(), "answer", r.Message)
+	if r.Class == lifecycle.ClassTransient {
+		x.again = sooner(x.again, exposureSoon)
+		x.after.Objects = append(x.after.Objects, ref.String()) // it may have been made
+		return
+	}
+	x.again = sooner(x.again, exposureRetry)
+	x.trouble = append(x.trouble, lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonExposureRefused), Message: ref.String() + ": " + r.Message})
+}
+
+// describe tells the addresses of what is there.
+func (e *Engine[T]) describe(ctx context.Context, x *exposing, there map[exposure.Ref]*unstructured.Unstructured, namespace string) {
+	w := x.wanted.Status
+	service := exposure.Ref{Kind: exposure.Service, Name: w.Service}
+	if found, ok := there[service]; ok {
+		x.after.Service, x.after.ServicePort = w.Service, w.ServicePort
+		if known, _, err := net.SplitHostPort(x.before.ServiceAddress); found == nil && err == nil && x.before.Service == w.Service {
+			x.after.ServiceAddress = net.JoinHostPort(known, strconv.Itoa(int(w.ServicePort)))
+		} else {
+			if found == nil {
+				found = e.existing(ctx, namespace, service)
+			}
+			x.after.ServiceAddress = addressOf(found, w.ServicePort)
+		}
+	}
+	if _, ok := there[exposure.Ref{Kind: exposure.IngressKind, Name: w.Ingress}]; ok {
+		x.after.Ingress, x.after.IngressAddress = w.Ingress, w.IngressAddress
+	}
+	if _, ok := there[exposure.Ref{Kind: exposure.HTTPRoute, Name: w.Route}]; ok {
+		x.after.Route, x.after.RouteAddress = w.Route, w.RouteAddress
+	}
+}
+
+// existing returns the live object, or nil.
+func (e *Engine[T]) existing(ctx context.Context, namespace string, ref exposure.Ref) *unstructured.Unstructured {
+	found, err := e.Reader.Existing(ctx, actuate.Bare(ref.Kind, namespace, ref.Name))
+	if err != nil {
+		return nil
+	}
+	existing, _ := found.(*unstructured.Unstructured)
+	return existing
+}
+
+// addressOf is the cluster IP of a Service with a port; "" if it has none.
+func addressOf(service *unstructured.Unstructured, port int32) string {
+	if service == nil {
+		return ""
+	}
+	ip, _, err := unstructured.NestedString(service.Object, "spec", "clusterIP")
+	if err != nil || ip == "" || ip == "None" {
+		return ""
+	}
+	return net.JoinHostPort(ip, strconv.Itoa(int(port)))
+}
+
+// sooner is the shorter of two waits, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+// leftovers reports whether something of an application that is over may still have to go: a driver, or what was beside it.
+func (e *Engine[T]) leftovers(ctx context.Context, o client.Object, r lifecycle.Record) (bool, error) {
+	if len(r.Exposure.Objects) > 0 {
+		return true, nil
+	}
+	orphans, err := e.Reader.Orphans(ctx, o)
+	if orphans || err != nil {
+		return orphans, err
+	}
+	return e.Reader.HasAuxiliary(ctx, o)
+}
+
+// keep records what stays as it was made before, because something is wrong with what is asked for now, and goes on to tell
+// its addresses.
+func (x *exposing) keep() {
+	for _, p := range x.wanted.Problems {
+		if x.seen[p.Object] == nil {
+			continue
+		}
+		x.after.Objects = append(x.after.Objects, p.Object.String())
+		switch p.Object {
+		case exposure.Ref{Kind: exposure.Service, Name: x.before.Service}:
+			x.after.Service, x.after.ServiceAddress, x.after.ServicePort = x.before.Service, x.before.ServiceAddress, x.before.ServicePort
+		case exposure.Ref{Kind: exposure.IngressKind, Name: x.before.Ingress}:
+			x.after.Ingress, x.after.IngressAddress = x.before.Ingress, x.before.IngressAddress
+		case exposure.Ref{Kind: exposure.HTTPRoute, Name: x.before.Route}:
+			x.after.Route, x.after.RouteAddress = x.before.Route, x.before.RouteAddress
+		}
+	}
+}
+
+// complain tells what is wrong. A policy may change without an event that brings the application here.
+func (x *exposing) complain() {
+	var all []lifecycle.Cause
+	for _, p := range x.wanted.Problems {
+		all = append(all, p.Cause)
+		if p.Reason == lifecycle.ReasonExposureForbidden {
+			x.again = sooner(x.again, exposureRetry)
+		}
+	}
+	x.after.Trouble = lifecycle.Told(append(all, x.trouble...))
+}
+
+// audit logs what an application may not have beside its driver, once for each edit of it and each other change of what is
+// objected to. Who has edited it is in the API server's audit log, at this generation.
+func (s *scope[T]) audit(ctx context.Context, to lifecycle.Record) {
+	if s.stored.Exposure.Trouble == to.Exposure.Trouble && s.stored.Generation == to.Generation {
+		return
+	}
+	for _, o := range s.objections {
+		ctrllog.FromContext(ctx).Info("a policy forbids what a running application asks for beside its driver",
+			"application", s.App.Namespace+"/"+s.App.Name, "generation", to.Generation, "object", o.Object.String(),
+			"field", o.Field, "value", o.Shown(), "policy", o.Policy, "limit", o.Limit, "problem", o.Problem)
+	}
+}

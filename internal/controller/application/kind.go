@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Kind is a kind of applications that the operator runs.
+type Kind interface {
+	// Family is what the core knows of it.
+	Family() lifecycle.Family
+	// AddToScheme adds its types.
+	AddToScheme(*runtime.Scheme) error
+
+	// Setup adds its controller to the manager.
+	Setup(*operator.Shared) error
+}
+
+// kind is a Kind whose objects are of type T.
+type kind[T client.Object] struct {
+	resolve.Kind[T]
+	name        string
+	list        client.ObjectList
+	addToScheme func(*runtime.Scheme) error
+}
+
+// NewKind returns a kind of applications: the name of its controller in logs and metrics, an empty list of its objects, and
+// what adds its types to a scheme.
+func NewKind[T client.Object](name string, k resolve.Kind[T], list client.ObjectList, addToScheme func(*runtime.Scheme) error) Kind {
+	return kind[T]{k, name, list, addToScheme}
+}
+
+// AddToScheme implements Kind.
+func (k kind[T]) AddToScheme(s *runtime.Scheme) error { return k.addToScheme(s) }
+
+// NewEngine returns the reconciler of a kind. It takes every scheduler's API for installed.
+func NewEngine[T client.Object](k resolve.Kind[T], list client.ObjectList, reader observe.Reader, writer client.Client, registry *scheduler.Registry, recorder events.EventRecorder, now clock.PassiveClock, schedulers *operator.Schedulers) *Engine[T] {
+	reader.Labels = k.Family().Labels
+	e := &Engine[T]{
+		Kind: k, List: list, Cache: reader.Cache, Reader: reader,
+		Writer: actuate.Writer{
+			Client: writer, Existing: reader.Existing, Drivers: reader.Drivers, Resources: reader.Resources,
+		},
+		Registry: registry, Schedulers: schedulers, Recorder: recorder, Clock: now,
+	}
+	schedulers.Rebuild(e.EnterRunning)
+	return e
+}
+
+// Setup implements Kind: it adds the controller to the manager.
+func (k kind[T]) Setup(s *operator.Shared) error {
+	now := clock.RealClock{}
+	writer := operator.CountWrites(client.WithFieldOwner(s.Manager.GetClient(), actuate.FieldOwner), s.Metrics, now, s.Manager.GetScheme())
+	engine := NewEngine(k.Kind, k.list, s.Reader, writer, s.Registry, s.Recorder, now, s.Schedulers)
+	engine.Exposure, engine.Metrics = s.Config.Exposure(), s.Metrics
+	engine.Policies, engine.Watches = s.Policies, s.Namespaces.Watches
+	s.Metrics.Observe(engine.applications(s.Manager.Elected()))
+	family := k.Family()
+	err := ctrl.NewControllerManagedBy(s.Manager).
+		Named(k.name).
+		For(k.New()).
+		Watches(&corev1.Pod{}, podHandler(s.Schedulers, family)).
+		WatchesRawSource(source.Channel(s.SchedulerKinds.Woken(family.GroupKind()), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(s.Namespaces.Source(engine.names)).
+		// A standby watches too, so that it need not list anything when its turn comes.
+		WithOptions(controller.Options{MaxConcurrentReconciles: s.Config.Workers, EnableWarmup: ptr.To(true), NewQueue: operator.NewFairQueue}).
+		Complete(engine)
+	if err != nil {
+		return fmt.Errorf("set up the controller of %s: %w", family.GroupKind(), err)
+	}
+	return nil
+}

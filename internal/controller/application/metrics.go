@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
+)
+
+func subjectOf(o client.Object) metrics.Subject {
+	return metrics.Subject{Namespace: o.GetNamespace(), Labels: o.GetLabels(), CreatedAt: o.GetCreationTimestamp().Time}
+}
+
+// scrapePatience bounds how long a scrape waits for a cache that is not filled yet.
+const scrapePatience = 5 * time.Second
+
+// applications tells of the applications in the operator's namespaces once this replica leads. With a selector the cache has
+// those of other namespaces, too, which may be another operator's.
+func (e *Engine[T]) applications(leads <-chan struct{}) metrics.Source {
+	return func(each func(metrics.Subject, metrics.View)) bool {
+		select {
+		case <-leads:
+		default:
+			return false
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+		defer cancel()
+		all, err := e.list(ctx, e.Cache, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			ctrllog.Log.Error(err, "cannot list applications for metrics")
+			return true
+		}
+		now := e.Clock.Now()
+		for _, o := range all {
+			if e.watches(o.GetNamespace()) {
+				each(subjectOf(o), e.view(o, now))
+			}
+		}
+		return true
+	}
+}
+
+// view says where an application is and what it waits for, be it its driver pod or the start of that.
+func (e *Engine[T]) view(o T, now time.Time) metrics.View {
+	r := e.Kind.FromStatus(o)
+	v := metrics.View{State: r.State, Scheduler: r.Scheduling.Scheduler, Queue: r.Scheduling.Queue}
+	if !r.State.Final() {
+		v.Pending, v.Running = r.Counts.Pending, r.Counts.Running
+	}
+	since := r.QueuedAt
+	switch {
+	case r.State == lifecycle.Submitted:
+		since = r.SubmittedAt
+		v.Reason = cmp.Or(e.Kind.DriverWaits(o), string(lifecycle.ReasonDriverPending))
+	case r.State.Starting():
+		v.Reason = cmp.Or(string(r.Cause.Reason), string(lifecycle.ReasonNotSubmitted))
+	}
+	if v.Reason != "" && !since.IsZero() {
+		v.Waiting = max(0, now.Sub(since))
+	}
+	return v
+}

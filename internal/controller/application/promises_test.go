@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+)
+
+// counting is a plugin that is told what others were promised.
+type counting struct{ plain }
+
+func (counting) Describe() scheduler.Descriptor {
+	return scheduler.Descriptor{Name: "counting", Quota: true}
+}
+
+// counted is a harness in which promises are counted.
+func counted(t *testing.T, change func(*v1beta2.SparkApplication)) *harness {
+	t.Helper()
+	o := testutil.Pi()
+	o.Spec.BatchScheduler = new("counting")
+	if change != nil {
+		change(o)
+	}
+	w := newHarness(t, o)
+	w.others = []scheduler.Plugin{counting{plain{goAhead}}}
+	w.restart()
+	return w
+}
+
+// promised is how many executors and drivers the ledger holds room for, which no quota reports yet.
+func (w *harness) promised() (pods int32) {
+	w.t.Helper()
+	somebody := scheduler.Attempt{ID: "somebody", App: scheduler.App{Namespace: "jobs"}}
+	for _, r := range w.engine.Schedulers.Outstanding(somebody).Others {
+		if pods += max(0, r.Shapes.Initial-r.Progress.ExecutorsCreated); !r.Progress.DriverCreated {
+			pods++
+		}
+	}
+	return pods
+}
+
+// remove deletes a pod, as Spark does with its executors.
+func (w *harness) remove(name string) {
+	w.t.Helper()
+	p := &corev1.Pod{}
+	p.Namespace, p.Name = "jobs", name
+	if err := client.IgnoreNotFound(w.c.Delete(w.t.Context(), p)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A restarted operator promises executors that are to come, and none of those that came and went.
+func TestWhatCameIsNotPromisedAgain(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		shrinks bool
+		atOnce  int32
+		soon    int32
+	}{
+		"Growing": {reason: "one of three is still to come, and no report tells of the others yet", atOnce: 4, soon: 1},
+		"Shrunk":  {reason: "all were there, and none is now", shrinks: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := counted(t, func(o *v1beta2.SparkApplication) {
+				o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: new(int32(3)), ShuffleTrackingEnabled: new(true)}
+			})
+			w.settle()
+			if got := w.promised(); got != 3 {
+				t.Fatalf("%d pods are promised, want the three executors: the driver is there", got)
+			}
+			w.kubelet(corev1.PodRunning, running())
+			w.executor("e-1", corev1.PodRunning)
+			w.executor("e-2", corev1.PodRunning)
+			w.settle()
+			if tc.shrinks {
+				w.executor("e-3", corev1.PodRunning)
+				w.settle()
+				for _, executor := range []string{"e-1", "e-2", "e-3"} {
+					w.remove(executor)
+				}
+				w.pass(time.Minute)
+				w.settle()
+			}
+			w.restart()
+			if err := w.engine.EnterRunning(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got := []int32{w.promised()}
+			w.pass(5 * time.Second)
+			got = append(got, w.promised())
+			w.pass(5 * time.Minute) // its patience ends
+			for range 2 {
+				got = append(got, w.promised())
+				w.engine.Schedulers.RebuildAgain() // a namespace has come
+				if err := w.engine.EnterRunning(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff([]int32{tc.atOnce, tc.soon, 0, 0}, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// answer makes the API server answer the creation of a driver with an error, whether or not it was created.
+func (w *harness) answer(err error, created bool) {
+	w.t.Helper()
+	w.engine.Writer.Client = interceptor.NewClient(w.c, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			if _, isPod := obj.(*corev1.Pod); !isPod {
+				return c.Create(ctx, obj, opts...)
+			}
+			if created {
+				if err := c.Create(ctx, obj, opts...); err != nil {
+					w.t.Error(err)
+				}
+			}
+			return err
+		},
+	})
+}
+
+// What was promised to an application that cannot start is free for others. If its driver may exist, it is not.
+func TestPromisesOfWhoDoesNotStart(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	cases := map[string]struct {
+		reason  string
+		foreign bool
+		answer  error
+		created bool
+		// first and then are promised after one reconcile and after the next; an application has a driver and an executor.
+		first, then int32
+	}{
+		"Started": {reason: "the driver is seen with the next reconcile", first: 2, then: 1},
+		"Foreign": {reason: "a pod of somebody else has the driver's name", foreign: true},
+		"Quota":   {reason: "the quota has no room for the driver", answer: apierrors.NewForbidden(pods, "pi-driver", errors.New("exceeded quota: compute"))},
+		"Refused": {reason: "the API server does not take it", answer: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi-driver", nil)},
+		"Lost":    {reason: "the answer was lost, and the driver is there", answer: apierrors.NewTimeoutError("gone", 1), created: true, first: 2, then: 1},
+		"Trouble": {reason: "it is tried again at once", answer: apierrors.NewInternalError(errors.New("boom")), first: 2, then: 2},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := counted(t, nil)
+			if tc.foreign {
+				if err := w.c.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-driver"}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tc.answer != nil {
+				w.answer(tc.answer, tc.created)
+			}
+			again := func() int32 {
+				_, err := w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+				if err != nil && tc.answer == nil {
+					t.Fatal(err)
+				}
+				return w.promised()
+			}
+			first := again()
+			for range 3 { // it is adopted, seen, and reported
+				w.pass(15 * time.Second)
+				again()
+			}
+			if diff := cmp.Diff([]int32{tc.first, tc.then}, []int32{first, w.promised()}); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// An operator that did not live to record a driver left a promise behind: the next one makes it again.
+func TestPromiseOfAnUnrecordedDriver(t *testing.T) {
+	w := counted(t, nil)
+	w.patchFails = errors.New("the operator is killed")
+	if _, err := w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err == nil || len(w.drivers()) != 1 {
+		t.Fatalf("%d drivers, %v", len(w.drivers()), err)
+	}
+	w.patchFails = nil
+	w.restart()
+	if err := w.engine.EnterRunning(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	w.pass(time.Minute)
+	if got := w.promised(); got != 1 {
+		t.Errorf("%d pods are promised, want the executor", got)
+	}
+	w.kubelet(corev1.PodRunning, running())
+	w.executor("e-1", corev1.PodRunning)
+	w.settle()
+	w.pass(time.Minute)
+	w.settle()
+	if got := w.promised(); got != 0 {
+		t.Errorf("%d pods are promised, and all are there", got)
+	}
+}

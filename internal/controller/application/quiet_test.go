@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+)
+
+func mustJSON(t *testing.T, o any) string {
+	t.Helper()
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// full lets no further driver start.
+func (w *harness) full() {
+	w.plugin = plain{scheduler.Admission{Verdict: scheduler.Wait, Reason: "QueueFull", Message: "3 ahead", RetryAfter: time.Minute}}
+	w.restart()
+}
+
+// hold keeps a driver from going when it is deleted, as a kubelet does for a while.
+func (w *harness) hold() {
+	w.t.Helper()
+	d := w.drivers()[0]
+	d.Finalizers = []string{"example.com/hold"}
+	if err := w.c.Update(w.t.Context(), &d); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A reconcile in which nothing has changed writes nothing, in whatever state, and does not come back at once for ever.
+func TestNoChangeNoWriteInEveryState(t *testing.T) {
+	slow := func(s *v1beta2.SparkApplicationSpec) {
+		s.RestartPolicy = v1beta2.RestartPolicy{
+			Type: "Always", OnFailureRetryInterval: new(int64(3000)), OnSubmissionFailureRetries: new(int32(3)), OnSubmissionFailureRetryInterval: new(int64(3000)),
+		}
+	}
+	plainly := func(*v1beta2.SparkApplicationSpec) {}
+	suspend := func(w *harness, suspended bool) {
+		w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Suspend = &suspended })
+	}
+	// Each case leads a running application to its state.
+	type runner func(change func(*v1beta2.SparkApplicationSpec)) *harness
+	cases := map[v1beta2.ApplicationStateType]func(runner) *harness{
+		"SUBMITTED": nil,
+		"RUNNING":   func(run runner) *harness { return run(plainly) },
+		"SUCCEEDING": func(run runner) *harness {
+			w := run(slow)
+			w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
+			return w
+		},
+		"FAILING": func(run runner) *harness {
+			w := run(slow)
+			w.kubelet(corev1.PodFailed, exited(1, "Error"))
+			return w
+		},
+		"COMPLETED": func(run runner) *harness {
+			w := run(plainly)
+			w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
+			return w
+		},
+		"FAILED": func(run runner) *harness {
+			w := run(plainly)
+			w.kubelet(corev1.PodFailed, exited(1, "Error"))
+			return w
+		},
+		"SUSPENDING": func(run runner) *harness {
+			w := run(plainly)
+			w.hold()
+			suspend(w, true)
+			w.reconcile()
+			w.reconcile()
+			return w
+		},
+		"SUSPENDED": func(run runner) *harness {
+			w := run(plainly)
+			suspend(w, true)
+			return w
+		},
+		"RESUMING": func(run runner) *harness {
+			w := run(plainly)
+			suspend(w, true)
+			w.settle()
+			w.full()
+			suspend(w, false)
+			return w
+		},
+		"PENDING_RERUN": func(run runner) *harness {
+			w := run(plainly)
+			w.full()
+			w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Image = new("other") })
+			return w
+		},
+	}
+	for state, reach := range cases {
+		t.Run(string(state), func(t *testing.T) {
+			w := newHarness(t, testutil.Pi())
+			if reach != nil {
+				w = reach(func(change func(*v1beta2.SparkApplicationSpec)) *harness { return started(t, change) })
+			}
+			if state != "SUSPENDING" { // which comes back every two seconds until the pod is gone
+				w.settle()
+			}
+			if w.state() != string(state) {
+				t.Fatalf("state %q", w.state())
+			}
+			before := mustJSON(t, w.app())
+			clear(w.writes)
+			for range 5 {
+				r := w.reconcile()
+				if final := state == "COMPLETED" || state == "FAILED"; (r.RequeueAfter > 0) == final {
+					t.Errorf("looked at again after %s", r.RequeueAfter)
+				}
+				w.pass(time.Second)
+			}
+			if len(w.writes) != 0 || mustJSON(t, w.app()) != before {
+				t.Errorf("nothing has changed, and yet: %v", w.writes)
+			}
+			w.restart() // a new process knows no more and no less
+			w.reconcile()
+			if len(w.writes) != 0 {
+				t.Errorf("nothing has changed, and yet a new operator writes: %v", w.writes)
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+)
+
+// Never two live drivers: the first was created just before a crash, then the user renamed the driver.
+func TestRenamedDriverAfterACrash(t *testing.T) {
+	w := newHarness(t, testutil.Pi())
+	w.patchFails = errCrash{}
+	_, _ = w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+	w.patchFails = nil
+	w.restart()
+	w.kubelet(corev1.PodRunning, running())
+	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Driver.PodName = new("renamed") })
+	w.reconcile()
+	var names []string
+	for _, d := range w.drivers() {
+		names = append(names, d.Name)
+	}
+	if len(names) != 1 {
+		t.Errorf("live drivers of one application: %s", strings.Join(names, ", "))
+	}
+	if w.writes["delete *v1.ConfigMap"] != 0 || w.writes["delete *v1.Service"] != 0 {
+		t.Errorf("Service and ConfigMap of a live driver were deleted: %v", w.writes)
+	}
+}
+
+// The driver came, was recorded and was deleted; an operator that has just been started has a cache from before.
+func TestStaleCacheRunsNothingTwice(t *testing.T) {
+	w := newHarness(t, testutil.Pi())
+	w.reconcile()
+	stale := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithObjects(testutil.Pi()).WithStatusSubresource(&v1beta2.SparkApplication{}).
+		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.IndexByApp(v1beta2.LabelAppName)).Build()
+	for _, p := range w.drivers() {
+		if err := w.c.Delete(t.Context(), &p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.restart()
+	w.engine.Cache, w.engine.Reader.Cache = stale, stale
+	before := w.writes["create *v1.Pod"]
+	r, err := w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+	if err != nil || r.RequeueAfter == 0 {
+		t.Errorf("result %+v, %v: want another look", r, err)
+	}
+	if n := w.writes["create *v1.Pod"] - before; n > 0 || len(w.drivers()) > 0 {
+		t.Errorf("%d more drivers: the application ran twice", n)
+	}
+}
+
+// A slower operator that also believed to lead creates a driver for an application that has failed already.
+func TestStrayDriverOfAFinishedApplicationIsStopped(t *testing.T) {
+	w := newHarness(t, testutil.Pi())
+	w.reconcile()
+	stray := w.drivers()[0]
+	w.kubelet(corev1.PodFailed, exited(1, "Error"))
+	for range 4 {
+		w.reconcile()
+	}
+	if w.state() != "FAILED" {
+		t.Fatalf("state %s", w.state())
+	}
+	if err := w.c.Delete(t.Context(), &stray); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	stray.ResourceVersion, stray.UID = "", ""
+	if err := w.c.Create(t.Context(), &stray); err != nil {
+		t.Fatal(err)
+	}
+	w.reconcile()
+	if n := len(w.drivers()); n != 0 || w.state() != "FAILED" {
+		t.Errorf("state %s with %d drivers", w.state(), n)
+	}
+}
+
+type errCrash struct{}
+
+func (errCrash) Error() string { return "the operator is dead" }

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/namespaced"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Auxiliary watches what is beside drivers: the metadata of objects that carry our label, so that one that is deleted or
+// tampered with is noticed, and looking at them costs nothing. Its cache is apart from the manager's: an API that is not
+// installed must not block anything else.
+type Auxiliary struct {
+	*namespaced.Cache
+	kinds    []schema.GroupVersionKind
+	families []lifecycle.Family
+	wake     func([]scheduler.Key)
+
+	mu        sync.Mutex
+	informers map[schema.GroupVersionKind]cache.Informer
+	// found are applications of what was there when its kind began to be watched.
+	found map[auxiliaryOf]bool
+}
+
+// auxiliaryOf is an application, and the kind of an object beside a driver of it.
+type auxiliaryOf struct {
+	app  scheduler.Key
+	kind schema.GroupVersionKind
+}
+
+// NewAuxiliary returns the watch and adds it to the manager.
+func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []lifecycle.Family, wake func([]scheduler.Key)) (*Auxiliary, error) {
+	ours, err := labels.NewRequirement(families[0].Labels.Exposes, selection.Exists, nil)
+	if err != nil {
+		return nil, fmt.Errorf("select what is beside drivers: %w", err)
+	}
+	own, err := namespaced.New(mgr.GetConfig(), cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(), DefaultLabelSelector: labels.NewSelector().Add(*ours),
+		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create cache of what is beside drivers: %w", err)
+	}
+	w := &Auxiliary{Cache: own, kinds: exposure.Kinds(c.Exposure()), families: families, wake: wake, informers: map[schema.GroupVersionKind]cache.Informer{}, found: map[auxiliaryOf]bool{}}
+	if err := mgr.Add(w); err != nil {
+		return nil, fmt.Errorf("add watch over what is beside drivers: %w", err)
+	}
+	return w, nil
+}
+
+// Start watches the kinds until the context ends; those whose API is not installed as soon as it is. It implements
+// manager.Runnable.
+func (w *Auxiliary) Start(ctx context.Context) error {
+	return run(ctx, w.Cache, func(ctx context.Context) {
+		for _, kind := range w.kinds {
+			w.watch(ctx, kind)
+		}
+		w.wakeFound()
+	})
+}
+
+// NeedLeaderElection makes the manager start it with the controllers.
+func (w *Auxiliary) NeedLeaderElection() bool { return true }
+
+func (w *Auxiliary) watch(ctx context.Context, kind schema.GroupVersionKind) {
+	if w.informers[kind] != nil { // only this goroutine writes
+		return
+	}
+	var object metav1.PartialObjectMetadata
+	object.SetGroupVersionKind(kind)
+	err := w.IndexField(ctx, &object, observe.IndexApp, observe.IndexByApp(AppLabels(w.families)...))
+	if err != nil {
+		ctrllog.FromContext(ctx).Info("cannot watch what is beside drivers", "kind", kind.String(), "answer", err.Error())
+		return
+	}
+	informer, err := w.GetInformer(ctx, &object, cache.BlockUntilSynced(false))
+	if err == nil {
+		_, err = informer.AddEventHandler(w.handler(kind))
+	}
+	if err != nil {
+		ctrllog.FromContext(ctx).Error(err, "cannot watch what is beside drivers", "kind", kind.String())
+		return
+	}
+	w.mu.Lock()
+	w.informers[kind] = informer
+	w.mu.Unlock()
+}
+
+// handler wakes the application of an object that is there or gone, or is not what was applied. One that is new is mostly
+// our own, but it may belong to an application that is over: an operator made it that crashed before it wrote the status, or that
+// did not know better. Those that are there already are looked at once all of them are known.
+func (w *Auxiliary) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
+	wake := func(o any) { w.wake(w.appsOf(o)) }
+	return toolscache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(o any, first bool) {
+			if !first {
+				wake(o)
+				return
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for _, app := range w.appsOf(o) {
+				w.found[auxiliaryOf{app, kind}] = true
+			}
+		},
+		UpdateFunc: func(before, after any) {
+			a, _ := before.(client.Object)
+			b, _ := after.(client.Object)
+			if a != nil && b != nil && maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations()) {
+				return
+			}
+			wake(after)
+		},
+		DeleteFunc: wake,
+	}
+}
+
+// appsOf names the applications of an object.
+func (w *Auxiliary) appsOf(o any) []scheduler.Key {
+	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		o = gone.Obj
+	}
+	object, ok := o.(client.Object)
+	if !ok {
+		return nil
+	}
+	return appsOf(w.families, object)
+}
+
+// AppLabels are the labels that name the application of an object.
+func AppLabels(families []lifecycle.Family) []string {
+	var all []string
+	for _, f := range families {
+		if !slices.Contains(all, f.Labels.App) {
+			all = append(all, f.Labels.App)
+		}
+	}
+	return all
+}
+
+// wakeFound wakes the applications of what was found, as far as the kind can be read by now.
+func (w *Auxiliary) wakeFound() {
+	w.mu.Lock()
+	var apps []scheduler.Key
+	for c := range w.found {
+		if w.serves(c.kind, c.app.Namespace) {
+			apps = append(apps, c.app)
+			delete(w.found, c)
+		}
+	}
+	w.mu.Unlock()
+	if len(apps) > 0 {
+		w.wake(apps)
+	}
+}
+
+// serves reports whether a kind can be read. The lock is held.
+func (w *Auxiliary) serves(kind schema.GroupVersionKind, namespace string) bool {
+	var object metav1.PartialObjectMetadata
+	object.SetGroupVersionKind(kind)
+	return w.informers[kind] != nil && w.Serves(&object, namespace)
+}
+
+// Watched implements observe.Auxiliary.
+func (w *Auxiliary) Watched(namespace string) []schema.GroupVersionKind {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var synced []schema.GroupVersionKind
+	for _, kind := range w.kinds {
+		if w.serves(kind, namespace) {
+			synced = append(synced, kind)
+		}
+	}
+	return synced
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informers
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// beside is the metadata of a Service beside the driver of an application.
+func beside(app, applied string) *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.Namespace, o.Name = "jobs", app+"-ui-svc"
+	o.Labels = map[string]string{v1beta2.LabelExposes: "ui"}
+	if app != "" {
+		o.Labels[v1beta2.LabelAppName] = app
+	}
+	o.Annotations = map[string]string{v1beta2.AnnotationApplied: applied}
+	return o
+}
+
+func TestAuxiliaryObjectsWake(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		event  func(toolscache.ResourceEventHandler)
+		want   []string
+		// found are woken later, when all of them are known.
+		found []string
+	}{
+		"New":     {"it may belong to an application that is over", func(h toolscache.ResourceEventHandler) { h.OnAdd(beside("pi", "1"), false) }, []string{"pi"}, nil},
+		"There":   {"a look before everything is known would not see it", func(h toolscache.ResourceEventHandler) { h.OnAdd(beside("pi", "1"), true) }, nil, []string{"pi"}},
+		"Deleted": {"it is to come back", func(h toolscache.ResourceEventHandler) { h.OnDelete(beside("pi", "1")) }, []string{"pi"}, nil},
+		"Missed": {"a deletion that nobody saw is one, too", func(h toolscache.ResourceEventHandler) {
+			h.OnDelete(toolscache.DeletedFinalStateUnknown{Obj: beside("pi", "1")})
+		}, []string{"pi"}, nil},
+		"Tampered":  {"it is to be what was applied", func(h toolscache.ResourceEventHandler) { h.OnUpdate(beside("pi", "1"), beside("pi", "2")) }, []string{"pi"}, nil},
+		"Relabeled": {"it would not be found any more", func(h toolscache.ResourceEventHandler) { h.OnUpdate(beside("pi", "1"), beside("other", "1")) }, []string{"other"}, nil},
+		"Same":      {"a resync is no news", func(h toolscache.ResourceEventHandler) { h.OnUpdate(beside("pi", "1"), beside("pi", "1")) }, nil, nil},
+		"Nobody's":  {"there is no application to wake", func(h toolscache.ResourceEventHandler) { h.OnAdd(beside("", "1"), false) }, nil, nil},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var woken, found []string
+			w := &Auxiliary{families: []lifecycle.Family{kubeflow.SparkApplications{}.Family()}, found: map[auxiliaryOf]bool{}, wake: func(apps []scheduler.Key) {
+				for _, app := range apps {
+					woken = append(woken, app.Name)
+				}
+			}}
+			tc.event(w.handler(exposure.Service))
+			w.wakeFound() // no kind can be read yet
+			for c := range w.found {
+				found = append(found, c.app.Name)
+			}
+			if diff := cmp.Diff([][]string{tc.want, tc.found}, [][]string{woken, found}); diff != "" {
+				t.Errorf("%s: woken and found (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

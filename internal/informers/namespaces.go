@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
+	"github.com/firesteel-dev/firesteel/internal/namespaced"
+)
+
+// retryPeriod is how often it is tried again to begin with a namespace. Watches that were begun try again by themselves,
+// at least once a minute.
+const retryPeriod = 15 * time.Second
+
+// Namespaces are those that the operator works in. They change while it runs: with the configuration, and with the labels
+// of namespaces. Applications elsewhere are left alone as they are, and taken up again when their namespace comes back.
+type Namespaces struct {
+	log logr.Logger
+	// cache holds applications and pods; the others follow it.
+	cache  *namespaced.Cache
+	others []*namespaced.Cache
+	// controllers are those whose applications go on when a namespace is taken up.
+	controllers []*followed
+	// Arrived is told when applications come to be seen that were not before.
+	Arrived func()
+	metrics *metrics.Metrics
+
+	// following is held while the caches are made to follow, and shown while that is made visible.
+	following, shown sync.Mutex
+
+	mu       sync.Mutex
+	all      bool
+	listed   []string
+	selector labels.Selector
+	labels   map[string]labels.Set // of the namespaces that there are, while there is a selector
+	stop     func()                // ends the watch over namespaces; nil if there is none
+	targets  []string
+	failed   bool
+}
+
+// followed is a controller whose objects are in the namespaces.
+type followed struct {
+	// list names its objects in the cache, by namespace, or all with "".
+	list func(ctx context.Context, namespace string) ([]types.NamespacedName, error)
+	// queue is nil until the controller starts.
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// Targets are what has to be watched.
+func Targets(c config.OperatorConfiguration) []string {
+	if c.ClusterWide() {
+		return []string{namespaced.All}
+	}
+	return c.Namespaces
+}
+
+// Watches reports whether the operator works in a namespace at present.
+func (n *Namespaces) Watches(namespace string) bool {
+	n.mu.Lock()
+	chosen := n.choosesLocked(namespace)
+	n.mu.Unlock()
+	return chosen && n.cache.Ready(namespace)
+}
+
+func (n *Namespaces) choosesLocked(namespace string) bool {
+	if n.all || slices.Contains(n.listed, namespace) {
+		return true
+	}
+	known, exists := n.labels[namespace]
+	return exists && n.selector != nil && n.selector.Matches(known)
+}
+
+// NewNamespaces returns what knows the namespaces of a manager whose cache NewManager has made. It has to be configured.
+func NewNamespaces(mgr ctrl.Manager, m *metrics.Metrics, others ...*namespaced.Cache) (*Namespaces, error) {
+	own, ok := mgr.GetCache().(*namespaced.Cache)
+	if !ok {
+		return nil, fmt.Errorf("the manager's cache is a %T; create the manager with NewManager", mgr.GetCache())
+	}
+	n := &Namespaces{log: mgr.GetLogger().WithName("namespaces"), cache: own, others: others, Arrived: func() {}, metrics: m, labels: map[string]labels.Set{}}
+	own.Notify(n.changed, n.troubled)
+	for _, other := range others {
+		other.Notify(func(string) {}, n.troubled)
+	}
+	return n, nil
+}
+
+// Configure takes over a configuration. It can be called at any time.
+func (n *Namespaces) Configure(ctx context.Context, c config.OperatorConfiguration) {
+	n.mu.Lock()
+	n.all, n.listed, n.selector = len(c.Namespaces) == 0 && c.NamespaceSelector == "", c.Namespaces, c.Selector()
+	former := n.targets
+	n.targets = Targets(c)
+	n.mu.Unlock()
+	n.follow(ctx)
+	for _, namespace := range former {
+		n.show(namespace)
+	}
+	n.takeUp(ctx, "")
+}
+
+// follow makes the caches watch what they are to watch. What fails is tried again.
+func (n *Namespaces) follow(ctx context.Context) {
+	n.following.Lock()
+	defer n.following.Unlock()
+	n.mu.Lock()
+	targets := n.targets
+	n.mu.Unlock()
+	failed := n.watchLabels(ctx)
+	for _, c := range append([]*namespaced.Cache{n.cache}, n.others...) {
+		failed = errors.Join(failed, c.Set(ctx, targets...))
+	}
+	if failed != nil {
+		n.log.Error(failed, "cannot watch all namespaces; it is tried again", "after", retryPeriod.String())
+	}
+	for _, namespace := range targets {
+		n.show(namespace)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.failed = failed != nil
+}
+
+// show tells the metrics whether a namespace can be watched at present.
+func (n *Namespaces) show(namespace string) {
+	n.shown.Lock()
+	defer n.shown.Unlock()
+	n.mu.Lock()
+	wanted := slices.Contains(n.targets, namespace)
+	n.mu.Unlock()
+	if !wanted {
+		n.metrics.NamespaceDropped(labelOf(namespace))
+		return
+	}
+	n.metrics.NamespaceWatched(labelOf(namespace), n.cache.Watching(namespace))
+}
+
+// Start tries again what failed, until the context ends. It implements manager.Runnable.
+func (n *Namespaces) Start(ctx context.Context) error {
+	n.follow(ctx)
+	ticker := time.NewTicker(retryPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			n.mu.Lock()
+			failed := n.failed
+			n.mu.Unlock()
+			if failed {
+				n.follow(ctx)
+			}
+		}
+	}
+}
+
+// NeedLeaderElection is false: who stands by watches, too.
+func (n *Namespaces) NeedLeaderElection() bool { return false }
+
+// changed is told by the cache that a namespace became ready, or ceased to be.
+func (n *Namespaces) changed(namespace string) {
+	ready := n.cache.Ready(namespace)
+	n.show(namespace)
+	n.log.Info("namespace", "namespace", labelOf(namespace), "watched", ready)
+	if ready {
+		n.takeUp(context.Background(), namespace)
+	}
+}
+
+// troubled is told by a cache that a namespace cannot be watched at present, or with nil that it can be again.
+func (n *Namespaces) troubled(namespace string, err error) {
+	n.show(namespace)
+	if err == nil {
+		n.log.Info("the watch goes on", "namespace", labelOf(namespace))
+		return
+	}
+	n.metrics.NamespaceTrouble(labelOf(namespace))
+	n.log.Error(err, "cannot watch; it is tried again", "namespace", labelOf(namespace))
+}
+
+// takeUp lets the applications of a namespace, or of all, go on as far as the operator works there.
+func (n *Namespaces) takeUp(ctx context.Context, namespace string) {
+	if namespace != "" && !n.cache.Ready(namespace) {
+		return // there is a call when the namespace is ready
+	}
+	n.mu.Lock()
+	controllers := slices.Clone(n.controllers)
+	n.mu.Unlock()
+	for _, c := range controllers {
+		n.takeUpIn(ctx, c, namespace)
+	}
+}
+
+// takeUpIn does so in one controller. There is a call when it starts.
+func (n *Namespaces) takeUpIn(ctx context.Context, c *followed, namespace string) {
+	n.mu.Lock()
+	queue := c.queue
+	n.mu.Unlock()
+	if queue == nil {
+		return
+	}
+	n.Arrived()
+	names, err := c.list(ctx, namespace)
+	if err != nil {
+		var none *namespaced.NotWatchedError
+		if !errors.As(err, &none) {
+			n.log.Error(err, "cannot list applications", "namespace", namespace)
+		}
+		return
+	}
+	for _, name := range names {
+		if !n.Watches(name.Namespace) {
+			continue
+		}
+		request := reconcile.Request{NamespacedName: name}
+		if ranked, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+			ranked.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}, request)
+			continue
+		}
+		queue.Add(request)
+	}
+}
+
+// Source makes a controller take up its objects, which list names by namespace, or all of them with "".
+func (n *Namespaces) Source(list func(ctx context.Context, namespace string) ([]types.NamespacedName, error)) source.Source {
+	c := &followed{list: list}
+	n.mu.Lock()
+	n.controllers = append(n.controllers, c)
+	n.mu.Unlock()
+	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		n.mu.Lock()
+		c.queue = queue
+		n.mu.Unlock()
+		n.takeUpIn(ctx, c, "")
+		return nil
+	})
+}
+
+// namespaceKind is what is watched of namespaces: their labels.
+func namespaceKind() *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return o
+}
+
+// watchLabels begins or ends the watch over namespaces.
+func (n *Namespaces) watchLabels(ctx context.Context) error {
+	n.mu.Lock()
+	wanted, has := n.selector != nil, n.stop != nil
+	stop := n.stop
+	if !wanted {
+		n.stop = nil
+	}
+	if wanted != has {
+		n.labels = map[string]labels.Set{}
+	}
+	n.mu.Unlock()
+	switch {
+	case wanted == has:
+		return nil
+	case !wanted:
+		stop()
+		return nil
+	}
+	informer, err := n.cache.GetInformer(ctx, namespaceKind(), cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch namespaces: %w", err)
+	}
+	handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { n.labelled(o, true) },
+		UpdateFunc: func(_, o any) { n.labelled(o, true) },
+		DeleteFunc: func(o any) { n.labelled(o, false) },
+	})
+	if err != nil {
+		return fmt.Errorf("watch namespaces: %w", err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stop = func() {
+		if err := errors.Join(informer.RemoveEventHandler(handle), n.cache.RemoveInformer(context.Background(), namespaceKind())); err != nil {
+			n.log.Error(err, "cannot stop watching namespaces")
+		}
+	}
+	return nil
+}
+
+// labelled takes note of the labels of a namespace, and takes its applications up if it matches from now on.
+func (n *Namespaces) labelled(o any, exists bool) {
+	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		o = gone.Obj
+	}
+	object, ok := o.(client.Object)
+	if !ok {
+		return
+	}
+	name := object.GetName()
+	n.mu.Lock()
+	before := n.choosesLocked(name)
+	delete(n.labels, name)
+	if exists {
+		n.labels[name] = labels.Set(object.GetLabels())
+	}
+	after := n.choosesLocked(name)
+	n.mu.Unlock()
+	if before == after {
+		return
+	}
+	n.log.Info("namespace matches the selector or does no longer", "namespace", name, "matches", after)
+	if after {
+		n.takeUp(context.Background(), name)
+	}
+}
+
+// labelOf is a namespace in metrics and logs.
+func labelOf(namespace string) string {
+	if namespace == namespaced.All {
+		return "*"
+	}
+	return namespace
+}

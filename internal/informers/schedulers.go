@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/namespaced"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+const (
+	// discoveryPeriod is how often it is looked whether the APIs of schedulers came or went.
+	discoveryPeriod = 15 * time.Second
+	// reviewPeriod is how often the operator's rights are looked at.
+	reviewPeriod = time.Minute
+	// reviewIn is in how many namespaces they are looked at.
+	reviewIn = 5
+)
+
+// SchedulerKinds keeps an eye on the APIs that scheduler plugins need: it reads them from informers as long as they are
+// installed, and wakes the applications that a change concerns. Its cache is apart from the manager's: an API that goes
+// away must not block anything else.
+type SchedulerKinds struct {
+	*namespaced.Cache
+	live      client.Client
+	discovery discovery.DiscoveryInterface
+	plugins   []scheduler.Plugin
+	// families are those whose labels name the application of an object.
+	families []lifecycle.Family
+	wakers   wakers
+	Waiters  func(kind schema.GroupVersionKind, namespace string) []scheduler.Key
+	now      func() time.Time
+
+	eventCache eventCache
+	mapper     meta.RESTMapper
+	reviewedAt time.Time
+
+	mu sync.Mutex
+	// namespaces are where rights are looked for; "" for all namespaces.
+	namespaces []string
+	known      map[schema.GroupVersionKind]*kindState
+	denied     map[scheduler.Access]bool
+}
+
+// Configure takes over for which namespaces rights are needed.
+func (k *SchedulerKinds) Configure(c config.OperatorConfiguration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.namespaces = Targets(c)
+}
+
+// kindState is what is known of one kind.
+type kindState struct {
+	served   bool
+	informer cache.Informer
+	// everywhere is whether somebody has read the objects of all namespaces.
+	everywhere bool
+	// wokenAt is when all who wait for it were woken last, by namespace; "" for all of them.
+	wokenAt map[string]time.Time
+}
+
+// NewSchedulerKinds returns the watch over the APIs of the plugins and adds it to the manager.
+func NewSchedulerKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins []scheduler.Plugin, families []lifecycle.Family) (*SchedulerKinds, error) {
+	apis, err := discovery.NewDiscoveryClientForConfig(mgr.GetConfig())
+	if err != nil {
+		return nil, fmt.Errorf("create client for discovery: %w", err)
+	}
+	own, err := namespaced.New(mgr.GetConfig(), cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		Scheme:           mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create cache of schedulers' kinds: %w", err)
+	}
+	live, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return nil, fmt.Errorf("create client of schedulers' kinds: %w", err)
+	}
+	k := &SchedulerKinds{
+		Cache: own, live: live, discovery: apis, plugins: plugins, now: time.Now,
+		families: families,
+		mapper:   mgr.GetRESTMapper(), known: map[schema.GroupVersionKind]*kindState{}, denied: map[scheduler.Access]bool{},
+	}
+	k.Configure(c)
+	if err := mgr.Add(k); err != nil {
+		return nil, fmt.Errorf("add watch over schedulers' kinds: %w", err)
+	}
+	return k, nil
+}
+
+// Start looks for the APIs until the context ends. It implements manager.Runnable.
+func (k *SchedulerKinds) Start(ctx context.Context) error {
+	return run(ctx, k.Cache, k.discover)
+}
+
+// run starts a cache, and looks for the APIs of its kinds now and then, until the context ends.
+func run(ctx context.Context, c *namespaced.Cache, look func(context.Context)) error {
+	done := make(chan error, 1)
+	go func() { done <- c.Start(ctx) }()
+	ticker := time.NewTicker(discoveryPeriod)
+	defer ticker.Stop()
+	for {
+		look(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-done:
+			return err
+		case <-ticker.C:
+		}
+	}
+}
+
+// NeedLeaderElection makes the manager start it with the controllers.
+func (k *SchedulerKinds) NeedLeaderElection() bool { return true }
+
+// all returns the kinds that plugins look at. Core kinds that the operator reads anyway are read live.
+func (k *SchedulerKinds) all() []schema.GroupVersionKind {
+	var found []schema.GroupVersionKind
+	for _, p := range k.plugins {
+		d := p.Describe()
+		wanted := slices.Concat(d.Owns, d.Reads)
+		for _, api := range d.Needs {
+			for _, version := range api.Versions {
+				wanted = append(wanted, api.WithVersion(version))
+			}
+		}
+		for _, kind := range wanted {
+			if !slices.Contains(found, kind) && kind.Kind != eventKind {
+				found = append(found, kind)
+			}
+		}
+	}
+	return found
+}
+
+// discover compares what is installed with what was.
+func (k *SchedulerKinds) discover(ctx context.Context) {
+	groups := map[schema.GroupVersion]map[string]bool{}
+	for _, kind := range k.all() {
+		kinds, looked := groups[kind.GroupVersion()]
+		if !looked {
+			list, err := k.discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
+			if err != nil && !apierrors.IsNotFound(err) {
+				continue // an API server in trouble proves nothing
+			}
+			kinds = map[string]bool{}
+			if list != nil {
+				for i := range list.APIResources {
+					kinds[list.APIResources[i].Kind] = true
+				}
+			}
+			groups[kind.GroupVersion()] = kinds
+		}
+		if k.setServed(kind, kinds[kind.Kind]) {
+			k.reviewedAt = time.Time{}
+		}
+	}
+	k.review(ctx)
+	for _, kind := range k.all() {
+		k.watch(ctx, kind)
+	}
+}
+
+// setServed notes whether a kind is installed and reports whether that is news.
+func (k *SchedulerKinds) setServed(kind schema.GroupVersionKind, served bool) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	state := k.known[kind]
+	if state == nil {
+		state = &kindState{}
+		k.known[kind] = state
+	}
+	news := state.served != served
+	state.served = served
+	return news
+}
+
+// review asks the API server for the rights that the plugins declare: all of them now and then, and those that were
+// missing each time.
+func (k *SchedulerKinds) review(ctx context.Context) {
+	all := k.now().Sub(k.reviewedAt) > reviewPeriod
+	if all {
+		k.reviewedAt = k.now()
+	}
+	for _, p := range k.plugins {
+		for _, access := range p.Describe().Accesses() {
+			k.mu.Lock()
+			denied, namespaces := k.denied[access], k.namespaces
+			k.mu.Unlock()
+			if !all && !denied {
+				continue
+			}
+			if allowed, known := k.allowed(ctx, access, namespaces[:min(len(namespaces), reviewIn)]); known {
+				k.mu.Lock()
+				k.denied[access] = !allowed
+				k.mu.Unlock()
+			}
+		}
+	}
+}
+
+// allowed reports whether the operator has a right in one of the namespaces: a namespace without rights, or one that does
+// not exist, must not disable a plugin in the others. It is not known if the API server does not answer.
+func (k *SchedulerKinds) allowed(ctx context.Context, access scheduler.Access, namespaces []string) (allowed, known bool) {
+	for _, namespace := range namespaces {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: access.Group, Resource: access.Resource, Verb: access.Verb, Namespace: namespace},
+		}}
+		if err := k.live.Create(ctx, review); err != nil {
+			return false, false // no answer is no denial
+		}
+		if review.Status.Allowed {
+			return true, true
+		}
+	}
+	return false, true
+}
+
+// watch starts or stops watching one kind. What the plugins have no rule to watch is read when it is needed.
+func (k *SchedulerKinds) watch(ctx context.Context, kind schema.GroupVersionKind) {
+	k.mu.Lock()
+	state := *k.known[kind]
+	k.mu.Unlock()
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	may := state.served && k.mayWatch(kind)
+	switch {
+	case may && state.informer == nil:
+		informer, err := k.Cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err == nil {
+			_, err = informer.AddEventHandler(k.handler(kind))
+		}
+		if err != nil {
+			ctrllog.FromContext(ctx).Error(err, "cannot watch", "kind", kind.String())
+			return
+		}
+		state.informer = informer
+	case !may && state.informer != nil:
+		if err := k.Cache.RemoveInformer(ctx, object); err != nil {
+			ctrllog.FromContext(ctx).Error(err, "cannot stop watching", "kind", kind.String())
+		}
+		state.informer = nil
+	default:
+		return
+	}
+	k.mu.Lock()
+	k.known[kind].informer = state.informer
+	k.mu.Unlock()
+	k.wakeWaiters(kind, "")
+}
+
+// mayWatch reports whether a plugin's rules say that the kind is to be watched, and the operator has the right.
+func (k *SchedulerKinds) mayWatch(kind schema.GroupVersionKind) bool {
+	mapping, err := k.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return false
+	}
+	watch := scheduler.Access{Group: kind.Group, Resource: mapping.Resource.Resource, Verb: "watch"}
+	for _, p := range k.plugins {
+		if slices.Contains(p.Describe().Accesses(), watch) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return !k.denied[watch]
+		}
+	}
+	return false
+}
+
+// Unavailable says why a plugin cannot be asked.
+func (k *SchedulerKinds) Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	served := func(kind schema.GroupVersionKind) bool {
+		state := k.known[kind]
+		return state == nil || state.served // nobody has looked yet
+	}
+	return d.Unready(served, func(a scheduler.Access) bool { return !k.denied[a] })
+}
+
+// Get reads an object from its informer, or live if its kind is not watched.
+func (k *SchedulerKinds) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	return k.reader(o.GetObjectKind().GroupVersionKind(), key.Namespace).Get(ctx, key, o, options...)
+}
+
+// List reads a list from its informer. One that is chosen by fields is read live: informers have no index for them. Events
+// are remembered for a while.
+func (k *SchedulerKinds) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	kind := list.GetObjectKind().GroupVersionKind()
+	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
+	var o client.ListOptions
+	o.ApplyOptions(options)
+	events, _ := list.(*unstructured.UnstructuredList)
+	switch {
+	case kind.Kind == eventKind && events != nil:
+		return k.eventCache.list(ctx, k.live, events, o, k.now())
+	case o.FieldSelector != nil:
+		return k.live.List(ctx, list, options...)
+	}
+	k.noteRead(kind, o.Namespace)
+	return k.reader(kind, o.Namespace).List(ctx, list, options...)
+}
+
+func (k *SchedulerKinds) reader(kind schema.GroupVersionKind, namespace string) client.Reader {
+	k.mu.Lock()
+	state := k.known[kind]
+	watched := state != nil && state.informer != nil
+	k.mu.Unlock()
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	if watched && k.Cache.Serves(object, namespace) {
+		return k.Cache
+	}
+	return k.live
+}
+
+// Whole reports whether all objects of a kind are to be seen, not those of some namespaces.
+func (k *SchedulerKinds) Whole(kind schema.GroupVersionKind) bool {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	return k.Cache.Whole(object)
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informers
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+const waiters = 5000
+
+var queues = schema.GroupVersionKind{Group: "batch.example.org", Version: "v1", Kind: "Queue"}
+
+var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+// crowd is the watch over a kind that 5,000 applications wait for, at a time that stands still.
+func crowd() *SchedulerKinds {
+	var apps []scheduler.Key
+	for i := range waiters {
+		apps = append(apps, scheduler.Key{Namespace: "jobs", Name: fmt.Sprintf("app-%04d", i)})
+	}
+	k := &SchedulerKinds{
+		now:      func() time.Time { return start },
+		families: []lifecycle.Family{{Labels: lifecycle.Labels{App: v1beta2.LabelAppName}}},
+		known:    map[schema.GroupVersionKind]*kindState{queues: {served: true}},
+	}
+	k.waitedForBy(apps...)
+	return k
+}
+
+// waitedForBy lets applications wait for the kind, in this order.
+func (k *SchedulerKinds) waitedForBy(apps ...scheduler.Key) {
+	k.Waiters = func(kind schema.GroupVersionKind, namespace string) (waiting []scheduler.Key) {
+		for _, app := range apps {
+			if kind == queues && (namespace == "" || namespace == app.Namespace) {
+				waiting = append(waiting, app)
+			}
+		}
+		return waiting
+	}
+}
+
+// One change of a queue wakes those who are first in line; the others follow one by one.
+func TestAChangeDoesNotWakeAllAtOnce(t *testing.T) {
+	k := crowd()
+	k.wakeWaiters(queues, "")
+	woken := len(k.woken())
+	if woken < FirstInLine || woken > waiters/10 { // a busy machine may see some of the others already
+		t.Errorf("%d of %d are awake at once, want the first %d", woken, waiters, FirstInLine)
+	}
+	for i := range FirstInLine {
+		if got, want := (<-k.woken()).Object.GetName(), fmt.Sprintf("app-%04d", i); got != want {
+			t.Errorf("number %d is %s, want %s", i, got, want)
+		}
+	}
+	before := len(k.woken())
+	k.wakeWaiters(queues, "")
+	if again := len(k.woken()) - before; again < FirstInLine || again > waiters/10 {
+		t.Errorf("another change wakes %d, want the first %d again: the others are on their way", again, FirstInLine)
+	}
+}
+
+// BenchmarkQueueUpdate is what one change of a queue costs with 5,000 applications in line, and how many of them it wakes
+// at once.
+func BenchmarkQueueUpdate(b *testing.B) {
+	k := crowd()
+	k.known[queues].wokenAt = map[string]time.Time{"": start} // the others are on their way
+	woken := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		k.wakeWaiters(queues, "")
+		for len(k.woken()) > 0 {
+			<-k.woken()
+			woken++
+		}
+	}
+	b.ReportMetric(float64(woken)/float64(b.N), "woken/op")
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informers
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+const (
+	// FirstInLine is how many of those that wait are woken at once by a change that may concern all of them. The others
+	// follow, at most every wakePeriod and spread over spreadOver.
+	FirstInLine = 20
+	wakePeriod  = 10 * time.Second
+	spreadOver  = 20 * time.Second
+)
+
+// handler wakes the application that an object belongs to, or those that wait for a change of its kind.
+func (k *SchedulerKinds) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
+	changed := func(o any) {
+		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+			o = gone.Obj
+		}
+		object, ok := o.(client.Object)
+		if !ok {
+			return
+		}
+		if apps := appsOf(k.families, object); len(apps) > 0 {
+			k.Wake(apps)
+			return
+		}
+		k.wakeWaiters(kind, object.GetNamespace())
+	}
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc: changed,
+		UpdateFunc: func(before, after any) {
+			if !same(before, after) {
+				changed(after)
+			}
+		},
+		DeleteFunc: changed,
+	}
+}
+
+// same is whether an update changed nothing that a plugin could decide by: some controllers write what is there already.
+func same(before, after any) bool {
+	a, _ := before.(*unstructured.Unstructured)
+	b, _ := after.(*unstructured.Unstructured)
+	return a != nil && b != nil && equality.Semantic.DeepEqual(meaning(a), meaning(b))
+}
+
+// meaning is an object without the marks of its writes.
+func meaning(u *unstructured.Unstructured) map[string]any {
+	content := maps.Clone(u.Object)
+	metadata, _ := content["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	delete(metadata, "resourceVersion")
+	delete(metadata, "managedFields")
+	content["metadata"] = metadata
+	return content
+}
+
+// noteRead remembers that somebody has read the objects of all namespaces: from then on a change of one concerns all who
+// wait for the kind.
+func (k *SchedulerKinds) noteRead(kind schema.GroupVersionKind, namespace string) {
+	if namespace != "" {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if state := k.known[kind]; state != nil {
+		state.everywhere = true
+	}
+}
+
+// wakeWaiters wakes those that wait for a change of the kind: the first in line at once, the others spread over some
+// time and at most every wakePeriod. What happens in one namespace concerns those in it alone, as long as nobody has read
+// the kind in all of them; "" stands for all.
+func (k *SchedulerKinds) wakeWaiters(kind schema.GroupVersionKind, namespace string) {
+	k.mu.Lock()
+	state := k.known[kind]
+	if state != nil && state.everywhere {
+		namespace = ""
+	}
+	k.mu.Unlock()
+	apps := k.Waiters(kind, namespace)
+	k.Wake(apps[:min(len(apps), FirstInLine)])
+	if len(apps) <= FirstInLine || !k.mayWakeAll(state, namespace) {
+		return
+	}
+	rest := apps[FirstInLine:]
+	for i := range rest {
+		time.AfterFunc(spreadOver*time.Duration(i+1)/time.Duration(len(rest)), func() { k.Wake(rest[i : i+1]) })
+	}
+}
+
+// mayWakeAll is whether those who are not first in line are to be woken again, and notes that they are.
+func (k *SchedulerKinds) mayWakeAll(state *kindState, namespace string) bool {
+	if state == nil {
+		return true
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.now()
+	maps.DeleteFunc(state.wokenAt, func(_ string, at time.Time) bool { return now.Sub(at) >= wakePeriod })
+	if _, again := state.wokenAt[namespace]; again {
+		return false
+	}
+	if state.wokenAt == nil {
+		state.wokenAt = map[string]time.Time{}
+	}
+	state.wokenAt[namespace] = now
+	return true
+}
+
+func (k *SchedulerKinds) Wake(apps []scheduler.Key) {
+	for _, app := range apps {
+		k.wakers.wake(app)
+	}
+}
+
+// Woken are the applications of a kind that are to be looked at.
+func (k *SchedulerKinds) Woken(kind schema.GroupKind) <-chan event.GenericEvent {
+	return k.wakers.of(kind)
+}
+
+// appsOf names the applications of an object, by its labels.
+func appsOf(families []lifecycle.Family, o client.Object) []scheduler.Key {
+	var apps []scheduler.Key
+	for _, f := range families {
+		if app := o.GetLabels()[f.Labels.App]; app != "" {
+			apps = append(apps, scheduler.Key{Kind: f.GroupKind(), Namespace: o.GetNamespace(), Name: app})
+		}
+	}
+	return apps
+}
+
+// maxWakes is how many applications of a kind may wait to be woken; more of them lose nothing, for every wait has a timer.
+const maxWakes = 10000
+
+// wakers reach the controller of each kind.
+type wakers struct {
+	mu    sync.Mutex
+	kinds map[schema.GroupKind]chan event.GenericEvent
+}
+
+// of returns the events of a kind.
+func (w *wakers) of(kind schema.GroupKind) chan event.GenericEvent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.kinds == nil {
+		w.kinds = map[schema.GroupKind]chan event.GenericEvent{}
+	}
+	if w.kinds[kind] == nil {
+		w.kinds[kind] = make(chan event.GenericEvent, maxWakes)
+	}
+	return w.kinds[kind]
+}
+
+// wake sends an application to its controller. A full channel loses nothing for good: every wait has a timer.
+func (w *wakers) wake(app scheduler.Key) {
+	named := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}
+	select {
+	case w.of(app.Kind) <- event.GenericEvent{Object: named}:
+	default:
+	}
+}

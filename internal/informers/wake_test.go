@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informers
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+)
+
+// woken are the applications on their way to a controller. Those of these tests have no kind.
+func (k *SchedulerKinds) woken() chan event.GenericEvent { return k.wakers.of(schema.GroupKind{}) }
+
+// roused returns who was woken since it was called last.
+func (k *SchedulerKinds) roused() (names []string) {
+	for len(k.woken()) > 0 {
+		o := (<-k.woken()).Object
+		names = append(names, o.GetNamespace()+"/"+o.GetName())
+	}
+	return names
+}
+
+// quotaIn is an object that applications wait for.
+func quotaIn(namespace string, change func(map[string]any)) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"resourceVersion": "1"}, "status": map[string]any{"used": "4"},
+	}}
+	u.SetGroupVersionKind(queues)
+	u.SetNamespace(namespace)
+	u.SetName("quota")
+	if change != nil {
+		change(u.Object)
+	}
+	return u
+}
+
+// What happens in one namespace is nothing to those who wait in another, unless the kind is read in all of them.
+func TestAChangeWakesItsNamespace(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// read is for which namespaces the kind was read.
+		read      []string
+		namespace string
+		want      []string
+	}{
+		"Namespace": {reason: "a ResourceQuota is read in its namespace", read: []string{"a", "b"}, namespace: "b", want: []string{"b/late"}},
+		"All":       {reason: "the sum over all ElasticQuotas is everybody's", read: []string{""}, namespace: "b", want: []string{"a/early", "b/late"}},
+		"Both":      {reason: "one who reads all is enough", read: []string{"a", "", "b"}, namespace: "b", want: []string{"a/early", "b/late"}},
+		"Cluster":   {reason: "a queue is in no namespace", read: []string{"a"}, namespace: "", want: []string{"a/early", "b/late"}},
+		"Nobody":    {reason: "nobody waits there", read: []string{"a"}, namespace: "c"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := crowd()
+			k.live = fake.NewClientBuilder().WithScheme(testutil.Scheme()).Build()
+			k.waitedForBy(scheduler.Key{Namespace: "a", Name: "early"}, scheduler.Key{Namespace: "b", Name: "late"})
+			for _, namespace := range tc.read {
+				var list unstructured.UnstructuredList
+				list.SetGroupVersionKind(queues.GroupVersion().WithKind(queues.Kind + "List"))
+				if err := k.List(t.Context(), &list, client.InNamespace(namespace)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			k.handler(queues).OnAdd(quotaIn(tc.namespace, nil), false)
+			if diff := cmp.Diff(tc.want, k.roused()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// However many wait elsewhere before: those whose namespace has room now hear of it, and all of them in time.
+func TestEachNamespaceHasItsOwnLine(t *testing.T) {
+	k := crowd()
+	now := start
+	k.now = func() time.Time { return now }
+	var all []scheduler.Key
+	for _, namespace := range []string{"a", "b"} {
+		for i := range FirstInLine + 5 {
+			all = append(all, scheduler.Key{Namespace: namespace, Name: fmt.Sprintf("app-%02d", i)})
+		}
+	}
+	k.waitedForBy(all...)
+	steps := []struct {
+		reason    string
+		after     time.Duration
+		namespace string
+		all       bool
+	}{
+		{reason: "nobody was woken yet", namespace: "a", all: true},
+		{reason: "the other namespace's were not", namespace: "b", all: true},
+		{reason: "the others are on their way", after: time.Second, namespace: "b"},
+		{reason: "that is long ago", after: wakePeriod, namespace: "b", all: true},
+	}
+	for _, step := range steps {
+		now = now.Add(step.after)
+		_, on := k.known[queues].wokenAt[step.namespace]
+		was := k.known[queues].wokenAt[step.namespace]
+		k.wakeWaiters(queues, step.namespace)
+		if woken := k.roused(); len(woken) < FirstInLine || woken[0] != step.namespace+"/app-00" || woken[FirstInLine-1] != fmt.Sprintf("%s/app-%02d", step.namespace, FirstInLine-1) {
+			t.Errorf("%s: woken are %v", step.reason, woken)
+		}
+		if news := !on || !was.Equal(k.known[queues].wokenAt[step.namespace]); news != step.all {
+			t.Errorf("%s: all woken %v, want %v", step.reason, news, step.all)
+		}
+	}
+	if n := len(k.known[queues].wokenAt); n != 1 {
+		t.Errorf("%d namespaces are remembered, want the one of the last period", n)
+	}
+}
+
+// A write that changes nothing wakes nobody.
+func TestOnlyChangesWake(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(map[string]any)
+		app    string
+		want   []string
+	}{
+		"Version":     {reason: "the same was written again", change: func(o map[string]any) { o["metadata"].(map[string]any)["resourceVersion"] = "2" }},
+		"Writer":      {reason: "who writes is no news", change: func(o map[string]any) { o["metadata"].(map[string]any)["managedFields"] = []any{"x"} }},
+		"Status":      {reason: "there is room", change: func(o map[string]any) { o["status"] = map[string]any{"used": "3"} }, want: []string{"a/waits"}},
+		"Spec":        {reason: "there is more in all", change: func(o map[string]any) { o["spec"] = map[string]any{"hard": "9"} }, want: []string{"a/waits"}},
+		"Deletion":    {reason: "it is about to go", change: func(o map[string]any) { o["metadata"].(map[string]any)["deletionTimestamp"] = "2026-11-21T09:00:00Z" }, want: []string{"a/waits"}},
+		"Owned":       {reason: "the same was written again", app: "pi", change: func(o map[string]any) { o["metadata"].(map[string]any)["resourceVersion"] = "2" }},
+		"OwnedStatus": {reason: "its own group was let in", app: "pi", change: func(o map[string]any) { o["status"] = map[string]any{"phase": "Inqueue"} }, want: []string{"a/pi"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := crowd()
+			k.waitedForBy(scheduler.Key{Namespace: "a", Name: "waits"})
+			before, after := quotaIn("a", nil), quotaIn("a", tc.change)
+			if tc.app != "" {
+				before.SetLabels(map[string]string{v1beta2.LabelAppName: tc.app})
+				after.SetLabels(before.GetLabels())
+			}
+			untouched := after.DeepCopy()
+			k.handler(queues).OnUpdate(before, after)
+			if diff := cmp.Diff(tc.want, k.roused()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(untouched, after); diff != "" {
+				t.Errorf("the cache's object was changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// That an object is gone is always news, also if nobody saw it go.
+func TestDeletionsWake(t *testing.T) {
+	for name, gone := range map[string]any{
+		"Seen": quotaIn("a", nil), "Missed": toolscache.DeletedFinalStateUnknown{Key: "a/quota", Obj: quotaIn("a", nil)},
+	} {
+		k := crowd()
+		k.waitedForBy(scheduler.Key{Namespace: "a", Name: "waits"})
+		k.handler(queues).OnDelete(gone)
+		if diff := cmp.Diff([]string{"a/waits"}, k.roused()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

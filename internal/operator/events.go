@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record/util"
+	"k8s.io/client-go/tools/reference"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+)
+
+const (
+	// eventsWaiting is how many events may wait to be sent; more are dropped, and logged. Ten workers can tell events faster
+	// than they are sent: of a burst of 2,000 more than 1,000 wait. So many take 9 MB.
+	eventsWaiting = 10_000
+	// eventSenders is how many are sent at the same time.
+	eventSenders = 4
+	// lastMoment is how long events are still sent when the operator stops.
+	lastMoment = time.Second
+)
+
+// resend is how often an event is tried that the API server does not take at once.
+var resend = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 4}
+
+// Recorder sends every event as it is, and those that wait when the operator stops, too. client-go's gives up what is on its
+// way when the manager stops: the last events before each handover to another replica. It has no bound on how many are sent at
+// the same time, and takes an event with the reason of an earlier one about the same version of an object for its repetition, for
+// six minutes and more, and shows the words of the first. Ours are told once for each transition: there is nothing to sum up.
+type Recorder struct {
+	client   client.Writer
+	scheme   *runtime.Scheme
+	clock    clock.PassiveClock
+	log      logr.Logger
+	instance string
+	queue    chan *eventsv1.Event
+}
+
+var _ events.EventRecorder = (*Recorder)(nil)
+
+// NewRecorder returns a recorder, which the manager has to start.
+func NewRecorder(c client.Writer, scheme *runtime.Scheme, now clock.PassiveClock, log logr.Logger) (*Recorder, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name this replica: %w", err)
+	}
+	return &Recorder{client: c, scheme: scheme, clock: now, log: log, instance: actuate.FieldOwner + "-" + host, queue: make(chan *eventsv1.Event, eventsWaiting)}, nil
+}
+
+// Eventf implements events.EventRecorder. It does not wait for the API server.
+func (r *Recorder) Eventf(regarding, _ runtime.Object, kind, reason, action, note string, args ...any) {
+	about, err := reference.GetReference(r.scheme, regarding)
+	if err != nil {
+		r.log.Error(err, "an event about this object cannot be sent", "reason", reason)
+		return
+	}
+	now := r.clock.Now()
+	e := &eventsv1.Event{
+		ObjectMeta:          metav1.ObjectMeta{Name: util.GenerateEventName(about.Name, now.UnixNano()), Namespace: about.Namespace},
+		EventTime:           metav1.NewMicroTime(now),
+		ReportingController: actuate.FieldOwner, ReportingInstance: r.instance,
+		Action: action, Reason: reason, Regarding: *about, Note: fmt.Sprintf(note, args...), Type: kind,
+	}
+	select {
+	case r.queue <- e:
+	default:
+		r.log.Info("too many events wait to be sent; this one is dropped", "object", about.Namespace+"/"+about.Name, "reason", reason)
+	}
+}
+
+// Start sends events until the context ends, and after that those that wait, as far as a moment suffices. It implements
+// manager.Runnable.
+func (r *Recorder) Start(ctx context.Context) error {
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastMoment, cancel) })()
+	var senders sync.WaitGroup
+	for range eventSenders {
+		senders.Go(func() { r.send(sending, ctx.Done()) })
+	}
+	senders.Wait()
+	return nil
+}
+
+// NeedLeaderElection is false: who stands by tells, too, how it came by its configuration.
+func (r *Recorder) NeedLeaderElection() bool { return false }
+
+// send sends what comes until it is told to stop, and then what is there.
+func (r *Recorder) send(ctx context.Context, stop <-chan struct{}) {
+	for {
+		select {
+		case e := <-r.queue:
+			r.create(ctx, e)
+			continue
+		default:
+		}
+		select {
+		case e := <-r.queue:
+			r.create(ctx, e)
+		case <-stop:
+			return
+		}
+	}
+}
+
+// create sends an event, again if the API server is in trouble.
+func (r *Recorder) create(ctx context.Context, e *eventsv1.Event) {
+	var last error
+	err := wait.ExponentialBackoffWithContext(ctx, resend, func(ctx context.Context) (bool, error) {
+		last = r.client.Create(ctx, e.DeepCopy())
+		return last == nil || refusedForGood(last), nil
+	})
+	if last == nil {
+		last = err
+	}
+	if last != nil && !apierrors.IsAlreadyExists(last) { // the answer to an earlier try was lost
+		r.log.Info("an event is lost", "object", e.Regarding.Namespace+"/"+e.Regarding.Name, "reason", e.Reason, "answer", last.Error())
+	}
+}
+
+// refusedForGood is whether the API server would give the same answer to another try.
+func refusedForGood(err error) bool {
+	return apierrors.IsAlreadyExists(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || apierrors.IsBadRequest(err)
+}
+
+// EventType is the type of an event.
+func EventType(warning bool) string {
+	if warning {
+		return corev1.EventTypeWarning
+	}
+	return corev1.EventTypeNormal
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+)
+
+// sink takes events, and answers the first tries with errors.
+type sink struct {
+	client.Writer
+	mu     sync.Mutex
+	errs   []error
+	events []*eventsv1.Event
+	tries  int
+	took   chan struct{}
+}
+
+func (s *sink) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tries++
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if len(s.errs) > 0 {
+		err := s.errs[0]
+		s.errs = s.errs[1:]
+		return err
+	}
+	e, ok := o.(*eventsv1.Event)
+	if !ok {
+		return fmt.Errorf("a %T", o)
+	}
+	s.events = append(s.events, e)
+	s.took <- struct{}{}
+	return nil
+}
+
+// sending is a recorder over a sink. run starts it; what that returns stops it and waits for its end.
+func sending(t *testing.T, errs ...error) (r *Recorder, s *sink, log *strings.Builder, run func() (stop func())) {
+	t.Helper()
+	s, log = &sink{errs: errs, took: make(chan struct{}, 2*eventsWaiting)}, &strings.Builder{}
+	var mu sync.Mutex
+	logger := funcr.New(func(_, args string) {
+		mu.Lock()
+		defer mu.Unlock()
+		log.WriteString(args + "\n")
+	}, funcr.Options{})
+	r, err := NewRecorder(s, testutil.Scheme(), clocktesting.NewFakePassiveClock(start), logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run = func() func() {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.Start(ctx) }()
+		return func() {
+			t.Helper()
+			cancel()
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatal("it does not end")
+			}
+		}
+	}
+	return r, s, log, run
+}
+
+// quickly makes tries follow each other at once.
+func quickly(t *testing.T) {
+	t.Helper()
+	usual := resend
+	resend = wait.Backoff{Duration: time.Microsecond, Steps: usual.Steps}
+	t.Cleanup(func() { resend = usual })
+}
+
+// Two causes of the same reason are two events, with the words of each: client-go's recorder would show the first twice.
+func TestEventsKeepTheirWords(t *testing.T) {
+	r, s, _, run := sending(t)
+	app := testutil.Pi()
+	r.Eventf(app, nil, corev1.EventTypeWarning, "SparkApplicationWaiting", "Submit", "%s", "quota: 100% of it")
+	r.Eventf(app, nil, corev1.EventTypeWarning, "SparkApplicationWaiting", "Submit", "%s", "name taken")
+	run()()
+	notes := map[string]bool{}
+	for _, e := range s.events {
+		notes[e.Note] = true
+		got := *e
+		got.Name, got.Note, got.ReportingInstance = "", "", strings.TrimSuffix(got.ReportingInstance, strings.TrimPrefix(r.instance, actuate.FieldOwner))
+		want := eventsv1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "jobs"}, EventTime: metav1.NewMicroTime(start), ReportingController: actuate.FieldOwner, ReportingInstance: actuate.FieldOwner,
+			Action: "Submit", Reason: "SparkApplicationWaiting", Type: "Warning",
+			Regarding: corev1.ObjectReference{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Namespace: "jobs", Name: "pi", UID: app.UID},
+		}
+		if diff := cmp.Diff(want, got); diff != "" || !strings.HasPrefix(e.Name, "pi.") {
+			t.Errorf("%s (-want +got):\n%s", e.Name, diff)
+		}
+	}
+	if diff := cmp.Diff(map[string]bool{"quota: 100% of it": true, "name taken": true}, notes); diff != "" || len(s.events) != 2 {
+		t.Errorf("%d events (-want +got):\n%s", len(s.events), diff)
+	}
+}
+
+func TestEventsAreTriedAgain(t *testing.T) {
+	quickly(t)
+	busy := apierrors.NewServiceUnavailable("later")
+	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "jobs")
+	cases := map[string]struct {
+		reason string
+		errs   []error
+		tries  int
+		sent   int
+		says   string
+	}{
+		"Trouble": {reason: "the API server comes back", errs: []error{busy, errors.New("connection refused"), busy}, tries: 4, sent: 1},
+		"Long":    {reason: "an event is no reason to stop the others for long", errs: []error{busy, busy, busy, busy}, tries: 4, says: "an event is lost"},
+		"Gone":    {reason: "the namespace goes", errs: []error{gone}, tries: 1, says: `namespaces \"jobs\" not found`},
+		"Twice":   {reason: "the answer to an earlier try was lost", errs: []error{apierrors.NewAlreadyExists(schema.GroupResource{Resource: "events"}, "e")}, tries: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, s, log, run := sending(t, tc.errs...)
+			r.Eventf(testutil.Pi(), nil, corev1.EventTypeNormal, "A", "B", "c")
+			run()()
+			if s.tries != tc.tries || len(s.events) != tc.sent {
+				t.Errorf("%s: %d tries, %d sent", tc.reason, s.tries, len(s.events))
+			}
+			if !strings.Contains(log.String(), tc.says) || tc.says == "" && log.Len() > 0 {
+				t.Errorf("%s: logged %q, want %q", tc.reason, log.String(), tc.says)
+			}
+		})
+	}
+}
+
+// Nobody waits for an API server that takes no events: those that are too many are dropped and logged.
+func TestEventsDoNotBlock(t *testing.T) {
+	r, s, log, run := sending(t)
+	for range eventsWaiting + 2 {
+		r.Eventf(testutil.Pi(), nil, corev1.EventTypeNormal, "A", "B", "c")
+	}
+	run()()
+	if dropped := strings.Count(log.String(), "dropped"); len(s.events) != eventsWaiting || dropped != 2 {
+		t.Errorf("%d sent, %d dropped", len(s.events), dropped)
+	}
+}
+
+// An operator that runs sends at once.
+func TestEventsAreSentWhileItRuns(t *testing.T) {
+	r, s, _, run := sending(t)
+	stop := run()
+	defer stop()
+	for range 3 {
+		r.Eventf(testutil.Pi(), nil, corev1.EventTypeNormal, "A", "B", "c")
+		select {
+		case <-s.took:
+		case <-time.After(30 * time.Second):
+			t.Fatal("nothing was sent")
+		}
+	}
+	r.Eventf(&metav1.Status{}, nil, corev1.EventTypeNormal, "A", "B", "what nobody can refer to is not sent")
+}
+
+func TestOwnPod(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		env    map[string]string
+		want   bool
+	}{
+		"Pod":     {"the Deployment says who it is", map[string]string{"POD_NAMESPACE": "a", "POD_NAME": "b", "POD_UID": "c"}, true},
+		"Machine": {"a process outside of a cluster", nil, false},
+		"Half":    {"nobody would find the event", map[string]string{"POD_NAMESPACE": "a", "POD_NAME": "b"}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pod := ownPod(func(key string) string { return tc.env[key] })
+			if (pod != nil) != tc.want || pod != nil && (pod.Namespace != "a" || pod.Name != "b" || pod.UID != "c") {
+				t.Errorf("%s: %+v", tc.reason, pod)
+			}
+		})
+	}
+}

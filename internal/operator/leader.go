@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+)
+
+// electionQPS bounds what the election asks of an API server in trouble, in requests per second.
+const electionQPS, electionBurst = 5, 10
+
+// podNamespaceFile tells a process in a pod which namespace it is in. Kubernetes: service account admission.
+var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// election chooses the replica that works. It is client-go's elector over client-go's Lease lock; only the client below
+// them is ours, so that the elector may ask often, and act soon, without asking the API server each time.
+//
+// No correctness rests on it: two replicas that both believe to lead still make one driver per attempt.
+type election struct {
+	lock  *resourcelock.LeaseLock
+	watch toolscache.Controller
+}
+
+func newElection(cfg *rest.Config, c config.LeaderElection) (*election, error) {
+	namespace := c.Namespace
+	if namespace == "" {
+		text, err := os.ReadFile(podNamespaceFile)
+		if err != nil {
+			return nil, fmt.Errorf("leaderElection.namespace: name one, because this process does not run in a pod: %w", err)
+		}
+		namespace = string(text)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name this replica: %w", err)
+	}
+	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
+	cfg.QPS, cfg.Burst = electionQPS, electionBurst
+	client, err := coordinationclient.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("create client for leases: %w", err)
+	}
+	store, watch := toolscache.NewInformerWithOptions(toolscache.InformerOptions{
+		ListerWatcher: toolscache.NewListWatchFromClient(client.RESTClient(), "leases", namespace, fields.OneTermEqualSelector("metadata.name", c.Name)),
+		ObjectType:    &coordinationv1.Lease{},
+		Handler:       toolscache.ResourceEventHandlerFuncs{},
+	})
+	leases := &leaseClient{
+		LeaseInterface: client.Leases(namespace), owners: accountIn(cfg.BearerToken, namespace), clock: clock.RealClock{}, every: c.RenewPeriod(), patience: c.RenewDeadline.Duration / 2,
+		watched: func() *coordinationv1.Lease {
+			object, _, _ := store.GetByKey(namespace + "/" + c.Name)
+			lease, _ := object.(*coordinationv1.Lease)
+			return lease
+		},
+	}
+	return &election{watch: watch, lock: &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: c.Name},
+		Client:     leases,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
+	}}, nil
+}
+
+// configure makes the manager take part.
+func (e *election) configure(o *ctrl.Options, c config.LeaderElection) {
+	o.LeaderElection, o.LeaderElectionID, o.LeaderElectionResourceLockInterface = true, c.Name, e.lock
+	o.LeaderElectionReleaseOnCancel = true // all workers have ended by then
+	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = &c.LeaseDuration.Duration, &c.RenewDeadline.Duration, &c.RetryPeriod.Duration
+}
+
+// Start watches the Lease.
+func (e *election) Start(ctx context.Context) error {
+	e.watch.RunWithContext(ctx)
+	return nil
+}
+
+// NeedLeaderElection is false: who stands by has to watch.
+func (e *election) NeedLeaderElection() bool { return false }
+
+// leaseClient is a client for one Lease that answers from memory what it can. The elector calls it from one goroutine.
+type leaseClient struct {
+	coordinationclient.LeaseInterface
+	// owners are those with whom the Lease goes.
+	owners []metav1.OwnerReference
+	clock  clock.PassiveClock
+	// every is the time between two renewals that are sent, patience how long a request may take.
+	every, patience time.Duration
+	// watched returns what the watch has seen, or nil.
+	watched func() *coordinationv1.Lease
+	// last is the newest version that the API server has answered with, renewed when we asked for it to be ours.
+	last    *coordinationv1.Lease
+	renewed time.Time
+	// doubt asks for a live read: the API server has refused an update of what we took for the current version.
+	doubt bool
+}
+
+// Leases makes the client its own getter: there is but one namespace.
+func (l *leaseClient) Leases(string) coordinationclient.LeaseInterface { return l }
+
+// Get answers from the watch, so that a standby costs nothing and may look often. A watch that is late is harmless: it
+// makes a held lease look expired, the update that follows is refused because of its resourceVersion, and from then on
+// reads are live until the watch has caught up with what they return.
+func (l *leaseClient) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
+	if lease := l.watched(); lease != nil && !l.doubt && (l.last == nil || !older(lease, l.last)) {
+		return lease.DeepCopy(), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
+	lease, err := l.LeaseInterface.Get(ctx, name, o)
+	if err != nil {
+		return nil, err
+	}
+	l.last, l.doubt = lease.DeepCopy(), false
+	return lease, nil
+}
+
+// Create is sent as it is, but for the owner.
+func (l *leaseClient) Create(ctx context.Context, lease *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	return l.write(ctx, func(ctx context.Context) (*coordinationv1.Lease, error) {
+		return l.LeaseInterface.Create(ctx, l.owned(lease), o)
+	})
+}
+
+// Update is not sent if it only repeats a renewal that is younger than every. The elector then believes in a renewal
+// that may be older by that much: a leader without API server stops working after at most every + renewDeadline +
+// retryPeriod since the renewal that the others saw, and they wait for leaseDuration since. The configuration is
+// checked for the former being shorter.
+func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	if holder(lease) != "" && l.last != nil && holder(lease) == holder(l.last) && l.clock.Since(l.renewed) < l.every {
+		return l.last.DeepCopy(), nil
+	}
+	return l.write(ctx, func(ctx context.Context) (*coordinationv1.Lease, error) {
+		return l.LeaseInterface.Update(ctx, l.owned(lease), o)
+	})
+}
+
+// owned gives a Lease that nobody owns to our owner.
+func (l *leaseClient) owned(lease *coordinationv1.Lease) *coordinationv1.Lease {
+	lease = lease.DeepCopy()
+	if len(lease.OwnerReferences) == 0 {
+		lease.OwnerReferences = l.owners
+	}
+	return lease
+}
+
+// write sends a write. One whose outcome is not known makes the next renewal a real one.
+func (l *leaseClient) write(ctx context.Context, send func(context.Context) (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
+	sent := l.clock.Now()
+	lease, err := send(ctx)
+	if err != nil {
+		l.renewed, l.doubt = time.Time{}, true
+		return nil, err
+	}
+	l.last, l.renewed, l.doubt = lease.DeepCopy(), sent, false
+	return lease, nil
+}
+
+// accountIn returns the service account that a token is for as the owner of objects in a namespace, so that Kubernetes
+// removes the Lease when the operator is uninstalled. The token has its UID, so this needs no right to look for it. A token of
+// another form, or for an account of another namespace, names no owner. Kubernetes: claims of bound service account tokens.
+func accountIn(token, namespace string) []metav1.OwnerReference {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return nil
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return nil
+	}
+	var claims struct {
+		Kubernetes struct {
+			Namespace      string `json:"namespace"`
+			ServiceAccount struct {
+				Name string    `json:"name"`
+				UID  types.UID `json:"uid"`
+			} `json:"serviceaccount"`
+		} `json:"kubernetes.io"`
+	}
+	if err := json.Unmarshal(payload, &claims); err != nil {
+		return nil
+	}
+	account := claims.Kubernetes.ServiceAccount
+	if claims.Kubernetes.Namespace != namespace || account.Name == "" || account.UID == "" {
+		return nil
+	}
+	return []metav1.OwnerReference{{APIVersion: "v1", Kind: "ServiceAccount", Name: account.Name, UID: account.UID}}
+}
+
+func holder(lease *coordinationv1.Lease) string {
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+func older(a, b *coordinationv1.Lease) bool {
+	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
+	return err != nil || order < 0
+}
+
+// leaderEvents lets the lock tell who leads as an event of the events.k8s.io group, as all our events are.
+type leaderEvents struct{ recorder events.EventRecorder }
+
+func (e leaderEvents) Eventf(lease runtime.Object, kind, reason, format string, args ...any) {
+	e.recorder.Eventf(lease, nil, kind, reason, "Elect", format, args...)
+}

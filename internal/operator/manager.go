@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package operator is what the controllers of all kinds have in common and no kind is: the manager with its leader election,
+// the work queue, the recorder of events, the memory of statuses and of schedulers, and the reload of the configuration.
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/informers"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
+	"github.com/firesteel-dev/firesteel/internal/namespaced"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+const shutdownTimeout = 10 * time.Second
+
+// NewManager returns a manager whose cache holds our own pods only, without what nobody looks at. The client is not
+// rate-limited: the API server's priority and fairness does that with a view of the whole cluster.
+func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtime.Scheme, families []lifecycle.Family) (ctrl.Manager, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1
+	served, err := metrics.ServerOptions(c.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	cached, err := cacheOptions(families)
+	if err != nil {
+		return nil, err
+	}
+	options := ctrl.Options{
+		Scheme:                  scheme,
+		Metrics:                 served,
+		HealthProbeBindAddress:  c.Health.BindAddress,
+		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
+		Cache:                   cached,
+		NewCache: func(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
+			own, err := namespaced.New(cfg, o)
+			if err != nil {
+				return nil, err
+			}
+			return own, own.Set(context.Background(), informers.Targets(c)...)
+		},
+	}
+	var leader *election
+	if c.LeaderElection.Enabled {
+		if leader, err = newElection(cfg, c.LeaderElection); err != nil {
+			return nil, err
+		}
+		leader.configure(&options, c.LeaderElection)
+	}
+	mgr, err := ctrl.NewManager(cfg, options)
+	if err != nil {
+		return nil, fmt.Errorf("create manager: %w", err)
+	}
+	if leader != nil {
+		leader.lock.LockConfig.EventRecorder = leaderEvents{mgr.GetEventRecorder(actuate.FieldOwner)}
+		if err := mgr.Add(leader); err != nil {
+			return nil, fmt.Errorf("add watch of the lease: %w", err)
+		}
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add readiness check: %w", err)
+	}
+	return mgr, nil
+}
+
+func cacheOptions(families []lifecycle.Family) (cache.Options, error) {
+	ours, err := podSelector(families)
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}: {Label: ours, Transform: observe.StripPod},
+		},
+	}, err
+}
+
+// podSelector selects the pods of all families: by the label that they have in common, or else by the one that Spark gives
+// to each of its pods.
+func podSelector(families []lifecycle.Family) (labels.Selector, error) {
+	launchedBy := families[0].Labels.LaunchedBy
+	if slices.ContainsFunc(families, func(f lifecycle.Family) bool { return f.Labels.LaunchedBy != launchedBy }) {
+		role, err := labels.NewRequirement(spark.LabelRole, selection.Exists, nil)
+		if err != nil {
+			return nil, fmt.Errorf("select pods: %w", err)
+		}
+		return labels.NewSelector().Add(*role), nil
+	}
+	return labels.SelectorFromSet(labels.Set{launchedBy: "true"}), nil
+}

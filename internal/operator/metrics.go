@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
+)
+
+// NewMetrics returns what records metrics; nil if they are not served.
+func NewMetrics(mgr ctrl.Manager, c config.Metrics) (*metrics.Metrics, error) {
+	if c.BindAddress == metrics.Off {
+		return nil, nil
+	}
+	m := metrics.New(c)
+	if err := mgr.Add(registered{m}); err != nil {
+		return nil, fmt.Errorf("add metrics: %w", err)
+	}
+	return m, nil
+}
+
+// registered holds metrics in the registry that is served, as long as the operator runs.
+type registered struct{ *metrics.Metrics }
+
+var _ manager.LeaderElectionRunnable = registered{}
+
+// Start implements manager.Runnable.
+func (r registered) Start(ctx context.Context) error {
+	if err := ctrlmetrics.Registry.Register(r.Metrics); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	<-ctx.Done()
+	ctrlmetrics.Registry.Unregister(r.Metrics)
+	return nil
+}
+
+// NeedLeaderElection says that a standby has metrics, too.
+func (registered) NeedLeaderElection() bool { return false }
+
+// CountWrites measures the writes of a client; m may be nil.
+func CountWrites(c client.Client, m *metrics.Metrics, now clock.PassiveClock, scheme *runtime.Scheme) client.Client {
+	if m == nil {
+		return c
+	}
+	return countingClient{c, writeCounter{m, now, scheme}}
+}
+
+// countingClient measures writes.
+type countingClient struct {
+	client.Client
+	writeCounter
+}
+
+type writeCounter struct {
+	metrics *metrics.Metrics
+	clock   clock.PassiveClock
+	scheme  *runtime.Scheme
+}
+
+func (w writeCounter) measure(ctx context.Context, verb string, o runtime.Object, subresource string, write func() error) error {
+	began := w.clock.Now()
+	err := write()
+	w.metrics.Write(ctx, verb, w.resource(o)+subresource, w.clock.Since(began), err)
+	return err
+}
+
+// resource is the usual name of the object's kind.
+func (w writeCounter) resource(o runtime.Object) string {
+	if o != nil {
+		if gvk, err := apiutil.GVKForObject(o, w.scheme); err == nil {
+			plural, _ := meta.UnsafeGuessKindToResource(gvk)
+			return plural.Resource
+		}
+	}
+	return "unknown"
+}
+
+// Create implements client.Writer.
+func (c countingClient) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	return c.measure(ctx, "create", o, "", func() error { return c.Client.Create(ctx, o, opts...) })
+}
+
+// Delete implements client.Writer.
+func (c countingClient) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
+	return c.measure(ctx, "delete", o, "", func() error { return c.Client.Delete(ctx, o, opts...) })
+}
+
+// Apply implements client.Writer.
+func (c countingClient) Apply(ctx context.Context, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	wanted, _ := o.(runtime.Object) // actuate has no typed ones
+	return c.measure(ctx, "apply", wanted, "", func() error { return c.Client.Apply(ctx, o, opts...) })
+}
+
+// Status implements client.StatusClient.
+func (c countingClient) Status() client.SubResourceWriter {
+	return countingStatus{c.Client.Status(), c.writeCounter}
+}
+
+type countingStatus struct {
+	client.SubResourceWriter
+	writeCounter
+}
+
+// Patch implements client.SubResourceWriter.
+func (c countingStatus) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+	return c.measure(ctx, "patch", o, "/status", func() error { return c.SubResourceWriter.Patch(ctx, o, p, opts...) })
+}

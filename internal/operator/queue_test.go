@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+func item(namespace, name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+func newTestQueue(tb testing.TB) *fairQueue {
+	tb.Helper()
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Millisecond, time.Second)
+	q, ok := NewFairQueue("", limiter).(*fairQueue)
+	if !ok {
+		tb.Fatal("not a fair queue")
+	}
+	tb.Cleanup(q.ShutDown)
+	return q
+}
+
+// drain takes what is in a queue, as one worker does.
+func drain(q *fairQueue) []string {
+	var order []string
+	for q.Len() > 0 {
+		next, _, _ := q.GetWithPriority()
+		order = append(order, next.String())
+		q.Done(next)
+	}
+	return order
+}
+
+var low = priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}
+
+func TestFairQueueOrder(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		add    func(q *fairQueue)
+		want   []string
+	}{
+		"First": {
+			reason: "within a namespace the order is that of the arrival",
+			add: func(q *fairQueue) {
+				q.Add(item("a", "1"))
+				q.Add(item("a", "2"))
+				q.Add(item("a", "1"))
+			},
+			want: []string{"a/1", "a/2"},
+		},
+		"Turns": {
+			reason: "namespaces take turns",
+			add: func(q *fairQueue) {
+				for _, i := range []string{"1", "2", "3"} {
+					q.Add(item("a", i))
+				}
+				q.Add(item("b", "1"))
+				q.Add(item("c", "1"))
+				q.Add(item("c", "2"))
+			},
+			want: []string{"a/1", "b/1", "c/1", "a/2", "c/2", "a/3"},
+		},
+		"Low": {
+			reason: "what was merely listed comes after what changed, in the same namespace only",
+			add: func(q *fairQueue) {
+				q.AddWithOpts(low, item("a", "old-1"), item("a", "old-2"))
+				q.Add(item("a", "new"))
+				q.AddWithOpts(low, item("b", "old"))
+			},
+			want: []string{"a/new", "b/old", "a/old-1", "a/old-2"},
+		},
+		"Raised": {
+			reason: "what changes while it waits as listed moves forward",
+			add: func(q *fairQueue) {
+				q.AddWithOpts(low, item("a", "old-1"), item("a", "old-2"), item("a", "old-3"))
+				q.Add(item("a", "new"))
+				q.Add(item("a", "old-2"))
+			},
+			want: []string{"a/new", "a/old-2", "a/old-1", "a/old-3"},
+		},
+		"NotLowered": {
+			reason: "what changed stays where it is when it is listed, too",
+			add: func(q *fairQueue) {
+				q.Add(item("a", "1"))
+				q.AddWithOpts(low, item("a", "1"))
+				q.Add(item("a", "2"))
+			},
+			want: []string{"a/1", "a/2"},
+		},
+		"Limited": {
+			reason: "what is tried again comes back",
+			add:    func(q *fairQueue) { q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item("a", "1")) },
+			want:   []string{"a/1"},
+		},
+		"Later": {
+			reason: "a timer brings its item",
+			add:    func(q *fairQueue) { q.AddWithOpts(priorityqueue.AddOpts{After: time.Millisecond}, item("a", "1")) },
+			want:   []string{"a/1"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			q := newTestQueue(t)
+			tc.add(q)
+			first, _, _ := q.GetWithPriority() // waits for what comes later
+			q.Done(first)
+			if diff := cmp.Diff(tc.want, append([]string{first.String()}, drain(q)...)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if n := len(q.turns.lines) + len(q.turns.low) + q.turns.order.Len(); n != 0 {
+				t.Errorf("%d entries are left of an empty queue", n)
+			}
+		})
+	}
+}
+
+// One namespace with thousands of applications delays another one's single application by one turn.
+func TestFairQueueStarvesNobody(t *testing.T) {
+	q := newTestQueue(t)
+	const many = 5000
+	for i := range many {
+		q.Add(item("a", fmt.Sprint(i)))
+	}
+	q.Add(item("b", "only"))
+	order := drain(q)
+	if at := slices.Index(order, "b/only"); at != 1 {
+		t.Errorf("the only application of b is number %d of %d, want 2", at+1, len(order))
+	}
+	if len(order) != many+1 {
+		t.Errorf("%d items came out, want %d", len(order), many+1)
+	}
+}
+
+func TestFairQueuePriority(t *testing.T) {
+	q := newTestQueue(t)
+	q.AddWithOpts(low, item("a", "listed"))
+	if _, priority, _ := q.GetWithPriority(); priority != handler.LowPriority {
+		t.Errorf("priority %d of what was listed, want %d", priority, handler.LowPriority)
+	}
+	q.Done(item("a", "listed"))
+	q.Add(item("a", "listed"))
+	if _, priority, _ := q.GetWithPriority(); priority != 0 {
+		t.Errorf("priority %d of what changed, want 0", priority)
+	}
+}
+
+// A replica that stops works nothing off that the next leader does as well.
+func TestFairQueueStops(t *testing.T) {
+	q := newTestQueue(t)
+	q.Add(item("a", "1"))
+	q.Add(item("a", "2"))
+	q.ShutDown()
+	for range 3 {
+		if next, _, shutdown := q.GetWithPriority(); !shutdown {
+			t.Errorf("gave out %s", next)
+		}
+	}
+}
+
+// An item that is added while it is worked on is worked on once more, and not by two at the same time.
+func TestFairQueueWhileWorking(t *testing.T) {
+	q := newTestQueue(t)
+	q.Add(item("a", "1"))
+	working, _, _ := q.GetWithPriority()
+	q.Add(item("a", "1"))
+	if q.Len() != 0 {
+		t.Error("the item is given out twice")
+	}
+	q.Done(working)
+	if diff := cmp.Diff([]string{"a/1"}, drain(q)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// BenchmarkFairQueue is what an application costs on its way through the queue, beside controller-runtime's queue, and how
+// many of one namespace go before the only one of another that comes after them.
+func BenchmarkFairQueue(b *testing.B) {
+	limiter := workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()
+	for name, queue := range map[string]func() workqueue.TypedRateLimitingInterface[reconcile.Request]{
+		"ours": func() workqueue.TypedRateLimitingInterface[reconcile.Request] { return NewFairQueue("", limiter) },
+		"controller-runtime": func() workqueue.TypedRateLimitingInterface[reconcile.Request] {
+			return priorityqueue.New("", func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
+		},
+	} {
+		for _, namespaces := range []int{1, 100} {
+			b.Run(fmt.Sprintf("%s/namespaces=%d", name, namespaces), func(b *testing.B) {
+				q := queue()
+				b.Cleanup(q.ShutDown)
+				const applications = 5000
+				all := make([]reconcile.Request, 0, applications+1)
+				for i := range applications {
+					all = append(all, item(fmt.Sprint(i%namespaces), fmt.Sprint(i)))
+				}
+				all = append(all, item("another", "only"))
+				before := 0
+				b.ReportAllocs()
+				for b.Loop() {
+					for _, i := range all {
+						q.Add(i)
+					}
+					for i := range all {
+						next, _ := q.Get()
+						if q.Done(next); next.Namespace == "another" {
+							before = i
+						}
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(all)), "ns/application")
+				b.ReportMetric(float64(before), "before-the-other")
+			})
+		}
+	}
+}

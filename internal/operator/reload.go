@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
+)
+
+// lookPeriod is how often the configuration file is looked at. A kubelet brings a changed ConfigMap within a minute or two;
+// comparing a small file costs less than being told of everything that moves in its folder.
+const lookPeriod = 2 * time.Second
+
+// reloader takes over what has changed in the configuration file, as far as that goes without a restart.
+type reloader struct {
+	log     logr.Logger
+	started config.OperatorConfiguration // what the operator was started with
+	apply   func(context.Context, config.OperatorConfiguration)
+	metrics *metrics.Metrics // may be nil
+	// recorder tells what became of a change, as events of the operator's pod; the pod may be nil.
+	recorder events.EventRecorder
+	pod      *corev1.Pod
+
+	last string
+}
+
+// Follow returns what keeps another process of the operator up to date with its configuration file. It takes over what the
+// controller does, and tells its log what became of a change.
+func Follow(log logr.Logger, started config.OperatorConfiguration, apply func(config.OperatorConfiguration)) manager.Runnable {
+	return &reloader{log: log, started: started, apply: func(_ context.Context, c config.OperatorConfiguration) { apply(c) }}
+}
+
+// Start looks at the file until the context ends. It implements manager.Runnable.
+func (r *reloader) Start(ctx context.Context) error {
+	ticker := time.NewTicker(lookPeriod)
+	defer ticker.Stop()
+	for {
+		r.look(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// NeedLeaderElection is false: who stands by has to know as much.
+func (r *reloader) NeedLeaderElection() bool { return false }
+
+// look reads the file. A bad one is reported once, and the former one stays in force.
+func (r *reloader) look(ctx context.Context) {
+	text, err := os.ReadFile(r.started.File)
+	now := string(text)
+	if err != nil {
+		now = fmt.Sprintf("%T", err)
+	}
+	if now == r.last {
+		return
+	}
+	first := r.last == ""
+	r.last = now
+	var c config.OperatorConfiguration
+	if err == nil {
+		c, err = config.Parse(text)
+	}
+	if err != nil {
+		r.metrics.Reloaded(false)
+		r.log.Error(err, "the changed configuration is not applied; the former one stays in force", "file", r.started.File)
+		r.tell(true, "ConfigurationRefused", fmt.Sprintf("the changed configuration is not applied, the former one stays in force: %v", err))
+		return
+	}
+	sections := r.started.NeedsRestart(c)
+	r.metrics.RestartNeeded(len(sections) > 0)
+	if len(sections) > 0 {
+		r.log.Info("the configuration has changed in sections that need a restart of the operator", "sections", sections, "file", r.started.File)
+		r.tell(true, "ConfigurationNeedsRestart", "the configuration differs from that at the start in sections that are read at the start only: "+strings.Join(sections, ", "))
+	}
+	if first && len(sections) == 0 && r.started.SameTenancy(c) {
+		return // as it was when the operator started
+	}
+	r.metrics.Reloaded(true)
+	r.log.Info("took over namespaces and policies from the changed configuration", "namespaces", c.Namespaces, "namespaceSelector", c.NamespaceSelector, "policies", len(c.Policies))
+	r.apply(ctx, c)
+	r.tell(false, "ConfigurationReloaded", "namespaces and policies of the changed configuration are in force: "+tenancyOf(c))
+}
+
+// tenancyOf says what is taken over of a configuration.
+func tenancyOf(c config.OperatorConfiguration) string {
+	where := "namespaces: " + strings.Join(c.Namespaces, ", ")
+	switch {
+	case c.NamespaceSelector != "" && len(c.Namespaces) > 0:
+		where += "; namespaceSelector: " + c.NamespaceSelector
+	case c.NamespaceSelector != "":
+		where = "namespaceSelector: " + c.NamespaceSelector
+	case len(c.Namespaces) == 0:
+		where = "all namespaces"
+	}
+	return fmt.Sprintf("policies: %d; %s", len(c.Policies), where)
+}
+
+// maxNote is the API's limit for the text of an event, in bytes.
+const maxNote = 1024
+
+// tell is for an administrator who has edited the ConfigMap and describes the operator's pod.
+func (r *reloader) tell(warning bool, reason, note string) {
+	if r.pod == nil {
+		return
+	}
+	if len(note) > maxNote {
+		note = strings.ToValidUTF8(note[:maxNote-len("...")], "") + "..."
+	}
+	r.recorder.Eventf(r.pod, nil, EventType(warning), reason, "Reload", "%s", note)
+}
+
+// ownPod is the pod of this process, as its environment names it; nil if it does not.
+func ownPod(environment func(string) string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: environment("POD_NAMESPACE"), Name: environment("POD_NAME"), UID: types.UID(environment("POD_UID")),
+	}}
+	if pod.Namespace == "" || pod.Name == "" || pod.UID == "" {
+		return nil
+	}
+	return pod
+}

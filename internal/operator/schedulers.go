@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/informers"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Schedulers is the engine's memory of schedulers: what was promised to whom, and who waits for what. Losing it is
+// harmless: the promises are made again from what runs, and who waits asks again.
+type Schedulers struct {
+	clock clock.PassiveClock
+	kinds *informers.SchedulerKinds
+
+	mu     sync.Mutex
+	ledger *scheduler.Ledger
+	// generation counts the reasons to enter what runs, and built those that were acted on.
+	built, generation int
+	// rebuilds enter what runs of each kind.
+	rebuilds []func(context.Context) error
+	waiting  map[scheduler.Key]waiter
+	// entered are the attempts that the ledger knows, by application.
+	entered map[scheduler.Key]string
+	room    time.Time
+}
+
+// waiter is an application that waits for its scheduler.
+type waiter struct {
+	attempt string
+	since   time.Time
+	kinds   []schema.GroupVersionKind
+}
+
+// NewSchedulers returns an empty memory. Without kinds every API counts as installed. Pods may have ended while nobody
+// looked, so room counts as made now.
+func NewSchedulers(now clock.PassiveClock, kinds *informers.SchedulerKinds) *Schedulers {
+	return &Schedulers{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(), waiting: map[scheduler.Key]waiter{}, entered: map[scheduler.Key]string{}, room: now.Now()}
+}
+
+// Unavailable returns why the plugin cannot be asked now.
+func (m *Schedulers) Unavailable(p scheduler.Plugin) (scheduler.Admission, bool) {
+	if m.kinds == nil {
+		return scheduler.Admission{}, false
+	}
+	return m.kinds.Unavailable(p.Describe())
+}
+
+// Admit asks the candidate's scheduler. Of two candidates for the same room one is asked after the other's answer was
+// entered.
+func (m *Schedulers) Admit(ctx context.Context, c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, error) {
+	if !c.Plugin().Describe().Quota {
+		return c.Admit(seen), nil
+	}
+	if err := m.rebuildOnce(ctx); err != nil {
+		return admission.Result{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.SetQuota(m.ledger.Outstanding(c.Attempt(), m.clock.Now()))
+	r := c.Admit(seen)
+	m.ledger.Record(c.Attempt(), r.Admission)
+	m.entered[c.Attempt().App.Key()] = c.Attempt().ID
+	return r, nil
+}
+
+// Outstanding is what other attempts will still take of the quotas that an attempt meets.
+func (m *Schedulers) Outstanding(a scheduler.Attempt) scheduler.Outstanding {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ledger.Outstanding(a, m.clock.Now())
+}
+
+// Rebuild adds what enters the running attempts of one kind. No attempt is admitted before all of them have.
+func (m *Schedulers) Rebuild(enter func(context.Context) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rebuilds = append(m.rebuilds, enter)
+	m.generation++
+}
+
+func (m *Schedulers) rebuildOnce(ctx context.Context) error {
+	m.mu.Lock()
+	built, generation, rebuilds := m.built, m.generation, slices.Clone(m.rebuilds)
+	m.mu.Unlock()
+	if built == generation {
+		return nil
+	}
+	for _, enter := range rebuilds {
+		if err := enter(ctx); err != nil {
+			return err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.built = max(m.built, generation)
+	return nil
+}
+
+// RebuildAgain makes the ledger enter once more what runs: there may be namespaces that it did not see before, and that
+// one that rebuilds it now does not see either.
+func (m *Schedulers) RebuildAgain() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.generation++
+}
+
+// Enter remembers an attempt that runs already.
+func (m *Schedulers) Enter(a scheduler.Attempt, p scheduler.Progress) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ledger.Reserve(a)
+	m.ledger.Settle(a.ID, p, m.clock.Now())
+	m.entered[a.App.Key()] = a.ID
+}
+
+// Knows is whether an attempt was entered before, whatever has become of its promise.
+func (m *Schedulers) Knows(app scheduler.Key, attempt string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.entered[app] == attempt
+}
+
+// Settle notes how far an attempt's pods have come. Whoever is first in a line must hear of it: what the quotas report
+// by themselves from now on is counted twice for a while, and nothing happens when that ends.
+func (m *Schedulers) Settle(id string, p scheduler.Progress) {
+	m.mu.Lock()
+	var heads []scheduler.Key
+	if m.ledger.Settle(id, p, m.clock.Now()) {
+		heads = m.appsOf(m.ledger.Heads())
+	}
+	m.mu.Unlock()
+	m.wake(heads)
+}
+
+// Release gives back what was promised to an attempt and wakes who waits for it, as far as they may go on.
+func (m *Schedulers) Release(id string) {
+	m.mu.Lock()
+	line := m.appsOf(m.ledger.Release(id))
+	m.mu.Unlock()
+	m.wake(line)
+}
+
+// appsOf returns the applications of the first attempts of a line, as far as they wait.
+func (m *Schedulers) appsOf(line []string) []scheduler.Key {
+	if len(line) == 0 {
+		return nil
+	}
+	first := map[string]bool{}
+	for _, id := range line[:min(len(line), informers.FirstInLine)] {
+		first[id] = true
+	}
+	var apps []scheduler.Key
+	for app, w := range m.waiting {
+		if first[w.attempt] {
+			apps = append(apps, app)
+		}
+	}
+	return apps
+}
+
+func (m *Schedulers) wake(apps []scheduler.Key) {
+	if m.kinds != nil {
+		m.kinds.Wake(apps)
+	}
+}
+
+// SetWaiting remembers whom to wake when a kind changes that the application's scheduler looks at.
+func (m *Schedulers) SetWaiting(app scheduler.Key, c *admission.Candidate, a scheduler.Admission) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !a.Waits() {
+		delete(m.waiting, app)
+		return
+	}
+	d := c.Plugin().Describe()
+	w := waiter{attempt: c.Attempt().ID, since: c.Attempt().QueuedAt, kinds: slices.Concat(d.Reads, d.Owns)}
+	m.waiting[app] = w
+}
+
+// Forget drops an application that does not exist any more or does not want to start: neither is it woken, nor does it
+// keep what it was promised or its place in a line.
+func (m *Schedulers) Forget(app scheduler.Key) {
+	m.mu.Lock()
+	delete(m.waiting, app)
+	attempt, known := m.entered[app]
+	delete(m.entered, app)
+	m.mu.Unlock()
+	if known {
+		m.Release(attempt)
+	}
+}
+
+// Reserve does with what is kept for an application what its outcome says.
+func (m *Schedulers) Reserve(app scheduler.Key, attempt string, r lifecycle.Reservation) {
+	switch r {
+	case lifecycle.ReservationDropped:
+		m.Forget(app)
+		m.Release(attempt)
+	case lifecycle.ReservationReleased:
+		m.Release(attempt)
+	case lifecycle.ReservationKept:
+	}
+}
+
+// WaitersFor returns the applications of a namespace, or of all for "", that wait for a change of the kind. Namespaces take turns, so that those of one do
+// not stand before the first of another; within a namespace, the longest comes first.
+func (m *Schedulers) WaitersFor(kind schema.GroupVersionKind, namespace string) []scheduler.Key {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lines := map[string][]scheduler.Key{}
+	for app, w := range m.waiting {
+		if (namespace == "" || app.Namespace == namespace) && slices.ContainsFunc(w.kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind.GroupKind() }) {
+			lines[app.Namespace] = append(lines[app.Namespace], app)
+		}
+	}
+	longest := func(a, b scheduler.Key) int {
+		if c := m.waiting[a].since.Compare(m.waiting[b].since); c != 0 {
+			return c
+		}
+		return strings.Compare(a.String(), b.String())
+	}
+	var turns [][]scheduler.Key
+	for _, line := range lines {
+		slices.SortFunc(line, longest)
+		for i, app := range line {
+			if i == len(turns) {
+				turns = append(turns, nil)
+			}
+			turns[i] = append(turns[i], app)
+		}
+	}
+	for _, turn := range turns {
+		slices.SortFunc(turn, longest)
+	}
+	return slices.Concat(turns...)
+}
+
+// MadeRoom remembers that a pod has ended or gone.
+func (m *Schedulers) MadeRoom() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.room = m.clock.Now()
+}
+
+func (m *Schedulers) RoomMadeAt() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.room
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/firesteel-dev/firesteel/internal/informers"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// What was promised to an application that is deleted, or suspended, is free for others.
+func TestForgottenApplicationsHoldNothing(t *testing.T) {
+	m := NewSchedulers(clock.RealClock{}, nil)
+	gone := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "gone"}, ID: "gone-1"}
+	next := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "next"}, ID: "next-1", QueuedAt: clock.RealClock{}.Now()}
+	m.Enter(gone, scheduler.Progress{})
+	if others := m.ledger.Outstanding(next, time.Now()).Others; len(others) != 1 {
+		t.Fatalf("it holds nothing from the start: %+v", others)
+	}
+	m.Forget(scheduler.Key{Namespace: "a", Name: "gone"})
+	if others := m.ledger.Outstanding(next, time.Now()).Others; len(others) != 0 {
+		t.Errorf("it still holds %+v", others)
+	}
+	m.ledger.Record(gone, scheduler.Admission{Verdict: scheduler.Wait, Lines: []string{"q"}})
+	m.entered[gone.App.Key()] = gone.ID
+	m.Forget(gone.App.Key())
+	if ahead := m.ledger.Outstanding(next, time.Now()).Ahead["q"]; ahead != 0 {
+		t.Errorf("%d are ahead of it", ahead)
+	}
+}
+
+// What comes while the ledger is rebuilt, or after, is entered with the next rebuild, and there is none without need.
+func TestRebuild(t *testing.T) {
+	m := NewSchedulers(clock.RealClock{}, nil)
+	arrives, fails, count := false, error(nil), 0
+	m.Rebuild(func(context.Context) error {
+		count++
+		if arrives {
+			m.RebuildAgain() // after the list
+		}
+		return fails
+	})
+	ask := func() (int, error) {
+		count = 0
+		err := m.rebuildOnce(t.Context())
+		return count, err
+	}
+	for _, step := range []struct {
+		reason  string
+		before  bool
+		arrives bool
+		fails   error
+		want    int
+	}{
+		{reason: "trouble with the list", fails: errors.New("boom"), want: 1},
+		{reason: "nothing is entered yet, and a namespace comes meanwhile", arrives: true, want: 1},
+		{reason: "that one is not entered yet", want: 1},
+		{reason: "all are"},
+		{reason: "another one comes", before: true, want: 1},
+		{reason: "all are again"},
+	} {
+		if arrives, fails = step.arrives, step.fails; step.before {
+			m.RebuildAgain()
+		}
+		if got, err := ask(); got != step.want || !errors.Is(err, step.fails) {
+			t.Errorf("%s: rebuilt %d times, %v; want %d", step.reason, got, err, step.want)
+		}
+	}
+}
+
+// Pods that are seen change what is promised to whom, and what a quota reports of them comes later: the first of each
+// line hears of both, in time.
+func TestSettlingWakesTheFirstInLine(t *testing.T) {
+	now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
+	k := &informers.SchedulerKinds{}
+	queue := k.Woken(schema.GroupKind{})
+	m := NewSchedulers(now, k)
+	attempt := func(name string, minute int) scheduler.Attempt {
+		return scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: name}, ID: name + "-1", QueuedAt: now.Now().Add(time.Duration(minute) * time.Minute)}
+	}
+	running, first, second := attempt("running", 0), attempt("first", 1), attempt("second", 2)
+	m.Enter(running, scheduler.Progress{})
+	for _, a := range []scheduler.Attempt{second, first} {
+		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []string{"q"}})
+		m.waiting[a.App.Key()] = waiter{attempt: a.ID, since: a.QueuedAt}
+	}
+	woken := func() (names []string) {
+		for len(queue) > 0 {
+			names = append(names, (<-queue).Object.GetName())
+		}
+		return names
+	}
+	m.Settle(running.ID, scheduler.Progress{DriverCreated: true, DriverRunning: true})
+	if diff := cmp.Diff([]string{"first"}, woken()); diff != "" {
+		t.Errorf("the driver runs (-want +got):\n%s", diff)
+	}
+	m.Settle(running.ID, scheduler.Progress{DriverCreated: true, DriverRunning: true})
+	if names := woken(); len(names) != 0 {
+		t.Errorf("what is known already wakes %v", names)
+	}
+	o := m.ledger.Outstanding(first, now.Now())
+	if len(o.Others) != 1 || o.Recheck <= 0 {
+		t.Errorf("no quota reports it yet: %+v", o)
+	}
+	for range 5 {
+		now.SetTime(now.Now().Add(m.ledger.Outstanding(first, now.Now()).Recheck))
+	}
+	if o := m.ledger.Outstanding(first, now.Now()); len(o.Others) != 0 || o.Recheck != 0 {
+		t.Errorf("who asks again as it is told comes to an end: %+v", o)
+	}
+}
+
+// Who waits is woken in turns of the namespaces, the longest first.
+func TestWaitersTakeTurns(t *testing.T) {
+	m := NewSchedulers(clock.RealClock{}, nil)
+	kind := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Queue"}
+	wait := func(namespace, name string, minute int) {
+		m.waiting[scheduler.Key{Namespace: namespace, Name: name}] = waiter{since: start.Add(time.Duration(minute) * time.Minute), kinds: []schema.GroupVersionKind{kind}}
+	}
+	for i := range 100 {
+		wait("a", fmt.Sprint(i), i)
+	}
+	wait("b", "only", 500)
+	wait("c", "1", 300)
+	wait("c", "2", 200)
+	m.waiting[scheduler.Key{Namespace: "d", Name: "other"}] = waiter{since: start}
+	var got []string
+	for _, app := range m.WaitersFor(kind, "")[:6] {
+		got = append(got, app.Namespace+"/"+app.Name)
+	}
+	if diff := cmp.Diff([]string{"a/0", "c/2", "b/only", "a/1", "c/1", "a/2"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if n := len(m.WaitersFor(kind, "")); n != 103 {
+		t.Errorf("%d wait, want 103", n)
+	}
+}

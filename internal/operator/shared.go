@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/informers"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Shared is what the controllers of all kinds work with.
+type Shared struct {
+	Manager        ctrl.Manager
+	Config         config.OperatorConfiguration
+	Registry       *scheduler.Registry
+	Reader         observe.Reader
+	Recorder       events.EventRecorder
+	Metrics        *metrics.Metrics
+	Schedulers     *Schedulers
+	SchedulerKinds *informers.SchedulerKinds
+	Namespaces     *informers.Namespaces
+
+	policies atomic.Pointer[policy.Set]
+}
+
+// NewShared adds to a manager that NewManager has made what the controllers of all families need.
+func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, families []lifecycle.Family) (*Shared, error) {
+	s := &Shared{Manager: mgr, Config: c, Registry: registry}
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, observe.IndexApp, observe.IndexByApp(informers.AppLabels(families)...)); err != nil {
+		return nil, fmt.Errorf("index pods: %w", err)
+	}
+	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return nil, fmt.Errorf("create client for logs: %w", err)
+	}
+	if s.SchedulerKinds, err = informers.NewSchedulerKinds(mgr, c, registry.Plugins(), families); err != nil {
+		return nil, err
+	}
+	s.Schedulers = NewSchedulers(clock.RealClock{}, s.SchedulerKinds)
+	s.SchedulerKinds.Waiters = s.Schedulers.WaitersFor
+	auxiliary, err := informers.NewAuxiliary(mgr, c, families, s.SchedulerKinds.Wake)
+	if err != nil {
+		return nil, err
+	}
+	s.Reader = observe.Reader{
+		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Auxiliary: auxiliary, Logs: logsOf(clientset),
+	}
+	recorder, err := NewRecorder(mgr.GetClient(), mgr.GetScheme(), clock.RealClock{}, mgr.GetLogger().WithName("events"))
+	if err != nil {
+		return nil, err
+	}
+	s.Recorder = recorder
+	if err := mgr.Add(recorder); err != nil {
+		return nil, fmt.Errorf("add sender of events: %w", err)
+	}
+	if s.Metrics, err = NewMetrics(mgr, c.Metrics); err != nil {
+		return nil, err
+	}
+	return s, s.follow(ctx, auxiliary)
+}
+
+// follow makes namespaces and policies be those of the configuration, also when it changes.
+func (s *Shared) follow(ctx context.Context, aux *informers.Auxiliary) (err error) {
+	s.Namespaces, err = informers.NewNamespaces(s.Manager, s.Metrics, s.SchedulerKinds.Cache, aux.Cache)
+	if err != nil {
+		return err
+	}
+	s.Namespaces.Arrived = s.Schedulers.RebuildAgain
+	s.apply(ctx, s.Config)
+	if err := s.Manager.Add(s.Namespaces); err != nil {
+		return fmt.Errorf("add watch over namespaces: %w", err)
+	}
+	if s.Config.File == "" {
+		return nil
+	}
+	look := &reloader{
+		log: s.Manager.GetLogger().WithName("configuration"), started: s.Config, apply: s.apply, metrics: s.Metrics, recorder: s.Recorder, pod: ownPod(os.Getenv),
+	}
+	if err := s.Manager.Add(look); err != nil {
+		return fmt.Errorf("add watch over the configuration: %w", err)
+	}
+	return nil
+}
+
+// apply takes over a configuration.
+func (s *Shared) apply(ctx context.Context, c config.OperatorConfiguration) {
+	s.policies.Store(&c.Policies)
+	s.SchedulerKinds.Configure(c)
+	s.Namespaces.Configure(ctx, c)
+}
+
+// Policies are those that are in force.
+func (s *Shared) Policies() policy.Set { return *s.policies.Load() }
+
+// logsOf returns the reader of logs.
+func logsOf(c kubernetes.Interface) func(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
+	return func(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
+		const lines, patience = 100, 2 * time.Second
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		options := &corev1.PodLogOptions{Container: container, TailLines: ptr.To(int64(lines)), LimitBytes: &limit}
+		text, err := c.CoreV1().Pods(namespace).GetLogs(pod, options).DoRaw(ctx)
+		if err != nil {
+			return "", fmt.Errorf("read log of %s/%s: %w", namespace, pod, err)
+		}
+		return string(text), nil
+	}
+}
