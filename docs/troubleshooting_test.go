@@ -32,7 +32,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 		"is not among batchScheduler.enabled":                                                   "internal/scheduler/registry.go",
 		"rewrites the pods of this namespace":                                                   "internal/scheduler/core.go",
 		"no scheduler has looked at the driver pod":                                             "internal/lifecycle/run.go",
-		"driver container failed with ExitCode: ":                                               "internal/lifecycle/failure.go",
+		"driver container failed with ExitCode: ":                                               "internal/lifecycle/observation.go",
 		"decode configuration: ":                                                                "internal/config/config.go",
 		"serviceaccount \"spark\" not found":                                                    "internal/lifecycle/testdata/stories/admission-refused.txt",
 		"exceeded quota: team, requested: pods=1, used: pods=10, limited: pods=10":              "internal/lifecycle/testdata/stories/quota.txt",

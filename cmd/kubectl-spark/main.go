@@ -6,12 +6,17 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/version"
 )
 
 func main() {
@@ -63,4 +68,16 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams),
 		newExplain(streams), newList(streams), newLogs(streams), newQueue(streams), newUI(streams), newWait(streams))
 	return command
+}
+
+func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version and the Spark releases that it knows",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(streams.Out, "kubectl-spark %s, for Spark %s\n", version.String(), strings.Join(spark.SupportedVersions(), ", "))
+			return err
+		},
+	}
 }

@@ -62,7 +62,7 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *
 			in.Admission = unanswered
 			return err
 		}
-		in.Admission = explain.Heard(in.Admission, s.Record, s.Desired.SpecHash)
+		in.Admission = explain.Combine(in.Admission, s.Record, s.Desired.SpecHash)
 		return nil
 	}
 	if d := in.Observed.Driver; d.Presence == lifecycle.Unknown || d.Is(lifecycle.NotOwned) || d.Phase == lifecycle.DriverSucceeded {
@@ -101,7 +101,7 @@ func (a *asking) observe(ctx context.Context, registry *scheduler.Registry, cand
 	if _, missing := a.unready(candidate.Plugin()); missing {
 		return nil
 	}
-	facts, err := a.cluster.Facts(ctx, targetOf(a.scope), a.in.Now)
+	facts, err := a.cluster.PodStatuses(ctx, targetOf(a.scope), a.in.Now)
 	if err != nil {
 		return err
 	}

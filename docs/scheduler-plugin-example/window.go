@@ -35,11 +35,11 @@ type parameters struct {
 // Describe says who we are, what we look at, which rights that takes and what we write on pods.
 func (Plugin) Describe() scheduler.Descriptor {
 	return scheduler.Descriptor{
-		Name:     "window",
-		Reads:    []schema.GroupVersionKind{configMapKind},
-		Rules:    []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}},
-		Claims:   []scheduler.PodKey{{Part: scheduler.PodLabel, Key: label}},
-		Supports: scheduler.Support{WaitsBeforePods: true},
+		Name:        "window",
+		Reads:       []schema.GroupVersionKind{configMapKind},
+		Rules:       []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}},
+		ManagedKeys: []scheduler.PodKey{{Part: scheduler.PodLabel, Key: label}},
+		Supports:    scheduler.Support{WaitsBeforePods: true},
 	}
 }
 

@@ -37,7 +37,7 @@ func TestPlan(t *testing.T) {
 			if err != nil || got.Verdict != tc.verdict || got.Message != tc.message {
 				t.Errorf("%s: %+v, %v; want %s and %q", tc.reason, got, err, tc.verdict, tc.message)
 			}
-			schedulertest.Keeps(t, Plugin{}, a, s, scheduler.Facts{})
+			schedulertest.Keeps(t, Plugin{}, a, s, scheduler.PodStatuses{})
 		})
 	}
 }

@@ -52,7 +52,7 @@ func ofSchedulers() []exposure.Fragment {
 	all := plugins.All(config.BatchScheduler{Quota: config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"any"}}})
 	var fragments []exposure.Fragment
 	for _, p := range all {
-		if d := p.Describe(); len(d.Rules) > 0 && !d.Plain { // the operator's own role has those of a plain one
+		if d := p.Describe(); len(d.Rules) > 0 && !d.NoBatchScheduler { // the operator's own role has those of a plain one
 			fragments = append(fragments, exposure.Fragment{Name: d.Name, Rules: d.Rules})
 		}
 	}

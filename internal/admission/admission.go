@@ -120,7 +120,7 @@ func (c Checked) attempt(r scheduler.Resolution) scheduler.Attempt {
 	if a.QueuedAt = c.Record.QueuedAt; a.QueuedAt.IsZero() {
 		a.QueuedAt = c.Now
 	}
-	a.Shapes = c.Built.Shapes
+	a.PodSets = c.Built.PodSets
 	a.PriorityClass, a.Resources, a.Parameters = c.App.Scheduling.PriorityClassName, c.App.Scheduling.Resources, c.App.Scheduling.Parameters
 	a.Choice, a.UsableQueues, a.QueueFrom = r.Choice, r.UsableQueues, r.QueueFrom
 	return a
@@ -205,7 +205,7 @@ func (c *Candidate) signed(a scheduler.Admission) scheduler.Admission {
 }
 
 // ObserveReads names what the scheduler wants to see of a submitted attempt.
-func (c *Candidate) ObserveReads(f scheduler.Facts) []scheduler.Read {
+func (c *Candidate) ObserveReads(f scheduler.PodStatuses) []scheduler.Read {
 	reads, err := scheduler.ObserveReads(c.plugin, c.attempt, f)
 	if err != nil {
 		return nil
@@ -214,7 +214,7 @@ func (c *Candidate) ObserveReads(f scheduler.Facts) []scheduler.Read {
 }
 
 // Observe asks an observing plugin where a submitted attempt stands.
-func (c *Candidate) Observe(observer scheduler.Plugin, snapshot scheduler.Snapshot, f scheduler.Facts) (scheduler.Observation, error) {
+func (c *Candidate) Observe(observer scheduler.Plugin, snapshot scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o, err := scheduler.Observe(observer, c.attempt, snapshot, f)
 	if err != nil {
 		return o, err

@@ -75,7 +75,7 @@ func TestAttemptOf(t *testing.T) {
 	ids := map[string]bool{}
 	for attempt := int32(1); attempt <= 3; attempt++ {
 		a := Validate(load(o, lifecycle.Record{Attempt: attempt})).attempt(scheduler.Resolution{})
-		if a.Number != attempt || a.PriorityClass != "high" || a.Shapes.Initial != 3 {
+		if a.Number != attempt || a.PriorityClass != "high" || a.PodSets.Initial != 3 {
 			t.Errorf("attempt %d is described as %+v", attempt, a)
 		}
 		want := scheduler.App{Kind: kubeflow.SparkApplications{}.Family().GroupKind(), Namespace: "jobs", Name: "pi", UID: o.UID, Labels: o.Labels}

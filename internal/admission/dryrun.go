@@ -15,9 +15,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// Forecast is what is certain about an application before anybody has looked at the cluster: for admission, and for
+// DryRunResult is what is certain about an application before anybody has looked at the cluster: for admission, and for
 // manifests in files.
-type Forecast struct {
+type DryRunResult struct {
 	// Errors are what the operator would refuse for good.
 	Errors field.ErrorList
 	// Warnings are sentences about what is accepted: what does not do what it says, and what will wait until an administrator
@@ -37,9 +37,9 @@ const priorityClass = "PriorityClass"
 
 // DryRun judges an application as the operator would, as if its scheduler had room. What an annotation of the namespace may
 // still choose is not judged.
-func DryRun(a resolve.Application, registry *scheduler.Registry) Forecast {
+func DryRun(a resolve.Application, registry *scheduler.Registry) DryRunResult {
 	c := Validate(a)
-	f := Forecast{Errors: validation.ErrorList(c.App, c.Objections), checked: c}
+	f := DryRunResult{Errors: validation.ErrorList(c.App, c.Objections), checked: c}
 	if !validation.Undecodable(a.Problems) {
 		f.Warnings = c.Warnings()
 	}
@@ -53,7 +53,7 @@ func DryRun(a resolve.Application, registry *scheduler.Registry) Forecast {
 }
 
 // schedule chooses the scheduler and adds what it says.
-func (f *Forecast) schedule(registry *scheduler.Registry) {
+func (f *DryRunResult) schedule(registry *scheduler.Registry) {
 	asked := f.checked.App.Scheduling
 	resolution, answer := registry.Resolve(f.checked.request(nil))
 	if answer.Verdict == scheduler.Unavailable {
@@ -84,7 +84,7 @@ func (f *Forecast) schedule(registry *scheduler.Registry) {
 }
 
 // findings adds what the plugin itself says. What keeps it from answering is trouble for a reconcile.
-func (f *Forecast) findings(queueKnown bool) {
+func (f *DryRunResult) findings(queueKnown bool) {
 	all, err := scheduler.Validate(f.candidate.plugin, f.candidate.attempt)
 	if err != nil {
 		return
@@ -97,7 +97,7 @@ func (f *Forecast) findings(queueKnown bool) {
 }
 
 // assume asks the plugin as if everything existed that the application names.
-func (f *Forecast) assume(queueKnown bool) {
+func (f *DryRunResult) assume(queueKnown bool) {
 	snapshot := scheduler.Snapshot{}
 	for _, read := range f.candidate.Reads() {
 		if read.Kind != priorityClass {
@@ -118,7 +118,7 @@ func (f *Forecast) assume(queueKnown bool) {
 
 // Objects returns what the operator would create, in its order. Without errors they are empty only if no scheduler is
 // available.
-func (f Forecast) Objects() ([]spark.Object, error) {
+func (f DryRunResult) Objects() ([]spark.Object, error) {
 	if len(f.Errors) > 0 {
 		return nil, fmt.Errorf("%s", strings.Join(validation.Sentences(f.Errors), "; "))
 	}

@@ -29,7 +29,7 @@ func (choosy) Validate(a scheduler.Attempt) field.ErrorList {
 	if strings.Contains(a.Queue, "..") {
 		findings = append(findings, scheduler.Invalid(a.QueueField(), "not a path"))
 	}
-	if a.Shapes.Initial == 7 {
+	if a.PodSets.Initial == 7 {
 		panic("seven")
 	}
 	return findings
@@ -41,7 +41,7 @@ func (choosy) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 }
 
 // foreseen is what is known about pi before anybody looks; change may be nil.
-func foreseen(t *testing.T, p scheduler.Policy, change func(*request)) (request, Forecast, *scheduler.Registry) {
+func foreseen(t *testing.T, p scheduler.Policy, change func(*request)) (request, DryRunResult, *scheduler.Registry) {
 	t.Helper()
 	registry, err := scheduler.NewRegistryFor(p, choosy{batch{admission: goes}}, kube.Plugin{}, other{})
 	if err != nil {

@@ -32,7 +32,7 @@ type batch struct {
 func (batch) Describe() scheduler.Descriptor {
 	return scheduler.Descriptor{
 		Name: "batch", SchedulerName: "batch", DefaultQueue: "default", Supports: scheduler.Support{Queues: true},
-		Claims: []scheduler.PodKey{{Part: scheduler.PodLabel, Key: "group"}},
+		ManagedKeys: []scheduler.PodKey{{Part: scheduler.PodLabel, Key: "group"}},
 	}
 }
 

@@ -9,8 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
+	"time"
 
 	yamlv3 "go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
@@ -103,4 +107,124 @@ func (e Endpoint) validate(field string) error {
 		return fmt.Errorf("%s.bindAddress: %q: write host:port, :port, or \"0\" to turn it off", field, e.BindAddress)
 	}
 	return nil
+}
+
+// LeaderElection lets several replicas stand by for each other. The defaults let a replica follow within half a second
+// when the leader is stopped, and within five seconds when it dies.
+type LeaderElection struct {
+	Enabled bool `json:"enabled,omitempty"`
+	// Name of the lease; spark-operator-controller-lock by default. Operators that share it stand by for each other, so
+	// two that serve different namespaces from one namespace need two.
+	Name string `json:"name,omitempty"`
+	// Namespace of the lease; by default the one that the operator's pod runs in.
+	Namespace string `json:"namespace,omitempty"`
+	// LeaseDuration is how long the others wait for a leader that is silent; 4s by default. It is renewed four times as
+	// often.
+	LeaseDuration metav1.Duration `json:"leaseDuration,omitzero"`
+	// RenewDeadline is how long a leader that cannot renew the lease goes on before it exits; 2.5s by default.
+	RenewDeadline metav1.Duration `json:"renewDeadline,omitzero"`
+	// RetryPeriod is how often a replica looks at the lease, 100ms by default; it does so in its own memory.
+	RetryPeriod metav1.Duration `json:"retryPeriod,omitzero"`
+}
+
+const (
+	minLease       = 2 * time.Second
+	minRetry       = 10 * time.Millisecond
+	renewalsALease = 4
+)
+
+func defaultLeaderElection() LeaderElection {
+	return LeaderElection{
+		Name:          "spark-operator-controller-lock",
+		LeaseDuration: metav1.Duration{Duration: 4 * time.Second},
+		RenewDeadline: metav1.Duration{Duration: 2500 * time.Millisecond},
+		RetryPeriod:   metav1.Duration{Duration: 100 * time.Millisecond},
+	}
+}
+
+// RenewPeriod is the time between two renewals of the lease.
+func (l LeaderElection) RenewPeriod() time.Duration { return l.LeaseDuration.Duration / renewalsALease }
+
+func (l LeaderElection) validate() error {
+	if problems := validation.IsDNS1123Subdomain(l.Name); len(problems) > 0 {
+		return fmt.Errorf("leaderElection.name: %q: must be the name of a Lease: %s", l.Name, problems[0])
+	}
+	lease, deadline, retry := l.LeaseDuration.Duration, l.RenewDeadline.Duration, l.RetryPeriod.Duration
+	if lease < minLease || lease%time.Second != 0 {
+		return fmt.Errorf("leaderElection.leaseDuration: %s: must be whole seconds, at least %s: a Lease holds no parts of a second", lease, minLease)
+	}
+	if longest := l.RenewPeriod() / 2; retry < minRetry || retry > longest {
+		return fmt.Errorf("leaderElection.retryPeriod: %s: must be between %s and %s, an eighth of leaseDuration", retry, minRetry, longest)
+	}
+	// A leader believes in a renewal that may be one renewal period old, then tries until the deadline, and notices a
+	// retry period later: it has to have stopped before the others follow.
+	if longest := lease - l.RenewPeriod() - retry; deadline <= 2*retry || deadline > longest {
+		return fmt.Errorf("leaderElection.renewDeadline: %s: must be more than twice retryPeriod (%s) and at most %s: three quarters of leaseDuration, less retryPeriod", deadline, retry, longest)
+	}
+	return nil
+}
+
+// Webhook configures the admission webhook, a process of its own (spark-operator webhook).
+type Webhook struct {
+	// Port that the API server connects to; 9443 by default.
+	Port int `json:"port,omitempty"`
+	// CertDir holds tls.crt and tls.key.
+	CertDir string `json:"certDir,omitempty"`
+	// Certificates says where they come from: self, the default, makes them and renews them; files takes what is mounted
+	// at CertDir, from cert-manager for example, and notices renewals.
+	Certificates Certificates `json:"certificates,omitempty"`
+	// Namespace of the Secret and the Service; by default the one that the webhook's pod runs in.
+	Namespace string `json:"namespace,omitempty"`
+	// SecretName is the Secret in which self keeps its certificates. It must exist.
+	SecretName string `json:"secretName,omitempty"`
+	// ServiceName is the Service by which the API server connects; self's certificates are for it.
+	ServiceName string `json:"serviceName,omitempty"`
+	// Configurations is the name of the MutatingWebhookConfiguration and of the ValidatingWebhookConfiguration that self
+	// tells its authority.
+	Configurations string `json:"configurations,omitempty"`
+}
+
+// Certificates is one of self and files.
+type Certificates string
+
+// Where certificates come from.
+const (
+	CertificatesSelf  Certificates = "self"
+	CertificatesFiles Certificates = "files"
+)
+
+// DefaultWebhook is the configuration of a webhook that is installed under its usual names.
+func DefaultWebhook() Webhook {
+	return Webhook{
+		Port:           9443,
+		CertDir:        "/etc/k8s-webhook-server/serving-certs",
+		Certificates:   CertificatesSelf,
+		SecretName:     "spark-operator-webhook-certs",
+		ServiceName:    "spark-operator-webhook-svc",
+		Configurations: "spark-operator-webhook",
+	}
+}
+
+func (w Webhook) validate() error {
+	var errs []error
+	if len(validation.IsValidPortNum(w.Port)) > 0 {
+		errs = append(errs, fmt.Errorf("webhook.port: %d: must be between 1 and 65535", w.Port))
+	}
+	if !filepath.IsAbs(w.CertDir) {
+		errs = append(errs, fmt.Errorf("webhook.certDir: %q: must be an absolute path", w.CertDir))
+	}
+	if w.Certificates != CertificatesSelf && w.Certificates != CertificatesFiles {
+		errs = append(errs, fmt.Errorf("webhook.certificates: %q: must be %q or %q", w.Certificates, CertificatesSelf, CertificatesFiles))
+	}
+	if w.Namespace != "" && len(validation.IsDNS1123Label(w.Namespace)) > 0 {
+		errs = append(errs, fmt.Errorf("webhook.namespace: %q is not a namespace; leave it out for the pod's own", w.Namespace))
+	}
+	for _, name := range []struct{ field, value string }{
+		{"secretName", w.SecretName}, {"serviceName", w.ServiceName}, {"configurations", w.Configurations},
+	} {
+		if len(validation.IsDNS1123Subdomain(name.value)) > 0 {
+			errs = append(errs, fmt.Errorf("webhook.%s: %q is not the name of an object", name.field, name.value))
+		}
+	}
+	return errors.Join(errs...)
 }

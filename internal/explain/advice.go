@@ -17,7 +17,7 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSchedulerObjects:  "ask an administrator: the API server refuses the objects that the batch scheduler needs",
 	lifecycle.ReasonSuspended:         `let it run: kubectl patch sparkapp NAME -n NAMESPACE --type merge -p '{"spec":{"suspend":false}}'`,
 	lifecycle.ReasonNameConflict:      "see whose it is, and delete or rename it; a pod: kubectl get pod POD -n NAMESPACE -o yaml, or set {driver.podName}",
-	lifecycle.ReasonFormerDriver:      "if the pod does not go, see its node: kubectl get pod POD -n NAMESPACE -o wide",
+	lifecycle.ReasonPreviousDriver:    "if the pod does not go, see its node: kubectl get pod POD -n NAMESPACE -o wide",
 	lifecycle.ReasonQuotaExceeded:     "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or ask for less in {driver}",
 	lifecycle.ReasonAdmissionRefused:  "change what the policy objects to, or the policy; the message is its own",
 	lifecycle.ReasonExposureInvalid:   "correct what the condition Exposed names, in {ui}, {ports} or the operator's configuration (docs/ui.md); the application runs without it",

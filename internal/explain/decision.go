@@ -73,7 +73,7 @@ func (v view) why() string {
 		return "the application is being deleted"
 	case v.before.State.Final() && v.plan.Record.State == v.before.State:
 		return v.Scope.Family.Fields.Text("it is kept no longer, see {retention} and {timeToLiveSeconds}")
-	case v.plan.Record.Cause.Reason == lifecycle.ReasonFormerDriver:
+	case v.plan.Record.Cause.Reason == lifecycle.ReasonPreviousDriver:
 		return fmt.Sprintf("it has the name that attempt %d needs", v.plan.Record.Attempt)
 	case kind == lifecycle.Submit || v.before.State.Starting():
 		return ""
@@ -116,7 +116,7 @@ func (v view) waiting() string {
 		return "nothing until " + v.field("suspend") + " is false"
 	case lifecycle.Succeeded, lifecycle.Failed:
 	}
-	if len(lifecycle.Keeps(v.Scope.Desired, r)) > 0 {
+	if len(lifecycle.Expirations(v.Scope.Desired, r)) > 0 {
 		return "nothing until what is kept for a time is to be deleted"
 	}
 	return "nothing: the application is over"
@@ -161,7 +161,7 @@ func (v view) next() []Event {
 	for _, d := range v.deadlines() {
 		add(d.At.Time, d.Field+" ("+d.Limit+") ends the attempt")
 	}
-	for _, k := range lifecycle.Keeps(v.Scope.Desired, v.plan.Record) {
+	for _, k := range lifecycle.Expirations(v.Scope.Desired, v.plan.Record) {
 		add(k.Till, kept[k.What])
 	}
 	slices.SortStableFunc(all, func(a, b Event) int { return a.At.Compare(b.At.Time) })

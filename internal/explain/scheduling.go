@@ -62,10 +62,10 @@ var operatorKnows = map[lifecycle.Reason]bool{
 	scheduler.ReasonSchedulerForbidden: true, scheduler.ReasonSchedulerFailed: true,
 }
 
-// Heard is what to believe of two answers: here is the one that was found without the operator, and record has what the
+// Combine is what to believe of two answers: here is the one that was found without the operator, and record has what the
 // operator said last of the same specification. Its word stands where it knows more, and it has the better words where
 // both mean the same.
-func Heard(here scheduler.Admission, record lifecycle.Record, specHash string) scheduler.Admission {
+func Combine(here scheduler.Admission, record lifecycle.Record, specHash string) scheduler.Admission {
 	said := record.Cause
 	if !record.State.Starting() || record.SpecHash != specHash {
 		return here

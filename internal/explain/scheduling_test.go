@@ -113,7 +113,7 @@ func TestHeard(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Heard(tc.here, tc.record, "a")); diff != "" {
+			if diff := cmp.Diff(tc.want, Combine(tc.here, tc.record, "a")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -269,4 +270,26 @@ func orDefault[T comparable](value, preset T) T {
 		return preset
 	}
 	return value
+}
+
+// Fragment is what the operator may do with one kind of objects, beside its own role. It is needed only if the
+// configuration turns the kind on.
+type Fragment struct {
+	// Name of the files that hold the rules.
+	Name  string
+	Rules []rbacv1.PolicyRule
+}
+
+// Fragments returns the rights for each kind that is off by default. Services belong to the operator's own role.
+func Fragments() []Fragment {
+	of := func(name, group, resource string) Fragment {
+		return Fragment{name, []rbacv1.PolicyRule{{
+			APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"},
+		}}}
+	}
+	return []Fragment{
+		of("httproute", HTTPRoute.Group, "httproutes"),
+		of("ingress", IngressKind.Group, "ingresses"),
+		of("poddisruptionbudget", DisruptionBudget.Group, "poddisruptionbudgets"),
+	}
 }

@@ -14,7 +14,7 @@ func TestBeginning(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Beginning(tc.text, 10); got != tc.want {
+			if got := Truncate(tc.text, 10); got != tc.want {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
 			}
 		})

@@ -110,10 +110,10 @@ func TestBudgetsBoundTheAttempts(t *testing.T) {
 		'O': func() lifecycle.Driver { return exited("1", 137) },
 		'I': func() lifecycle.Driver { return evicted("1") },
 	}
-	rule := func(n int32) lifecycle.Rule {
-		return lifecycle.Rule{Retries: n, Initial: 20 * time.Second, Max: time.Hour, Linear: true}
+	rule := func(n int32) lifecycle.RetryPolicy {
+		return lifecycle.RetryPolicy{Retries: n, Initial: 20 * time.Second, Max: time.Hour, Linear: true}
 	}
-	own := map[lifecycle.FailureClass]lifecycle.Rule{lifecycle.Infrastructure: {Retries: 3, Initial: time.Second, Max: time.Minute}}
+	own := map[lifecycle.FailureClass]lifecycle.RetryPolicy{lifecycle.Infrastructure: {Retries: 3, Initial: time.Second, Max: time.Minute}}
 	histories := 0
 	for _, retries := range []int32{0, 1, 2} {
 		for name, restart := range map[string]lifecycle.Restart{
@@ -166,7 +166,7 @@ func attempts(r lifecycle.Restart, script string) int {
 // Refused submissions have a budget of their own: retries + 1 in a row of refusals, whatever lies between them.
 func TestSubmissionBudget(t *testing.T) {
 	for retries := range int32(4) {
-		restart := lifecycle.Restart{Type: lifecycle.OnFailure, Submissions: lifecycle.Rule{Retries: retries, Initial: time.Second, Max: time.Hour, Linear: true}}
+		restart := lifecycle.Restart{Type: lifecycle.OnFailure, Submissions: lifecycle.RetryPolicy{Retries: retries, Initial: time.Second, Max: time.Hour, Linear: true}}
 		refused := newModel(restart)
 		rec := refused.play(t, nil, func(int) lifecycle.Class { return lifecycle.ClassRefused })
 		if refused.submits != int(retries)+1 || rec.State != lifecycle.Failed || rec.Submissions != retries+1 || rec.Executions != 0 {
@@ -203,7 +203,7 @@ func TestWaitsWriteOnce(t *testing.T) {
 
 // With restart policy Always there is no end, and the waits keep it from spinning.
 func TestAlwaysGoesOn(t *testing.T) {
-	m := newModel(lifecycle.Restart{Type: lifecycle.Always, Failures: lifecycle.Rule{Initial: 20 * time.Second, Max: time.Minute, Linear: true}})
+	m := newModel(lifecycle.Restart{Type: lifecycle.Always, Failures: lifecycle.RetryPolicy{Initial: 20 * time.Second, Max: time.Minute, Linear: true}})
 	if rec := m.play(t, func(n int) lifecycle.Driver {
 		if n%2 == 0 {
 			return completed("1")

@@ -221,11 +221,11 @@ func nextAt(app Application, r Record) (at time.Time, ok bool) {
 var unhelped = map[Reason]bool{
 	ReasonNameConflict: true, ReasonOperatorForbidden: true, ReasonAdmissionRefused: true, ReasonNamespaceTerminating: true,
 	ReasonImagePull: true, ReasonConfigMissing: true, ReasonVolume: true, ReasonContainerStart: true,
-	ReasonFormerDriver: true, ReasonNodeLost: true,
+	ReasonPreviousDriver: true, ReasonNodeLost: true,
 }
 
-// NeedsHelp reports whether a wait for the reason seldom ends unless a person does something.
-func NeedsHelp(r Reason) bool { return unhelped[r] }
+// NeedsUserAction reports whether a wait for the reason seldom ends unless a person does something.
+func NeedsUserAction(r Reason) bool { return unhelped[r] }
 
 func stalled(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionStalled, Status: False, Reason: ReasonInProgress, Message: "nothing needs a person's help"}
@@ -233,10 +233,10 @@ func stalled(r Record, p Plan) Condition {
 	switch {
 	case r.State == Failed || r.State == SubmissionFailed:
 		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
-	case r.State == Submitted && NeedsHelp(w.Reason):
+	case r.State == Submitted && NeedsUserAction(w.Reason):
 		c.Status = True
 		c = c.about(w)
-	case (r.State.Starting() || r.State == Suspending) && NeedsHelp(r.Cause.Reason):
+	case (r.State.Starting() || r.State == Suspending) && NeedsUserAction(r.Cause.Reason):
 		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
 	}
 	return c

@@ -252,7 +252,7 @@ func TestFormerDriverIsExplainedWhenItIsStuck(t *testing.T) {
 		}
 	}
 	got := Decide(app, rec, Observation{Driver: strayed(d)}, scheduler.Admission{}, Env{Now: later})
-	if got.Record.Cause.Reason != ReasonFormerDriver || got.Requeue != heartbeat || len(got.Actions) != 0 {
+	if got.Record.Cause.Reason != ReasonPreviousDriver || got.Requeue != heartbeat || len(got.Actions) != 0 {
 		t.Errorf("nobody is told what to do: %+v, next look in %s", got.Record.Cause, got.Requeue)
 	}
 	if c := condition(t, got, ConditionStalled); c.Status != True {

@@ -33,19 +33,19 @@ func TestDeadlines(t *testing.T) {
 		requeue   time.Duration
 	}{
 		"QueuedInTime":      {reason: "it is looked at again when the time is over", rec: waits(minutes(1) - time.Second), driver: absent, gate: hold, state: Queued, cause: "SchedulerUnknown", requeue: time.Second},
-		"QueuedTooLong":     {reason: "no driver was ever created: that is the end", rec: waits(minutes(1)), driver: absent, gate: hold, state: Failed, cause: ReasonQueueTimeout, requeue: doubtRetry},
-		"AdmittedTooLate":   {reason: "a deadline is a deadline", rec: waits(minutes(2)), driver: absent, gate: admit, state: Failed, cause: ReasonQueueTimeout, requeue: doubtRetry},
+		"QueuedTooLong":     {reason: "no driver was ever created: that is the end", rec: waits(minutes(1)), driver: absent, gate: hold, state: Failed, cause: ReasonQueueTimeout, requeue: unknownRetry},
+		"AdmittedTooLate":   {reason: "a deadline is a deadline", rec: waits(minutes(2)), driver: absent, gate: admit, state: Failed, cause: ReasonQueueTimeout, requeue: unknownRetry},
 		"QueuedForever":     {reason: "0 is no bound", rec: waits(minutes(9999)), driver: absent, gate: hold, unbounded: true, state: Queued, cause: "SchedulerUnknown", requeue: time.Minute},
 		"UnplacedInTime":    {reason: "a node may come", rec: ran(Submitted), driver: unplaced(minutes(2) - time.Second), state: Submitted, requeue: time.Second},
-		"UnplacedTooLong":   {reason: "the cluster has no room", rec: ran(Submitted), driver: unplaced(minutes(2)), state: Failing, cause: ReasonSchedulingTimeout, class: Infrastructure, requeue: doubtRetry},
+		"UnplacedTooLong":   {reason: "the cluster has no room", rec: ran(Submitted), driver: unplaced(minutes(2)), state: Failing, cause: ReasonSchedulingTimeout, class: Infrastructure, requeue: unknownRetry},
 		"PlacedLate":        {reason: "the first stage is over when there is a node", rec: ran(Submitted), driver: placed(minutes(1)), state: Submitted, requeue: lookAt(later)},
-		"UnreadyTooLong":    {reason: "an image that does not come", rec: ran(Submitted), driver: placed(minutes(3)), state: Failing, cause: ReasonReadyTimeout, class: Infrastructure, requeue: doubtRetry},
+		"UnreadyTooLong":    {reason: "an image that does not come", rec: ran(Submitted), driver: placed(minutes(3)), state: Failing, cause: ReasonReadyTimeout, class: Infrastructure, requeue: unknownRetry},
 		"NoExecutorsInTime": {reason: "they may come", rec: ran(Running), driver: runs(minutes(4) - time.Second), state: Running, requeue: time.Second},
-		"NoExecutors":       {reason: "none has run", rec: ran(Running), driver: runs(minutes(4)), state: Failing, cause: ReasonExecutorsTimeout, class: Deadline, requeue: doubtRetry},
-		"OnlyReplaced":      {reason: "Spark replaces executors that get no node, and none has run", rec: counts(ExecutorCounts{Total: 6, Pending: 2}), driver: runs(minutes(4)), executors: []Executor{{Name: "e-7", State: ExecutorPending}}, state: Failing, cause: ReasonExecutorsTimeout, class: Deadline, requeue: doubtRetry},
+		"NoExecutors":       {reason: "none has run", rec: ran(Running), driver: runs(minutes(4)), state: Failing, cause: ReasonExecutorsTimeout, class: Deadline, requeue: unknownRetry},
+		"OnlyReplaced":      {reason: "Spark replaces executors that get no node, and none has run", rec: counts(ExecutorCounts{Total: 6, Pending: 2}), driver: runs(minutes(4)), executors: []Executor{{Name: "e-7", State: ExecutorPending}}, state: Failing, cause: ReasonExecutorsTimeout, class: Deadline, requeue: unknownRetry},
 		"ExecutorsRan":      {reason: "they have run, and have ended since", rec: counts(ExecutorCounts{Total: 2, Succeeded: 1}), driver: runs(minutes(4)), state: Running, requeue: time.Minute},
 		"ExecutorsRun":      {reason: "one is enough", rec: ran(Running), driver: runs(minutes(4)), executors: one, state: Running, requeue: time.Minute},
-		"RunsTooLong":       {reason: "whatever it does", rec: ran(Running), driver: runs(minutes(5)), executors: one, state: Failing, cause: ReasonRunTimeout, class: Deadline, requeue: doubtRetry},
+		"RunsTooLong":       {reason: "whatever it does", rec: ran(Running), driver: runs(minutes(5)), executors: one, state: Failing, cause: ReasonRunTimeout, class: Deadline, requeue: unknownRetry},
 		"RunsForever":       {reason: "0 is no bound", rec: ran(Running), driver: runs(minutes(9999)), unbounded: true, state: Running, requeue: heartbeat},
 	}
 	for name, tc := range cases {

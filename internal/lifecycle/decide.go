@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package lifecycle is the state machine of an application: pure functions from what is recorded and observed to what
+// shall be done (Decide), and from what was done to what is true then (Settle).
+//
+// One reconcile is one Decide, its actions in order, one Settle. Nothing here reads a clock or the cluster: time and
+// observations are arguments.
 package lifecycle
 
 import (
@@ -93,8 +98,8 @@ const (
 	// conflictRetry is how often a name that is taken, or a quota that is full, is looked at again: foreign pods are not
 	// watched.
 	conflictRetry = 10 * time.Second
-	// doubtRetry follows an observation that could not be completed, and a step that is followed by another.
-	doubtRetry = 2 * time.Second
+	// unknownRetry follows an observation that could not be completed, and a step that is followed by another.
+	unknownRetry = 2 * time.Second
 	// heartbeat looks again at what a watch should have told; it bounds the harm of a lost event.
 	heartbeat = 5 * time.Minute
 )
@@ -108,7 +113,7 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 		return decideDeletion(p, obs)
 	}
 	if p.Record.State != rec.State && p.Record.State != New {
-		p.Requeue = doubtRetry // stored before anything is done about it
+		p.Requeue = unknownRetry // stored before anything is done about it
 		return p
 	}
 	switch s := p.Record.State; s {
@@ -194,7 +199,7 @@ func decideDeletion(p Plan, obs Observation) Plan {
 	d := obs.Driver
 	switch {
 	case d.Presence == Unknown:
-		p.Requeue = doubtRetry
+		p.Requeue = unknownRetry
 	case !d.ours():
 		p.Requeue = 0
 	case !d.Deleting:
@@ -215,7 +220,7 @@ func release(p Plan) Plan {
 // rerun begins the next attempt. It only records it: attempt N+1 is stored before it acts.
 func rerun(p Plan, c Cause) Plan {
 	p.Record = nextAttempt(p.Record, Rerunning, c)
-	p.Requeue = doubtRetry
+	p.Requeue = unknownRetry
 	return p
 }
 

@@ -20,7 +20,7 @@ var (
 	reject = scheduler.Admission{Verdict: scheduler.Reject, Reason: ReasonInvalidSpec, Message: `spec.driver.memory: "2gb": not a heap size`}
 
 	never     = Restart{Type: Never}
-	twice     = Rule{Retries: 2, Initial: 20 * time.Second, Max: time.Hour, Linear: true}
+	twice     = RetryPolicy{Retries: 2, Initial: 20 * time.Second, Max: time.Hour, Linear: true}
 	onFailure = Restart{Type: OnFailure, Failures: twice, Submissions: twice}
 	always    = Restart{Type: Always, Failures: twice, Submissions: twice}
 )
@@ -190,11 +190,11 @@ func TestDecide(t *testing.T) {
 		"ConcludesFailure":  {reason: "nothing runs it again", rec: ran(Failing), driver: failedDriver(1), state: Failed},
 		"GivenUp":           {reason: "a driver that is given up is stopped before anything else", rec: ran(Failing), driver: driver(Current, DriverRunning), state: Failing, actions: stop},
 		"GivenUpStops":      {reason: "once", rec: ran(Failing), driver: deleting(driver(Current, DriverRunning)), state: Failing},
-		"RetryWaits":        {reason: "the next attempt has its time", app: with(restarting(Restart{Type: OnFailure, Failures: Rule{Retries: 1, Initial: time.Hour, Max: time.Hour}})), rec: ran(Failing), driver: failedDriver(1), state: Failing},
+		"RetryWaits":        {reason: "the next attempt has its time", app: with(restarting(Restart{Type: OnFailure, Failures: RetryPolicy{Retries: 1, Initial: time.Hour, Max: time.Hour}})), rec: ran(Failing), driver: failedDriver(1), state: Failing},
 		"Retry":             {reason: "the next attempt is stored before it acts", app: with(restarting(onFailure)), rec: ran(Failing), driver: failedDriver(1), state: Rerunning, cause: ReasonRerun},
 		"RerunClears":       {reason: "the name has to be free, and only a UID says which pod is meant", rec: again(Rerunning), driver: driver(Previous, DriverFailed), state: Rerunning, actions: stopOld},
 		"RerunWaits":        {reason: "a pod is deleted once", rec: again(Rerunning), driver: deleting(driver(Previous, DriverFailed)), state: Rerunning},
-		"RerunStuck":        {reason: "a pod that may still run is never doubled", rec: again(Rerunning), driver: strayed(driver(Previous, DriverRunning)), gate: admit, state: Rerunning, cause: ReasonFormerDriver},
+		"RerunStuck":        {reason: "a pod that may still run is never doubled", rec: again(Rerunning), driver: strayed(driver(Previous, DriverRunning)), gate: admit, state: Rerunning, cause: ReasonPreviousDriver},
 		"RerunGoes":         {reason: "what the attempt before has left goes first", rec: again(Rerunning), driver: absent, gate: admit, state: Rerunning, actions: resubmit},
 		"RerunAdopts":       {reason: "a driver created just before a crash is recognized on every attempt", rec: again(Rerunning), driver: driver(Current, DriverRunning), state: Running},
 		"RerunAdoptsOther":  {reason: "so is that of an operator before us, which no record tells of", rec: again(Rerunning), driver: stranger(), state: Running},

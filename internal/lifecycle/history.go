@@ -2,7 +2,10 @@
 
 package lifecycle
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 const (
 	// maxAttempts bounds the history.
@@ -65,4 +68,36 @@ func tail(text string, n int) string {
 		}
 	}
 	return strings.ToValidUTF8(text, "")
+}
+
+// maxCause bounds the sentence of a record's cause, in stored bytes.
+const maxCause = 1 << 10
+
+// Truncate returns as much of a text as takes n stored bytes.
+func Truncate(text string, n int) string {
+	const dots = "..."
+	end, whole := 0, 0
+	for rest := text; rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		if whole += StoredSize(r); whole <= n-len(dots) {
+			end += size
+		}
+		rest = rest[size:]
+	}
+	if whole <= n {
+		return text
+	}
+	return text[:end] + dots
+}
+
+// StoredSize is how many bytes a rune takes in what the API server stores: JSON, in which a line end takes two bytes and, as
+// encoding/json spells out what HTML would read, an angle bracket six.
+func StoredSize(r rune) int {
+	switch {
+	case r == '"', r == '\\', r == '\n', r == '\r', r == '\t', r == '\b', r == '\f':
+		return 2
+	case r < ' ', r == '<', r == '>', r == '&', r == '\u2028', r == '\u2029', r == utf8.RuneError:
+		return 6
+	}
+	return utf8.RuneLen(r)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // rule returns the rule of a class and the classes that share its budget.
-func (r Restart) rule(c FailureClass) (Rule, []FailureClass) {
+func (r Restart) rule(c FailureClass) (RetryPolicy, []FailureClass) {
 	if own, ok := r.Classes[c]; ok {
 		return own, []FailureClass{c}
 	}
@@ -61,7 +61,7 @@ func (r Restart) worth(exitCode int32) bool {
 // wait is the time between the n-th failure in a row, counted from 1, and the next attempt. An exponential wait is up
 // to a fifth shorter than its nominal value, by a jitter that only depends on the seed: applications that failed
 // together do not come back together.
-func (r Rule) wait(n int32, seed string) time.Duration {
+func (r RetryPolicy) wait(n int32, seed string) time.Duration {
 	longest := r.Max
 	if r.Linear {
 		longest = max(r.Max, r.Initial)

@@ -10,10 +10,10 @@ import (
 )
 
 func TestRetry(t *testing.T) {
-	one, three := Rule{Retries: 1, Initial: 5 * time.Second, Max: time.Hour, Linear: true}, Rule{Retries: 3, Initial: time.Second, Max: time.Minute, Linear: true}
+	one, three := RetryPolicy{Retries: 1, Initial: 5 * time.Second, Max: time.Hour, Linear: true}, RetryPolicy{Retries: 3, Initial: time.Second, Max: time.Minute, Linear: true}
 	plain := Restart{Type: OnFailure, Failures: three, Submissions: one}
 	own := plain
-	own.Classes = map[FailureClass]Rule{OutOfMemory: one}
+	own.Classes = map[FailureClass]RetryPolicy{OutOfMemory: one}
 	type used = map[FailureClass]int32
 	with := func(change func(*Restart)) Restart { r := plain; change(&r); return r }
 	code := func(n int32) *int32 { return &n }
@@ -63,7 +63,7 @@ func TestRetry(t *testing.T) {
 }
 
 func TestExponentialBackoff(t *testing.T) {
-	rule := Rule{Initial: 10 * time.Second, Max: 10 * time.Minute}
+	rule := RetryPolicy{Initial: 10 * time.Second, Max: 10 * time.Minute}
 	nominal := []time.Duration{10, 20, 40, 80, 160, 320, 600, 600, 600}
 	spread := map[time.Duration]bool{}
 	for i, want := range nominal {
@@ -88,7 +88,7 @@ func TestExponentialBackoff(t *testing.T) {
 // Waits that nobody lives to see are still waits.
 func TestWaitsDoNotOverflow(t *testing.T) {
 	long := 200 * 365 * 24 * time.Hour
-	for name, rule := range map[string]Rule{
+	for name, rule := range map[string]RetryPolicy{
 		"linear":      {Initial: 5 * time.Second, Max: time.Hour, Linear: true},
 		"long linear": {Initial: long, Max: time.Hour, Linear: true},
 		"exponential": {Initial: time.Second, Max: long},

@@ -7,7 +7,7 @@ import "time"
 // decideFinal releases what of a finished application need not be kept any longer.
 func decideFinal(p Plan, obs Observation, env Env) Plan {
 	if d := obs.Driver; d.stray() {
-		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, doubtRetry
+		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, unknownRetry
 		return p
 	}
 	p.Requeue = 0
@@ -26,7 +26,7 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 		return left <= 0
 	}
 	if due(keep.Application) {
-		p.Actions, p.Requeue = []Action{{Kind: DeleteApplication}}, doubtRetry
+		p.Actions, p.Requeue = []Action{{Kind: DeleteApplication}}, unknownRetry
 		return p
 	}
 	if !r.Released.Resources && due(keep.Resources) {
@@ -36,11 +36,11 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 	if !r.Released.DriverPod && due(keep.DriverPod) {
 		switch d := obs.Driver; {
 		case d.Presence == Unknown:
-			p.Requeue = doubtRetry
+			p.Requeue = unknownRetry
 		case !d.ours():
 			r.Released.DriverPod = true
 		default:
-			p.Requeue = doubtRetry
+			p.Requeue = unknownRetry
 			if !d.Deleting {
 				p.Actions = append(p.Actions, Action{Kind: DeleteDriver, UID: d.UID})
 			}
@@ -59,13 +59,13 @@ func Rests(app Application, rec Record, env Env) (after time.Duration, ok bool) 
 		return 0, false
 	}
 	plan := decideFinal(Plan{App: app, Record: clone(rec)}, Observation{Driver: Driver{Presence: Unknown}}, env)
-	if len(plan.Actions) > 0 || plan.Requeue == doubtRetry {
+	if len(plan.Actions) > 0 || plan.Requeue == unknownRetry {
 		return 0, false
 	}
 	return plan.Requeue, true
 }
 
-func (r Retention) of(s State) Keep {
+func (r Retention) of(s State) TTLs {
 	if s == Succeeded {
 		return r.OnSuccess
 	}

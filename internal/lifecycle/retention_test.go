@@ -17,7 +17,7 @@ func TestRetention(t *testing.T) {
 	resources := Action{Kind: DeleteResources, Attempt: 1}
 	cases := map[string]struct {
 		reason  string
-		keep    Keep
+		keep    TTLs
 		was     Released
 		driver  Driver
 		actions []Action
@@ -25,18 +25,18 @@ func TestRetention(t *testing.T) {
 		requeue time.Duration
 	}{
 		"Everything":    {reason: "what is not named is kept", driver: driver(Current, DriverFailed)},
-		"NotYet":        {reason: "it is looked at again at the first time", keep: Keep{DriverPod: hour, Application: d(2 * time.Hour)}, driver: driver(Current, DriverFailed), requeue: 59 * time.Minute},
-		"Resources":     {reason: "they are deleted, and that is remembered", keep: Keep{Resources: minute}, driver: driver(Current, DriverFailed), actions: []Action{resources}, is: Released{Resources: true}},
-		"Once":          {reason: "what was deleted is not looked for again", keep: Keep{Resources: minute}, was: Released{Resources: true}, driver: driver(Current, DriverFailed), is: Released{Resources: true}},
-		"Driver":        {reason: "by its UID; it is remembered when it has gone", keep: Keep{DriverPod: minute}, driver: driver(Current, DriverFailed), actions: stop, requeue: doubtRetry},
-		"DriverGoing":   {reason: "once", keep: Keep{DriverPod: minute}, driver: deleting(driver(Current, DriverFailed)), requeue: doubtRetry},
-		"DriverGone":    {reason: "it is remembered", keep: Keep{DriverPod: minute}, driver: absent, is: Released{DriverPod: true}},
-		"DriverForeign": {reason: "somebody else's pod is left alone", keep: Keep{DriverPod: minute}, driver: driver(NotOwned, DriverRunning), is: Released{DriverPod: true}},
-		"DriverDoubt":   {reason: "it is looked at again", keep: Keep{DriverPod: minute}, driver: unsure(), requeue: doubtRetry},
-		"Both":          {reason: "at the same time", keep: Keep{DriverPod: minute, Resources: minute}, driver: driver(Current, DriverFailed), actions: []Action{resources, stop[0]}, is: Released{Resources: true}, requeue: doubtRetry},
-		"Application":   {reason: "with all that belongs to it", keep: Keep{DriverPod: minute, Resources: minute, Application: minute}, driver: driver(Current, DriverFailed), actions: []Action{{Kind: DeleteApplication}}, requeue: doubtRetry},
-		"AtOnce":        {reason: "timeToLiveSeconds: 0", keep: Keep{Application: d(0)}, driver: driver(Current, DriverFailed), actions: []Action{{Kind: DeleteApplication}}, requeue: doubtRetry},
-		"AllReleased":   {reason: "nothing but the application is left to wait for", keep: Keep{DriverPod: minute, Resources: minute, Application: hour}, was: Released{true, true}, driver: absent, is: Released{true, true}, requeue: 59 * time.Minute},
+		"NotYet":        {reason: "it is looked at again at the first time", keep: TTLs{DriverPod: hour, Application: d(2 * time.Hour)}, driver: driver(Current, DriverFailed), requeue: 59 * time.Minute},
+		"Resources":     {reason: "they are deleted, and that is remembered", keep: TTLs{Resources: minute}, driver: driver(Current, DriverFailed), actions: []Action{resources}, is: Released{Resources: true}},
+		"Once":          {reason: "what was deleted is not looked for again", keep: TTLs{Resources: minute}, was: Released{Resources: true}, driver: driver(Current, DriverFailed), is: Released{Resources: true}},
+		"Driver":        {reason: "by its UID; it is remembered when it has gone", keep: TTLs{DriverPod: minute}, driver: driver(Current, DriverFailed), actions: stop, requeue: unknownRetry},
+		"DriverGoing":   {reason: "once", keep: TTLs{DriverPod: minute}, driver: deleting(driver(Current, DriverFailed)), requeue: unknownRetry},
+		"DriverGone":    {reason: "it is remembered", keep: TTLs{DriverPod: minute}, driver: absent, is: Released{DriverPod: true}},
+		"DriverForeign": {reason: "somebody else's pod is left alone", keep: TTLs{DriverPod: minute}, driver: driver(NotOwned, DriverRunning), is: Released{DriverPod: true}},
+		"DriverDoubt":   {reason: "it is looked at again", keep: TTLs{DriverPod: minute}, driver: unsure(), requeue: unknownRetry},
+		"Both":          {reason: "at the same time", keep: TTLs{DriverPod: minute, Resources: minute}, driver: driver(Current, DriverFailed), actions: []Action{resources, stop[0]}, is: Released{Resources: true}, requeue: unknownRetry},
+		"Application":   {reason: "with all that belongs to it", keep: TTLs{DriverPod: minute, Resources: minute, Application: minute}, driver: driver(Current, DriverFailed), actions: []Action{{Kind: DeleteApplication}}, requeue: unknownRetry},
+		"AtOnce":        {reason: "timeToLiveSeconds: 0", keep: TTLs{Application: d(0)}, driver: driver(Current, DriverFailed), actions: []Action{{Kind: DeleteApplication}}, requeue: unknownRetry},
+		"AllReleased":   {reason: "nothing but the application is left to wait for", keep: TTLs{DriverPod: minute, Resources: minute, Application: hour}, was: Released{true, true}, driver: absent, is: Released{true, true}, requeue: 59 * time.Minute},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestRetention(t *testing.T) {
 					t.Errorf("%s: %s released %+v, next look in %s; want %+v, %s", tc.reason, p.Record.State, p.Record.Released, p.Requeue, tc.is, tc.requeue)
 				}
 				after, rests := Rests(app, rec, Env{Now: later})
-				if quiet := len(tc.actions) == 0 && tc.requeue != doubtRetry && tc.is == tc.was; rests != quiet || rests && after != tc.requeue {
+				if quiet := len(tc.actions) == 0 && tc.requeue != unknownRetry && tc.is == tc.was; rests != quiet || rests && after != tc.requeue {
 					t.Errorf("%s: rests %v for %s, want %v for %s", tc.reason, rests, after, quiet, tc.requeue)
 				}
 			}
@@ -66,7 +66,7 @@ func TestRetention(t *testing.T) {
 // An attempt that is retried keeps nothing waiting and loses nothing early: retention is for finished applications.
 func TestRetentionIsNoMatterOfAttempts(t *testing.T) {
 	zero := time.Duration(0)
-	keep := Keep{DriverPod: &zero, Resources: &zero, Application: &zero}
+	keep := TTLs{DriverPod: &zero, Resources: &zero, Application: &zero}
 	app := with(restarting(onFailure), func(a *Application) { a.Policies.Retention = Retention{OnSuccess: keep, OnFailure: keep} })
 	for _, rec := range []Record{ran(Failing), ran(Succeeding), ran(Suspended), ran(Running)} {
 		app.Suspend = rec.State == Suspended

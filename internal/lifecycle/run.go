@@ -28,7 +28,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	}
 	switch {
 	case d.Presence == Unknown:
-		p.Requeue = doubtRetry
+		p.Requeue = unknownRetry
 		return p
 	case obs.Scheduler.Stage == scheduler.StageRefused:
 		return failing(p, "", observedCause(obs.Scheduler), d, env)
@@ -39,7 +39,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, Driver{}, env)
 	case d.Phase == DriverSucceeded:
 		p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver ended with exit code 0"}, env)
-		p.Record.State, p.Record.Cause, p.Requeue = Succeeding, Cause{}, doubtRetry
+		p.Record.State, p.Record.Cause, p.Requeue = Succeeding, Cause{}, unknownRetry
 		p.Record.Retries.Used = nil // and not the memory that it took
 		return p
 	case d.Phase == DriverFailed:
@@ -66,7 +66,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		p.Requeue = min(p.Requeue, min(max(env.Now.Sub(d.CreatedAt)/2, firstLook), lastLook))
 	}
 	if d.Deleting {
-		p.Requeue = min(p.Requeue, max(d.GoneAt.Sub(env.Now), doubtRetry))
+		p.Requeue = min(p.Requeue, max(d.GoneAt.Sub(env.Now), unknownRetry))
 	}
 	return p
 }
@@ -95,7 +95,7 @@ func failing(p Plan, class FailureClass, c Cause, d Driver, env Env) Plan {
 	}
 	r.Attempts = bounded10(r.Attempts)
 	r.State, r.Cause = Failing, c
-	p.Record, p.Requeue = r, doubtRetry
+	p.Record, p.Requeue = r, unknownRetry
 	return p
 }
 
@@ -104,13 +104,13 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	switch {
 	case d.Presence == Unknown:
-		p.Requeue = doubtRetry
+		p.Requeue = unknownRetry
 		return p
 	case d.ours() && d.live() && !d.lost(env.Now):
 		if !d.Deleting {
 			p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
 		}
-		p.Requeue = doubtRetry
+		p.Requeue = unknownRetry
 		return p
 	}
 	p = release(p)
@@ -118,7 +118,7 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 	switch {
 	case !again:
 		p.Record = concluded(p.Record, obs, ExecutorFailed)
-		p.Record.State, p.Requeue = Failed, doubtRetry
+		p.Record.State, p.Requeue = Failed, unknownRetry
 		return p
 	case p.App.Suspend:
 		return suspending(p)
@@ -140,7 +140,7 @@ func decideSucceeding(p Plan, obs Observation, env Env) Plan {
 	restart := p.App.Policies.Restart
 	if restart.Type != Always {
 		p.Record = concluded(p.Record, obs, ExecutorSucceeded)
-		p.Record.State, p.Requeue = Succeeded, doubtRetry
+		p.Record.State, p.Requeue = Succeeded, unknownRetry
 		return p
 	}
 	if p.App.Suspend {

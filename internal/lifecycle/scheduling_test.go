@@ -193,7 +193,7 @@ func TestSchedulersVerdicts(t *testing.T) {
 	why := Cause{"Preempted", "taken down for a pod of higher priority (batch)"}
 	evicted := scheduler.Observation{Stage: scheduler.StageEvicted, Eviction: &scheduler.Eviction{}, Reason: why.Reason, Message: why.Message}
 	app := theApp()
-	app.Policies.Restart.Evictions = Rule{Retries: 1, Initial: time.Second, Max: time.Second}
+	app.Policies.Restart.Evictions = RetryPolicy{Retries: 1, Initial: time.Second, Max: time.Second}
 	cases := map[string]struct {
 		reason string
 		said   scheduler.Observation

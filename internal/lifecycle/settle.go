@@ -63,7 +63,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	if o.Record.DriverName == "" {
 		o.Record.DriverName = p.App.DriverName
 	}
-	o.Record.Cause.Message = Beginning(strings.ToValidUTF8(o.Record.Cause.Message, ""), maxCause) // what is decided on is what is stored
+	o.Record.Cause.Message = Truncate(strings.ToValidUTF8(o.Record.Cause.Message, ""), maxCause) // what is decided on is what is stored
 	o.Conditions = conditions(o.Record, p)
 	o.Auxiliary = auxiliary(p, o.Record)
 	return o
@@ -192,7 +192,7 @@ func refused(o Outcome, c Cause, p Plan, env Env) Outcome {
 	o.Record.Submissions++
 	o.Record.SubmittedAt, o.Record.TerminatedAt = env.Now, env.Now
 	o.Record.SubmissionID = p.App.SubmissionID
-	o.Requeue = doubtRetry
+	o.Requeue = unknownRetry
 	return o
 }
 

@@ -52,8 +52,8 @@ func TestSettleSubmit(t *testing.T) {
 		"Terminating":       {reason: "the namespace's end comes for the application too", record: fresh, class: ClassTerminating, requeue: operatorRetry, refused: true, want: because(ReasonNamespaceTerminating)},
 		"OperatorForbidden": {reason: "an admin can change the operator's rights", record: fresh, class: ClassOperatorForbidden, requeue: operatorRetry, refused: true, want: because(ReasonOperatorForbidden)},
 		"Policy":            {reason: "what the policy misses may come: it waits from now on", record: fresh, class: ClassPolicy, requeue: policyRetry, refused: true, want: graceful},
-		"PolicyForGood":     {reason: "it did not come", record: refusedBefore, class: ClassPolicy, requeue: doubtRetry, want: refused(ReasonAdmissionRefused)},
-		"Refused":           {reason: "a refusal counts as a submission, not as an execution", record: fresh, class: ClassRefused, requeue: doubtRetry, want: refused(ReasonSubmissionRefused)},
+		"PolicyForGood":     {reason: "it did not come", record: refusedBefore, class: ClassPolicy, requeue: unknownRetry, want: refused(ReasonAdmissionRefused)},
+		"Refused":           {reason: "a refusal counts as a submission, not as an execution", record: fresh, class: ClassRefused, requeue: unknownRetry, want: refused(ReasonSubmissionRefused)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

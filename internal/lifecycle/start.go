@@ -18,24 +18,24 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 		p.Record = adopted(p.Record, d)
 		return decideRun(p, obs, env)
 	case d.Is(Previous):
-		return clearFormer(p, d, env)
+		return clearPrevious(p, d, env)
 	case p.App.Suspend:
 		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // suspension is no waiting in a queue, and a refusal no end
 		return wait(release(p), Cause{ReasonSuspended, p.App.Fields.Text("{suspend} is true: the driver is not created until it is false")}, heartbeat)
 	case d.Presence == Unknown && p.Record.State == New:
-		return wait(p, Cause{ReasonNotSubmitted, "the API server does not tell whether there is a driver pod"}, doubtRetry)
+		return wait(p, Cause{ReasonNotSubmitted, "the API server does not tell whether there is a driver pod"}, unknownRetry)
 	case d.Presence == Unknown:
-		p.Requeue = doubtRetry
+		p.Requeue = unknownRetry
 		return p
 	}
 	if held := p.Record.Scheduling.HeldAttempt; held != 0 && held != p.Record.Attempt {
-		p.Requeue = doubtRetry
+		p.Requeue = unknownRetry
 		return release(p) // the earlier attempt's pods are gone by now
 	}
 	if p.Record.State == SubmissionFailed {
 		at, ok := RetryAt(p.App, p.Record)
 		if !ok {
-			p.Record.State, p.Requeue = Failed, doubtRetry
+			p.Record.State, p.Requeue = Failed, unknownRetry
 			return release(p)
 		}
 		if left := at.Sub(env.Now); left > 0 {
@@ -62,25 +62,25 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 			c.Message += ": " + was.Message
 		}
 		p.Record = closed(p.Record, late.class, c, env)
-		p.Record.State, p.Record.Cause, p.Requeue = Failed, c, doubtRetry
+		p.Record.State, p.Record.Cause, p.Requeue = Failed, c, unknownRetry
 		return release(p)
 	case p.Admission.Verdict == scheduler.Reject:
 		if p.Admission.Choice.Scheduler != "" {
 			p.Record.Scheduling.Choice = p.Admission.Choice // whose word it is
 		}
 		p.Record = closed(p.Record, "", causeOf(p.Admission), env)
-		p.Record.State, p.Record.Cause, p.Requeue = Failed, causeOf(p.Admission), doubtRetry
+		p.Record.State, p.Record.Cause, p.Requeue = Failed, causeOf(p.Admission), unknownRetry
 		return release(p)
 	}
 	p.Record.Scheduling.Choice, p.Record.Scheduling.Warning = p.Admission.Choice, ""
 	if s := p.Record.Scheduling; s.HeldAttempt != 0 && s.Scheduler != "" && s.Scheduler != s.HeldBy {
-		return wait(release(p), causeOf(p.Admission), doubtRetry) // another was chosen since
+		return wait(release(p), causeOf(p.Admission), unknownRetry) // another was chosen since
 	}
 	if p.Admission.HasObjects() {
 		if p.Record.Scheduling.HeldAttempt == 0 {
 			// stored before it acts
 			p.Record.Scheduling.HeldAttempt, p.Record.Scheduling.HeldBy = p.Record.Attempt, p.Admission.Choice.Scheduler
-			return wait(p, causeOf(p.Admission), doubtRetry)
+			return wait(p, causeOf(p.Admission), unknownRetry)
 		}
 		p.Actions = append(p.Actions, Action{Kind: Schedule})
 	}
@@ -109,17 +109,17 @@ func replaced(r Record) []Action {
 	return all
 }
 
-// clearFormer waits for the driver of an earlier attempt to be gone: the next has the same name. It is no news as long
+// clearPrevious waits for the driver of an earlier attempt to be gone: the next has the same name. It is no news as long
 // as the pod goes its way.
-func clearFormer(p Plan, d Driver, env Env) Plan {
-	p.Requeue = doubtRetry
+func clearPrevious(p Plan, d Driver, env Env) Plan {
+	p.Requeue = unknownRetry
 	switch {
 	case !d.Deleting:
 		p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
 	case d.overdue(env.Now):
 		p.Requeue = heartbeat
 		if p.Record.State != SubmissionFailed { // whose cause is still to be shown
-			p.Record.Cause = Cause{ReasonFormerDriver, "driver pod " + d.Name + " of the attempt before " + stuckAdvice}
+			p.Record.Cause = Cause{ReasonPreviousDriver, "driver pod " + d.Name + " of the attempt before " + stuckAdvice}
 		}
 	}
 	return p

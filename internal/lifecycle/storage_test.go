@@ -63,7 +63,7 @@ func TestRecordsSurviveTheirStorage(t *testing.T) {
 // thousand of them, so that it stays below 100 KiB in all.
 func TestStatusIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 4096)
-	m := newModel(lifecycle.Restart{Type: lifecycle.Always, Failures: lifecycle.Rule{Initial: time.Second, Max: time.Minute}})
+	m := newModel(lifecycle.Restart{Type: lifecycle.Always, Failures: lifecycle.RetryPolicy{Initial: time.Second, Max: time.Minute}})
 	rec := m.play(t, func(n int) lifecycle.Driver {
 		d := exited("1", 1)
 		d.Exit.Message, d.LogTail = long, strings.Repeat(long[:100]+"\n", 200)

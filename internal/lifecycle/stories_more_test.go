@@ -77,7 +77,7 @@ func wishes() map[string]story {
 	}
 }
 
-func keep(success, failure lifecycle.Keep) func(*lifecycle.Application) {
+func keep(success, failure lifecycle.TTLs) func(*lifecycle.Application) {
 	return func(a *lifecycle.Application) {
 		a.Policies.Retention = lifecycle.Retention{OnSuccess: success, OnFailure: failure}
 	}
@@ -99,9 +99,9 @@ func deadlines() map[string]story {
 		"ready-deadline":           {app: all(restart(lifecycle.OnFailure, 1), limit(lifecycle.Deadlines{DriverReady: 30 * time.Minute})), steps: concat([]step{{says: "nothing holds it back", seen: absent}, {says: "the image is misspelt", seen: imageless}, {says: "half an hour later", after: 30 * time.Minute, seen: imageless}}, given(imageless), []step{{says: "the next attempt", after: 20 * time.Second, seen: absent}})},
 		"run-deadline":             {app: all(restart(lifecycle.Always, 0), limit(lifecycle.Deadlines{Run: time.Hour})), steps: concat(begin("1"), []step{{says: "an hour later", after: time.Hour, seen: running("1")}}, given(running("1")))},
 		"first-executors-deadline": {app: limit(lifecycle.Deadlines{FirstExecutors: 15 * time.Minute}), steps: concat(begin("1"), []step{{says: "executors get no node", seen: running("1"), executors: pods(lifecycle.ExecutorPending, 1, 2)}, {says: "Spark replaces them", after: 10 * time.Minute, seen: running("1"), executors: pods(lifecycle.ExecutorPending, 3, 4)}, {says: "a quarter of an hour is over", after: 5 * time.Minute, seen: running("1"), executors: pods(lifecycle.ExecutorPending, 3, 4)}}, given(running("1")))},
-		"time-to-live":             {app: keep(lifecycle.Keep{Application: &hour}, lifecycle.Keep{}), steps: concat(begin("1"), succeed("1"), []step{{says: "an hour later", after: time.Hour, seen: completed("1")}})},
-		"retention-on-success":     {app: keep(lifecycle.Keep{DriverPod: &minute, Resources: &minute, Application: &hour}, lifecycle.Keep{}), steps: concat(begin("1"), succeed("1"), []step{{says: "a minute later", after: time.Minute, seen: completed("1")}, {says: "the pod is going", seen: leaving(completed("1"))}, {says: "it is gone", seen: absent}, {says: "nothing new", after: time.Minute, seen: absent}, {says: "an hour later", after: time.Hour, seen: absent}})},
-		"retention-on-failure":     {app: all(restart(lifecycle.OnFailure, 1), keep(lifecycle.Keep{}, lifecycle.Keep{Resources: &minute})), steps: concat(begin("1"), fail(exited("1", 1), 2*time.Minute), anew("2"), over(exited("2", 1)), []step{{says: "a minute later", after: time.Minute, seen: exited("2", 1)}, {says: "nothing new", after: time.Hour, seen: exited("2", 1)}})},
+		"time-to-live":             {app: keep(lifecycle.TTLs{Application: &hour}, lifecycle.TTLs{}), steps: concat(begin("1"), succeed("1"), []step{{says: "an hour later", after: time.Hour, seen: completed("1")}})},
+		"retention-on-success":     {app: keep(lifecycle.TTLs{DriverPod: &minute, Resources: &minute, Application: &hour}, lifecycle.TTLs{}), steps: concat(begin("1"), succeed("1"), []step{{says: "a minute later", after: time.Minute, seen: completed("1")}, {says: "the pod is going", seen: leaving(completed("1"))}, {says: "it is gone", seen: absent}, {says: "nothing new", after: time.Minute, seen: absent}, {says: "an hour later", after: time.Hour, seen: absent}})},
+		"retention-on-failure":     {app: all(restart(lifecycle.OnFailure, 1), keep(lifecycle.TTLs{}, lifecycle.TTLs{Resources: &minute})), steps: concat(begin("1"), fail(exited("1", 1), 2*time.Minute), anew("2"), over(exited("2", 1)), []step{{says: "a minute later", after: time.Minute, seen: exited("2", 1)}, {says: "nothing new", after: time.Hour, seen: exited("2", 1)}})},
 	}
 }
 

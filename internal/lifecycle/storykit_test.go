@@ -56,15 +56,15 @@ func remove(a *lifecycle.Application)    { a.Deleting = true; a.Generation++ }
 
 func restart(kind lifecycle.RestartType, retries int32) func(*lifecycle.Application) {
 	return func(a *lifecycle.Application) {
-		rule := lifecycle.Rule{Retries: retries, Initial: 20 * time.Second, Max: time.Hour, Linear: true}
+		rule := lifecycle.RetryPolicy{Retries: retries, Initial: 20 * time.Second, Max: time.Hour, Linear: true}
 		a.Policies.Restart = lifecycle.Restart{Type: kind, Failures: rule, Submissions: rule}
 	}
 }
 
 func class(c lifecycle.FailureClass, retries int32) func(*lifecycle.Application) {
 	return func(a *lifecycle.Application) {
-		rule := lifecycle.Rule{Retries: retries, Initial: 10 * time.Second, Max: 10 * time.Minute}
-		a.Policies.Restart.Type, a.Policies.Restart.Classes = lifecycle.OnFailure, map[lifecycle.FailureClass]lifecycle.Rule{c: rule}
+		rule := lifecycle.RetryPolicy{Retries: retries, Initial: 10 * time.Second, Max: 10 * time.Minute}
+		a.Policies.Restart.Type, a.Policies.Restart.Classes = lifecycle.OnFailure, map[lifecycle.FailureClass]lifecycle.RetryPolicy{c: rule}
 	}
 }
 

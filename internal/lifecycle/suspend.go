@@ -28,14 +28,14 @@ func stopping(f spark.Fields) Cause {
 
 // suspending holds back the next attempt. What the last one ended with is in its history.
 func suspending(p Plan) Plan {
-	p.Record.State, p.Record.Cause, p.Requeue = Suspending, stopping(p.App.Fields), doubtRetry
+	p.Record.State, p.Record.Cause, p.Requeue = Suspending, stopping(p.App.Fields), unknownRetry
 	return p
 }
 
 // decideSuspending stops the driver.
 func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
-	p.Requeue = doubtRetry
+	p.Requeue = unknownRetry
 	if d.Is(Current) && p.Record.Current() == nil { // created by a reconcile that crashed before it wrote the status
 		c := p.Record.Cause
 		p.Record = adopted(p.Record, d)
@@ -67,7 +67,7 @@ func noDriver(f spark.Fields) Cause {
 // decideSuspended waits, and then begins the next attempt, unless the current one has had no driver yet.
 func decideSuspended(p Plan, obs Observation) Plan {
 	if d := obs.Driver; d.stray() {
-		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, doubtRetry
+		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, unknownRetry
 		return p
 	}
 	if p.App.Suspend {
@@ -81,6 +81,6 @@ func decideSuspended(p Plan, obs Observation) Plan {
 	} else {
 		p.Record = nextAttempt(p.Record, Resuming, c)
 	}
-	p.Requeue = doubtRetry
+	p.Requeue = unknownRetry
 	return p
 }

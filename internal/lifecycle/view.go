@@ -69,22 +69,22 @@ func Timers(app Application, rec Record, d Driver) []Timer {
 	return all
 }
 
-// Kept is when something of a finished application is to be deleted.
-type Kept struct {
+// Expiration is when something of a finished application is to be deleted.
+type Expiration struct {
 	What ActionKind
 	Till time.Time
 }
 
-// Keeps lists what of a finished application is there only for some time.
-func Keeps(app Application, rec Record) []Kept {
+// Expirations lists what of a finished application is there only for some time.
+func Expirations(app Application, rec Record) []Expiration {
 	if !rec.State.Final() {
 		return nil
 	}
 	keep := app.Policies.Retention.of(rec.State)
-	var all []Kept
+	var all []Expiration
 	add := func(what ActionKind, limit *time.Duration, done bool) {
 		if limit != nil && !done {
-			all = append(all, Kept{What: what, Till: rec.TerminatedAt.Add(*limit)})
+			all = append(all, Expiration{What: what, Till: rec.TerminatedAt.Add(*limit)})
 		}
 	}
 	add(DeleteDriver, keep.DriverPod, rec.Released.DriverPod)

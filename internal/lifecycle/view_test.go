@@ -14,7 +14,7 @@ import (
 
 // What is shown of a policy is what Retry goes by.
 func TestBudgets(t *testing.T) {
-	own := map[FailureClass]Rule{OutOfMemory: {Retries: 2, Initial: time.Second}}
+	own := map[FailureClass]RetryPolicy{OutOfMemory: {Retries: 2, Initial: time.Second}}
 	all := []FailureClass{Infrastructure, OutOfMemory, ApplicationExit}
 	cases := map[string]struct {
 		reason  string
@@ -22,9 +22,9 @@ func TestBudgets(t *testing.T) {
 		used    map[FailureClass]int32
 		want    []Budget
 	}{
-		"never": {"no budget at all", Restart{Type: Never, Failures: Rule{Retries: 3}}, nil, nil},
+		"never": {"no budget at all", Restart{Type: Never, Failures: RetryPolicy{Retries: 3}}, nil, nil},
 		"shared": {
-			"one budget for all failures of a run", Restart{Type: OnFailure, Failures: Rule{Retries: 3}, Submissions: Rule{Retries: 1}},
+			"one budget for all failures of a run", Restart{Type: OnFailure, Failures: RetryPolicy{Retries: 3}, Submissions: RetryPolicy{Retries: 1}},
 			map[FailureClass]int32{Infrastructure: 1, ApplicationExit: 1},
 			[]Budget{{Classes: all, Retries: 3, Used: 2}, {Classes: []FailureClass{Submission}, Retries: 1}},
 		},
@@ -95,12 +95,12 @@ func TestTimers(t *testing.T) {
 }
 
 // What is shown of retention is what Decide deletes, and when.
-func TestKeeps(t *testing.T) {
+func TestExpirations(t *testing.T) {
 	ended := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	app := Application{Policies: Policies{Retention: Retention{OnSuccess: Keep{DriverPod: new(time.Minute), Application: new(time.Hour)}}}}
+	app := Application{Policies: Policies{Retention: Retention{OnSuccess: TTLs{DriverPod: new(time.Minute), Application: new(time.Hour)}}}}
 	rec := Record{State: Succeeded, Attempt: 1, TerminatedAt: ended}
-	want := []Kept{{DeleteDriver, ended.Add(time.Minute)}, {DeleteApplication, ended.Add(time.Hour)}}
-	if diff := cmp.Diff(want, Keeps(app, rec)); diff != "" {
+	want := []Expiration{{DeleteDriver, ended.Add(time.Minute)}, {DeleteApplication, ended.Add(time.Hour)}}
+	if diff := cmp.Diff(want, Expirations(app, rec)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, k := range want {
@@ -111,10 +111,10 @@ func TestKeeps(t *testing.T) {
 		}
 	}
 	rec.Released.DriverPod = true
-	if got := Keeps(app, rec); len(got) != 1 {
+	if got := Expirations(app, rec); len(got) != 1 {
 		t.Errorf("what was deleted is not kept: %+v", got)
 	}
-	if got := Keeps(app, Record{State: Running}); got != nil {
+	if got := Expirations(app, Record{State: Running}); got != nil {
 		t.Errorf("an application that is not over keeps everything: %+v", got)
 	}
 }

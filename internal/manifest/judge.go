@@ -36,7 +36,7 @@ type Assumed struct {
 }
 
 // DryRun judges an application as the operator would, completed with what the API server would fill in.
-func DryRun(o *v1beta2.SparkApplication, a Assumed, operator resolve.Operator) admission.Forecast {
+func DryRun(o *v1beta2.SparkApplication, a Assumed, operator resolve.Operator) admission.DryRunResult {
 	o = o.DeepCopy()
 	o.UID = cmp.Or(a.UID, o.UID, DefaultUID)
 	o.Namespace = cmp.Or(o.Namespace, a.Namespace, DefaultNamespace)

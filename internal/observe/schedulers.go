@@ -78,12 +78,12 @@ func (r Reader) read(ctx context.Context, read scheduler.Read) (*unstructured.Un
 	return scheduler.NewList(items...), nil
 }
 
-// Facts returns what schedulers want to know of the attempt's cached pods.
-func (r Reader) Facts(ctx context.Context, t Target, now time.Time) (scheduler.Facts, error) {
+// PodStatuses returns what schedulers want to know of the attempt's cached pods.
+func (r Reader) PodStatuses(ctx context.Context, t Target, now time.Time) (scheduler.PodStatuses, error) {
 	pods, err := r.pods(ctx, t)
-	f := scheduler.Facts{Now: now}
+	f := scheduler.PodStatuses{Now: now}
 	for _, pod := range pods {
-		fact := scheduler.FactOf(pod)
+		fact := scheduler.PodStatusOf(pod)
 		if pod.Labels[spark.LabelRole] == spark.RoleDriver {
 			f.Driver = &fact
 		} else {

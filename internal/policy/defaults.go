@@ -105,7 +105,7 @@ func (f filler) scheduling(d Defaults) {
 // Retention returns how long an application that is over is kept: its own word, else the policies' default, and at most
 // the policies' limit.
 func (s Set) Retention(r lifecycle.Retention) lifecycle.Retention {
-	for _, keep := range []*lifecycle.Keep{&r.OnSuccess, &r.OnFailure} {
+	for _, keep := range []*lifecycle.TTLs{&r.OnSuccess, &r.OnFailure} {
 		for i := range s {
 			if d := s[i].Defaults.TimeToLiveSeconds; keep.Application == nil && d != nil {
 				keep.Application = seconds(*d)

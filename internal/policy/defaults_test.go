@@ -125,19 +125,19 @@ func TestRetention(t *testing.T) {
 		want     lifecycle.Retention
 	}{
 		"None":    {reason: "nobody says anything", policies: `[{name: x, namespaces: ["*"]}]`},
-		"Default": {reason: "it fills in", policies: `[{name: x, namespaces: ["*"], defaults: {timeToLiveSeconds: 3600}}]`, want: lifecycle.Retention{OnSuccess: lifecycle.Keep{Application: hour(1)}, OnFailure: lifecycle.Keep{Application: hour(1)}}},
-		"First":   {reason: "the first default wins", policies: `[{name: x, namespaces: ["*"], defaults: {timeToLiveSeconds: 7200}}, {name: y, namespaces: ["*"], defaults: {timeToLiveSeconds: 3600}}]`, want: lifecycle.Retention{OnSuccess: lifecycle.Keep{Application: hour(2)}, OnFailure: lifecycle.Keep{Application: hour(2)}}},
+		"Default": {reason: "it fills in", policies: `[{name: x, namespaces: ["*"], defaults: {timeToLiveSeconds: 3600}}]`, want: lifecycle.Retention{OnSuccess: lifecycle.TTLs{Application: hour(1)}, OnFailure: lifecycle.TTLs{Application: hour(1)}}},
+		"First":   {reason: "the first default wins", policies: `[{name: x, namespaces: ["*"], defaults: {timeToLiveSeconds: 7200}}, {name: y, namespaces: ["*"], defaults: {timeToLiveSeconds: 3600}}]`, want: lifecycle.Retention{OnSuccess: lifecycle.TTLs{Application: hour(2)}, OnFailure: lifecycle.TTLs{Application: hour(2)}}},
 		"Own": {
 			reason: "its own word", policies: `[{name: x, namespaces: ["*"], defaults: {timeToLiveSeconds: 3600}}]`,
-			own:  lifecycle.Retention{OnSuccess: lifecycle.Keep{Application: hour(9), DriverPod: hour(1)}},
-			want: lifecycle.Retention{OnSuccess: lifecycle.Keep{Application: hour(9), DriverPod: hour(1)}, OnFailure: lifecycle.Keep{Application: hour(1)}},
+			own:  lifecycle.Retention{OnSuccess: lifecycle.TTLs{Application: hour(9), DriverPod: hour(1)}},
+			want: lifecycle.Retention{OnSuccess: lifecycle.TTLs{Application: hour(9), DriverPod: hour(1)}, OnFailure: lifecycle.TTLs{Application: hour(1)}},
 		},
 		"Limit": {
 			reason: "what has no end gets one, and the strictest holds", policies: `[{name: x, namespaces: ["*"], limits: {timeToLiveSeconds: 7200}}, {name: y, namespaces: ["*"], limits: {timeToLiveSeconds: 3600}}]`,
-			own:  lifecycle.Retention{OnSuccess: lifecycle.Keep{Application: hour(2)}},
-			want: lifecycle.Retention{OnSuccess: lifecycle.Keep{Application: hour(1)}, OnFailure: lifecycle.Keep{Application: hour(1)}},
+			own:  lifecycle.Retention{OnSuccess: lifecycle.TTLs{Application: hour(2)}},
+			want: lifecycle.Retention{OnSuccess: lifecycle.TTLs{Application: hour(1)}, OnFailure: lifecycle.TTLs{Application: hour(1)}},
 		},
-		"Within": {reason: "less than the limit", policies: `[{name: x, namespaces: ["*"], limits: {timeToLiveSeconds: 7200}}]`, own: lifecycle.Retention{OnSuccess: lifecycle.Keep{Application: hour(1)}, OnFailure: lifecycle.Keep{Application: hour(0)}}, want: lifecycle.Retention{OnSuccess: lifecycle.Keep{Application: hour(1)}, OnFailure: lifecycle.Keep{Application: hour(0)}}},
+		"Within": {reason: "less than the limit", policies: `[{name: x, namespaces: ["*"], limits: {timeToLiveSeconds: 7200}}]`, own: lifecycle.Retention{OnSuccess: lifecycle.TTLs{Application: hour(1)}, OnFailure: lifecycle.TTLs{Application: hour(0)}}, want: lifecycle.Retention{OnSuccess: lifecycle.TTLs{Application: hour(1)}, OnFailure: lifecycle.TTLs{Application: hour(0)}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

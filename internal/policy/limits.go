@@ -146,7 +146,7 @@ type role struct {
 
 func (c *checker) roles() []role {
 	return []role{
-		{"driver", c.built.Driver, c.built.Shapes.DriverTraits.Labels}, {"executor", c.built.Executor, c.built.Shapes.ExecutorTraits.Labels},
+		{"driver", c.built.Driver, c.built.PodSets.DriverAttributes.Labels}, {"executor", c.built.Executor, c.built.PodSets.ExecutorAttributes.Labels},
 	}
 }
 
@@ -185,11 +185,11 @@ func (c *checker) account(role, key, name string) {
 }
 
 func (c *checker) sizes() {
-	c.size("driver", c.limits.Driver, c.built.Shapes.Driver, spark.ConfDriverCores, spark.ConfDriverMemory)
-	c.size("executor", c.limits.Executor, c.built.Shapes.Executor, spark.ConfExecutorCores, spark.ConfExecutorMemory)
+	c.size("driver", c.limits.Driver, c.built.PodSets.Driver, spark.ConfDriverCores, spark.ConfDriverMemory)
+	c.size("executor", c.limits.Executor, c.built.PodSets.Executor, spark.ConfExecutorCores, spark.ConfExecutorMemory)
 }
 
-func (c *checker) size(role string, l RoleLimits, shape spark.Shape, cores, memory string) {
+func (c *checker) size(role string, l RoleLimits, shape spark.PodResources, cores, memory string) {
 	for _, b := range []struct {
 		limit      Amount
 		name       corev1.ResourceName
@@ -211,17 +211,17 @@ func (c *checker) size(role string, l RoleLimits, shape spark.Shape, cores, memo
 
 func (c *checker) executors() {
 	most := c.limits.Executors
-	if most == nil || c.built.Shapes.Max <= *most {
+	if most == nil || c.built.PodSets.Max <= *most {
 		return
 	}
 	e := c.at(spark.ConfExecutorInstances, "executor.instances")
 	if strings.EqualFold(c.value(spark.ConfDynamicAllocation), "true") {
 		e = c.at(spark.ConfMaxExecutors, "dynamicAllocation.maxExecutors")
 	}
-	if c.built.Shapes.Max == math.MaxInt32 {
+	if c.built.PodSets.Max == math.MaxInt32 {
 		e.Problem = "missing, so that there is no end to the executors"
 	} else {
-		e.Value = strconv.Itoa(int(c.built.Shapes.Max))
+		e.Value = strconv.Itoa(int(c.built.PodSets.Max))
 	}
 	c.refuse(e, "at most %d executors at a time", *most)
 }

@@ -39,9 +39,9 @@ type Attempt struct {
 	// User is whoever created the application; empty if nobody recorded it.
 	User User
 
-	// Shapes are the exact requests of the driver and of one executor, and the number of executors.
-	Shapes spark.Shapes
-	// Resources, if set, is the user's own total for the whole application. It replaces what Shapes add up to.
+	// PodSets are the exact requests of the driver and of one executor, and the number of executors.
+	PodSets spark.PodSets
+	// Resources, if set, is the user's own total for the whole application. It replaces what PodSets add up to.
 	Resources corev1.ResourceList
 
 	// Parameters are the plugin's own options as the user wrote them, in JSON; see DecodeParameters.
@@ -102,7 +102,7 @@ func (a Attempt) Total() corev1.ResourceList {
 	if len(a.Resources) > 0 {
 		return a.Resources.DeepCopy()
 	}
-	return Sum(a.Shapes.Driver.Requests, Times(a.Shapes.Executor.Requests, int64(a.Shapes.Initial)))
+	return Sum(a.PodSets.Driver.Requests, Times(a.PodSets.Executor.Requests, int64(a.PodSets.Initial)))
 }
 
 // Field is the path of one of the user's fields (FieldQueue ...), for messages.

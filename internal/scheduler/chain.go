@@ -36,7 +36,7 @@ func (c chain) Describe() Descriptor {
 	d.Reads = slices.Concat[[]schema.GroupVersionKind](first.Reads, d.Reads)
 	d.Owns = slices.Concat[[]schema.GroupVersionKind](first.Owns, d.Owns)
 	d.Rules = slices.Concat[[]rbacv1.PolicyRule](first.Rules, d.Rules)
-	d.Claims = slices.Concat(first.Claims, d.Claims)
+	d.ManagedKeys = slices.Concat(first.ManagedKeys, d.ManagedKeys)
 	d.Supports.Queues = d.Supports.Queues || first.Supports.Queues
 	d.Supports.WaitsBeforePods = d.Supports.WaitsBeforePods || first.Supports.WaitsBeforePods
 	d.Supports.Reserves = d.Supports.Reserves || first.Supports.Reserves
@@ -100,7 +100,7 @@ func (c chain) Decorate(a Attempt, d *Decoration) error {
 }
 
 // ObserveReads is what both want to see.
-func (c chain) ObserveReads(a Attempt, f Facts) []Read {
+func (c chain) ObserveReads(a Attempt, f PodStatuses) []Read {
 	var reads []Read
 	for _, p := range []Plugin{c.admission, c.placement} {
 		if observer, ok := p.(Observer); ok {
@@ -111,7 +111,7 @@ func (c chain) ObserveReads(a Attempt, f Facts) []Read {
 }
 
 // Observe returns placement's view, unless admission withdraws its permission.
-func (c chain) Observe(a Attempt, s Snapshot, f Facts) (Observation, error) {
+func (c chain) Observe(a Attempt, s Snapshot, f PodStatuses) (Observation, error) {
 	var first, last Observation
 	var err error
 	if observer, ok := c.admission.(Observer); ok {

@@ -64,12 +64,12 @@ func TestChainDescribes(t *testing.T) {
 	kind := func(name string) schema.GroupVersionKind { return schema.GroupVersionKind{Kind: name} }
 	quota := stub{name: "quota", descriptor: Descriptor{Reads: []schema.GroupVersionKind{kind("A")}, Quota: true, Supports: Support{Reserves: true}}}
 	queue := stub{name: "queue", schedulerName: "s", descriptor: Descriptor{
-		Reads: []schema.GroupVersionKind{kind("B")}, Owns: []schema.GroupVersionKind{kind("C")}, Claims: []PodKey{{PodLabel, "l"}},
+		Reads: []schema.GroupVersionKind{kind("B")}, Owns: []schema.GroupVersionKind{kind("C")}, ManagedKeys: []PodKey{{PodLabel, "l"}},
 		DefaultQueue: "d", Supports: Support{Queues: true},
 	}}
 	want := Descriptor{
 		Name: "queue", SchedulerName: "s", DefaultQueue: "d", Quota: true,
-		Reads: []schema.GroupVersionKind{kind("A"), kind("B")}, Owns: []schema.GroupVersionKind{kind("C")}, Claims: []PodKey{{PodLabel, "l"}},
+		Reads: []schema.GroupVersionKind{kind("A"), kind("B")}, Owns: []schema.GroupVersionKind{kind("C")}, ManagedKeys: []PodKey{{PodLabel, "l"}},
 		Supports: Support{Queues: true, Reserves: true},
 	}
 	if diff := cmp.Diff(want, Chain(quota, queue).Describe()); diff != "" {
@@ -88,7 +88,7 @@ func TestChainDescribes(t *testing.T) {
 }
 
 func TestChainObserves(t *testing.T) {
-	running := Facts{Driver: &PodFact{Phase: corev1.PodRunning, Node: "n"}}
+	running := PodStatuses{Driver: &PodStatus{Phase: corev1.PodRunning, Node: "n"}}
 	cases := map[string]struct {
 		reason string
 		chain  Plugin
@@ -117,8 +117,8 @@ func TestChainObserves(t *testing.T) {
 // stopper is an admission that withdraws.
 type stopper struct{ stub }
 
-func (stopper) ObserveReads(Attempt, Facts) []Read { return nil }
-func (stopper) Observe(Attempt, Snapshot, Facts) (Observation, error) {
+func (stopper) ObserveReads(Attempt, PodStatuses) []Read { return nil }
+func (stopper) Observe(Attempt, Snapshot, PodStatuses) (Observation, error) {
 	return Observation{Stage: StageEvicted, StopApp: true}, nil
 }
 

@@ -20,7 +20,7 @@ func offered(t *testing.T, change func(*Policy)) *Registry {
 		change(&policy)
 	}
 	r, err := NewRegistryFor(policy,
-		stub{name: "plain", descriptor: Descriptor{Plain: true}}, stub{name: "queued", descriptor: queues}, stub{name: "spare"},
+		stub{name: "plain", descriptor: Descriptor{NoBatchScheduler: true}}, stub{name: "queued", descriptor: queues}, stub{name: "spare"},
 		stub{name: "lined", descriptor: Descriptor{Supports: Support{Queues: true}, DefaultQueue: "root.default"}})
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func TestNewRegistryForErrors(t *testing.T) {
 func TestEnabledByDefault(t *testing.T) {
 	cases := map[string][]string{"b": {"b", "p"}, "p": {"p"}}
 	for fallback, want := range cases {
-		r, err := NewRegistryFor(Policy{Default: fallback}, stub{name: "a"}, stub{name: "b"}, stub{name: "p", descriptor: Descriptor{Plain: true}})
+		r, err := NewRegistryFor(Policy{Default: fallback}, stub{name: "a"}, stub{name: "b"}, stub{name: "p", descriptor: Descriptor{NoBatchScheduler: true}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func sentence(findings field.ErrorList) string {
 }
 
 // ObserveReads asks the plugin what Observe must show it.
-func ObserveReads(p Plugin, a Attempt, f Facts) ([]Read, error) {
+func ObserveReads(p Plugin, a Attempt, f PodStatuses) ([]Read, error) {
 	observer, ok := p.(Observer)
 	if !ok {
 		return nil, nil
@@ -88,7 +88,7 @@ func ObserveReads(p Plugin, a Attempt, f Facts) ([]Read, error) {
 
 // Observe says where a submitted attempt stands with its scheduler. A plugin that has nothing to say about it is
 // spoken for by Pods. That another scheduler took the driver over is found for all of them.
-func Observe(p Plugin, a Attempt, s Snapshot, f Facts) (Observation, error) {
+func Observe(p Plugin, a Attempt, s Snapshot, f PodStatuses) (Observation, error) {
 	observer, ok := p.(Observer)
 	return call(p, "Observe", func() (Observation, error) {
 		if o, captured := capturedByOther(p.Describe(), f); captured {
@@ -103,7 +103,7 @@ func Observe(p Plugin, a Attempt, s Snapshot, f Facts) (Observation, error) {
 
 // capturedByOther finds a driver whose scheduler name was changed after the operator wrote it: admission controllers of
 // some schedulers do that to every pod of a namespace.
-func capturedByOther(d Descriptor, f Facts) (Observation, bool) {
+func capturedByOther(d Descriptor, f PodStatuses) (Observation, bool) {
 	if f.Driver == nil || f.Driver.Phase != "Pending" || f.Driver.Node != "" || d.SchedulerName == "" || f.Driver.SchedulerName == d.SchedulerName {
 		return Observation{}, false
 	}

@@ -68,12 +68,12 @@ func (wild) Describe() Descriptor { return Descriptor{Name: "wild"} }
 func (wild) Validate(a Attempt) field.ErrorList {
 	return field.ErrorList{Invalid(third(a.Parameters), "")}
 }
-func (wild) Reads(Attempt) []Read                                  { panic("reads") }
-func (wild) Admit(Attempt, Snapshot) (Admission, error)            { panic("plan") }
-func (wild) Decorate(Attempt, *Decoration) error                   { panic("decorate") }
-func (wild) ObserveReads(Attempt, Facts) []Read                    { panic("observe reads") }
-func (wild) Observe(Attempt, Snapshot, Facts) (Observation, error) { panic("observe") }
-func (wild) Release(Attempt) []Ref                                 { panic("release") }
+func (wild) Reads(Attempt) []Read                                        { panic("reads") }
+func (wild) Admit(Attempt, Snapshot) (Admission, error)                  { panic("plan") }
+func (wild) Decorate(Attempt, *Decoration) error                         { panic("decorate") }
+func (wild) ObserveReads(Attempt, PodStatuses) []Read                    { panic("observe reads") }
+func (wild) Observe(Attempt, Snapshot, PodStatuses) (Observation, error) { panic("observe") }
+func (wild) Release(Attempt) []Ref                                       { panic("release") }
 
 // third panics like a plugin that trusts its input.
 func third(text []byte) string { return string(text[2]) }
@@ -84,8 +84,8 @@ func TestPanicsBecomeErrors(t *testing.T) {
 		"Reads":        func() error { _, err := Reads(wild{}, Attempt{}); return err },
 		"Admit":        func() error { _, err := AdmitAttempt(wild{}, Attempt{}, nil); return err },
 		"Decorate":     func() error { _, err := Decorate(wild{}, Attempt{}, spark.Application{}); return err },
-		"ObserveReads": func() error { _, err := ObserveReads(wild{}, Attempt{}, Facts{}); return err },
-		"Observe":      func() error { _, err := Observe(wild{}, Attempt{}, nil, Facts{}); return err },
+		"ObserveReads": func() error { _, err := ObserveReads(wild{}, Attempt{}, PodStatuses{}); return err },
+		"Observe":      func() error { _, err := Observe(wild{}, Attempt{}, nil, PodStatuses{}); return err },
 		"Release":      func() error { _, err := Release(wild{}, Attempt{}); return err },
 		"Chained":      func() error { _, err := Reads(Chain(stub{name: "a"}, wild{}), Attempt{}); return err },
 	}
@@ -115,20 +115,20 @@ type nameless struct{ stub }
 func (n *nameless) Describe() Descriptor { return Descriptor{Name: n.name} }
 
 func TestObserve(t *testing.T) {
-	running := &PodFact{Name: "d", Phase: corev1.PodRunning, Node: "n1", SchedulerName: "s"}
+	running := &PodStatus{Name: "d", Phase: corev1.PodRunning, Node: "n1", SchedulerName: "s"}
 	cases := map[string]struct {
 		reason string
 		plugin Plugin
-		facts  Facts
+		facts  PodStatuses
 		stage  Stage
 		code   Reason
 		says   string
 	}{
-		"Pods":      {reason: "a plugin that says nothing is spoken for", plugin: stub{}, facts: Facts{Driver: running}, stage: StagePlaced, code: ReasonScheduled},
-		"Own":       {reason: "a plugin that knows more is heard", plugin: observer{stub{}}, facts: Facts{Driver: running}, stage: StageReserving, code: "Mine"},
-		"Captured":  {reason: "the name that we wrote was rewritten", plugin: observer{stub{schedulerName: "s"}}, facts: Facts{Driver: &PodFact{Phase: corev1.PodPending, SchedulerName: "thief"}}, stage: StageQueued, code: ReasonCapturedByOther, says: `"thief"`},
-		"NotOurs":   {reason: "we wrote no name", plugin: stub{}, facts: Facts{Driver: &PodFact{Phase: corev1.PodPending, SchedulerName: "default-scheduler"}}, stage: StageQueued, code: ReasonWaitingForScheduler},
-		"Scheduled": {reason: "whoever it was, it has a node", plugin: stub{schedulerName: "x"}, facts: Facts{Driver: running}, stage: StagePlaced, code: ReasonScheduled},
+		"Pods":      {reason: "a plugin that says nothing is spoken for", plugin: stub{}, facts: PodStatuses{Driver: running}, stage: StagePlaced, code: ReasonScheduled},
+		"Own":       {reason: "a plugin that knows more is heard", plugin: observer{stub{}}, facts: PodStatuses{Driver: running}, stage: StageReserving, code: "Mine"},
+		"Captured":  {reason: "the name that we wrote was rewritten", plugin: observer{stub{schedulerName: "s"}}, facts: PodStatuses{Driver: &PodStatus{Phase: corev1.PodPending, SchedulerName: "thief"}}, stage: StageQueued, code: ReasonCapturedByOther, says: `"thief"`},
+		"NotOurs":   {reason: "we wrote no name", plugin: stub{}, facts: PodStatuses{Driver: &PodStatus{Phase: corev1.PodPending, SchedulerName: "default-scheduler"}}, stage: StageQueued, code: ReasonWaitingForScheduler},
+		"Scheduled": {reason: "whoever it was, it has a node", plugin: stub{schedulerName: "x"}, facts: PodStatuses{Driver: running}, stage: StagePlaced, code: ReasonScheduled},
 		"Absent":    {reason: "nobody captured what does not exist", plugin: stub{schedulerName: "x"}, stage: StageGone, code: ReasonDriverGone},
 	}
 	for name, tc := range cases {
@@ -144,18 +144,18 @@ func TestObserve(t *testing.T) {
 // observer is a plugin with a view of its own.
 type observer struct{ stub }
 
-func (observer) ObserveReads(Attempt, Facts) []Read {
+func (observer) ObserveReads(Attempt, PodStatuses) []Read {
 	return []Read{{GroupVersionKind: schema.GroupVersionKind{Kind: "Own"}}}
 }
 
-func (observer) Observe(Attempt, Snapshot, Facts) (Observation, error) {
+func (observer) Observe(Attempt, Snapshot, PodStatuses) (Observation, error) {
 	return Observation{Stage: StageReserving, Reason: "Mine", Delete: []Ref{{Name: "observed"}}}, nil
 }
 
 func (o observer) Release(Attempt) []Ref { return []Ref{{Name: o.name}} }
 
 func TestOptionalParts(t *testing.T) {
-	reads, err := ObserveReads(observer{}, Attempt{}, Facts{})
+	reads, err := ObserveReads(observer{}, Attempt{}, PodStatuses{})
 	if err != nil || len(reads) != 1 {
 		t.Errorf("reads %v, %v", reads, err)
 	}
@@ -163,7 +163,7 @@ func TestOptionalParts(t *testing.T) {
 	if diff := cmp.Diff([]Ref{{Name: "g"}}, refs); diff != "" || err != nil {
 		t.Errorf("release (-want +got), %v:\n%s", err, diff)
 	}
-	if reads, err := ObserveReads(stub{}, Attempt{}, Facts{}); len(reads) != 0 || err != nil {
+	if reads, err := ObserveReads(stub{}, Attempt{}, PodStatuses{}); len(reads) != 0 || err != nil {
 		t.Errorf("a plugin that observes nothing reads %v, %v", reads, err)
 	}
 	if refs, err := Release(stub{}, Attempt{}); len(refs) != 0 || err != nil {

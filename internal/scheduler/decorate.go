@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -20,14 +22,14 @@ type Decoration struct {
 }
 
 // Decorate returns the application with the plugin's decoration laid over both roles. The application given is not
-// changed. It is an error if the plugin sets anything that its Claims do not name.
+// changed. It is an error if the plugin sets anything that its ManagedKeys do not name.
 func Decorate(p Plugin, a Attempt, app spark.Application) (spark.Application, error) {
 	decorated, err := call(p, "Decorate", func() (Decoration, error) {
 		d := Decoration{Driver: *app.Driver.Overlay.DeepCopy(), Executor: *app.Executor.Overlay.DeepCopy()}
 		if err := p.Decorate(a, &d); err != nil {
 			return Decoration{}, err
 		}
-		claims := p.Describe().Claims
+		claims := p.Describe().ManagedKeys
 		if key, ok := unclaimed(claims, &app.Driver.Overlay, &d.Driver); ok {
 			return Decoration{}, fmt.Errorf("it sets %s on the driver, which it does not claim", key)
 		}
@@ -95,4 +97,106 @@ func unclaimedIn(claims []PodKey, part PodPart, before, after map[string]string)
 		}
 	}
 	return "", false
+}
+
+// conflict finds pods that contradict the choice of the scheduler: the user set a key that is the plugin's to another
+// value, or named another scheduler on the pods. A scheduler that the application itself chooses wins over a name on its
+// pods, as it always has; one that is only a default does not silently overrule what somebody wrote.
+func conflict(p Plugin, a Attempt) (Admission, bool, error) {
+	d, err := call(p, "Decorate", func() (Decoration, error) {
+		var d Decoration
+		return d, p.Decorate(a, &d)
+	})
+	if err != nil {
+		return Admission{}, false, err
+	}
+	roles := []struct {
+		role    string
+		traits  spark.PodAttributes
+		overlay spark.PodOverlay
+	}{
+		{spark.RoleDriver, a.PodSets.DriverAttributes, d.Driver}, {spark.RoleExecutor, a.PodSets.ExecutorAttributes, d.Executor},
+	}
+	name := p.Describe().SchedulerName
+	for _, r := range roles {
+		if other := r.traits.SchedulerName; name != "" && a.Source != SourceApplication && other != "" && other != name {
+			return schedulerConflict(a, r.role, other), true, nil
+		}
+		if admission, ok := keyConflict(a, r.role, PodLabel, r.traits.Labels, r.overlay.Labels); ok {
+			return admission, true, nil
+		}
+		if admission, ok := keyConflict(a, r.role, PodAnnotation, r.traits.Annotations, r.overlay.Annotations); ok {
+			return admission, true, nil
+		}
+	}
+	return Admission{}, false, nil
+}
+
+func schedulerConflict(a Attempt, role, other string) Admission {
+	return Admission{
+		Verdict: Reject, Reason: ReasonPodSchedulerNameConflict,
+		Message: fmt.Sprintf("the %s pod names the scheduler %q, but %s is the default here (%s); remove that name, or write %s: %s to keep it",
+			role, other, a.Scheduler, a.Source, a.Field(FieldScheduler), NoScheduler),
+	}
+}
+
+func keyConflict(a Attempt, role string, part PodPart, theirs, ours map[string]string) (Admission, bool) {
+	for _, key := range slices.Sorted(maps.Keys(ours)) {
+		if value, set := theirs[key]; set && value != ours[key] {
+			return Admission{
+				Verdict: Reject, Reason: ReasonPodKeyConflict,
+				Message: fmt.Sprintf("the %s pod has the %s %s: %q, which the scheduler plugin %s sets to %q; remove it", role, part, key, value, a.Scheduler, ours[key]),
+			}, true
+		}
+	}
+	return Admission{}, false
+}
+
+// PriorityClassKind is Kubernetes' PriorityClass.
+var PriorityClassKind = schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}
+
+// missingRetry is how often a missing PriorityClass is looked for: it is not watched, because one GET now and then for
+// the few applications that name a wrong one is cheaper than a watch for all.
+const missingRetry = 10 * time.Second
+
+// ReadPriorityClass asks for the PriorityClass that the attempt names, if it names one. An operator without rights in the
+// whole cluster may not read it; the API server then refuses the pods.
+func ReadPriorityClass(a Attempt) []Read {
+	if a.PriorityClass == "" {
+		return nil
+	}
+	return []Read{{GroupVersionKind: PriorityClassKind, Name: a.PriorityClass, Optional: true}}
+}
+
+// MissingPriorityClass is the answer for an attempt whose PriorityClass does not exist: the API server would refuse its
+// pods.
+func MissingPriorityClass(a Attempt, s Snapshot) (Admission, bool) {
+	if reads := ReadPriorityClass(a); len(reads) == 0 || s[reads[0]] != nil {
+		return Admission{}, false
+	}
+	return Admission{
+		Verdict:    Wait,
+		Reason:     ReasonPriorityClassNotFound,
+		Message:    fmt.Sprintf("%s: PriorityClass %q does not exist; create it or name another", a.Field(FieldPriorityClass), a.PriorityClass),
+		RetryAfter: missingRetry,
+	}, true
+}
+
+// DecoratePriorityClass puts the attempt's PriorityClass on both roles, where the role has none of its own. A plugin that
+// calls it claims PodPriorityClass.
+func DecoratePriorityClass(a Attempt, d *Decoration) {
+	if d.Driver.PriorityClassName == "" {
+		d.Driver.PriorityClassName = a.PriorityClass
+	}
+	if d.Executor.PriorityClassName == "" {
+		d.Executor.PriorityClassName = a.PriorityClass
+	}
+}
+
+// SetIn sets an entry of a map that may not exist yet.
+func SetIn(target *map[string]string, key, value string) {
+	if *target == nil {
+		*target = map[string]string{}
+	}
+	(*target)[key] = value
 }

@@ -24,7 +24,7 @@ func decorated() spark.Application {
 }
 
 // claims of the group on both roles.
-var claims = Descriptor{Claims: []PodKey{{PodLabel, "group"}, {PodAnnotation, "group"}, {Part: PodPriorityClass}}}
+var claims = Descriptor{ManagedKeys: []PodKey{{PodLabel, "group"}, {PodAnnotation, "group"}, {Part: PodPriorityClass}}}
 
 func TestDecorate(t *testing.T) {
 	p := stub{name: "x", schedulerName: "x-scheduler", descriptor: claims, decorate: func(a Attempt, d *Decoration) {
@@ -112,28 +112,28 @@ func TestConflicts(t *testing.T) {
 		SetIn(&d.Driver.Labels, "group", a.ID)
 		SetIn(&d.Executor.Annotations, "group", a.ID)
 	}
-	mine := func(t spark.Traits) spark.Shapes { return spark.Shapes{DriverTraits: t} }
+	mine := func(t spark.PodAttributes) spark.PodSets { return spark.PodSets{DriverAttributes: t} }
 	cases := map[string]struct {
 		reason string
 		source Source
-		shapes spark.Shapes
+		shapes spark.PodSets
 		code   Reason
 		says   []string
 	}{
 		"None":            {reason: "nobody wrote anything", code: ReasonAdmitted},
-		"Same":            {reason: "the value that the plugin sets", shapes: mine(spark.Traits{Labels: map[string]string{"group": "g1"}}), code: ReasonAdmitted},
-		"Other key":       {reason: "not the plugin's affair", shapes: mine(spark.Traits{Labels: map[string]string{"team": "a"}}), code: ReasonAdmitted},
-		"Label":           {reason: "two groups for a pod", shapes: mine(spark.Traits{Labels: map[string]string{"group": "x"}}), code: ReasonPodKeyConflict, says: []string{"driver pod", `label group: "x"`, `sets to "g1"`}},
-		"Executor":        {reason: "two groups for a pod", shapes: spark.Shapes{ExecutorTraits: spark.Traits{Annotations: map[string]string{"group": "x"}}}, code: ReasonPodKeyConflict, says: []string{"executor pod", "annotation group"}},
-		"Default loses":   {reason: "a default overrules nobody silently", source: SourceCluster, shapes: mine(spark.Traits{SchedulerName: "y"}), code: ReasonPodSchedulerNameConflict, says: []string{`"y"`, "batchScheduler: none"}},
-		"Policy loses":    {reason: "a policy's default, too", source: SourcePolicy, shapes: mine(spark.Traits{SchedulerName: "y"}), code: ReasonPodSchedulerNameConflict, says: []string{`"y"`, "batchScheduler: none"}},
-		"Choice wins":     {reason: "the application chose the scheduler itself", source: SourceApplication, shapes: mine(spark.Traits{SchedulerName: "y"}), code: ReasonAdmitted},
-		"The same anyway": {reason: "no contradiction", source: SourceNamespace, shapes: mine(spark.Traits{SchedulerName: "x-scheduler"}), code: ReasonAdmitted},
+		"Same":            {reason: "the value that the plugin sets", shapes: mine(spark.PodAttributes{Labels: map[string]string{"group": "g1"}}), code: ReasonAdmitted},
+		"Other key":       {reason: "not the plugin's affair", shapes: mine(spark.PodAttributes{Labels: map[string]string{"team": "a"}}), code: ReasonAdmitted},
+		"Label":           {reason: "two groups for a pod", shapes: mine(spark.PodAttributes{Labels: map[string]string{"group": "x"}}), code: ReasonPodKeyConflict, says: []string{"driver pod", `label group: "x"`, `sets to "g1"`}},
+		"Executor":        {reason: "two groups for a pod", shapes: spark.PodSets{ExecutorAttributes: spark.PodAttributes{Annotations: map[string]string{"group": "x"}}}, code: ReasonPodKeyConflict, says: []string{"executor pod", "annotation group"}},
+		"Default loses":   {reason: "a default overrules nobody silently", source: SourceCluster, shapes: mine(spark.PodAttributes{SchedulerName: "y"}), code: ReasonPodSchedulerNameConflict, says: []string{`"y"`, "batchScheduler: none"}},
+		"Policy loses":    {reason: "a policy's default, too", source: SourcePolicy, shapes: mine(spark.PodAttributes{SchedulerName: "y"}), code: ReasonPodSchedulerNameConflict, says: []string{`"y"`, "batchScheduler: none"}},
+		"Choice wins":     {reason: "the application chose the scheduler itself", source: SourceApplication, shapes: mine(spark.PodAttributes{SchedulerName: "y"}), code: ReasonAdmitted},
+		"The same anyway": {reason: "no contradiction", source: SourceNamespace, shapes: mine(spark.PodAttributes{SchedulerName: "x-scheduler"}), code: ReasonAdmitted},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := stub{name: "x", schedulerName: "x-scheduler", descriptor: claims, decorate: grouping, admission: Admission{Verdict: Admit, Reason: ReasonAdmitted}}
-			got, err := AdmitAttempt(p, Attempt{ID: "g1", Choice: Choice{Scheduler: "x", Source: tc.source}, Shapes: tc.shapes}, nil)
+			got, err := AdmitAttempt(p, Attempt{ID: "g1", Choice: Choice{Scheduler: "x", Source: tc.source}, PodSets: tc.shapes}, nil)
 			if err != nil || got.Reason != tc.code {
 				t.Fatalf("%s: %+v, %v; want %s", tc.reason, got, err, tc.code)
 			}

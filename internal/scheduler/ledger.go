@@ -50,7 +50,7 @@ type Reservation struct {
 	ID            string
 	Namespace     string
 	PriorityClass string
-	Shapes        spark.Shapes
+	PodSets       spark.PodSets
 	// Progress is how many of its pods the quotas surely report by now.
 	Progress Progress
 }
@@ -65,7 +65,7 @@ type Progress struct {
 
 // ProgressOf reads the progress from the pods. Spark numbers its executors, so that the highest number tells how many
 // there have been.
-func ProgressOf(f Facts) Progress {
+func ProgressOf(f PodStatuses) Progress {
 	p := Progress{ExecutorsCreated: min(f.ExecutorsEver, maxExecutors)}
 	if f.Driver != nil {
 		p.DriverCreated, p.DriverRunning = true, f.Driver.Phase != corev1.PodPending
@@ -126,7 +126,7 @@ type sight struct {
 
 // promises is whether it is this that was promised, and not what the attempt was before somebody edited it.
 func (e *entry) promises(a Attempt) bool {
-	return e.PriorityClass == a.PriorityClass && equality.Semantic.DeepEqual(e.Shapes, a.Shapes)
+	return e.PriorityClass == a.PriorityClass && equality.Semantic.DeepEqual(e.PodSets, a.PodSets)
 }
 
 // latest is how far the pods have come.
@@ -169,7 +169,7 @@ func (e *entry) lapse(now time.Time) {
 		e.news = now
 	}
 	waits := e.Progress.DriverCreated && !e.Progress.DriverRunning
-	missing := e.Shapes.Initial - e.Progress.ExecutorsCreated
+	missing := e.PodSets.Initial - e.Progress.ExecutorsCreated
 	if now.Sub(e.news) < patience || waits || e.Progress.DriverRunning && missing <= 0 {
 		return
 	}
@@ -180,7 +180,7 @@ func (e *entry) lapse(now time.Time) {
 
 // over is whether the quotas report everything that was promised.
 func (e *entry) over() bool {
-	return len(e.seen) == 0 && e.Progress.DriverRunning && e.Progress.ExecutorsRunning >= e.Shapes.Initial
+	return len(e.seen) == 0 && e.Progress.DriverRunning && e.Progress.ExecutorsRunning >= e.PodSets.Initial
 }
 
 // Outstanding returns what concerns the attempt at a time. It shares nothing with the ledger.
@@ -226,7 +226,7 @@ func (l *Ledger) Record(a Attempt, answer Admission) {
 func (l *Ledger) Reserve(a Attempt) {
 	l.leave(a.ID)
 	if _, held := l.reserved[a.ID]; !held {
-		l.reserved[a.ID] = &entry{Reservation: Reservation{ID: a.ID, Namespace: a.App.Namespace, PriorityClass: a.PriorityClass, Shapes: a.Shapes}}
+		l.reserved[a.ID] = &entry{Reservation: Reservation{ID: a.ID, Namespace: a.App.Namespace, PriorityClass: a.PriorityClass, PodSets: a.PodSets}}
 	}
 }
 
@@ -240,7 +240,7 @@ func (l *Ledger) Settle(id string, p Progress, now time.Time) bool {
 		return false
 	}
 	last := r.latest()
-	next := last.with(p, r.Shapes.Initial)
+	next := last.with(p, r.PodSets.Initial)
 	if next != last {
 		r.seen, r.news = append(r.seen, sight{at: now, progress: next}), now
 	}

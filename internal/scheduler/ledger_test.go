@@ -20,7 +20,7 @@ import (
 var nine = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 func attemptAt(id, namespace string, minute int) Attempt {
-	return Attempt{ID: id, App: App{Namespace: namespace}, QueuedAt: nine.Add(time.Duration(minute) * time.Minute), Shapes: spark.Shapes{Initial: 2}}
+	return Attempt{ID: id, App: App{Namespace: namespace}, QueuedAt: nine.Add(time.Duration(minute) * time.Minute), PodSets: spark.PodSets{Initial: 2}}
 }
 
 func ids(o Outstanding) []string {
@@ -57,9 +57,9 @@ func TestLedgerReserves(t *testing.T) {
 func TestLedgerPromisesWhatWasAsked(t *testing.T) {
 	was, other := attemptAt("a", "x", 0), attemptAt("b", "x", 0)
 	bigger, classed, again := was, was, was
-	bigger.Shapes.Initial = 200
+	bigger.PodSets.Initial = 200
 	classed.PriorityClass = "high"
-	again.Shapes.Driver.Requests = corev1.ResourceList{} // the same, written otherwise
+	again.PodSets.Driver.Requests = corev1.ResourceList{} // the same, written otherwise
 	for name, tc := range map[string]struct {
 		a    Attempt
 		held bool
@@ -73,7 +73,7 @@ func TestLedgerPromisesWhatWasAsked(t *testing.T) {
 		}
 		l.Record(tc.a, Admission{Verdict: Admit})
 		got := l.Outstanding(other, nine.Add(time.Minute)).Others
-		if len(got) != 1 || got[0].Shapes.Initial != tc.a.Shapes.Initial || got[0].PriorityClass != tc.a.PriorityClass || got[0].Progress.DriverCreated != tc.held {
+		if len(got) != 1 || got[0].PodSets.Initial != tc.a.PodSets.Initial || got[0].PriorityClass != tc.a.PriorityClass || got[0].Progress.DriverCreated != tc.held {
 			t.Errorf("%s: others see %+v", name, got)
 		}
 		l.Record(tc.a, Admission{Verdict: Wait, Lines: []string{"q"}})
@@ -236,16 +236,16 @@ func TestProgressOf(t *testing.T) {
 	const pending, running, done = corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded
 	cases := map[string]struct {
 		reason string
-		facts  Facts
+		facts  PodStatuses
 		want   Progress
 	}{
 		"Nothing": {reason: "no pods"},
-		"Pending": {reason: "the API server counts it, the scheduler does not", facts: Facts{Driver: &PodFact{Phase: pending}}, want: Progress{DriverCreated: true}},
-		"Running": {reason: "both count it", facts: Facts{Driver: &PodFact{Phase: running}, Executors: []PodFact{{Phase: pending}, {Phase: done}}}, want: Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 1, ExecutorsPending: 1}},
-		"Numbers": {reason: "those that are gone were there", facts: Facts{Driver: &PodFact{Phase: running}, Executors: []PodFact{{ExecutorID: 9, Phase: running}}}, want: Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 9, ExecutorsRunning: 1}},
-		"Ever":    {reason: "nor is it forgotten of those that nobody sees", facts: Facts{ExecutorsEver: 9, Executors: []PodFact{{ExecutorID: 4, Phase: running}}}, want: Progress{ExecutorsCreated: 9, ExecutorsRunning: 1}},
-		"Record":  {reason: "nor is a record more than a number", facts: Facts{ExecutorsEver: 1 << 30}, want: Progress{ExecutorsCreated: 1 << 20}},
-		"Absurd":  {reason: "anybody can write a label", facts: Facts{Executors: []PodFact{{ExecutorID: 1 << 60}}}, want: Progress{ExecutorsCreated: 1 << 20, ExecutorsRunning: 1}},
+		"Pending": {reason: "the API server counts it, the scheduler does not", facts: PodStatuses{Driver: &PodStatus{Phase: pending}}, want: Progress{DriverCreated: true}},
+		"Running": {reason: "both count it", facts: PodStatuses{Driver: &PodStatus{Phase: running}, Executors: []PodStatus{{Phase: pending}, {Phase: done}}}, want: Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 1, ExecutorsPending: 1}},
+		"Numbers": {reason: "those that are gone were there", facts: PodStatuses{Driver: &PodStatus{Phase: running}, Executors: []PodStatus{{ExecutorID: 9, Phase: running}}}, want: Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 9, ExecutorsRunning: 1}},
+		"Ever":    {reason: "nor is it forgotten of those that nobody sees", facts: PodStatuses{ExecutorsEver: 9, Executors: []PodStatus{{ExecutorID: 4, Phase: running}}}, want: Progress{ExecutorsCreated: 9, ExecutorsRunning: 1}},
+		"Record":  {reason: "nor is a record more than a number", facts: PodStatuses{ExecutorsEver: 1 << 30}, want: Progress{ExecutorsCreated: 1 << 20}},
+		"Absurd":  {reason: "anybody can write a label", facts: PodStatuses{Executors: []PodStatus{{ExecutorID: 1 << 60}}}, want: Progress{ExecutorsCreated: 1 << 20, ExecutorsRunning: 1}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,22 +12,22 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Facts are what there is to know of an attempt's pods.
-type Facts struct {
+// PodStatuses are what there is to know of an attempt's pods.
+type PodStatuses struct {
 	// Now is when they were looked at.
 	Now time.Time
 	// Driver is nil if the pod does not exist.
-	Driver *PodFact
+	Driver *PodStatus
 	// Executors are the executor pods that exist.
-	Executors []PodFact
+	Executors []PodStatus
 	// ExecutorsEver is how many executors there are known to have been, also those whose pods are gone.
 	ExecutorsEver int32
 	// RoomMadeAt is when a pod of any application was last seen to end or to go; zero if none was.
 	RoomMadeAt time.Time
 }
 
-// PodFact is one pod, as far as schedulers are concerned.
-type PodFact struct {
+// PodStatus is one pod, as far as schedulers are concerned.
+type PodStatus struct {
 	Name string
 	// ExecutorID is Spark's number of an executor, from 1; 0 for the driver.
 	ExecutorID int64
@@ -47,9 +47,9 @@ type PodFact struct {
 	Gates         []string
 }
 
-// FactOf returns the fact of a pod. It shares the pod's conditions.
-func FactOf(pod *corev1.Pod) PodFact {
-	f := PodFact{
+// PodStatusOf returns the fact of a pod. It shares the pod's conditions.
+func PodStatusOf(pod *corev1.Pod) PodStatus {
+	f := PodStatus{
 		Name: pod.Name, Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message,
 		Conditions: pod.Status.Conditions, Node: pod.Spec.NodeName, Deleting: pod.DeletionTimestamp != nil,
 		SchedulerName: pod.Spec.SchedulerName,
@@ -67,7 +67,7 @@ func FactOf(pod *corev1.Pod) PodFact {
 }
 
 // Condition returns a condition of the pod; its zero value if the pod does not have it.
-func (p *PodFact) Condition(kind corev1.PodConditionType) corev1.PodCondition {
+func (p *PodStatus) Condition(kind corev1.PodConditionType) corev1.PodCondition {
 	for _, c := range p.Conditions {
 		if c.Type == kind {
 			return c

@@ -4,6 +4,8 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,7 +14,7 @@ import (
 // Pods judges an attempt by its pods alone, as the kube-scheduler and everything built on it leaves them: a pod that
 // finds no node has the condition PodScheduled=False, one that is evicted has DisruptionTarget. Plugins begin with it
 // and refine what they know better.
-func Pods(f Facts) Observation {
+func Pods(f PodStatuses) Observation {
 	d := f.Driver
 	switch {
 	case d == nil:
@@ -31,7 +33,7 @@ func Pods(f Facts) Observation {
 
 // evicted reads the condition DisruptionTarget. Its reasons are Kubernetes' own:
 // https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
-func evicted(d *PodFact) Observation {
+func evicted(d *PodStatus) Observation {
 	c := d.Condition(corev1.DisruptionTarget)
 	reason := ReasonNodeFailure
 	if c.Reason == corev1.PodReasonPreemptionByScheduler {
@@ -46,7 +48,7 @@ func evicted(d *PodFact) Observation {
 
 // refusedByNode is a pod that a node would not take: kubelet's admission, e.g. OutOfcpu when two schedulers did not know
 // of each other. Nothing of the application has run.
-func refusedByNode(d *PodFact) Observation {
+func refusedByNode(d *PodStatus) Observation {
 	return Observation{
 		Stage: StageEvicted, Reason: ReasonNodeFailure,
 		Message:  fmt.Sprintf("node %s did not take the driver: %s", d.Node, either(d.Message, d.Reason)),
@@ -54,7 +56,7 @@ func refusedByNode(d *PodFact) Observation {
 	}
 }
 
-func queued(d *PodFact) Observation {
+func queued(d *PodStatus) Observation {
 	o := Observation{Stage: StageQueued, Reason: ReasonWaitingForScheduler, Message: "no scheduler has looked at the driver pod yet"}
 	c := d.Condition(corev1.PodScheduled)
 	switch {
@@ -68,7 +70,7 @@ func queued(d *PodFact) Observation {
 }
 
 // executorsOf judges the executors of a driver that has a node.
-func executorsOf(f Facts) Observation {
+func executorsOf(f PodStatuses) Observation {
 	waiting, why := 0, ""
 	for i := range f.Executors {
 		e := &f.Executors[i]
@@ -93,4 +95,34 @@ func either(text, other string) string {
 		return text
 	}
 	return other
+}
+
+// Warnings joins what is not empty.
+func Warnings(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
+}
+
+// Grows is whether dynamic allocation may go beyond the initial executors, up to a number that somebody has set.
+func (a Attempt) Grows() bool {
+	return a.PodSets.Max > a.PodSets.Initial && a.PodSets.Max < math.MaxInt32
+}
+
+// CannotGrow warns of executors that will wait for ever: most is what the attempt asks for with all that dynamic allocation
+// may add, and owner whose limit it is.
+func CannotGrow(a Attempt, owner string, most, limit corev1.ResourceList) string {
+	never := Shortages(most, nil, limit)
+	if len(never) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("dynamic allocation cannot grow to %d executors: more than %s can ever give: %s", a.PodSets.Max, owner, Exceeding(never))
+}
+
+// FewPending warns of a gang whose executors are not all asked for at once.
+// Property: spark.kubernetes.allocation.maxPendingPods.
+func FewPending(a Attempt) string {
+	if a.PodSets.MaxPending == 0 || a.PodSets.MaxPending >= a.PodSets.Initial {
+		return ""
+	}
+	return fmt.Sprintf("spark.kubernetes.allocation.maxPendingPods is %d: only so many of the %d executors that room is held for are created at a time",
+		a.PodSets.MaxPending, a.PodSets.Initial)
 }

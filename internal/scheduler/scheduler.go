@@ -14,7 +14,11 @@
 // leaves out are filled in from the pods.
 package scheduler
 
-import "k8s.io/apimachinery/pkg/util/validation/field"
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
 
 // Plugin connects one batch scheduler. All methods are functions of their arguments alone, and must not change them.
 type Plugin interface {
@@ -28,7 +32,7 @@ type Plugin interface {
 	// Reject, and each time gives the whole answer: what is missing from Apply is not taken back, Delete does that. An
 	// error is trouble, never a verdict: the attempt waits and Admit is asked again.
 	Admit(Attempt, Snapshot) (Admission, error)
-	// Decorate adds to both roles' pods what the scheduler needs to find on them: keys of Descriptor.Claims, and nothing
+	// Decorate adds to both roles' pods what the scheduler needs to find on them: keys of Descriptor.ManagedKeys, and nothing
 	// else.
 	Decorate(Attempt, *Decoration) error
 }
@@ -37,10 +41,10 @@ type Plugin interface {
 // the kube-scheduler leaves them (see Pods).
 type Observer interface {
 	// ObserveReads names what Observe wants to see.
-	ObserveReads(Attempt, Facts) []Read
+	ObserveReads(Attempt, PodStatuses) []Read
 	// Observe says where the attempt stands with its scheduler. It is not asked about pods that the operator itself is
 	// ending. An error is trouble: the last observation stays, and Observe is asked again.
-	Observe(Attempt, Snapshot, Facts) (Observation, error)
+	Observe(Attempt, Snapshot, PodStatuses) (Observation, error)
 }
 
 // Releaser is a plugin that has objects of its own. They go when the attempt is over, however it ended, before the next
@@ -49,3 +53,68 @@ type Releaser interface {
 	// Release names the objects of the attempt. Those that do not exist are no mistake.
 	Release(Attempt) []Ref
 }
+
+// Descriptor introduces a plugin.
+type Descriptor struct {
+	// Name is what users write in spec.batchScheduler.
+	Name string
+	// SchedulerName is written to the pods of both roles; "" leaves it alone.
+	SchedulerName string
+	// NoBatchScheduler says that this plugin is what users mean who opt out of batch scheduling (NoScheduler).
+	NoBatchScheduler bool
+	// DefaultQueue is where the scheduler puts applications without a queue; "" if there is no such queue.
+	DefaultQueue string
+	// Needs are the APIs that must be installed. Without one of them the plugin is NotReady.
+	Needs []API
+	// Reads and Owns are the kinds that the plugin looks at, and those that it has applied and deleted. A kind that it
+	// owns is watched and need not be repeated in Reads.
+	Reads, Owns []schema.GroupVersionKind
+	// Rules are the rights that the operator needs for Reads and Owns, no more.
+	Rules []rbacv1.PolicyRule
+	// ManagedKeys are the keys that Decorate may set. A user who sets one of them to another value is told so.
+	ManagedKeys []PodKey
+	// Supports is what the plugin can do.
+	Supports Support
+	// Quota asks for Attempt.Quota.
+	Quota bool
+}
+
+// API is an API that a plugin needs.
+type API struct {
+	schema.GroupKind
+	// Versions are those that the plugin understands; one of them suffices.
+	Versions []string
+	// Optional says that the plugin works without it and sees nothing of that kind.
+	Optional bool
+	// Hint tells an administrator how to get it.
+	Hint string
+}
+
+// Support is what a plugin can do. Users read it in the documentation, the conformance suite in its list of cases.
+type Support struct {
+	// Queues says that spec.batchSchedulerOptions.queue has a meaning. Otherwise it is ignored.
+	Queues bool
+	// WaitsBeforePods says that an attempt that finds no room waits before its driver pod exists.
+	WaitsBeforePods bool
+	// Reserves says that of two attempts for the same room only one starts.
+	Reserves bool
+}
+
+// PodKey is something on a pod that a plugin sets.
+type PodKey struct {
+	Part PodPart
+	// Key of the label or annotation; "" for fields.
+	Key string
+}
+
+// PodPart is a part of a pod.
+type PodPart string
+
+const (
+	// PodLabel is a label of a pod.
+	PodLabel PodPart = "label"
+	// PodAnnotation is an annotation of a pod.
+	PodAnnotation PodPart = "annotation"
+	// PodPriorityClass is the field spec.priorityClassName of a pod, which is set only where the role has none of its own.
+	PodPriorityClass PodPart = "priorityClassName"
+)

@@ -37,17 +37,17 @@ func amounts(t *testing.T, text string) corev1.ResourceList {
 }
 
 func TestTotal(t *testing.T) {
-	shapes := spark.Shapes{
-		Driver:   spark.Shape{Requests: amounts(t, "cpu=500m,memory=1Gi")},
-		Executor: spark.Shape{Requests: amounts(t, "cpu=2,memory=4Gi,nvidia.com/gpu=1")}, Initial: 3,
+	shapes := spark.PodSets{
+		Driver:   spark.PodResources{Requests: amounts(t, "cpu=500m,memory=1Gi")},
+		Executor: spark.PodResources{Requests: amounts(t, "cpu=2,memory=4Gi,nvidia.com/gpu=1")}, Initial: 3,
 	}
 	cases := map[string]struct {
 		reason  string
 		attempt Attempt
 		want    string
 	}{
-		"Sum":      {reason: "driver and initial executors", attempt: Attempt{Shapes: shapes}, want: "cpu=6500m,memory=13Gi,nvidia.com/gpu=3"},
-		"Override": {reason: "the user's own number", attempt: Attempt{Shapes: shapes, Resources: amounts(t, "cpu=9")}, want: "cpu=9"},
+		"Sum":      {reason: "driver and initial executors", attempt: Attempt{PodSets: shapes}, want: "cpu=6500m,memory=13Gi,nvidia.com/gpu=3"},
+		"Override": {reason: "the user's own number", attempt: Attempt{PodSets: shapes, Resources: amounts(t, "cpu=9")}, want: "cpu=9"},
 		"Nothing":  {reason: "no shapes", want: ""},
 	}
 	for name, tc := range cases {

@@ -33,7 +33,7 @@ type builder struct {
 	// executor is the pod that executors start from, and executorContainer the index of Spark's container in it.
 	executor          *corev1.Pod
 	executorContainer int
-	shapes            Shapes
+	shapes            PodSets
 	// properties are the configuration as the driver gets it: everything that was set, and what the steps add.
 	properties map[string]string
 }
@@ -83,7 +83,7 @@ func Build(app Application, id Identity, profile Profile) (Submission, error) {
 	}
 	return Submission{
 		Resources: b.resources, Driver: b.pod, Properties: b.properties,
-		Executor: b.executor, ExecutorContainer: b.executorContainer, Shapes: b.shapes,
+		Executor: b.executor, ExecutorContainer: b.executorContainer, PodSets: b.shapes,
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -83,4 +84,103 @@ func utf16Length(text string) int {
 		length += utf16.RuneLen(r)
 	}
 	return length
+}
+
+// checkHadoop refuses two sources of the Hadoop configuration.
+func (b *builder) checkHadoop() {
+	if name, ok := b.conf.text(confHadoopMap); ok && b.app.Submitter.HadoopConfDir != nil {
+		b.conf.fail(confHadoopMap, name, "cannot be combined with HADOOP_CONF_DIR of the submitter")
+	}
+}
+
+// hadoop ships the files of HADOOP_CONF_DIR, or mounts a ConfigMap of the user's: HadoopConfDriverFeatureStep.
+func (b *builder) hadoop() {
+	name, ok := b.conf.text(confHadoopMap)
+	var items []corev1.KeyToPath
+	if files := b.app.Submitter.HadoopConfDir; files != nil {
+		name, ok = b.prefix+"-hadoop-config", true
+		data := make(map[string]string, len(files))
+		for _, file := range sortedKeys(files) {
+			data[file] = b.hadoopText(file, files[file])
+			items = append(items, corev1.KeyToPath{Key: file, Path: file})
+		}
+		b.addResource(b.configMap(name, data))
+	}
+	if !ok {
+		return
+	}
+	b.mount("hadoop-properties", hadoopConfDirInPod, mapSource(name, items...))
+	b.addEnv("HADOOP_CONF_DIR", hadoopConfDirInPod)
+	if b.profile.HadoopConfigMapProperty {
+		b.properties[confExecutorHadoopMap] = name
+	}
+}
+
+// hadoopText returns a file as text. Older releases replace what is not UTF-8, newer ones refuse it.
+func (b *builder) hadoopText(name string, content []byte) string {
+	text := string(content)
+	if utf8.ValidString(text) {
+		return text
+	}
+	if b.profile.StrictHadoopText && b.conf.err == nil {
+		b.conf.err = &ConfError{Field: "Submitter.HadoopConfDir", Value: name, Problem: "the file is not UTF-8 text"}
+	}
+	var replaced strings.Builder
+	for _, r := range text {
+		// Ranging over a string yields the replacement character for each byte that is not UTF-8.
+		replaced.WriteRune(r)
+	}
+	return replaced.String()
+}
+
+const (
+	propertiesComment = "#Java properties built from Kubernetes config map with name: "
+	// javaDate is how java.util.Date prints itself.
+	javaDate = "Mon Jan 02 15:04:05 MST 2006"
+)
+
+// propertiesText writes properties as java.util.Properties stores them, sorted by key. The date comment is in UTC.
+func propertiesText(properties map[string]string, mapName string, written time.Time) string {
+	keys := sortedKeys(properties)
+	size := len(propertiesComment) + len(mapName) + len(javaDate) + 8
+	for key, value := range properties {
+		size += len(key) + len(value) + 16
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteString(propertiesComment + mapName + "\n#" + written.UTC().Format(javaDate) + "\n")
+	for _, key := range keys {
+		escapeProperty(&b, key, true)
+		b.WriteByte('=')
+		escapeProperty(&b, properties[key], false)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// escapeProperty escapes what has a meaning in a properties file. Blanks have one everywhere in a key, and only at the
+// start of a value. Characters beyond ASCII stay as they are.
+func escapeProperty(b *strings.Builder, text string, isKey bool) {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case ' ':
+			if isKey || i == 0 {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(' ')
+		case '\t':
+			b.WriteString(`\t`)
+		case '\n':
+			b.WriteString(`\n`)
+		case '\r':
+			b.WriteString(`\r`)
+		case '\f':
+			b.WriteString(`\f`)
+		case '\\', '=', ':', '#', '!':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
 }

@@ -39,17 +39,17 @@ func TestGoldenShapes(t *testing.T) {
 				if refused, ok := errors.AsType[*ConfError](err); ok && refused.Problem == notUploaded {
 					return // there is no machine to upload from
 				}
-				shapes := submission.Shapes
+				shapes := submission.PodSets
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(shapeOf(&driver), shapes.Driver); diff != "" {
+				if diff := cmp.Diff(resourcesOf(&driver), shapes.Driver); diff != "" {
 					t.Errorf("driver (-recorded +computed):\n%s", diff)
 				}
 				for _, name := range []string{"pod-exec-1.json", "statefulset.json", "deployment.json"} {
 					if executor, ok := recordedPod(t, corpus, recorded.Dir, version, "driver", name); ok {
 						pods++
-						if diff := cmp.Diff(shapeOf(&executor), shapes.Executor); diff != "" {
+						if diff := cmp.Diff(resourcesOf(&executor), shapes.Executor); diff != "" {
 							t.Errorf("executor (-recorded +computed):\n%s", diff)
 						}
 					}

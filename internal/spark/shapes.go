@@ -3,6 +3,7 @@
 package spark
 
 import (
+	"maps"
 	"math"
 	"strconv"
 
@@ -21,8 +22,8 @@ func (b *builder) measure() {
 	}
 	b.sizeExecutor(&b.executor.Spec.Containers[b.executorContainer])
 	s := &b.shapes
-	s.Driver, s.Executor = shapeOf(&b.pod.Spec), shapeOf(&b.executor.Spec)
-	s.DriverTraits, s.ExecutorTraits = traitsOf(b.pod), b.executorTraits()
+	s.Driver, s.Executor = resourcesOf(&b.pod.Spec), resourcesOf(&b.executor.Spec)
+	s.DriverAttributes, s.ExecutorAttributes = attributesOf(b.pod), b.executorAttributes()
 	s.Initial, s.Min, s.Max = executors(b.conf)
 	s.MaxPending = maxPending(b.conf)
 }
@@ -98,15 +99,15 @@ func maxPending(c *conf) int32 {
 	return int32(limit)
 }
 
-// shapeOf adds up a pod as the kube-scheduler does: all containers and the init containers that keep running, or the
+// resourcesOf adds up a pod as the kube-scheduler does: all containers and the init containers that keep running, or the
 // largest of the other init containers if that is more.
-func shapeOf(spec *corev1.PodSpec) Shape {
-	running := Shape{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+func resourcesOf(spec *corev1.PodSpec) PodResources {
+	running := PodResources{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
 	for i := range spec.Containers {
 		running.add(&spec.Containers[i])
 	}
-	largest := Shape{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
-	sidecars := Shape{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+	largest := PodResources{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+	sidecars := PodResources{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
 	for i := range spec.InitContainers {
 		c := &spec.InitContainers[i]
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
@@ -114,7 +115,7 @@ func shapeOf(spec *corev1.PodSpec) Shape {
 			sidecars.add(c)
 			continue
 		}
-		alone := Shape{Requests: sidecars.Requests.DeepCopy(), Limits: sidecars.Limits.DeepCopy()}
+		alone := PodResources{Requests: sidecars.Requests.DeepCopy(), Limits: sidecars.Limits.DeepCopy()}
 		alone.add(c)
 		raise(largest.Requests, alone.Requests)
 		raise(largest.Limits, alone.Limits)
@@ -126,7 +127,7 @@ func shapeOf(spec *corev1.PodSpec) Shape {
 }
 
 // add adds a container. What it limits without requesting it is requested, too: the API server fills that in.
-func (s *Shape) add(c *corev1.Container) {
+func (s *PodResources) add(c *corev1.Container) {
 	sum(s.Limits, c.Resources.Limits)
 	sum(s.Requests, c.Resources.Requests)
 	for name, quantity := range c.Resources.Limits {
@@ -149,5 +150,46 @@ func raise(target, other corev1.ResourceList) {
 		if current, ok := target[name]; !ok || current.Cmp(quantity) < 0 {
 			target[name] = quantity.DeepCopy()
 		}
+	}
+}
+
+// PodAttributes are what schedulers mind about a pod beside its size: template, overlay and configuration together.
+type PodAttributes struct {
+	Labels            map[string]string
+	Annotations       map[string]string
+	SchedulerName     string
+	PriorityClassName string
+	NodeSelector      map[string]string
+	Tolerations       []corev1.Toleration
+	Affinity          *corev1.Affinity
+}
+
+// attributesOf returns the traits of a pod as it is.
+func attributesOf(pod *corev1.Pod) PodAttributes {
+	return PodAttributes{
+		Labels: maps.Clone(pod.Labels), Annotations: maps.Clone(pod.Annotations), NodeSelector: maps.Clone(pod.Spec.NodeSelector),
+		SchedulerName: pod.Spec.SchedulerName, PriorityClassName: pod.Spec.PriorityClassName,
+		Tolerations: pod.Spec.Tolerations, Affinity: pod.Spec.Affinity,
+	}
+}
+
+// executorAttributes are those of the executors' pod, with what their driver will add from its configuration.
+func (b *builder) executorAttributes() PodAttributes {
+	t := attributesOf(b.executor)
+	b.addUnder(&t.Labels, ConfExecutorLabelPrefix)
+	b.addUnder(&t.Annotations, ConfExecutorAnnotationPrefix)
+	b.addUnder(&t.NodeSelector, ConfNodeSelectorPrefix)
+	b.addUnder(&t.NodeSelector, confExecutorNodeSelectorPrefix)
+	for _, key := range []string{ConfSchedulerName, ConfExecutorSchedulerName} {
+		if name, ok := b.conf.text(key); ok && name != "" && b.app.Executor.Overlay.SchedulerName == "" {
+			t.SchedulerName = name
+		}
+	}
+	return t
+}
+
+func (b *builder) addUnder(target *map[string]string, prefix string) {
+	for _, key := range b.conf.under(prefix) {
+		setIn(target, key[len(prefix):], b.conf.values[key])
 	}
 }

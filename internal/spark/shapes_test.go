@@ -60,7 +60,7 @@ func TestMemory(t *testing.T) {
 			continue
 		}
 		for role, pair := range map[string]struct {
-			shape Shape
+			shape PodResources
 			want  int64
 		}{"driver": {shapes.Driver, test.driver}, "executor": {shapes.Executor, test.executor}} {
 			for kind, list := range map[string]corev1.ResourceList{"requests": pair.shape.Requests, "limits": pair.shape.Limits} {
@@ -154,7 +154,7 @@ func TestPodShapesMatchBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	submission := mustBuild(t, app, app.SparkVersion)
-	if diff := cmp.Diff(shapeOf(&submission.Driver.Spec), shapes.Driver); diff != "" {
+	if diff := cmp.Diff(resourcesOf(&submission.Driver.Spec), shapes.Driver); diff != "" {
 		t.Errorf("driver (-built +shape):\n%s", diff)
 	}
 	want := map[corev1.ResourceName]string{
@@ -184,7 +184,7 @@ func TestShapeOfInitContainers(t *testing.T) {
 		Containers: []corev1.Container{{Resources: requirements("2", "memory", "2Gi")}},
 		Overhead:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")},
 	}
-	got := shapeOf(spec).Requests
+	got := resourcesOf(spec).Requests
 	if cpu := got.Cpu().MilliValue(); cpu != 4100 {
 		t.Errorf("%d mCPU, want 4100: the init container of 3 beside the sidecar of 1, and the runtime's overhead", cpu)
 	}
@@ -207,7 +207,7 @@ func TestExecutorShapeFromTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Shape{
+	want := PodResources{
 		Requests: corev1.ResourceList{
 			"cpu": resource.MustParse("1250m"), "memory": resource.MustParse("2432Mi"), "example.com/fpga": resource.MustParse("1"),
 		},
@@ -221,7 +221,7 @@ func TestExecutorShapeFromTemplate(t *testing.T) {
 }
 
 // podShapes builds an application that may lack what only the driver's container needs.
-func podShapes(app Application, profile Profile) (Shapes, error) {
+func podShapes(app Application, profile Profile) (PodSets, error) {
 	if app.MainFile == "" {
 		app.MainFile = NoResource
 	}
@@ -232,5 +232,5 @@ func podShapes(app Application, profile Profile) (Shapes, error) {
 	maps.Copy(conf, app.Conf)
 	app.Conf = conf
 	submission, err := Build(app, testIdentity(), profile)
-	return submission.Shapes, err
+	return submission.PodSets, err
 }

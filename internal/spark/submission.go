@@ -3,11 +3,16 @@
 package spark
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Identity holds the ids of one attempt. spark-submit draws them at random; here they are a function of the
@@ -50,28 +55,52 @@ type Submission struct {
 	// ExecutorContainer the index of Spark's container in it. What else is Spark's own in an executor is missing.
 	Executor          *corev1.Pod
 	ExecutorContainer int
-	// Shapes are what the pods ask for.
-	Shapes Shapes
+	// PodSets are what the pods ask for.
+	PodSets PodSets
 }
 
-// Shape is what one pod of a role asks for: the sum over its Spark container and its sidecars, or what its init
+// PodResources is what one pod of a role asks for: the sum over its Spark container and its sidecars, or what its init
 // containers need if that is more. Requests include what is only limited, as the API server fills it in.
-type Shape struct {
+type PodResources struct {
 	Requests corev1.ResourceList
 	Limits   corev1.ResourceList
 }
 
-// Shapes are the exact sizes of an application's pods, what else schedulers mind about them, and how many executors it
+// PodSets are the exact sizes of an application's pods, what else schedulers mind about them, and how many executors it
 // starts with.
-type Shapes struct {
-	Driver         Shape
-	Executor       Shape
-	DriverTraits   Traits
-	ExecutorTraits Traits
+type PodSets struct {
+	Driver             PodResources
+	Executor           PodResources
+	DriverAttributes   PodAttributes
+	ExecutorAttributes PodAttributes
 	// Initial, Min and Max count executors; all three are equal without dynamic allocation. Max is the largest int32 if
 	// dynamic allocation has no limit.
 	Initial, Min, Max int32
 	// MaxPending is how many executors without a node there are at most at a time; 0 for no limit. Property:
 	// spark.kubernetes.allocation.maxPendingPods.
 	MaxPending int32
+}
+
+// identityNamespace separates our name-based UUIDs from everyone else's.
+var identityNamespace = uuid.NewSHA1(uuid.NameSpaceDNS, []byte("spark.firesteel.dev"))
+
+// NewIdentity derives the ids of one attempt from the application's UID and the attempt's number, so that whoever
+// repeats a submission, also after a crash, arrives at the same names. submitTime is not part of the ids.
+func NewIdentity(uid types.UID, attempt int32, submitTime time.Time) Identity {
+	seed := string(uid) + "/" + strconv.FormatInt(int64(attempt), 10)
+	return Identity{
+		AppID:        "spark-" + hexID(seed, "app", 32),
+		SubmissionID: uuid.NewSHA1(identityNamespace, []byte(seed+"/submission")).String(),
+		NameID:       hexID(seed, "name", 16),
+		ConfigMapID:  hexID(seed, "config-map", 16),
+		ServiceID:    hexID(seed, "service", 16),
+		LocalDirID:   uuid.NewSHA1(identityNamespace, []byte(seed+"/local-dir")).String(),
+		SubmitTime:   submitTime,
+	}
+}
+
+// hexID returns digits hexadecimal digits (at most 64) for one purpose.
+func hexID(seed, purpose string, digits int) string {
+	sum := sha256.Sum256([]byte(seed + "/" + purpose))
+	return hex.EncodeToString(sum[:])[:digits]
 }

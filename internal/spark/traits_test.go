@@ -37,7 +37,7 @@ func TestTraits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	driver := Traits{
+	driver := PodAttributes{
 		Labels: map[string]string{
 			"from": "template", "team": "conf",
 			LabelAppName: "pi", LabelAppSelector: testIdentity().AppID, LabelRole: RoleDriver, LabelVersion: "",
@@ -45,14 +45,14 @@ func TestTraits(t *testing.T) {
 		Annotations:   map[string]string{"from": "overlay"},
 		SchedulerName: "overlay", PriorityClassName: "high", NodeSelector: map[string]string{"zone": "a"},
 	}
-	if diff := cmp.Diff(driver, got.DriverTraits); diff != "" {
+	if diff := cmp.Diff(driver, got.DriverAttributes); diff != "" {
 		t.Errorf("driver: template, configuration and overlay together (-want +got):\n%s", diff)
 	}
-	executor := Traits{
+	executor := PodAttributes{
 		Annotations: map[string]string{"note": "conf"}, SchedulerName: "executors",
 		NodeSelector: map[string]string{"zone": "a", "pool": "batch", "disk": "ssd"}, Tolerations: tolerations,
 	}
-	if diff := cmp.Diff(executor, got.ExecutorTraits); diff != "" {
+	if diff := cmp.Diff(executor, got.ExecutorAttributes); diff != "" {
 		t.Errorf("executors: their own keys win (-want +got):\n%s", diff)
 	}
 	if got.MaxPending != 7 {

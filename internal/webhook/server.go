@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -23,7 +24,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
@@ -136,5 +140,21 @@ func closed(c <-chan struct{}, missing string) healthz.Checker {
 		default:
 			return errors.New(missing)
 		}
+	}
+}
+
+// +kubebuilder:webhookconfiguration:mutating=true,name=webhook
+// +kubebuilder:webhookconfiguration:mutating=false,name=webhook
+// +kubebuilder:webhook:path=/mutate-sparkoperator-k8s-io-v1beta2-sparkapplication,mutating=true,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=create;update,versions=v1beta2,name=mutate-sparkoperator-k8s-io-v1beta2-sparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator,reinvocationPolicy=Never
+// +kubebuilder:webhook:path=/validate-sparkoperator-k8s-io-v1beta2-sparkapplication,mutating=false,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=create;update,versions=v1beta2,name=validate-sparkoperator-k8s-io-v1beta2-sparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator
+
+func sparkApplication(operator func() resolve.Operator) kind[*v1beta2.SparkApplication] {
+	return kind[*v1beta2.SparkApplication]{
+		complete: kubeflow.Default,
+		judge: func(o *v1beta2.SparkApplication) (field.ErrorList, []string) {
+			configured := operator()
+			forecast := admission.DryRun(resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, configured, time.Unix(0, 0)), configured.Registry)
+			return forecast.Errors, forecast.Warnings
+		},
 	}
 }

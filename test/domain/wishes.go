@@ -17,10 +17,10 @@ const Retries = 2
 
 // restarts are all kinds of restart policies.
 func restarts() []named[lifecycle.Restart] {
-	rule := lifecycle.Rule{Retries: Retries, Initial: wait, Max: wait, Linear: true}
-	own := map[lifecycle.FailureClass]lifecycle.Rule{}
+	rule := lifecycle.RetryPolicy{Retries: Retries, Initial: wait, Max: wait, Linear: true}
+	own := map[lifecycle.FailureClass]lifecycle.RetryPolicy{}
 	for _, c := range lifecycle.FailureClasses() {
-		own[c] = lifecycle.Rule{Retries: Retries, Initial: wait, Max: wait}
+		own[c] = lifecycle.RetryPolicy{Retries: Retries, Initial: wait, Max: wait}
 	}
 	return []named[lifecycle.Restart]{
 		{"Never", lifecycle.Restart{Type: lifecycle.Never, Failures: rule, Submissions: rule}},
@@ -33,10 +33,10 @@ func restarts() []named[lifecycle.Restart] {
 // limits are all deadlines and retention times at once: not yet, or over.
 func limits() []named[lifecycle.Policies] {
 	all := func(d time.Duration) lifecycle.Policies {
-		keep := lifecycle.Keep{DriverPod: &d, Resources: &d}
+		keep := lifecycle.TTLs{DriverPod: &d, Resources: &d}
 		return lifecycle.Policies{
 			Deadlines: lifecycle.Deadlines{Queued: d, DriverScheduled: d, DriverReady: d, FirstExecutors: d, Run: d},
-			Retention: lifecycle.Retention{OnSuccess: keep, OnFailure: lifecycle.Keep{DriverPod: &d, Resources: &d, Application: &d}},
+			Retention: lifecycle.Retention{OnSuccess: keep, OnFailure: lifecycle.TTLs{DriverPod: &d, Resources: &d, Application: &d}},
 		}
 	}
 	return []named[lifecycle.Policies]{{"in time", all(long)}, {"overdue", all(short)}}

@@ -32,7 +32,7 @@ func longLived(log string) lifecycle.Outcome {
 	app := lifecycle.Application{
 		Generation: 1, SpecHash: "0123456789abcdef", SubmissionID: "6e2e3f1c-6a51-4c5e-9d0a-3f1f6a2b7c11", SparkAppID: "spark-5c1e7d1f0a4b4c1f8f1d2a3b4c5d6e7f",
 		DriverName: strings.Repeat("d", 63), Executors: 600, Notes: words,
-		Policies: lifecycle.Policies{Restart: lifecycle.Restart{Type: lifecycle.OnFailure, Failures: lifecycle.Rule{Retries: 100}}},
+		Policies: lifecycle.Policies{Restart: lifecycle.Restart{Type: lifecycle.OnFailure, Failures: lifecycle.RetryPolicy{Retries: 100}}},
 	}
 	env := lifecycle.Env{Now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var rec lifecycle.Record

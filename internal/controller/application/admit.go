@@ -98,7 +98,7 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (schedule
 
 // settle tells the ledger how far an attempt's pods have come. One that it does not know was started by an operator that
 // did not live to record it, or that did not watch the namespace.
-func (e *Engine[T]) settle(ctx context.Context, s *scope[T], facts scheduler.Facts) error {
+func (e *Engine[T]) settle(ctx context.Context, s *scope[T], facts scheduler.PodStatuses) error {
 	id, progress := s.attemptID(), scheduler.ProgressOf(facts)
 	if !e.Registry.Quotas() {
 		return nil
@@ -117,8 +117,8 @@ func (e *Engine[T]) settle(ctx context.Context, s *scope[T], facts scheduler.Fac
 }
 
 // facts are what schedulers want to know of the attempt's pods. The record knows of executors that came and went.
-func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.Facts, error) {
-	facts, err := e.Reader.Facts(ctx, s.target(), s.env.Now)
+func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.PodStatuses, error) {
+	facts, err := e.Reader.PodStatuses(ctx, s.target(), s.env.Now)
 	facts.ExecutorsEver, facts.RoomMadeAt = s.Record.Counts.Total, e.Schedulers.RoomMadeAt()
 	return facts, err
 }

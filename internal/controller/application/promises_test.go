@@ -48,7 +48,7 @@ func (w *harness) promised() (pods int32) {
 	w.t.Helper()
 	somebody := scheduler.Attempt{ID: "somebody", App: scheduler.App{Namespace: "jobs"}}
 	for _, r := range w.engine.Schedulers.Outstanding(somebody).Others {
-		if pods += max(0, r.Shapes.Initial-r.Progress.ExecutorsCreated); !r.Progress.DriverCreated {
+		if pods += max(0, r.PodSets.Initial-r.Progress.ExecutorsCreated); !r.Progress.DriverCreated {
 			pods++
 		}
 	}

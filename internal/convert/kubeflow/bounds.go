@@ -10,7 +10,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Bounds of what a status says, in bytes as they are stored (lifecycle.Stored). The object stays below 20 KiB beside its
+// Bounds of what a status says, in bytes as they are stored (lifecycle.StoredSize). The object stays below 20 KiB beside its
 // live executors; executorState is an atomic map, so that managedFields does not repeat the names in it.
 const (
 	maxAttemptMessage = 200
@@ -26,7 +26,7 @@ func lastLines(text string, n int) string {
 	start := len(text)
 	for start > 0 {
 		r, size := utf8.DecodeLastRuneInString(text[:start])
-		if n -= lifecycle.Stored(r); n < 0 {
+		if n -= lifecycle.StoredSize(r); n < 0 {
 			break
 		}
 		start -= size
@@ -46,7 +46,7 @@ func boundLogs(all []v1beta2.AttemptStatus) {
 	for i := len(all) - 1; i >= 0; i-- {
 		all[i].LogTail = lastLines(all[i].LogTail, min(maxLogTail, room))
 		for _, r := range all[i].LogTail {
-			room -= lifecycle.Stored(r)
+			room -= lifecycle.StoredSize(r)
 		}
 	}
 }

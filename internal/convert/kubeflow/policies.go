@@ -3,6 +3,8 @@
 package kubeflow
 
 import (
+	"maps"
+	"math"
 	"strconv"
 	"time"
 
@@ -68,7 +70,7 @@ func (r *policyReader) restart(p *v1beta2.RestartPolicy) lifecycle.Restart {
 		Type:        lifecycle.RestartType(p.Type),
 		Failures:    linear(p.OnFailureRetries, p.OnFailureRetryInterval),
 		Submissions: linear(p.OnSubmissionFailureRetries, p.OnSubmissionFailureRetryInterval),
-		Classes:     map[lifecycle.FailureClass]lifecycle.Rule{},
+		Classes:     map[lifecycle.FailureClass]lifecycle.RetryPolicy{},
 		ResetAfter:  r.duration(restartField+".resetAfter", p.ResetAfter, 0),
 	}
 	add := func(class lifecycle.FailureClass, field string, rule *v1beta2.RetryRule) {
@@ -102,17 +104,17 @@ func (r *policyReader) restart(p *v1beta2.RestartPolicy) lifecycle.Restart {
 }
 
 // linear is the Kubeflow operator's kind of rule: the interval times the failures in a row.
-func linear(retries *int32, interval *int64) lifecycle.Rule {
+func linear(retries *int32, interval *int64) lifecycle.RetryPolicy {
 	wait := defaultInterval
 	if interval != nil {
 		wait = secondsOf(*interval)
 	}
-	return lifecycle.Rule{Retries: ptr.Deref(retries, 0), Initial: wait, Max: maxInterval, Linear: true}
+	return lifecycle.RetryPolicy{Retries: ptr.Deref(retries, 0), Initial: wait, Max: maxInterval, Linear: true}
 }
 
 // evictions is the rule for drivers that their scheduler takes down.
-func evictions(o *v1beta2.BatchSchedulerConfiguration) lifecycle.Rule {
-	rule := lifecycle.Rule{Retries: defaultEvictions, Initial: defaultBackoff, Max: defaultMaxBackoff}
+func evictions(o *v1beta2.BatchSchedulerConfiguration) lifecycle.RetryPolicy {
+	rule := lifecycle.RetryPolicy{Retries: defaultEvictions, Initial: defaultBackoff, Max: defaultMaxBackoff}
 	switch {
 	case o == nil:
 	case o.OnEviction == v1beta2.EvictionPolicyFail:
@@ -128,8 +130,8 @@ func secondsOf(n int64) time.Duration {
 	return time.Duration(min(max(0, n), int64(century/time.Second))) * time.Second
 }
 
-func (r *policyReader) rule(field string, rule *v1beta2.RetryRule) lifecycle.Rule {
-	out := lifecycle.Rule{Retries: rule.Retries, Initial: defaultBackoff, Max: defaultMaxBackoff}
+func (r *policyReader) rule(field string, rule *v1beta2.RetryRule) lifecycle.RetryPolicy {
+	out := lifecycle.RetryPolicy{Retries: rule.Retries, Initial: defaultBackoff, Max: defaultMaxBackoff}
 	if b := rule.Backoff; b != nil {
 		out.Initial = r.duration(field+".backoff.initial", b.Initial, defaultBackoff)
 		out.Max = r.duration(field+".backoff.max", b.Max, max(defaultMaxBackoff, out.Initial))
@@ -188,7 +190,7 @@ func (r *policyReader) retention(s *v1beta2.SparkApplicationSpec) lifecycle.Rete
 	if s.TimeToLiveSeconds != nil {
 		ttl = ptr.To(secondsOf(*s.TimeToLiveSeconds))
 	}
-	out := lifecycle.Retention{OnSuccess: lifecycle.Keep{Application: ttl}, OnFailure: lifecycle.Keep{Application: ttl}}
+	out := lifecycle.Retention{OnSuccess: lifecycle.TTLs{Application: ttl}, OnFailure: lifecycle.TTLs{Application: ttl}}
 	if s.Retention != nil {
 		out.OnSuccess = r.keep("spec.retention.onSuccess.", s.Retention.OnSuccess, ttl)
 		out.OnFailure = r.keep("spec.retention.onFailure.", s.Retention.OnFailure, ttl)
@@ -196,9 +198,9 @@ func (r *policyReader) retention(s *v1beta2.SparkApplicationSpec) lifecycle.Rete
 	return out
 }
 
-func (r *policyReader) keep(field string, t *v1beta2.RetentionTimes, ttl *time.Duration) lifecycle.Keep {
+func (r *policyReader) keep(field string, t *v1beta2.RetentionTimes, ttl *time.Duration) lifecycle.TTLs {
 	if t == nil {
-		return lifecycle.Keep{Application: ttl}
+		return lifecycle.TTLs{Application: ttl}
 	}
 	read := func(name string, d *metav1.Duration, preset *time.Duration) *time.Duration {
 		if d == nil {
@@ -206,8 +208,53 @@ func (r *policyReader) keep(field string, t *v1beta2.RetentionTimes, ttl *time.D
 		}
 		return ptr.To(r.duration(field+name, d, 0))
 	}
-	return lifecycle.Keep{
+	return lifecycle.TTLs{
 		DriverPod: read("driverPod", t.DriverPod, nil), Resources: read("resources", t.Resources, nil),
 		Application: read("application", t.Application, ttl),
 	}
+}
+
+const (
+	mebibyte = 1 << 20
+	// defaultDriverMemory is what Spark takes when nobody says, in MiB (spark.driver.memory).
+	defaultDriverMemory = 1024
+)
+
+// RaisesMemory reports whether an attempt that ran out of memory is followed by one with more.
+func RaisesMemory(o *v1beta2.SparkApplication) bool {
+	rule := o.Spec.RestartPolicy.OutOfMemory
+	return rule != nil && rule.MemoryFactor != nil
+}
+
+// WithRaisedMemory returns the application with the driver's memory, and its overhead if the user has set it, raised as
+// often as attempts have run out of it, up to the user's bound.
+func WithRaisedMemory(app spark.Application, o *v1beta2.SparkApplication, raises int32) spark.Application {
+	if raises == 0 || !RaisesMemory(o) {
+		return app
+	}
+	rule := o.Spec.RestartPolicy.OutOfMemory
+	factor, err := strconv.ParseFloat(*rule.MemoryFactor, 64)
+	if err != nil || !(factor > minimalMemoryFactor && factor <= excessiveMemoryFactor) {
+		return app
+	}
+	ceiling, bounded := spark.ParseSize(ptr.Deref(rule.MaxMemory, ""), mebibyte)
+	factor = math.Pow(factor, float64(raises))
+	app.Conf = maps.Clone(app.Conf)
+	raise := func(key string, preset int64) {
+		now, ok := spark.ParseSize(app.Conf[key], mebibyte)
+		if !ok {
+			now = preset
+		}
+		if now == 0 {
+			return
+		}
+		more := int64(math.Min(float64(now)*factor, math.MaxInt32))
+		if bounded && key == spark.ConfDriverMemory {
+			more = max(now, min(more, ceiling))
+		}
+		app.Conf[key] = strconv.FormatInt(more, 10) + "m"
+	}
+	raise(spark.ConfDriverMemory, defaultDriverMemory)
+	raise(spark.ConfDriverMemoryOverhead, 0)
+	return app
 }

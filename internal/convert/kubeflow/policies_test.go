@@ -19,9 +19,9 @@ func every(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration:
 
 // unset are the policies of an application that says nothing.
 func unset() lifecycle.Policies {
-	five := lifecycle.Rule{Initial: 5 * time.Second, Max: time.Hour, Linear: true}
+	five := lifecycle.RetryPolicy{Initial: 5 * time.Second, Max: time.Hour, Linear: true}
 	return lifecycle.Policies{
-		Restart:   lifecycle.Restart{Type: lifecycle.Never, Failures: five, Submissions: five, Evictions: lifecycle.Rule{Retries: 3, Initial: 10 * time.Second, Max: 10 * time.Minute}},
+		Restart:   lifecycle.Restart{Type: lifecycle.Never, Failures: five, Submissions: five, Evictions: lifecycle.RetryPolicy{Retries: 3, Initial: 10 * time.Second, Max: 10 * time.Minute}},
 		Deadlines: lifecycle.Deadlines{Queued: 24 * time.Hour, DriverScheduled: 24 * time.Hour, DriverReady: 30 * time.Minute},
 	}
 }
@@ -41,8 +41,8 @@ func TestPolicies(t *testing.T) {
 			},
 			want: func(p *policies) {
 				p.Restart.Type = lifecycle.OnFailure
-				p.Restart.Failures = lifecycle.Rule{Retries: 3, Initial: 10 * time.Second, Max: time.Hour, Linear: true}
-				p.Restart.Submissions = lifecycle.Rule{Retries: 5, Initial: 20 * time.Second, Max: time.Hour, Linear: true}
+				p.Restart.Failures = lifecycle.RetryPolicy{Retries: 3, Initial: 10 * time.Second, Max: time.Hour, Linear: true}
+				p.Restart.Submissions = lifecycle.RetryPolicy{Retries: 5, Initial: 20 * time.Second, Max: time.Hour, Linear: true}
 			},
 		},
 		"Always": {reason: "as it says", set: func(s *spec) { s.RestartPolicy.Type = "Always" }, want: func(p *policies) { p.Restart.Type = lifecycle.Always }},
@@ -69,7 +69,7 @@ func TestPolicies(t *testing.T) {
 			set:    func(s *spec) { s.RestartPolicy.Infrastructure = &v1beta2.RetryRule{Retries: 2} },
 			want: func(p *policies) {
 				p.Restart.Type = lifecycle.OnFailure
-				p.Restart.Classes = map[lifecycle.FailureClass]lifecycle.Rule{lifecycle.Infrastructure: {Retries: 2, Initial: 10 * time.Second, Max: 10 * time.Minute}}
+				p.Restart.Classes = map[lifecycle.FailureClass]lifecycle.RetryPolicy{lifecycle.Infrastructure: {Retries: 2, Initial: 10 * time.Second, Max: 10 * time.Minute}}
 			},
 		},
 		"EveryClass": {
@@ -87,12 +87,12 @@ func TestPolicies(t *testing.T) {
 				}
 			},
 			want: func(p *policies) {
-				rule := func(n int32) lifecycle.Rule {
-					return lifecycle.Rule{Retries: n, Initial: time.Duration(n) * time.Second, Max: time.Duration(n) * time.Minute}
+				rule := func(n int32) lifecycle.RetryPolicy {
+					return lifecycle.RetryPolicy{Retries: n, Initial: time.Duration(n) * time.Second, Max: time.Duration(n) * time.Minute}
 				}
 				p.Restart.Type, p.Restart.ResetAfter = lifecycle.Always, time.Hour
 				p.Restart.RetryExitCodes, p.Restart.FailExitCodes = []int32{1, 255}, []int32{3}
-				p.Restart.Classes = map[lifecycle.FailureClass]lifecycle.Rule{
+				p.Restart.Classes = map[lifecycle.FailureClass]lifecycle.RetryPolicy{
 					lifecycle.Infrastructure: rule(1), lifecycle.Submission: rule(2), lifecycle.OutOfMemory: rule(3), lifecycle.ApplicationExit: rule(4),
 				}
 			},
@@ -104,7 +104,7 @@ func TestPolicies(t *testing.T) {
 			},
 			want: func(p *policies) {
 				p.Restart.Type = lifecycle.OnFailure
-				p.Restart.Classes = map[lifecycle.FailureClass]lifecycle.Rule{lifecycle.Submission: {Retries: 1, Initial: time.Hour, Max: time.Hour}}
+				p.Restart.Classes = map[lifecycle.FailureClass]lifecycle.RetryPolicy{lifecycle.Submission: {Retries: 1, Initial: time.Hour, Max: time.Hour}}
 			},
 		},
 		"Deadlines": {
@@ -150,8 +150,8 @@ func TestPolicies(t *testing.T) {
 				}
 			},
 			want: func(p *policies) {
-				p.Retention.OnSuccess = lifecycle.Keep{DriverPod: new(time.Duration(0)), Application: new(time.Hour)}
-				p.Retention.OnFailure = lifecycle.Keep{Resources: new(time.Second), Application: new(time.Minute)}
+				p.Retention.OnSuccess = lifecycle.TTLs{DriverPod: new(time.Duration(0)), Application: new(time.Hour)}
+				p.Retention.OnFailure = lifecycle.TTLs{Resources: new(time.Second), Application: new(time.Minute)}
 			},
 		},
 		"OneOutcome": {
@@ -161,7 +161,7 @@ func TestPolicies(t *testing.T) {
 			},
 			want: func(p *policies) {
 				p.Retention.OnSuccess.Application = new(time.Minute)
-				p.Retention.OnFailure = lifecycle.Keep{DriverPod: new(time.Hour), Application: new(time.Minute)}
+				p.Retention.OnFailure = lifecycle.TTLs{DriverPod: new(time.Hour), Application: new(time.Minute)}
 			},
 		},
 	}

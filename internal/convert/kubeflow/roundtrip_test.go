@@ -69,11 +69,11 @@ func wishes() []lifecycle.Application {
 	for generation, hash := range []string{"a", "b"} {
 		for _, suspend := range []bool{false, true} {
 			for _, restart := range []lifecycle.Restart{
-				{Type: lifecycle.Never}, {Type: lifecycle.OnFailure, Failures: lifecycle.Rule{Retries: 1}, Submissions: lifecycle.Rule{Retries: 1}}, {Type: lifecycle.Always},
+				{Type: lifecycle.Never}, {Type: lifecycle.OnFailure, Failures: lifecycle.RetryPolicy{Retries: 1}, Submissions: lifecycle.RetryPolicy{Retries: 1}}, {Type: lifecycle.Always},
 			} {
 				all = append(all, lifecycle.Application{
 					Generation: int64(generation + 1), SpecHash: hash, Suspend: suspend, SparkAppID: "spark-1", SubmissionID: "s-1", DriverName: "pi-driver",
-					RaisesMemory: true, Policies: lifecycle.Policies{Restart: restart, Retention: lifecycle.Retention{OnFailure: lifecycle.Keep{DriverPod: new(time.Duration(0)), Resources: new(time.Duration(0))}}},
+					RaisesMemory: true, Policies: lifecycle.Policies{Restart: restart, Retention: lifecycle.Retention{OnFailure: lifecycle.TTLs{DriverPod: new(time.Duration(0)), Resources: new(time.Duration(0))}}},
 				})
 			}
 		}
@@ -201,7 +201,7 @@ func TestRecordRoundTripByState(t *testing.T) {
 		return func(r *lifecycle.Record) {
 			*r = lifecycle.Record{
 				State: s, Generation: 7, SpecHash: "a", Attempt: 3, Submissions: 3, Executions: 2, SubmittedAt: now, DriverName: "pi-driver",
-				Retries: r.Retries, Attempts: r.Attempts, Cause: lifecycle.Cause{Reason: lifecycle.ReasonFormerDriver, Message: "waiting: for Godot"},
+				Retries: r.Retries, Attempts: r.Attempts, Cause: lifecycle.Cause{Reason: lifecycle.ReasonPreviousDriver, Message: "waiting: for Godot"},
 			}
 		}
 	}

@@ -72,16 +72,16 @@ func (p Plugin) Describe() scheduler.Descriptor {
 			{APIGroups: []string{podGroupKind.Group}, Resources: []string{"podgroups"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
 			{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}},
 		},
-		Claims: []scheduler.PodKey{{Part: scheduler.PodLabel, Key: v1alpha1.PodGroupLabel}, {Part: scheduler.PodPriorityClass}},
+		ManagedKeys: []scheduler.PodKey{{Part: scheduler.PodLabel, Key: v1alpha1.PodGroupLabel}, {Part: scheduler.PodPriorityClass}},
 	}
 }
 
 // Validate checks the parameters. A gang of executors that Spark never creates together would wait for ever.
 func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	p, findings := parametersOf(a)
-	if p.ExecutorGang && a.Shapes.MaxPending > 0 && a.Shapes.MaxPending < a.Shapes.Initial {
+	if p.ExecutorGang && a.PodSets.MaxPending > 0 && a.PodSets.MaxPending < a.PodSets.Initial {
 		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".executorGang", fmt.Sprintf("%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; raise it or turn the gang off",
-			a.Shapes.Initial, a.Shapes.MaxPending)))
+			a.PodSets.Initial, a.PodSets.MaxPending)))
 	}
 	if t := p.ScheduleTimeoutSeconds; t != nil && *t < 1 {
 		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".scheduleTimeoutSeconds", fmt.Sprintf("%d: must be at least 1", *t)))
@@ -96,7 +96,7 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 }
 
 // gang is whether the attempt's group is one of executors alone. Without executors there is none.
-func gang(a scheduler.Attempt, p parameters) bool { return p.ExecutorGang && a.Shapes.Initial > 0 }
+func gang(a scheduler.Attempt, p parameters) bool { return p.ExecutorGang && a.PodSets.Initial > 0 }
 
 // Reads asks for the PriorityClass that the application names.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
@@ -109,7 +109,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	p, _ := parametersOf(a)
 	message := "the driver starts when the cluster has room for the whole application"
 	if gang(a, p) {
-		message = fmt.Sprintf("the driver starts when a node has room for it, and its %d executors start together", a.Shapes.Initial)
+		message = fmt.Sprintf("the driver starts when a node has room for it, and its %d executors start together", a.PodSets.Initial)
 	}
 	wanted, err := group(a, p, a.Total(), nil)
 	if err != nil {
@@ -144,7 +144,7 @@ func groupOf(a scheduler.Attempt) scheduler.Ref {
 func group(a scheduler.Attempt, p parameters, room corev1.ResourceList, annotations map[string]string) (*unstructured.Unstructured, error) {
 	spec := v1alpha1.PodGroupSpec{MinMember: 1, MinResources: room, ScheduleTimeoutSeconds: p.ScheduleTimeoutSeconds}
 	if gang(a, p) {
-		spec.MinMember, spec.MinResources = a.Shapes.Initial, nil
+		spec.MinMember, spec.MinResources = a.PodSets.Initial, nil
 	}
 	g := &v1alpha1.PodGroup{Spec: spec}
 	g.Annotations = annotations

@@ -43,12 +43,12 @@ func TestAdmit(t *testing.T) {
 	}{
 		"Headroom":   {reason: "the room of all, and one member", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "room for the whole application", spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
 		"Gang":       {reason: "executors alone", parameters: gangOfExecutors, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "its 3 executors start together", spec: `{minMember: 3}`},
-		"NoGang":     {reason: "a gang of nobody is none", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.Shapes.Initial = 0 }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "1", memory: 2Gi}}`},
+		"NoGang":     {reason: "a gang of nobody is none", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.PodSets.Initial = 0 }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "1", memory: 2Gi}}`},
 		"Timeout":    {reason: "the user's patience", parameters: `{"scheduleTimeoutSeconds":30}`, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}, scheduleTimeoutSeconds: 30}`},
-		"Override":   {reason: "the user's own number", change: func(a *scheduler.Attempt) { a.Resources = schedulertest.Shape("9", "1Gi").Requests }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "9", memory: 1Gi}}`},
+		"Override":   {reason: "the user's own number", change: func(a *scheduler.Attempt) { a.Resources = schedulertest.PodResources("9", "1Gi").Requests }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "9", memory: 1Gi}}`},
 		"Class":      {reason: "the pods would be refused", change: func(a *scheduler.Attempt) { a.PriorityClass = "high" }, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
-		"Never":      {reason: "Spark never makes them all", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.Shapes.MaxPending = 2 }, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "maxPendingPods allows 2"},
-		"Just":       {reason: "Spark makes just as many", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.Shapes.MaxPending = 3 }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 3}`},
+		"Never":      {reason: "Spark never makes them all", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.PodSets.MaxPending = 2 }, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "maxPendingPods allows 2"},
+		"Just":       {reason: "Spark makes just as many", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.PodSets.MaxPending = 3 }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 3}`},
 		"NoTime":     {reason: "no time at all", parameters: `{"scheduleTimeoutSeconds":0}`, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "parameters.scheduleTimeoutSeconds: 0: must be at least 1"},
 		"Misspelt":   {reason: "no such parameter", parameters: `{"executorgang":true}`, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "parameters.executorgang: is not a parameter of coscheduling"},
 		"QueueNoted": {reason: "there are no queues to go to", change: func(a *scheduler.Attempt) { a.Queue = "q" }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
@@ -63,7 +63,7 @@ func TestAdmit(t *testing.T) {
 			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
 				t.Fatalf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.says)
 			}
-			schedulertest.Keeps(t, New(""), a, scheduler.Snapshot{}, scheduler.Facts{})
+			schedulertest.Keeps(t, New(""), a, scheduler.Snapshot{}, scheduler.PodStatuses{})
 			if tc.spec == "" {
 				return
 			}
@@ -97,14 +97,14 @@ func TestDecorate(t *testing.T) {
 }
 
 // facts: the driver has a node or not, and so many executors wait.
-func facts(at time.Duration, placed bool, waiting int) scheduler.Facts {
-	f := scheduler.Facts{Now: schedulertest.Start.Add(at), Driver: &scheduler.PodFact{Phase: corev1.PodPending, SchedulerName: schedulerName}}
+func facts(at time.Duration, placed bool, waiting int) scheduler.PodStatuses {
+	f := scheduler.PodStatuses{Now: schedulertest.Start.Add(at), Driver: &scheduler.PodStatus{Phase: corev1.PodPending, SchedulerName: schedulerName}}
 	f.Driver.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "resource gap"}}
 	if placed {
-		f.Driver = &scheduler.PodFact{Phase: corev1.PodRunning, Node: "n1", Started: true}
+		f.Driver = &scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1", Started: true}
 	}
 	for range waiting {
-		f.Executors = append(f.Executors, scheduler.PodFact{Phase: corev1.PodPending})
+		f.Executors = append(f.Executors, scheduler.PodStatus{Phase: corev1.PodPending})
 	}
 	return f
 }
@@ -114,18 +114,18 @@ func clock(at time.Duration) string { return schedulertest.Start.Add(at).Format(
 
 func TestCare(t *testing.T) {
 	const second = time.Second
-	made := func(f scheduler.Facts, at time.Duration) scheduler.Facts {
+	made := func(f scheduler.PodStatuses, at time.Duration) scheduler.PodStatuses {
 		f.RoomMadeAt = schedulertest.Start.Add(at)
 		return f
 	}
-	since := func(f scheduler.Facts, at time.Duration) scheduler.Facts {
+	since := func(f scheduler.PodStatuses, at time.Duration) scheduler.PodStatuses {
 		f.Driver.Conditions[0].LastTransitionTime.Time = schedulertest.Start.Add(at)
 		return f
 	}
 	cases := map[string]struct {
 		reason         string
 		parameters     string
-		facts          scheduler.Facts
+		facts          scheduler.PodStatuses
 		lowered        string // what the group's annotations say
 		nudged         string
 		cpu            string // what it asks for afterwards
@@ -182,7 +182,7 @@ func TestObserve(t *testing.T) {
 	ended.Driver.Phase = corev1.PodFailed
 	cases := map[string]struct {
 		reason, parameters string
-		facts              scheduler.Facts
+		facts              scheduler.PodStatuses
 		stage              scheduler.Stage
 		code               scheduler.Reason
 		applies            bool

@@ -18,7 +18,7 @@ const (
 )
 
 // ObserveReads asks for the group.
-func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.Facts) []scheduler.Read {
+func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.PodStatuses) []scheduler.Read {
 	return []scheduler.Read{groupOf(a).Read()}
 }
 
@@ -28,7 +28,7 @@ func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.Facts) []scheduler.R
 // against the room of the whole application. The scheduler does not wake pods of a group when other pods end, and it
 // judges a changed group by its old spec; any further change of the group wakes them. So a group whose pods wait is
 // nudged, by an annotation, a while after it was lowered and when room was made.
-func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) (scheduler.Observation, error) {
+func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o := scheduler.Pods(f)
 	switch o.Stage {
 	case scheduler.StageQueued, scheduler.StageShort, scheduler.StagePlaced, scheduler.StageReserving:
@@ -58,7 +58,7 @@ func (c care) room(a scheduler.Attempt) corev1.ResourceList {
 	if c.lowered.IsZero() {
 		return a.Total()
 	}
-	return a.Shapes.Driver.Requests
+	return a.PodSets.Driver.Requests
 }
 
 func (c care) annotations() map[string]string {
@@ -75,12 +75,12 @@ func (c care) annotations() map[string]string {
 }
 
 // careOf says what has been done to the group, what is due now included, and when to look again for the next thing.
-func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured, f scheduler.Facts, stage scheduler.Stage) (care, time.Duration) {
+func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured, f scheduler.PodStatuses, stage scheduler.Stage) (care, time.Duration) {
 	var c care
 	if group != nil {
 		c = care{lowered: timeOf(group, annotationLowered), nudged: timeOf(group, annotationNudged)}
 	}
-	if c.lowered.IsZero() && f.Driver.Node != "" && !gang(a, p) && a.Shapes.Initial > 0 {
+	if c.lowered.IsZero() && f.Driver.Node != "" && !gang(a, p) && a.PodSets.Initial > 0 {
 		c.lowered = f.Now
 		return c, settle
 	}
@@ -99,7 +99,7 @@ func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured,
 }
 
 // nextNudge is when waiting pods must be woken, if there is a reason to.
-func nextNudge(c care, f scheduler.Facts) (time.Time, bool) {
+func nextNudge(c care, f scheduler.PodStatuses) (time.Time, bool) {
 	settled := c.lowered.Add(settle)
 	if !c.lowered.IsZero() && c.nudged.Before(settled) {
 		return settled, true
@@ -112,9 +112,9 @@ func nextNudge(c care, f scheduler.Facts) (time.Time, bool) {
 
 // waitingSince is when the scheduler first found no room for a pod that still waits: room that was made before is known
 // to it.
-func waitingSince(f scheduler.Facts) time.Time {
+func waitingSince(f scheduler.PodStatuses) time.Time {
 	var first time.Time
-	pods := append([]scheduler.PodFact{*f.Driver}, f.Executors...)
+	pods := append([]scheduler.PodStatus{*f.Driver}, f.Executors...)
 	for i := range pods {
 		c := pods[i].Condition(corev1.PodScheduled)
 		if at := c.LastTransitionTime.Time; c.Status == corev1.ConditionFalse && (first.IsZero() || at.Before(first)) {

@@ -24,7 +24,7 @@ func TestStory(t *testing.T) {
 	room.RoomMadeAt = schedulertest.Start.Add(39 * second)
 	steps := []struct {
 		reason string
-		facts  scheduler.Facts
+		facts  scheduler.PodStatuses
 		stage  scheduler.Stage
 		cpu    string
 		writes int

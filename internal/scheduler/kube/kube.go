@@ -25,10 +25,10 @@ var _ scheduler.Plugin = Plugin{}
 // Describe introduces the plugin. It sets no scheduler name: the pods keep the one that the user chose, if any.
 func (Plugin) Describe() scheduler.Descriptor {
 	return scheduler.Descriptor{
-		Name: Name, Plain: true,
-		Reads:  []schema.GroupVersionKind{scheduler.PriorityClassKind},
-		Rules:  []rbacv1.PolicyRule{{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}}},
-		Claims: []scheduler.PodKey{{Part: scheduler.PodPriorityClass}},
+		Name: Name, NoBatchScheduler: true,
+		Reads:       []schema.GroupVersionKind{scheduler.PriorityClassKind},
+		Rules:       []rbacv1.PolicyRule{{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}}},
+		ManagedKeys: []scheduler.PodKey{{Part: scheduler.PodPriorityClass}},
 	}
 }
 

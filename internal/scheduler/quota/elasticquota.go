@@ -38,7 +38,7 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	case len(own) > 1:
 		return nil, fmt.Sprintf("namespace %s has %d ElasticQuotas, of which the scheduler heeds only one: keep one", a.App.Namespace, len(own)), nil
 	}
-	asked := demand{requests(roles(a.Shapes, "", 1, int64(a.Shapes.Initial))), requests(roles(a.Shapes, "", 1, int64(a.Shapes.Max)))}
+	asked := demand{requests(roles(a.PodSets, "", 1, int64(a.PodSets.Initial))), requests(roles(a.PodSets, "", 1, int64(a.PodSets.Max)))}
 	var found []finding
 	if q := own[0]; q.Spec.Max != nil {
 		left := room{used: q.Status.Used, promised: notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}), limit: maxOf(q)}
@@ -103,7 +103,7 @@ func notRunning(others []scheduler.Reservation, namespaces map[string]bool) core
 		if r.Progress.DriverRunning {
 			drivers = 0
 		}
-		for _, pods := range roles(r.Shapes, "", drivers, int64(r.Shapes.Initial)-int64(r.Progress.ExecutorsRunning)) {
+		for _, pods := range roles(r.PodSets, "", drivers, int64(r.PodSets.Initial)-int64(r.Progress.ExecutorsRunning)) {
 			scheduler.AddTo(total, pods.requests, pods.count)
 		}
 	}

@@ -22,7 +22,7 @@ func attempt() scheduler.Attempt { return schedulertest.Attempt("batch") }
 
 // other is an attempt like it that was admitted, of which so many pods exist.
 func other(namespace string, p scheduler.Progress) scheduler.Reservation {
-	return scheduler.Reservation{ID: "other", Namespace: namespace, Shapes: attempt().Shapes, Progress: p}
+	return scheduler.Reservation{ID: "other", Namespace: namespace, PodSets: attempt().PodSets, Progress: p}
 }
 
 // resourceQuota has limits and uses in the form "{requests.cpu: 40}".
@@ -89,7 +89,7 @@ func TestResourceQuota(t *testing.T) {
 		"Memory": {reason: "limits are counted", quotas: quota("{limits.memory: 16Gi}", "{limits.memory: 4Gi}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.memory asked 14Gi, free 12Gi of 16Gi (ResourceQuota compute)"},
 		"TooBig": {reason: "it will not pass", quotas: quota("{requests.cpu: 6}", "{}"), verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 6"},
 		"GPU": {reason: "extended resources are counted as requests", change: func(a *scheduler.Attempt) {
-			a.Shapes.Executor.Requests["nvidia.com/gpu"] = *a.Shapes.Driver.Requests.Cpu()
+			a.PodSets.Executor.Requests["nvidia.com/gpu"] = *a.PodSets.Driver.Requests.Cpu()
 		}, quotas: quota("{requests.nvidia.com/gpu: 2}", "{}"), verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.nvidia.com/gpu asked 3, limit 2"},
 		"Foreign":     {reason: "what pods do not take is not our affair", quotas: quota("{configmaps: 0, requests.storage: 0}", "{}")},
 		"Worst":       {reason: "what will not pass is said before what will", quotas: objects{resourceQuota(t, "a", "{pods: 9}", "{pods: 9}", ""), resourceQuota(t, "b", "{requests.cpu: 1}", "{}", "")}, verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota b of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
@@ -108,7 +108,7 @@ func TestResourceQuota(t *testing.T) {
 		"Ending":    {reason: "Spark's pods have no deadline", quotas: scoped("scopes: [Terminating]")},
 		"Class":     {reason: "another class", quotas: classes("In", ", values: [low]")},
 		"ClassIn":   {reason: "its class", change: func(a *scheduler.Attempt) { a.PriorityClass = "low" }, quotas: classes("In", ", values: [low]"), verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
-		"ClassRole": {reason: "the driver alone has it", change: func(a *scheduler.Attempt) { a.Shapes.DriverTraits = spark.Traits{PriorityClassName: "low"} }, quotas: classes("In", ", values: [low]")},
+		"ClassRole": {reason: "the driver alone has it", change: func(a *scheduler.Attempt) { a.PodSets.DriverAttributes = spark.PodAttributes{PriorityClassName: "low"} }, quotas: classes("In", ", values: [low]")},
 		"ClassNot":  {reason: "all but this class", quotas: classes("NotIn", ", values: [low]"), verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
 		"ClassAny":  {reason: "pods with a class", quotas: classes("Exists", "")},
 		"ClassNone": {reason: "pods without a class", change: func(a *scheduler.Attempt) { a.PriorityClass = "low" }, quotas: classes("DoesNotExist", "")},

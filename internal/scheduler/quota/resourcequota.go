@@ -24,16 +24,16 @@ type role struct {
 }
 
 // roles are the pods of an attempt that no quota counts yet.
-func roles(shapes spark.Shapes, class string, drivers, executors int64) []role {
-	own := func(t spark.Traits) string {
+func roles(shapes spark.PodSets, class string, drivers, executors int64) []role {
+	own := func(t spark.PodAttributes) string {
 		if t.PriorityClassName != "" {
 			return t.PriorityClassName
 		}
 		return class
 	}
 	return []role{
-		{spark.RoleDriver, own(shapes.DriverTraits), shapes.Driver.Requests, shapes.Driver.Limits, drivers},
-		{spark.RoleExecutor, own(shapes.ExecutorTraits), shapes.Executor.Requests, shapes.Executor.Limits, max(0, executors)},
+		{spark.RoleDriver, own(shapes.DriverAttributes), shapes.Driver.Requests, shapes.Driver.Limits, drivers},
+		{spark.RoleExecutor, own(shapes.ExecutorAttributes), shapes.Executor.Requests, shapes.Executor.Limits, max(0, executors)},
 	}
 }
 
@@ -43,7 +43,7 @@ func notCreated(r scheduler.Reservation) []role {
 	if r.Progress.DriverCreated {
 		drivers = 0
 	}
-	return roles(r.Shapes, r.PriorityClass, drivers, int64(r.Shapes.Initial)-int64(r.Progress.ExecutorsCreated))
+	return roles(r.PodSets, r.PriorityClass, drivers, int64(r.PodSets.Initial)-int64(r.Progress.ExecutorsCreated))
 }
 
 // resourceQuotas finds what the ResourceQuotas of the namespace say that count anything of the attempt's pods.
@@ -53,8 +53,8 @@ func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, error
 	if err != nil {
 		return nil, err
 	}
-	charges := chargesOf(roles(a.Shapes, a.PriorityClass, 1, int64(a.Shapes.Initial)), given)
-	most := chargesOf(roles(a.Shapes, a.PriorityClass, 1, int64(a.Shapes.Max)), given)
+	charges := chargesOf(roles(a.PodSets, a.PriorityClass, 1, int64(a.PodSets.Initial)), given)
+	most := chargesOf(roles(a.PodSets, a.PriorityClass, 1, int64(a.PodSets.Max)), given)
 	var others []charge
 	for _, r := range a.Quota.Others {
 		if r.Namespace == a.App.Namespace {

@@ -25,10 +25,10 @@ func named(n int) scheduler.Attempt {
 }
 
 // pods of an attempt: the driver runs, and so many executors.
-func pods(executors int) scheduler.Facts {
-	f := scheduler.Facts{Driver: &scheduler.PodFact{Phase: corev1.PodRunning, Node: "n"}}
+func pods(executors int) scheduler.PodStatuses {
+	f := scheduler.PodStatuses{Driver: &scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n"}}
 	for i := range executors {
-		f.Executors = append(f.Executors, scheduler.PodFact{ExecutorID: int64(i + 1), Phase: corev1.PodRunning, Node: "n"})
+		f.Executors = append(f.Executors, scheduler.PodStatus{ExecutorID: int64(i + 1), Phase: corev1.PodRunning, Node: "n"})
 	}
 	return f
 }
@@ -121,7 +121,7 @@ func TestStoryOfALateReportToALine(t *testing.T) {
 func TestStoryOfABigOne(t *testing.T) {
 	c := cluster(t, "20")
 	running, big, small := named(1), named(2), named(3)
-	big.Shapes.Initial, small.Shapes.Initial = 8, 0
+	big.PodSets.Initial, small.PodSets.Initial = 8, 0
 	c.Admit(running)
 	if got := c.Admit(big); got.Reason != scheduler.ReasonWaitingForQuota {
 		t.Fatalf("%+v", got)
@@ -129,7 +129,7 @@ func TestStoryOfABigOne(t *testing.T) {
 	if got := c.Admit(small); got.Reason != scheduler.ReasonBehindOthers {
 		t.Errorf("%+v: the big one would never start", got)
 	}
-	big.Shapes.Initial = 80
+	big.PodSets.Initial = 80
 	if got := c.Admit(big); got.Verdict != scheduler.Reject {
 		t.Errorf("%+v: it does not fit at all now", got)
 	}
@@ -160,7 +160,7 @@ func TestStoryOfTwoQuotas(t *testing.T) {
 		want scheduler.Reason
 	}
 	small := classed(3, "low")
-	small.Shapes.Initial = 0
+	small.PodSets.Initial = 0
 	cases := map[string]struct {
 		reason string
 		quotas objects
@@ -181,7 +181,7 @@ func TestStoryOfTwoQuotas(t *testing.T) {
 		},
 		"Both": {
 			reason: "who waits for two stands in both lines", quotas: objects{class("low", "9"), resourceQuota(t, "all", "{requests.cpu: 20}", "{requests.cpu: 15}", "")},
-			steps: []step{{classed(1, "low"), waits}, {func() scheduler.Attempt { a := named(2); a.Shapes.Initial = 0; return a }(), behind}},
+			steps: []step{{classed(1, "low"), waits}, {func() scheduler.Attempt { a := named(2); a.PodSets.Initial = 0; return a }(), behind}},
 		},
 	}
 	for name, tc := range cases {
@@ -204,7 +204,7 @@ func TestStoryOfAnEdit(t *testing.T) {
 		executors int32
 		want      scheduler.Verdict
 	}{{2, scheduler.Admit}, {2, scheduler.Admit}, {400, scheduler.Reject}, {2, scheduler.Admit}, {1, scheduler.Admit}} {
-		a.Shapes.Initial = step.executors
+		a.PodSets.Initial = step.executors
 		if got := c.Admit(a); got.Verdict != step.want {
 			t.Errorf("%d executors: %+v, want %s", step.executors, got, step.want)
 		}
@@ -221,7 +221,7 @@ func TestStoryOfARestart(t *testing.T) {
 	c.Admit(first)
 	c.Status(quotaRef, "3", "used", "requests.cpu") // driver and one executor
 	c.Observe(first, pods(1))
-	c.Restart(map[*scheduler.Attempt]scheduler.Facts{&first: pods(1)})
+	c.Restart(map[*scheduler.Attempt]scheduler.PodStatuses{&first: pods(1)})
 	c.Pass(time.Minute)
 	got := c.Admit(second)
 	if got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 7 of 10, promised 4 to others (ResourceQuota compute)" {
@@ -229,8 +229,8 @@ func TestStoryOfARestart(t *testing.T) {
 	}
 	c.Status(quotaRef, "1", "used", "requests.cpu") // its executors have ended
 	gone := pods(0)
-	gone.Executors = []scheduler.PodFact{{ExecutorID: 3, Phase: corev1.PodRunning}}
-	c.Restart(map[*scheduler.Attempt]scheduler.Facts{&first: gone})
+	gone.Executors = []scheduler.PodStatus{{ExecutorID: 3, Phase: corev1.PodRunning}}
+	c.Restart(map[*scheduler.Attempt]scheduler.PodStatuses{&first: gone})
 	c.Pass(time.Minute)
 	if got := c.Admit(second); got.Verdict != scheduler.Admit {
 		t.Errorf("%+v: the third executor was there, so all of them were", got)

@@ -25,7 +25,7 @@ func TestGrowth(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			a := attempt()
-			a.Shapes.Max = tc.max
+			a.PodSets.Max = tc.max
 			got, err := scheduler.AdmitAttempt(New("Enforce", nil), a, snapshot(objects{resourceQuota(t, "compute", tc.hard, "{}", "")}, nil, nil))
 			if err != nil || got.Verdict != scheduler.Admit || got.Warning != tc.warning {
 				t.Errorf("%s: %+v, %v; want %q", tc.reason, got, err, tc.warning)

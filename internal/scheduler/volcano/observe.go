@@ -18,13 +18,13 @@ const evictReason = "Evict"
 const annotationHolds = "firesteel.dev/holds"
 
 // ObserveReads asks for the group.
-func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.Facts) []scheduler.Read {
+func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.PodStatuses) []scheduler.Read {
 	return []scheduler.Read{groupOf(a).Read()}
 }
 
 // Observe judges the pods, tells reclaim from preemption, and sees to it that the group exists: pods whose group is gone
 // are left alone by Volcano without a word.
-func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) (scheduler.Observation, error) {
+func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o := scheduler.Pods(f)
 	if o.Stage == scheduler.StageEvicted {
 		return reclaimed(f, o), nil
@@ -50,7 +50,7 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Fac
 }
 
 // reclaimed refines an eviction: DisruptionTarget says preemption in any case, the condition Ready says why.
-func reclaimed(f scheduler.Facts, o scheduler.Observation) scheduler.Observation {
+func reclaimed(f scheduler.PodStatuses, o scheduler.Observation) scheduler.Observation {
 	ready := f.Driver.Condition(corev1.PodReady)
 	if ready.Status != corev1.ConditionFalse || ready.Reason != evictReason {
 		return o
@@ -63,16 +63,49 @@ func reclaimed(f scheduler.Facts, o scheduler.Observation) scheduler.Observation
 	return o
 }
 
-func ended(p *scheduler.PodFact) bool {
+func ended(p *scheduler.PodStatus) bool {
 	return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed
 }
 
 // allRun is whether the initial executors run, or did so before: a group that has been lowered stays so, or it would ask
 // for the room of executors that ended.
-func allRun(a scheduler.Attempt, f scheduler.Facts, s scheduler.Snapshot) bool {
+func allRun(a scheduler.Attempt, f scheduler.PodStatuses, s scheduler.Snapshot) bool {
 	if group := s[groupOf(a).Read()]; group != nil && group.GetAnnotations()[annotationHolds] == driverOnly {
 		return true
 	}
 	p := scheduler.ProgressOf(f)
-	return p.DriverRunning && p.ExecutorsRunning >= a.Shapes.Initial
+	return p.DriverRunning && p.ExecutorsRunning >= a.PodSets.Initial
+}
+
+// demand is the room that a group asks for.
+type demand struct{ requests, limits corev1.ResourceList }
+
+// wholeDemand is that of the driver and all initial executors.
+func wholeDemand(a scheduler.Attempt) demand {
+	if len(a.Resources) > 0 {
+		return demand{requests: a.Total()}
+	}
+	s := a.PodSets
+	return demand{requests: a.Total(), limits: scheduler.Sum(s.Driver.Limits, scheduler.Times(s.Executor.Limits, int64(s.Initial)))}
+}
+
+// driverDemand is that of the driver alone.
+func driverDemand(a scheduler.Attempt) demand {
+	return demand{requests: a.PodSets.Driver.Requests, limits: a.PodSets.Driver.Limits}
+}
+
+// minResources says everything twice: nodes and queues are compared by the plain names, and namespaces' ResourceQuotas
+// (Volcano's plugin resourcequota) by theirs. Each gate ignores the names of the other.
+func (d demand) minResources() corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for name, quantity := range d.requests {
+		out[name] = quantity
+		out[corev1.DefaultResourceRequestsPrefix+name] = quantity
+	}
+	for name, quantity := range d.limits {
+		if !strings.Contains(string(name), "/") { // quotas do not count limits of extended resources
+			out["limits."+name] = quantity
+		}
+	}
+	return out
 }

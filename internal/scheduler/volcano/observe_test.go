@@ -13,16 +13,16 @@ import (
 	"github.com/firesteel-dev/firesteel/test/schedulers/schedulertest"
 )
 
-func up(executors int) scheduler.Facts {
-	f := scheduler.Facts{Driver: &scheduler.PodFact{Phase: corev1.PodRunning, Node: "n1", Started: true, SchedulerName: "volcano"}}
+func up(executors int) scheduler.PodStatuses {
+	f := scheduler.PodStatuses{Driver: &scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1", Started: true, SchedulerName: "volcano"}}
 	for range executors {
-		f.Executors = append(f.Executors, scheduler.PodFact{Phase: corev1.PodRunning, Node: "n1"})
+		f.Executors = append(f.Executors, scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1"})
 	}
 	return f
 }
 
 // evictedBy is a driver as Volcano 1.14 leaves it; the words are its own.
-func evictedBy(action string) scheduler.Facts {
+func evictedBy(action string) scheduler.PodStatuses {
 	f := up(0)
 	f.Driver.Deleting = true
 	f.Driver.Conditions = []corev1.PodCondition{
@@ -36,14 +36,14 @@ func TestObserve(t *testing.T) {
 	deleting, ended := up(0), up(0)
 	deleting.Driver.Deleting = true
 	ended.Driver.Phase = corev1.PodSucceeded
-	waiting := scheduler.Facts{Driver: &scheduler.PodFact{Phase: corev1.PodPending, SchedulerName: "volcano", Conditions: []corev1.PodCondition{{
+	waiting := scheduler.PodStatuses{Driver: &scheduler.PodStatus{Phase: corev1.PodPending, SchedulerName: "volcano", Conditions: []corev1.PodCondition{{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient cpu.",
 	}}}}
 	drained := evictedBy("x")
 	drained.Driver.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager"}}
 	cases := map[string]struct {
 		reason  string
-		facts   scheduler.Facts
+		facts   scheduler.PodStatuses
 		stage   scheduler.Stage
 		code    scheduler.Reason
 		message string
@@ -84,7 +84,7 @@ func TestAfterStart(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		parameters string
-		facts      scheduler.Facts
+		facts      scheduler.PodStatuses
 		group      *unstructured.Unstructured
 		cpu        string
 	}{
@@ -115,7 +115,7 @@ func TestAfterStart(t *testing.T) {
 
 func TestObserveReads(t *testing.T) {
 	a := attempt()
-	if diff := cmp.Diff([]scheduler.Read{groupOf(a).Read()}, New("").ObserveReads(a, scheduler.Facts{})); diff != "" {
+	if diff := cmp.Diff([]scheduler.Read{groupOf(a).Read()}, New("").ObserveReads(a, scheduler.PodStatuses{})); diff != "" {
 		t.Errorf("a running attempt looks at its group only (-want +got):\n%s", diff)
 	}
 }

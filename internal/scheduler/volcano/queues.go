@@ -115,7 +115,7 @@ func (q queues) growth(a scheduler.Attempt) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	most := scheduler.Sum(a.Shapes.Driver.Requests, scheduler.Times(a.Shapes.Executor.Requests, int64(a.Shapes.Max)))
+	most := scheduler.Sum(a.PodSets.Driver.Requests, scheduler.Times(a.PodSets.Executor.Requests, int64(a.PodSets.Max)))
 	for _, queue := range line {
 		if text := scheduler.CannotGrow(a, "queue "+queue.Name, most, queue.Spec.Capability); text != "" {
 			return text, nil

@@ -125,12 +125,12 @@ func TestStoryOfAResize(t *testing.T) {
 	c := schedulertest.NewCluster(t, New(""), queue(t, "team-a", "", "Open", 40, 0))
 	a := attempt()
 	c.Admit(a)
-	a.Shapes.Initial = 5
+	a.PodSets.Initial = 5
 	c.Admit(a)
 	if cpu, _, _ := unstructured.NestedString(c.Get(groupOf(a)).Object, "spec", "minResources", "cpu"); cpu != "11" || c.Writes != 2 {
 		t.Errorf("the group asks for %s CPU after %d writes", cpu, c.Writes)
 	}
-	a.Shapes.Initial = 50
+	a.PodSets.Initial = 50
 	if got := c.Admit(a); got.Reason != scheduler.ReasonExceedsQueueCapacity || c.Get(groupOf(a)) != nil {
 		t.Errorf("%+v", got)
 	}
@@ -142,7 +142,7 @@ func TestStoryOfARunningGroup(t *testing.T) {
 	a := attempt()
 	a.Parameters = []byte(`{"afterStart":"DriverOnly"}`)
 	c.Admit(a)
-	for i, facts := range []scheduler.Facts{up(1), up(3), up(3), up(1), up(0)} {
+	for i, facts := range []scheduler.PodStatuses{up(1), up(3), up(3), up(1), up(0)} {
 		c.Observe(a, facts)
 		if want := min(i+1, 2); c.Writes != want {
 			t.Errorf("step %d: %d writes, want %d", i, c.Writes, want)

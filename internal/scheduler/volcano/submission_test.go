@@ -56,7 +56,7 @@ func TestSubmission(t *testing.T) {
 	if name := got.Submission.Properties[spark.ConfExecutorSchedulerName]; name != "volcano" {
 		t.Errorf("the driver gives its executors the scheduler %q", name)
 	}
-	whole := scheduler.Sum(driver.Spec.Containers[0].Resources.Requests, scheduler.Times(a.Shapes.Executor.Requests, 2))
+	whole := scheduler.Sum(driver.Spec.Containers[0].Resources.Requests, scheduler.Times(a.PodSets.Executor.Requests, 2))
 	asked, err := scheduler.As[struct {
 		Spec struct {
 			MinResources corev1.ResourceList `json:"minResources"`

@@ -88,7 +88,7 @@ func (p Plugin) Describe() scheduler.Descriptor {
 			{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}},
 			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
 		},
-		Claims: []scheduler.PodKey{
+		ManagedKeys: []scheduler.PodKey{
 			{Part: scheduler.PodAnnotation, Key: v1beta1.KubeGroupNameAnnotationKey},
 			{Part: scheduler.PodAnnotation, Key: batchv1alpha1.TaskSpecKey},
 			{Part: scheduler.PodAnnotation, Key: v1beta1.PodPreemptable},

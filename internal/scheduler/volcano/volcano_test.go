@@ -91,7 +91,7 @@ func TestPlanByQueue(t *testing.T) {
 		"Root":        {reason: "the root is no leaf, even alone", change: func(a *scheduler.Attempt) { a.Queue = "root" }, queues: []*unstructured.Unstructured{queue(t, "root", "", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf, says: `"root"`},
 		"TooBig":      {reason: "it can never fit, with numbers", queues: []*unstructured.Unstructured{open(6, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "more than queue team-a can ever give: cpu asked 7, limit 6"},
 		"TooBigAbove": {reason: "a queue above is smaller", queues: []*unstructured.Unstructured{queue(t, "team-a", "dept", "Open", 40, 0), queue(t, "dept", "root", "Open", 5, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "queue dept can ever give: cpu asked 7, limit 5"},
-		"Override":    {reason: "the user's own number counts", change: func(a *scheduler.Attempt) { a.Resources = schedulertest.Shape("9", "1Gi").Requests }, queues: []*unstructured.Unstructured{open(8, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "cpu asked 9, limit 8"},
+		"Override":    {reason: "the user's own number counts", change: func(a *scheduler.Attempt) { a.Resources = schedulertest.PodResources("9", "1Gi").Requests }, queues: []*unstructured.Unstructured{open(8, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "cpu asked 9, limit 8"},
 		"Loop":        {reason: "queues that are above each other end the walk", queues: []*unstructured.Unstructured{queue(t, "team-a", "b", "Open", 0, 0), queue(t, "b", "team-a", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf},
 		"Class":       {reason: "the pods would be refused", change: func(a *scheduler.Attempt) { a.PriorityClass = "high" }, queues: []*unstructured.Unstructured{open(0, 0)}, verdict: wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
 		"Parameter":   {reason: "a mistake in the options", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"afterStart":"Drop"}`) }, verdict: never, code: scheduler.ReasonInvalidParameters, says: `batchScheduler.parameters.afterStart: "Drop": must be KeepReservation or DriverOnly`},
@@ -116,7 +116,7 @@ func TestPlanByQueue(t *testing.T) {
 				t.Errorf("%s: retry after %s", tc.reason, got.RetryAfter)
 			}
 			if tc.verdict == wait || tc.group {
-				schedulertest.Keeps(t, New(""), a, snapshot(a, nil, nil, tc.queues...), scheduler.Facts{})
+				schedulertest.Keeps(t, New(""), a, snapshot(a, nil, nil, tc.queues...), scheduler.PodStatuses{})
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func TestPlanByGroup(t *testing.T) {
 			if diff := cmp.Diff(&ref, got.Group); diff != "" || len(got.Apply) != 1 {
 				t.Errorf("%s: the group stays what it is (-want +got):\n%s", tc.reason, diff)
 			}
-			schedulertest.Keeps(t, New(""), a, s, scheduler.Facts{})
+			schedulertest.Keeps(t, New(""), a, s, scheduler.PodStatuses{})
 		})
 	}
 }
@@ -175,7 +175,7 @@ func TestGrowth(t *testing.T) {
 		"Static": {reason: "it does not grow", max: 3, parent: 7},
 	} {
 		a := attempt()
-		a.Shapes.Max = tc.max
+		a.PodSets.Max = tc.max
 		got, err := scheduler.AdmitAttempt(New(""), a, snapshot(a, podGroup(t, "Inqueue"), nil, queue(t, "org", "", "Open", tc.parent, 0), queue(t, "team-a", "org", "Open", 100, 0)))
 		if err != nil || got.Verdict != scheduler.Admit || got.Warning != tc.warning {
 			t.Errorf("%s: %s: %+v, %v; want %q", name, tc.reason, got, err, tc.warning)
@@ -205,8 +205,8 @@ func TestPlanDeletes(t *testing.T) {
 func TestGroup(t *testing.T) {
 	a := attempt()
 	a.PriorityClass = "high"
-	a.Shapes.Executor.Limits["nvidia.com/gpu"] = resource.MustParse("1")
-	a.Shapes.Executor.Requests["nvidia.com/gpu"] = resource.MustParse("1")
+	a.PodSets.Executor.Limits["nvidia.com/gpu"] = resource.MustParse("1")
+	a.PodSets.Executor.Requests["nvidia.com/gpu"] = resource.MustParse("1")
 	got, err := group(a, wholeDemand(a))
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ spec:
 	if diff := cmp.Diff(schedulertest.Numbers(want.Object), schedulertest.Numbers(got.Object)); diff != "" {
 		t.Errorf("one member, the room of all, in both kinds of names (-want +got):\n%s", diff)
 	}
-	a.Resources = schedulertest.Shape("9", "1Gi").Requests
+	a.Resources = schedulertest.PodResources("9", "1Gi").Requests
 	if got, err = group(a, wholeDemand(a)); err != nil {
 		t.Fatal(err)
 	}

@@ -17,14 +17,14 @@ import (
 const eventFailed = "ApplicationFailed"
 
 // ObserveReads asks for the events of a driver that YuniKorn gave up.
-func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.Facts) []scheduler.Read {
+func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.PodStatuses) []scheduler.Read {
 	if !givenUp(f.Driver) {
 		return nil
 	}
 	return []scheduler.Read{driverEvents(a, f.Driver)}
 }
 
-func driverEvents(a scheduler.Attempt, driver *scheduler.PodFact) scheduler.Read {
+func driverEvents(a scheduler.Attempt, driver *scheduler.PodStatus) scheduler.Read {
 	return scheduler.Read{
 		GroupVersionKind: eventKind, Namespace: a.App.Namespace,
 		Fields: "involvedObject.kind=Pod,involvedObject.name=" + driver.Name,
@@ -33,7 +33,7 @@ func driverEvents(a scheduler.Attempt, driver *scheduler.PodFact) scheduler.Read
 
 // Observe reads refusals first: YuniKorn fails the pods of an application that it will not run, which looks like a
 // failure of Spark otherwise. A driver that is deleted or disappears was evicted: YuniKorn leaves no mark on its victims.
-func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) (scheduler.Observation, error) {
+func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	if givenUp(f.Driver) {
 		return refused(f.Driver, s.List(driverEvents(a, f.Driver))), nil
 	}
@@ -49,14 +49,14 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Fac
 }
 
 // givenUp is whether YuniKorn failed the pod: it did so before any container started, with one of its two reasons.
-func givenUp(driver *scheduler.PodFact) bool {
+func givenUp(driver *scheduler.PodStatus) bool {
 	return driver != nil && driver.Phase == corev1.PodFailed && !driver.Started &&
 		(driver.Reason == constants.ApplicationRejectedFailure || driver.Reason == constants.ApplicationInsufficientResourcesFailure)
 }
 
 // refused classifies a pod that YuniKorn failed. A gang that found no room in time may find it another day; a refusal
 // stays one.
-func refused(driver *scheduler.PodFact, events []*unstructured.Unstructured) scheduler.Observation {
+func refused(driver *scheduler.PodStatus, events []*unstructured.Unstructured) scheduler.Observation {
 	if driver.Reason == constants.ApplicationInsufficientResourcesFailure {
 		return scheduler.Observation{
 			Stage: scheduler.StageEvicted, Reason: scheduler.ReasonPodsReadyTimeout,
@@ -84,12 +84,12 @@ func silent(a scheduler.Attempt) scheduler.Observation {
 	if options, _ := parametersOf(a); options.GangSchedulingStyle == styleNone {
 		return scheduler.Observation{
 			Stage: scheduler.StageQueued, Reason: scheduler.ReasonWaitingForQuota,
-			Message: fmt.Sprintf("waiting in %s for room or for its turn: the driver %s", queueOf(a), scheduler.Asking(a.Shapes.Driver.Requests)),
+			Message: fmt.Sprintf("waiting in %s for room or for its turn: the driver %s", queueOf(a), scheduler.Asking(a.PodSets.Driver.Requests)),
 		}
 	}
-	whole := scheduler.Sum(a.Shapes.Driver.Requests, scheduler.Times(a.Shapes.Executor.Requests, int64(a.Shapes.Initial)))
+	whole := scheduler.Sum(a.PodSets.Driver.Requests, scheduler.Times(a.PodSets.Executor.Requests, int64(a.PodSets.Initial)))
 	return scheduler.Observation{
 		Stage: scheduler.StageReserving, Reason: scheduler.ReasonWaitingForGang,
-		Message: fmt.Sprintf("waiting in %s for the room of the driver and %d executors: together they %s", queueOf(a), a.Shapes.Initial, scheduler.Asking(whole)),
+		Message: fmt.Sprintf("waiting in %s for the room of the driver and %d executors: together they %s", queueOf(a), a.PodSets.Initial, scheduler.Asking(whole)),
 	}
 }

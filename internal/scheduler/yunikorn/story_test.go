@@ -25,16 +25,16 @@ func TestStory(t *testing.T) {
 	}
 	steps := []struct {
 		reason string
-		driver *scheduler.PodFact
+		driver *scheduler.PodStatus
 		want   scheduler.Stage
 	}{
-		{"placeholders are gathered", &scheduler.PodFact{Name: "d", Phase: corev1.PodPending, SchedulerName: "yunikorn"}, scheduler.StageReserving},
-		{"the gang is complete", &scheduler.PodFact{Name: "d", Phase: corev1.PodRunning, Node: "n1", Started: true}, scheduler.StagePlaced},
+		{"placeholders are gathered", &scheduler.PodStatus{Name: "d", Phase: corev1.PodPending, SchedulerName: "yunikorn"}, scheduler.StageReserving},
+		{"the gang is complete", &scheduler.PodStatus{Name: "d", Phase: corev1.PodRunning, Node: "n1", Started: true}, scheduler.StagePlaced},
 		{"it is preempted without a word", nil, scheduler.StageGone},
-		{"YuniKorn refuses what comes next", &scheduler.PodFact{Name: "d", Phase: corev1.PodFailed, Reason: "ApplicationRejected"}, scheduler.StageRefused},
+		{"YuniKorn refuses what comes next", &scheduler.PodStatus{Name: "d", Phase: corev1.PodFailed, Reason: "ApplicationRejected"}, scheduler.StageRefused},
 	}
 	for _, step := range steps {
-		if got := c.Observe(a, scheduler.Facts{Driver: step.driver}); got.Stage != step.want {
+		if got := c.Observe(a, scheduler.PodStatuses{Driver: step.driver}); got.Stage != step.want {
 			t.Errorf("%s: %+v", step.reason, got)
 		}
 	}
@@ -55,7 +55,7 @@ func TestStory(t *testing.T) {
 // Another scheduler's admission controller took the driver.
 func TestStoryOfATheft(t *testing.T) {
 	c := schedulertest.NewCluster(t, Plugin{})
-	got := c.Observe(attempt(""), scheduler.Facts{Driver: &scheduler.PodFact{Name: "d", Phase: corev1.PodPending, SchedulerName: "volcano"}})
+	got := c.Observe(attempt(""), scheduler.PodStatuses{Driver: &scheduler.PodStatus{Name: "d", Phase: corev1.PodPending, SchedulerName: "volcano"}})
 	if got.Reason != scheduler.ReasonCapturedByOther {
 		t.Errorf("%+v", got)
 	}

@@ -70,7 +70,7 @@ func (Plugin) Describe() scheduler.Descriptor {
 			{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}},
 			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
 		},
-		Claims: []scheduler.PodKey{
+		ManagedKeys: []scheduler.PodKey{
 			claim(scheduler.PodLabel, constants.CanonicalLabelApplicationID),
 			claim(scheduler.PodLabel, constants.CanonicalLabelQueueName),
 			claim(scheduler.PodAnnotation, constants.AnnotationQueueName),
@@ -192,10 +192,10 @@ type taskGroup struct {
 // setGang describes the gang on the driver, the first pod of the application, and names its group on every pod. The
 // driver is a group of its own, because only placeholders are placed until all of them are.
 func setGang(a scheduler.Attempt, options parameters, d *scheduler.Decoration) error {
-	s := a.Shapes
-	groups := []taskGroup{group(spark.RoleDriver, 1, s.Driver, s.DriverTraits)}
+	s := a.PodSets
+	groups := []taskGroup{group(spark.RoleDriver, 1, s.Driver, s.DriverAttributes)}
 	if s.Initial > 0 {
-		groups = append(groups, group(spark.RoleExecutor, s.Initial, s.Executor, s.ExecutorTraits))
+		groups = append(groups, group(spark.RoleExecutor, s.Initial, s.Executor, s.ExecutorAttributes))
 		scheduler.SetIn(&d.Executor.Annotations, constants.AnnotationTaskGroupName, spark.RoleExecutor)
 	}
 	text, err := json.Marshal(groups)
@@ -208,7 +208,7 @@ func setGang(a scheduler.Attempt, options parameters, d *scheduler.Decoration) e
 	return nil
 }
 
-func group(name string, members int32, shape spark.Shape, traits spark.Traits) taskGroup {
+func group(name string, members int32, shape spark.PodResources, traits spark.PodAttributes) taskGroup {
 	return taskGroup{
 		Name: name, MinMember: members, MinResource: shape.Requests,
 		NodeSelector: traits.NodeSelector, Tolerations: traits.Tolerations, Affinity: traits.Affinity,

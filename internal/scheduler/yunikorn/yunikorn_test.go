@@ -28,7 +28,7 @@ func TestDecorate(t *testing.T) {
 	a := attempt(`{"gangSchedulingStyle":"Hard","placeholderTimeoutInSeconds":60}`)
 	a.PriorityClass = "high"
 	a.User = scheduler.User{Name: "ann", Groups: []string{"dev"}}
-	a.Shapes.ExecutorTraits = spark.Traits{NodeSelector: map[string]string{"pool": "batch"}, Tolerations: []corev1.Toleration{{Key: "batch", Operator: corev1.TolerationOpExists}}}
+	a.PodSets.ExecutorAttributes = spark.PodAttributes{NodeSelector: map[string]string{"pool": "batch"}, Tolerations: []corev1.Toleration{{Key: "batch", Operator: corev1.TolerationOpExists}}}
 	got, err := scheduler.Decorate(Plugin{}, a, spark.Application{})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestDecorateVariants(t *testing.T) {
 	}{
 		"Default":    {reason: "a soft gang", driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, executor: []string{"task-group-name"}, labels: 2},
 		"None":       {reason: "no gang", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"gangSchedulingStyle":"None"}`) }, labels: 2},
-		"DriverOnly": {reason: "a group without members is no group", change: func(a *scheduler.Attempt) { a.Shapes.Initial = 0 }, driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, labels: 2},
+		"DriverOnly": {reason: "a group without members is no group", change: func(a *scheduler.Attempt) { a.PodSets.Initial = 0 }, driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, labels: 2},
 		"NoQueue":    {reason: "placement rules choose", change: func(a *scheduler.Attempt) { a.Queue = "" }, driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, executor: []string{"task-group-name"}, labels: 1},
 		"LongQueue":  {reason: "a label has 63 characters at most", change: func(a *scheduler.Attempt) { a.Queue = long }, driver: []string{"queue", "schedulingPolicyParameters", "task-group-name", "task-groups"}, executor: []string{"queue", "task-group-name"}, labels: 1},
 	}
@@ -102,8 +102,8 @@ func TestDecorateVariants(t *testing.T) {
 // without a word.
 func TestTaskGroupsAreExact(t *testing.T) {
 	a := attempt("")
-	a.Shapes.Executor.Requests[corev1.ResourceMemory] = resource.MustParse("1476395008")
-	a.Shapes.Executor.Requests["nvidia.com/gpu"] = resource.MustParse("2")
+	a.PodSets.Executor.Requests[corev1.ResourceMemory] = resource.MustParse("1476395008")
+	a.PodSets.Executor.Requests["nvidia.com/gpu"] = resource.MustParse("2")
 	got, err := scheduler.Decorate(Plugin{}, a, spark.Application{})
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestTaskGroupsAreExact(t *testing.T) {
 	if len(groups) != 2 || groups[1].MinMember != 3 {
 		t.Fatalf("groups %+v", groups)
 	}
-	for name, want := range a.Shapes.Executor.Requests {
+	for name, want := range a.PodSets.Executor.Requests {
 		if have := groups[1].MinResource[string(name)]; have.Cmp(want) != 0 {
 			t.Errorf("placeholders ask for %s %s, executors for %s", have.String(), name, want.String())
 		}
@@ -152,7 +152,7 @@ func TestAdmit(t *testing.T) {
 			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
 				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.says)
 			}
-			schedulertest.Keeps(t, Plugin{}, a, scheduler.Snapshot{}, scheduler.Facts{})
+			schedulertest.Keeps(t, Plugin{}, a, scheduler.Snapshot{}, scheduler.PodStatuses{})
 		})
 	}
 }
@@ -171,7 +171,7 @@ func TestFewPending(t *testing.T) {
 		"None":   {reason: "no gang", pending: 2, parameters: `{"gangSchedulingStyle":"None"}`},
 	} {
 		a := attempt(tc.parameters)
-		a.Shapes.MaxPending = tc.pending
+		a.PodSets.MaxPending = tc.pending
 		got, err := scheduler.AdmitAttempt(Plugin{}, a, scheduler.Snapshot{})
 		if err != nil || got.Verdict != scheduler.Admit || strings.Contains(got.Warning, "spark.kubernetes.allocation.maxPendingPods is 2: only so many of the 3 executors") != tc.warns {
 			t.Errorf("%s: %s: %+v, %v; want a warning: %t", name, tc.reason, got, err, tc.warns)
@@ -181,10 +181,10 @@ func TestFewPending(t *testing.T) {
 
 // The pods are as YuniKorn 1.8 leaves them; the words are its own.
 func TestObserve(t *testing.T) {
-	rejected := scheduler.PodFact{Name: "d", Phase: corev1.PodFailed, Reason: "ApplicationRejected", Message: " queue root.spark.a cannot fit application q3"}
+	rejected := scheduler.PodStatus{Name: "d", Phase: corev1.PodFailed, Reason: "ApplicationRejected", Message: " queue root.spark.a cannot fit application q3"}
 	started := rejected
 	started.Started = true
-	waiting := scheduler.PodFact{Phase: corev1.PodPending, SchedulerName: "yunikorn"}
+	waiting := scheduler.PodStatus{Phase: corev1.PodPending, SchedulerName: "yunikorn"}
 	noNode := waiting
 	noNode.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "request is waiting for cluster resources become available"}}
 	full := "Application q3 scheduling failed, reason: ApplicationRejected: task group request map[pods:11] larger than max queue allocation"
@@ -193,7 +193,7 @@ func TestObserve(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		parameters string
-		driver     *scheduler.PodFact
+		driver     *scheduler.PodStatus
 		events     []*unstructured.Unstructured
 		stage      scheduler.Stage
 		code       scheduler.Reason
@@ -203,19 +203,19 @@ func TestObserve(t *testing.T) {
 		"Rejected":  {reason: "not a failure of Spark", driver: &rejected, stage: scheduler.StageRefused, code: scheduler.ReasonSchedulerRefused, says: "admits the user: queue root.spark.a cannot fit application q3"},
 		"Explained": {reason: "the event says more", driver: &rejected, events: []*unstructured.Unstructured{other, failed}, stage: scheduler.StageRefused, code: scheduler.ReasonSchedulerRefused, says: full},
 		"Started":   {reason: "a program may use the same word", driver: &started, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
-		"TimedOut":  {reason: "a hard gang may find room another day", driver: &scheduler.PodFact{Phase: corev1.PodFailed, Reason: "ResourceReservationTimeout", Message: "Scheduling has timed out due to insufficient resources"}, stage: scheduler.StageEvicted, code: scheduler.ReasonPodsReadyTimeout, says: "timed out due to insufficient resources", evicted: true},
+		"TimedOut":  {reason: "a hard gang may find room another day", driver: &scheduler.PodStatus{Phase: corev1.PodFailed, Reason: "ResourceReservationTimeout", Message: "Scheduling has timed out due to insufficient resources"}, stage: scheduler.StageEvicted, code: scheduler.ReasonPodsReadyTimeout, says: "timed out due to insufficient resources", evicted: true},
 		"Reserving": {reason: "no condition while placeholders are gathered", driver: &waiting, stage: scheduler.StageReserving, code: scheduler.ReasonWaitingForGang, says: "waiting in queue root.team-a for the room of the driver and 3 executors: together they asked cpu 7, memory 14Gi"},
 		"Queued":    {reason: "no condition while the queue is full", parameters: `{"gangSchedulingStyle":"None"}`, driver: &waiting, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForQuota, says: "waiting in queue root.team-a for room or for its turn: the driver asked cpu 1, memory 2Gi"},
 		"NoNode":    {reason: "the one condition there is", driver: &noNode, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForCapacity, says: "waiting for cluster resources"},
-		"Running":   {reason: "it runs", driver: &scheduler.PodFact{Phase: corev1.PodRunning, Node: "n1"}, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
-		"Stopped":   {reason: "its victims stop before they are gone", driver: &scheduler.PodFact{Phase: corev1.PodFailed, Node: "n1", Started: true, Deleting: true}, stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, says: "does not say whether it was preempted", evicted: true},
-		"Stopping":  {reason: "a driver that was told to end may still end well", driver: &scheduler.PodFact{Phase: corev1.PodRunning, Node: "n1", Started: true, Deleting: true}, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
+		"Running":   {reason: "it runs", driver: &scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1"}, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
+		"Stopped":   {reason: "its victims stop before they are gone", driver: &scheduler.PodStatus{Phase: corev1.PodFailed, Node: "n1", Started: true, Deleting: true}, stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, says: "does not say whether it was preempted", evicted: true},
+		"Stopping":  {reason: "a driver that was told to end may still end well", driver: &scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1", Started: true, Deleting: true}, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
 		"Vanished":  {reason: "YuniKorn leaves no mark on its victims", stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, says: "does not say whether it was preempted", evicted: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			a := attempt(tc.parameters)
-			facts := scheduler.Facts{Driver: tc.driver}
+			facts := scheduler.PodStatuses{Driver: tc.driver}
 			s := scheduler.Snapshot{}
 			for _, read := range (Plugin{}).ObserveReads(a, facts) {
 				s[read] = scheduler.NewList(tc.events...)
@@ -234,10 +234,10 @@ func TestObserve(t *testing.T) {
 
 func TestReads(t *testing.T) {
 	a := attempt("")
-	if got := (Plugin{}).ObserveReads(a, scheduler.Facts{Driver: &scheduler.PodFact{Name: "d", Phase: corev1.PodRunning}}); len(got) != 0 {
+	if got := (Plugin{}).ObserveReads(a, scheduler.PodStatuses{Driver: &scheduler.PodStatus{Name: "d", Phase: corev1.PodRunning}}); len(got) != 0 {
 		t.Errorf("a driver that runs needs no events: %v", got)
 	}
-	got := (Plugin{}).ObserveReads(a, scheduler.Facts{Driver: &scheduler.PodFact{Name: "d", Phase: corev1.PodFailed, Reason: "ApplicationRejected"}})
+	got := (Plugin{}).ObserveReads(a, scheduler.PodStatuses{Driver: &scheduler.PodStatus{Name: "d", Phase: corev1.PodFailed, Reason: "ApplicationRejected"}})
 	want := []scheduler.Read{{GroupVersionKind: eventKind, Namespace: "team-a", Fields: "involvedObject.kind=Pod,involvedObject.name=d"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

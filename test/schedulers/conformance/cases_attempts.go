@@ -58,8 +58,8 @@ func (w *Harness) askAndGiveBack(ctx context.Context, owner *app, number int32) 
 	a := scheduler.Attempt{
 		App:    scheduler.App{Namespace: owner.Namespace, Name: owner.Name, UID: owner.UID},
 		Number: number, ID: id, QueuedAt: time.Now(), Choice: scheduler.Choice{Scheduler: w.Scheduler, Source: scheduler.SourceApplication, Queue: w.place.Queue},
-		Shapes: spark.Shapes{
-			Driver: spark.Shape{Requests: half}, Executor: spark.Shape{Requests: half}, Initial: 1, Max: 1,
+		PodSets: spark.PodSets{
+			Driver: spark.PodResources{Requests: half}, Executor: spark.PodResources{Requests: half}, Initial: 1, Max: 1,
 		},
 	}
 	reader := observe.Reader{Cache: w.Client, Live: w.Client}

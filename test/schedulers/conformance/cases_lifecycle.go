@@ -220,7 +220,7 @@ func marks(w *Harness) {
 		}
 	}
 	w.completes(a)
-	for _, key := range w.plugin(w).Describe().Claims {
+	for _, key := range w.plugin(w).Describe().ManagedKeys {
 		if key.Part == scheduler.PodLabel || key.Part == scheduler.PodAnnotation {
 			w.contradict(key)
 			return

@@ -140,7 +140,7 @@ func names(w *Harness) {
 // claimed returns the plugin's own marks on a pod.
 func (w *Harness) claimed(pod *corev1.Pod) []string {
 	var found []string
-	for _, key := range w.plugin(w).Describe().Claims {
+	for _, key := range w.plugin(w).Describe().ManagedKeys {
 		switch key.Part {
 		case scheduler.PodLabel:
 			found = append(found, key.Key+"="+pod.Labels[key.Key])

@@ -259,8 +259,8 @@ func fuzz(w *Harness) {
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
 func randomAttempt(r *rand.Rand, name string) scheduler.Attempt {
-	shape := func() spark.Shape {
-		s := spark.Shape{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+	shape := func() spark.PodResources {
+		s := spark.PodResources{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
 		for _, resourceName := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, "nvidia.com/gpu"} {
 			if r.IntN(3) > 0 {
 				s.Requests[resourceName] = *resource.NewMilliQuantity(r.Int64N(1<<40), resource.DecimalSI)
@@ -281,7 +281,7 @@ func randomAttempt(r *rand.Rand, name string) scheduler.Attempt {
 		PriorityClass: pick(r, "", "high", "!"),
 		User:          scheduler.User{Name: pick(r, "", "somebody", "\"\x00")},
 		Parameters:    []byte(pick(r, "", "null", "{}", "[]", "{", `{"x":1}`, `{"executorGang":true}`, `{"gangSchedulingStyle":"Hard"}`, `{"afterStart":"DriverOnly"}`, `{"scheduleTimeoutSeconds":-1}`)),
-		Shapes:        spark.Shapes{Driver: shape(), Executor: shape(), Initial: r.Int32N(100), Max: r.Int32(), MaxPending: r.Int32N(3)},
+		PodSets:       spark.PodSets{Driver: shape(), Executor: shape(), Initial: r.Int32N(100), Max: r.Int32(), MaxPending: r.Int32N(3)},
 	}
 	if r.IntN(4) == 0 {
 		a.Resources = shape().Requests
@@ -289,9 +289,9 @@ func randomAttempt(r *rand.Rand, name string) scheduler.Attempt {
 	return a
 }
 
-func randomFacts(r *rand.Rand) scheduler.Facts {
-	fact := func() scheduler.PodFact {
-		return scheduler.PodFact{
+func randomFacts(r *rand.Rand) scheduler.PodStatuses {
+	fact := func() scheduler.PodStatus {
+		return scheduler.PodStatus{
 			Name: "x", Phase: pick(r, corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown, ""),
 			Reason: pick(r, "", "ApplicationRejected", "ResourceReservationTimeout", "OutOfcpu"), Node: pick(r, "", "n"),
 			Deleting: r.IntN(2) == 0, Started: r.IntN(2) == 0,
@@ -301,7 +301,7 @@ func randomFacts(r *rand.Rand) scheduler.Facts {
 			}},
 		}
 	}
-	f := scheduler.Facts{Now: time.Unix(r.Int64N(1<<31), 0)}
+	f := scheduler.PodStatuses{Now: time.Unix(r.Int64N(1<<31), 0)}
 	if r.IntN(4) > 0 {
 		driver := fact()
 		f.Driver = &driver

@@ -85,7 +85,7 @@ func (c *Cluster) Admit(a scheduler.Attempt) scheduler.Admission {
 }
 
 // Observe does what the engine does for an attempt with a driver.
-func (c *Cluster) Observe(a scheduler.Attempt, f scheduler.Facts) scheduler.Observation {
+func (c *Cluster) Observe(a scheduler.Attempt, f scheduler.PodStatuses) scheduler.Observation {
 	c.tb.Helper()
 	c.ledger.Settle(a.ID, scheduler.ProgressOf(f), c.now)
 	reads, err := scheduler.ObserveReads(c.plugin, a, f)
@@ -122,7 +122,7 @@ func (c *Cluster) Release(a scheduler.Attempt) {
 }
 
 // Restart forgets what only the operator's memory held, and enters the attempts that have a driver again.
-func (c *Cluster) Restart(running map[*scheduler.Attempt]scheduler.Facts) {
+func (c *Cluster) Restart(running map[*scheduler.Attempt]scheduler.PodStatuses) {
 	c.ledger = scheduler.NewLedger()
 	for a, f := range running {
 		c.ledger.Reserve(*a)

@@ -31,13 +31,13 @@ func Attempt(plugin string) scheduler.Attempt {
 	return scheduler.Attempt{
 		App:    scheduler.App{Namespace: "team-a", Name: "pi", UID: "7b0f0a52-0000-4000-8000-000000000001"},
 		Number: 1, ID: "spark-0123456789abcdef-1", QueuedAt: Start, Choice: scheduler.Choice{Scheduler: plugin, Source: scheduler.SourceApplication},
-		Shapes: spark.Shapes{Driver: Shape("1", "2Gi"), Executor: Shape("2", "4Gi"), Initial: 3, Min: 3, Max: 3},
+		PodSets: spark.PodSets{Driver: PodResources("1", "2Gi"), Executor: PodResources("2", "4Gi"), Initial: 3, Min: 3, Max: 3},
 	}
 }
 
-// Shape is a pod as Spark makes it: CPU is requested, memory is requested and limited.
-func Shape(cpu, memory string) spark.Shape {
-	return spark.Shape{
+// PodResources is a pod as Spark makes it: CPU is requested, memory is requested and limited.
+func PodResources(cpu, memory string) spark.PodResources {
+	return spark.PodResources{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)},
 		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)},
 	}
@@ -56,7 +56,7 @@ func Object(tb testing.TB, text string) *unstructured.Unstructured {
 // Keeps checks the promises that hold for any attempt and any snapshot: nothing panics, nothing that was given is changed,
 // the same question has the same answer, a verdict has a reason and a sentence, a wait has an end, what is applied can be
 // applied, and the pods get nothing that was not announced.
-func Keeps(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) {
+func Keeps(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) {
 	tb.Helper()
 	before := encode(tb, a, s, f)
 	plan, err := scheduler.AdmitAttempt(p, a, s)
@@ -113,7 +113,7 @@ func keepsPlan(tb testing.TB, p scheduler.Plugin, plan scheduler.Admission) {
 }
 
 // encode writes values down, to see whether they change.
-func encode(tb testing.TB, a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Facts) string {
+func encode(tb testing.TB, a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) string {
 	tb.Helper()
 	if len(a.Parameters) == 0 {
 		a.Parameters = nil // empty text is no JSON
@@ -147,21 +147,21 @@ func Fuzz(f *testing.F, p scheduler.Plugin, found func(scheduler.Read) *unstruct
 			return // the API server would not have stored it
 		}
 		a := Attempt(p.Describe().Name)
-		a.Queue, a.PriorityClass, a.Shapes.Initial = queue, class, executors
-		a.Shapes.Executor.Requests[corev1.ResourceCPU] = quantity
+		a.Queue, a.PriorityClass, a.PodSets.Initial = queue, class, executors
+		a.PodSets.Executor.Requests[corev1.ResourceCPU] = quantity
 		if json.Valid([]byte(parameters)) {
 			a.Parameters = json.RawMessage(parameters)
 		}
-		facts := scheduler.Facts{Now: Start, Executors: []scheduler.PodFact{{ExecutorID: id, Phase: corev1.PodPhase(phase)}}}
+		facts := scheduler.PodStatuses{Now: Start, Executors: []scheduler.PodStatus{{ExecutorID: id, Phase: corev1.PodPhase(phase)}}}
 		if id%2 == 0 {
-			facts.Driver = &scheduler.PodFact{Name: "d", Phase: corev1.PodPhase(phase), Node: node, SchedulerName: p.Describe().SchedulerName}
+			facts.Driver = &scheduler.PodStatus{Name: "d", Phase: corev1.PodPhase(phase), Node: node, SchedulerName: p.Describe().SchedulerName}
 		}
 		Keeps(t, p, a, Answer(t, p, a, facts, found), facts)
 	})
 }
 
 // Answer is a snapshot of everything that the plugin asks for.
-func Answer(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, f scheduler.Facts, found func(scheduler.Read) *unstructured.Unstructured) scheduler.Snapshot {
+func Answer(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, f scheduler.PodStatuses, found func(scheduler.Read) *unstructured.Unstructured) scheduler.Snapshot {
 	tb.Helper()
 	reads, err := scheduler.Reads(p, a)
 	if err != nil {
