@@ -11,12 +11,19 @@
 # With CI=true nothing may be left out. The node of the e2e tests is a cluster of its own, which ends with the run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. hack/stages.sh
 what=${1:-all}
 export FIRESTEEL_CLUSTER=firesteel-e2e
 left_out=()
 packages=()
 
 say() { printf '== %s\n' "$*"; }
+
+# tools builds what is not in the cache.
+tools() {
+  local tool
+  for tool; do hack/tools/build.sh "$tool" >/dev/null; done
+}
 
 # assets gathers the programs of envtest in one folder: it wants them side by side.
 assets() {
@@ -32,26 +39,32 @@ assets() {
 # schedulers builds what the conformance tests of the scheduler plugins run: they have no network to download it. They
 # have a network of their own so that the ports are free that their schedulers insist on.
 schedulers() {
-  local tool
-  for tool in kubernetes kwok volcano yunikorn scheduler-plugins; do
-    hack/tools/build.sh "$tool" >/dev/null
-  done
+  stage "tools of the schedulers" tools kubernetes kwok volcano yunikorn scheduler-plugins
   packages+=(./test/schedulers)
 }
 
 start_node() {
-  local tool
-  for tool in volcano yunikorn scheduler-plugins; do hack/tools/build.sh "$tool" >/dev/null; done
+  stage "tools of the node" tools volcano yunikorn scheduler-plugins ginkgo helm
   # silent when all is well: the last words belong to the test runner
   trap 'text=$(hack/cluster/cluster.sh down 2>&1) || { echo "$text" >&2; exit 1; }' EXIT
   # as in OpenShift: the operator has to have a right to the finalizers of what owns its objects
-  FIRESTEEL_CLUSTER_ADMISSION=OwnerReferencesPermissionEnforcement hack/cluster/cluster.sh up
-  hack/cluster/cluster.sh load-image "$(hack/image/build.sh spark)"
-  hack/cluster/cluster.sh load-image "$(hack/image/build.sh spark 3.5.9)"
-  hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator)"
+  FIRESTEEL_CLUSTER_ADMISSION=OwnerReferencesPermissionEnforcement stage "node" hack/cluster/cluster.sh up
+  stage "images" load_images
   FIRESTEEL_E2E_KUBECONFIG=$(hack/cluster/cluster.sh kubeconfig)
   export FIRESTEEL_E2E_KUBECONFIG FIRESTEEL_E2E_NETNS=/run/netns/$FIRESTEEL_CLUSTER
   packages+=(./test/e2e/...)
+}
+
+# load_images loads the Spark images while the operator's is built.
+load_images() {
+  local version archives=() loads=() load
+  for version in 4.1.4 3.5.9; do archives+=("$(hack/image/build.sh spark "$version")"); done
+  for version in "${archives[@]}"; do
+    hack/cluster/cluster.sh load-image "$version" &
+    loads+=($!)
+  done
+  hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator)"
+  for load in "${loads[@]}"; do wait "$load"; done
 }
 
 runner=$(hack/tools/build.sh gotestsum)/gotestsum
@@ -67,15 +80,15 @@ if [ "$what" != e2e ]; then
   KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(assets)}
   export KUBEBUILDER_ASSETS
 fi
+if [ "$what" = all ] || [ "$what" = schedulers ]; then
+  schedulers
+fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
-  for tool in helm kwok; do hack/tools/build.sh "$tool" >/dev/null; done
+  stage "tools of the integration" tools helm kwok
   packages+=(./test/integration/... ./test/chart ./test/definitions ./test/docs/... ./test/bench)
 fi
 if [ "$what" = all ]; then
-  packages+=(./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/simulation ./test/bench/internal/...)
-fi
-if [ "$what" = all ] || [ "$what" = schedulers ]; then
-  schedulers
+  packages+=(./test/simulation ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/...)
 fi
 
 for reason in "${left_out[@]}"; do say "left out: $reason"; done
@@ -95,5 +108,11 @@ status=0
 for file in "$numbers"/*.txt; do
   [ ! -e "$file" ] || say "$(basename "$file" .txt): $(cat "$file")"
 done
+say "seconds of each stage and of the longest packages, two of which run at a time:"
+cat "$stages"
+awk '/^(✓|✖) / && $3 !~ /ms\)/ {
+  n = split(substr($3, 2), t, /[ms]/); s = n > 2 ? t[1] * 60 + t[2] : t[1]
+  if (s + 0 >= 5) printf "%4d s  %s\n", s, $2
+}' "$log" | sort -rn
 grep -a '^DONE' "$log" | tail -1
 exit $status
