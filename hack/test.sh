@@ -51,20 +51,19 @@ start_node() {
   FIRESTEEL_CLUSTER_ADMISSION=OwnerReferencesPermissionEnforcement stage "node" hack/cluster/cluster.sh up
   stage "images" load_images
   FIRESTEEL_E2E_KUBECONFIG=$(hack/cluster/cluster.sh kubeconfig)
-  export FIRESTEEL_E2E_KUBECONFIG FIRESTEEL_E2E_NETNS=/run/netns/$FIRESTEEL_CLUSTER
+  export FIRESTEEL_E2E_KUBECONFIG FIRESTEEL_E2E_NETNS=/run/netns/$FIRESTEEL_CLUSTER FIRESTEEL_E2E_PROCESSES=3
   packages+=(./test/e2e/...)
 }
 
-# load_images loads the Spark images while the operator's is built.
+# load_images loads the Spark images, one after the other since they share a layer, while the operator's is built.
 load_images() {
-  local version archives=() loads=() load
-  for version in 4.1.4 3.5.9; do archives+=("$(hack/image/build.sh spark "$version")"); done
-  for version in "${archives[@]}"; do
-    hack/cluster/cluster.sh load-image "$version" &
-    loads+=($!)
-  done
+  local spark older load
+  spark=$(hack/image/build.sh spark)
+  older=$(hack/image/build.sh spark 3.5.9)
+  { hack/cluster/cluster.sh load-image "$spark" && hack/cluster/cluster.sh load-image "$older"; } &
+  load=$!
   hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator)"
-  for load in "${loads[@]}"; do wait "$load"; done
+  wait "$load"
 }
 
 runner=$(hack/tools/build.sh gotestsum)/gotestsum
