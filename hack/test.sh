@@ -7,6 +7,7 @@
 #   hack/test.sh integration    only what needs a kube-apiserver and etcd, the chart and the pages among it
 #   hack/test.sh schedulers     only the scheduler plugins, with stand-ins and with the real schedulers
 #   hack/test.sh e2e            only what needs a real node
+#   hack/test.sh node           no test: starts that node and loads Spark into it, for a run that comes later
 #
 # With CI=true nothing may be left out. The node of the e2e tests is a cluster of its own, which ends with the run.
 set -euo pipefail
@@ -47,12 +48,17 @@ start_node() {
   stage "tools of the node" tools volcano yunikorn scheduler-plugins ginkgo helm
   # silent when all is well: the last words belong to the test runner
   trap 'text=$(hack/cluster/cluster.sh down 2>&1) || { echo "$text" >&2; exit 1; }' EXIT
-  # as in OpenShift: the operator has to have a right to the finalizers of what owns its objects
-  FIRESTEEL_CLUSTER_ADMISSION=OwnerReferencesPermissionEnforcement stage "node" hack/cluster/cluster.sh up
-  stage "images" load_images
+  node
   FIRESTEEL_E2E_KUBECONFIG=$(hack/cluster/cluster.sh kubeconfig)
   export FIRESTEEL_E2E_KUBECONFIG FIRESTEEL_E2E_NETNS=/run/netns/$FIRESTEEL_CLUSTER FIRESTEEL_E2E_PROCESSES=3
   packages+=(./test/e2e/...)
+}
+
+# node leaves alone what is there already.
+node() {
+  # as in OpenShift: the operator has to have a right to the finalizers of what owns its objects
+  FIRESTEEL_CLUSTER_ADMISSION=OwnerReferencesPermissionEnforcement stage "node" hack/cluster/cluster.sh up
+  stage "images" load_images
 }
 
 # load_images loads the Spark images, one after the other since they share a layer, while the operator's is built.
@@ -62,10 +68,14 @@ load_images() {
   older=$(hack/image/build.sh spark 3.5.9)
   { hack/cluster/cluster.sh load-image "$spark" && hack/cluster/cluster.sh load-image "$older"; } &
   load=$!
-  hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator)"
+  [ "$what" = node ] || hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator)"
   wait "$load"
 }
 
+if [ "$what" = node ]; then
+  if hack/cluster/cluster.sh check 2>/dev/null; then node; fi # the tests say why there is none
+  exit
+fi
 runner=$(hack/tools/build.sh gotestsum)/gotestsum
 # The longest comes first: go test begins packages in this order, one for each core.
 if [ "$what" = all ] || [ "$what" = e2e ]; then
