@@ -4,11 +4,11 @@
 
 stages=${FIRESTEEL_STAGES:-$(mktemp)}
 
-# stage NAME COMMAND... runs a command and notes its seconds.
+# stage NAME COMMAND... runs a command and notes its minutes and seconds.
 stage() {
   local name=$1 start=$SECONDS took
   shift
   "$@"
   took=$((SECONDS - start))
-  [ "$took" = 0 ] || printf '%4d s  %s\n' "$took" "$name" >>"$stages"
+  [ "$took" = 0 ] || printf '%3d:%02d  %s\n' $((took / 60)) $((took % 60)) "$name" >>"$stages"
 }

@@ -117,11 +117,11 @@ status=0
 for file in "$numbers"/*.txt; do
   [ ! -e "$file" ] || say "$(basename "$file" .txt): $(cat "$file")"
 done
-say "seconds of each stage and of the longest packages, two of which run at a time:"
+say "minutes of each stage, and of the longest packages, two of which run at a time:"
 cat "$stages"
 awk '/^(✓|✖) / && $3 !~ /ms\)/ {
   n = split(substr($3, 2), t, /[ms]/); s = n > 2 ? t[1] * 60 + t[2] : t[1]
-  if (s + 0 >= 5) printf "%4d s  %s\n", s, $2
-}' "$log" | sort -rn
+  if (s + 0 >= 5) printf "%3d:%02d  %s\n", s / 60, s % 60, $2
+}' "$log" | sort -r
 grep -a '^DONE' "$log" | tail -1
 exit $status
