@@ -89,12 +89,12 @@ if [ "$what" != e2e ]; then
   KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(assets)}
   export KUBEBUILDER_ASSETS
 fi
-if [ "$what" = all ] || [ "$what" = schedulers ]; then
-  schedulers
-fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
   stage "tools of the integration" tools helm kwok
   packages+=(./test/integration/... ./test/chart ./test/definitions ./test/docs/... ./test/bench)
+fi
+if [ "$what" = all ] || [ "$what" = schedulers ]; then
+  schedulers
 fi
 if [ "$what" = all ]; then
   packages+=(./test/simulation ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/...)
