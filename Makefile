@@ -116,8 +116,8 @@ fmt: ## gofmt and import order
 
 .PHONY: lint
 lint: ## The import law, the budgets and the usual suspects
-	@# its cache remembers paths, so that checkouts that share one are told each other's findings
-	GOLANGCI_LINT_CACHE=$(CURDIR)/dist/lint-cache "$$($(TOOLS) golangci-lint)/golangci-lint" run
+	@# its cache remembers paths, so that checkouts that share one are told each other's findings; a new clone in the same place finds it
+	GOLANGCI_LINT_CACHE=$${FIRESTEEL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/firesteel}/lint$(subst /,-,$(CURDIR)) "$$($(TOOLS) golangci-lint)/golangci-lint" run
 
 .PHONY: vulncheck
 vulncheck: ## Known vulnerabilities in what the programs call; needs the Go vulnerability database (GOVULNDB for a copy)

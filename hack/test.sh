@@ -7,16 +7,24 @@
 #   hack/test.sh integration    only what needs a kube-apiserver and etcd, the chart and the pages among it
 #   hack/test.sh schedulers     only the scheduler plugins, with stand-ins and with the real schedulers
 #   hack/test.sh e2e            only what needs a real node
+#   hack/test.sh node           no test: starts that node and loads Spark into it, for a run that comes later
 #
 # With CI=true nothing may be left out. The node of the e2e tests is a cluster of its own, which ends with the run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. hack/stages.sh
 what=${1:-all}
 export FIRESTEEL_CLUSTER=firesteel-e2e
 left_out=()
 packages=()
 
 say() { printf '== %s\n' "$*"; }
+
+# tools builds what is not in the cache.
+tools() {
+  local tool
+  for tool; do hack/tools/build.sh "$tool" >/dev/null; done
+}
 
 # assets gathers the programs of envtest in one folder: it wants them side by side.
 assets() {
@@ -32,28 +40,42 @@ assets() {
 # schedulers builds what the conformance tests of the scheduler plugins run: they have no network to download it. They
 # have a network of their own so that the ports are free that their schedulers insist on.
 schedulers() {
-  local tool
-  for tool in kubernetes kwok volcano yunikorn scheduler-plugins; do
-    hack/tools/build.sh "$tool" >/dev/null
-  done
+  stage "tools of the schedulers" tools kubernetes kwok volcano yunikorn scheduler-plugins
   packages+=(./test/schedulers)
 }
 
 start_node() {
-  local tool
-  for tool in volcano yunikorn scheduler-plugins; do hack/tools/build.sh "$tool" >/dev/null; done
+  stage "tools of the node" tools volcano yunikorn scheduler-plugins ginkgo helm
   # silent when all is well: the last words belong to the test runner
   trap 'text=$(hack/cluster/cluster.sh down 2>&1) || { echo "$text" >&2; exit 1; }' EXIT
-  # as in OpenShift: the operator has to have a right to the finalizers of what owns its objects
-  FIRESTEEL_CLUSTER_ADMISSION=OwnerReferencesPermissionEnforcement hack/cluster/cluster.sh up
-  hack/cluster/cluster.sh load-image "$(hack/image/build.sh spark)"
-  hack/cluster/cluster.sh load-image "$(hack/image/build.sh spark 3.5.9)"
-  hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator)"
+  node
   FIRESTEEL_E2E_KUBECONFIG=$(hack/cluster/cluster.sh kubeconfig)
-  export FIRESTEEL_E2E_KUBECONFIG FIRESTEEL_E2E_NETNS=/run/netns/$FIRESTEEL_CLUSTER
+  export FIRESTEEL_E2E_KUBECONFIG FIRESTEEL_E2E_NETNS=/run/netns/$FIRESTEEL_CLUSTER FIRESTEEL_E2E_PROCESSES=3
   packages+=(./test/e2e/...)
 }
 
+# node leaves alone what is there already.
+node() {
+  # as in OpenShift: the operator has to have a right to the finalizers of what owns its objects
+  FIRESTEEL_CLUSTER_ADMISSION=OwnerReferencesPermissionEnforcement stage "node" hack/cluster/cluster.sh up
+  stage "images" load_images
+}
+
+# load_images loads the Spark images, one after the other since they share a layer, while the operator's is built.
+load_images() {
+  local spark older load
+  spark=$(hack/image/build.sh spark)
+  older=$(hack/image/build.sh spark 3.5.9)
+  { hack/cluster/cluster.sh load-image "$spark" && hack/cluster/cluster.sh load-image "$older"; } &
+  load=$!
+  [ "$what" = node ] || hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator)"
+  wait "$load"
+}
+
+if [ "$what" = node ]; then
+  if hack/cluster/cluster.sh check 2>/dev/null; then node; fi # the tests say why there is none
+  exit
+fi
 runner=$(hack/tools/build.sh gotestsum)/gotestsum
 # The longest comes first: go test begins packages in this order, one for each core.
 if [ "$what" = all ] || [ "$what" = e2e ]; then
@@ -68,14 +90,14 @@ if [ "$what" != e2e ]; then
   export KUBEBUILDER_ASSETS
 fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
-  for tool in helm kwok; do hack/tools/build.sh "$tool" >/dev/null; done
+  stage "tools of the integration" tools helm kwok
   packages+=(./test/integration/... ./test/chart ./test/docs/... ./test/bench)
-fi
-if [ "$what" = all ]; then
-  packages+=(./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/simulation ./test/bench/internal/...)
 fi
 if [ "$what" = all ] || [ "$what" = schedulers ]; then
   schedulers
+fi
+if [ "$what" = all ]; then
+  packages+=(./test/simulation ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/...)
 fi
 
 for reason in "${left_out[@]}"; do say "left out: $reason"; done
@@ -95,5 +117,11 @@ status=0
 for file in "$numbers"/*.txt; do
   [ ! -e "$file" ] || say "$(basename "$file" .txt): $(cat "$file")"
 done
+say "minutes of each stage, and of the longest packages, two of which run at a time:"
+cat "$stages"
+awk '/^(✓|✖) / && $3 !~ /ms\)/ {
+  n = split(substr($3, 2), t, /[ms]/); s = n > 2 ? t[1] * 60 + t[2] : t[1]
+  if (s + 0 >= 5) printf "%3d:%02d  %s\n", s / 60, s % 60, $2
+}' "$log" | sort -r
 grep -a '^DONE' "$log" | tail -1
 exit $status

@@ -3,12 +3,13 @@
 # Regenerates everything that is generated and fails if that changes the tree: what is committed is what the sources say.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. hack/stages.sh
 
 state() { git status --porcelain --untracked-files=all; git diff HEAD 2>/dev/null | sha256sum; }
 
 before=$(state)
-make --no-print-directory generate manifests
-go mod tidy
+stage "verify: generate" make --no-print-directory generate manifests
+stage "verify: tidy" go mod tidy
 after=$(state)
 if [ "$before" != "$after" ]; then
   echo "verify: generated files were out of date; they are regenerated now, commit them:" >&2
@@ -20,23 +21,28 @@ if [ -n "${CI:-}" ] && [ -n "$(git status --porcelain)" ]; then
   git status --short >&2
   exit 1
 fi
-go vet -tags mutation ./...
-go run ./hack/project
-make --no-print-directory lint
-hack/scheduler-removable.sh
-hack/vulncheck.sh
+stage "verify: PROJECT" go run ./hack/project
+stage "verify: lint" make --no-print-directory lint
+stage "verify: plugins removable" hack/scheduler-removable.sh
+stage "verify: vulncheck" hack/vulncheck.sh
 for crd in config/crd/bases/*.yaml; do
   size=$(stat -c %s "$crd")
   [ "$size" -lt 100000 ] || { echo "verify: $crd has $size bytes, the budget is 100000" >&2; exit 1; }
 done
-kubectl=$(hack/tools/build.sh kubernetes)/kubectl
-for tree in config/default config/samples config/overlays/*; do
-  "$kubectl" kustomize "$tree" >/dev/null || { echo "verify: $tree does not render" >&2; exit 1; }
-done
-"$(hack/tools/build.sh promql)/promql" charts/spark-operator/files/dashboard.json charts/spark-operator/files/alerts.yaml
-helm=$(hack/tools/build.sh helm)/helm
-"$helm" lint --strict charts/spark-operator charts/spark-operator/charts/crds
-for values in "" "spark.jobNamespaces={}" "controller.replicas=2,prometheus.metrics.enable=false,fullnameOverride=other" "webhook.enable=true,userRoles.create=true"; do
-  "$helm" template spark-operator charts/spark-operator -n spark-operator ${values:+--set "$values"} >/dev/null
-done
+
+# render renders what is installed: with kustomize, and with Helm.
+render() {
+  local kubectl helm tree values
+  kubectl=$(hack/tools/build.sh kubernetes)/kubectl
+  for tree in config/default config/samples config/overlays/*; do
+    "$kubectl" kustomize "$tree" >/dev/null || { echo "verify: $tree does not render" >&2; exit 1; }
+  done
+  "$(hack/tools/build.sh promql)/promql" charts/spark-operator/files/dashboard.json charts/spark-operator/files/alerts.yaml
+  helm=$(hack/tools/build.sh helm)/helm
+  "$helm" lint --strict charts/spark-operator charts/spark-operator/charts/crds
+  for values in "" "spark.jobNamespaces={}" "controller.replicas=2,prometheus.metrics.enable=false,fullnameOverride=other" "webhook.enable=true,userRoles.create=true"; do
+    "$helm" template spark-operator charts/spark-operator -n spark-operator ${values:+--set "$values"} >/dev/null
+  done
+}
+stage "verify: manifests and chart" render
 echo "verify: clean"

@@ -23,8 +23,8 @@ var _ = Describe("Dynamic allocation", func() {
 			ShuffleTrackingTimeout: ptr.To[int64](3000),
 		}
 		app.Spec.SparkConf = map[string]string{
-			"spark.dynamicAllocation.executorIdleTimeout":       "2s",
-			"spark.dynamicAllocation.cachedExecutorIdleTimeout": "3s",
+			"spark.dynamicAllocation.executorIdleTimeout":       "5s",
+			"spark.dynamicAllocation.cachedExecutorIdleTimeout": "5s",
 			"spark.kubernetes.allocation.batch.delay":           "200ms",
 		}
 		Expect(admin.Create(ctx, app)).To(Succeed())

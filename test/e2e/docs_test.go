@@ -173,10 +173,10 @@ func tell(app *v1beta2.SparkApplication, word string) {
 	kubectl("exec", "-n", app.Namespace, app.Name+"-driver", "-c", "spark-kubernetes-driver", "--", "touch", "/tmp/"+word)
 }
 
-var _ = Describe("The pages of docs/", Serial, func() {
+var _ = Describe("The pages of docs/", longest, func() {
 	ctx := context.Background()
 
-	It("lead a beginner from the installation to a result", func() {
+	It("lead a beginner from the installation to a result", Serial, func() {
 		withoutSuiteOperator(ctx)
 		r := newInstaller(ctx, "spark-operator")
 		r.run(ctx, "docs/quick-start.md", "Install")
@@ -187,7 +187,7 @@ var _ = Describe("The pages of docs/", Serial, func() {
 		Expect(columns(ctx)).NotTo(BeEmpty(), "the definitions stay")
 	})
 
-	It("lead an administrator from Kubeflow's operator to this one", func() {
+	It("lead an administrator from Kubeflow's operator to this one", Serial, func() {
 		withoutSuiteOperator(ctx)
 		r := newInstaller(ctx, "firesteel")
 		app := sparkPi(r.jobs, "held-back")

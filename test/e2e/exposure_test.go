@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -50,9 +49,6 @@ var _ = Describe("The Spark UI", func() {
 	ctx := context.Background()
 
 	It("is read through its Service and through kubectl spark ui, below the path of an Ingress too, and goes with its driver", func() {
-		binary := filepath.Join(GinkgoT().TempDir(), "kubectl-spark")
-		out, err := exec.Command("go", "build", "-o", binary, "../../cmd/kubectl-spark").CombinedOutput()
-		Expect(err).NotTo(HaveOccurred(), string(out))
 		app := script(ctx, newNamespace(ctx, "ui"), "shown", "import time\nfrom pyspark.sql import SparkSession\nsc = SparkSession.builder.getOrCreate().sparkContext\nprint('sum', sc.parallelize(range(10)).sum(), flush=True)\ntime.sleep(600)\n")
 		// what the operator sets for an Ingress with a path
 		app.Spec.SparkConf = map[string]string{"spark.ui.proxyBase": "/spark/shown", "spark.ui.proxyRedirectUri": "/"}
@@ -68,7 +64,7 @@ var _ = Describe("The Spark UI", func() {
 		By("opening a tunnel")
 		tunnel, stop := context.WithTimeout(ctx, jobWait)
 		defer stop()
-		cmd := exec.CommandContext(tunnel, clusterCmd, "exec", binary, "ui", app.Name, "-n", app.Namespace, "--wait", "1m")
+		cmd := exec.CommandContext(tunnel, clusterCmd, "exec", kubectlSpark, "ui", app.Name, "-n", app.Namespace, "--wait", "1m")
 		stdout, err := cmd.StdoutPipe()
 		Expect(err).NotTo(HaveOccurred())
 		cmd.Stderr = GinkgoWriter

@@ -59,7 +59,7 @@ var _ = Describe("A Spark job", func() {
 	})
 
 	It("hands settings to its executors without a webhook", func() {
-		app := sparkPi(newNamespace(ctx, "executors"), "spark-pi", "2000")
+		app := endless(newNamespace(ctx, "executors"), "spark-pi")
 		app.Spec.Executor.Env = []corev1.EnvVar{{Name: "TEAM", Value: "data"}}
 		app.Spec.Executor.Tolerations = []corev1.Toleration{{Key: "spot", Operator: corev1.TolerationOpExists}}
 		app.Spec.Executor.Labels = map[string]string{"team": "data"}
@@ -76,7 +76,7 @@ var _ = Describe("A Spark job", func() {
 	})
 
 	It("says what Spark overwrites in the template of its executors", func() {
-		app := sparkPi(newNamespace(ctx, "overwritten"), "spark-pi", "2000")
+		app := endless(newNamespace(ctx, "overwritten"), "spark-pi")
 		app.Spec.Executor.MemoryLimit = ptr.To("4g")
 		app.Spec.Executor.Template = &corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"kept": "yes"}},
@@ -167,7 +167,7 @@ var _ = Describe("A Spark job", func() {
 	})
 
 	It("takes all its pods with it when it is deleted while it runs", func() {
-		app := sparkPi(newNamespace(ctx, "deleted"), "endless", "100000")
+		app := endless(newNamespace(ctx, "deleted"), "endless")
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
 		Eventually(func() int { return len(podsOf(ctx, app)) }, jobWait, poll).Should(Equal(2), "a driver and an executor")
@@ -175,7 +175,7 @@ var _ = Describe("A Spark job", func() {
 		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty())
 	})
 
-	It("has exactly one driver when the operator is killed right after it created it", func() {
+	It("has exactly one driver when the operator is killed right after it created it", Serial, func() {
 		app := sparkPi(newNamespace(ctx, "killed"), "spark-pi", "10")
 		w, err := admin.Watch(ctx, &corev1.PodList{}, client.InNamespace(app.Namespace))
 		Expect(err).NotTo(HaveOccurred())

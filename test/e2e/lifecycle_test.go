@@ -20,12 +20,11 @@ import (
 )
 
 // What happens to real applications between their beginning and their end.
-var _ = Describe("The life of a Spark job", func() {
+var _ = Describe("The life of a Spark job", longest, func() {
 	ctx := context.Background()
-	const endless = "1000000"
 
 	It("runs again when its driver pod is evicted as a drained node does it, and when somebody deletes it", func() {
-		app := sparkPi(newNamespace(ctx, "evicted"), "endless", endless)
+		app := endless(newNamespace(ctx, "evicted"), "endless")
 		app.Spec.RestartPolicy = v1beta2.RestartPolicy{Infrastructure: &v1beta2.RetryRule{
 			Retries: 2, Backoff: &v1beta2.Backoff{Initial: &metav1.Duration{Duration: time.Second}},
 		}}
@@ -86,7 +85,7 @@ var _ = Describe("The life of a Spark job", func() {
 	})
 
 	It("survives the loss of an executor", func() {
-		app := sparkPi(newNamespace(ctx, "executor"), "endless", endless)
+		app := endless(newNamespace(ctx, "executor"), "endless")
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		first := eventuallyExecutor(ctx, app, "")
 		Expect(admin.Delete(ctx, &first, client.GracePeriodSeconds(0))).To(Succeed())
@@ -98,7 +97,7 @@ var _ = Describe("The life of a Spark job", func() {
 	})
 
 	It("is stopped by suspend, runs again from a changed spec, and goes when its time to live is over", func() {
-		app := sparkPi(newNamespace(ctx, "changed"), "changing", endless)
+		app := endless(newNamespace(ctx, "changed"), "changing")
 		drivers, states := watchDrivers(ctx, app), watchStates(ctx, app)
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
@@ -119,7 +118,7 @@ var _ = Describe("The life of a Spark job", func() {
 		Expect(driverOf(ctx, app).UID).To(Equal(running))
 
 		By("changing what does")
-		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Arguments = []string{"10"} })
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Arguments = []string{"sleep", "1"} })
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "a changed spec counts anew")
 		Expect(s.Attempt).To(BeEquivalentTo(3))

@@ -49,9 +49,8 @@ func scrape(ctx SpecContext, pod *corev1.Pod, port, path string) func() (string,
 
 var _ = Describe("Metrics", func() {
 	DescribeTable("of a driver and its executors are turned on by one field", func(ctx SpecContext, version, image string) {
-		app := sparkPi(newNamespace(ctx, "metrics"), "measured", "sleep", "600")
+		app := endless(newNamespace(ctx, "metrics"), "measured")
 		app.Spec.SparkVersion, app.Spec.Image = version, ptr.To(image)
-		app.Spec.MainClass = ptr.To("io.firesteel.e2e.Behave")
 		app.Spec.Monitoring = &v1beta2.MonitoringSpec{ExposeDriverMetrics: true, ExposeExecutorMetrics: true}
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
@@ -83,9 +82,8 @@ var _ = Describe("Metrics", func() {
 	}, onSpark4, onSpark3)
 
 	DescribeTable("are shown by the JMX exporter, in the driver and in each executor", func(ctx SpecContext, version, image, exporter, counters string) {
-		app := sparkPi(newNamespace(ctx, "jmx"), "measured", "sleep", "600")
+		app := endless(newNamespace(ctx, "jmx"), "measured")
 		app.Spec.SparkVersion, app.Spec.Image = version, ptr.To(image)
-		app.Spec.MainClass = ptr.To("io.firesteel.e2e.Behave")
 		jar := withExporter(ctx, app, exporter)
 		app.Spec.Monitoring = &v1beta2.MonitoringSpec{
 			ExposeDriverMetrics: true, ExposeExecutorMetrics: true, Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: jar},

@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -16,11 +15,11 @@ import (
 )
 
 // plugin runs kubectl spark in the cluster and returns what it prints and its exit code.
-func plugin(ctx context.Context, binary string, args ...string) (string, int) {
+func plugin(ctx context.Context, args ...string) (string, int) {
 	GinkgoHelper()
 	ctx, cancel := context.WithTimeout(ctx, jobWait)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, clusterCmd, append([]string{"exec", binary}, args...)...)
+	cmd := exec.CommandContext(ctx, clusterCmd, append([]string{"exec", kubectlSpark}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		Expect(err).NotTo(HaveOccurred())
@@ -32,26 +31,23 @@ var _ = Describe("kubectl spark", func() {
 	ctx := context.Background()
 
 	It("follows a real driver's log, waits for its end, and remembers its last words", func() {
-		binary := filepath.Join(GinkgoT().TempDir(), "kubectl-spark")
-		out, err := exec.Command("go", "build", "-o", binary, "../../cmd/kubectl-spark").CombinedOutput()
-		Expect(err).NotTo(HaveOccurred(), string(out))
 		app := script(ctx, newNamespace(ctx, "plugin"), "talker", "import sys, time\nprint('first words', flush=True)\ntime.sleep(2)\nprint('last words', flush=True)\nsys.exit(3)\n")
 		app.Spec.Executor.Instances = ptr.To[int32](1)
 		Expect(admin.Create(ctx, app)).To(Succeed())
 
 		By("following the log from before there is a driver")
-		log, code := plugin(ctx, binary, "logs", app.Name, "-n", app.Namespace, "-f")
+		log, code := plugin(ctx, "logs", app.Name, "-n", app.Namespace, "-f")
 		Expect(log).To(And(ContainSubstring("first words"), ContainSubstring("last words")))
 		Expect(code).To(BeZero(), log)
 
 		By("waiting")
-		text, code := plugin(ctx, binary, "wait", app.Name, "-n", app.Namespace, "--timeout", "2m")
+		text, code := plugin(ctx, "wait", app.Name, "-n", app.Namespace, "--timeout", "2m")
 		Expect(code).To(Equal(1), text)
 		Expect(text).To(ContainSubstring("driver container failed with ExitCode: 3"))
 		eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
 
 		By("asking why")
-		text, code = plugin(ctx, binary, "explain", app.Name, "-n", app.Namespace)
+		text, code = plugin(ctx, "explain", app.Name, "-n", app.Namespace)
 		Expect(code).To(BeZero(), text)
 		Expect(text).To(ContainSubstring("last words"))
 
@@ -59,7 +55,7 @@ var _ = Describe("kubectl spark", func() {
 		driver := driverOf(ctx, app)
 		Expect(admin.Delete(ctx, &driver)).To(Succeed())
 		Eventually(func() int { return len(podsOf(ctx, app)) }, time.Minute, poll).Should(BeZero())
-		log, _ = plugin(ctx, binary, "logs", app.Name, "-n", app.Namespace)
+		log, _ = plugin(ctx, "logs", app.Name, "-n", app.Namespace)
 		Expect(log).To(ContainSubstring("last words"))
 	})
 })

@@ -23,9 +23,8 @@ import (
 )
 
 // Real Spark jobs through the real schedulers, all of which run at the same time beside the node's own.
-var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
+var _ = Describe("A batch scheduler", Serial, Ordered, ContinueOnFailure, func() {
 	ctx := context.Background()
-	const endless = "1000000"
 	var b *beside
 
 	BeforeAll(func() {
@@ -59,14 +58,14 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 		Expect(podsOf(ctx, app)).To(BeEmpty(), "the driver is held back")
 
 		Eventually(func() int { return told(ctx, app, sentence) }, reasonWait, poll).Should(Equal(1), "one event")
-		text, code := plugin(ctx, b.kubectlSpark, "queue", "-n", app.Namespace)
+		text, code := plugin(ctx, "queue", "-n", app.Namespace)
 		Expect(code).To(BeZero(), text)
 		queue := s.Scheduling.Queue
 		if queue == "" {
 			queue = "-"
 		}
 		Expect(text).To(MatchRegexp(`(?m)^` + app.Namespace + ` +` + app.Name + ` +` + s.Scheduling.Scheduler + ` +` + queue + ` +\w+ +` + reason + ` +` + regexp.QuoteMeta(sentence) + `$`))
-		text, code = plugin(ctx, b.kubectlSpark, "explain", app.Name, "-n", app.Namespace)
+		text, code = plugin(ctx, "explain", app.Name, "-n", app.Namespace)
 		Expect(code).To(BeZero(), text)
 		Expect(text).To(And(ContainSubstring("waits for its driver: "+sentence), ContainSubstring("Decision   wait: "+sentence)))
 		Expect(kubectl("get", "sparkapp", "-n", app.Namespace, app.Name, "-o", "wide")).To(MatchRegexp(`QUEUE +REASON\n.*` + reason + `\n`))
@@ -85,7 +84,7 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 	It("volcano holds a driver back until its queue has room for the whole application", func() {
 		ns := newNamespace(ctx, "volcano")
 		object(ctx, volcanoQueue, "", "team-v", map[string]any{"weight": int64(1), "capability": map[string]any{"cpu": "300m"}})
-		first, second := through(sparkPi(ns, "first", endless), "volcano", "team-v"), through(sparkPi(ns, "second", "10"), "volcano", "team-v")
+		first, second := through(endless(ns, "first"), "volcano", "team-v"), through(sparkPi(ns, "second", "10"), "volcano", "team-v")
 		priority := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "team-v"}, Value: 7}
 		Expect(admin.Create(ctx, priority)).To(Succeed())
 		DeferCleanup(func() { Expect(admin.Delete(ctx, priority)).To(Succeed()) })
@@ -160,8 +159,8 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 
 	It("coscheduling is waited for until it is installed, and heeds an ElasticQuota", func() {
 		ns := newNamespace(ctx, "cosched")
-		first, second := through(sparkPi(ns, "first", endless), "coscheduling", ""), through(sparkPi(ns, "second", "10"), "coscheduling", "")
-		other := sparkPi(newNamespace(ctx, "other"), "other", endless)
+		first, second := through(endless(ns, "first"), "coscheduling", ""), through(sparkPi(ns, "second", "10"), "coscheduling", "")
+		other := endless(newNamespace(ctx, "other"), "other")
 		Expect(admin.Create(ctx, first)).To(Succeed())
 		Expect(admin.Create(ctx, other)).To(Succeed())
 		const missing = "coscheduling is not installed: the API server has no PodGroup of scheduling.x-k8s.io v1alpha1; " +
@@ -205,7 +204,7 @@ var _ = Describe("A batch scheduler", Ordered, ContinueOnFailure, func() {
 	It("kube lets one application after the other through a ResourceQuota", func() {
 		ns := newNamespace(ctx, "quota")
 		resourceQuota(ctx, ns, "team-k", "300m")
-		first, second := through(sparkPi(ns, "first", endless), "kube", ""), through(sparkPi(ns, "second", "10"), "kube", "")
+		first, second := through(endless(ns, "first"), "kube", ""), through(sparkPi(ns, "second", "10"), "kube", "")
 		big := sparkPi(ns, "big", "10")
 		big.Spec.Driver.CoreRequest = ptr.To("2")
 		Expect(admin.Create(ctx, first)).To(Succeed())

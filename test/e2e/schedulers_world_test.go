@@ -39,18 +39,12 @@ var (
 )
 
 // beside runs the real schedulers: processes of this machine in the network of the node.
-type beside struct {
-	logs string
-	// kubectlSpark is the plugin's program.
-	kubectlSpark string
-}
+type beside struct{ logs string }
 
 // newBeside gives the operator all its scheduler plugins, and takes them away again when the specs are over.
 func newBeside(ctx context.Context) *beside {
 	GinkgoHelper()
-	b := &beside{logs: GinkgoT().TempDir(), kubectlSpark: filepath.Join(GinkgoT().TempDir(), "kubectl-spark")}
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", b.kubectlSpark, "../../cmd/kubectl-spark").CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(out))
+	b := &beside{logs: GinkgoT().TempDir()}
 	kubectl(append([]string{"delete", "--ignore-not-found"}, coschedulingAPI(ctx)...)...)
 	kubectl("apply", "--server-side", "-f", volcanoAPI(ctx))
 	rollOut(filepath.Join("testdata", "schedulers"))

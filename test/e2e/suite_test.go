@@ -34,13 +34,20 @@ const (
 	operatorNamespace = "spark-operator"
 	operatorName      = "spark-operator-controller"
 	sparkImage        = "firesteel.local/spark:4.1.4"
-	quickStart        = "-XX:TieredStopAtLevel=1" // a Java option
+
+	// Java options for a quick start: no better compiler, and no proof of byte code that is Spark's own.
+	quickStart = "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+
+	// longest is for what takes longest: it begins first, so that all processes end at the same time.
+	longest = SpecPriority(1)
 )
 
 var (
 	admin      client.WithWatch
 	clientset  *kubernetes.Clientset
 	clusterCmd = filepath.Join("..", "..", "hack", "cluster", "cluster.sh")
+	// kubectlSpark is the plugin's program, which the first process builds.
+	kubectlSpark = filepath.Join("..", "..", "dist", "e2e", "kubectl-spark")
 )
 
 func TestE2E(t *testing.T) {
@@ -51,10 +58,66 @@ func TestE2E(t *testing.T) {
 		t.Skip("no real node: FIRESTEEL_E2E_KUBECONFIG is not set; run make test-e2e on Linux as root")
 	}
 	RegisterFailHandler(Fail)
+	if processes := os.Getenv(envProcesses); processes != "" {
+		sideBySide(t, processes)
+		return
+	}
+	if folder := os.Getenv(envFolder); folder != "" {
+		t.Chdir(folder)
+	}
 	RunSpecs(t, "E2E")
 }
 
-var _ = BeforeSuite(func() {
+const (
+	// envProcesses is how many processes share the specs; without it there is one, which takes Ginkgo's flags.
+	envProcesses = "FIRESTEEL_E2E_PROCESSES"
+	// envFolder is where the test's files are: Ginkgo starts its processes elsewhere.
+	envFolder = "FIRESTEEL_E2E_FOLDER"
+)
+
+// sideBySide runs this program in several processes at once: most of a spec is waiting for Java machines, pods and timers.
+// The serial specs, which change the operator for all, come when the others are over.
+func sideBySide(t *testing.T, processes string) {
+	t.Helper()
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := exec.CommandContext(t.Context(), filepath.Join("..", "..", "hack", "tools", "build.sh"), "ginkgo").Output()
+	if err != nil {
+		t.Fatalf("build ginkgo: %v", err)
+	}
+	// it gives up before go test does, and then tells which specs hang
+	cmd := exec.CommandContext(t.Context(), filepath.Join(strings.TrimSpace(string(dir)), "ginkgo"),
+		"run", "--no-color", "--procs="+processes, "--timeout=40m", program, "--", "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), envProcesses+"=", envFolder+"="+folder)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The first process installs the operator, and all make their clients.
+var _ = SynchronizedBeforeSuite(func() {
+	connect()
+	By("building kubectl spark")
+	out, err := exec.Command("go", "build", "-o", filepath.Dir(kubectlSpark)+"/", "../../cmd/kubectl-spark").CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(out))
+	By("installing the operator")
+	kubectl("apply", "--server-side", "--force-conflicts", "-k", filepath.Join("..", "..", "config", "default"))
+	eventuallyReady(operatorName, 1)
+	if os.Getenv("FIRESTEEL_E2E_WEBHOOK") == "1" {
+		By("installing the webhook")
+		installWebhook()
+	}
+}, connect)
+
+func connect() {
+	GinkgoHelper()
 	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("FIRESTEEL_E2E_KUBECONFIG"))
 	Expect(err).NotTo(HaveOccurred())
 	if ns := os.Getenv("FIRESTEEL_E2E_NETNS"); ns != "" {
@@ -65,15 +128,7 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	clientset, err = kubernetes.NewForConfig(cfg)
 	Expect(err).NotTo(HaveOccurred())
-
-	By("installing the operator")
-	kubectl("apply", "--server-side", "--force-conflicts", "-k", filepath.Join("..", "..", "config", "default"))
-	eventuallyReady(operatorName, 1)
-	if os.Getenv("FIRESTEEL_E2E_WEBHOOK") == "1" {
-		By("installing the webhook")
-		installWebhook()
-	}
-})
+}
 
 // eventuallyReady waits until a Deployment of the operator's has so many ready pods.
 func eventuallyReady(name string, replicas int32) {

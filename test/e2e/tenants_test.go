@@ -102,7 +102,7 @@ var _ = Describe("Tenants", func() {
 
 	It("may use the same names", func() {
 		a, b := newNamespace(ctx, "tenant-a"), newNamespace(ctx, "tenant-b")
-		one, other := sparkPi(a, "same", "10"), sparkPi(b, "same", "2000000")
+		one, other := sparkPi(a, "same", "10"), endless(b, "same")
 		Expect(admin.Create(ctx, other)).To(Succeed())
 		Expect(admin.Create(ctx, one)).To(Succeed())
 		eventuallyState(ctx, other, v1beta2.ApplicationStateRunning)

@@ -39,7 +39,7 @@ func refusal() error {
 	return admin.Create(context.Background(), invalid("default", "invalid"), client.DryRunAll)
 }
 
-var _ = Describe("The webhook", func() {
+var _ = Describe("The webhook", Serial, func() {
 	ctx := context.Background()
 
 	It("refuses early, and changes nothing of what runs when it is gone", func() {
