@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -68,4 +70,35 @@ func BenchmarkQueueUpdate(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(woken)/float64(b.N), "woken/op")
+}
+
+// Two kinds stand in one line by the time since when they wait, and namesakes have a place each. Who is woken is told to
+// the controller of its own kind.
+func TestTwoKindsStandInOneLine(t *testing.T) {
+	app := func(kind, name string) scheduler.Key {
+		return scheduler.Key{Kind: schema.GroupKind{Group: "example.org", Kind: kind}, Namespace: "jobs", Name: name}
+	}
+	line := []scheduler.Key{app("Job", "pi"), app("App", "pi"), app("Job", "last")}
+	m := NewSchedulers(clock.RealClock{}, nil)
+	for i, a := range line {
+		m.waiting[a] = waiter{since: start.Add(time.Duration(i) * time.Second), kinds: []schema.GroupVersionKind{queues}}
+	}
+	if diff := cmp.Diff(line, m.waitersFor(queues, "jobs")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	k := &schedulerKinds{waiters: m.waitersFor, now: func() time.Time { return start }, wakers: &wakers{}}
+	k.wakeWaiters(queues, "jobs")
+	var woken []scheduler.Key
+	for _, kind := range []string{"App", "Job"} {
+		for events := k.wakers.of(app(kind, "").Kind); len(events) > 0; {
+			woken = append(woken, app(kind, (<-events).Object.GetName()))
+		}
+	}
+	if diff := cmp.Diff([]scheduler.Key{app("App", "pi"), app("Job", "pi"), app("Job", "last")}, woken); diff != "" {
+		t.Errorf("woken (-want +got):\n%s", diff)
+	}
+	m.forget(line[0])
+	if diff := cmp.Diff(line[1:], m.waitersFor(queues, "jobs")); diff != "" {
+		t.Errorf("its namesake is forgotten (-want +got):\n%s", diff)
+	}
 }

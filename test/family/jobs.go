@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"time"
 
@@ -166,7 +167,15 @@ func (Jobs) ToStatus(j *Job, o lifecycle.Outcome, now time.Time) (next *Job, cha
 	next = j.DeepCopy()
 	s, r := &next.Status, o.Record
 	s.Phase, s.Why, s.Words, s.Record = family.States[r.State], string(r.Cause.Reason), r.Cause.Message, string(mustJSON(r))
-	for _, c := range o.Conditions {
+	conditions := o.Conditions
+	if trouble := r.Exposure.Trouble; trouble.Reason == "" {
+		meta.RemoveStatusCondition(&s.Conditions, string(lifecycle.ConditionExposed))
+	} else {
+		conditions = append(slices.Clone(conditions), lifecycle.Condition{
+			Type: lifecycle.ConditionExposed, Status: lifecycle.False, Reason: trouble.Reason, Message: trouble.Message,
+		})
+	}
+	for _, c := range conditions {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
 			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), Reason: string(c.Reason), Message: c.Message,
 			ObservedGeneration: r.Generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),

@@ -332,4 +332,3 @@ func (w *twoFamilies) speaksItsOwn(ctx context.Context, ns string) {
 		Expect(strings.Join(told, "\n")).NotTo(ContainSubstring(word))
 	}
 }
-
