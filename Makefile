@@ -59,8 +59,8 @@ test-unit: ## Pure packages: tables, goldens, enumeration. Seconds
 	go test ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/...
 
 .PHONY: test-simulation
-test-simulation: ## 100,000 histories of an application in a simulated cluster
-	go test -count=1 -v -run 'TestHistories|TestStories' ./test/simulation
+test-simulation: ## 100,000 histories of an application in a simulated cluster, and 5,000 of two families
+	go test -count=1 -v -run 'TestHistories|TestTwoFamilies|TestStories' ./test/simulation
 
 .PHONY: mutation
 mutation: ## Operators that are broken on purpose must be found, and test tools must work: not part of make test

@@ -166,6 +166,12 @@ func (Jobs) FromStatus(j *Job) lifecycle.Record {
 func (Jobs) ToStatus(j *Job, o lifecycle.Outcome, now time.Time) (next *Job, changed bool) {
 	next = j.DeepCopy()
 	s, r := &next.Status, o.Record
+	if len(r.Executors) == 0 {
+		r.Executors = nil // what is empty is stored in one way
+	}
+	if len(r.Retries.Used) == 0 {
+		r.Retries.Used = nil
+	}
 	s.Phase, s.Why, s.Words, s.Record = family.States[r.State], string(r.Cause.Reason), r.Cause.Message, string(mustJSON(r))
 	conditions := o.Conditions
 	if trouble := r.Exposure.Trouble; trouble.Reason == "" {
