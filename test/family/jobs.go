@@ -114,6 +114,7 @@ const (
 	backoff   = 10 * time.Second
 	evictions = 3
 	patience  = 30 * time.Minute
+	ready     = 2 * time.Minute
 )
 
 // Desired returns what lifecycle.Decide needs to know of the object itself.
@@ -129,7 +130,7 @@ func (Jobs) Desired(j *Job, _ lifecycle.Record) lifecycle.Application {
 		UID: string(j.UID), Generation: j.Generation, SpecHash: specHash(j.Spec), Suspend: j.Spec.Paused,
 		Policies: lifecycle.Policies{
 			Restart:   lifecycle.Restart{Type: restart, Failures: rule(j.Spec.Retries), Submissions: rule(j.Spec.Retries), Evictions: rule(evictions)},
-			Deadlines: lifecycle.Deadlines{DriverReady: patience},
+			Deadlines: lifecycle.Deadlines{DriverReady: ready},
 		},
 		Deleting: !j.DeletionTimestamp.IsZero(), Fields: family.Fields,
 	}
