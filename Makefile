@@ -59,8 +59,8 @@ test-unit: ## Pure packages: tables, goldens, enumeration. Seconds
 	go test ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/...
 
 .PHONY: test-simulation
-test-simulation: ## 100,000 histories of an application in a simulated cluster
-	go test -count=1 -v -run 'TestHistories|TestStories' ./test/simulation
+test-simulation: ## 100,000 histories of an application in a simulated cluster, and 5,000 of two families
+	go test -count=1 -v -run 'TestHistories|TestTwoFamilies|TestStories' ./test/simulation
 
 .PHONY: mutation
 mutation: ## Operators that are broken on purpose must be found, and test tools must work: not part of make test
@@ -91,13 +91,14 @@ bench-build: ## Time and allocations of the native submission
 
 .PHONY: generate
 generate: ## DeepCopy methods, the field reference and the lifecycle's transitions in docs/
-	"$$($(TOOLS) controller-gen)/controller-gen" object:headerFile=hack/boilerplate.go.txt paths=./api/...
+	"$$($(TOOLS) controller-gen)/controller-gen" object:headerFile=hack/boilerplate.go.txt paths=./api/... paths=./test/family
 	go run ./hack/fields api/sparkoperator/v1beta2 docs/fields.md
 	go run ./hack/lifecycle docs/lifecycle-transitions.md
 
 .PHONY: manifests
 manifests: ## CRDs, RBAC and webhook configurations, also in the chart
 	"$$($(TOOLS) controller-gen)/controller-gen" crd:maxDescLen=160 paths=./api/... output:crd:dir=config/crd/bases
+	"$$($(TOOLS) controller-gen)/controller-gen" crd:maxDescLen=160 paths=./test/family output:crd:dir=test/family/testdata
 	go run ./hack/crd config/crd/bases/*.yaml
 	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=controller paths=./internal/controller/... output:rbac:dir=config/rbac
 	"$$($(TOOLS) controller-gen)/controller-gen" webhook paths=./internal/webhook/... output:webhook:dir=config/webhook

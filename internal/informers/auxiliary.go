@@ -50,7 +50,13 @@ type auxiliaryOf struct {
 
 // NewAuxiliary returns the watch and adds it to the manager.
 func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []lifecycle.Family, wake func([]scheduler.Key)) (*Auxiliary, error) {
-	ours, err := labels.NewRequirement(families[0].Labels.Exposes, selection.Exists, nil)
+	exposes := families[0].Labels.Exposes
+	for _, f := range families {
+		if f.Labels.Exposes != exposes { // a watch selects by one label
+			return nil, fmt.Errorf("%s marks auxiliary objects by the label %s; all kinds need the same one, %s", f.GroupKind(), f.Labels.Exposes, exposes)
+		}
+	}
+	ours, err := labels.NewRequirement(exposes, selection.Exists, nil)
 	if err != nil {
 		return nil, fmt.Errorf("select what is beside drivers: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -64,5 +65,16 @@ func TestAuxiliaryObjectsWake(t *testing.T) {
 				t.Errorf("%s: woken and found (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// A watch selects by one label: a kind that marks what is beside its drivers by another one would never hear of it.
+func TestKindsShareTheLabelOfAuxiliaryObjects(t *testing.T) {
+	ours := kubeflow.SparkApplications{}.Family()
+	other := ours
+	other.Kind, other.Labels.Exposes = "Job", "example.org/exposes"
+	const want = "Job.sparkoperator.k8s.io marks auxiliary objects by the label example.org/exposes; all kinds need the same one, sparkoperator.k8s.io/exposes"
+	if _, err := NewAuxiliary(nil, config.OperatorConfiguration{}, []lifecycle.Family{ours, other}, nil); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

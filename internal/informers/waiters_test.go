@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -82,4 +84,23 @@ func BenchmarkQueueUpdate(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(woken)/float64(b.N), "woken/op")
+}
+
+// Whoever waits is enqueued with the controller of its own kind, and namesakes are not one.
+func TestEachKindHasItsController(t *testing.T) {
+	app := func(kind, name string) scheduler.Key {
+		return scheduler.Key{Kind: schema.GroupKind{Group: "example.org", Kind: kind}, Namespace: "jobs", Name: name}
+	}
+	k := crowd()
+	k.waitedForBy(app("Job", "pi"), app("App", "pi"), app("Job", "last"))
+	k.wakeWaiters(queues, "jobs")
+	var enqueued []scheduler.Key
+	for _, kind := range []string{"App", "Job"} {
+		for events := k.Woken(app(kind, "").Kind); len(events) > 0; {
+			enqueued = append(enqueued, app(kind, (<-events).Object.GetName()))
+		}
+	}
+	if diff := cmp.Diff([]scheduler.Key{app("App", "pi"), app("Job", "pi"), app("Job", "last")}, enqueued); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -61,7 +61,7 @@ func TestConditionsAreDocumented(t *testing.T) {
 func TestEventsAreDocumented(t *testing.T) {
 	sent := []string{}
 	tell := func(from, to lifecycle.Record) {
-		for _, e := range lifecycle.Events("pi", from, to) {
+		for _, e := range lifecycle.Events("SparkApplication", "pi", from, to) {
 			if !slices.Contains(sent, e.Reason) {
 				sent = append(sent, e.Reason)
 			}

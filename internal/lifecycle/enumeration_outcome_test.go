@@ -154,7 +154,7 @@ func (c *checker) conditions(o *lifecycle.Outcome) {
 // events tells at most one thing for a reconcile (a driver that is recognized late was submitted and does something
 // already), and nothing if nothing happened.
 func (c *checker) events(from, to lifecycle.Record) {
-	all := lifecycle.Events("pi", from, to)
+	all := lifecycle.Events("SparkApplication", "pi", from, to)
 	if len(all) > 2 || len(all) == 2 && all[0].Reason != "SparkApplicationSubmitted" {
 		c.broken("%d events for one reconcile: %+v", len(all), all)
 	}
@@ -163,7 +163,7 @@ func (c *checker) events(from, to lifecycle.Record) {
 			c.broken("an event needs a reason, an action and a sentence: %+v", e)
 		}
 	}
-	if again := lifecycle.Events("pi", to, to); len(again) != 0 {
+	if again := lifecycle.Events("SparkApplication", "pi", to, to); len(again) != 0 {
 		c.broken("told again without a transition: %+v", again)
 	}
 }

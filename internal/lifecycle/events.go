@@ -19,25 +19,27 @@ type Event struct {
 // maxNote is the API's limit for the text of an event, in bytes (events.k8s.io); a longer one is refused.
 const maxNote = 1024
 
-// Events is the difference between two stored records. The name is the application's.
-func Events(name string, from, to Record) []Event {
+// Events is the difference between two stored records of an application, whose kind begins its reasons: watchers filter by
+// "SparkApplicationCompleted".
+func Events(kind, name string, from, to Record) []Event {
 	var all []Event
+	app := kind + " " + name
 	if to.Current() != nil && from.Current() == nil {
-		e := Event{Reason: "SparkApplicationSubmitted", Action: "Submit", Message: fmt.Sprintf("SparkApplication %s was submitted: driver pod %s was created", name, to.DriverName)}
+		e := Event{Reason: kind + "Submitted", Action: "Submit", Message: fmt.Sprintf("%s was submitted: driver pod %s was created", app, to.DriverName)}
 		if warning := to.Scheduling.Warning; warning != "" {
 			e.Warning, e.Message = true, e.Message+"; warning: "+warning
 		}
 		all = append(all, e)
 	}
 	if from.State != to.State || (to.State.Starting() && from.Cause.Reason != to.Cause.Reason) {
-		if e, ok := entered(name, to); ok {
+		if e, ok := entered(kind, app, to); ok {
 			all = append(all, e)
 		}
 	}
 	if trouble := to.Exposure.Trouble; trouble.Reason == ReasonExposureForbidden && trouble != from.Exposure.Trouble {
 		all = append(all, Event{
-			Warning: true, Reason: "SparkApplicationExposureForbidden", Action: "Expose",
-			Message: fmt.Sprintf("SparkApplication %s asks for what a policy forbids: %s", name, trouble.Message),
+			Warning: true, Reason: kind + "ExposureForbidden", Action: "Expose",
+			Message: fmt.Sprintf("%s asks for what a policy forbids: %s", app, trouble.Message),
 		})
 	}
 	for i := range all {
@@ -47,34 +49,33 @@ func Events(name string, from, to Record) []Event {
 }
 
 // entered is the event of a state, if it has one.
-func entered(name string, to Record) (Event, bool) {
-	app := "SparkApplication " + name
+func entered(kind, app string, to Record) (Event, bool) {
 	if to.State.Starting() && to.Cause.Reason == ReasonAdmitted {
 		return Event{}, false // a step on the way to the driver: nothing is waited for
 	}
 	switch to.State {
 	case Queued:
-		return Event{Warning: to.Cause.Reason != ReasonSuspended, Reason: "SparkApplicationWaiting", Action: "Submit", Message: to.Cause.Message}, true
+		return Event{Warning: to.Cause.Reason != ReasonSuspended, Reason: kind + "Waiting", Action: "Submit", Message: to.Cause.Message}, true
 	case Running:
 		return Event{Reason: "SparkDriverRunning", Action: "Observe", Message: fmt.Sprintf("Driver %s is running", to.DriverName)}, true
 	case Failing:
 		return Event{Warning: true, Reason: "SparkDriverFailed", Action: "Observe", Message: fmt.Sprintf("Driver %s failed: %s", to.DriverName, to.Cause.Message)}, true
 	case Rerunning:
-		return Event{Warning: to.Cause.Reason != ReasonSpecChanged, Reason: "SparkApplicationPendingRerun", Action: "Rerun", Message: app + " is pending rerun: " + to.Cause.Message}, true
+		return Event{Warning: to.Cause.Reason != ReasonSpecChanged, Reason: kind + "PendingRerun", Action: "Rerun", Message: app + " is pending rerun: " + to.Cause.Message}, true
 	case Invalidating:
-		return Event{Reason: "SparkApplicationInvalidating", Action: "Rerun", Message: app + " is stopped: " + to.Cause.Message}, true
+		return Event{Reason: kind + "Invalidating", Action: "Rerun", Message: app + " is stopped: " + to.Cause.Message}, true
 	case Suspending:
-		return Event{Reason: "SparkApplicationSuspending", Action: "Suspend", Message: app + " is suspending"}, true
+		return Event{Reason: kind + "Suspending", Action: "Suspend", Message: app + " is suspending"}, true
 	case Suspended:
-		return Event{Reason: "SparkApplicationSuspended", Action: "Suspend", Message: app + " is suspended"}, true
+		return Event{Reason: kind + "Suspended", Action: "Suspend", Message: app + " is suspended"}, true
 	case Resuming:
-		return Event{Reason: "SparkApplicationResuming", Action: "Resume", Message: app + " is resuming"}, true
+		return Event{Reason: kind + "Resuming", Action: "Resume", Message: app + " is resuming"}, true
 	case Succeeded:
-		return Event{Reason: "SparkApplicationCompleted", Action: "Complete", Message: app + " completed"}, true
+		return Event{Reason: kind + "Completed", Action: "Complete", Message: app + " completed"}, true
 	case Failed:
-		return Event{Warning: true, Reason: "SparkApplicationFailed", Action: "Complete", Message: app + " failed: " + to.Cause.Message}, true
+		return Event{Warning: true, Reason: kind + "Failed", Action: "Complete", Message: app + " failed: " + to.Cause.Message}, true
 	case SubmissionFailed:
-		return Event{Warning: true, Reason: "SparkApplicationSubmissionFailed", Action: "Submit", Message: "failed to submit " + app + ": " + to.Cause.Message}, true
+		return Event{Warning: true, Reason: kind + "SubmissionFailed", Action: "Submit", Message: "failed to submit " + app + ": " + to.Cause.Message}, true
 	case New, Submitted, Succeeding:
 	}
 	return Event{}, false

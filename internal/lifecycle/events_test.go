@@ -69,7 +69,7 @@ func TestEvents(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Events("pi", tc.from, tc.to)); diff != "" {
+			if diff := cmp.Diff(tc.want, Events("SparkApplication", "pi", tc.from, tc.to)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -99,7 +99,7 @@ func TestEventsFitTheAPI(t *testing.T) {
 	long := strings.Repeat("x", 4096) // a termination message may be that long
 	from, to := ran(Failing), ran(Failed)
 	to.Cause.Message = long
-	for _, e := range Events("pi", from, to) {
+	for _, e := range Events("SparkApplication", "pi", from, to) {
 		if len(e.Message) > 1024 {
 			t.Errorf("%s has a message of %d bytes: the API server takes 1024", e.Reason, len(e.Message))
 		}
@@ -111,7 +111,7 @@ func TestRecognizedDriverTellsItsSubmission(t *testing.T) {
 	p := Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later})
 	to := Settle(p, nil, Env{Now: later}).Record
 	var told []string
-	for _, e := range Events("pi", Record{}, to) {
+	for _, e := range Events("SparkApplication", "pi", Record{}, to) {
 		told = append(told, e.Reason)
 	}
 	if !strings.Contains(strings.Join(told, " "), "SparkApplicationSubmitted") {
@@ -122,7 +122,24 @@ func TestRecognizedDriverTellsItsSubmission(t *testing.T) {
 // A driver that is recognized after its end was submitted, too.
 func TestEndedDriverTellsItsSubmission(t *testing.T) {
 	to := Settle(Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later}).Record
-	if all := Events("pi", Record{}, to); len(all) != 1 || all[0].Reason != "SparkApplicationSubmitted" {
+	if all := Events("SparkApplication", "pi", Record{}, to); len(all) != 1 || all[0].Reason != "SparkApplicationSubmitted" {
 		t.Errorf("told %+v: whoever waits for SparkApplicationSubmitted waits for ever", all)
+	}
+}
+
+// The kind begins the reasons and the sentences, so that an event tells what it is about. Those about drivers are the same for all.
+func TestEventsNameTheKind(t *testing.T) {
+	for _, to := range States() {
+		of := func(kind string) []Event {
+			return Events(kind, "pi", Record{}, Record{State: to, Attempt: 1, Attempts: []Attempt{{Number: 1}}, DriverName: "pi-driver"})
+		}
+		want := of("SparkApplication")
+		for i := range want {
+			want[i].Reason = strings.Replace(want[i].Reason, "SparkApplication", "Job", 1)
+			want[i].Message = strings.ReplaceAll(want[i].Message, "SparkApplication", "Job")
+		}
+		if diff := cmp.Diff(want, of("Job")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", to, diff)
+		}
 	}
 }

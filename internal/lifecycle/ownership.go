@@ -54,7 +54,7 @@ type Labels struct {
 	SpecHash string
 	// Submission holds the attempt's submission id (spark.Identity.SubmissionID).
 	Submission string
-	// Exposes tells what an auxiliary object of a running driver is for.
+	// Exposes tells what an auxiliary object of a running driver is for. All families have the same: one watch serves them.
 	Exposes string
 	// Applied is an annotation: a hash of what was applied last to an object, so that the same is not applied again.
 	Applied string

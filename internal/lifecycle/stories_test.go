@@ -94,7 +94,7 @@ func (t *teller) step(s step) {
 		t.say("store", "the operator dies before it")
 	case wrote:
 		t.shown(next, o.Record)
-		for _, e := range lifecycle.Events("pi", rec, o.Record) {
+		for _, e := range lifecycle.Events("SparkApplication", "pi", rec, o.Record) {
 			t.say(map[bool]string{true: "warns", false: "tells"}[e.Warning], e.Reason+": "+e.Message)
 		}
 		t.status = next

@@ -126,12 +126,12 @@ func (r Reader) Orphans(ctx context.Context, app client.Object) (bool, error) {
 	return false, nil
 }
 
-// named returns the pod that has the driver's name, whoever owns it.
 // ownership says whose a pod is.
 func (r Reader) ownership(pod *corev1.Pod, t Target) lifecycle.Ownership {
 	return lifecycle.Owner{Reference: metav1.OwnerReference{UID: t.UID}, SubmissionID: t.SubmissionID, Labels: r.Labels}.Of(pod)
 }
 
+// named returns the pod that has the driver's name, whoever owns it.
 func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Driver, error) {
 	key := client.ObjectKey{Namespace: t.Namespace, Name: t.DriverName}
 	var pod corev1.Pod

@@ -145,3 +145,23 @@ func TestWaitersTakeTurns(t *testing.T) {
 		t.Errorf("%d wait, want 103", n)
 	}
 }
+
+// Applications of two kinds wait in one order, and namesakes have a place each.
+func TestTwoKindsWaitInOneOrder(t *testing.T) {
+	app := func(kind, name string) scheduler.Key {
+		return scheduler.Key{Kind: schema.GroupKind{Group: "example.org", Kind: kind}, Namespace: "jobs", Name: name}
+	}
+	queue := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Queue"}
+	order := []scheduler.Key{app("Job", "pi"), app("App", "pi"), app("Job", "last")}
+	m := NewSchedulers(clock.RealClock{}, nil)
+	for i, a := range order {
+		m.waiting[a] = waiter{since: start.Add(time.Duration(i) * time.Second), kinds: []schema.GroupVersionKind{queue}}
+	}
+	if diff := cmp.Diff(order, m.WaitersFor(queue, "jobs")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	m.Forget(order[0])
+	if diff := cmp.Diff(order[1:], m.WaitersFor(queue, "jobs")); diff != "" {
+		t.Errorf("its namesake is forgotten (-want +got):\n%s", diff)
+	}
+}

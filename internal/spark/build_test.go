@@ -181,7 +181,7 @@ func TestBuildSharesNothing(t *testing.T) {
 			}
 		}
 	}
-	if _, err := podShapes(app, profileOf(t, "4.3")); err != nil {
+	if _, err := podSets(app, profileOf(t, "4.3")); err != nil {
 		t.Error(err)
 	}
 	if diff := cmp.Diff(untouched, app); diff != "" {

@@ -140,12 +140,12 @@ func FuzzQuantity(f *testing.F) {
 		defer heaptest.Bound(t, len(text))()
 		app := sparkPi()
 		app.Conf[ConfDriverRequestCores], app.Conf[ConfExecutorLimitCores] = text, text
-		shapes, err := podShapes(app, profile)
+		sets, err := podSets(app, profile)
 		if err != nil {
 			return
 		}
 		if _, err := ParseQuantity(text); err != nil && !strings.Contains(text, "${") {
-			t.Errorf("%q became %v: %v", text, shapes.Driver.Requests, err)
+			t.Errorf("%q became %v: %v", text, sets.Driver.Requests, err)
 		}
 	})
 }

@@ -33,7 +33,7 @@ func TestTraits(t *testing.T) {
 		},
 		Executor: Role{Overlay: PodOverlay{Tolerations: tolerations, NodeSelector: map[string]string{"disk": "ssd"}}},
 	}
-	got, err := podShapes(app, profile)
+	got, err := podSets(app, profile)
 	if err != nil {
 		t.Fatal(err)
 	}

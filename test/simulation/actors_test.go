@@ -99,6 +99,9 @@ func operate(h *history) bool {
 		n = h.rng.IntN(len(h.operators))
 	}
 	o := h.operators[n]
+	if o.jobs != nil && o.jobs.due() && (!o.due() || h.rng.IntN(2) == 0) {
+		o = o.jobs
+	}
 	if !o.due() {
 		return false
 	}
@@ -113,7 +116,7 @@ func operate(h *history) bool {
 func (h *history) kill(n int) {
 	o := h.operators[n]
 	h.stats.Crashes++
-	if o.busy {
+	if slices.ContainsFunc(o.controllers(), func(c *operator) bool { return c.busy }) {
 		h.stats.MidReconcile++
 	}
 	o.kill()
@@ -328,4 +331,7 @@ func (h *history) clearUp() {
 		h.dropFinalizer(app, foreignFinalizer)
 	}
 	h.decideEnd()
+	if h.other != nil {
+		h.other.decideEnd()
+	}
 }

@@ -68,17 +68,19 @@ func (c companions) Watched(string) []schema.GroupVersionKind {
 
 // watch fills the cache of what is beside drivers. What is found there wakes its application.
 func (o *operator) watch() {
-	o.watches = true
-	found := false
+	found := map[string]bool{}
 	for o.cache.behind(kindService) > 0 {
 		c, _ := o.cache.next(kindService)
-		found = c.object != nil && c.app == appName
+		found[c.of] = c.object != nil && c.app == appName
 	}
 	if o.h.exposed {
 		o.h.tell(o.name, "watches what is beside drivers")
 	}
-	if found && !o.h.deafToNew {
-		o.woken()
+	for _, c := range o.controllers() {
+		c.watches = true
+		if found[c.of] && !o.h.deafToNew {
+			c.woken()
+		}
 	}
 }
 
@@ -116,7 +118,7 @@ func (c cached) Apply(_ context.Context, wanted runtime.ApplyConfiguration, _ ..
 		next.SetCreationTimestamp(stored.GetCreationTimestamp())
 		next.SetGeneration(stored.GetGeneration())
 		h.store.put(next)
-		if !h.invariants.owned(stored) {
+		if !h.judge(c.o).owned(stored) {
 			h.fail("%s, which is not the application's, was changed", idOf(u))
 		}
 		return nil

@@ -60,6 +60,21 @@ func (r nameOnly) Get(ctx context.Context, key client.ObjectKey, obj client.Obje
 	return err
 }
 
+// takesNamesakes takes what belongs to the other family's application of the same name for its own.
+type takesNamesakes struct {
+	client.Reader
+	h *history
+}
+
+func (r takesNamesakes) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := r.Reader.Get(ctx, key, obj, opts...)
+	pod, isPod := obj.(*corev1.Pod)
+	if app := r.h.store.app(); err == nil && isPod && app != nil && r.h.other.ours(pod) && r.Reader.(live).o.of == kindApp {
+		obj.SetOwnerReferences([]metav1.OwnerReference{kubeflow.SparkApplications{}.Family().Owner(app, "").Reference})
+	}
+	return err
+}
+
 // noLists finds no drivers by their mark.
 type noLists struct{ client.Reader }
 

@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/test/family"
 )
 
 // cached is what manager.GetClient returns: it reads from the cache and writes to the API server. What the operator does
@@ -31,8 +33,11 @@ func (c cached) Get(_ context.Context, key client.ObjectKey, out client.Object, 
 		return c.o.h.get(out, key.Name)
 	}
 	o := c.o.cache.objects[i]
-	if app, ok := o.(*v1beta2.SparkApplication); ok {
+	switch app := o.(type) {
+	case *v1beta2.SparkApplication:
 		c.o.decides = app
+	case *family.Job:
+		c.o.decidesJob = app
 	}
 	if o == nil {
 		return apierrors.NewNotFound(resource(i.kind), i.name)
@@ -50,7 +55,7 @@ func (c cached) Create(_ context.Context, obj client.Object, _ ...client.CreateO
 	return c.o.call("create", obj, func() error {
 		err := h.create(obj)
 		if err == nil {
-			h.invariants.created(c.o, obj)
+			h.judge(c.o).created(c.o, obj)
 		}
 		return err
 	})
@@ -64,7 +69,7 @@ func (c cached) Delete(_ context.Context, obj client.Object, opts ...client.Dele
 		target := h.store.objects[idOf(obj)]
 		err := h.remove(obj, options)
 		if err == nil {
-			h.invariants.deleted(c.o, target)
+			h.judge(c.o).deleted(c.o, target)
 		}
 		return err
 	})
@@ -82,6 +87,9 @@ type statusWriter struct {
 func (w statusWriter) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
 	h := w.o.h
 	return w.o.call(patches, obj, func() error {
+		if w.o.of == kindJob {
+			return h.other.patchStatus(w.o, obj.(*family.Job), patch)
+		}
 		before := h.store.app()
 		changed, err := h.patchStatus(obj, patch)
 		if err == nil {
@@ -98,7 +106,7 @@ func (l live) Get(_ context.Context, key client.ObjectKey, out client.Object, _ 
 	named := out.DeepCopyObject().(client.Object)
 	named.SetName(key.Name)
 	return l.o.call("get", named, func() error {
-		if kindOf(out) == kindApp {
+		if kindOf(out) == l.o.of {
 			l.o.looked = l.o.h.store.version
 		}
 		return l.o.h.get(out, key.Name)
@@ -164,14 +172,14 @@ func (a attributes) Lookup(key string) (string, bool) {
 
 func labelsOf(o client.Object) attributes { return o.GetLabels() }
 
+// byApp is the operator's index.
+var byApp = observe.IndexByApp(v1beta2.LabelAppName, family.LabelName)
+
 // fieldsOf are the fields that the operator may select by.
 func fieldsOf(o client.Object) attributes {
 	f := attributes{"metadata.name": o.GetName(), "metadata.namespace": o.GetNamespace()}
-	if pod, ok := o.(*corev1.Pod); ok {
-		f["app"] = pod.Labels[v1beta2.LabelAppName]
-	}
-	if m, ok := o.(*metav1.PartialObjectMetadata); ok {
-		f["app"] = m.Labels[v1beta2.LabelAppName]
+	if apps := byApp(o); len(apps) > 0 {
+		f[observe.IndexApp] = apps[0] // nothing here belongs to two
 	}
 	if e, ok := o.(*corev1.Event); ok {
 		f["involvedObject.name"], f["involvedObject.uid"] = e.InvolvedObject.Name, string(e.InvolvedObject.UID)

@@ -12,15 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/controller/application"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+	"github.com/firesteel-dev/firesteel/test/family"
 )
 
 const appName = "pi"
 
 var (
 	begin    = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	scheme   = controller.Scheme()
+	scheme   = controller.Scheme(application.NewKind("job", family.Jobs{}, &family.JobList{}, family.AddToScheme))
 	registry = func() *scheduler.Registry {
 		r, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
 		if err != nil {
@@ -33,6 +35,8 @@ var (
 // Stats count what the histories have exercised.
 type Stats struct {
 	Histories, Exposed, TwoLeaders, Steps, Reconciles, Calls, Crashes, MidReconcile, Faults, Events, Drivers int
+	// SecondDrivers and Conflicts are of the second family.
+	SecondDrivers, Conflicts int
 }
 
 func (s *Stats) add(o Stats) {
@@ -47,6 +51,8 @@ func (s *Stats) add(o Stats) {
 	s.Faults += o.Faults
 	s.Events += o.Events
 	s.Drivers += o.Drivers
+	s.SecondDrivers += o.SecondDrivers
+	s.Conflicts += o.Conflicts
 }
 
 // mutation breaks the clients of an operator in one way.
@@ -83,6 +89,8 @@ type history struct {
 	exposes bool
 	// deafToNew operators are not woken by what appears beside drivers.
 	deafToNew bool
+	// other is what there is of a second family; nil for nothing.
+	other *second
 	// scripted answers a call of a story.
 	scripted func(verb string, i id) (fault, bool)
 
@@ -128,9 +136,12 @@ func (h *history) fail(format string, args ...any) {
 }
 
 // seen is what a call has made of the application's state, for the story.
-func (h *history) seen(verb string, err error) string {
+func (h *history) seen(verb string, i id, err error) string {
 	app := h.store.app()
-	if err != nil || verb != patches || app == nil {
+	if job := h.store.job(); i.kind == kindJob && err == nil && verb == patches && job != nil {
+		return fmt.Sprintf(" -> %s (%s: %s)", job.Status.Phase, job.Status.Why, job.Status.Words)
+	}
+	if err != nil || verb != patches || app == nil || i.kind != kindApp {
 		return ""
 	}
 	s := app.Status
@@ -147,6 +158,9 @@ func (h *history) run() {
 	h.faithful = h.rng.IntN(32) == 0
 	h.drawExposure()
 	h.apply()
+	if h.other != nil && h.rng.IntN(2) == 0 {
+		h.other.apply()
+	}
 	h.launch()
 	steps := 20 + h.rng.IntN(80)
 	if h.rng.IntN(64) == 0 {
@@ -160,8 +174,11 @@ func (h *history) run() {
 	}
 	h.clearUp()
 	h.settle()
+	if h.other != nil && h.broken == "" {
+		h.other.settle()
+	}
 	for _, o := range h.operators {
-		o.stop()
+		o.halt()
 	}
 }
 
@@ -177,6 +194,10 @@ func (h *history) launch() {
 // hostileStep lets one actor act. Operators act most, since one of their steps is only one call.
 func (h *history) hostileStep() {
 	h.stats.Steps++
+	if h.other != nil && h.rng.IntN(16) == 0 {
+		h.other.user()
+		return
+	}
 	for range 6 {
 		if hostile[h.climate.draw(h.rng)].act(h) {
 			return
@@ -225,6 +246,9 @@ func (h *history) settle() {
 // fairStep lets one of those act who can.
 func (h *history) fairStep() bool {
 	actors := fairActors
+	if h.other != nil {
+		actors = append(actors[:len(actors):len(actors)], freeTheName)
+	}
 	first := h.rng.IntN(len(actors))
 	for n := range actors {
 		if actors[(first+n)%len(actors)](h) {
@@ -237,9 +261,11 @@ func (h *history) fairStep() bool {
 // tick lets time pass until the next timer; in hostile times sometimes only a little.
 func (h *history) tick() bool {
 	var next time.Time
-	for _, o := range h.operators {
-		if !o.timer.IsZero() && o.timer.After(h.now) && (next.IsZero() || o.timer.Before(next)) {
-			next = o.timer
+	for _, process := range h.operators {
+		for _, o := range process.controllers() {
+			if !o.timer.IsZero() && o.timer.After(h.now) && (next.IsZero() || o.timer.Before(next)) {
+				next = o.timer
+			}
 		}
 	}
 	if !h.fair && (next.IsZero() || h.rng.IntN(4) == 0) {

@@ -146,11 +146,18 @@ func (l *invariants) ended(p *corev1.Pod, code int32) {
 	if r := l.runOf(p); r != nil && !r.over {
 		r.over, r.code = true, code
 	}
+	if s := l.h.other; s != nil && s.runOf(p) != nil && !s.runOf(p).over {
+		s.runOf(p).over, s.runOf(p).code = true, code
+	}
 }
 
 // gone is told when a pod leaves the API server.
 func (l *invariants) gone(p *corev1.Pod) {
-	if r := l.runOf(p); r != nil {
+	r := l.runOf(p)
+	if s := l.h.other; s != nil && r == nil {
+		r = s.runOf(p)
+	}
+	if r != nil {
 		r.gone = true
 		if !r.over {
 			r.over, r.code = true, -1
@@ -301,6 +308,9 @@ func (l *invariants) summary() string {
 		if i.kind != kindApp {
 			fmt.Fprintf(&text, "; %s", i)
 		}
+	}
+	if job := l.h.store.job(); job != nil {
+		fmt.Fprintf(&text, "; the job is %s (%s), paused %t", job.Status.Phase, job.Status.Words, job.Spec.Paused)
 	}
 	return text.String()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/test/family"
 )
 
 // pods lists the pods in the order of their names.
@@ -115,7 +116,7 @@ func (h *history) kubeletActs(p *corev1.Pod) bool {
 		return false
 	case p.DeletionTimestamp != nil:
 		return true
-	case running(p) && h.fair && isDriver(p) && alive(p) && h.invariants.over():
+	case running(p) && h.fair && isDriver(p) && alive(p) && h.over(p):
 		return false // nobody but the operator ends it
 	case running(p):
 		return h.fair || !isDriver(p) || h.rng.IntN(3) == 0
@@ -257,7 +258,7 @@ func (h *history) evict(p *corev1.Pod) {
 
 // driver is Spark's driver: it makes executors, and takes them away when it ends.
 func driver(h *history) bool {
-	p := h.pick(func(p *corev1.Pod) bool { return isDriver(p) && h.invariants.ours(p) })
+	p := h.pick(func(p *corev1.Pod) bool { return isDriver(p) && (h.invariants.ours(p) || h.other.ours(p)) })
 	if p == nil {
 		return false
 	}
@@ -284,6 +285,12 @@ func (h *history) makeExecutor(p *corev1.Pod) {
 		}, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: kindPod, Name: p.Name, UID: p.UID, Controller: new(true)}}},
 		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: spark.ExecutorContainerName}}},
 		Status: corev1.PodStatus{Phase: corev1.PodPending},
+	}
+	if h.other.ours(p) {
+		e.Labels = map[string]string{spark.LabelRole: spark.RoleExecutor}
+		for _, key := range []string{family.LabelName, family.LabelJob, family.LabelAttempt} {
+			e.Labels[key] = p.Labels[key]
+		}
 	}
 	h.tell("driver", "creates pod %s", e.Name)
 	h.store.create(e, h.second())

@@ -90,6 +90,13 @@ func TestMutationsAreFound(t *testing.T) {
 			"retention is counted from it, and would delete what has just failed",
 			wrapped(func(c client.Client) client.Client { return undying{c, new(metav1.Time)} }),
 		},
+		"an application of another family is taken for the same": {
+			"they have one name, and are two",
+			func(h *history) {
+				withSecond(h)
+				looking(func(h *history, _ client.Client, l client.Reader) client.Reader { return takesNamesakes{l, h} })(h)
+			},
+		},
 		"no timers": {
 			"a state waits for something that no watch tells",
 			func(h *history) { h.dropTimers = true },

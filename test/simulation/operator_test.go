@@ -22,6 +22,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	shared "github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/test/family"
 )
 
 // errCrash unwinds a reconcile of an operator that is killed.
@@ -42,6 +44,11 @@ type operator struct {
 	name   string
 	engine reconcile.Reconciler
 	cache  *cache
+	// jobs is the controller of the second family in the same process, if it has one; decidesJob is what of it reads.
+	jobs       *operator
+	decidesJob *family.Job
+	// of is the kind that it reconciles.
+	of string
 	// watches is set when it knows what is beside drivers.
 	watches bool
 
@@ -66,16 +73,16 @@ type operator struct {
 
 // startOperator starts a process with empty memory. Its first list may be old: lag is by how many changes at most.
 func (h *history) startOperator(name string, lag int) *operator {
-	o := &operator{h: h, name: name, cache: newCache(h.store)}
-	cachedClient, liveReader := client.Client(cached{o: o}), client.Reader(live{o})
-	if h.mutation != nil {
-		cachedClient, liveReader = h.mutation(cachedClient, liveReader)
+	o := &operator{h: h, name: name, cache: newCache(h.store), of: kindApp}
+	memory := shared.NewSchedulers(h, nil)
+	o.engine = engineOf(o, kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, memory)
+	kinds := []string{kindApp, kindPod}
+	if h.other != nil {
+		o.jobs = &operator{h: h, name: name + "/jobs", cache: o.cache, of: kindJob}
+		o.jobs.engine = engineOf(o.jobs, family.Jobs{}, &family.JobList{}, memory)
+		kinds = append(kinds, kindJob)
 	}
-	reader := observe.Reader{Cache: cachedClient, Live: liveReader, Logs: o.log, Auxiliary: companions{o: o}}
-	engine := application.NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, cachedClient, registry, recorder{o}, h, shared.NewSchedulers(h, nil))
-	engine.Exposure = exposure.Config{Service: h.exposed}
-	o.engine = engine
-	for _, kind := range []string{kindApp, kindPod} {
+	for _, kind := range kinds {
 		old := 0
 		if lag > 0 {
 			old = h.rng.IntN(lag + 1)
@@ -84,11 +91,40 @@ func (h *history) startOperator(name string, lag int) *operator {
 			o.cache.next(kind)
 		}
 	}
-	o.ready = true
-	o.step, o.stop = iter.Pull(o.lifecycle)
-	o.step()
+	for _, c := range o.controllers() {
+		c.ready = true
+		c.step, c.stop = iter.Pull(c.lifecycle)
+		c.step()
+	}
 	h.tell(name, "starts")
 	return o
+}
+
+// engineOf is the engine of one kind in a process with this memory.
+func engineOf[T client.Object](o *operator, kind resolve.Kind[T], list client.ObjectList, memory *shared.Schedulers) reconcile.Reconciler {
+	cachedClient, liveReader := client.Client(cached{o: o}), client.Reader(live{o})
+	if o.h.mutation != nil {
+		cachedClient, liveReader = o.h.mutation(cachedClient, liveReader)
+	}
+	reader := observe.Reader{Cache: cachedClient, Live: liveReader, Logs: o.log, Auxiliary: companions{o: o}}
+	engine := application.NewEngine(kind, list, reader, cachedClient, registry, recorder{o}, o.h, memory)
+	engine.Exposure = exposure.Config{Service: o.h.exposed}
+	return engine
+}
+
+// controllers are those of the process.
+func (o *operator) controllers() []*operator {
+	if o.jobs == nil {
+		return []*operator{o}
+	}
+	return []*operator{o, o.jobs}
+}
+
+// halt ends the process without a word.
+func (o *operator) halt() {
+	for _, c := range o.controllers() {
+		c.stop()
+	}
 }
 
 // lifecycle is the coroutine: a step of it ends before the next API call, or when there is nothing left to do.
@@ -111,6 +147,7 @@ func (o *operator) due() bool {
 
 func (o *operator) reconcile() {
 	o.busy, o.ready, o.again, o.timer, o.decides, o.looked = true, false, false, time.Time{}, nil, 0
+	o.decidesJob = nil
 	o.h.stats.Reconciles++
 	result, err := o.engine.Reconcile(context.Background(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: appName}})
 	o.busy = false
@@ -129,7 +166,11 @@ func (o *operator) reconcile() {
 		o.failures = 0
 	}
 	o.ready = o.again
-	if err == nil {
+	switch {
+	case err != nil:
+	case o.of == kindJob:
+		o.h.other.rests(o)
+	default:
 		o.h.invariants.rests(o)
 		o.h.invariants.shown(o)
 	}
@@ -148,8 +189,11 @@ func (o *operator) woken() {
 func (o *operator) deliver(kind string, n int) bool {
 	n = min(n, o.cache.behind(kind))
 	for range n {
-		if c, before := o.cache.next(kind); o.h.news(before, c) {
-			o.woken()
+		c, before := o.cache.next(kind)
+		for _, of := range o.controllers() {
+			if of.of == c.of && o.h.news(before, c) {
+				of.woken()
+			}
 		}
 	}
 	return n > 0
@@ -168,7 +212,7 @@ func (o *operator) current() bool {
 // kill ends the process wherever it is.
 func (o *operator) kill() {
 	o.h.tell(o.name, "is killed")
-	o.stop()
+	o.halt()
 }
 
 // call is one API call: everything else may happen before it, the operator may die there, and the answer may be bad.
@@ -199,7 +243,7 @@ func (o *operator) attempt(verb string, i id, do func() error) error {
 		return err
 	}
 	if h.told != nil {
-		h.tell(o.name, "%s %s: %s%s", verb, i, answerOf(err), h.seen(verb, err))
+		h.tell(o.name, "%s %s: %s%s", verb, i, answerOf(err), h.seen(verb, i, err))
 	}
 	return err
 }

@@ -86,9 +86,11 @@ func (s *script) work() {
 	for acted := true; acted; {
 		acted = false
 		for _, o := range s.operators {
-			for s.arrive(o); o.due(); s.arrive(o) {
-				o.step()
-				acted = true
+			for _, c := range o.controllers() {
+				for s.arrive(o); c.due(); s.arrive(o) {
+					c.step()
+					acted = true
+				}
 			}
 		}
 	}
@@ -100,8 +102,10 @@ func (s *script) pass(d time.Duration) {
 	for s.work(); s.now.Before(end); s.work() {
 		next := end
 		for _, o := range s.operators {
-			if !o.timer.IsZero() && o.timer.Before(next) {
-				next = o.timer
+			for _, c := range o.controllers() {
+				if !c.timer.IsZero() && c.timer.Before(next) {
+					next = c.timer
+				}
 			}
 		}
 		s.now = next
@@ -169,7 +173,7 @@ func (s *script) ends() string {
 	s.t.Helper()
 	s.tell("end", "%s", s.invariants.summary())
 	for _, o := range s.operators {
-		o.stop()
+		o.halt()
 	}
 	if s.broken != "" {
 		s.t.Errorf("%s\n%s", s.broken, s.told)

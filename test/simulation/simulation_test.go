@@ -67,7 +67,7 @@ func TestHistories(t *testing.T) {
 	line := fmt.Sprintf("simulation: %d histories (%d with two leaders, %d with a Service beside the driver), %d reconciles, %d API calls, %d crashes (%d within a reconcile), %d faults injected, %d drivers, %d violations, %.0f s",
 		total.Histories, total.TwoLeaders, total.Exposed, total.Reconciles, total.Calls, total.Crashes, total.MidReconcile, total.Faults, total.Drivers, len(failed), took.Seconds())
 	t.Log(line)
-	publish(t, line)
+	publish(t, "simulation", line)
 }
 
 // shown is how many failing seeds are worth their stories.
@@ -113,7 +113,7 @@ func many(first uint64, n, stop int, change func(*history)) (Stats, []uint64) {
 }
 
 // publish leaves the numbers where the test runner prints them from.
-func publish(t *testing.T, line string) {
+func publish(t *testing.T, name, line string) {
 	t.Helper()
 	root, err := os.Getwd()
 	for err == nil && root != "/" {
@@ -126,7 +126,7 @@ func publish(t *testing.T, line string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "simulation.txt"), []byte(line+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name+".txt"), []byte(line+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/test/family"
 )
 
 const namespace = "jobs"
@@ -28,9 +29,10 @@ const namespace = "jobs"
 const (
 	kindApp = "SparkApplication"
 	kindPod = "Pod"
+	kindJob = "Job" // of the second family, in histories that have one
 )
 
-var watched = []string{kindApp, kindPod, kindService}
+var watched = []string{kindApp, kindPod, kindService, kindJob}
 
 // id is what the API server tells objects apart by.
 type id struct{ kind, name string }
@@ -59,8 +61,11 @@ func idOf(o client.Object) id { return id{kindOf(o), o.GetName()} }
 // resource is how errors name a kind.
 func resource(kind string) schema.GroupResource {
 	r := schema.GroupResource{Resource: strings.ToLower(kind) + "s"}
-	if kind == kindApp {
+	switch kind {
+	case kindApp:
 		r.Group = v1beta2.GroupVersion.Group
+	case kindJob:
+		r.Group = family.GroupVersion.Group
 	}
 	return r
 }
@@ -82,8 +87,8 @@ type change struct {
 	id id
 	// object as a cache holds it; nil when it was deleted.
 	object client.Object
-	// app is the name of the application that is to be looked at.
-	app string
+	// app is the name of the application that is to be looked at, of is its kind.
+	app, of string
 }
 
 func newStore() *store {
@@ -129,15 +134,15 @@ func (s *store) remove(i id) {
 // record appends to the log what the operator's watches select: all applications, pods with its label, and the metadata of
 // what is beside drivers.
 func (s *store) record(i id, o client.Object, gone bool) {
-	c := change{id: i, app: i.name}
+	c := change{id: i, app: i.name, of: i.kind}
 	switch o := o.(type) {
-	case *v1beta2.SparkApplication:
-		c.object = o
+	case *v1beta2.SparkApplication, *family.Job:
+		c.object = o.(client.Object)
 	case *corev1.Pod:
-		if o.Labels[v1beta2.LabelLaunchedBy] != "true" {
+		if o.Labels[v1beta2.LabelLaunchedBy] != "true" && o.Labels[family.LabelJob] != "true" {
 			return
 		}
-		c.app = o.Labels[v1beta2.LabelAppName]
+		c.of, c.app = appOf(o.Labels)
 		if !gone {
 			c.object = stripped(o)
 		}
@@ -147,7 +152,8 @@ func (s *store) record(i id, o client.Object, gone bool) {
 			return
 		}
 		m := metadataOf(o)
-		c.app, c.object = labels[v1beta2.LabelAppName], &m
+		c.of, c.app = appOf(labels)
+		c.object = &m
 	default:
 		return
 	}
@@ -155,6 +161,14 @@ func (s *store) record(i id, o client.Object, gone bool) {
 		c.object = nil
 	}
 	s.log[i.kind] = append(s.log[i.kind], c)
+}
+
+// appOf is the kind and the name of the application of an object, by its labels.
+func appOf(labels map[string]string) (kind, name string) {
+	if name := labels[family.LabelName]; name != "" {
+		return kindJob, name
+	}
+	return kindApp, labels[v1beta2.LabelAppName]
 }
 
 // stripped is a pod as the operator's cache keeps it.

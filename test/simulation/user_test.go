@@ -150,7 +150,7 @@ func (h *history) deleteApp() {
 // userDeletesDriver is a person who kills a driver by hand.
 func userDeletesDriver(h *history) bool {
 	p := h.pick(isDriver)
-	if p == nil || !h.invariants.ours(p) || p.DeletionTimestamp != nil {
+	if p == nil || !h.invariants.ours(p) && !h.other.ours(p) || p.DeletionTimestamp != nil {
 		return false
 	}
 	h.removePod(p, "user")

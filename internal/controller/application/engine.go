@@ -250,7 +250,7 @@ func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Ou
 }
 
 func (e *Engine[T]) recordEvents(obj T, from, to lifecycle.Record) {
-	for _, ev := range lifecycle.Events(obj.GetName(), from, to) {
+	for _, ev := range lifecycle.Events(e.Kind.Family().Kind, obj.GetName(), from, to) {
 		e.Recorder.Eventf(obj, nil, operator.EventType(ev.Warning), ev.Reason, ev.Action, "%s", ev.Message)
 	}
 }

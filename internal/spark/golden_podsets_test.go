@@ -15,8 +15,8 @@ import (
 	"github.com/firesteel-dev/firesteel/test/golden"
 )
 
-// TestGoldenShapes compares the shapes with the pods that spark-submit and the driver created.
-func TestGoldenShapes(t *testing.T) {
+// TestGoldenPodSets compares the shapes with the pods that spark-submit and the driver created.
+func TestGoldenPodSets(t *testing.T) {
 	corpus := golden.Open(t, "testdata/golden.zip")
 	pods := 0
 	for _, recorded := range corpus.Cases(t) {

@@ -54,7 +54,7 @@ func TestMemory(t *testing.T) {
 	}
 	for _, test := range tests {
 		app := Application{MainFile: test.mainFile, Conf: test.conf}
-		shapes, err := podShapes(app, profileOf(t, test.version))
+		sets, err := podSets(app, profileOf(t, test.version))
 		if err != nil {
 			t.Errorf("%v: %v: %s", test.conf, err, test.reason)
 			continue
@@ -62,7 +62,7 @@ func TestMemory(t *testing.T) {
 		for role, pair := range map[string]struct {
 			shape PodResources
 			want  int64
-		}{"driver": {shapes.Driver, test.driver}, "executor": {shapes.Executor, test.executor}} {
+		}{"driver": {sets.Driver, test.driver}, "executor": {sets.Executor, test.executor}} {
 			for kind, list := range map[string]corev1.ResourceList{"requests": pair.shape.Requests, "limits": pair.shape.Limits} {
 				if got := list.Memory().Value() / mebibyte; got != pair.want {
 					t.Errorf("%v: %s of the %s are %d MiB, want %d: %s", test.conf, kind, role, got, pair.want, test.reason)
@@ -92,18 +92,18 @@ func TestExecutors(t *testing.T) {
 			ConfMaxExecutors: "9"}, 5, 0, 9, "the largest of three numbers"},
 	}
 	for _, test := range tests {
-		shapes, err := podShapes(Application{Conf: test.conf}, profileOf(t, "4.1"))
+		sets, err := podSets(Application{Conf: test.conf}, profileOf(t, "4.1"))
 		if err != nil {
 			t.Errorf("%v: %v", test.conf, err)
 		}
-		got := [3]int32{shapes.Initial, shapes.Min, shapes.Max}
+		got := [3]int32{sets.Initial, sets.Min, sets.Max}
 		if want := [3]int32{test.initial, test.minimum, test.maximum}; got != want {
 			t.Errorf("%v: initial, min and max are %v, want %v: %s", test.conf, got, want, test.reason)
 		}
 	}
 }
 
-func TestPodShapesRefuses(t *testing.T) {
+func TestPodSetsRefuses(t *testing.T) {
 	tests := []struct {
 		conf        map[string]string
 		key, reason string
@@ -124,15 +124,15 @@ func TestPodShapesRefuses(t *testing.T) {
 		{map[string]string{"spark.driver.resource.gpu.amount": "some"}, "spark.driver.resource.gpu.amount", "text"},
 	}
 	for _, test := range tests {
-		_, err := podShapes(Application{Conf: test.conf}, profileOf(t, "4.1"))
+		_, err := podSets(Application{Conf: test.conf}, profileOf(t, "4.1"))
 		if conf, ok := errors.AsType[*ConfError](err); !ok || conf.Key != test.key {
 			t.Errorf("%v: error %v, want one about %s: %s", test.conf, err, test.key, test.reason)
 		}
 	}
 }
 
-// The shapes must be those of the pods that Build makes, with templates and overlays.
-func TestPodShapesMatchBuild(t *testing.T) {
+// The sets must be those of the pods that Build makes, with templates and overlays.
+func TestPodSetsMatchBuild(t *testing.T) {
 	app := with(map[string]string{
 		"spark.driver.resource.gpu.amount": "2", "spark.driver.resource.gpu.vendor": "nvidia.com",
 		ConfDriverLimitCores: "3",
@@ -149,19 +149,19 @@ func TestPodShapesMatchBuild(t *testing.T) {
 		Sidecars:    []corev1.Container{{Name: "second", Resources: requirements("500m", "memory", "1Gi")}},
 	}
 	profile := profileOf(t, app.SparkVersion)
-	shapes, err := podShapes(app, profile)
+	sets, err := podSets(app, profile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	submission := mustBuild(t, app, app.SparkVersion)
-	if diff := cmp.Diff(resourcesOf(&submission.Driver.Spec), shapes.Driver); diff != "" {
+	if diff := cmp.Diff(resourcesOf(&submission.Driver.Spec), sets.Driver); diff != "" {
 		t.Errorf("driver (-built +shape):\n%s", diff)
 	}
 	want := map[corev1.ResourceName]string{
 		"cpu": "50", "memory": "4480Mi", "nvidia.com/gpu": "2", "ephemeral-storage": "1Gi",
 	}
 	for name, text := range want {
-		if got := shapes.Driver.Requests[name]; got.Cmp(resource.MustParse(text)) != 0 {
+		if got := sets.Driver.Requests[name]; got.Cmp(resource.MustParse(text)) != 0 {
 			t.Errorf("the driver requests %s of %s, want %s", got.String(), name, text)
 		}
 	}
@@ -203,7 +203,7 @@ func TestExecutorShapeFromTemplate(t *testing.T) {
 		}}},
 	}}}
 	app.Executor.Overlay.MemoryLimit = new(resource.MustParse("50Gi"))
-	shapes, err := podShapes(app, profileOf(t, "4.1"))
+	sets, err := podSets(app, profileOf(t, "4.1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,13 +215,13 @@ func TestExecutorShapeFromTemplate(t *testing.T) {
 			"cpu": resource.MustParse("4"), "memory": resource.MustParse("1408Mi"), "example.com/fpga": resource.MustParse("1"),
 		},
 	}
-	if diff := cmp.Diff(want, shapes.Executor); diff != "" {
+	if diff := cmp.Diff(want, sets.Executor); diff != "" {
 		t.Errorf("executor (-want +got):\n%s", diff)
 	}
 }
 
 // podShapes builds an application that may lack what only the driver's container needs.
-func podShapes(app Application, profile Profile) (PodSets, error) {
+func podSets(app Application, profile Profile) (PodSets, error) {
 	if app.MainFile == "" {
 		app.MainFile = NoResource
 	}
