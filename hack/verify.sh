@@ -22,6 +22,8 @@ if [ -n "${CI:-}" ] && [ -n "$(git status --porcelain)" ]; then
   exit 1
 fi
 stage "verify: PROJECT" go run ./hack/project
+ginkgo() { go list -C "$1" -m -f '{{.Version}}' github.com/onsi/ginkgo/v2; }
+[ "$(ginkgo .)" = "$(ginkgo hack/tools/ginkgo)" ] || { echo "verify: hack/tools/ginkgo has $(ginkgo hack/tools/ginkgo), go.mod has $(ginkgo .): Ginkgo refuses to run tests of another version" >&2; exit 1; }
 stage "verify: lint" make --no-print-directory lint
 stage "verify: plugins removable" hack/scheduler-removable.sh
 stage "verify: vulncheck" hack/vulncheck.sh
