@@ -54,7 +54,7 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *
 		}
 		return nil
 	}
-	in.Reserved.Asked = candidate.Attempt().Total()
+	in.Reserved.Requested = candidate.Attempt().Total()
 	a := &asking{cluster: cluster, mapper: c.RESTMapper(), scope: s, in: in}
 	if gated {
 		in.Admission, err = a.admit(ctx, candidate)

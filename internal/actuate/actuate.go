@@ -35,7 +35,7 @@ type Writer struct {
 func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	for _, resource := range s.Resources {
 		if r := w.createResource(ctx, owner, resource, s.Driver); r.Class != lifecycle.ClassDone {
-			return w.giveUp(ctx, owner, s, r)
+			return w.abort(ctx, owner, s, r)
 		} else if r.Message == driverExists {
 			return done()
 		}
@@ -43,11 +43,11 @@ func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submi
 	err := w.Client.Create(ctx, owned(s.Driver, owner))
 	if apierrors.IsAlreadyExists(err) {
 		if r, found := w.recognize(ctx, owner, s.Driver); found {
-			return w.giveUp(ctx, owner, s, r)
+			return w.abort(ctx, owner, s, r)
 		}
 		return transient(fmt.Sprintf("pod %s was there and is gone", s.Driver.Name))
 	}
-	return w.giveUp(ctx, owner, s, resultOf(lifecycle.Submit, err))
+	return w.abort(ctx, owner, s, resultOf(lifecycle.Submit, err))
 }
 
 // driverExists is the message of a resource that need not be created, because the driver has it already.
@@ -120,9 +120,9 @@ func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *co
 	return lifecycle.Result{}, false
 }
 
-// giveUp ends a submission. Only when it was refused, and it is certain that no driver of ours lives on them, are the
+// abort ends a submission. Only when it was refused, and it is certain that no driver of ours lives on them, are the
 // resources taken back, those of an earlier try too.
-func (w Writer) giveUp(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
+func (w Writer) abort(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	if r.Class == lifecycle.ClassDone || r.Class == lifecycle.ClassTransient {
 		return r
 	}
@@ -144,13 +144,13 @@ func (w Writer) giveUp(ctx context.Context, owner lifecycle.Owner, s spark.Submi
 		taken = true
 	}
 	if taken {
-		return w.giveBack(ctx, owner, s, r)
+		return w.recreate(ctx, owner, s, r)
 	}
 	return r
 }
 
-// giveBack creates the resources once more if another operator, which believes to lead, has made the driver meanwhile.
-func (w Writer) giveBack(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
+// recreate creates the resources once more if another operator, which believes to lead, has made the driver meanwhile.
+func (w Writer) recreate(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	seen, found := w.recognize(ctx, owner, s.Driver)
 	if !found || seen.Class != lifecycle.ClassDone {
 		return r

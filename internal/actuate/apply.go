@@ -31,7 +31,7 @@ const FieldOwner = "spark-operator"
 // the plugin was shown.
 func (w Writer) Schedule(ctx context.Context, owner lifecycle.Owner, app string, a scheduler.Admission, seen scheduler.Snapshot) lifecycle.Result {
 	for _, ref := range a.Delete {
-		if r := w.Delete(ctx, owner, Bare(ref.GroupVersionKind, ref.Namespace, ref.Name), nil); r.Class != lifecycle.ClassDone {
+		if r := w.Delete(ctx, owner, Reference(ref.GroupVersionKind, ref.Namespace, ref.Name), nil); r.Class != lifecycle.ClassDone {
 			return r
 		}
 	}
@@ -69,7 +69,7 @@ func scheduled(object *unstructured.Unstructured, owner lifecycle.Owner, app str
 // application, by its owner reference.
 func (w Writer) Release(ctx context.Context, owner lifecycle.Owner, refs []scheduler.Ref) lifecycle.Result {
 	for _, ref := range refs {
-		r := w.Delete(ctx, owner, Bare(ref.GroupVersionKind, ref.Namespace, ref.Name), nil)
+		r := w.Delete(ctx, owner, Reference(ref.GroupVersionKind, ref.Namespace, ref.Name), nil)
 		if r.Class == lifecycle.ClassTransient {
 			return lifecycle.Result{Kind: lifecycle.Release, Class: r.Class, Message: r.Message}
 		}
@@ -92,7 +92,7 @@ func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstru
 	}
 	existing, whole := seen.(*unstructured.Unstructured)
 	if !whole {
-		found, err := w.Existing(ctx, Bare(wanted.GroupVersionKind(), wanted.GetNamespace(), wanted.GetName()))
+		found, err := w.Existing(ctx, Reference(wanted.GroupVersionKind(), wanted.GetNamespace(), wanted.GetName()))
 		if err != nil {
 			return nil, applied(err)
 		}
@@ -109,7 +109,7 @@ func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstru
 			Kind: lifecycle.Schedule, Class: lifecycle.ClassNameTaken,
 			Message: fmt.Sprintf("%s %s exists already and does not belong to this application; delete or rename it", wanted.GetKind(), wanted.GetName()),
 		}
-	case owner.Labels.SameApplied(existing, wanted) && stillSays(existing, wanted):
+	case owner.Labels.SameApplied(existing, wanted) && upToDate(existing, wanted):
 		return existing, applied(nil)
 	}
 	return w.change(ctx, existing, wanted)
@@ -157,8 +157,8 @@ func (w Writer) Delete(ctx context.Context, owner lifecycle.Owner, object *unstr
 	return applied(err)
 }
 
-// Bare is an object of which nothing is known but its kind and name.
-func Bare(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
+// Reference is an object of which nothing is known but its kind and name.
+func Reference(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
 	var u unstructured.Unstructured
 	u.SetGroupVersionKind(kind)
 	u.SetNamespace(namespace)
@@ -175,33 +175,33 @@ func applied(err error) lifecycle.Result {
 	return r
 }
 
-// stillSays is whether an object still has all that was applied to it: somebody may have edited it.
-func stillSays(existing, wanted *unstructured.Unstructured) bool {
+// upToDate is whether an object still has all that was applied to it: somebody may have edited it.
+func upToDate(existing, wanted *unstructured.Unstructured) bool {
 	for field, value := range wanted.Object {
-		if field != "apiVersion" && field != "kind" && field != "metadata" && !holds(existing.Object[field], value) {
+		if field != "apiVersion" && field != "kind" && field != "metadata" && !contains(existing.Object[field], value) {
 			return false
 		}
 	}
 	return true
 }
 
-// holds is whether a value has everything that is wanted of it. What it has beyond that is somebody else's, e.g. a
+// contains is whether a value has everything that is wanted of it. What it has beyond that is somebody else's, e.g. a
 // default. The same quantity may be written in several ways.
-func holds(have, want any) bool {
+func contains(have, want any) bool {
 	switch w := want.(type) {
 	case nil:
 		return true
 	case map[string]any:
 		h, _ := have.(map[string]any)
 		for key, value := range w {
-			if !holds(h[key], value) {
+			if !contains(h[key], value) {
 				return false
 			}
 		}
 		return true
 	case []any:
 		h, _ := have.([]any)
-		return slices.EqualFunc(h, w, holds)
+		return slices.EqualFunc(h, w, contains)
 	}
 	return reflect.DeepEqual(have, want) || sameQuantity(have, want)
 }

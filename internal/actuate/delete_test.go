@@ -80,12 +80,12 @@ func TestDeleteResourcesSurvivesACrashAnywhere(t *testing.T) {
 	for n := 4; n <= 5; n++ {
 		s := newServer()
 		s.writer().Submit(t.Context(), owner, submission("a=b"))
-		s.diesAfter = n
+		s.crashesAfter = n
 		first := s.writer().DeleteResources(t.Context(), "jobs", owner)
 		if n == 4 && first.Class != lifecycle.ClassTransient {
 			t.Errorf("dead after %d writes: result %+v, want a repetition", n, first)
 		}
-		s.diesAfter = 0
+		s.crashesAfter = 0
 		for range 2 { // and once more, of what is gone
 			if got := s.writer().DeleteResources(t.Context(), "jobs", owner); got.Class != lifecycle.ClassDone {
 				t.Errorf("dead after %d writes: the repetition ends with %+v", n, got)

@@ -76,7 +76,7 @@ func (v view) advice() []string {
 	if v.behind() != "" && !v.Scope.Desired.Deleting {
 		all = append(all, "if the status does not follow within seconds, see whether the operator runs and watches this namespace: kubectl get pods -A -l app.kubernetes.io/name=spark-operator")
 	}
-	reason := v.troubling()
+	reason := v.mainReason()
 	if text, ok := advice[reason]; ok {
 		all = append(all, text)
 	} else if text, ok := queueing[reason]; ok {
@@ -107,8 +107,8 @@ func (v view) advice() []string {
 	return all
 }
 
-// troubling is the reason that a person might want to do something about.
-func (v view) troubling() lifecycle.Reason {
+// mainReason is the reason that a person might want to do something about.
+func (v view) mainReason() lifecycle.Reason {
 	e := v.executors()
 	switch c := v.cause(); {
 	case v.Scope.Desired.Deleting:

@@ -162,7 +162,7 @@ func (v view) next() []Event {
 		add(d.At.Time, d.Field+" ("+d.Limit+") ends the attempt")
 	}
 	for _, k := range lifecycle.Expirations(v.Scope.Desired, v.plan.Record) {
-		add(k.Till, kept[k.What])
+		add(k.Until, kept[k.What])
 	}
 	slices.SortStableFunc(all, func(a, b Event) int { return a.At.Compare(b.At.Time) })
 	return all

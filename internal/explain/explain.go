@@ -25,9 +25,9 @@ type Input struct {
 	// Reserved is what was read of the batch scheduler's side of the attempt.
 	Reserved Reserved
 	Quotas   []Quota
-	// Doubts are sentences about what could not be read.
-	Doubts []string
-	Now    time.Time
+	// Unreadable are sentences about what could not be read.
+	Unreadable []string
+	Now        time.Time
 }
 
 // Report is the explanation. Its JSON form is for programs, Text for people.
@@ -62,8 +62,8 @@ type Report struct {
 	Conditions    []metav1.Condition `json:"conditions,omitempty"`
 	// Advice is what a person can do.
 	Advice []string `json:"advice,omitempty"`
-	// Doubts are what could not be read.
-	Doubts []string `json:"doubts,omitempty"`
+	// Unreadable are what could not be read.
+	Unreadable []string `json:"doubts,omitempty"`
 
 	now time.Time
 }
@@ -93,11 +93,11 @@ type Driver struct {
 	Created   *metav1.Time `json:"created,omitempty"`
 	Scheduled *metav1.Time `json:"scheduled,omitempty"`
 	Started   *metav1.Time `json:"started,omitempty"`
-	// GoneBy is when a pod that is being deleted should have gone.
-	GoneBy     *metav1.Time `json:"goneBy,omitempty"`
-	Waiting    string       `json:"waiting,omitempty"`
-	Exit       string       `json:"exit,omitempty"`
-	Disruption string       `json:"disruption,omitempty"`
+	// DeletionDue is when a pod that is being deleted should have gone.
+	DeletionDue *metav1.Time `json:"goneBy,omitempty"`
+	Waiting     string       `json:"waiting,omitempty"`
+	Exit        string       `json:"exit,omitempty"`
+	Disruption  string       `json:"disruption,omitempty"`
 }
 
 // Executors are those of the current attempt.
@@ -163,7 +163,7 @@ func Explain(in Input) Report {
 		Summary: v.summary(), Reason: string(cause.Reason), Message: cause.Message,
 		Decision: v.decision(), Next: v.next(), Scheduling: v.scheduling(), Driver: v.driver(), Executors: v.executors(),
 		RestartPolicy: string(s.Desired.Policies.Restart.Type), Retries: v.budgets(), Deadlines: v.deadlines(), Attempts: v.attempts(),
-		Conditions: in.Conditions, Advice: v.advice(), Doubts: in.Doubts, now: in.Now,
+		Conditions: in.Conditions, Advice: v.advice(), Unreadable: in.Unreadable, now: in.Now,
 	}
 	if v.before.State.Starting() {
 		r.Quotas = in.Quotas
@@ -200,7 +200,7 @@ func (v view) cause() lifecycle.Cause {
 		return lifecycle.Cause{Reason: w.Reason, Message: w.Message} // the batch scheduler knows more of a pod without a node than the pod
 	}
 	if w := v.plan.Driver.Waiting; w.Reason != "" {
-		return w.Told()
+		return w.Detailed()
 	}
 	return v.plan.Record.Cause
 }

@@ -227,7 +227,7 @@ func situations() map[string]func(*harness) Report {
 		"in-doubt": func(w *harness) Report {
 			w.running()
 			return w.explain(lifecycle.Observation{Driver: lifecycle.Driver{Presence: lifecycle.Unknown, Name: "pi-driver"}}, func(in *Input) {
-				in.Doubts = []string{"resource quotas: you may not list resourcequotas in namespace jobs"}
+				in.Unreadable = []string{"resource quotas: you may not list resourcequotas in namespace jobs"}
 			})
 		},
 	}
@@ -270,8 +270,8 @@ func TestNothingIsLeftUnsaid(t *testing.T) {
 	}
 }
 
-// helpless are the reasons that need no advice: all is well, or it gets well by itself, or another line has said it.
-var helpless = map[string]bool{
+// noAdvice are the reasons that need no advice: all is well, or it gets well by itself, or another line has said it.
+var noAdvice = map[string]bool{
 	"NamespaceTerminating": true, "Backoff": true, "Rerun": true, "SpecChanged": true, "Resumed": true, "NotSubmitted": true,
 	"DriverPending": true, "DriverCreated": true, "DriverRunning": true, "DriverStopping": true, "DriverSucceeded": true,
 	"InProgress": true, "Finished": true, "Admitted": true, "ExecutorsRunning": true, "NoExecutors": true,
@@ -287,8 +287,8 @@ var scheduled = map[string]bool{
 func TestEveryReasonHasAdvice(t *testing.T) {
 	for _, reason := range reasons(t, filepath.Join("..", "lifecycle", "reasons.go")) {
 		_, helped := advice[lifecycle.Reason(reason)]
-		if helped == helpless[reason] {
-			t.Errorf("%s: advice %t, needs none %t", reason, helped, helpless[reason])
+		if helped == noAdvice[reason] {
+			t.Errorf("%s: advice %t, needs none %t", reason, helped, noAdvice[reason])
 		}
 	}
 	for _, reason := range reasons(t, filepath.Join("..", "scheduler", "admission.go")) {

@@ -21,8 +21,8 @@ import (
 type Reserved struct {
 	// Choice is the scheduler and the queue that an attempt without a record would get.
 	Choice scheduler.Choice
-	// Asked is what driver and initial executors ask for together.
-	Asked corev1.ResourceList
+	// Requested is what driver and initial executors ask for together.
+	Requested corev1.ResourceList
 	// Group is the object that stands for the attempt: kind and name; Phase is its own word for how far it is.
 	Group, Phase string
 	// Made says that all objects exist that the scheduler is to have of the attempt.
@@ -45,8 +45,8 @@ type Scheduling struct {
 	// Group is the object that stands for the attempt with the scheduler; GroupPhase is empty if it was not seen.
 	Group      string `json:"group,omitempty"`
 	GroupPhase string `json:"groupPhase,omitempty"`
-	// Asked is what driver and initial executors ask for together.
-	Asked corev1.ResourceList `json:"asked,omitempty"`
+	// Requested is what driver and initial executors ask for together.
+	Requested corev1.ResourceList `json:"asked,omitempty"`
 	// QueuedAt is since when the attempt waits, or waited, for its driver, and AdmittedAt when it could be created.
 	QueuedAt   *metav1.Time `json:"queuedAt,omitempty"`
 	AdmittedAt *metav1.Time `json:"admittedAt,omitempty"`
@@ -54,9 +54,9 @@ type Scheduling struct {
 	Evictions int32 `json:"evictions,omitempty"`
 }
 
-// operatorKnows are the reasons that rest on what only the operator knows: its configuration and rights, and what it has
+// operatorOnly are the reasons that rest on what only the operator knows: its configuration and rights, and what it has
 // promised to other applications.
-var operatorKnows = map[lifecycle.Reason]bool{
+var operatorOnly = map[lifecycle.Reason]bool{
 	scheduler.ReasonWaitingForQuota: true, scheduler.ReasonBehindOthers: true,
 	scheduler.ReasonSchedulerUnknown: true, scheduler.ReasonSchedulerDisabled: true,
 	scheduler.ReasonSchedulerForbidden: true, scheduler.ReasonSchedulerFailed: true,
@@ -71,7 +71,7 @@ func Combine(here scheduler.Admission, record lifecycle.Record, specHash string)
 		return here
 	}
 	switch {
-	case here.Verdict == scheduler.Admit && operatorKnows[said.Reason]:
+	case here.Verdict == scheduler.Admit && operatorOnly[said.Reason]:
 		here.Verdict, here.Reason, here.Message = scheduler.Wait, said.Reason, said.Message
 	case here.Waits() && here.Reason == said.Reason:
 		here.Message = said.Message
@@ -88,7 +88,7 @@ func (v view) scheduling() Scheduling {
 		Warning: cmp.Or(r.Scheduling.Warning, v.Admission.Warning), AdmittedAt: timeOrNil(r.Scheduling.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
 	}
 	if r.State.Starting() || r.State == lifecycle.Submitted || r.State == lifecycle.Running {
-		s.QueuedAt, s.Asked = timeOrNil(r.QueuedAt), v.Reserved.Asked
+		s.QueuedAt, s.Requested = timeOrNil(r.QueuedAt), v.Reserved.Requested
 		s.Group, s.GroupPhase = cmp.Or(v.Reserved.Group, chosen.Group), v.Reserved.Phase
 	}
 	switch seen := v.Observed.Scheduler; {
@@ -121,7 +121,7 @@ var sources = map[string]string{
 }
 
 // text writes what is known; told says that the message was said already.
-func (s Scheduling) text(p *page, told bool) {
+func (s Scheduling) text(p *printer, told bool) {
 	if s.Scheduler != "" {
 		text := s.Scheduler
 		if s.Queue != "" {
@@ -142,8 +142,8 @@ func (s Scheduling) text(p *page, told bool) {
 	if s.Warning != "" {
 		p.field("Warning", "%s", s.Warning)
 	}
-	if len(s.Asked) > 0 {
-		p.field("Asks for", "%s, driver and initial executors together", amounts(s.Asked))
+	if len(s.Requested) > 0 {
+		p.field("Asks for", "%s, driver and initial executors together", amounts(s.Requested))
 	}
 	if s.Group != "" {
 		p.field("Group", "%s: %s", s.Group, cmp.Or(s.GroupPhase, "not seen"))

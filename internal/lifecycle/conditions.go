@@ -77,8 +77,8 @@ func hasDriver(r Record) bool {
 	return r.Current() != nil && !r.State.Starting() && r.State != Suspended
 }
 
-// beyondGate reports whether the API server has refused the driver for good, which it is only asked after the gate.
-func beyondGate(r Record) bool {
+// refusedByServer reports whether the API server has refused the driver for good, which it is only asked after the gate.
+func refusedByServer(r Record) bool {
 	return r.State == SubmissionFailed ||
 		r.State == Failed && (r.Cause.Reason == ReasonSubmissionRefused || r.Cause.Reason == ReasonAdmissionRefused)
 }
@@ -86,7 +86,7 @@ func beyondGate(r Record) bool {
 func admitted(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionAdmitted}
 	switch {
-	case hasDriver(r), beyondGate(r):
+	case hasDriver(r), refusedByServer(r):
 		c.Status, c.Reason, c.Message = True, ReasonAdmitted, "the application was let start"
 	case p.Admission.Waits() && r.State.Starting() && r.Cause.Reason != "":
 		// The gate's own cause, unless what it waits for could not be made.
@@ -128,9 +128,9 @@ func (p Plan) waiting() Wait {
 	return p.Driver.Waiting
 }
 
-// about lets a condition tell of a wait.
-func (c Condition) about(w Wait) Condition {
-	told := w.Told()
+// withWait lets a condition tell of a wait.
+func (c Condition) withWait(w Wait) Condition {
+	told := w.Detailed()
 	c.Reason, c.Message, c.Wait = told.Reason, told.Message, w
 	return c
 }
@@ -142,7 +142,7 @@ func driverReady(r Record, p Plan) Condition {
 	case r.State == Submitted:
 		c.Reason, c.Message = ReasonDriverPending, "the driver pod does not run yet"
 		if w := p.waiting(); w.Reason != "" {
-			c = c.about(w)
+			c = c.withWait(w)
 		}
 	case r.State == Running && p.Driver.Deleting:
 		c.Status, c.Reason, c.Message = True, ReasonDriverStopping, "the driver pod is being deleted"
@@ -168,7 +168,7 @@ func executorsReady(r Record, p Plan) Condition {
 		// Dynamic allocation or failures took executors away: the driver asks for others when it needs them.
 		c.Reason, c.Message = ReasonExecutorsPending, "fewer executors run than the application started with"
 	case p.Scheduler.Waits():
-		c = c.about(WaitOf(p.Scheduler))
+		c = c.withWait(WaitOf(p.Scheduler))
 	default:
 		c.Reason, c.Message = ReasonExecutorsPending, fmt.Sprintf("not all of the %d executors run that the application starts with", wanted)
 	}
@@ -218,14 +218,14 @@ func nextAt(app Application, r Record) (at time.Time, ok bool) {
 	return at, ok
 }
 
-var unhelped = map[Reason]bool{
+var userActionReasons = map[Reason]bool{
 	ReasonNameConflict: true, ReasonOperatorForbidden: true, ReasonAdmissionRefused: true, ReasonNamespaceTerminating: true,
 	ReasonImagePull: true, ReasonConfigMissing: true, ReasonVolume: true, ReasonContainerStart: true,
 	ReasonPreviousDriver: true, ReasonNodeLost: true,
 }
 
 // NeedsUserAction reports whether a wait for the reason seldom ends unless a person does something.
-func NeedsUserAction(r Reason) bool { return unhelped[r] }
+func NeedsUserAction(r Reason) bool { return userActionReasons[r] }
 
 func stalled(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionStalled, Status: False, Reason: ReasonInProgress, Message: "nothing needs a person's help"}
@@ -235,7 +235,7 @@ func stalled(r Record, p Plan) Condition {
 		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
 	case r.State == Submitted && NeedsUserAction(w.Reason):
 		c.Status = True
-		c = c.about(w)
+		c = c.withWait(w)
 	case (r.State.Starting() || r.State == Suspending) && NeedsUserAction(r.Cause.Reason):
 		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
 	}

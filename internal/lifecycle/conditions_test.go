@@ -226,7 +226,7 @@ func TestBackoffIsShown(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	if c := condition(t, Plan{App: theApp(), Record: ran(Failing)}, ConditionReconciling); c.Reason == ReasonBackoff {
+	if c := condition(t, Plan{App: testApp(), Record: ran(Failing)}, ConditionReconciling); c.Reason == ReasonBackoff {
 		t.Errorf("nothing follows, and it says %q", c.Message)
 	}
 }
@@ -242,7 +242,7 @@ func TestSuspendedHasNoDriver(t *testing.T) {
 
 // A pod that goes its way is no news; one that does not is explained, and looked at less often.
 func TestFormerDriverIsExplainedWhenItIsStuck(t *testing.T) {
-	rec, app := again(Rerunning), theApp()
+	rec, app := again(Rerunning), testApp()
 	app.SubmissionID = "s-2"
 	d := driver(Previous, DriverFailed)
 	d.SubmissionID = "s-1"
@@ -251,7 +251,7 @@ func TestFormerDriverIsExplainedWhenItIsStuck(t *testing.T) {
 			t.Errorf("a status write without news: %+v", got.Record.Cause)
 		}
 	}
-	got := Decide(app, rec, Observation{Driver: strayed(d)}, scheduler.Admission{}, Env{Now: later})
+	got := Decide(app, rec, Observation{Driver: orphaned(d)}, scheduler.Admission{}, Env{Now: later})
 	if got.Record.Cause.Reason != ReasonPreviousDriver || got.Requeue != heartbeat || len(got.Actions) != 0 {
 		t.Errorf("nobody is told what to do: %+v, next look in %s", got.Record.Cause, got.Requeue)
 	}
@@ -262,7 +262,7 @@ func TestFormerDriverIsExplainedWhenItIsStuck(t *testing.T) {
 
 // A suspension whose driver cannot be stopped says so.
 func TestSuspensionOfALostDriverIsExplained(t *testing.T) {
-	got := Decide(with(isSuspended), ran(Suspending), Observation{Driver: strayed(driver(Current, DriverRunning))}, scheduler.Admission{}, Env{Now: later})
+	got := Decide(with(isSuspended), ran(Suspending), Observation{Driver: orphaned(driver(Current, DriverRunning))}, scheduler.Admission{}, Env{Now: later})
 	if got.Record.State != Suspending || got.Record.Cause.Reason != ReasonNodeLost || got.Requeue != heartbeat {
 		t.Errorf("%s: %+v, next look in %s", got.Record.State, got.Record.Cause, got.Requeue)
 	}

@@ -25,8 +25,8 @@ var (
 	always    = Restart{Type: Always, Failures: twice, Submissions: twice}
 )
 
-// theApp is an application that nothing is special about.
-func theApp() Application {
+// testApp is an application that nothing is special about.
+func testApp() Application {
 	return Application{
 		Fields: family.Fields,
 		UID:    "app", Generation: 1, SpecHash: "spec-1", SubmissionID: "s-1", SparkAppID: "spark-1", DriverName: "pi-driver",
@@ -34,9 +34,9 @@ func theApp() Application {
 	}
 }
 
-// with returns theApp, changed.
+// with returns testApp, changed.
 func with(changes ...func(*Application)) Application {
-	app := theApp()
+	app := testApp()
 	for _, change := range changes {
 		change(&app)
 	}
@@ -72,8 +72,8 @@ func failedDriver(code int32) Driver {
 	return d
 }
 
-// stranger is a driver of ours that no attempt tells of.
-func stranger() Driver {
+// foreignDriver is a driver of ours that no attempt tells of.
+func foreignDriver() Driver {
 	d := driver(Previous, DriverRunning)
 	d.SubmissionID = "s-of-another-operator"
 	return d
@@ -84,15 +84,15 @@ func deleting(d Driver) Driver {
 	return d
 }
 
-// strayed is deleting, and should have gone long ago.
-func strayed(d Driver) Driver {
+// orphaned is deleting, and should have gone long ago.
+func orphaned(d Driver) Driver {
 	d.Deleting, d.GoneAt = true, later.Add(-time.Hour)
 	return d
 }
 
 var absent = Driver{Presence: Absent, Name: "pi-driver"}
 
-func unsure() Driver { return Driver{Presence: Unknown, Name: "pi-driver"} }
+func unknownDriver() Driver { return Driver{Presence: Unknown, Name: "pi-driver"} }
 
 // ran is the record of a first attempt that has got its driver.
 func ran(s State) Record {
@@ -172,7 +172,7 @@ func TestDecide(t *testing.T) {
 		"StartAdopts":       {reason: "a driver created just before a crash is recognized, not doubled", driver: driver(Current, DriverRunning), state: Running},
 		"StartAdoptsOther":  {reason: "so is the driver of an operator before us", driver: driver(Previous, DriverRunning), state: Running},
 		"StartForeign":      {reason: "a pod of somebody else is never touched", rec: queued(), driver: driver(NotOwned, DriverRunning), gate: admit, state: Queued, cause: ReasonNameConflict},
-		"StartDoubt":        {reason: "nothing is created in doubt", rec: queued(), driver: unsure(), gate: admit, state: Queued},
+		"StartDoubt":        {reason: "nothing is created in doubt", rec: queued(), driver: unknownDriver(), gate: admit, state: Queued},
 		"QueuedGoes":        {reason: "a queued application goes on when it is admitted", rec: queued(), driver: absent, gate: admit, state: Queued, actions: submit},
 		"QueuedSuspended":   {reason: "suspension before the first run is no state of its own", app: with(isSuspended), rec: queued(), driver: absent, state: Queued, cause: ReasonSuspended},
 		"Pending":           {reason: "a pending driver is no progress", rec: ran(Submitted), driver: driver(Current, DriverPending), state: Submitted},
@@ -184,8 +184,8 @@ func TestDecide(t *testing.T) {
 		"Lost":              {reason: "absence is seen by a live read", rec: ran(Running), driver: absent, state: Failing, cause: ReasonDriverNotFound},
 		"LostToForeign":     {reason: "somebody else's pod is not our driver", rec: ran(Running), driver: driver(NotOwned, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
 		"LostToFormer":      {reason: "nor is that of another attempt", rec: ran(Running), driver: driver(Previous, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
-		"NodeLost":          {reason: "a node that does not answer is a failure of the cluster", rec: ran(Running), driver: strayed(driver(Current, DriverRunning)), state: Failing, cause: ReasonNodeLost},
-		"Doubt":             {reason: "doubt is no loss", rec: ran(Running), driver: unsure(), state: Running},
+		"NodeLost":          {reason: "a node that does not answer is a failure of the cluster", rec: ran(Running), driver: orphaned(driver(Current, DriverRunning)), state: Failing, cause: ReasonNodeLost},
+		"Doubt":             {reason: "doubt is no loss", rec: ran(Running), driver: unknownDriver(), state: Running},
 		"Concludes":         {reason: "nothing runs it again", rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Succeeded},
 		"ConcludesFailure":  {reason: "nothing runs it again", rec: ran(Failing), driver: failedDriver(1), state: Failed},
 		"GivenUp":           {reason: "a driver that is given up is stopped before anything else", rec: ran(Failing), driver: driver(Current, DriverRunning), state: Failing, actions: stop},
@@ -194,10 +194,10 @@ func TestDecide(t *testing.T) {
 		"Retry":             {reason: "the next attempt is stored before it acts", app: with(restarting(onFailure)), rec: ran(Failing), driver: failedDriver(1), state: Rerunning, cause: ReasonRerun},
 		"RerunClears":       {reason: "the name has to be free, and only a UID says which pod is meant", rec: again(Rerunning), driver: driver(Previous, DriverFailed), state: Rerunning, actions: stopOld},
 		"RerunWaits":        {reason: "a pod is deleted once", rec: again(Rerunning), driver: deleting(driver(Previous, DriverFailed)), state: Rerunning},
-		"RerunStuck":        {reason: "a pod that may still run is never doubled", rec: again(Rerunning), driver: strayed(driver(Previous, DriverRunning)), gate: admit, state: Rerunning, cause: ReasonPreviousDriver},
+		"RerunStuck":        {reason: "a pod that may still run is never doubled", rec: again(Rerunning), driver: orphaned(driver(Previous, DriverRunning)), gate: admit, state: Rerunning, cause: ReasonPreviousDriver},
 		"RerunGoes":         {reason: "what the attempt before has left goes first", rec: again(Rerunning), driver: absent, gate: admit, state: Rerunning, actions: resubmit},
 		"RerunAdopts":       {reason: "a driver created just before a crash is recognized on every attempt", rec: again(Rerunning), driver: driver(Current, DriverRunning), state: Running},
-		"RerunAdoptsOther":  {reason: "so is that of an operator before us, which no record tells of", rec: again(Rerunning), driver: stranger(), state: Running},
+		"RerunAdoptsOther":  {reason: "so is that of an operator before us, which no record tells of", rec: again(Rerunning), driver: foreignDriver(), state: Running},
 		"AlwaysRunsAgain":   {reason: "after its interval, also after a success", app: with(restarting(always)), rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Rerunning, cause: ReasonRerun},
 		"RefusedOnce":       {reason: "nothing runs it again", rec: refusedFirst(), driver: absent, gate: admit, state: Failed, cause: ReasonSubmissionRefused},
 		"RefusedRetried":    {reason: "it is submitted again, as the same attempt", app: with(restarting(onFailure)), rec: refusedFirst(), driver: absent, gate: admit, state: SubmissionFailed, actions: submit},
@@ -225,7 +225,7 @@ func TestDecide(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if tc.app.UID == "" {
-				tc.app = theApp()
+				tc.app = testApp()
 			}
 			if tc.rec.Attempt == 2 {
 				tc.app.SubmissionID = "s-2"
@@ -248,7 +248,7 @@ func TestDecide(t *testing.T) {
 }
 
 func TestDeletionInDoubtIsLookedAtAgain(t *testing.T) {
-	p := Decide(with(isDeleted), ran(Running), Observation{Driver: unsure()}, scheduler.Admission{}, Env{Now: later})
+	p := Decide(with(isDeleted), ran(Running), Observation{Driver: unknownDriver()}, scheduler.Admission{}, Env{Now: later})
 	if p.Requeue == 0 {
 		t.Error("the driver was not seen because the API server is in trouble, and nobody will look again")
 	}
@@ -268,7 +268,7 @@ func decided(app Application, rec Record, d Driver) (Plan, Record) {
 // A second operator that believed to lead was slow to create a driver: nobody else would stop it.
 func TestStrayDriverIsStopped(t *testing.T) {
 	for _, s := range []State{Suspended, Succeeded, Failed} {
-		app := theApp()
+		app := testApp()
 		app.Suspend = s == Suspended
 		for _, o := range []Ownership{Current, Previous} {
 			p, _ := decided(app, ran(s), driver(o, DriverRunning))

@@ -24,7 +24,7 @@ func TestEvents(t *testing.T) {
 	tight.Scheduling.Warning = "too little quota"
 	beyond := func(what string) Record {
 		r := ran(Running)
-		r.Exposure.Trouble = Told([]Cause{{ReasonExposureForbidden, what}, {ReasonExposureRefused, "and more"}})
+		r.Exposure.Trouble = JoinCauses([]Cause{{ReasonExposureForbidden, what}, {ReasonExposureRefused, "and more"}})
 		return r
 	}
 	missing := ran(Running)
@@ -78,7 +78,7 @@ func TestEvents(t *testing.T) {
 
 // created2 is the record of a second attempt that has got its driver.
 func created2() Record {
-	app := theApp()
+	app := testApp()
 	app.SubmissionID, app.SparkAppID = "s-2", "spark-2"
 	return submitted(again(Rerunning), app, later)
 }
@@ -86,10 +86,10 @@ func created2() Record {
 // However much is wrong, it is stored and read back whole.
 func TestToldIsBounded(t *testing.T) {
 	all := []Cause{{ReasonExposureForbidden, strings.Repeat("x", maxCondition)}, {ReasonExposureInvalid, "y"}}
-	if got := Told(all); got.Reason != ReasonExposureForbidden || len(got.Message) > maxCondition {
+	if got := JoinCauses(all); got.Reason != ReasonExposureForbidden || len(got.Message) > maxCondition {
 		t.Errorf("%s with %d bytes", got.Reason, len(got.Message))
 	}
-	if got := Told(nil); got != (Cause{}) {
+	if got := JoinCauses(nil); got != (Cause{}) {
 		t.Errorf("of nothing: %v", got)
 	}
 }
@@ -108,7 +108,7 @@ func TestEventsFitTheAPI(t *testing.T) {
 
 // A driver that is recognized after a crash while it already runs was submitted, too.
 func TestRecognizedDriverTellsItsSubmission(t *testing.T) {
-	p := Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later})
+	p := Decide(testApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later})
 	to := Settle(p, nil, Env{Now: later}).Record
 	var told []string
 	for _, e := range Events("pi", Record{}, to) {
@@ -121,7 +121,7 @@ func TestRecognizedDriverTellsItsSubmission(t *testing.T) {
 
 // A driver that is recognized after its end was submitted, too.
 func TestEndedDriverTellsItsSubmission(t *testing.T) {
-	to := Settle(Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later}).Record
+	to := Settle(Decide(testApp(), Record{}, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later}).Record
 	if all := Events("pi", Record{}, to); len(all) != 1 || all[0].Reason != "SparkApplicationSubmitted" {
 		t.Errorf("told %+v: whoever waits for SparkApplicationSubmitted waits for ever", all)
 	}

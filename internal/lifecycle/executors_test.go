@@ -29,7 +29,7 @@ func executorPods(all executorMap) []Executor {
 }
 
 func observed(rec Record, d Driver, executors ...Executor) Record {
-	return Decide(theApp(), rec, Observation{Driver: d, Executors: executors}, scheduler.Admission{}, Env{Now: later}).Record
+	return Decide(testApp(), rec, Observation{Driver: d, Executors: executors}, scheduler.Admission{}, Env{Now: later}).Record
 }
 
 func TestExecutorsWhileRunning(t *testing.T) {

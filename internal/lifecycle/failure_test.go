@@ -41,7 +41,7 @@ func TestFailureOf(t *testing.T) {
 			if class != tc.class || cause.Reason != tc.cause || cause.Message == "" {
 				t.Errorf("%s: %s %+v, want %s %s", tc.reason, class, cause, tc.class, tc.cause)
 			}
-			a := Decide(theApp(), ran(Running), Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later}).Record.Current()
+			a := Decide(testApp(), ran(Running), Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later}).Record.Current()
 			if code := tc.driver.Exit.Code; (a.ExitCode != nil) != (code >= 0) || a.ExitCode != nil && *a.ExitCode != code {
 				t.Errorf("%s: exit code %v in the history", tc.reason, a.ExitCode)
 			}

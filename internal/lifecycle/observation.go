@@ -78,11 +78,11 @@ type Wait struct {
 	Details string
 }
 
-// Told is the cause with the details in its sentence.
-func (w Wait) Told() Cause {
+// Detailed is the cause with the details in its sentence.
+func (w Wait) Detailed() Cause {
 	c := w.Cause
 	if w.Details != "" {
-		c.Message = w.Lead() + w.Details
+		c.Message = w.Prefix() + w.Details
 	}
 	return c
 }
@@ -90,8 +90,8 @@ func (w Wait) Told() Cause {
 // WaitOf is what a scheduler's observation says of pods that wait. By the plugins' contract nothing but the reason lasts of it.
 func WaitOf(o scheduler.Observation) Wait { return Wait{Cause{Reason: o.Reason}, o.Message} }
 
-// Lead is what the sentence begins with, whatever the details are.
-func (w Wait) Lead() string {
+// Prefix is what the sentence begins with, whatever the details are.
+func (w Wait) Prefix() string {
 	if w.Message == "" {
 		return ""
 	}
@@ -112,9 +112,9 @@ func (d Driver) ours() bool { return d.Is(Current) || d.Is(Previous) }
 
 func (d Driver) live() bool { return d.Phase == DriverPending || d.Phase == DriverRunning }
 
-// stray reports whether the driver runs although the application is over or suspended: a second operator that believed
+// orphan reports whether the driver runs although the application is over or suspended: a second operator that believed
 // to lead was slow to create it.
-func (d Driver) stray() bool { return d.ours() && d.live() && !d.Deleting }
+func (d Driver) orphan() bool { return d.ours() && d.live() && !d.Deleting }
 
 // overdue reports whether the pod should have gone for a while.
 func (d Driver) overdue(now time.Time) bool {

@@ -73,8 +73,8 @@ type Exposure struct {
 	Trouble Cause
 }
 
-// Told is one cause out of several, short enough to be read back whole from a condition.
-func Told(all []Cause) Cause {
+// JoinCauses is one cause out of several, short enough to be read back whole from a condition.
+func JoinCauses(all []Cause) Cause {
 	if len(all) == 0 {
 		return Cause{}
 	}

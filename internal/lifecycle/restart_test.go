@@ -153,7 +153,7 @@ func TestHealthyPeriodResetsBudgets(t *testing.T) {
 func TestSuccessKeepsRaisedMemory(t *testing.T) {
 	rec := ran(Running)
 	rec.Retries = Retries{Used: map[FailureClass]int32{OutOfMemory: 2}, MemoryRaises: 2}
-	got := Decide(theApp(), rec, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}).Record
+	got := Decide(testApp(), rec, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}).Record
 	if got.Retries.MemoryRaises != 2 || len(got.Retries.Used) != 0 {
 		t.Errorf("after a success: %+v", got.Retries)
 	}

@@ -6,7 +6,7 @@ import "time"
 
 // decideFinal releases what of a finished application need not be kept any longer.
 func decideFinal(p Plan, obs Observation, env Env) Plan {
-	if d := obs.Driver; d.stray() {
+	if d := obs.Driver; d.orphan() {
 		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, unknownRetry
 		return p
 	}
@@ -49,9 +49,9 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 	return p
 }
 
-// Rests reports whether there is nothing to do about an application: it is over and nothing of it is due to be deleted.
+// NothingDue reports whether there is nothing to do about an application: it is over and nothing of it is due to be deleted.
 // If something will be due later, after tells when.
-func Rests(app Application, rec Record, env Env) (after time.Duration, ok bool) {
+func NothingDue(app Application, rec Record, env Env) (after time.Duration, ok bool) {
 	if !rec.State.Final() || app.Deleting || applySpecChanges(app, rec, env).State != rec.State || rec.Generation != app.Generation || rec.SpecHash != app.SpecHash {
 		return 0, false
 	}

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// firstLook is how soon a driver pod that does not run is looked at again: the kubelet tells some troubles by events
+	// firstRecheck is how soon a driver pod that does not run is looked at again: the kubelet tells some troubles by events
 	// only. Later looks come at half the pod's age.
-	firstLook = 5 * time.Second
-	lastLook  = time.Minute
+	firstRecheck = 5 * time.Second
+	maxRecheck   = time.Minute
 )
 
 // decideRun follows a driver that was created.
 func decideRun(p Plan, obs Observation, env Env) Plan {
 	p.Record = withExecutors(p.Record, obs)
 	if p.Record.Current() == nil { // an operator before us has not told about it
-		p.Record.Attempts = remembered(p.Record.Attempts, Attempt{Number: p.Record.Attempt, SubmissionID: p.Record.SubmissionID})
+		p.Record.Attempts = appendAttempt(p.Record.Attempts, Attempt{Number: p.Record.Attempt, SubmissionID: p.Record.SubmissionID})
 	}
 	d := obs.Driver
 	if d.unclaimed(env.Now) {
@@ -51,7 +51,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	late, left := overdue(stages(p.App, p.Record, d), env.Now, heartbeat)
 	if late != nil {
 		c := late.cause(p.App.Fields)
-		if why := d.Waiting.Told().Message; why != "" {
+		if why := d.Waiting.Detailed().Message; why != "" {
 			c.Message += ": " + why
 		}
 		return failing(p, late.class, c, d, env)
@@ -63,7 +63,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	p.Record.State = Running
 	if d.Phase == DriverPending {
 		p.Record.State = Submitted
-		p.Requeue = min(p.Requeue, min(max(env.Now.Sub(d.CreatedAt)/2, firstLook), lastLook))
+		p.Requeue = min(p.Requeue, min(max(env.Now.Sub(d.CreatedAt)/2, firstRecheck), maxRecheck))
 	}
 	if d.Deleting {
 		p.Requeue = min(p.Requeue, max(d.GoneAt.Sub(env.Now), unknownRetry))
@@ -93,7 +93,7 @@ func failing(p Plan, class FailureClass, c Cause, d Driver, env Env) Plan {
 		}
 		a.LogTail = d.LogTail
 	}
-	r.Attempts = bounded10(r.Attempts)
+	r.Attempts = boundAttempts(r.Attempts)
 	r.State, r.Cause = Failing, c
 	p.Record, p.Requeue = r, unknownRetry
 	return p

@@ -55,7 +55,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 			o = settleSchedule(o, p, r, env)
 		case r.Class == ClassTransient, r.Kind != Submit && r.Class != ClassDone:
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
-			o.Record = undone(p, r)
+			o.Record = unchanged(p, r)
 		case r.Kind == Submit:
 			o = settleSubmit(o, p, r, env)
 		}
@@ -138,8 +138,8 @@ func auxiliary(p Plan, after Record) Auxiliary {
 	return AuxiliaryDeleted
 }
 
-// undone is the record as it was. Only New is not stored: tools take a state without a word for a driver that exists.
-func undone(p Plan, r Result) Record {
+// unchanged is the record as it was. Only New is not stored: tools take a state without a word for a driver that exists.
+func unchanged(p Plan, r Result) Record {
 	was := p.Before
 	if was.State == New && !p.App.Deleting {
 		was.State, was.Cause = Queued, Cause{ReasonNotSubmitted, "the API server is in trouble: " + r.Message}

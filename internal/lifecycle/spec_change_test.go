@@ -86,7 +86,7 @@ func TestInvalidatedApplicationHasReleasedNothing(t *testing.T) {
 func TestTakenOverInvalidationBeginsAnew(t *testing.T) {
 	rec := ran(Invalidating)
 	rec.SpecHash, rec.Retries.Used = "", map[FailureClass]int32{ApplicationExit: 2}
-	got := Decide(theApp(), rec, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later}).Record
+	got := Decide(testApp(), rec, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later}).Record
 	if got.State != Rerunning || got.Executions != 0 || len(got.Retries.Used) != 0 {
 		t.Errorf("the new spec pays for the old one: %+v", got)
 	}
@@ -95,8 +95,8 @@ func TestTakenOverInvalidationBeginsAnew(t *testing.T) {
 // Airflow takes every state but an absent one and SUBMITTED for a driver that exists: the first thing that is stored is
 // that it waits.
 func TestNothingIsStoredWithoutAState(t *testing.T) {
-	doubt := Settle(Decide(theApp(), Record{}, Observation{Driver: unsure()}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later})
-	p := Decide(theApp(), Record{}, Observation{Driver: absent}, admit, Env{Now: later})
+	doubt := Settle(Decide(testApp(), Record{}, Observation{Driver: unknownDriver()}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later})
+	p := Decide(testApp(), Record{}, Observation{Driver: absent}, admit, Env{Now: later})
 	trouble := Settle(p, []Result{{Kind: Submit, Class: ClassTransient, Message: "etcd leader changed"}}, Env{Now: later})
 	for name, o := range map[string]Outcome{"doubt": doubt, "trouble": trouble} {
 		if o.Record.State != Queued || o.Record.Cause.Reason != ReasonNotSubmitted {

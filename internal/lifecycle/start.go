@@ -91,13 +91,13 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 		return wait(p, nameConflict(p.App.Fields, d.Name), min(left, conflictRetry))
 	}
 	p.Record.Scheduling.Warning = head(p.Admission.Warning, maxCondition)
-	p.Actions = append(append(p.Actions, replaced(p.Record)...), Action{Kind: Submit})
+	p.Actions = append(append(p.Actions, deletePrevious(p.Record)...), Action{Kind: Submit})
 	return p
 }
 
-// replaced takes away what earlier attempts have left: the last one with a driver, and the last one, which may have come to
+// deletePrevious takes away what earlier attempts have left: the last one with a driver, and the last one, which may have come to
 // nothing halfway.
-func replaced(r Record) []Action {
+func deletePrevious(r Record) []Action {
 	if len(r.Attempts) == 0 {
 		return nil
 	}
@@ -163,7 +163,7 @@ func created(r Record, at time.Time) Record {
 	r.State, r.Cause = Submitted, Cause{}
 	r.SubmittedAt, r.TerminatedAt = at, time.Time{}
 	r.Executions++
-	r.Attempts = remembered(r.Attempts, Attempt{Number: r.Attempt, SubmissionID: r.SubmissionID})
+	r.Attempts = appendAttempt(r.Attempts, Attempt{Number: r.Attempt, SubmissionID: r.SubmissionID})
 	return r
 }
 

@@ -110,7 +110,7 @@ func inheritances() map[string]story {
 	status := func(state v1beta2.ApplicationStateType, executions, submissions int32) v1beta2.SparkApplicationStatus {
 		return v1beta2.SparkApplicationStatus{
 			AppState: v1beta2.ApplicationState{State: state}, SubmissionID: "kubeflow-1", SparkApplicationID: "spark-kubeflow-1",
-			LastSubmissionAttemptTime: metav1.NewTime(dawn.Add(-time.Hour)), ExecutionAttempts: executions, SubmissionAttempts: submissions,
+			LastSubmissionAttemptTime: metav1.NewTime(storyStart.Add(-time.Hour)), ExecutionAttempts: executions, SubmissionAttempts: submissions,
 			DriverInfo: v1beta2.DriverInfo{PodName: "pi-driver"},
 		}
 	}

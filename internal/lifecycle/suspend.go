@@ -66,7 +66,7 @@ func noDriver(f spark.Fields) Cause {
 
 // decideSuspended waits, and then begins the next attempt, unless the current one has had no driver yet.
 func decideSuspended(p Plan, obs Observation) Plan {
-	if d := obs.Driver; d.stray() {
+	if d := obs.Driver; d.orphan() {
 		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, unknownRetry
 		return p
 	}

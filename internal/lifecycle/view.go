@@ -71,8 +71,8 @@ func Timers(app Application, rec Record, d Driver) []Timer {
 
 // Expiration is when something of a finished application is to be deleted.
 type Expiration struct {
-	What ActionKind
-	Till time.Time
+	What  ActionKind
+	Until time.Time
 }
 
 // Expirations lists what of a finished application is there only for some time.
@@ -84,7 +84,7 @@ func Expirations(app Application, rec Record) []Expiration {
 	var all []Expiration
 	add := func(what ActionKind, limit *time.Duration, done bool) {
 		if limit != nil && !done {
-			all = append(all, Expiration{What: what, Till: rec.TerminatedAt.Add(*limit)})
+			all = append(all, Expiration{What: what, Until: rec.TerminatedAt.Add(*limit)})
 		}
 	}
 	add(DeleteDriver, keep.DriverPod, rec.Released.DriverPod)

@@ -172,8 +172,8 @@ func TestYAMLCanBeReadBack(t *testing.T) {
 	}
 }
 
-// laughs are aliases of aliases: a document of 2 KB that stands for gigabytes.
-func laughs() string {
+// expansions are aliases of aliases: a document of 2 KB that stands for gigabytes.
+func expansions() string {
 	text := "a: &a [" + strings.Repeat("x,", 9) + "x]\n"
 	for c := 'b'; c <= 'j'; c++ {
 		text += string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+string(c-1)+",", 9) + "*" + string(c-1) + "]\n"
@@ -194,7 +194,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(string(text))
 	}
 	f.Add(head + "spec:\n  arguments:\n" + strings.Repeat("  - ${spark.a}\n", 5000))
-	f.Add(laughs())
+	f.Add(expansions())
 	f.Fuzz(func(t *testing.T, text string) {
 		defer heaptest.Bound(t, len(text))()
 		read, err := Read([]byte(text))

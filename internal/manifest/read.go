@@ -135,7 +135,7 @@ func (d *Document) decode(text []byte) error {
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := embedded.ReplaceAllString(wrong.Field, "")
-		d.add(field, fmt.Sprintf("%s: a %s cannot stand here; write %s", field, wrong.Value, inWords(wrong.Type.Kind())))
+		d.add(field, fmt.Sprintf("%s: a %s cannot stand here; write %s", field, wrong.Value, describeKind(wrong.Type.Kind())))
 	} else if err != nil {
 		d.add("", err.Error())
 	}
@@ -150,8 +150,8 @@ func (d *Document) decode(text []byte) error {
 // embedded are the names of Go's embedded structs, which have no name in a manifest.
 var embedded = regexp.MustCompile(`\.[A-Z][A-Za-z]*`)
 
-// inWords says what a value of a Go type looks like in a manifest.
-func inWords(kind reflect.Kind) string {
+// describeKind says what a value of a Go type looks like in a manifest.
+func describeKind(kind reflect.Kind) string {
 	switch kind {
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		return "a whole number"

@@ -107,7 +107,7 @@ func TestImagePullDoesNotFlap(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, status := range tc.statuses {
-				if diff := cmp.Diff(tc.want, labeled.driverOf(pod(corev1.PodPending, status)).Waiting.Told()); diff != "" {
+				if diff := cmp.Diff(tc.want, labeled.driverOf(pod(corev1.PodPending, status)).Waiting.Detailed()); diff != "" {
 					t.Errorf("%s: %s (-want +got):\n%s", tc.reason, status.State.Waiting.Reason, diff)
 				}
 			}

@@ -171,12 +171,12 @@ func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.P
 			d.LogTail = plain(text)
 		}
 	case d.Phase == lifecycle.DriverPending && d.Waiting.Reason == "" && !d.ScheduledAt.IsZero():
-		d.Waiting = r.mountTrouble(ctx, pod)
+		d.Waiting = r.mountFailure(ctx, pod)
 	}
 }
 
-// colours are the escape sequences by which a program colours a terminal.
-var colours = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+// ansiCodes are the escape sequences by which a program colors a terminal.
+var ansiCodes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
 // plain is a log without what only a terminal can show.
 func plain(text string) string {
@@ -185,11 +185,11 @@ func plain(text string) string {
 			return -1
 		}
 		return r
-	}, colours.ReplaceAllString(text, ""))
+	}, ansiCodes.ReplaceAllString(text, ""))
 }
 
-// mountTrouble returns the newest event that says why a volume is not mounted, if there is one.
-func (r Reader) mountTrouble(ctx context.Context, pod *corev1.Pod) lifecycle.Wait {
+// mountFailure returns the newest event that says why a volume is not mounted, if there is one.
+func (r Reader) mountFailure(ctx context.Context, pod *corev1.Pod) lifecycle.Wait {
 	var events corev1.EventList
 	about := client.MatchingFields{"involvedObject.name": pod.Name, "involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning}
 	if err := r.Live.List(ctx, &events, client.InNamespace(pod.Namespace), about); err != nil {

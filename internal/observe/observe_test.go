@@ -87,7 +87,7 @@ func TestObserveDriver(t *testing.T) {
 		"Submitted":      {reason: "the same before it runs", state: lifecycle.Submitted, liveFails: trouble, presence: lifecycle.Unknown, liveReads: 1},
 		"QueuedForeign":  {reason: "foreign pods are not in the cache", state: lifecycle.Queued, live: []client.Object{foreign}, presence: lifecycle.Present, ownership: lifecycle.NotOwned, liveReads: 1},
 		"QueuedFormer":   {reason: "the pod of an earlier attempt still has the name", state: lifecycle.Queued, cached: []client.Object{former}, presence: lifecycle.Present, ownership: lifecycle.Previous},
-		"OtherNamespace": {reason: "a pod of the name elsewhere is another pod", state: lifecycle.Running, live: []client.Object{elsewhere(driverPod())}, presence: lifecycle.Absent, liveReads: 1},
+		"OtherNamespace": {reason: "a pod of the name otherNode is another pod", state: lifecycle.Running, live: []client.Object{otherNode(driverPod())}, presence: lifecycle.Absent, liveReads: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestObserveDriver(t *testing.T) {
 	}
 }
 
-func elsewhere(p *corev1.Pod) *corev1.Pod {
+func otherNode(p *corev1.Pod) *corev1.Pod {
 	p.Namespace = "other"
 	return p
 }
@@ -138,7 +138,7 @@ func TestObserveExecutors(t *testing.T) {
 	strange.Labels[v1beta2.LabelAppName] = "other"
 	r := Reader{Labels: family.Labels, Live: cluster(nil, nil), Cache: cluster(nil, nil,
 		driverPod(), exec("e-1", "s-1", corev1.PodRunning), exec("e-2", "s-1", corev1.PodFailed),
-		exec("old", "s-0", corev1.PodRunning), strange, elsewhere(exec("far", "s-1", corev1.PodRunning)))}
+		exec("old", "s-0", corev1.PodRunning), strange, otherNode(exec("far", "s-1", corev1.PodRunning)))}
 	got, err := r.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestObserveExecutors(t *testing.T) {
 		t.Errorf("executors of this attempt, this application and this namespace only (-want +got):\n%s", diff)
 	}
 	pods := fake.NewClientBuilder().WithObjects(driverPod(), exec("e-1", "s-1", corev1.PodRunning), exec("e-2", "s-1", corev1.PodFailed),
-		exec("old", "s-0", corev1.PodRunning), strange, elsewhere(exec("far", "s-1", corev1.PodRunning))).Build()
+		exec("old", "s-0", corev1.PodRunning), strange, otherNode(exec("far", "s-1", corev1.PodRunning))).Build()
 	live, err := Reader{Labels: family.Labels, Live: pods, Cache: pods, Unindexed: true}.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
 	if diff := cmp.Diff(got, live); err != nil || diff != "" {
 		t.Errorf("without the index the same is seen (-indexed +live): %v\n%s", err, diff)

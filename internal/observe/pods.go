@@ -145,14 +145,14 @@ func waiting(pod *corev1.Pod) lifecycle.Wait {
 			if !ok {
 				reason = lifecycle.ReasonContainerStart
 			}
-			return lifecycle.Wait{Cause: lifecycle.Cause{Reason: reason, Message: "container " + s.Name}, Details: kubeletWords(w)}
+			return lifecycle.Wait{Cause: lifecycle.Cause{Reason: reason, Message: "container " + s.Name}, Details: kubeletMessage(w)}
 		}
 	}
 	return lifecycle.Wait{}
 }
 
-// kubeletWords is the lasting part of what the kubelet says: while it backs off from an image it prefixes its message.
-func kubeletWords(w *corev1.ContainerStateWaiting) string {
+// kubeletMessage is the lasting part of what the kubelet says: while it backs off from an image it prefixes its message.
+func kubeletMessage(w *corev1.ContainerStateWaiting) string {
 	_, text, backsOff := strings.Cut(w.Message, ": ErrImagePull: ")
 	switch {
 	case backsOff:

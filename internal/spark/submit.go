@@ -236,7 +236,7 @@ const notUploaded = "a file of the submitting machine cannot be uploaded; write 
 
 // scheme returns the scheme of a URI, "" if it has none. It reports false for what java.net.URI would refuse.
 func scheme(uri string) (string, bool) {
-	if !legalURI(uri) {
+	if !validURI(uri) {
 		return "", false
 	}
 	name, rest, found := strings.Cut(uri, ":")
@@ -255,8 +255,8 @@ func scheme(uri string) (string, bool) {
 	return name, true
 }
 
-// legalURI is whether all characters of a URI are allowed somewhere in one.
-func legalURI(uri string) bool {
+// validURI is whether all characters of a URI are allowed somewhere in one.
+func validURI(uri string) bool {
 	for i := 0; i < len(uri); i++ {
 		switch b := uri[i]; {
 		case b <= ' ' || b == 0x7f || strings.IndexByte("\"<>\\^`{|}", b) >= 0:

@@ -24,7 +24,7 @@ const (
 	driverName = "pi-driver"
 )
 
-// Element is one point of the domain. Its gate is a dimension of its own (Gates), because it is asked for only if
+// Element is one point of the domain. Its gate is a dimension of its own (Admissions), because it is asked for only if
 // lifecycle.NeedsAdmission says so.
 type Element struct {
 	App         lifecycle.Application
@@ -41,8 +41,8 @@ func (e *Element) String() string { return strings.Join(e.where[:], ", ") }
 // Kind names the element's record.
 func (e *Element) Kind() string { return e.where[0] }
 
-// Gates are the answers of a scheduler. The first is that of an engine that has not asked.
-func Gates() []scheduler.Admission {
+// Admissions are the answers of a scheduler. The first is that of an engine that has not asked.
+func Admissions() []scheduler.Admission {
 	return []scheduler.Admission{
 		{},
 		{Verdict: scheduler.Admit, Reason: lifecycle.ReasonAdmitted, Message: "nothing holds the application back"},
@@ -54,7 +54,7 @@ func Gates() []scheduler.Admission {
 // Each visits all elements whose record is in the given state. The element is only valid during the call, and what it
 // refers to must not be changed.
 func Each(state lifecycle.State, visit func(*Element)) {
-	wishes, drivers, executors := wishes(), drivers(), executors()
+	wishes, drivers, executors := desiredStates(), drivers(), executors()
 	for _, rec := range records(state) {
 		e := Element{Record: rec.value, Env: lifecycle.Env{Now: Now}, where: [4]string{strings.TrimSpace(string(state) + " " + rec.name)}}
 		for _, w := range wishes {

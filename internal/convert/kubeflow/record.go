@@ -73,7 +73,7 @@ func spent(counts map[lifecycle.FailureClass]int32) map[lifecycle.FailureClass]i
 // causeOf reads the cause back.
 func causeOf(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
 	if s.Cause == nil {
-		return formerCause(s, stateOf(s))
+		return conditionCause(s, stateOf(s))
 	}
 	return lifecycle.Cause{Reason: lifecycle.Reason(s.Cause.Reason), Message: s.Cause.Message}
 }

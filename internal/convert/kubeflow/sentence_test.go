@@ -139,7 +139,7 @@ func TestOthersWordsAreNoNews(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			outcome := func(status lifecycle.Status, w lifecycle.Wait, counts lifecycle.ExecutorCounts) lifecycle.Outcome {
-				told := w.Told()
+				told := w.Detailed()
 				return lifecycle.Outcome{
 					Record:     lifecycle.Record{State: lifecycle.Submitted, Counts: counts},
 					Conditions: []lifecycle.Condition{{Type: tc.kind, Status: status, Reason: told.Reason, Message: told.Message, Wait: w}},
@@ -155,8 +155,8 @@ func TestOthersWordsAreNoNews(t *testing.T) {
 			if tc.wantsOldOne {
 				want = tc.last
 			}
-			if got := meta.FindStatusCondition(status.Conditions, string(tc.kind)).Message; got != want.Told().Message {
-				t.Errorf("%s: %q, want %q", tc.reason, got, want.Told().Message)
+			if got := meta.FindStatusCondition(status.Conditions, string(tc.kind)).Message; got != want.Detailed().Message {
+				t.Errorf("%s: %q, want %q", tc.reason, got, want.Detailed().Message)
 			}
 		})
 	}

@@ -51,11 +51,11 @@ func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 	}
 }
 
-// formerCause is the cause of a status that does not hold it as a field. A release before that field told it in conditions
+// conditionCause is the cause of a status that does not hold it as a field. A release before that field told it in conditions
 // and in the error message.
-func formerCause(s *v1beta2.SparkApplicationStatus, state lifecycle.State) lifecycle.Cause {
+func conditionCause(s *v1beta2.SparkApplicationStatus, state lifecycle.State) lifecycle.Cause {
 	if s.Attempt == 0 {
-		return foreignCause(s)
+		return kubeflowCause(s)
 	}
 	switch state {
 	case lifecycle.Submitted, lifecycle.Running, lifecycle.Succeeding, lifecycle.Succeeded:
@@ -73,8 +73,8 @@ func formerCause(s *v1beta2.SparkApplicationStatus, state lifecycle.State) lifec
 	return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: message}
 }
 
-// foreignCause makes a cause for a failure that an operator without conditions has recorded.
-func foreignCause(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
+// kubeflowCause makes a cause for a failure that an operator without conditions has recorded.
+func kubeflowCause(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
 	c := lifecycle.Cause{Message: s.AppState.ErrorMessage}
 	switch {
 	case s.AppState.State != v1beta2.ApplicationStateFailed && s.AppState.State != v1beta2.ApplicationStateFailing &&

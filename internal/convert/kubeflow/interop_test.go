@@ -14,8 +14,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// incumbentSubmitted is when the incumbent has submitted.
-var incumbentSubmitted = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+// kubeflowSubmitted is when the incumbent has submitted.
+var kubeflowSubmitted = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
 // incumbent is a status as the Kubeflow operator writes it: no conditions, no observed generation.
 func incumbent(t *testing.T, state, errorMessage string, submissions, executions int) v1beta2.SparkApplicationStatus {
@@ -60,8 +60,8 @@ func TestIncumbentStates(t *testing.T) {
 		"Completed":          {reason: "an outcome is kept", state: "COMPLETED", submissions: 1, runs: 1, want: lifecycle.Record{State: lifecycle.Succeeded, Attempt: 1, Cause: said, SubmissionID: id}, last: &lifecycle.Attempt{Number: 1, SubmissionID: id, Cause: said}},
 		"Failed":             {reason: "an outcome is kept", state: "FAILED", submissions: 2, runs: 2, want: lifecycle.Record{State: lifecycle.Failed, Attempt: 2, Cause: failure, SubmissionID: id, Retries: retried(lifecycle.ApplicationExit, 1)}, last: &lifecycle.Attempt{Number: 2, SubmissionID: id, Class: lifecycle.ApplicationExit, Cause: failure}},
 		"FailedUnsubmitted":  {reason: "it never had a driver", state: "FAILED", submissions: 1, want: lifecycle.Record{State: lifecycle.Failed, Attempt: 1, Cause: refusal, SubmissionID: id, Retries: retried(lifecycle.Submission, 1)}},
-		"SubmissionFailed":   {reason: "no driver was created, and the wait counts from the try", state: "SUBMISSION_FAILED", submissions: 3, want: lifecycle.Record{State: lifecycle.SubmissionFailed, Attempt: 1, Cause: refusal, TerminatedAt: incumbentSubmitted, Retries: retried(lifecycle.Submission, 2)}},
-		"RerunRefused":       {reason: "the second driver was refused", state: "SUBMISSION_FAILED", submissions: 2, runs: 1, want: lifecycle.Record{State: lifecycle.SubmissionFailed, Attempt: 2, Cause: refusal, TerminatedAt: incumbentSubmitted}, last: &lifecycle.Attempt{Number: 1}},
+		"SubmissionFailed":   {reason: "no driver was created, and the wait counts from the try", state: "SUBMISSION_FAILED", submissions: 3, want: lifecycle.Record{State: lifecycle.SubmissionFailed, Attempt: 1, Cause: refusal, TerminatedAt: kubeflowSubmitted, Retries: retried(lifecycle.Submission, 2)}},
+		"RerunRefused":       {reason: "the second driver was refused", state: "SUBMISSION_FAILED", submissions: 2, runs: 1, want: lifecycle.Record{State: lifecycle.SubmissionFailed, Attempt: 2, Cause: refusal, TerminatedAt: kubeflowSubmitted}, last: &lifecycle.Attempt{Number: 1}},
 		"PendingRerun":       {reason: "the next driver is to be created", state: "PENDING_RERUN", submissions: 1, runs: 1, want: lifecycle.Record{State: lifecycle.Rerunning, Attempt: 2, Cause: said}, last: &lifecycle.Attempt{Number: 1, SubmissionID: id, Cause: said}},
 		"PendingInvalidated": {reason: "the counts were reset, yet there was a driver, which may be on its way out", state: "PENDING_RERUN", want: lifecycle.Record{State: lifecycle.Rerunning, Attempt: 2, Cause: said}, last: &lifecycle.Attempt{Number: 1, SubmissionID: id, Cause: said}},
 		"Invalidating":       {reason: "the next driver is to be created, and counts begin anew", state: "INVALIDATING", submissions: 3, runs: 2, want: lifecycle.Record{State: lifecycle.Invalidating, Attempt: 2, Cause: said, SubmissionID: id}, last: &lifecycle.Attempt{Number: 2, SubmissionID: id, Cause: said}},
@@ -83,7 +83,7 @@ func TestIncumbentStates(t *testing.T) {
 			if want.State != lifecycle.Invalidating {
 				want.Submissions, want.Executions = int32(tc.submissions), int32(tc.runs)
 			}
-			want.SubmittedAt, want.SparkAppID, want.DriverName = incumbentSubmitted, "spark-abc", "pi-driver"
+			want.SubmittedAt, want.SparkAppID, want.DriverName = kubeflowSubmitted, "spark-abc", "pi-driver"
 			want.Executors = map[string]lifecycle.ExecutorState{
 				"pi-exec-1": lifecycle.ExecutorRunning, "pi-exec-2": lifecycle.ExecutorFailed, "pi-exec-3": lifecycle.ExecutorLost,
 			}

@@ -70,7 +70,7 @@ func (r Reader) HasAuxiliary(ctx context.Context, app client.Object) (bool, erro
 	return false, nil
 }
 
-// companions adds what the cache has of one kind.
+// cached adds what the cache has of one kind.
 func (r Reader) listAuxiliary(ctx context.Context, kind schema.GroupVersionKind, namespace, app string, seen exposure.Seen) error {
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -85,7 +85,7 @@ func (r Reader) listAuxiliary(ctx context.Context, kind schema.GroupVersionKind,
 	return nil
 }
 
-// companion reads the metadata of one object; nil if there is none. What may not be read, or whose API is not installed,
+// metadataOf reads the metadata of one object; nil if there is none. What may not be read, or whose API is not installed,
 // is taken for absent: writing it will tell.
 func (r Reader) getAuxiliary(ctx context.Context, namespace string, ref exposure.Ref) (*metav1.PartialObjectMetadata, error) {
 	var found metav1.PartialObjectMetadata

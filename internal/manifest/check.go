@@ -64,8 +64,8 @@ type Finding struct {
 	Message  string
 }
 
-// Judge returns what there is to say about the documents of a manifest, by line.
-func Judge(documents []Document, a Assumed, operator resolve.Operator) []Finding {
+// Check returns what there is to say about the documents of a manifest, by line.
+func Check(documents []Document, a Assumed, operator resolve.Operator) []Finding {
 	var findings []Finding
 	for i := range documents {
 		document := &documents[i]
@@ -73,7 +73,7 @@ func Judge(documents []Document, a Assumed, operator resolve.Operator) []Finding
 			findings = append(findings, unchecked(document))
 			continue
 		}
-		findings = append(findings, judge(document, a, operator)...)
+		findings = append(findings, check(document, a, operator)...)
 	}
 	slices.SortStableFunc(findings, func(x, y Finding) int { return cmp.Compare(x.Line, y.Line) })
 	return findings
@@ -98,7 +98,7 @@ func other(d *Document) string {
 	return fmt.Sprintf("%s %s (%s)", d.Kind, d.Name, d.APIVersion)
 }
 
-func judge(d *Document, a Assumed, operator resolve.Operator) []Finding {
+func check(d *Document, a Assumed, operator resolve.Operator) []Finding {
 	var findings []Finding
 	for _, problem := range d.Problems {
 		findings = append(findings, Finding{problem.Line, Error, problem.Message})
