@@ -45,7 +45,7 @@ func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submi
 		if r, found := w.recognize(ctx, owner, s.Driver); found {
 			return w.abort(ctx, owner, s, r)
 		}
-		return transient(fmt.Sprintf("pod %s was there and is gone", s.Driver.Name))
+		return transient(fmt.Sprintf("pod %s existed and was deleted meanwhile", s.Driver.Name))
 	}
 	return w.abort(ctx, owner, s, resultOf(lifecycle.Submit, err))
 }
@@ -75,7 +75,7 @@ func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resou
 	case err != nil:
 		return transient(err.Error())
 	case left == nil:
-		return transient(fmt.Sprintf("%s %s was there and is gone", kindOf(resource), resource.GetName()))
+		return transient(fmt.Sprintf("%s %s existed and was deleted meanwhile", kindOf(resource), resource.GetName()))
 	case owner.Of(left) == lifecycle.NotOwned:
 		return nameTaken(resource)
 	}
@@ -106,11 +106,11 @@ func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *co
 		switch owner.Of(pod) {
 		case lifecycle.Current:
 			if pod.GetLabels()[owner.Labels.SpecHash] != driver.Labels[owner.Labels.SpecHash] {
-				return transient(fmt.Sprintf("pod %s was made from an earlier version of the spec", pod.GetName())), true
+				return transient(fmt.Sprintf("pod %s was created from an earlier version of the spec", pod.GetName())), true
 			}
 			return done(), true
 		case lifecycle.Previous:
-			return transient(fmt.Sprintf("pod %s of an earlier attempt is not gone yet", pod.GetName())), true
+			return transient(fmt.Sprintf("pod %s of an earlier attempt is not deleted yet", pod.GetName())), true
 		case lifecycle.NotOwned:
 		}
 	}
@@ -233,7 +233,7 @@ func transient(message string) lifecycle.Result {
 func nameTaken(obj client.Object) lifecycle.Result {
 	return lifecycle.Result{
 		Kind: lifecycle.Submit, Class: lifecycle.ClassNameTaken,
-		Message: fmt.Sprintf("%s %s exists already and does not belong to this application; delete or rename it", kindOf(obj), obj.GetName()),
+		Message: fmt.Sprintf("%s %s already exists and does not belong to this application; delete or rename it", kindOf(obj), obj.GetName()),
 	}
 }
 

@@ -102,12 +102,12 @@ func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstru
 	case existing == nil || !existing.GetDeletionTimestamp().IsZero():
 		return nil, lifecycle.Result{
 			Kind: lifecycle.Schedule, Class: lifecycle.ClassTransient,
-			Message: fmt.Sprintf("%s %s is on its way out", wanted.GetKind(), wanted.GetName()),
+			Message: fmt.Sprintf("%s %s is being deleted", wanted.GetKind(), wanted.GetName()),
 		}
 	case owner.Of(existing) == lifecycle.NotOwned:
 		return nil, lifecycle.Result{
 			Kind: lifecycle.Schedule, Class: lifecycle.ClassNameTaken,
-			Message: fmt.Sprintf("%s %s exists already and does not belong to this application; delete or rename it", wanted.GetKind(), wanted.GetName()),
+			Message: fmt.Sprintf("%s %s already exists and does not belong to this application; delete or rename it", wanted.GetKind(), wanted.GetName()),
 		}
 	case owner.Labels.SameApplied(existing, wanted) && upToDate(existing, wanted):
 		return existing, applied(nil)

@@ -55,7 +55,7 @@ func TestDeleteResources(t *testing.T) {
 		"Next":     {reason: "another attempt's", object: belongsTo(conf("next"), "app", "s-2"), kept: true},
 		"Copied":   {reason: "somebody copied our label", object: belongsTo(conf("copied"), "", "s-1"), kept: true},
 		"Namesake": {reason: "an application of the same name that was deleted", object: belongsTo(conf("namesake"), "old-app", "s-1"), kept: true},
-		"Going":    {reason: "it is on its way out already", object: going, kept: true},
+		"Going":    {reason: "it is being deleted already", object: going, kept: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission answers "may it start, and what is to be created?" for one attempt of an application: it builds the
-// pods, judges what was built, asks the scheduler, and builds once more what the scheduler has decorated. The controller,
-// admission and the command line tool share it. It is pure: what a scheduler wants to see of the cluster is an argument.
+// Package admission admits one attempt of an application: it builds the pods,
+// judges what was built, asks the scheduler, and builds once more what the scheduler has decorated. The controller,
+// admission and the command line tool share it. It is pure: what a scheduler wants to see of the cluster is an
+// argument.
 package admission
 
 import (

@@ -58,7 +58,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry) {
 	resolution, answer := registry.Resolve(f.checked.request(nil))
 	if answer.Verdict == scheduler.Unavailable {
 		f.Unavailable = answer.Message
-		f.Warnings = append(f.Warnings, answer.Message+"; the application waits until it is")
+		f.Warnings = append(f.Warnings, answer.Message+"; the application waits until then")
 		return
 	}
 	if resolution.Plugin == nil { // it would be asked if the queue were another one
@@ -79,7 +79,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry) {
 		f.assume(queueKnown)
 	}
 	if annotated && (resolution.Source == scheduler.SourceCluster || asked.Queue == "" && resolution.Plugin.Describe().Supports.Queues) {
-		f.Assumptions = append(f.Assumptions, fmt.Sprintf("no annotation of namespace %s must choose a scheduler or a queue", f.checked.App.Namespace))
+		f.Assumptions = append(f.Assumptions, fmt.Sprintf("no annotation of namespace %s may choose a scheduler or a queue", f.checked.App.Namespace))
 	}
 }
 
@@ -110,7 +110,7 @@ func (f *DryRunResult) assume(queueKnown bool) {
 	switch {
 	case err != nil || answer.Verdict == scheduler.Admit:
 	case answer.Verdict != scheduler.Reject:
-		f.Assumptions = append(f.Assumptions, fmt.Sprintf("the scheduler %s must let it start; what it makes for that is not shown", f.candidate.attempt.Scheduler))
+		f.Assumptions = append(f.Assumptions, fmt.Sprintf("the scheduler %s must admit it; the objects that it needs are not shown", f.candidate.attempt.Scheduler))
 	case queueKnown: // marks on the pods may depend on the queue
 		f.Errors = append(f.Errors, invalid(f.candidate.attempt.Field(scheduler.FieldScheduler), answer.Message))
 	}

@@ -102,11 +102,11 @@ func TestForesee(t *testing.T) {
 		"Marked":     {reason: "pods that contradict the choice", policy: open, change: labeled("batch", "team-a"), objections: []string{marked}},
 		"Unknown": {
 			reason: "a later operator may know it", policy: open, change: asks("vulcano", "team-b", "odd"),
-			remarks: []string{`spec.batchScheduler: "vulcano" is not known to this operator; known: batch, kube; the application waits until it is`},
+			remarks: []string{`spec.batchScheduler: "vulcano" is not known to this operator; known: batch, kube; the application waits until then`},
 		},
 		"Disabled": {
 			reason: "somebody may enable it", policy: open, change: asks("other", "", "odd"),
-			remarks: []string{`spec.batchScheduler: "other" is not enabled (batchScheduler.enabled in the operator's configuration); known: batch, kube; the application waits until it is`},
+			remarks: []string{`spec.batchScheduler: "other" is not enabled (batchScheduler.enabled in the operator's configuration); known: batch, kube; the application waits until then`},
 		},
 		"Annotated":      {reason: "the namespace may choose another scheduler", policy: annotated(strict), change: asks("", "team-b", "odd")},
 		"AnnotatedQueue": {reason: "the namespace may choose the queue only", policy: annotated(strict), change: asks("batch", "", "odd"), objections: []string{"spec.batchSchedulerOptions.parameters: odd"}},

@@ -208,11 +208,11 @@ func (v view) cause() lifecycle.Cause {
 func (v view) behind() string {
 	switch g := v.Object.GetGeneration(); {
 	case v.before.State == lifecycle.New:
-		return "the operator has not looked at the application yet"
+		return "the operator has not reconciled the application yet"
 	case v.before.Generation == 0:
 		return "the status was written by another operator; this one takes the application over as it is"
 	case v.before.Generation != g:
-		return "the spec was changed after the operator looked at it last"
+		return "the spec was changed after the last reconcile"
 	}
 	return ""
 }

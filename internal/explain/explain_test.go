@@ -184,7 +184,7 @@ func situations() map[string]func(*harness) Report {
 			return w.explain(obs)
 		},
 		"name-conflict": func(w *harness) Report {
-			w.sees(absent(), lifecycle.Result{Class: lifecycle.ClassNameTaken, Message: "pod pi-driver exists already and does not belong to this application"})
+			w.sees(absent(), lifecycle.Result{Class: lifecycle.ClassNameTaken, Message: "pod pi-driver already exists and does not belong to this application"})
 			w.pass(time.Minute)
 			return w.explain(w.pod(lifecycle.DriverRunning, func(d *lifecycle.Driver) { d.Ownership = lifecycle.NotOwned }))
 		},
@@ -220,7 +220,7 @@ func situations() map[string]func(*harness) Report {
 			obs := w.running()
 			meta.SetStatusCondition(&w.o.Status.Conditions, metav1.Condition{
 				Type: "Exposed", Status: metav1.ConditionFalse, Reason: "NameConflict", LastTransitionTime: metav1.NewTime(w.now),
-				Message: "service/pi-ui-svc: Service pi-ui-svc exists already and does not belong to this application; delete or rename it",
+				Message: "service/pi-ui-svc: Service pi-ui-svc already exists and does not belong to this application; delete or rename it",
 			})
 			return w.explain(obs)
 		},

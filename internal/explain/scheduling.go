@@ -153,7 +153,7 @@ func (s Scheduling) text(p *printer, told bool) {
 	case s.AdmittedAt == nil || s.AdmittedAt.Before(s.QueuedAt):
 		p.field("Queued", "for %s", p.since(s.QueuedAt.Time))
 	default:
-		p.field("Queued", "for %s, let start %s ago", duration.HumanDuration(s.AdmittedAt.Sub(s.QueuedAt.Time)), p.since(s.AdmittedAt.Time))
+		p.field("Queued", "for %s, admitted %s ago", duration.HumanDuration(s.AdmittedAt.Sub(s.QueuedAt.Time)), p.since(s.AdmittedAt.Time))
 	}
 	if s.Evictions > 0 {
 		p.field("Evictions", "%d", s.Evictions)

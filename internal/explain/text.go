@@ -97,7 +97,7 @@ func (r Report) history(p *printer) {
 func (d Driver) text(p *printer) string {
 	switch {
 	case d.Presence == "Unknown":
-		return d.Name + ": the API server did not say whether it exists"
+		return d.Name + ": the API server did not report whether it exists"
 	case d.Presence == "Absent":
 		return d.Name + ": does not exist"
 	case d.Ownership == "NotOwned":
@@ -116,7 +116,7 @@ func (d Driver) text(p *printer) string {
 	if d.Scheduled == nil && d.Phase == "Pending" {
 		parts = append(parts, "no node yet")
 	}
-	add("got its node %s ago", d.Scheduled)
+	add("scheduled %s ago", d.Scheduled)
 	add("started %s ago", d.Started)
 	if d.DeletionDue != nil {
 		parts = append(parts, "is being deleted")
@@ -150,7 +150,7 @@ func (a Attempt) text(p *printer) string {
 	case a.Started == nil:
 		parts = append(parts, "ended "+p.since(a.Ended.Time)+" ago without having started")
 	case a.Ended == nil:
-		parts = append(parts, "runs for "+p.since(a.Started.Time))
+		parts = append(parts, "running for "+p.since(a.Started.Time))
 	default:
 		parts = append(parts, fmt.Sprintf("ended %s ago after %s", p.since(a.Ended.Time), duration.HumanDuration(a.Ended.Sub(a.Started.Time))))
 	}

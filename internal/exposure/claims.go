@@ -92,7 +92,7 @@ func (w Wanted) Without(objections []Objection) (Wanted, []Objection) {
 }
 
 // notMade says of an object what becomes of it because of its problem.
-const notMade = " is neither made nor changed: "
+const notMade = " is not created or updated: "
 
 func (w Wanted) wants(r Ref) bool {
 	return slices.ContainsFunc(w.Objects, func(o Object) bool { return o.Ref == r })

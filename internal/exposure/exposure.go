@@ -166,9 +166,8 @@ func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 	return refs
 }
 
-// Diff compares what is wanted with what was seen: what is to be written, and what is to be deleted. What has a problem is
-// neither. Whether an object is
-// ours is for the writer to look at.
+// Diff compares what is wanted with what was seen: what is to be written, and what is to be deleted. What has a
+// problem is neither. Whether an object is ours is for the writer to look at.
 func Diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
 	keep := map[Ref]bool{}
 	for _, object := range w.Objects {

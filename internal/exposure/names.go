@@ -86,5 +86,5 @@ func ParseRef(text string) (Ref, error) {
 			return Ref{known, name}, nil
 		}
 	}
-	return Ref{}, fmt.Errorf("%q is no object beside a driver", text)
+	return Ref{}, fmt.Errorf("%q is not an auxiliary object of a driver", text)
 }

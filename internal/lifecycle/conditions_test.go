@@ -215,7 +215,7 @@ func TestBackoffIsShown(t *testing.T) {
 	before := condition(t, Plan{App: app, Record: rec, Driver: failedDriver(1)}, ConditionReconciling)
 	rec.TerminatedAt = now
 	after := condition(t, Plan{App: app, Record: rec, Driver: failedDriver(1)}, ConditionReconciling)
-	if before != after || after.Reason != ReasonBackoff || after.Message != "the next attempt starts not before 2026-11-21T09:00:20Z" {
+	if before != after || after.Reason != ReasonBackoff || after.Message != "the next attempt starts no earlier than 2026-11-21T09:00:20Z" {
 		t.Errorf("%+v, and stored %+v", before, after)
 	}
 	for name, p := range map[string]Plan{

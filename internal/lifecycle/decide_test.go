@@ -103,7 +103,7 @@ func ran(s State) Record {
 	}
 	switch s {
 	case Succeeding, Succeeded:
-		r.end("", Cause{ReasonDriverSucceeded, "the driver ended with exit code 0"})
+		r.end("", Cause{ReasonDriverSucceeded, "the driver finished with exit code 0"})
 	case Failing, Failed:
 		r.Cause = Cause{ReasonDriverFailed, "driver container failed with ExitCode: 1, Reason: Error"}
 		r.end(ApplicationExit, r.Cause)

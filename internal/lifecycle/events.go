@@ -37,7 +37,7 @@ func Events(name string, from, to Record) []Event {
 	if trouble := to.Exposure.Trouble; trouble.Reason == ReasonExposureForbidden && trouble != from.Exposure.Trouble {
 		all = append(all, Event{
 			Warning: true, Reason: "SparkApplicationExposureForbidden", Action: "Expose",
-			Message: fmt.Sprintf("SparkApplication %s asks for what a policy forbids: %s", name, trouble.Message),
+			Message: fmt.Sprintf("SparkApplication %s requests what a policy forbids: %s", name, trouble.Message),
 		})
 	}
 	for i := range all {

@@ -30,7 +30,7 @@ func TestEvents(t *testing.T) {
 	missing := ran(Running)
 	missing.Exposure.Trouble = Cause{ReasonExposureRefused, "no"}
 	forbidden := func(what string) []Event {
-		return one(true, "SparkApplicationExposureForbidden", "Expose", "SparkApplication pi asks for what a policy forbids: "+what+"; and more")
+		return one(true, "SparkApplicationExposureForbidden", "Expose", "SparkApplication pi requests what a policy forbids: "+what+"; and more")
 	}
 	cases := map[string]struct {
 		reason   string

@@ -63,7 +63,7 @@ type Driver struct {
 	Exit Exit
 	// Disruption says what the cluster did to the pod, in its own words; empty if nothing.
 	Disruption Cause
-	// Deleting is set when the pod is on its way out; GoneAt is when it should have gone.
+	// Deleting is set when the pod is being deleted; GoneAt is when it should have gone.
 	Deleting bool
 	GoneAt   time.Time
 	// LogTail holds the last lines of a failed driver's log, if it was asked for.
@@ -112,8 +112,8 @@ func (d Driver) ours() bool { return d.Is(Current) || d.Is(Previous) }
 
 func (d Driver) live() bool { return d.Phase == DriverPending || d.Phase == DriverRunning }
 
-// orphan reports whether the driver runs although the application is over or suspended: a second operator that believed
-// to lead was slow to create it.
+// orphan reports whether the driver runs although the application has finished or suspended: a second operator that
+// believed to lead was slow to create it.
 func (d Driver) orphan() bool { return d.ours() && d.live() && !d.Deleting }
 
 // overdue reports whether the pod should have gone for a while.

@@ -68,7 +68,7 @@ const (
 const (
 	// ReasonDriverCreated : the driver pod and what it needs exist.
 	ReasonDriverCreated Reason = "DriverCreated"
-	// ReasonDriverRunning : the driver's container runs.
+	// ReasonDriverRunning : the driver's container is running.
 	ReasonDriverRunning Reason = "DriverRunning"
 	// ReasonDriverStopping : the driver pod is being deleted.
 	ReasonDriverStopping Reason = "DriverStopping"
@@ -90,7 +90,7 @@ const (
 	ReasonSubmissionRefused Reason = "SubmissionRefused"
 	// ReasonQueueTimeout : the attempt waited longer for its driver than spec.deadlines.queued.
 	ReasonQueueTimeout Reason = "QueueTimeout"
-	// ReasonSchedulingTimeout : the driver pod got no node within spec.deadlines.driverScheduled.
+	// ReasonSchedulingTimeout : the driver pod was not scheduled within spec.deadlines.driverScheduled.
 	ReasonSchedulingTimeout Reason = "DriverSchedulingTimeout"
 	// ReasonReadyTimeout : the driver's container did not run within spec.deadlines.driverReady.
 	ReasonReadyTimeout Reason = "DriverReadyTimeout"
@@ -100,7 +100,7 @@ const (
 	ReasonRunTimeout Reason = "RunTimeout"
 	// ReasonInProgress : the outcome is not known yet.
 	ReasonInProgress Reason = "InProgress"
-	// ReasonFinished : the application is over.
+	// ReasonFinished : the application has finished.
 	ReasonFinished Reason = "Finished"
 	// ReasonAdmitted : nothing holds the application back.
 	ReasonAdmitted Reason = "Admitted"
@@ -108,7 +108,7 @@ const (
 
 // Reasons of the executors as a whole.
 const (
-	// ReasonExecutorsRunning : as many executors run as the application starts with.
+	// ReasonExecutorsRunning : all initial executors are running.
 	ReasonExecutorsRunning Reason = "ExecutorsRunning"
 	// ReasonExecutorsPending : fewer executors run than the application starts with.
 	ReasonExecutorsPending Reason = "ExecutorsPending"

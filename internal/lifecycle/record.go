@@ -186,7 +186,7 @@ const (
 	New State = ""
 	// Queued waits for something before its first driver may be created.
 	Queued State = "Queued"
-	// Submitted has a driver pod that does not run yet.
+	// Submitted has a driver pod that is not running yet.
 	Submitted State = "Submitted"
 	// Running has a running driver.
 	Running State = "Running"

@@ -23,7 +23,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	}
 	d := obs.Driver
 	if d.unclaimed(env.Now) {
-		d.Waiting.Cause = Cause{ReasonDriverPending, "no scheduler has looked at the driver pod; see whether the one that it names in schedulerName runs"}
+		d.Waiting.Cause = Cause{ReasonDriverPending, "no scheduler has processed the driver pod; check that the scheduler named in its schedulerName is running"}
 		p.Driver = d
 	}
 	switch {
@@ -36,9 +36,9 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		return failing(p, Evicted, observedCause(obs.Scheduler), d, env)
 	case !d.ours() || d.Is(Previous) && d.SubmissionID != p.Record.SubmissionID:
 		// What the pod there tells is not about our driver.
-		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, Driver{}, env)
+		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was observed"}, Driver{}, env)
 	case d.Phase == DriverSucceeded:
-		p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver ended with exit code 0"}, env)
+		p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver finished with exit code 0"}, env)
 		p.Record.State, p.Record.Cause, p.Requeue = Succeeding, Cause{}, unknownRetry
 		p.Record.Retries.Used = nil // and not the memory that it took
 		return p
@@ -46,7 +46,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		class, cause := failureOf(d)
 		return failing(p, class, cause, d, env)
 	case d.lost(env.Now):
-		return failing(p, Infrastructure, Cause{ReasonNodeLost, "driver pod is to be deleted, and its node does not confirm that it has stopped"}, d, env)
+		return failing(p, Infrastructure, Cause{ReasonNodeLost, "the driver pod is being deleted, and its node does not confirm that it has stopped"}, d, env)
 	}
 	late, left := overdue(stages(p.App, p.Record, d), env.Now, heartbeat)
 	if late != nil {

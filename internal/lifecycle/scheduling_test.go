@@ -173,9 +173,9 @@ func TestUnclaimedDriver(t *testing.T) {
 		driver Driver
 		want   string
 	}{
-		"Unseen": {"its scheduler does not run", pending(func(*Driver) {}), "no scheduler has looked at the driver pod"},
-		"Young":  {"the scheduler may be about to", pending(func(d *Driver) { d.CreatedAt = later.Add(-time.Second) }), "the driver pod does not run yet"},
-		"Placed": {"a scheduler has placed it", pending(func(d *Driver) { d.ScheduledAt = later }), "the driver pod does not run yet"},
+		"Unseen": {"its scheduler does not run", pending(func(*Driver) {}), "no scheduler has processed the driver pod"},
+		"Young":  {"the scheduler may be about to", pending(func(d *Driver) { d.CreatedAt = later.Add(-time.Second) }), "the driver pod is not running yet"},
+		"Placed": {"a scheduler has placed it", pending(func(d *Driver) { d.ScheduledAt = later }), "the driver pod is not running yet"},
 		"Judged": {"the scheduler has words of its own", pending(func(d *Driver) { d.Waiting = Wait{Cause{Reason: ReasonUnschedulable}, "no room"} }), "no room"},
 	}
 	for name, tc := range cases {

@@ -142,7 +142,7 @@ func auxiliary(p Plan, after Record) Auxiliary {
 func unchanged(p Plan, r Result) Record {
 	was := p.Before
 	if was.State == New && !p.App.Deleting {
-		was.State, was.Cause = Queued, Cause{ReasonNotSubmitted, "the API server is in trouble: " + r.Message}
+		was.State, was.Cause = Queued, Cause{ReasonNotSubmitted, "the API server failed: " + r.Message}
 	}
 	return was
 }

@@ -251,7 +251,7 @@ func TestReservation(t *testing.T) {
 // When a foreign ConfigMap or Service has the name, the sentence names that, not a pod.
 func TestSettleNameTakenByAnObject(t *testing.T) {
 	p := Plan{Record: Record{Attempt: 1}, Driver: absent, Admission: admit, Actions: []Action{{Kind: Submit}}}
-	said := "ConfigMap spark-drv-1-conf-map exists already and does not belong to this application; delete or rename it"
+	said := "ConfigMap spark-drv-1-conf-map already exists and does not belong to this application; delete or rename it"
 	o := Settle(p, []Result{{Kind: Submit, Class: ClassNameTaken, Message: said}}, Env{Now: later})
 	if got := o.Record.Cause.Message; !strings.Contains(got, "ConfigMap spark-drv-1-conf-map") {
 		t.Errorf("the sentence tells people to delete what does not exist: %q", got)

@@ -23,7 +23,7 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // suspension is no waiting in a queue, and a refusal no end
 		return wait(release(p), Cause{ReasonSuspended, p.App.Fields.Text("{suspend} is true: the driver is not created until it is false")}, heartbeat)
 	case d.Presence == Unknown && p.Record.State == New:
-		return wait(p, Cause{ReasonNotSubmitted, "the API server does not tell whether there is a driver pod"}, unknownRetry)
+		return wait(p, Cause{ReasonNotSubmitted, "the API server did not report whether there is a driver pod"}, unknownRetry)
 	case d.Presence == Unknown:
 		p.Requeue = unknownRetry
 		return p
@@ -119,15 +119,15 @@ func clearPrevious(p Plan, d Driver, env Env) Plan {
 	case d.overdue(env.Now):
 		p.Requeue = heartbeat
 		if p.Record.State != SubmissionFailed { // whose cause is still to be shown
-			p.Record.Cause = Cause{ReasonPreviousDriver, "driver pod " + d.Name + " of the attempt before " + stuckAdvice}
+			p.Record.Cause = Cause{ReasonPreviousDriver, "driver pod " + d.Name + " of the previous attempt " + stuckAdvice}
 		}
 	}
 	return p
 }
 
 // stuckAdvice is what a person can do about a pod that should have gone.
-const stuckAdvice = "should be gone and is not, because its node does not answer or a finalizer holds it; bring the node back, " +
-	"delete the node, or delete the pod with --force if it is certain that it does not run"
+const stuckAdvice = "is not deleted in time, because its node does not respond or a finalizer blocks it; bring the node back, " +
+	"delete the node, or delete the pod with --force if it is certain that it is not running"
 
 func wait(p Plan, c Cause, requeue time.Duration) Plan {
 	switch {
@@ -168,6 +168,6 @@ func created(r Record, at time.Time) Record {
 }
 
 func nameConflict(f spark.Fields, name string) Cause {
-	return Cause{ReasonNameConflict, "pod " + name + " exists already and does not belong to this application; " +
+	return Cause{ReasonNameConflict, "pod " + name + " already exists and does not belong to this application; " +
 		"delete or rename that pod, or set " + f.Path("driver.podName")}
 }

@@ -47,7 +47,7 @@ func beginnings() map[string]story {
 		"invalid-then-fixed":       {steps: concat([]step{{says: "the spec cannot run", seen: absent, gate: rejected}, {says: "edited, still wrong", seen: absent, gate: rejected, app: edit}, {says: "edited again", seen: absent, app: edit}}, begin("1")[1:])},
 		"suspended-from-the-start": {steps: concat([]step{{says: "created with suspend: true", seen: absent, app: func(a *lifecycle.Application) { a.Suspend = true }}, {says: "nothing new", after: 5 * time.Minute, seen: absent}, {says: "suspend: false", seen: absent, app: unsuspend}}, begin("1")[1:])},
 		"name-conflict":            {steps: concat([]step{{says: "somebody's pod has the name", seen: foreign(lifecycle.DriverRunning)}, {says: "it is still there", seen: foreign(lifecycle.DriverSucceeded)}}, begin("1"))},
-		"name-conflict-unseen":     {steps: []step{refused(lifecycle.ClassNameTaken, "pod pi-driver exists already and does not belong to this application; delete or rename it"), {says: "a live read shows it", seen: foreign(lifecycle.DriverRunning)}}},
+		"name-conflict-unseen":     {steps: []step{refused(lifecycle.ClassNameTaken, "pod pi-driver already exists and does not belong to this application; delete or rename it"), {says: "a live read shows it", seen: foreign(lifecycle.DriverRunning)}}},
 		"deleted-while-queued":     {steps: []step{{says: "the queue is full", seen: absent, gate: held}, {says: "deleted, a finalizer holds it", seen: absent, app: remove}}},
 	}
 }

@@ -23,7 +23,7 @@ func stoppable(r Record) bool {
 
 // stopping is the cause while a driver, or what is left of it, is taken away.
 func stopping(f spark.Fields) Cause {
-	return Cause{ReasonSuspended, f.Text("{suspend} is true: the driver is stopped")}
+	return Cause{ReasonSuspended, f.Text("{suspend} is true: the driver is being stopped")}
 }
 
 // suspending holds back the next attempt. What the last one ended with is in its history.
@@ -47,7 +47,7 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 		return decideRun(p, obs, env) // it was faster
 	case d.ours() && d.overdue(env.Now):
 		p.Requeue = heartbeat
-		p.Record.Cause = Cause{ReasonNodeLost, "driver pod " + d.Name + " is to be stopped because " + p.App.Fields.Path("suspend") + " is true; it " + stuckAdvice}
+		p.Record.Cause = Cause{ReasonNodeLost, "driver pod " + d.Name + " must stop because " + p.App.Fields.Path("suspend") + " is true; it " + stuckAdvice}
 	case d.ours():
 		if !d.Deleting {
 			p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}

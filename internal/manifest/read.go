@@ -135,7 +135,7 @@ func (d *Document) decode(text []byte) error {
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := embedded.ReplaceAllString(wrong.Field, "")
-		d.add(field, fmt.Sprintf("%s: a %s cannot stand here; write %s", field, wrong.Value, describeKind(wrong.Type.Kind())))
+		d.add(field, fmt.Sprintf("%s: a %s is not valid here; write %s", field, wrong.Value, describeKind(wrong.Type.Kind())))
 	} else if err != nil {
 		d.add("", err.Error())
 	}
@@ -162,7 +162,7 @@ func describeKind(kind reflect.Kind) string {
 	case reflect.Map, reflect.Struct:
 		return "a map"
 	default:
-		return "a text, in quotes if it looks like a number"
+		return "a string, in quotes if it looks like a number"
 	}
 }
 
@@ -171,7 +171,7 @@ var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
 
 func (d *Document) addStrict(text string) {
 	if match := unknownField.FindStringSubmatch(text); match != nil {
-		d.add(match[1], match[1]+": there is no such field; the API server would drop it")
+		d.add(match[1], match[1]+": unknown field; the API server would drop it")
 	}
 }
 
@@ -193,7 +193,7 @@ func (d *Document) duplicates(node *yamlv3.Node, path string) {
 		}
 		if first, twice := seen[child.Value]; twice {
 			field := strings.TrimPrefix(path+"."+child.Value, ".")
-			d.Problems = append(d.Problems, Problem{Line: child.Line, Message: fmt.Sprintf("%s: written twice; the first is in line %d", field, first)})
+			d.Problems = append(d.Problems, Problem{Line: child.Line, Message: fmt.Sprintf("%s: duplicate; the first is in line %d", field, first)})
 		}
 		seen[child.Value] = child.Line
 	}

@@ -130,7 +130,7 @@ func (v *validator) urlPatterns(field string, patterns []string, check func(stri
 
 func checkHostPattern(text string) error {
 	if strings.ContainsAny(text, "{}") {
-		return fmt.Errorf("a brace is left over; the placeholder is %s", namespacePlaceholder)
+		return fmt.Errorf("unmatched brace; the placeholder is %s", namespacePlaceholder)
 	}
 	return nil
 }

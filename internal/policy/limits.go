@@ -204,7 +204,7 @@ func (c *checker) size(role string, l RoleLimits, shape spark.PodResources, core
 			continue
 		}
 		e := c.at(b.key, role+"."+b.field)
-		e.Problem = fmt.Sprintf("the %s pod asks for %s of %s in all", role, asked.String(), b.name)
+		e.Problem = fmt.Sprintf("the %s pod requests %s of %s in total", role, asked.String(), b.name)
 		c.refuse(e, "at most %s", b.limit)
 	}
 }
@@ -219,7 +219,7 @@ func (c *checker) executors() {
 		e = c.at(spark.ConfMaxExecutors, "dynamicAllocation.maxExecutors")
 	}
 	if c.built.PodSets.Max == math.MaxInt32 {
-		e.Problem = "missing, so that there is no end to the executors"
+		e.Problem = "missing, so the number of executors is unlimited"
 	} else {
 		e.Value = strconv.Itoa(int(c.built.PodSets.Max))
 	}
@@ -243,7 +243,7 @@ func (c *checker) labels() {
 		for _, r := range c.roles() {
 			if r.labels[name] == "" {
 				e := &spark.ConfError{Field: c.field("labels") + "[" + strconv.Quote(name) + "]"}
-				e.Problem = "missing on the " + r.name + " pod; add it to the application, whose pods get it, too"
+				e.Problem = "missing on the " + r.name + " pod; add it to the application; its pods inherit it"
 				c.refuse(e, "only applications with this label")
 			}
 		}
@@ -261,19 +261,19 @@ func (c *checker) host() {
 		}
 		for i := range s.Volumes {
 			if s.Volumes[i].HostPath != nil {
-				c.refuse(&spark.ConfError{Field: c.field("volumes"), Value: s.Volumes[i].Name, Problem: "is a folder of the node (hostPath)"}, "no access to nodes")
+				c.refuse(&spark.ConfError{Field: c.field("volumes"), Value: s.Volumes[i].Name, Problem: "is a directory of the node (hostPath)"}, "no access to nodes")
 			}
 		}
 		for _, container := range slices.Concat(s.InitContainers, s.Containers) {
 			if slices.ContainsFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 }) {
-				c.refuse(&spark.ConfError{Field: c.field(role + ".template"), Value: container.Name, Problem: "the container takes a port of the node"}, "no access to nodes")
+				c.refuse(&spark.ConfError{Field: c.field(role + ".template"), Value: container.Name, Problem: "the container uses a port of the node"}, "no access to nodes")
 			}
 		}
 	}
 	const executorPaths = spark.ConfExecutorVolumesPrefix + "hostPath."
 	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
 		if strings.HasPrefix(key, executorPaths) {
-			c.refuse(&spark.ConfError{Key: key, Problem: "is a folder of the node"}, "no access to nodes")
+			c.refuse(&spark.ConfError{Key: key, Problem: "is a directory of the node"}, "no access to nodes")
 		}
 	}
 }

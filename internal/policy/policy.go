@@ -143,7 +143,7 @@ func (s Set) Validate(field string) []error {
 		}
 		names[p.Name] = true
 		if len(p.Namespaces) == 0 {
-			v.fail(at+".namespaces", "", `name at least one; "*" stands for all`)
+			v.fail(at+".namespaces", "", `name at least one; "*" matches all`)
 		}
 		v.patterns(at+".namespaces", p.Namespaces)
 		v.defaults(at+".defaults", p.Defaults)
@@ -161,7 +161,7 @@ func (v *validator) fail(field, value, problem string) {
 func (v *validator) patterns(field string, list []string) {
 	for i, p := range list {
 		if p == "" {
-			v.fail(fmt.Sprintf("%s[%d]", field, i), p, "write a name, in which * stands for any text")
+			v.fail(fmt.Sprintf("%s[%d]", field, i), p, "write a name, in which * matches any text")
 		}
 	}
 }
@@ -252,7 +252,7 @@ func matchesAny(patterns []string, text string) bool {
 	return false
 }
 
-// matches reports whether a text is like a pattern, in which * stands for any text, slashes included.
+// matches reports whether a text is like a pattern, in which * matches any text, slashes included.
 func matches(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]

@@ -36,7 +36,7 @@ func (p *podCheck) container(c *corev1.Container) {
 		p.refuse(p.field, c.Name, "the container has no image; write one")
 	}
 	if c.Image != strings.TrimSpace(c.Image) {
-		p.refuse(p.field, c.Image, "an image with blanks around it; remove them")
+		p.refuse(p.field, c.Image, "an image with leading or trailing spaces; remove them")
 	}
 	p.mounts(c)
 	p.variables(c)

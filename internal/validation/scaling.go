@@ -78,7 +78,7 @@ func warnScaling(app spark.Application) []*spark.ConfError {
 		return warn("smaller than the minimum of " + strconv.FormatInt(minimum, 10) + " executors, with which Spark starts instead")
 	}
 	if maximum, _ := count(app, spark.ConfMaxExecutors, math.MaxInt32); initial > maximum {
-		return warn("greater than the maximum of " + strconv.FormatInt(maximum, 10) + " executors, to which Spark falls back when it can")
+		return warn("greater than the maximum of " + strconv.FormatInt(maximum, 10) + " executors, to which Spark scales down when it can")
 	}
 	return nil
 }

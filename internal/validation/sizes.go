@@ -42,7 +42,7 @@ func checkSizes(app spark.Application) []*spark.ConfError {
 		}
 		problem := `not a size; write a whole number and one of k, m, g, t, such as "512m" or "2g"`
 		if _, err := spark.ParseQuantity(value); err == nil && strings.HasSuffix(value, "i") {
-			problem = `a quantity of Kubernetes, where Spark wants a size of its own; write "` + strings.ToLower(strings.TrimSuffix(value, "i")) + `"`
+			problem = `a Kubernetes quantity, where Spark expects its own size format; write "` + strings.ToLower(strings.TrimSuffix(value, "i")) + `"`
 		}
 		found = append(found, &spark.ConfError{Key: key, Value: value, Problem: problem})
 	}

@@ -39,9 +39,9 @@ type exposing struct {
 	again   time.Duration
 }
 
-// expose makes what is wanted beside the driver be there while it lives, and go when it is over. It runs after the actions
-// of a reconcile and before its status write, so that the status tells of it at no cost. What it made is recorded until it
-// is known to be gone. Trouble with it is told, and never is the application's.
+// expose makes what is wanted beside the driver be there while it lives, and go when it is over. It runs after the
+// actions of a reconcile and before its status write, so that the status tells of it at no cost. What it made is
+// recorded until it is known to be gone. Trouble with it is told, and never is the application's.
 func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcome) {
 	x := exposing{owner: s.Owner, before: s.Record.Exposure}
 	if o.Auxiliary == lifecycle.AuxiliaryKept {

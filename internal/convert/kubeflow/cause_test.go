@@ -163,13 +163,13 @@ func TestUpgradeDuringAWait(t *testing.T) {
 // What a former release showed of a driver pod's wait is the cause of nothing.
 func TestWaitOfADriverIsNoCause(t *testing.T) {
 	for state, want := range map[lifecycle.State]lifecycle.Cause{
-		lifecycle.Submitted: {}, lifecycle.Queued: {Reason: "DriverPending", Message: "the driver pod does not run yet"},
+		lifecycle.Submitted: {}, lifecycle.Queued: {Reason: "DriverPending", Message: "the driver pod is not running yet"},
 	} {
 		s := v1beta2.SparkApplicationStatus{Attempt: 1, AppState: v1beta2.ApplicationState{State: states[state]}}
 		if state == lifecycle.Submitted {
 			s.ExecutionAttempts = 1
 		}
-		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: "Succeeded", Status: metav1.ConditionUnknown, Reason: "DriverPending", Message: "waiting: the driver pod does not run yet"})
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: "Succeeded", Status: metav1.ConditionUnknown, Reason: "DriverPending", Message: "waiting: the driver pod is not running yet"})
 		if r := FromStatus(&s); r.State != state || r.Cause != want {
 			t.Errorf("%s: read back as %s, %+v; want %+v", state, r.State, r.Cause, want)
 		}

@@ -145,7 +145,7 @@ func (r *policyReader) rule(field string, rule *v1beta2.RetryRule) lifecycle.Ret
 func (r *policyReader) exitCodes(field string, codes []int32) []int32 {
 	for _, code := range codes {
 		if code < 1 || code > maxRetryableExit {
-			r.fail(applicationField+"."+field, strconv.Itoa(int(code)), "is no exit code of a failure; those are 1 to 255")
+			r.fail(applicationField+"."+field, strconv.Itoa(int(code)), "is not a failure exit code; those are 1 to 255")
 		}
 	}
 	return codes

@@ -146,7 +146,7 @@ func (c *converter) read(in Input) error {
 		}
 	}
 	if version == "" {
-		return fmt.Errorf("--spark-version: the image's tag does not tell the Spark version; write one of %s, or better the exact release",
+		return fmt.Errorf("--spark-version: the image's tag does not contain the Spark version; write one of %s, or, better, the exact release",
 			strings.Join(spark.SupportedVersions(), ", "))
 	}
 	if c.profile, err = spark.ProfileFor(version); err != nil {
@@ -163,7 +163,7 @@ func (c *converter) read(in Input) error {
 	delete(c.conf, spark.ConfMaster)
 	delete(c.conf, spark.ConfDeployMode)
 	for _, flag := range command.Ignored {
-		c.note(flag, "without effect on Kubernetes, with spark-submit as well")
+		c.note(flag, "ignored on Kubernetes, as with spark-submit")
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.conf)) {
 		if !strings.HasPrefix(key, "spark.") {
@@ -214,7 +214,7 @@ func (c *converter) metadata() error {
 	}
 	c.app.Name = objectName(appName)
 	if given && c.app.Name != appName {
-		c.note(spark.ConfAppName, "%q becomes %q: the application is called as its object", appName, c.app.Name)
+		c.note(spark.ConfAppName, "%q becomes %q: the application has the name of its object", appName, c.app.Name)
 	}
 	return nil
 }

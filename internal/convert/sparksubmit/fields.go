@@ -208,7 +208,7 @@ func (c *converter) heap() {
 	}
 	if spelled != value {
 		c.conf[spark.ConfDriverMemory] = spelled
-		c.note(spark.ConfDriverMemory, "%q becomes %q: a driver does not start with the former", value, spelled)
+		c.note(spark.ConfDriverMemory, "%q becomes %q: a driver does not start with the original value", value, spelled)
 	}
 }
 
