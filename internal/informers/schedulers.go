@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package informers has the caches beside the manager's: for the kinds that scheduler plugins look at, and for auxiliary
+// objects. It says which namespaces are the operator's, and enqueues the applications that a change concerns. It knows no
+// API family but by its labels.
 package informers
 
 import (
@@ -40,7 +43,8 @@ const (
 // installed, and wakes the applications that a change concerns. Its cache is apart from the manager's: an API that goes
 // away must not block anything else.
 type SchedulerKinds struct {
-	*namespaced.Cache
+	// Cache has the kinds that are watched.
+	Cache     *namespaced.Cache
 	live      client.Client
 	discovery discovery.DiscoveryInterface
 	plugins   []scheduler.Plugin

@@ -125,6 +125,7 @@ func (k *SchedulerKinds) mayWakeAll(state *kindState, namespace string) bool {
 	return true
 }
 
+// Wake enqueues applications.
 func (k *SchedulerKinds) Wake(apps []scheduler.Key) {
 	for _, app := range apps {
 		k.wakers.wake(app)

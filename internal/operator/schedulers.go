@@ -254,6 +254,7 @@ func (m *Schedulers) MadeRoom() {
 	m.room = m.clock.Now()
 }
 
+// RoomMadeAt is when a pod last ended or was deleted.
 func (m *Schedulers) RoomMadeAt() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()

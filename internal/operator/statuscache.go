@@ -84,6 +84,7 @@ func (w *StatusCache) Hold(o client.Object, from, to lifecycle.Record, now time.
 	return w.of(o).at.Add(ChurnWindow).Sub(now)
 }
 
+// Add remembers a write.
 func (w *StatusCache) Add(o client.Object, now time.Time) {
 	w.change(o, func(last *write) { last.at, last.resourceVersion, last.held = now, o.GetResourceVersion(), nil })
 }
@@ -130,6 +131,7 @@ func (w *StatusCache) change(o client.Object, f func(*write)) {
 	w.last[client.ObjectKeyFromObject(o)] = last
 }
 
+// Forget drops what is remembered of an object.
 func (w *StatusCache) Forget(key types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

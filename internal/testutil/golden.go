@@ -53,13 +53,13 @@ func NoStaleGolden[T any](t *testing.T, pattern string, cases map[string]T) {
 }
 
 // Scrape returns what of the metrics is not 0. Of histograms and summaries it tells the number.
-func Scrape(t testing.TB, m prometheus.Collector) map[string]float64 {
-	t.Helper()
+func Scrape(tb testing.TB, m prometheus.Collector) map[string]float64 {
+	tb.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
 	all, err := registry.Gather()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	out := map[string]float64{}
 	for _, family := range all {
