@@ -2,7 +2,7 @@
 
 // Package actuate is the only writer of the cluster. Every write can be repeated after a crash at any point: names are
 // functions of the application and its attempt, creates recognize what is already ours, deletes carry the UID of the
-// very object that they mean, and status patches the resourceVersion that they were decided from.
+// object, and status patches the resourceVersion that they were decided from.
 package actuate
 
 import (
@@ -30,8 +30,8 @@ type Writer struct {
 	Resources func(ctx context.Context, namespace, submissionID string) ([]client.Object, error)
 }
 
-// Submit creates the resources of a submission and then its driver pod. Unless the API server is merely in trouble,
-// a submission that does not get its driver leaves nothing behind.
+// Submit creates the resources of a submission and then its driver pod. Unless the API server fails, a submission that
+// does not get its driver leaves nothing behind.
 func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	for _, resource := range s.Resources {
 		if r := w.createResource(ctx, owner, resource, s.Driver); r.Class != lifecycle.ClassDone {
@@ -89,7 +89,7 @@ func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resou
 }
 
 // recognize looks for the driver of this attempt, by its label under any name and by its name under any owner. found is
-// false only when it is certain that there is neither; a look that failed is transient trouble.
+// false only when it is certain that there is neither; a failed read is a transient error.
 func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *corev1.Pod) (r lifecycle.Result, found bool) {
 	pods, err := w.Drivers(ctx, driver.Namespace, owner.SubmissionID)
 	if err != nil {
@@ -120,8 +120,8 @@ func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *co
 	return lifecycle.Result{}, false
 }
 
-// abort ends a submission. Only when it was refused, and it is certain that no driver of ours lives on them, are the
-// resources taken back, those of an earlier try too.
+// abort ends a submission. Only when it was refused, and it is certain that no driver of ours uses them, are the
+// resources deleted, including those of an earlier try.
 func (w Writer) abort(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	if r.Class == lifecycle.ClassDone || r.Class == lifecycle.ClassTransient {
 		return r
@@ -149,7 +149,8 @@ func (w Writer) abort(ctx context.Context, owner lifecycle.Owner, s spark.Submis
 	return r
 }
 
-// recreate creates the resources once more if another operator, which believes to lead, has made the driver meanwhile.
+// recreate creates the resources once more if another operator, which still considers itself the leader, has created
+// the driver meanwhile.
 func (w Writer) recreate(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	seen, found := w.recognize(ctx, owner, s.Driver)
 	if !found || seen.Class != lifecycle.ClassDone {
@@ -169,8 +170,8 @@ func (w Writer) DeleteDriver(ctx context.Context, namespace, name, uid string) l
 	return resultOf(lifecycle.DeleteDriver, w.delete(ctx, pod))
 }
 
-// DeleteResources deletes what was created for an attempt beside its driver pod. Objects of others that carry its mark
-// are left alone.
+// DeleteResources deletes what was created for an attempt in addition to its driver pod. Objects of others that carry
+// its mark are left alone.
 func (w Writer) DeleteResources(ctx context.Context, namespace string, owner lifecycle.Owner) lifecycle.Result {
 	all, err := w.Resources(ctx, namespace, owner.SubmissionID)
 	for _, resource := range all {
@@ -201,7 +202,7 @@ func (w Writer) delete(ctx context.Context, obj client.Object) error {
 	uid := obj.GetUID()
 	err := w.Client.Delete(ctx, obj, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // the object meant is gone
+		return nil // the object is already deleted
 	}
 	return err
 }

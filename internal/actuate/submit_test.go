@@ -56,7 +56,7 @@ func TestSubmitSurvivesACrashAnywhere(t *testing.T) {
 			s.crashesAfter = n
 			first := s.writer().Submit(t.Context(), owner, submission("a=b"))
 			if n < writes && first.Class != lifecycle.ClassTransient {
-				t.Fatalf("the crash was taken for %+v", first)
+				t.Fatalf("the crash was treated as %+v", first)
 			}
 			s.crashesAfter = 0
 			if got := s.writer().Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassDone {
@@ -269,7 +269,7 @@ func TestSubmitRefusedTakesAwayAnEarlierLeftover(t *testing.T) {
 	}
 }
 
-// A create that meets a driver which an earlier reconcile made from an earlier spec must not be taken for done: the
+// A create that meets a driver which an earlier reconcile made from an earlier spec must not be treated as done: the
 // status would say that the present spec runs.
 func TestSubmitMeetsADriverOfAnEarlierSpec(t *testing.T) {
 	s := newServer()

@@ -10,9 +10,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// advice is what a person can do about a reason. NAME, NAMESPACE and POD stand for the application's, LABEL for
+// advice is what a user can do about a reason. NAME, NAMESPACE and POD stand for the application's, LABEL for
 // the label that names it, and fields are named in braces (spark.Fields). A reason without
-// an entry needs nobody's help, or has said in its message what to do.
+// an entry needs no action, or its message already says what to do.
 var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSchedulerObjects:  "ask an administrator: the API server refuses the objects that the batch scheduler needs",
 	lifecycle.ReasonSuspended:         `resume it: kubectl patch sparkapp NAME -n NAMESPACE --type merge -p '{"spec":{"suspend":false}}'`,
@@ -45,7 +45,7 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonExecutorsPending:  "check what executors wait for: kubectl get pods -n NAMESPACE -l spark-role=executor,LABEL=NAME",
 }
 
-// queueing is what a person can do about a reason of the batch scheduler. QUEUE is the flag for the attempt's queue.
+// queueing is what a user can do about a reason of the batch scheduler. QUEUE is the flag for the attempt's queue.
 var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonWaitingForScheduler:      "if this lasts, ask an administrator whether the scheduler runs",
 	scheduler.ReasonWaitingForQuota:          "wait, request less in {driver} and {executor}, or use another queue; see what else waits: kubectl spark queue -A QUEUE",
@@ -70,7 +70,7 @@ var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonCapturedByOther:          "find out what changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
 }
 
-// advice lists what a person can do, the most pressing first.
+// advice lists what a user can do, the most urgent first.
 func (v view) advice() []string {
 	var all []string
 	if v.behind() != "" && !v.Scope.Desired.Deleting {
@@ -107,7 +107,7 @@ func (v view) advice() []string {
 	return all
 }
 
-// mainReason is the reason that a person might want to do something about.
+// mainReason is the reason that a user may act on.
 func (v view) mainReason() lifecycle.Reason {
 	e := v.executors()
 	switch c := v.cause(); {

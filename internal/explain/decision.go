@@ -231,7 +231,7 @@ func (v view) summary() string {
 	return ""
 }
 
-// firstWait is what keeps an application back that the operator has not looked at.
+// firstWait is what blocks an application that the operator has not reconciled.
 func (v view) firstWait() string {
 	if v.plan.Record.State == lifecycle.New {
 		return ""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explain says of an application what it is, what the operator would do next and why, and what a person can do.
+// Package explain reports the state of an application, what the operator would do next and why, and what a user can do.
 // The decision is the operator's own: lifecycle.Decide over what was read, without acting. It is pure.
 package explain
 
@@ -25,12 +25,12 @@ type Input struct {
 	// Reserved is what was read of the batch scheduler's side of the attempt.
 	Reserved Reserved
 	Quotas   []Quota
-	// Unreadable are sentences about what could not be read.
+	// Unreadable lists what could not be read.
 	Unreadable []string
 	Now        time.Time
 }
 
-// Report is the explanation. Its JSON form is for programs, Text for people.
+// Report is the explanation. Its JSON form is for programs, Text for users.
 type Report struct {
 	Kind               string `json:"kind"`
 	Namespace          string `json:"namespace"`
@@ -60,9 +60,9 @@ type Report struct {
 	Deadlines     []Deadline         `json:"deadlines,omitempty"`
 	Attempts      []Attempt          `json:"attempts,omitempty"`
 	Conditions    []metav1.Condition `json:"conditions,omitempty"`
-	// Advice is what a person can do.
+	// Advice is what a user can do.
 	Advice []string `json:"advice,omitempty"`
-	// Unreadable are what could not be read.
+	// Unreadable lists what could not be read.
 	Unreadable []string `json:"doubts,omitempty"`
 
 	now time.Time
@@ -86,14 +86,14 @@ type Event struct {
 // Driver is the pod that has the driver's name.
 type Driver struct {
 	Name string `json:"name"`
-	// Presence is Present, Absent or Unknown, Ownership Current, Former or Foreign.
+	// Presence is Present, Absent or Unknown, Ownership Current, Previous or NotOwned.
 	Presence  string       `json:"presence"`
 	Ownership string       `json:"ownership,omitempty"`
 	Phase     string       `json:"phase,omitempty"`
 	Created   *metav1.Time `json:"created,omitempty"`
 	Scheduled *metav1.Time `json:"scheduled,omitempty"`
 	Started   *metav1.Time `json:"started,omitempty"`
-	// DeletionDue is when a pod that is being deleted should have gone.
+	// DeletionDue is when a pod that is being deleted must be gone.
 	DeletionDue *metav1.Time `json:"goneBy,omitempty"`
 	Waiting     string       `json:"waiting,omitempty"`
 	Exit        string       `json:"exit,omitempty"`
@@ -150,7 +150,7 @@ type Attempt struct {
 	LogTail  string       `json:"logTail,omitempty"`
 }
 
-// Explain decides as the operator would, and says so.
+// Explain decides as the operator would, and reports it.
 func Explain(in Input) Report {
 	s, env := in.Scope, lifecycle.Env{Now: in.Now}
 	v := view{Input: in, before: s.Record, plan: lifecycle.Decide(s.Desired, s.Record, in.Observed, in.Admission, env)}
@@ -171,7 +171,7 @@ func Explain(in Input) Report {
 	return r
 }
 
-// view is what the parts of a report are made from.
+// view is the input of a report's parts.
 type view struct {
 	Input
 	before lifecycle.Record
@@ -197,7 +197,7 @@ func (v view) cause() lifecycle.Cause {
 		return v.plan.Record.Cause
 	}
 	if w := v.plan.Scheduler; w.Waits() && v.plan.Driver.ScheduledAt.IsZero() {
-		return lifecycle.Cause{Reason: w.Reason, Message: w.Message} // the batch scheduler knows more of a pod without a node than the pod
+		return lifecycle.Cause{Reason: w.Reason, Message: w.Message} // the batch scheduler knows more about an unscheduled pod than the pod itself
 	}
 	if w := v.plan.Driver.Waiting; w.Reason != "" {
 		return w.Detailed()

@@ -52,7 +52,7 @@ func queues() map[string]func(*harness) Report {
 			w.pass(90 * time.Second)
 			return w.explain(absent(), reserved("Pending"))
 		},
-		"queued-anew": func(w *harness) Report {
+		"queued-again": func(w *harness) Report {
 			w.says = waitsForQuota()
 			w.sees(absent())
 			return w.explain(absent(), func(in *Input) { in.Reserved.Requested = asked })

@@ -34,7 +34,7 @@ func (r Report) Text() string {
 	return p.String()
 }
 
-// reason is the reason's word, with its sentence unless that was said already.
+// reason is the reason, with its message unless that was printed already.
 func (r Report) reason() string {
 	if strings.Contains(r.Summary, r.Message) || strings.Contains(r.Decision.Sentence, r.Message) {
 		return r.Reason
@@ -163,7 +163,7 @@ func (a Attempt) text(p *printer) string {
 	return strings.Join(parts, ", ")
 }
 
-// printer collects lines. Times are told from now.
+// printer collects lines. Times are relative to now.
 type printer struct {
 	strings.Builder
 	now  time.Time

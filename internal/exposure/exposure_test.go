@@ -101,7 +101,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// Every object is found again by its labels, and none can be taken for another application's.
+// Every object is found again by its labels, and none can be treated as another application's.
 func TestObjectsAreMarked(t *testing.T) {
 	for name, tc := range situations {
 		for _, o := range Of(tc.attempt, tc.config).Objects {
@@ -227,7 +227,7 @@ func TestNames(t *testing.T) {
 		"port":          {"tools look for it", portServiceName("pi", 80), "pi-driver-80"},
 		"port ingress":  {"tools look for it", portIngressName("pi", 80), "pi-ing-80"},
 		"longest":       {"63 characters are not too many", ServiceName(strings.Repeat("a", 56)), strings.Repeat("a", 56) + "-ui-svc"},
-		"long":          {"the incumbent's rule, whose objects are to be found", ServiceName(long), strings.Repeat("a", 47) + "-9df9eea7-ui-svc"},
+		"long":          {"the Kubeflow operator's rule, whose objects are to be found", ServiceName(long), strings.Repeat("a", 47) + "-9df9eea7-ui-svc"},
 		"long and port": {"each port has its own", portServiceName(long, 65535), strings.Repeat("a", 41) + "-8443f8aa-driver-65535"},
 	}
 	for name, tc := range cases {

@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Object is an object that is to be there, with labels and the annotation that tells what was applied, but without an
+// Object is a desired object, with labels and the annotation that records what was applied, but without an
 // owner, which the writer adds.
 type Object struct {
 	Ref
@@ -272,7 +272,7 @@ func orDefault[T comparable](value, preset T) T {
 	return value
 }
 
-// Fragment is what the operator may do with one kind of objects, beside its own role. It is needed only if the
+// Fragment is what the operator may do with one kind of objects, in addition to its own role. It is needed only if the
 // configuration turns the kind on.
 type Fragment struct {
 	// Name of the files that hold the rules.

@@ -84,7 +84,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// A policy's refusal that happens to use two words of RBAC's sentence is not taken for missing rights of the operator.
+// A policy's refusal that happens to use two words of RBAC's sentence is not treated as missing rights of the operator.
 func TestClassifyWebhookRefusalIsAPolicy(t *testing.T) {
 	err := forbidden(`admission webhook "policy.example" denied the request: containers cannot use the resource nvidia.com/gpu here`)
 	err2 := forbidden(`admission webhook "policy.example" denied the request: pods cannot ask for the resource type gpu`)

@@ -24,15 +24,15 @@ const (
 	ConditionExecutorsReady ConditionType = "ExecutorsReady"
 	// ConditionSuspended : spec.suspend holds the application back or has stopped it.
 	ConditionSuspended ConditionType = "Suspended"
-	// ConditionReconciling : in progress to a running driver or to its end (kstatus).
+	// ConditionReconciling : it progresses to a running driver or to its end (kstatus).
 	ConditionReconciling ConditionType = "Reconciling"
-	// ConditionStalled : the application has failed, or waits for something that a person has to change (kstatus).
+	// ConditionStalled : the application has failed, or waits for something that a user has to change (kstatus).
 	ConditionStalled ConditionType = "Stalled"
 	// ConditionSucceeded : the outcome.
 	ConditionSucceeded ConditionType = "Succeeded"
 )
 
-// ConditionExposed is False while something cannot be made that is wanted beside the driver, and not there otherwise.
+// ConditionExposed is False while something cannot be made of the driver's auxiliary objects, and absent otherwise.
 const ConditionExposed ConditionType = "Exposed"
 
 // Status is the status of a condition.
@@ -51,7 +51,7 @@ type Condition struct {
 	Status  Status
 	Reason  Reason
 	Message string
-	// Wait is what the message tells, if it is about pods that have no place or do not start.
+	// Wait is the wait that the message reports, if it is about pods that are not scheduled or do not start.
 	Wait Wait
 }
 
@@ -77,7 +77,8 @@ func hasDriver(r Record) bool {
 	return r.Current() != nil && !r.State.Starting() && r.State != Suspended
 }
 
-// refusedByServer reports whether the API server has refused the driver for good, which it is only asked after the gate.
+// refusedByServer reports whether the API server has refused the driver permanently, which happens only after
+// admission.
 func refusedByServer(r Record) bool {
 	return r.State == SubmissionFailed ||
 		r.State == Failed && (r.Cause.Reason == ReasonSubmissionRefused || r.Cause.Reason == ReasonAdmissionRefused)
@@ -89,7 +90,7 @@ func admitted(r Record, p Plan) Condition {
 	case hasDriver(r), refusedByServer(r):
 		c.Status, c.Reason, c.Message = True, ReasonAdmitted, "the application was admitted"
 	case p.Admission.Waits() && r.State.Starting() && r.Cause.Reason != "":
-		// The gate's own cause, unless what it waits for could not be made.
+		// The admission's own cause, unless its objects could not be created.
 		c.Status, c.Reason, c.Message = False, r.Cause.Reason, r.Cause.Message
 	case p.Admission.Verdict == scheduler.Admit:
 		c.Status, c.Reason, c.Message = True, p.Admission.Reason, p.Admission.Message
@@ -120,7 +121,8 @@ func submission(r Record) Condition {
 	return c
 }
 
-// waiting says why the driver does not run. The batch scheduler knows more of a pod without a node than the pod.
+// waiting says why the driver does not run. The batch scheduler knows more about an unscheduled pod than the pod
+// itself.
 func (p Plan) waiting() Wait {
 	if p.Scheduler.Waits() && p.Driver.ScheduledAt.IsZero() {
 		return WaitOf(p.Scheduler)
@@ -128,7 +130,7 @@ func (p Plan) waiting() Wait {
 	return p.Driver.Waiting
 }
 
-// withWait lets a condition tell of a wait.
+// withWait makes a condition report a wait.
 func (c Condition) withWait(w Wait) Condition {
 	told := w.Detailed()
 	c.Reason, c.Message, c.Wait = told.Reason, told.Message, w
@@ -224,7 +226,7 @@ var userActionReasons = map[Reason]bool{
 	ReasonPreviousDriver: true, ReasonNodeLost: true,
 }
 
-// NeedsUserAction reports whether a wait for the reason seldom ends unless a person does something.
+// NeedsUserAction reports whether a wait for the reason seldom ends unless a user does something.
 func NeedsUserAction(r Reason) bool { return userActionReasons[r] }
 
 func stalled(r Record, p Plan) Condition {
@@ -252,7 +254,8 @@ func succeeded(r Record, p Plan) Condition {
 	case r.State.Starting() && r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, waiting+r.Cause.Message
 	case r.State == Submitted:
-		// The reason is what kubectl shows of an application. Others' words, which change all the time, are in one condition only.
+		// The reason is what kubectl shows of an application. Third-party messages, which change often, appear in one
+		// condition only.
 		ready := driverReady(r, p)
 		c.Reason, c.Message = ready.Reason, waiting+"the driver pod is not running yet; see the condition "+string(ConditionDriverReady)
 	case r.Cause.Reason != "":

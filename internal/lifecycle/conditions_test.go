@@ -70,7 +70,7 @@ func TestConditions(t *testing.T) {
 			want: [8]string{"True Admitted", "True DriverCreated", "False ImagePullBackOff", "False NoExecutors", "False Admitted", "True InProgress", "True ImagePullBackOff", "Unknown ImagePullBackOff"},
 		},
 		"PendingInAGang": {
-			reason: "the batch scheduler knows more of a pod without a node than the pod",
+			reason: "the batch scheduler knows more about an unscheduled pod than the pod itself",
 			plan:   Plan{Record: ran(Submitted), Driver: unready, Scheduler: scheduler.Observation{Stage: scheduler.StageQueued, Reason: "WaitingForGang", Message: "1 of 3 pods"}},
 			want:   [8]string{"True Admitted", "True DriverCreated", "False WaitingForGang", "False NoExecutors", "False Admitted", "True InProgress", "False InProgress", "Unknown WaitingForGang"},
 		},

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Event is something that happened to an application, told once, after it has been stored.
+// Event is something that happened to an application, reported once, after it is stored.
 type Event struct {
 	Warning bool
-	// Reason is one of the words that watchers of Kubernetes events filter by.
+	// Reason is one of the reasons that watchers of Kubernetes events filter by.
 	Reason string
 	// Action is what the operator was doing, as events.k8s.io wants it.
 	Action  string
@@ -50,7 +50,7 @@ func Events(name string, from, to Record) []Event {
 func entered(name string, to Record) (Event, bool) {
 	app := "SparkApplication " + name
 	if to.State.Starting() && to.Cause.Reason == ReasonAdmitted {
-		return Event{}, false // a step on the way to the driver: nothing is waited for
+		return Event{}, false // an intermediate step: nothing is waited for
 	}
 	switch to.State {
 	case Queued:

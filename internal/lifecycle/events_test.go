@@ -37,7 +37,7 @@ func TestEvents(t *testing.T) {
 		from, to Record
 		want     []Event
 	}{
-		"Submitted":       {reason: "the incumbent's reason and words", to: ran(Submitted), want: created},
+		"Submitted":       {reason: "the Kubeflow operator's reason and words", to: ran(Submitted), want: created},
 		"SubmittedTight":  {reason: "it starts, and somebody should know", to: tight, want: one(true, "SparkApplicationSubmitted", "Submit", "SparkApplication pi was submitted: driver pod pi-driver was created; warning: too little quota")},
 		"SubmittedLater":  {reason: "the same after waiting", from: at(queued(), quota), to: ran(Submitted), want: created},
 		"SubmittedAgain":  {reason: "the same on each attempt", from: again(Rerunning), to: second, want: created},
@@ -51,12 +51,12 @@ func TestEvents(t *testing.T) {
 		"Completed":       {reason: "one event for the outcome", from: ran(Succeeding), to: ran(Succeeded), want: one(false, "SparkApplicationCompleted", "Complete", "SparkApplication pi completed")},
 		"DriverFailed":    {reason: "each failed attempt tells why", from: ran(Running), to: ran(Failing), want: one(true, "SparkDriverFailed", "Observe", "Driver pi-driver failed: "+failure.Message)},
 		"Failed":          {reason: "the outcome with its cause", from: ran(Failing), to: ran(Failed), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+failure.Message)},
-		"PendingRerun":    {reason: "the incumbent's reason", from: ran(Failing), to: again(Rerunning), want: one(true, "SparkApplicationPendingRerun", "Rerun", "SparkApplication pi is pending rerun: the application runs again")},
+		"PendingRerun":    {reason: "the Kubeflow operator's reason", from: ran(Failing), to: again(Rerunning), want: one(true, "SparkApplicationPendingRerun", "Rerun", "SparkApplication pi is pending rerun: the application runs again")},
 		"Invalidated":     {reason: "what the user wanted is no warning", from: ran(Running), to: at(ran(Invalidating), Cause{ReasonSpecChanged, "the spec has changed"}), want: one(false, "SparkApplicationInvalidating", "Rerun", "SparkApplication pi is stopped: the spec has changed")},
-		"Suspending":      {reason: "the incumbent's reason", from: ran(Running), to: ran(Suspending), want: one(false, "SparkApplicationSuspending", "Suspend", "SparkApplication pi is suspending")},
+		"Suspending":      {reason: "the Kubeflow operator's reason", from: ran(Running), to: ran(Suspending), want: one(false, "SparkApplicationSuspending", "Suspend", "SparkApplication pi is suspending")},
 		"SuspendedNow":    {reason: "once, not at every look", from: ran(Suspending), to: ran(Suspended), want: one(false, "SparkApplicationSuspended", "Suspend", "SparkApplication pi is suspended")},
 		"StaysSuspended":  {reason: "once, not at every look", from: ran(Suspended), to: ran(Suspended)},
-		"Resuming":        {reason: "the incumbent's reason", from: ran(Suspended), to: again(Resuming), want: one(false, "SparkApplicationResuming", "Resume", "SparkApplication pi is resuming")},
+		"Resuming":        {reason: "the Kubeflow operator's reason", from: ran(Suspended), to: again(Resuming), want: one(false, "SparkApplicationResuming", "Resume", "SparkApplication pi is resuming")},
 		"Invalid":         {reason: "a spec that cannot run fails without having run", to: rejected(), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+causeOf(reject).Message)},
 		"Refused":         {reason: "the API server's words", to: at(refusedFirst(), refusal), want: one(true, "SparkApplicationSubmissionFailed", "Submit", "failed to submit SparkApplication pi: "+refusal.Message)},
 		"RefusedForGood":  {reason: "the outcome", from: at(refusedFirst(), refusal), to: at(rejected(), refusal), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+refusal.Message)},

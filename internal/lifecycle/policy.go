@@ -9,7 +9,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Policies are the user's wishes about an application's life, with defaults filled in.
+// Policies are the user's restart, deadline and retention settings of an application, with defaults filled in.
 type Policies struct {
 	Restart   Restart
 	Deadlines Deadlines

@@ -134,8 +134,8 @@ func TestRetryTakesFromItsBudget(t *testing.T) {
 	}
 }
 
-// A driver that has run long enough gives the budgets back: a streaming application does not fail for good because of
-// three failures in three months.
+// A driver that has run long enough gives the budgets back: a streaming application does not fail permanently because
+// of three failures in three months.
 func TestHealthyPeriodResetsBudgets(t *testing.T) {
 	r := onFailure
 	r.ResetAfter = 30 * time.Second
@@ -180,7 +180,7 @@ func TestRefusalIsNoEndOnceItIsTriedAgain(t *testing.T) {
 		"Rejected":       {reason: "it ends now", record: refusedFirst(), gate: reject, at: retried, state: Failed, ended: retried},
 		"Late":           {reason: "it ends now", record: refusedFirst(), at: retried.Add(48 * time.Hour), state: Failed, ended: retried.Add(48 * time.Hour)},
 		"BackOff":        {reason: "it is not tried again yet", record: refusedFirst(), at: now.Add(time.Second), state: SubmissionFailed, ended: now},
-		"FormerOperator": {reason: "an operator before us keeps the end of the attempt before", record: endedAt(again(Rerunning), now), gate: reject, at: retried, state: Failed, ended: retried},
+		"FormerOperator": {reason: "a previous operator keeps the end of the attempt before", record: endedAt(again(Rerunning), now), gate: reject, at: retried, state: Failed, ended: retried},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func TestRests(t *testing.T) {
 		"Edited":     {reason: "it runs again", app: with(edited), rec: ran(Failed)},
 		"Touched":    {reason: "the generation is to be told", app: with(func(a *Application) { a.Generation++ }), rec: ran(Failed)},
 		"Deleted":    {reason: "its driver may have to be stopped", app: with(isDeleted), rec: ran(Failed)},
-		"Incomplete": {reason: "an operator before us has not told its end", app: testApp(), rec: incomplete},
+		"Incomplete": {reason: "a previous operator did not record its end", app: testApp(), rec: incomplete},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

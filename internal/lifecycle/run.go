@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// firstRecheck is how soon a driver pod that does not run is looked at again: the kubelet tells some troubles by events
-	// only. Later looks come at half the pod's age.
+	// firstRecheck is how soon a pending driver pod is checked again: the kubelet reports some failures by events
+	// only. Later checks come at half the pod's age.
 	firstRecheck = 5 * time.Second
 	maxRecheck   = time.Minute
 )
@@ -18,7 +18,7 @@ const (
 // decideRun follows a driver that was created.
 func decideRun(p Plan, obs Observation, env Env) Plan {
 	p.Record = withExecutors(p.Record, obs)
-	if p.Record.Current() == nil { // an operator before us has not told about it
+	if p.Record.Current() == nil { // a previous operator did not record it
 		p.Record.Attempts = appendAttempt(p.Record.Attempts, Attempt{Number: p.Record.Attempt, SubmissionID: p.Record.SubmissionID})
 	}
 	d := obs.Driver
@@ -35,7 +35,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	case obs.Scheduler.Ended() && d.Phase != DriverSucceeded:
 		return failing(p, Evicted, observedCause(obs.Scheduler), d, env)
 	case !d.ours() || d.Is(Previous) && d.SubmissionID != p.Record.SubmissionID:
-		// What the pod there tells is not about our driver.
+		// The existing pod is not our driver.
 		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was observed"}, Driver{}, env)
 	case d.Phase == DriverSucceeded:
 		p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver finished with exit code 0"}, env)
@@ -71,7 +71,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	return p
 }
 
-// started remembers since when the driver runs: a pod that is gone cannot tell any more.
+// started records when the driver started: a deleted pod cannot report it.
 func started(r Record, d Driver) Record {
 	if a := r.Current(); a != nil && a.StartedAt.IsZero() {
 		a.StartedAt = d.StartedAt

@@ -204,7 +204,7 @@ func TestSchedulersVerdicts(t *testing.T) {
 		"Evicted":  {reason: "it is requeued on a budget of its own", said: evicted, driver: failedDriver(143), class: Evicted, again: true},
 		"Gone":     {reason: "also if the pod is gone already", said: evicted, driver: absent, class: Evicted, again: true},
 		"Withdrew": {reason: "a driver that may not run any more is stopped", said: scheduler.Observation{StopApp: true, Reason: why.Reason, Message: why.Message}, driver: driver(Current, DriverRunning), class: Evicted, again: true},
-		"Refused":  {reason: "what is refused for good is not tried again", said: scheduler.Observation{Stage: scheduler.StageRefused, Reason: why.Reason, Message: why.Message}, driver: driver(Current, DriverPending)},
+		"Refused":  {reason: "what is refused permanently is not tried again", said: scheduler.Observation{Stage: scheduler.StageRefused, Reason: why.Reason, Message: why.Message}, driver: driver(Current, DriverPending)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -42,12 +42,12 @@ func TestSuspensionDoesNotHideAChangeOfTheSpec(t *testing.T) {
 		}
 		next := Decide(app, stopping, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later})
 		if next.Record.State != Suspending || len(next.Actions) != 1 {
-			t.Errorf("%s: a success of the old spec is taken for one of the new: %s", name, next.Record.State)
+			t.Errorf("%s: a success of the old spec is treated as one of the new: %s", name, next.Record.State)
 		}
 	}
 }
 
-// Budgets and memory begin anew with another spec, also while suspended or before the first driver.
+// Budgets and memory begin again with another spec, also while suspended or before the first driver.
 func TestAnotherSpecHasFullBudgets(t *testing.T) {
 	for _, rec := range []Record{ran(Suspended), ran(Suspending), again(Rerunning), again(Resuming), queued(), ran(Running), ran(Failed), again(SubmissionFailed)} {
 		rec.Retries = Retries{Used: map[FailureClass]int32{OutOfMemory: 2}, MemoryRaises: 2}

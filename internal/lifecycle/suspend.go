@@ -9,7 +9,7 @@ import (
 )
 
 // stoppable reports whether suspension leads out of the record's state. What has ended keeps its outcome: a finished
-// run is not thrown away.
+// run is not discarded.
 func stoppable(r Record) bool {
 	switch r.State {
 	case Submitted, Running, Rerunning, Resuming, Invalidating:
@@ -21,7 +21,7 @@ func stoppable(r Record) bool {
 	return false
 }
 
-// stopping is the cause while a driver, or what is left of it, is taken away.
+// stopping is the cause while a driver is being deleted.
 func stopping(f spark.Fields) Cause {
 	return Cause{ReasonSuspended, f.Text("{suspend} is true: the driver is being stopped")}
 }

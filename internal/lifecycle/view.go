@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What is in this file decides nothing: it shows what the decisions are made from.
+// This file decides nothing: it shows the inputs of the decisions.
 
 // Budget is what a rule has of retries, for the classes that share it.
 type Budget struct {
@@ -75,7 +75,7 @@ type Expiration struct {
 	Until time.Time
 }
 
-// Expirations lists what of a finished application is there only for some time.
+// Expirations lists what of a finished application is kept for a limited time.
 func Expirations(app Application, rec Record) []Expiration {
 	if !rec.State.Final() {
 		return nil

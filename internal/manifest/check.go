@@ -57,14 +57,14 @@ const (
 	Note    Severity = "note"
 )
 
-// Finding is something to say about a line of a manifest.
+// Finding is a message about a line of a manifest.
 type Finding struct {
 	Line     int
 	Severity Severity
 	Message  string
 }
 
-// Check returns what there is to say about the documents of a manifest, by line.
+// Check returns the findings about the documents of a manifest, by line.
 func Check(documents []Document, a Assumed, operator resolve.Operator) []Finding {
 	var findings []Finding
 	for i := range documents {
@@ -79,7 +79,7 @@ func Check(documents []Document, a Assumed, operator resolve.Operator) []Finding
 	return findings
 }
 
-// unchecked is what there is to say about a document that is no application. In our own group only the other kinds of
+// unchecked is the finding about a document that is not an application. In our own group only the other kinds of
 // the API are passed over: anything else is a slip that would otherwise look like success.
 func unchecked(d *Document) Finding {
 	group, _, _ := strings.Cut(d.APIVersion, "/")
@@ -108,7 +108,7 @@ func check(d *Document, a Assumed, operator resolve.Operator) []Finding {
 		return append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; an application needs a name"})
 	}
 	if d.Application.MalformedSpec != "" && len(findings) > 0 {
-		return findings // the operator would say the same in other words
+		return findings // the operator would report the same
 	}
 	forecast := DryRun(d.Application, a, operator)
 	for _, said := range []struct {

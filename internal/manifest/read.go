@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifest reads manifests so that whatever is said about an application can point at a line, and writes objects
+// Package manifest reads manifests so that messages about an application can point at a line, and writes objects
 // so that they can be read back. It is pure.
 package manifest
 
@@ -28,7 +28,7 @@ type Document struct {
 	APIVersion, Kind, Name string
 	// Application is set if the document is a SparkApplication of a version that we know.
 	Application *v1beta2.SparkApplication
-	// Problems are what the API server, or a strict client, would say about its fields.
+	// Problems are what the API server, or a strict client, would report about its fields.
 	Problems []Problem
 
 	root *yamlv3.Node
@@ -179,7 +179,7 @@ func (d *Document) add(field, message string) {
 	d.Problems = append(d.Problems, Problem{Line: d.LineOf(field), Message: message})
 }
 
-// duplicates finds keys that stand twice in a map: the first of them is lost.
+// duplicates finds keys that appear twice in a map: the first of them is lost.
 func (d *Document) duplicates(node *yamlv3.Node, path string) {
 	seen := map[string]int{}
 	for i, child := range node.Content {

@@ -281,7 +281,7 @@ func TestFormerDriverInAStaleCache(t *testing.T) {
 		r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, former), Live: cluster(nil, nil, driverPod())}
 		got, err := r.Observe(t.Context(), target, lifecycle.Record{State: state})
 		if err != nil || got.Driver.Ownership != lifecycle.Current || got.Driver.Phase != lifecycle.DriverRunning {
-			t.Errorf("%s: %+v, %v: a healthy driver is taken for lost", state, got.Driver, err)
+			t.Errorf("%s: %+v, %v: a healthy driver is treated as lost", state, got.Driver, err)
 		}
 	}
 }

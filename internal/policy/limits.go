@@ -63,7 +63,7 @@ func (s Set) CheckRetention(namespace string, fields spark.Fields, r lifecycle.R
 	return c.found
 }
 
-// any reports whether there is a limit that Check looks at.
+// any reports whether there is a limit that Check checks.
 func (l Limits) any() bool {
 	return len(l.Images)+len(l.ServiceAccounts)+len(l.ForbiddenConf)+len(l.RequiredLabels) > 0 ||
 		l.anyOfExposure() || l.Executors != nil || l.ForbidHostAccess ||
@@ -163,8 +163,8 @@ func (c *checker) accounts() {
 	}
 }
 
-// executorAccounts are the accounts that executors may get: which of a template and a property wins depends on the Spark
-// version. Without either it is the driver's property, and a template of the driver's has no say.
+// executorAccounts are the accounts that executors may get: which of a template and a property wins depends on the
+// Spark version. Without either it is the driver's property, and the driver's template has no effect.
 func (c *checker) executorAccounts() []string {
 	template := c.built.Executor.Spec
 	named := []string{c.value(spark.ConfExecutorServiceAccount), template.ServiceAccountName, template.DeprecatedServiceAccount}
@@ -226,7 +226,7 @@ func (c *checker) executors() {
 	c.refuse(e, "at most %d executors at a time", *most)
 }
 
-// conf looks at what stands in sparkConf and hadoopConf; fields have limits of their own.
+// conf checks the keys of sparkConf and hadoopConf; fields have limits of their own.
 func (c *checker) conf() {
 	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
 		if origin, typed := c.app.Origins[key]; typed && !strings.HasPrefix(origin, c.field("hadoopConf")) {

@@ -64,7 +64,7 @@ var steps = []step{
 }
 
 // Build returns the objects that spark-submit of the profile's release creates for one attempt of an application. It
-// changes neither app nor anything that app refers to. It also says what the driver will make of it by itself: executors.
+// changes neither app nor anything that app refers to. It also returns the executors that the driver will create.
 //
 // The configuration is merged in this order, later ones winning: app.Conf, app.Deps, app.OperatorConf, and what Spark
 // itself sets. Every refusal that the application's author can lift is a *ConfError.

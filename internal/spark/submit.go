@@ -112,7 +112,7 @@ func checkMaster(_ *Application, values map[string]string, _ Profile) error {
 	return nil
 }
 
-// interactive are the main classes that only make sense where someone sits in front of them.
+// interactive are the main classes that only make sense interactively.
 var interactive = map[string]string{
 	"org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver": "the Spark SQL shell",
 	"org.apache.spark.sql.hive.thriftserver.HiveThriftServer2": "the Spark Thrift server",
@@ -143,7 +143,7 @@ func checkMain(app *Application, values map[string]string, profile Profile) erro
 	return nil
 }
 
-// checkSizes makes spark-submit's checks of the values that have flags. They look at the text as it stands, so a
+// checkSizes makes spark-submit's checks of the values that have flags. They check the text unchanged, so a
 // reference such as ${spark.x} does not pass.
 func checkSizes(_ *Application, values map[string]string, _ Profile) error {
 	for _, key := range []string{ConfDriverMemory, ConfExecutorMemory} {

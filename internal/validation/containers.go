@@ -164,7 +164,7 @@ var deniedKeys = map[string]string{
 // deniedToken matches properties that carry a credential for the API server.
 var deniedToken = regexp.MustCompile(`^spark\.kubernetes\.authenticate\.(submission\.|driver\.|executor\.)?oauthToken(File)?$`)
 
-// checkDeniedKeys looks at what stands in sparkConf itself: the same property from a typed field is fine.
+// checkDeniedKeys checks the keys of sparkConf itself: the same property from a typed field is fine.
 func checkDeniedKeys(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, key := range slices.Sorted(maps.Keys(app.Conf)) {

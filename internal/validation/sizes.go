@@ -10,7 +10,7 @@ import (
 )
 
 // heap is what a JVM takes after -Xmx. Spark itself reads more ("2gb", "2048", "2g "), but the driver's launcher hands
-// spark.driver.memory to the JVM as it stands, which then does not start.
+// spark.driver.memory to the JVM unchanged, which then does not start.
 var heap = regexp.MustCompile(`^[0-9]+[kKmMgGtT]$`)
 
 func checkHeap(app spark.Application) []*spark.ConfError {
@@ -24,8 +24,8 @@ func checkHeap(app spark.Application) []*spark.ConfError {
 	}}
 }
 
-// sizeKeys are the properties that Spark reads as sizes, beside the driver's heap. A number without a unit counts in MiB,
-// but for the size outside of the heap, where it counts in bytes.
+// sizeKeys are the properties that Spark reads as sizes, besides the driver's heap. A number without a unit counts in
+// MiB, but for the size outside of the heap, where it counts in bytes.
 var sizeKeys = []string{
 	spark.ConfDriverMemoryOverhead, spark.ConfDriverMinMemoryOverhead,
 	spark.ConfExecutorMemory, spark.ConfExecutorMemoryOverhead, spark.ConfExecutorMinMemoryOverhead,
@@ -49,7 +49,7 @@ func checkSizes(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// checkFactors looks at the parts of the memory that are added to it.
+// checkFactors checks the parts of the memory that are added to it.
 func checkFactors(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, key := range []string{spark.ConfMemoryOverheadFactor, spark.ConfDriverMemoryOverheadFactor, spark.ConfExecutorMemoryOverheadFactor} {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package domain enumerates the domain that decisions are made over, completely: every kind of record, driver, wish
-// and time that Decide can tell apart. Tests prove rules over it, and the diagram in docs/ is drawn from it.
+// Package domain enumerates the domain that decisions are made over, completely: every kind of record, driver, desired
+// state and time that Decide can distinguish. Tests check invariants over it, and the diagram in docs/ is drawn from
+// it.
 package domain
 
 import (
@@ -24,8 +25,8 @@ const (
 	driverName = "pi-driver"
 )
 
-// Element is one point of the domain. Its gate is a dimension of its own (Admissions), because it is asked for only if
-// lifecycle.NeedsAdmission says so.
+// Element is one point of the domain. Its admission is a separate dimension (Admissions), because it is asked for only
+// if lifecycle.NeedsAdmission says so.
 type Element struct {
 	App         lifecycle.Application
 	Record      lifecycle.Record
@@ -133,7 +134,7 @@ func drivers() []named[lifecycle.Driver] {
 	return append(out, ends()...)
 }
 
-// ends are what else a driver of the current attempt can tell.
+// ends are the other results that a driver of the current attempt can report.
 func ends() []named[lifecycle.Driver] {
 	current := lifecycle.Driver{
 		Presence: lifecycle.Present, Ownership: lifecycle.Current, Name: driverName, UID: "uid-current", SubmissionID: "s-2", SpecHash: hashOfSpec,

@@ -77,7 +77,7 @@ func held(state lifecycle.State) []named[lifecycle.Record] {
 	return out
 }
 
-// views are all that a scheduler can say; it is asked about drivers that may run.
+// views are all that a scheduler can report; it is asked about drivers that may run.
 func views(state lifecycle.State) []named[scheduler.Observation] {
 	none := named[scheduler.Observation]{name: "silent"}
 	if !state.HasDriver() {

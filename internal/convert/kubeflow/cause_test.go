@@ -85,7 +85,7 @@ func TestCauseTime(t *testing.T) {
 		{reason: "it waits for something else", state: lifecycle.Queued, cause: lifecycle.Cause{Reason: "BehindOthers", Message: "c"}, want: &metav1.Time{Time: at(2)}},
 		{reason: "nothing is to be explained", state: lifecycle.Running},
 		{reason: "it fails", state: lifecycle.Failing, cause: lifecycle.Cause{Reason: lifecycle.ReasonDriverFailed, Message: "d"}, want: &metav1.Time{Time: at(4)}},
-		{reason: "for good", state: lifecycle.Failed, cause: lifecycle.Cause{Reason: lifecycle.ReasonDriverFailed, Message: "d"}, want: &metav1.Time{Time: at(4)}},
+		{reason: "permanently", state: lifecycle.Failed, cause: lifecycle.Cause{Reason: lifecycle.ReasonDriverFailed, Message: "d"}, want: &metav1.Time{Time: at(4)}},
 	} {
 		status = reread(t, ToStatus(&status, settled(lifecycle.Record{State: step.state, Attempt: 1, Cause: step.cause}), at(i)))
 		switch got := status.Cause; {

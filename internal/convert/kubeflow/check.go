@@ -203,7 +203,7 @@ const (
 	hadoopPrefix = "spark.hadoop."
 )
 
-// properties warns of those that nobody reads.
+// properties warns of those that nothing reads.
 func (w *warner) properties(s *v1beta2.SparkApplicationSpec) {
 	for _, key := range slices.Sorted(maps.Keys(s.SparkConf)) {
 		if !strings.HasPrefix(key, sparkPrefix) {
@@ -255,7 +255,7 @@ func (w *warner) metrics(m *v1beta2.MonitoringSpec) {
 }
 
 // Ignored are the fields of the spec, by path, that change nothing of a submission, each with its reason. A path stands
-// for everything below it. The field reference is made from it, and a test holds it to the truth.
+// for everything below it. The field reference is made from it, and a test verifies it.
 func Ignored() map[string]string {
 	return map[string]string{
 		"type":                 "Spark goes by the suffix of mainApplicationFile; a type that contradicts it causes a warning",

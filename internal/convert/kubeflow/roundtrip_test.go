@@ -165,7 +165,7 @@ func TestRecordRoundTrip(t *testing.T) {
 	t.Logf("%d records by state: %v", len(explored()), states)
 }
 
-// readable is the part of a record that a status holds: the mark of the next attempt is computed anew.
+// readable is the part of a record that a status holds: the mark of the next attempt is computed again.
 func readable(r lifecycle.Record) lifecycle.Record {
 	r.Attempt = max(1, r.Attempt)
 	if r.State.Starting() {

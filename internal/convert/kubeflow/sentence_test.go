@@ -99,7 +99,7 @@ func TestBusyQuotaIsWrittenOnceAMinute(t *testing.T) {
 	}
 }
 
-// A status that an operator before us wrote has no time: nothing is written because of that alone.
+// A status that a previous operator wrote has no time: nothing is written because of that alone.
 func TestSentenceWithoutATime(t *testing.T) {
 	o := settled(lifecycle.Record{State: lifecycle.Queued, Cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a: cpu asked 12, free 4 of 40"}})
 	before := ToStatus(&v1beta2.SparkApplicationStatus{}, o, now)

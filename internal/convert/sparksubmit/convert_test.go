@@ -189,7 +189,7 @@ func TestConvertFindings(t *testing.T) {
 		"driver token":   {"a token", confs("spark.kubernetes.authenticate.driver.oauthToken=t"), nil, "spark.kubernetes.authenticate.driver.oauthToken", "service account", true},
 		"reserved label": {"ours", confs("spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name=x"), nil, "spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name", "the operator sets", true},
 		"not spark":      {"a typo", confs("Spark.x=1"), nil, "Spark.x", "dropped", false},
-		"app id":         {"drawn anew", confs("spark.app.id=x"), nil, "spark.app.id", "its own id", false},
+		"app id":         {"generated again", confs("spark.app.id=x"), nil, "spark.app.id", "its own id", false},
 		"keytab":         {"a Secret to make", confs("spark.kerberos.keytab=/case/k.tab", "spark.kerberos.principal=p"), nil, "spark.kerberos.keytab", "kubectl create secret generic main-keytab", true},
 		"krb5":           {"a ConfigMap to make", confs("spark.kubernetes.kerberos.krb5.path=krb.ini"), nil, "spark.kubernetes.kerberos.krb5.path", "--from-file=krb5.conf=krb.ini", true},
 		"hadoop":         {"a ConfigMap to make", nil, map[string]string{"HADOOP_CONF_DIR": "/hc"}, "HADOOP_CONF_DIR", "kubectl create configmap main-hadoop-conf", true},
