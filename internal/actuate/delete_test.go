@@ -19,7 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// What is created beside the driver is found again by its mark; the driver's labels are the submission's own.
+// Auxiliary objects are found by their label; the driver's labels are the submission's own.
 func TestSubmitMarksResources(t *testing.T) {
 	s := newServer()
 	want := submission("a=b")
@@ -53,7 +53,7 @@ func TestDeleteResources(t *testing.T) {
 		"Ours":     {reason: "created for the attempt", object: belongsTo(conf("ours"), "app", "s-1")},
 		"Service":  {reason: "of whatever kind", object: belongsTo(&corev1.Service{ObjectMeta: metaOf("ours")}, "app", "s-1")},
 		"Next":     {reason: "another attempt's", object: belongsTo(conf("next"), "app", "s-2"), kept: true},
-		"Copied":   {reason: "somebody copied our label", object: belongsTo(conf("copied"), "", "s-1"), kept: true},
+		"Copied":   {reason: "a user copied our label", object: belongsTo(conf("copied"), "", "s-1"), kept: true},
 		"Namesake": {reason: "an application of the same name that was deleted", object: belongsTo(conf("namesake"), "old-app", "s-1"), kept: true},
 		"Going":    {reason: "it is being deleted already", object: going, kept: true},
 	}

@@ -128,7 +128,7 @@ func (s *server) writer() Writer {
 	}, Resources: s.resources}
 }
 
-// resources lists what carries the mark of an attempt, whoever owns it.
+// resources lists what carries the mark of an attempt, regardless of its owner.
 func (s *server) resources(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
 	if s.crashed() {
 		return nil, errCrash

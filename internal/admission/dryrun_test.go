@@ -40,7 +40,7 @@ func (choosy) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	return nil
 }
 
-// dryRun is what is known about pi before anybody looks; change may be nil.
+// dryRun is what is known about pi without the cluster; change may be nil.
 func dryRun(t *testing.T, p scheduler.Policy, change func(*request)) (request, DryRunResult, *scheduler.Registry) {
 	t.Helper()
 	registry, err := scheduler.NewRegistryFor(p, choosy{batch{admission: goes}}, kube.Plugin{}, other{})
@@ -105,7 +105,7 @@ func TestForesee(t *testing.T) {
 			remarks: []string{`spec.batchScheduler: "vulcano" is not known to this operator; known: batch, kube; the application waits until then`},
 		},
 		"Disabled": {
-			reason: "somebody may enable it", policy: open, change: asks("other", "", "odd"),
+			reason: "an administrator may enable it", policy: open, change: asks("other", "", "odd"),
 			remarks: []string{`spec.batchScheduler: "other" is not enabled (batchScheduler.enabled in the operator's configuration); known: batch, kube; the application waits until then`},
 		},
 		"Annotated":      {reason: "the namespace may choose another scheduler", policy: annotated(strict), change: asks("", "team-b", "odd")},

@@ -38,7 +38,7 @@ var (
 	oom  = lifecycle.Exit{Code: 137, Reason: "OOMKilled"}
 )
 
-// situations are what a person may ask about. Each is a golden text of its name.
+// situations are what a user may ask about. Each is a golden text of its name.
 func situations() map[string]func(*harness) Report {
 	all := map[string]func(*harness) Report{
 		"new": func(w *harness) Report { return w.explain(absent()) },

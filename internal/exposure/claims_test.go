@@ -126,7 +126,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// What means nothing and is objected to is told once.
+// What is both invalid and objected to is reported once.
 func TestWithoutInvalid(t *testing.T) {
 	a := attempt(options(spark.Exposure{Ports: []spark.ExposedPort{{Port: 8000, URLFormat: "x.example.org/.*"}}}))
 	o := Objection{Object: Ref{IngressKind, "pi-ing-8000"}, ConfError: &spark.ConfError{Field: "spec.f", Problem: "too much"}}

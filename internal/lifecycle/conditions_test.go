@@ -50,7 +50,7 @@ func TestConditions(t *testing.T) {
 			want: [8]string{"True Admitted", "False QuotaExceeded", "False NotSubmitted", "False NoExecutors", "False Admitted", "True QuotaExceeded", "False InProgress", "Unknown QuotaExceeded"},
 		},
 		"NameTaken": {
-			reason: "a person has to do something", plan: Plan{Record: because(queued(), nameConflict(family.Fields, "pi-driver")), Driver: driver(NotOwned, DriverRunning), Admission: admit},
+			reason: "a user has to act", plan: Plan{Record: because(queued(), nameConflict(family.Fields, "pi-driver")), Driver: driver(NotOwned, DriverRunning), Admission: admit},
 			want: [8]string{"True Admitted", "False NameConflict", "False NotSubmitted", "False NoExecutors", "False Admitted", "True NameConflict", "True NameConflict", "Unknown NameConflict"},
 		},
 		"SuspendedBeforeTheRun": {
@@ -66,7 +66,7 @@ func TestConditions(t *testing.T) {
 			want: [8]string{"True Admitted", "True DriverCreated", "False DriverPending", "False NoExecutors", "False Admitted", "True InProgress", "False InProgress", "Unknown DriverPending"},
 		},
 		"PendingForAReason": {
-			reason: "the kubelet's word is better than ours, and a person has to do something", plan: Plan{Record: ran(Submitted), Driver: unready},
+			reason: "the kubelet's message is better than ours, and a user has to act", plan: Plan{Record: ran(Submitted), Driver: unready},
 			want: [8]string{"True Admitted", "True DriverCreated", "False ImagePullBackOff", "False NoExecutors", "False Admitted", "True InProgress", "True ImagePullBackOff", "Unknown ImagePullBackOff"},
 		},
 		"PendingInAGang": {
@@ -79,7 +79,7 @@ func TestConditions(t *testing.T) {
 			want: [8]string{"True Admitted", "True DriverCreated", "True DriverRunning", "True NoExecutors", "False Admitted", "False DriverRunning", "False InProgress", "Unknown InProgress"},
 		},
 		"BeingDeleted": {
-			reason: "somebody deletes the driver", plan: Plan{Record: ran(Running), Driver: deleting(driver(Current, DriverRunning))},
+			reason: "a user deletes the driver", plan: Plan{Record: ran(Running), Driver: deleting(driver(Current, DriverRunning))},
 			want: [8]string{"True Admitted", "True DriverCreated", "True DriverStopping", "True NoExecutors", "False Admitted", "False DriverRunning", "False InProgress", "Unknown InProgress"},
 		},
 		"Suspending": {
@@ -256,7 +256,7 @@ func TestFormerDriverIsExplainedWhenItIsStuck(t *testing.T) {
 		t.Errorf("nobody is told what to do: %+v, next look in %s", got.Record.Cause, got.Requeue)
 	}
 	if c := condition(t, got, ConditionStalled); c.Status != True {
-		t.Errorf("a person has to do something, and Stalled is %s", c.Status)
+		t.Errorf("a user has to act, and Stalled is %s", c.Status)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestSuspensionOfALostDriverIsExplained(t *testing.T) {
 		t.Errorf("%s: %+v, next look in %s", got.Record.State, got.Record.Cause, got.Requeue)
 	}
 	if c := condition(t, got, ConditionStalled); c.Status != True || c.Reason != ReasonNodeLost {
-		t.Errorf("a person has to do something, and Stalled is %s (%s)", c.Status, c.Reason)
+		t.Errorf("a user has to act, and Stalled is %s (%s)", c.Status, c.Reason)
 	}
 }
 
@@ -281,7 +281,7 @@ func TestRefusalDoesNotUndoTheAdmission(t *testing.T) {
 			t.Errorf("%+v, and while the gate was asked %+v", c, asked)
 		}
 		if c := condition(t, p, ConditionStalled); c.Status != True {
-			t.Errorf("a person has to do something, and Stalled is %s", c.Status)
+			t.Errorf("a user has to act, and Stalled is %s", c.Status)
 		}
 	}
 }

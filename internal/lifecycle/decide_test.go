@@ -72,7 +72,7 @@ func failedDriver(code int32) Driver {
 	return d
 }
 
-// foreignDriver is a driver of ours that no attempt tells of.
+// foreignDriver is a driver of ours that no attempt records.
 func foreignDriver() Driver {
 	d := driver(Previous, DriverRunning)
 	d.SubmissionID = "s-of-another-operator"
@@ -171,8 +171,8 @@ func TestDecide(t *testing.T) {
 		"StartSuspended":    {reason: "suspend holds a new application back, and tools still read SUBMITTED", app: with(isSuspended), driver: absent, state: Queued, cause: ReasonSuspended},
 		"StartAdopts":       {reason: "a driver created just before a crash is recognized, not doubled", driver: driver(Current, DriverRunning), state: Running},
 		"StartAdoptsOther":  {reason: "so is the driver of a previous operator", driver: driver(Previous, DriverRunning), state: Running},
-		"StartForeign":      {reason: "a pod of somebody else is never touched", rec: queued(), driver: driver(NotOwned, DriverRunning), gate: admit, state: Queued, cause: ReasonNameConflict},
-		"StartDoubt":        {reason: "nothing is created in doubt", rec: queued(), driver: unknownDriver(), gate: admit, state: Queued},
+		"StartForeign":      {reason: "a pod of another owner is never changed", rec: queued(), driver: driver(NotOwned, DriverRunning), gate: admit, state: Queued, cause: ReasonNameConflict},
+		"StartDoubt":        {reason: "nothing is created while the driver is unknown", rec: queued(), driver: unknownDriver(), gate: admit, state: Queued},
 		"QueuedGoes":        {reason: "a queued application goes on when it is admitted", rec: queued(), driver: absent, gate: admit, state: Queued, actions: submit},
 		"QueuedSuspended":   {reason: "suspension before the first run is no state of its own", app: with(isSuspended), rec: queued(), driver: absent, state: Queued, cause: ReasonSuspended},
 		"Pending":           {reason: "a pending driver is no progress", rec: ran(Submitted), driver: driver(Current, DriverPending), state: Submitted},
@@ -182,10 +182,10 @@ func TestDecide(t *testing.T) {
 		"EndsFast":          {reason: "a driver may end before it was seen running", rec: ran(Submitted), driver: driver(Current, DriverSucceeded), state: Succeeding},
 		"Fails":             {reason: "exit code 1", rec: ran(Running), driver: failedDriver(1), state: Failing, cause: ReasonDriverFailed},
 		"Lost":              {reason: "absence is seen by a live read", rec: ran(Running), driver: absent, state: Failing, cause: ReasonDriverNotFound},
-		"LostToForeign":     {reason: "somebody else's pod is not our driver", rec: ran(Running), driver: driver(NotOwned, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
+		"LostToForeign":     {reason: "a pod of another owner is not our driver", rec: ran(Running), driver: driver(NotOwned, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
 		"LostToFormer":      {reason: "nor is that of another attempt", rec: ran(Running), driver: driver(Previous, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
 		"NodeLost":          {reason: "a node that does not answer is a failure of the cluster", rec: ran(Running), driver: orphaned(driver(Current, DriverRunning)), state: Failing, cause: ReasonNodeLost},
-		"Doubt":             {reason: "doubt is no loss", rec: ran(Running), driver: unknownDriver(), state: Running},
+		"Doubt":             {reason: "unknown is not lost", rec: ran(Running), driver: unknownDriver(), state: Running},
 		"Concludes":         {reason: "nothing runs it again", rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Succeeded},
 		"ConcludesFailure":  {reason: "nothing runs it again", rec: ran(Failing), driver: failedDriver(1), state: Failed},
 		"GivenUp":           {reason: "a driver that is given up is stopped before anything else", rec: ran(Failing), driver: driver(Current, DriverRunning), state: Failing, actions: stop},
@@ -197,7 +197,7 @@ func TestDecide(t *testing.T) {
 		"RerunStuck":        {reason: "a pod that may still run is never doubled", rec: again(Rerunning), driver: orphaned(driver(Previous, DriverRunning)), gate: admit, state: Rerunning, cause: ReasonPreviousDriver},
 		"RerunGoes":         {reason: "what the attempt before has left goes first", rec: again(Rerunning), driver: absent, gate: admit, state: Rerunning, actions: resubmit},
 		"RerunAdopts":       {reason: "a driver created just before a crash is recognized on every attempt", rec: again(Rerunning), driver: driver(Current, DriverRunning), state: Running},
-		"RerunAdoptsOther":  {reason: "so is that of a previous operator, which no record tells of", rec: again(Rerunning), driver: foreignDriver(), state: Running},
+		"RerunAdoptsOther":  {reason: "so is that of a previous operator, which is not recorded", rec: again(Rerunning), driver: foreignDriver(), state: Running},
 		"AlwaysRunsAgain":   {reason: "after its interval, also after a success", app: with(restarting(always)), rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Rerunning, cause: ReasonRerun},
 		"RefusedOnce":       {reason: "nothing runs it again", rec: refusedFirst(), driver: absent, gate: admit, state: Failed, cause: ReasonSubmissionRefused},
 		"RefusedRetried":    {reason: "it is submitted again, as the same attempt", app: with(restarting(onFailure)), rec: refusedFirst(), driver: absent, gate: admit, state: SubmissionFailed, actions: submit},

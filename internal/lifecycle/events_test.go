@@ -38,18 +38,18 @@ func TestEvents(t *testing.T) {
 		want     []Event
 	}{
 		"Submitted":       {reason: "the Kubeflow operator's reason and words", to: ran(Submitted), want: created},
-		"SubmittedTight":  {reason: "it starts, and somebody should know", to: tight, want: one(true, "SparkApplicationSubmitted", "Submit", "SparkApplication pi was submitted: driver pod pi-driver was created; warning: too little quota")},
+		"SubmittedTight":  {reason: "it starts, with a report", to: tight, want: one(true, "SparkApplicationSubmitted", "Submit", "SparkApplication pi was submitted: driver pod pi-driver was created; warning: too little quota")},
 		"SubmittedLater":  {reason: "the same after waiting", from: at(queued(), quota), to: ran(Submitted), want: created},
 		"SubmittedAgain":  {reason: "the same on each attempt", from: again(Rerunning), to: second, want: created},
 		"Running":         {reason: "the driver's start", from: ran(Submitted), to: ran(Running), want: one(false, "SparkDriverRunning", "Observe", "Driver pi-driver is running")},
-		"Forbidden":       {reason: "somebody should know, once", from: ran(Running), to: beyond("a"), want: forbidden("a")},
+		"Forbidden":       {reason: "it is reported once", from: ran(Running), to: beyond("a"), want: forbidden("a")},
 		"ForbiddenOther":  {reason: "something else is asked for", from: beyond("a"), to: beyond("b"), want: forbidden("b")},
-		"ForbiddenStill":  {reason: "it was told", from: beyond("a"), to: beyond("a")},
+		"ForbiddenStill":  {reason: "it was reported", from: beyond("a"), to: beyond("a")},
 		"NotExposed":      {reason: "what the API server refuses is in the condition only", from: ran(Running), to: missing},
 		"FellBack":        {reason: "a pod that is pending again is no second submission", from: ran(Running), to: ran(Submitted)},
 		"Ending":          {reason: "nothing is concluded yet", from: ran(Running), to: ran(Succeeding)},
 		"Completed":       {reason: "one event for the outcome", from: ran(Succeeding), to: ran(Succeeded), want: one(false, "SparkApplicationCompleted", "Complete", "SparkApplication pi completed")},
-		"DriverFailed":    {reason: "each failed attempt tells why", from: ran(Running), to: ran(Failing), want: one(true, "SparkDriverFailed", "Observe", "Driver pi-driver failed: "+failure.Message)},
+		"DriverFailed":    {reason: "each failed attempt says why", from: ran(Running), to: ran(Failing), want: one(true, "SparkDriverFailed", "Observe", "Driver pi-driver failed: "+failure.Message)},
 		"Failed":          {reason: "the outcome with its cause", from: ran(Failing), to: ran(Failed), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+failure.Message)},
 		"PendingRerun":    {reason: "the Kubeflow operator's reason", from: ran(Failing), to: again(Rerunning), want: one(true, "SparkApplicationPendingRerun", "Rerun", "SparkApplication pi is pending rerun: the application runs again")},
 		"Invalidated":     {reason: "what the user wanted is no warning", from: ran(Running), to: at(ran(Invalidating), Cause{ReasonSpecChanged, "the spec has changed"}), want: one(false, "SparkApplicationInvalidating", "Rerun", "SparkApplication pi is stopped: the spec has changed")},
@@ -65,7 +65,7 @@ func TestEvents(t *testing.T) {
 		"OtherWait":       {reason: "a new reason is news", from: queued(), to: at(queued(), quota), want: one(true, "SparkApplicationWaiting", "Submit", quota.Message)},
 		"Admitted":        {reason: "the scheduler has let it start: nothing is waited for", from: at(queued(), quota), to: at(queued(), Cause{ReasonAdmitted, "there is room"})},
 		"SameWait":        {reason: "other numbers in the sentence are no news", from: at(queued(), quota), to: at(queued(), Cause{ReasonQuotaExceeded, "exceeded quota: team, used: 9"})},
-		"SameFailure":     {reason: "an outcome is told once", from: ran(Failed), to: ran(Failed)},
+		"SameFailure":     {reason: "an outcome is reported once", from: ran(Failed), to: ran(Failed)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

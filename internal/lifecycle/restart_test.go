@@ -42,7 +42,7 @@ func TestRetry(t *testing.T) {
 		"Always":            {reason: "has no end", restart: with(func(r *Restart) { r.Type = Always }), class: ApplicationExit, used: used{ApplicationExit: 99}, again: true, wait: time.Minute},
 		"AlwaysOwnBudget":   {reason: "except for a class that the user has bounded", restart: Restart{Type: Always, Failures: three, Classes: own.Classes}, class: OutOfMemory, used: used{OutOfMemory: 1}},
 		"Deadline":          {reason: "what took too long would again", restart: with(func(r *Restart) { r.Type = Always }), class: Deadline},
-		"Nothing":           {reason: "what a person ended is no failure", restart: plain, class: ""},
+		"Nothing":           {reason: "what a user ended is not a failure", restart: plain, class: ""},
 		"FailsAtOnce":       {reason: "an exit code that is never worth it", restart: with(func(r *Restart) { r.FailExitCodes = []int32{2} }), class: ApplicationExit, exit: code(2)},
 		"FailsAtOnceAlways": {reason: "with any policy", restart: with(func(r *Restart) { r.Type, r.FailExitCodes = Always, []int32{2} }), class: ApplicationExit, exit: code(2)},
 		"OtherCode":         {reason: "another one is", restart: with(func(r *Restart) { r.FailExitCodes = []int32{2} }), class: ApplicationExit, exit: code(1), again: true, wait: time.Second},

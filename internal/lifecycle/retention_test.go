@@ -31,7 +31,7 @@ func TestRetention(t *testing.T) {
 		"Driver":        {reason: "by its UID; it is appendAttempt when it has gone", keep: TTLs{DriverPod: minute}, driver: driver(Current, DriverFailed), actions: stop, requeue: unknownRetry},
 		"DriverGoing":   {reason: "once", keep: TTLs{DriverPod: minute}, driver: deleting(driver(Current, DriverFailed)), requeue: unknownRetry},
 		"DriverGone":    {reason: "it is appendAttempt", keep: TTLs{DriverPod: minute}, driver: absent, is: Released{DriverPod: true}},
-		"DriverForeign": {reason: "somebody else's pod is left alone", keep: TTLs{DriverPod: minute}, driver: driver(NotOwned, DriverRunning), is: Released{DriverPod: true}},
+		"DriverForeign": {reason: "a pod of another owner is left alone", keep: TTLs{DriverPod: minute}, driver: driver(NotOwned, DriverRunning), is: Released{DriverPod: true}},
 		"DriverDoubt":   {reason: "it is looked at again", keep: TTLs{DriverPod: minute}, driver: unknownDriver(), requeue: unknownRetry},
 		"Both":          {reason: "at the same time", keep: TTLs{DriverPod: minute, Resources: minute}, driver: driver(Current, DriverFailed), actions: []Action{resources, stop[0]}, is: Released{Resources: true}, requeue: unknownRetry},
 		"Application":   {reason: "with all that belongs to it", keep: TTLs{DriverPod: minute, Resources: minute, Application: minute}, driver: driver(Current, DriverFailed), actions: []Action{{Kind: DeleteApplication}}, requeue: unknownRetry},
@@ -91,7 +91,7 @@ func TestRests(t *testing.T) {
 		"Suspended":  {reason: "what has ended ignores suspension", app: with(isSuspended), rec: ran(Succeeded), rests: true},
 		"Running":    {reason: "it is not over", app: testApp(), rec: ran(Running)},
 		"Edited":     {reason: "it runs again", app: with(edited), rec: ran(Failed)},
-		"Touched":    {reason: "the generation is to be told", app: with(func(a *Application) { a.Generation++ }), rec: ran(Failed)},
+		"Touched":    {reason: "the generation is to be reported", app: with(func(a *Application) { a.Generation++ }), rec: ran(Failed)},
 		"Deleted":    {reason: "its driver may have to be stopped", app: with(isDeleted), rec: ran(Failed)},
 		"Incomplete": {reason: "a previous operator did not record its end", app: testApp(), rec: incomplete},
 	}

@@ -70,7 +70,7 @@ func TestSchedulersObjects(t *testing.T) {
 		"Disabled":  {reason: "one that cannot be asked keeps them", app: testApp(), rec: queued, driver: absent, gate: scheduler.Admission{Verdict: scheduler.Wait}, state: Queued, held: 1},
 		"Corrected": {reason: "a refused spec that was edited has them still", app: with(isEdited), rec: refused, driver: absent, gate: gang(scheduler.Admit), actions: []ActionKind{Schedule, Submit}, state: New, held: 1},
 		"Edited":    {reason: "an edited one, too, until its next attempt", app: with(isEdited), rec: holding(Running), driver: driver(Current, DriverRunning), state: Invalidating, held: 1},
-		"Again":     {reason: "which remembers whose they are", app: testApp(), rec: holding(Invalidating), driver: absent, state: Rerunning, held: 1},
+		"Again":     {reason: "which records their owner", app: testApp(), rec: holding(Invalidating), driver: absent, state: Rerunning, held: 1},
 		"Suspended": {reason: "nor does a suspended one", app: with(isSuspended), rec: queued, driver: absent, actions: []ActionKind{Release}, state: Queued},
 		"Fails":     {reason: "they go before the back-off", app: testApp(), rec: failed, driver: failedDriver(1), actions: []ActionKind{Release}, state: Failed},
 		"Succeeds":  {reason: "and at the end", app: testApp(), rec: holding(Succeeding), driver: driver(Current, DriverSucceeded), actions: []ActionKind{Release}, state: Succeeded},
@@ -232,7 +232,7 @@ func TestSuccessGoesBeforeEviction(t *testing.T) {
 	}
 }
 
-// Why a pod has no place is told by who looks for it.
+// The scheduler reports why a pod is not scheduled.
 func TestSchedulersWords(t *testing.T) {
 	d := driver(Current, DriverPending)
 	d.Waiting = Wait{Cause{Reason: ReasonUnschedulable}, "0/3 nodes are available"}

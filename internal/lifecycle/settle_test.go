@@ -191,7 +191,7 @@ func TestTimesOfARun(t *testing.T) {
 	}
 }
 
-// What was promised to an attempt goes back if it was admitted and does not start.
+// An attempt's reservation is released if it was admitted and does not start.
 func TestReservationOfAnAdmission(t *testing.T) {
 	result := func(kind ActionKind, class Class) Result {
 		return Result{Kind: kind, Class: class}

@@ -59,7 +59,7 @@ func TestAnotherSpecHasFullBudgets(t *testing.T) {
 	}
 }
 
-// Whoever fixes a spec that the API server refused on a later attempt gets another try, at once and with any policy.
+// A user who fixes a spec that the API server refused on a later attempt gets another try, at once and with any policy.
 func TestFixOfARefusedRetryIsTried(t *testing.T) {
 	app := with(edited)
 	app.SubmissionID = "s-2"

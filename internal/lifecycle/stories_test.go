@@ -37,7 +37,7 @@ type step struct {
 	lost bool
 }
 
-// storyRun tells a story: it does what the engine does, and keeps the status as the API server does, with times in
+// storyRun runs a story: it does what the engine does, and keeps the status as the API server does, with times in
 // seconds and in the words of v1beta2.
 type storyRun struct {
 	b      strings.Builder
@@ -181,7 +181,7 @@ func (t *storyRun) paragraph(s step, seen lifecycle.Driver, gate scheduler.Admis
 	t.say("looks", when)
 }
 
-// shown is what a status write says to a person.
+// shown is what a status write shows to a user.
 func (t *storyRun) shown(s v1beta2.SparkApplicationStatus, r lifecycle.Record) {
 	state := string(s.AppState.State)
 	if state != strings.ToUpper(string(r.State)) {

@@ -76,7 +76,7 @@ func TestObserveDriver(t *testing.T) {
 		ownership lifecycle.Ownership
 		liveReads int
 	}{
-		"NewAbsent":      {reason: "creating it will tell: no live read", state: lifecycle.New, presence: lifecycle.Absent},
+		"NewAbsent":      {reason: "the create reports it: no live read", state: lifecycle.New, presence: lifecycle.Absent},
 		"NewStale":       {reason: "the cache may be behind, and the create will meet it", state: lifecycle.New, live: []client.Object{driverPod()}, presence: lifecycle.Absent},
 		"NewPresent":     {reason: "created before a crash", state: lifecycle.New, cached: []client.Object{driverPod()}, presence: lifecycle.Present, ownership: lifecycle.Current},
 		"RunningCached":  {reason: "what the cache has needs no live read", state: lifecycle.Running, cached: []client.Object{driverPod()}, presence: lifecycle.Present, ownership: lifecycle.Current},
@@ -112,7 +112,7 @@ func otherNode(p *corev1.Pod) *corev1.Pod {
 	return p
 }
 
-// Whoever stops the operator must not make it believe that drivers are gone, nor that they are in doubt.
+// Whoever stops the operator must not make it believe that drivers are gone, or unknown.
 func TestObserveCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -23,7 +23,7 @@ func TestCauseRoundTrip(t *testing.T) {
 		cause  lifecycle.Cause
 	}{
 		"Wait":        {reason: "plain words", state: lifecycle.Queued, cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: "the queue is full"}},
-		"WaitTwice":   {reason: "as the condition Succeeded tells a wait", state: lifecycle.Rerunning, cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting: for Godot"}},
+		"WaitTwice":   {reason: "as the condition Succeeded reports a wait", state: lifecycle.Rerunning, cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting: for Godot"}},
 		"Stopped":     {reason: "which is no wait to the condition Succeeded", state: lifecycle.Suspending, cause: lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: "waiting: for Godot"}},
 		"Quoted":      {reason: "a driver that submits others fails in their words", state: lifecycle.Failed, cause: lifecycle.Cause{Reason: lifecycle.ReasonDriverFailed, Message: submissionPrefix + "no such class"}},
 		"QuotedAgain": {reason: "a webhook's words may be those of another operator", state: lifecycle.SubmissionFailed, cause: lifecycle.Cause{Reason: lifecycle.ReasonSubmissionRefused, Message: submissionPrefix + submissionPrefix + "no"}},
@@ -113,7 +113,7 @@ func TestCauseIsReadFromItsField(t *testing.T) {
 	}
 }
 
-// former is a status as a release before status.cause has written it.
+// former is a status as a release before status.cause wrote it.
 func former(status v1beta2.SparkApplicationStatus) v1beta2.SparkApplicationStatus {
 	status.Cause = nil
 	return status

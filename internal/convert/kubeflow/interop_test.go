@@ -72,7 +72,7 @@ func TestKubeflowStates(t *testing.T) {
 		"CreatedSuspended":   {reason: "it never had a driver: tools wait while it is SUBMITTED", state: "SUSPENDED", want: lifecycle.Record{State: lifecycle.Queued, Attempt: 1, Cause: said}},
 		"Resuming":           {reason: "the next driver is to be created", state: "RESUMING", submissions: 1, runs: 1, want: lifecycle.Record{State: lifecycle.Resuming, Attempt: 2, Cause: said}, last: &lifecycle.Attempt{Number: 1, SubmissionID: id, Cause: said}},
 		"FirstResume":        {reason: "it never had a driver", state: "RESUMING", want: lifecycle.Record{State: lifecycle.Queued, Attempt: 1, Cause: said}},
-		"Unknown":            {reason: "doubt about a driver is not its end", state: "UNKNOWN", submissions: 1, runs: 1, want: lifecycle.Record{State: lifecycle.Running, Attempt: 1, Cause: said, SubmissionID: id}, last: &lifecycle.Attempt{Number: 1, SubmissionID: id, Cause: said}},
+		"Unknown":            {reason: "an unknown driver has not ended", state: "UNKNOWN", submissions: 1, runs: 1, want: lifecycle.Record{State: lifecycle.Running, Attempt: 1, Cause: said, SubmissionID: id}, last: &lifecycle.Attempt{Number: 1, SubmissionID: id, Cause: said}},
 	}
 	states := map[string]bool{}
 	for name, tc := range cases {

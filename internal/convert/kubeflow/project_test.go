@@ -109,7 +109,7 @@ func TestSubmissionIDWithoutADriver(t *testing.T) {
 		want   string
 	}{
 		"First": {reason: "there was none", state: lifecycle.Queued},
-		"Rerun": {reason: "whoever looks for the log of the last attempt needs it", old: "s-1", state: lifecycle.Rerunning, want: "s-1"},
+		"Rerun": {reason: "users who look for the last attempt's log need it", old: "s-1", state: lifecycle.Rerunning, want: "s-1"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func settled(r lifecycle.Record) lifecycle.Outcome {
 	return lifecycle.Settle(lifecycle.Plan{Record: r}, nil, lifecycle.Env{Now: now})
 }
 
-// Whoever measures how long an application was running reads lastTransitionTime.
+// A user who measures how long an application was running reads lastTransitionTime.
 func TestTransitionTimesMoveWithTheirCondition(t *testing.T) {
 	at := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
 	var status v1beta2.SparkApplicationStatus

@@ -33,14 +33,14 @@ func TestSentenceOfAWaitStands(t *testing.T) {
 		stands bool
 	}{
 		"Numbers":    {reason: "a pod came or went", after: 59 * time.Second, stands: true},
-		"Minute":     {reason: "whoever looks must not see old numbers, or what was short before", after: time.Minute},
+		"Minute":     {reason: "users must not see old numbers, or an earlier shortage", after: time.Minute},
 		"Queue":      {reason: "another queue is another cause", change: func(r *lifecycle.Record) { r.Scheduling.Queue = "parent" }, after: time.Second},
-		"Scheduler":  {reason: "it is somebody else's word", change: func(r *lifecycle.Record) { r.Scheduling.Scheduler = "kube" }, after: time.Second},
-		"Choice":     {reason: "whose choice it was tells where to change it", change: func(r *lifecycle.Record) { r.Scheduling.Source = "Cluster" }, after: time.Second},
+		"Scheduler":  {reason: "another operator wrote it", change: func(r *lifecycle.Record) { r.Scheduling.Scheduler = "kube" }, after: time.Second},
+		"Choice":     {reason: "who chose it says where to change it", change: func(r *lifecycle.Record) { r.Scheduling.Source = "Cluster" }, after: time.Second},
 		"Group":      {reason: "another group is asked about", change: func(r *lifecycle.Record) { r.Scheduling.Group = "PodGroup g" }, after: time.Second},
 		"Reason":     {reason: "another reason is another cause", change: func(r *lifecycle.Record) { r.Cause.Reason = "BehindOthers" }, after: time.Second},
 		"Conflict":   {reason: "one object was renamed, and now the next is in the way", is: lifecycle.ReasonNameConflict, after: time.Second},
-		"Edit":       {reason: "whoever edits the application wants to see what it asks for now", change: func(r *lifecycle.Record) { r.Generation = 2 }, after: time.Second},
+		"Edit":       {reason: "a user who edits the application sees what it requests now", change: func(r *lifecycle.Record) { r.Generation = 2 }, after: time.Second},
 		"State":      {reason: "the next attempt waits for itself", change: func(r *lifecycle.Record) { r.State = lifecycle.Rerunning }, after: time.Second},
 		"Attempt":    {reason: "the next attempt waits for itself", change: func(r *lifecycle.Record) { r.Attempt = 2 }, after: time.Second},
 		"Submission": {reason: "a refusal is no wait, tools read its words", change: func(r *lifecycle.Record) { r.State = lifecycle.SubmissionFailed }, after: time.Second},
