@@ -121,7 +121,7 @@ func application(content tree) error {
 		return err
 	}
 	var errs []error
-	for _, f := range manifest.Judge(documents, manifest.Assumed{}, resolve.Operator{Registry: registry}) {
+	for _, f := range manifest.Check(documents, manifest.Assumed{}, resolve.Operator{Registry: registry}) {
 		if f.Severity == manifest.Error {
 			errs = append(errs, errors.New(f.Message))
 		}

@@ -14,7 +14,7 @@ import (
 func TestTroubleshootingQuotes(t *testing.T) {
 	page := strings.Join(strings.Fields(read(t, "docs/troubleshooting.md")), " ")
 	for quote, source := range map[string]string{
-		"see whether the operator runs and watches this namespace":                              "internal/explain/advice.go",
+		"check that the operator is running and watches this namespace":                              "internal/explain/advice.go",
 		"the cluster does not know SparkApplications":                                           "cmd/kubectl-spark/errors.go",
 		"cannot watch; it is tried again":                                                       "internal/informers/namespaces.go",
 		"spark_operator_namespace_watched":                                                      "internal/metrics/tenancy.go",
@@ -22,7 +22,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 		"the changed configuration is not applied; the former one stays in force":               "internal/operator/reload.go",
 		"not a heap size that a JVM takes":                                                      "cmd/kubectl-spark/testdata/validate-bad.golden",
 		"operator policy":                                                                       "internal/policy/limits.go",
-		"exists already and does not belong to this application":                                "internal/actuate/actuate.go",
+		"already exists and does not belong to this application":                                "internal/actuate/actuate.go",
 		"spec.suspend is true":                                                                  "internal/lifecycle/testdata/stories/suspend-while-running.txt",
 		"is not installed: the API server has no":                                               "internal/scheduler/readiness.go",
 		"give it that right to use":                                                             "internal/scheduler/readiness.go",
@@ -31,7 +31,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 		"is not a known scheduler; known: ":                                                     "internal/scheduler/registry.go",
 		"is not among batchScheduler.enabled":                                                   "internal/scheduler/registry.go",
 		"rewrites the pods of this namespace":                                                   "internal/scheduler/core.go",
-		"no scheduler has looked at the driver pod":                                             "internal/lifecycle/run.go",
+		"no scheduler has processed the driver pod":                                             "internal/lifecycle/run.go",
 		"driver container failed with ExitCode: ":                                               "internal/lifecycle/observation.go",
 		"decode configuration: ":                                                                "internal/config/config.go",
 		"serviceaccount \"spark\" not found":                                                    "internal/lifecycle/testdata/stories/admission-refused.txt",

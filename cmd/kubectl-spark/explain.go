@@ -71,9 +71,9 @@ func (c *connection) explain(ctx context.Context, name string, operators install
 	in := explain.Input{
 		Object: o, Conditions: o.Status.Conditions, Scope: s, Now: now,
 	}
-	doubt := func(what string, err error) { in.Doubts = append(in.Doubts, what+": "+forPeople(err).Error()) }
+	doubt := func(what string, err error) { in.Unreadable = append(in.Unreadable, what+": "+forPeople(err).Error()) }
 	if unread != "" {
-		in.Doubts = append(in.Doubts, unread)
+		in.Unreadable = append(in.Unreadable, unread)
 	}
 	pods := observe.Reader{Labels: s.Family.Labels, Cache: c, Live: c, Unindexed: true, Logs: c.tail}
 	in.Observed, err = pods.Observe(ctx, targetOf(s), s.Record)

@@ -100,7 +100,7 @@ func waitingOf(o *v1beta2.SparkApplication) (inLine, bool) {
 	}
 	switch {
 	case r.State == lifecycle.New:
-		w.why.Message = "the operator has not looked at it yet"
+		w.why.Message = "the operator has not reconciled it yet"
 	case r.State.Starting():
 		if !r.QueuedAt.IsZero() {
 			w.since = r.QueuedAt

@@ -34,7 +34,7 @@ func TestWaitingOf(t *testing.T) {
 		since  time.Time
 		why    lifecycle.Cause
 	}{
-		"New": {reason: "the operator may be down", waits: true, since: created.Time, why: lifecycle.Cause{Message: "the operator has not looked at it yet"}},
+		"New": {reason: "the operator may be down", waits: true, since: created.Time, why: lifecycle.Cause{Message: "the operator has not reconciled it yet"}},
 		"Queued": {
 			reason: "the scheduler's sentence, since the attempt was queued", waits: true, since: queued.Time, why: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a"},
 			status: v1beta2.SparkApplicationStatus{
@@ -128,7 +128,7 @@ func TestExplainTheSchedulersSide(t *testing.T) {
 		"quota":   {"Decision   wait: " + full, "Scheduler  kube", "Verdict    Wait: WaitingForQuota", "Asks for   cpu 3, memory 4224Mi"},
 		"missing": {"Decision   wait: volcano is not installed: the API server has no", "Scheduler  volcano, queue team-a (the application's own choice)"},
 		"clash":   {"Decision   wait: taken", "Verdict    Wait: NameConflict"},
-		"gang":    {"Scheduler  coscheduling (the application's own choice)", "Verdict    Wait: ", "Group      PodGroup " + group.GetName() + ": Scheduling", "Evictions  2", "Queued     for 60s, let start 4m"},
+		"gang":    {"Scheduler  coscheduling (the application's own choice)", "Verdict    Wait: ", "Group      PodGroup " + group.GetName() + ": Scheduling", "Evictions  2", "Queued     for 60s, admitted 4m"},
 	} {
 		out, errOut, code := execute(t, "", "explain", name)
 		if code != 0 {

@@ -54,7 +54,7 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *
 		}
 		return nil
 	}
-	in.Reserved.Asked = candidate.Attempt().Total()
+	in.Reserved.Requested = candidate.Attempt().Total()
 	a := &asking{cluster: cluster, mapper: c.RESTMapper(), scope: s, in: in}
 	if gated {
 		in.Admission, err = a.admit(ctx, candidate)
@@ -89,7 +89,7 @@ func (a *asking) admit(ctx context.Context, candidate *admission.Candidate) (sch
 	if foreign := a.foreign; foreign != "" {
 		return scheduler.Admission{
 			Verdict: scheduler.Wait, Reason: lifecycle.ReasonNameConflict,
-			Message: foreign + " exists already and does not belong to this application; delete or rename it",
+			Message: foreign + " already exists and does not belong to this application; delete or rename it",
 		}, nil
 	}
 	a.in.Reserved.Made = made && len(answer.Delete) == 0

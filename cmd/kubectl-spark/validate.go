@@ -45,7 +45,7 @@ func validate(files filenames, config configured, namespace string, streams gene
 	found := false
 	err = files.read(streams, func(name string, documents []manifest.Document) error {
 		errors := 0
-		for _, finding := range manifest.Judge(documents, manifest.Assumed{Namespace: namespace}, operator) {
+		for _, finding := range manifest.Check(documents, manifest.Assumed{Namespace: namespace}, operator) {
 			_, _ = fmt.Fprintf(streams.Out, "%s:%d: %s: %s\n", name, finding.Line, finding.Severity, finding.Message)
 			if finding.Severity == manifest.Error {
 				errors++

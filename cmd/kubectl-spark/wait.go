@@ -43,7 +43,7 @@ func newWait(streams genericiooptions.IOStreams) *cobra.Command {
 			"Exit codes: 0 the goal is reached; 1 the application has failed, or ended without reaching the goal, or was deleted (and any\n" +
 			"other error); 2 the time is up.",
 		Example: "  kubectl apply -f spark-pi.yaml && kubectl spark wait spark-pi --timeout 30m && echo done\n\n" +
-			"  # until as many executors run as the application starts with\n" +
+			"  # until all initial executors are running\n" +
 			"  kubectl spark wait spark-pi --for ExecutorsReady",
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {

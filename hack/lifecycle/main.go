@@ -42,7 +42,7 @@ func transitions() map[edge]map[lifecycle.Reason]bool {
 			if e.App.Deleting {
 				return // nothing is stored any more
 			}
-			gates := domain.Gates()
+			gates := domain.Admissions()
 			if lifecycle.NeedsAdmission(e.App, e.Record, e.Observation.Driver, e.Env) {
 				gates = gates[1:]
 			} else {

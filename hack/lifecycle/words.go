@@ -56,7 +56,7 @@ var words = map[edge]explanation{
 	{lifecycle.Queued, lifecycle.SubmissionFailed}: {"refused", refusedPod},
 	{lifecycle.Queued, lifecycle.Failed}:           {"invalid or too late", gateSaysNo},
 
-	{lifecycle.Submitted, lifecycle.Running}:      {"container runs", "the driver's container runs"},
+	{lifecycle.Submitted, lifecycle.Running}:      {"container runs", "the driver's container is running"},
 	{lifecycle.Submitted, lifecycle.Succeeding}:   {"", "the driver's container ended with exit code 0 before it was seen running"},
 	{lifecycle.Submitted, lifecycle.Failing}:      {"failed", ended},
 	{lifecycle.Submitted, lifecycle.Invalidating}: {"spec changed", respecced},
@@ -90,7 +90,7 @@ var words = map[edge]explanation{
 	{lifecycle.Invalidating, lifecycle.Suspending}: {"", suspended},
 
 	{lifecycle.Suspending, lifecycle.Suspended}:  {"driver gone", "the driver pod is gone"},
-	{lifecycle.Suspending, lifecycle.Succeeding}: {"", "the driver ended with exit code 0 before it was stopped"},
+	{lifecycle.Suspending, lifecycle.Succeeding}: {"", "the driver finished with exit code 0 before it was stopped"},
 	{lifecycle.Suspended, lifecycle.Resuming}:    {"resumed", "`spec.suspend` became false"},
 
 	{lifecycle.Resuming, lifecycle.Submitted}:        {"driver created", created},

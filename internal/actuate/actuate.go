@@ -2,7 +2,7 @@
 
 // Package actuate is the only writer of the cluster. Every write can be repeated after a crash at any point: names are
 // functions of the application and its attempt, creates recognize what is already ours, deletes carry the UID of the
-// very object that they mean, and status patches the resourceVersion that they were decided from.
+// object, and status patches the resourceVersion that they were decided from.
 package actuate
 
 import (
@@ -30,12 +30,12 @@ type Writer struct {
 	Resources func(ctx context.Context, namespace, submissionID string) ([]client.Object, error)
 }
 
-// Submit creates the resources of a submission and then its driver pod. Unless the API server is merely in trouble,
-// a submission that does not get its driver leaves nothing behind.
+// Submit creates the resources of a submission and then its driver pod. Unless the API server fails, a submission that
+// does not get its driver leaves nothing behind.
 func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	for _, resource := range s.Resources {
 		if r := w.createResource(ctx, owner, resource, s.Driver); r.Class != lifecycle.ClassDone {
-			return w.giveUp(ctx, owner, s, r)
+			return w.abort(ctx, owner, s, r)
 		} else if r.Message == driverExists {
 			return done()
 		}
@@ -43,11 +43,11 @@ func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submi
 	err := w.Client.Create(ctx, owned(s.Driver, owner))
 	if apierrors.IsAlreadyExists(err) {
 		if r, found := w.recognize(ctx, owner, s.Driver); found {
-			return w.giveUp(ctx, owner, s, r)
+			return w.abort(ctx, owner, s, r)
 		}
-		return transient(fmt.Sprintf("pod %s was there and is gone", s.Driver.Name))
+		return transient(fmt.Sprintf("pod %s existed and was deleted meanwhile", s.Driver.Name))
 	}
-	return w.giveUp(ctx, owner, s, resultOf(lifecycle.Submit, err))
+	return w.abort(ctx, owner, s, resultOf(lifecycle.Submit, err))
 }
 
 // driverExists is the message of a resource that need not be created, because the driver has it already.
@@ -75,7 +75,7 @@ func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resou
 	case err != nil:
 		return transient(err.Error())
 	case left == nil:
-		return transient(fmt.Sprintf("%s %s was there and is gone", kindOf(resource), resource.GetName()))
+		return transient(fmt.Sprintf("%s %s existed and was deleted meanwhile", kindOf(resource), resource.GetName()))
 	case owner.Of(left) == lifecycle.NotOwned:
 		return nameTaken(resource)
 	}
@@ -89,7 +89,7 @@ func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resou
 }
 
 // recognize looks for the driver of this attempt, by its label under any name and by its name under any owner. found is
-// false only when it is certain that there is neither; a look that failed is transient trouble.
+// false only when it is certain that there is neither; a failed read is a transient error.
 func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *corev1.Pod) (r lifecycle.Result, found bool) {
 	pods, err := w.Drivers(ctx, driver.Namespace, owner.SubmissionID)
 	if err != nil {
@@ -106,11 +106,11 @@ func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *co
 		switch owner.Of(pod) {
 		case lifecycle.Current:
 			if pod.GetLabels()[owner.Labels.SpecHash] != driver.Labels[owner.Labels.SpecHash] {
-				return transient(fmt.Sprintf("pod %s was made from an earlier version of the spec", pod.GetName())), true
+				return transient(fmt.Sprintf("pod %s was created from an earlier version of the spec", pod.GetName())), true
 			}
 			return done(), true
 		case lifecycle.Previous:
-			return transient(fmt.Sprintf("pod %s of an earlier attempt is not gone yet", pod.GetName())), true
+			return transient(fmt.Sprintf("pod %s of an earlier attempt is not deleted yet", pod.GetName())), true
 		case lifecycle.NotOwned:
 		}
 	}
@@ -120,9 +120,9 @@ func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *co
 	return lifecycle.Result{}, false
 }
 
-// giveUp ends a submission. Only when it was refused, and it is certain that no driver of ours lives on them, are the
-// resources taken back, those of an earlier try too.
-func (w Writer) giveUp(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
+// abort ends a submission. Only when it was refused, and it is certain that no driver of ours uses them, are the
+// resources deleted, including those of an earlier try.
+func (w Writer) abort(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	if r.Class == lifecycle.ClassDone || r.Class == lifecycle.ClassTransient {
 		return r
 	}
@@ -144,13 +144,14 @@ func (w Writer) giveUp(ctx context.Context, owner lifecycle.Owner, s spark.Submi
 		taken = true
 	}
 	if taken {
-		return w.giveBack(ctx, owner, s, r)
+		return w.recreate(ctx, owner, s, r)
 	}
 	return r
 }
 
-// giveBack creates the resources once more if another operator, which believes to lead, has made the driver meanwhile.
-func (w Writer) giveBack(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
+// recreate creates the resources once more if another operator, which still considers itself the leader, has created
+// the driver meanwhile.
+func (w Writer) recreate(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	seen, found := w.recognize(ctx, owner, s.Driver)
 	if !found || seen.Class != lifecycle.ClassDone {
 		return r
@@ -169,8 +170,8 @@ func (w Writer) DeleteDriver(ctx context.Context, namespace, name, uid string) l
 	return resultOf(lifecycle.DeleteDriver, w.delete(ctx, pod))
 }
 
-// DeleteResources deletes what was created for an attempt beside its driver pod. Objects of others that carry its mark
-// are left alone.
+// DeleteResources deletes what was created for an attempt in addition to its driver pod. Objects of others that carry
+// its mark are left alone.
 func (w Writer) DeleteResources(ctx context.Context, namespace string, owner lifecycle.Owner) lifecycle.Result {
 	all, err := w.Resources(ctx, namespace, owner.SubmissionID)
 	for _, resource := range all {
@@ -201,7 +202,7 @@ func (w Writer) delete(ctx context.Context, obj client.Object) error {
 	uid := obj.GetUID()
 	err := w.Client.Delete(ctx, obj, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // the object meant is gone
+		return nil // the object is already deleted
 	}
 	return err
 }
@@ -233,7 +234,7 @@ func transient(message string) lifecycle.Result {
 func nameTaken(obj client.Object) lifecycle.Result {
 	return lifecycle.Result{
 		Kind: lifecycle.Submit, Class: lifecycle.ClassNameTaken,
-		Message: fmt.Sprintf("%s %s exists already and does not belong to this application; delete or rename it", kindOf(obj), obj.GetName()),
+		Message: fmt.Sprintf("%s %s already exists and does not belong to this application; delete or rename it", kindOf(obj), obj.GetName()),
 	}
 }
 

@@ -27,11 +27,11 @@ import (
 // FieldOwner is the name under which the operator writes.
 const FieldOwner = "spark-operator"
 
-// Schedule makes the objects exist that a scheduler plugin wants, and those that it does not want any more go. seen is what
-// the plugin was shown.
+// Schedule creates the objects that a scheduler plugin wants, and deletes those that it does not want any more. seen
+// is what the plugin was shown.
 func (w Writer) Schedule(ctx context.Context, owner lifecycle.Owner, app string, a scheduler.Admission, seen scheduler.Snapshot) lifecycle.Result {
 	for _, ref := range a.Delete {
-		if r := w.Delete(ctx, owner, Bare(ref.GroupVersionKind, ref.Namespace, ref.Name), nil); r.Class != lifecycle.ClassDone {
+		if r := w.Delete(ctx, owner, Reference(ref.GroupVersionKind, ref.Namespace, ref.Name), nil); r.Class != lifecycle.ClassDone {
 			return r
 		}
 	}
@@ -65,11 +65,11 @@ func scheduled(object *unstructured.Unstructured, owner lifecycle.Owner, app str
 	return wanted, nil
 }
 
-// Release deletes what a scheduler plugin has made for an attempt. What the operator may not delete any more goes with the
-// application, by its owner reference.
+// Release deletes a scheduler plugin's objects for an attempt. What the operator may no longer delete is
+// garbage-collected with the application.
 func (w Writer) Release(ctx context.Context, owner lifecycle.Owner, refs []scheduler.Ref) lifecycle.Result {
 	for _, ref := range refs {
-		r := w.Delete(ctx, owner, Bare(ref.GroupVersionKind, ref.Namespace, ref.Name), nil)
+		r := w.Delete(ctx, owner, Reference(ref.GroupVersionKind, ref.Namespace, ref.Name), nil)
 		if r.Class == lifecycle.ClassTransient {
 			return lifecycle.Result{Kind: lifecycle.Release, Class: r.Class, Message: r.Message}
 		}
@@ -77,9 +77,9 @@ func (w Writer) Release(ctx context.Context, owner lifecycle.Owner, refs []sched
 	return lifecycle.Result{Kind: lifecycle.Release, Class: lifecycle.ClassDone}
 }
 
-// Apply makes an object be as it is wanted, and returns it as it is then. It is created, or changed in place if it is ours,
-// also if another operator has made it. An object of somebody else is never touched. seen is what was found of it, nil for
-// nothing; if that is metadata only, the object is read.
+// Apply creates or updates an object to the wanted state, and returns it. It is created, or changed in place if it is
+// ours, even if another operator created it. An object of another owner is never changed. seen is what was found of
+// it, nil for nothing; if that is metadata only, the object is read.
 func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstructured.Unstructured, seen metav1.Object) (*unstructured.Unstructured, lifecycle.Result) {
 	wanted = wanted.DeepCopy()
 	owner.Own(wanted)
@@ -92,7 +92,7 @@ func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstru
 	}
 	existing, whole := seen.(*unstructured.Unstructured)
 	if !whole {
-		found, err := w.Existing(ctx, Bare(wanted.GroupVersionKind(), wanted.GetNamespace(), wanted.GetName()))
+		found, err := w.Existing(ctx, Reference(wanted.GroupVersionKind(), wanted.GetNamespace(), wanted.GetName()))
 		if err != nil {
 			return nil, applied(err)
 		}
@@ -102,21 +102,21 @@ func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstru
 	case existing == nil || !existing.GetDeletionTimestamp().IsZero():
 		return nil, lifecycle.Result{
 			Kind: lifecycle.Schedule, Class: lifecycle.ClassTransient,
-			Message: fmt.Sprintf("%s %s is on its way out", wanted.GetKind(), wanted.GetName()),
+			Message: fmt.Sprintf("%s %s is being deleted", wanted.GetKind(), wanted.GetName()),
 		}
 	case owner.Of(existing) == lifecycle.NotOwned:
 		return nil, lifecycle.Result{
 			Kind: lifecycle.Schedule, Class: lifecycle.ClassNameTaken,
-			Message: fmt.Sprintf("%s %s exists already and does not belong to this application; delete or rename it", wanted.GetKind(), wanted.GetName()),
+			Message: fmt.Sprintf("%s %s already exists and does not belong to this application; delete or rename it", wanted.GetKind(), wanted.GetName()),
 		}
-	case owner.Labels.SameApplied(existing, wanted) && stillSays(existing, wanted):
+	case owner.Labels.SameApplied(existing, wanted) && upToDate(existing, wanted):
 		return existing, applied(nil)
 	}
 	return w.change(ctx, existing, wanted)
 }
 
 // change applies what is wanted. What was created by an update is first recorded as applied: only then does Kubernetes
-// take away what is not wanted any more (server-side apply, "Upgrading from client-side apply").
+// remove what is no longer wanted (server-side apply, "Upgrading from client-side apply").
 func (w Writer) change(ctx context.Context, existing, wanted *unstructured.Unstructured) (*unstructured.Unstructured, lifecycle.Result) {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(existing, sets.New(FieldOwner), FieldOwner)
 	if err != nil {
@@ -127,13 +127,13 @@ func (w Writer) change(ctx context.Context, existing, wanted *unstructured.Unstr
 			return nil, applied(err)
 		}
 	}
-	wanted.SetUID(existing.GetUID()) // another object of this name is not meant
+	wanted.SetUID(existing.GetUID()) // not another object of this name
 	err = w.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership, client.FieldOwner(FieldOwner))
 	return wanted, applied(err)
 }
 
-// Delete deletes an object if it belongs to the application and is the one that was seen; nil for one that is still to be
-// looked at. An API that is not installed has nothing to delete.
+// Delete deletes an object if it belongs to the application and is the one that was seen; nil for one that is still to
+// be read. An API that is not installed has nothing to delete.
 func (w Writer) Delete(ctx context.Context, owner lifecycle.Owner, object *unstructured.Unstructured, seen metav1.Object) lifecycle.Result {
 	var missing *meta.NoKindMatchError
 	if seen == nil {
@@ -157,8 +157,8 @@ func (w Writer) Delete(ctx context.Context, owner lifecycle.Owner, object *unstr
 	return applied(err)
 }
 
-// Bare is an object of which nothing is known but its kind and name.
-func Bare(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
+// Reference is an object with kind and name only.
+func Reference(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
 	var u unstructured.Unstructured
 	u.SetGroupVersionKind(kind)
 	u.SetNamespace(namespace)
@@ -175,33 +175,33 @@ func applied(err error) lifecycle.Result {
 	return r
 }
 
-// stillSays is whether an object still has all that was applied to it: somebody may have edited it.
-func stillSays(existing, wanted *unstructured.Unstructured) bool {
+// upToDate is whether an object still has all that was applied to it: a user may have edited it.
+func upToDate(existing, wanted *unstructured.Unstructured) bool {
 	for field, value := range wanted.Object {
-		if field != "apiVersion" && field != "kind" && field != "metadata" && !holds(existing.Object[field], value) {
+		if field != "apiVersion" && field != "kind" && field != "metadata" && !contains(existing.Object[field], value) {
 			return false
 		}
 	}
 	return true
 }
 
-// holds is whether a value has everything that is wanted of it. What it has beyond that is somebody else's, e.g. a
-// default. The same quantity may be written in several ways.
-func holds(have, want any) bool {
+// contains is whether a value has everything that is wanted. What it has beyond that is set by others, e.g. a default.
+// The same quantity may be written in several ways.
+func contains(have, want any) bool {
 	switch w := want.(type) {
 	case nil:
 		return true
 	case map[string]any:
 		h, _ := have.(map[string]any)
 		for key, value := range w {
-			if !holds(h[key], value) {
+			if !contains(h[key], value) {
 				return false
 			}
 		}
 		return true
 	case []any:
 		h, _ := have.([]any)
-		return slices.EqualFunc(h, w, holds)
+		return slices.EqualFunc(h, w, contains)
 	}
 	return reflect.DeepEqual(have, want) || sameQuantity(have, want)
 }

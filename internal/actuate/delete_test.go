@@ -19,7 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// What is created beside the driver is found again by its mark; the driver's labels are the submission's own.
+// Auxiliary objects are found by their label; the driver's labels are the submission's own.
 func TestSubmitMarksResources(t *testing.T) {
 	s := newServer()
 	want := submission("a=b")
@@ -53,9 +53,9 @@ func TestDeleteResources(t *testing.T) {
 		"Ours":     {reason: "created for the attempt", object: belongsTo(conf("ours"), "app", "s-1")},
 		"Service":  {reason: "of whatever kind", object: belongsTo(&corev1.Service{ObjectMeta: metaOf("ours")}, "app", "s-1")},
 		"Next":     {reason: "another attempt's", object: belongsTo(conf("next"), "app", "s-2"), kept: true},
-		"Copied":   {reason: "somebody copied our label", object: belongsTo(conf("copied"), "", "s-1"), kept: true},
+		"Copied":   {reason: "a user copied our label", object: belongsTo(conf("copied"), "", "s-1"), kept: true},
 		"Namesake": {reason: "an application of the same name that was deleted", object: belongsTo(conf("namesake"), "old-app", "s-1"), kept: true},
-		"Going":    {reason: "it is on its way out already", object: going, kept: true},
+		"Going":    {reason: "it is being deleted already", object: going, kept: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -80,12 +80,12 @@ func TestDeleteResourcesSurvivesACrashAnywhere(t *testing.T) {
 	for n := 4; n <= 5; n++ {
 		s := newServer()
 		s.writer().Submit(t.Context(), owner, submission("a=b"))
-		s.diesAfter = n
+		s.crashesAfter = n
 		first := s.writer().DeleteResources(t.Context(), "jobs", owner)
 		if n == 4 && first.Class != lifecycle.ClassTransient {
 			t.Errorf("dead after %d writes: result %+v, want a repetition", n, first)
 		}
-		s.diesAfter = 0
+		s.crashesAfter = 0
 		for range 2 { // and once more, of what is gone
 			if got := s.writer().DeleteResources(t.Context(), "jobs", owner); got.Class != lifecycle.ClassDone {
 				t.Errorf("dead after %d writes: the repetition ends with %+v", n, got)

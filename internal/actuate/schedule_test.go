@@ -29,7 +29,7 @@ func groupObject(spec map[string]any) *unstructured.Unstructured {
 	return u
 }
 
-// What was applied is applied again only if somebody changed it: an edit of what was meant is undone, and what others add
+// What was applied is applied again only if it was changed: an edit of what was meant is undone, and what others add
 // is theirs.
 func TestScheduleUndoesEdits(t *testing.T) {
 	wanted := map[string]any{"minMember": int64(1), "minResources": map[string]any{"cpu": "2", "memory": "1Gi"}, "nodes": []any{"a", "b"}, "unset": nil, "empty": map[string]any{}}
@@ -39,7 +39,7 @@ func TestScheduleUndoesEdits(t *testing.T) {
 		applied bool
 	}{
 		"Same":     {reason: "nothing to do", have: map[string]any{"minMember": int64(1), "minResources": map[string]any{"cpu": "2", "memory": "1Gi"}, "nodes": []any{"a", "b"}}},
-		"Default":  {reason: "a field more is somebody else's", have: map[string]any{"minMember": int64(1), "minResources": map[string]any{"cpu": "2", "memory": "1Gi", "pods": "3"}, "nodes": []any{"a", "b"}, "queue": "default"}},
+		"Default":  {reason: "an additional field belongs to others", have: map[string]any{"minMember": int64(1), "minResources": map[string]any{"cpu": "2", "memory": "1Gi", "pods": "3"}, "nodes": []any{"a", "b"}, "queue": "default"}},
 		"Notation": {reason: "the same quantities in other words", have: map[string]any{"minMember": int64(1), "minResources": map[string]any{"cpu": int64(2), "memory": "1024Mi"}, "nodes": []any{"a", "b"}}},
 		"Number":   {reason: "an edited number", have: map[string]any{"minMember": int64(7), "minResources": map[string]any{"cpu": "2", "memory": "1Gi"}, "nodes": []any{"a", "b"}}, applied: true},
 		"Nested":   {reason: "an edited quantity", have: map[string]any{"minMember": int64(1), "minResources": map[string]any{"cpu": "3", "memory": "1Gi"}, "nodes": []any{"a", "b"}}, applied: true},

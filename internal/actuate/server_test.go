@@ -32,9 +32,9 @@ type server struct {
 	log []string
 	// refuse answers creates of an object; nil lets them through.
 	refuse func(client.Object) error
-	// diesAfter lets every call after the given number of writes fail; 0 for never.
-	diesAfter int
-	uids      int
+	// crashesAfter lets every call after the given number of writes fail; 0 for never.
+	crashesAfter int
+	uids         int
 	// deletes are the options of all deletes.
 	deletes []client.DeleteOptions
 }
@@ -43,7 +43,7 @@ func newServer(objects ...client.Object) *server {
 	s := &server{}
 	s.WithWatch = fake.NewClientBuilder().WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			if s.dead() {
+			if s.crashed() {
 				return errCrash
 			}
 			return c.Get(ctx, key, obj, opts...)
@@ -54,10 +54,10 @@ func newServer(objects ...client.Object) *server {
 	return s
 }
 
-func (s *server) dead() bool { return s.diesAfter > 0 && len(s.log) >= s.diesAfter }
+func (s *server) crashed() bool { return s.crashesAfter > 0 && len(s.log) >= s.crashesAfter }
 
 func (s *server) create(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
-	if s.dead() {
+	if s.crashed() {
 		return errCrash
 	}
 	if s.refuse != nil {
@@ -75,7 +75,7 @@ func (s *server) create(ctx context.Context, c client.WithWatch, obj client.Obje
 }
 
 func (s *server) delete(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
-	if s.dead() {
+	if s.crashed() {
 		return errCrash
 	}
 	var o client.DeleteOptions
@@ -128,9 +128,9 @@ func (s *server) writer() Writer {
 	}, Resources: s.resources}
 }
 
-// resources lists what carries the mark of an attempt, whoever owns it.
+// resources lists what carries the mark of an attempt, regardless of its owner.
 func (s *server) resources(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
-	if s.dead() {
+	if s.crashed() {
 		return nil, errCrash
 	}
 	var all []client.Object
@@ -153,7 +153,7 @@ func (s *server) resources(ctx context.Context, namespace, submissionID string) 
 // inventory lists what there is, by kind and name.
 func (s *server) inventory(t *testing.T) []string {
 	t.Helper()
-	s.diesAfter = 0
+	s.crashesAfter = 0
 	var all []string
 	var pods corev1.PodList
 	var services corev1.ServiceList

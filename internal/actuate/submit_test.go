@@ -53,12 +53,12 @@ func TestSubmitSurvivesACrashAnywhere(t *testing.T) {
 	for n := 1; n <= writes; n++ {
 		t.Run(fmt.Sprintf("after write %d", n), func(t *testing.T) {
 			s := newServer()
-			s.diesAfter = n
+			s.crashesAfter = n
 			first := s.writer().Submit(t.Context(), owner, submission("a=b"))
 			if n < writes && first.Class != lifecycle.ClassTransient {
-				t.Fatalf("the crash was taken for %+v", first)
+				t.Fatalf("the crash was treated as %+v", first)
 			}
-			s.diesAfter = 0
+			s.crashesAfter = 0
 			if got := s.writer().Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassDone {
 				t.Fatalf("the repetition ends with %+v, want Done", got)
 			}
@@ -83,11 +83,11 @@ func TestSubmitSurvivesTwoCrashes(t *testing.T) {
 	for first := 1; first <= 3; first++ {
 		for second := first + 1; second <= first+5; second++ {
 			s := newServer()
-			s.diesAfter = first
+			s.crashesAfter = first
 			s.writer().Submit(t.Context(), owner, submission("a=b"))
-			s.diesAfter = second
+			s.crashesAfter = second
 			s.writer().Submit(t.Context(), owner, submission("a=b"))
-			s.diesAfter = 0
+			s.crashesAfter = 0
 			if got := s.writer().Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassDone {
 				t.Fatalf("crashes after %d and %d writes: the third try ends with %+v", first, second, got)
 			}
@@ -117,9 +117,9 @@ func TestSubmitAgainTouchesNothing(t *testing.T) {
 // Without a driver the spec may have been edited since: what is left of the earlier try is out of date.
 func TestSubmitReplacesALeftover(t *testing.T) {
 	s := newServer()
-	s.diesAfter = 2
+	s.crashesAfter = 2
 	s.writer().Submit(t.Context(), owner, submission("old"))
-	s.diesAfter = 0
+	s.crashesAfter = 0
 	if got := s.writer().Submit(t.Context(), owner, submission("new")); got.Class != lifecycle.ClassDone {
 		t.Fatalf("result %+v, want Done", got)
 	}
@@ -189,11 +189,11 @@ func TestSubmitResourceRefused(t *testing.T) {
 func TestSubmitRefusedAndCannotCleanUp(t *testing.T) {
 	s := newServer()
 	s.refuse = refusing(apierrors.NewForbidden(podsResource, "pi-driver", errors.New("exceeded quota: team")))
-	s.diesAfter = 3 // both creates and the first delete happen
+	s.crashesAfter = 3 // both creates and the first delete happen
 	if got := s.writer().Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassTransient {
 		t.Errorf("result %+v, want a repetition", got)
 	}
-	s.diesAfter = 0
+	s.crashesAfter = 0
 	if got := s.writer().Submit(t.Context(), owner, submission("a=b")); got.Class != lifecycle.ClassQuota {
 		t.Errorf("result %+v, want Quota", got)
 	}
@@ -269,7 +269,7 @@ func TestSubmitRefusedTakesAwayAnEarlierLeftover(t *testing.T) {
 	}
 }
 
-// A create that meets a driver which an earlier reconcile made from an earlier spec must not be taken for done: the
+// A create that meets a driver which an earlier reconcile made from an earlier spec must not be treated as done: the
 // status would say that the present spec runs.
 func TestSubmitMeetsADriverOfAnEarlierSpec(t *testing.T) {
 	s := newServer()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission answers "may it start, and what is to be created?" for one attempt of an application: it builds the
-// pods, judges what was built, asks the scheduler, and builds once more what the scheduler has decorated. The controller,
-// admission and the command line tool share it. It is pure: what a scheduler wants to see of the cluster is an argument.
+// Package admission admits one attempt of an application: it builds the pods, checks what was built, asks the
+// scheduler, and builds once more what the scheduler has decorated. The controller, admission and the command line
+// tool share it. It is pure: what a scheduler needs from the cluster is an argument.
 package admission
 
 import (
@@ -19,9 +19,9 @@ import (
 // Checked is an application whose pods were built, and what is wrong with them.
 type Checked struct {
 	resolve.Application
-	// Built is what would be created if no scheduler had a say; empty if there is an error among the problems.
+	// Built is what would be created without a scheduler; empty if there is an error among the problems.
 	Built spark.Submission
-	// Objections are what keeps the application from running.
+	// Objections are what prevents the application from running.
 	Objections []*spark.ConfError
 
 	// sized is whether nothing but limits is objected to, so that the size of the pods is known.
@@ -31,7 +31,7 @@ type Checked struct {
 // build is spark.Build, which a test counts.
 var build = spark.Build
 
-// Validate builds the pods of an application and judges them: everything that can be said without a look at the cluster and
+// Validate builds the pods of an application and checks them: everything that can be checked without the cluster and
 // without its scheduler.
 func Validate(a resolve.Application) Checked {
 	c := Checked{Application: a}
@@ -46,14 +46,14 @@ func Validate(a resolve.Application) Checked {
 	c.Objections = append(c.Objections, a.Problems...)
 	c.Objections = append(c.Objections, validation.Check(a.App, c.Built, err)...)
 	c.sized = len(c.Objections) == 0
-	if err == nil && a.Record.State.Starting() { // what has begun was judged when it did
+	if err == nil && a.Record.State.Starting() { // what has started was checked at its start
 		c.Objections = append(c.Objections, a.Policies.Check(a.App, c.Built)...)
 		c.Objections = append(c.Objections, a.Policies.CheckRetention(a.App.Namespace, a.App.Fields, a.Retention)...)
 	}
 	return c
 }
 
-// Warnings are what is accepted and does not do what it says, a sentence each.
+// Warnings are what is accepted and has another effect than it seems, one sentence each.
 func (c Checked) Warnings() []string {
 	return sentences(c.App, validation.Warnings(c.App))
 }
@@ -71,7 +71,7 @@ type Candidate struct {
 	checked Checked
 	plugin  scheduler.Plugin
 	attempt scheduler.Attempt
-	// err is why the plugin could not say what it wants to see.
+	// err is why the plugin could not name its reads.
 	err error
 }
 
@@ -99,8 +99,8 @@ func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]
 	return &Candidate{checked: c, plugin: resolution.Plugin, attempt: c.attempt(resolution)}, Result{Admission: scheduler.Admission{Choice: resolution.Choice}}
 }
 
-// request is what there is to choose a scheduler by. What was chosen for the attempt before stays, unless the operator did
-// not have that scheduler: whoever made the mistake, an administrator may have corrected it.
+// request is the input for choosing a scheduler. The previous attempt's choice is kept, unless the operator did not
+// have that scheduler: an administrator may have enabled it since.
 func (c Checked) request(annotations map[string]string) scheduler.SelectionRequest {
 	w := scheduler.SelectionRequest{Scheduling: c.App.Scheduling, Namespace: c.App.Namespace, NamespaceAnnotations: annotations, Fields: c.App.Fields}
 	r := c.Record
@@ -132,7 +132,7 @@ func (c *Candidate) Plugin() scheduler.Plugin { return c.plugin }
 // Attempt is what the scheduler is asked about.
 func (c *Candidate) Attempt() scheduler.Attempt { return c.attempt }
 
-// SetQuota tells what other attempts will still take, before Reads. It is for plugins that ask for it.
+// SetQuota passes what other attempts will still use, before Reads. It is for plugins that request it.
 func (c *Candidate) SetQuota(o scheduler.Outstanding) { c.attempt.Quota = o }
 
 // Unavailable is the answer for a scheduler that cannot be asked.
@@ -140,7 +140,7 @@ func (c *Candidate) Unavailable(why scheduler.Admission) Result {
 	return Result{Admission: c.signed(why)}
 }
 
-// Reads names what the scheduler wants to see. If its plugin fails to say so, Admit reports it.
+// Reads names what the scheduler needs to read. If its plugin fails, Admit reports it.
 func (c *Candidate) Reads() []scheduler.Read {
 	var reads []scheduler.Read
 	reads, c.err = scheduler.Reads(c.plugin, c.attempt)
@@ -163,7 +163,7 @@ func (c *Candidate) Admit(snapshot scheduler.Snapshot) Result {
 	return c.decorated(answer)
 }
 
-// AssumeAdmitted is the answer as if the scheduler had let the attempt start: for those who cannot ask it.
+// AssumeAdmitted is the answer as if the scheduler had admitted the attempt: for callers that cannot ask it.
 func (c *Candidate) AssumeAdmitted() Result {
 	return c.decorated(c.signed(scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted}))
 }
@@ -187,12 +187,12 @@ func (c *Candidate) decorated(answer scheduler.Admission) Result {
 	return Result{Admission: answer, Submission: submission}
 }
 
-// failed is a wait: the trouble is the scheduler's, not the application's.
+// failed is a wait: the error is the scheduler's, not the application's.
 func (c *Candidate) failed(err error) Result {
 	return Result{Admission: c.signed(scheduler.Failed(err)), Err: err}
 }
 
-// signed tells an answer whose it is.
+// signed adds its scheduler to an answer.
 func (c *Candidate) signed(a scheduler.Admission) scheduler.Admission {
 	a.Choice = c.attempt.Choice
 	if a.Group != nil {
@@ -204,7 +204,7 @@ func (c *Candidate) signed(a scheduler.Admission) scheduler.Admission {
 	return a
 }
 
-// ObserveReads names what the scheduler wants to see of a submitted attempt.
+// ObserveReads names what the scheduler needs to read for a submitted attempt.
 func (c *Candidate) ObserveReads(f scheduler.PodStatuses) []scheduler.Read {
 	reads, err := scheduler.ObserveReads(c.plugin, c.attempt, f)
 	if err != nil {
@@ -213,7 +213,7 @@ func (c *Candidate) ObserveReads(f scheduler.PodStatuses) []scheduler.Read {
 	return reads
 }
 
-// Observe asks an observing plugin where a submitted attempt stands.
+// Observe asks an observing plugin for the state of a submitted attempt.
 func (c *Candidate) Observe(observer scheduler.Plugin, snapshot scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o, err := scheduler.Observe(observer, c.attempt, snapshot, f)
 	if err != nil {

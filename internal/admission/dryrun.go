@@ -15,17 +15,17 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// DryRunResult is what is certain about an application before anybody has looked at the cluster: for admission, and for
+// DryRunResult is what is certain about an application without reading the cluster: for admission, and for
 // manifests in files.
 type DryRunResult struct {
-	// Errors are what the operator would refuse for good.
+	// Errors are what the operator would reject permanently.
 	Errors field.ErrorList
-	// Warnings are sentences about what is accepted: what does not do what it says, and what will wait until an administrator
-	// changes the operator's configuration.
+	// Warnings are sentences about what is accepted: what has another effect than it seems, and what will wait until
+	// an administrator changes the operator's configuration.
 	Warnings []string
-	// Assumptions are sentences about what the cluster must have for the application to start, and what else holds it back.
+	// Assumptions are sentences about what the cluster must have for the application to start, and what else blocks it.
 	Assumptions []string
-	// Unavailable says why no scheduler would take the application at present; "" if one would.
+	// Unavailable says why no scheduler would currently accept the application; "" if one would.
 	Unavailable string
 
 	checked   Checked
@@ -35,8 +35,8 @@ type DryRunResult struct {
 // priorityClass is the one kind that an application itself names.
 const priorityClass = "PriorityClass"
 
-// DryRun judges an application as the operator would, as if its scheduler had room. What an annotation of the namespace may
-// still choose is not judged.
+// DryRun checks an application as the operator would, as if its scheduler had capacity. What an annotation of the
+// namespace may still choose is not checked.
 func DryRun(a resolve.Application, registry *scheduler.Registry) DryRunResult {
 	c := Validate(a)
 	f := DryRunResult{Errors: validation.ErrorList(c.App, c.Objections), checked: c}
@@ -58,7 +58,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry) {
 	resolution, answer := registry.Resolve(f.checked.request(nil))
 	if answer.Verdict == scheduler.Unavailable {
 		f.Unavailable = answer.Message
-		f.Warnings = append(f.Warnings, answer.Message+"; the application waits until it is")
+		f.Warnings = append(f.Warnings, answer.Message+"; the application waits until then")
 		return
 	}
 	if resolution.Plugin == nil { // it would be asked if the queue were another one
@@ -79,7 +79,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry) {
 		f.assume(queueKnown)
 	}
 	if annotated && (resolution.Source == scheduler.SourceCluster || asked.Queue == "" && resolution.Plugin.Describe().Supports.Queues) {
-		f.Assumptions = append(f.Assumptions, fmt.Sprintf("no annotation of namespace %s must choose a scheduler or a queue", f.checked.App.Namespace))
+		f.Assumptions = append(f.Assumptions, fmt.Sprintf("no annotation of namespace %s may choose a scheduler or a queue", f.checked.App.Namespace))
 	}
 }
 
@@ -110,7 +110,7 @@ func (f *DryRunResult) assume(queueKnown bool) {
 	switch {
 	case err != nil || answer.Verdict == scheduler.Admit:
 	case answer.Verdict != scheduler.Reject:
-		f.Assumptions = append(f.Assumptions, fmt.Sprintf("the scheduler %s must let it start; what it makes for that is not shown", f.candidate.attempt.Scheduler))
+		f.Assumptions = append(f.Assumptions, fmt.Sprintf("the scheduler %s must admit it; the objects that it needs are not shown", f.candidate.attempt.Scheduler))
 	case queueKnown: // marks on the pods may depend on the queue
 		f.Errors = append(f.Errors, invalid(f.candidate.attempt.Field(scheduler.FieldScheduler), answer.Message))
 	}

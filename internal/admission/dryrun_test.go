@@ -40,8 +40,8 @@ func (choosy) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	return nil
 }
 
-// foreseen is what is known about pi before anybody looks; change may be nil.
-func foreseen(t *testing.T, p scheduler.Policy, change func(*request)) (request, DryRunResult, *scheduler.Registry) {
+// dryRun is what is known about pi without the cluster; change may be nil.
+func dryRun(t *testing.T, p scheduler.Policy, change func(*request)) (request, DryRunResult, *scheduler.Registry) {
 	t.Helper()
 	registry, err := scheduler.NewRegistryFor(p, choosy{batch{admission: goes}}, kube.Plugin{}, other{})
 	if err != nil {
@@ -72,7 +72,7 @@ func TestForesee(t *testing.T) {
 			r.App.Scheduling = spark.Scheduling{Scheduler: name, Queue: queue, Parameters: []byte(parameters)}
 		}
 	}
-	labelled := func(name, queue string) func(*request) {
+	labeled := func(name, queue string) func(*request) {
 		return func(r *request) {
 			asks(name, queue, "")(r)
 			r.App.Conf[spark.ConfExecutorLabelPrefix+"group"] = "mine"
@@ -99,14 +99,14 @@ func TestForesee(t *testing.T) {
 		"Forbidden":  {reason: "a queue that is not the namespace's, and all else that is wrong", policy: strict, change: asks("batch", "team-b", "odd"), objections: []string{notYours, "spec.batchSchedulerOptions.parameters: odd"}},
 		"Leaves":     {reason: "the default queue is not for everybody", policy: strict, change: asks("batch", "", ""), objections: []string{default_}},
 		"Path":       {reason: "a queue that cannot be one", policy: strict, change: asks("batch", "team-a..b", ""), objections: []string{path}},
-		"Marked":     {reason: "pods that contradict the choice", policy: open, change: labelled("batch", "team-a"), objections: []string{marked}},
+		"Marked":     {reason: "pods that contradict the choice", policy: open, change: labeled("batch", "team-a"), objections: []string{marked}},
 		"Unknown": {
 			reason: "a later operator may know it", policy: open, change: asks("vulcano", "team-b", "odd"),
-			remarks: []string{`spec.batchScheduler: "vulcano" is not known to this operator; known: batch, kube; the application waits until it is`},
+			remarks: []string{`spec.batchScheduler: "vulcano" is not known to this operator; known: batch, kube; the application waits until then`},
 		},
 		"Disabled": {
-			reason: "somebody may enable it", policy: open, change: asks("other", "", "odd"),
-			remarks: []string{`spec.batchScheduler: "other" is not enabled (batchScheduler.enabled in the operator's configuration); known: batch, kube; the application waits until it is`},
+			reason: "an administrator may enable it", policy: open, change: asks("other", "", "odd"),
+			remarks: []string{`spec.batchScheduler: "other" is not enabled (batchScheduler.enabled in the operator's configuration); known: batch, kube; the application waits until then`},
 		},
 		"Annotated":      {reason: "the namespace may choose another scheduler", policy: annotated(strict), change: asks("", "team-b", "odd")},
 		"AnnotatedQueue": {reason: "the namespace may choose the queue only", policy: annotated(strict), change: asks("batch", "", "odd"), objections: []string{"spec.batchSchedulerOptions.parameters: odd"}},
@@ -114,7 +114,7 @@ func TestForesee(t *testing.T) {
 			reason: "what is wrong with the default queue may be none of the application's business",
 			policy: annotated(scheduler.Policy{Default: "batch", DefaultQueues: map[string]string{"batch": "a..b"}}), change: asks("batch", "", ""),
 		},
-		"AnnotatedMarks": {reason: "marks may be those of the queue that the namespace chooses", policy: annotated(open), change: labelled("batch", "")},
+		"AnnotatedMarks": {reason: "marks may be those of the queue that the namespace chooses", policy: annotated(open), change: labeled("batch", "")},
 		"SaysBoth":       {reason: "nothing is left to the namespace", policy: annotated(strict), change: asks("batch", "team-b", ""), objections: []string{notYours}},
 		"Invalid": {reason: "the checks say what is wrong, and its size is not known", errs: 1, policy: strict, change: func(r *request) {
 			asks("batch", "team-b", "odd")(r)
@@ -127,7 +127,7 @@ func TestForesee(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, f, registry := foreseen(t, tc.policy, tc.change)
+			r, f, registry := dryRun(t, tc.policy, tc.change)
 			if diff := cmp.Diff(tc.objections, validation.Sentences(f.Errors), cmpopts.EquateEmpty()); diff != "" && tc.errs == 0 {
 				t.Errorf("%s: errors (-want +got):\n%s", tc.reason, diff)
 			}

@@ -92,7 +92,7 @@ func patterns(field string, list []string) []error {
 	var errs []error
 	for i, pattern := range list {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			errs = append(errs, fmt.Errorf("%s[%d]: %q is not a pattern: write a name, in which * stands for any text", field, i, pattern))
+			errs = append(errs, fmt.Errorf("%s[%d]: %q is not a pattern: write a name, in which * matches any text", field, i, pattern))
 		}
 	}
 	return errs

@@ -50,7 +50,7 @@ func TestExposure(t *testing.T) {
 
 func TestExposureIsChecked(t *testing.T) {
 	cases := map[string]struct{ reason, text, want string }{
-		"Placeholder": {"a typing error", `ui: {ingress: {urlFormat: "{{$name}}.example.org"}}`, `ui.ingress.urlFormat: "{{$name}}.example.org": {{$name}} is no placeholder`},
+		"Placeholder": {"a typing error", `ui: {ingress: {urlFormat: "{{$name}}.example.org"}}`, `ui.ingress.urlFormat: "{{$name}}.example.org": {{$name}} is not a placeholder`},
 		"Host":        {"a rule needs a DNS name", `ui: {ingress: {urlFormat: "https://a_b/x"}}`, `ui.ingress.urlFormat: "https://a_b/x": the host "a_b" is not a DNS name`},
 		"Route":       {"the same for routes", `ui: {route: {urlFormat: "/x", parentRefs: [{name: p}]}}`, `ui.route.urlFormat: "/x": there is no host`},
 		"Parent":      {"a route hangs on a Gateway", `ui: {route: {urlFormat: "x.example.org"}}`, "ui.route.parentRefs: there is none; name the Gateway"},
@@ -58,7 +58,7 @@ func TestExposureIsChecked(t *testing.T) {
 		"Port":        {"and a port", `ui: {route: {urlFormat: "x.example.org", parentRefs: [{name: a, port: 70000}]}}`, "ui.route.parentRefs[0].port: 70000: must be a port"},
 		"Service":     {"an Ingress leads to a Service", `ui: {service: false, ingress: {urlFormat: "x.example.org"}}`, "ui.service: false: Ingress and HTTPRoute lead to the Service"},
 		"Paths":       {"Spark's UI knows one path", `ui: {ingress: {urlFormat: "a.org/x/{{$appId}}"}, route: {urlFormat: "a.org/{{$appId}}", parentRefs: [{name: a}]}}`, "its path must be that of ui.ingress.urlFormat"},
-		"History":     {"a URL", `historyServer: {urlFormat: "ftp://x"}`, `historyServer.urlFormat: "ftp://x": the scheme "ftp" is neither http nor https`},
+		"History":     {"a URL", `historyServer: {urlFormat: "ftp://x"}`, `historyServer.urlFormat: "ftp://x": the scheme "ftp" is not http or https`},
 		"Unknown":     {"a typing error", "ui: {services: true}", `unknown field "ui.services"`},
 	}
 	for name, tc := range cases {

@@ -10,73 +10,73 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// advice is what a person can do about a reason. NAME, NAMESPACE and POD stand for the application's, LABEL for
+// advice is what a user can do about a reason. NAME, NAMESPACE and POD stand for the application's, LABEL for
 // the label that names it, and fields are named in braces (spark.Fields). A reason without
-// an entry needs nobody's help, or has said in its message what to do.
+// an entry needs no action, or its message already says what to do.
 var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSchedulerObjects:  "ask an administrator: the API server refuses the objects that the batch scheduler needs",
-	lifecycle.ReasonSuspended:         `let it run: kubectl patch sparkapp NAME -n NAMESPACE --type merge -p '{"spec":{"suspend":false}}'`,
-	lifecycle.ReasonNameConflict:      "see whose it is, and delete or rename it; a pod: kubectl get pod POD -n NAMESPACE -o yaml, or set {driver.podName}",
-	lifecycle.ReasonPreviousDriver:    "if the pod does not go, see its node: kubectl get pod POD -n NAMESPACE -o wide",
-	lifecycle.ReasonQuotaExceeded:     "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or ask for less in {driver}",
-	lifecycle.ReasonAdmissionRefused:  "change what the policy objects to, or the policy; the message is its own",
+	lifecycle.ReasonSuspended:         `resume it: kubectl patch sparkapp NAME -n NAMESPACE --type merge -p '{"spec":{"suspend":false}}'`,
+	lifecycle.ReasonNameConflict:      "check its owner, and delete or rename it; a pod: kubectl get pod POD -n NAMESPACE -o yaml, or set {driver.podName}",
+	lifecycle.ReasonPreviousDriver:    "if the pod is not deleted, check its node: kubectl get pod POD -n NAMESPACE -o wide",
+	lifecycle.ReasonQuotaExceeded:     "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or request less in {driver}",
+	lifecycle.ReasonAdmissionRefused:  "change what the policy objects to, or the policy; the message comes from it",
 	lifecycle.ReasonExposureInvalid:   "correct what the condition Exposed names, in {ui}, {ports} or the operator's configuration (docs/ui.md); the application runs without it",
-	lifecycle.ReasonExposureRefused:   "see what the API server says in the condition Exposed; the application runs without the object, and it is tried again every 30 s",
-	lifecycle.ReasonExposureForbidden: "change the field that the condition Exposed names to what the policy allows, or ask an administrator; what was made before stays, and the application runs",
-	lifecycle.ReasonOperatorForbidden: "give the operator the right that the message names: an administrator has to change its role",
-	lifecycle.ReasonUnschedulable:     "see what the nodes lack: kubectl describe pod POD -n NAMESPACE; ask for less, or add nodes",
-	lifecycle.ReasonSchedulingGated:   "whoever set the scheduling gate has to take it away: kubectl get pod POD -n NAMESPACE -o jsonpath='{.spec.schedulingGates}'",
+	lifecycle.ReasonExposureRefused:   "read the API server's message in the condition Exposed; the application runs without the object, and the operator retries every 30 s",
+	lifecycle.ReasonExposureForbidden: "change the field that the condition Exposed names to what the policy allows, or ask an administrator; existing objects are kept, and the application runs",
+	lifecycle.ReasonOperatorForbidden: "grant the operator the permission in the message: an administrator must change its role",
+	lifecycle.ReasonUnschedulable:     "check what the nodes lack: kubectl describe pod POD -n NAMESPACE; request less, or add nodes",
+	lifecycle.ReasonSchedulingGated:   "the owner of the scheduling gate must remove it: kubectl get pod POD -n NAMESPACE -o jsonpath='{.spec.schedulingGates}'",
 	lifecycle.ReasonImagePull:         "check {image} for its name and tag, and {imagePullSecrets}",
-	lifecycle.ReasonConfigMissing:     "create the ConfigMap, Secret or key that the message names: the pod goes on by itself then",
-	lifecycle.ReasonVolume:            "create the ConfigMap, Secret or claim that the message names: the pod goes on by itself then",
-	lifecycle.ReasonContainerStart:    "see the container's events: kubectl describe pod POD -n NAMESPACE",
+	lifecycle.ReasonConfigMissing:     "create the ConfigMap, Secret or key that the message names: the pod continues automatically then",
+	lifecycle.ReasonVolume:            "create the ConfigMap, Secret or claim that the message names: the pod continues automatically then",
+	lifecycle.ReasonContainerStart:    "check the container's events: kubectl describe pod POD -n NAMESPACE",
 	lifecycle.ReasonDriverFailed:      "read the end of the log: kubectl spark logs NAME -n NAMESPACE",
 	lifecycle.ReasonDriverOutOfMemory: "raise {driver.memory} or memoryOverhead, or let {restartPolicy.outOfMemory.memoryFactor} raise it",
 	lifecycle.ReasonDriverEvicted:     "a budget for such failures is {restartPolicy.infrastructure}",
-	lifecycle.ReasonDriverNotFound:    "find out who deletes driver pods; a budget for such failures is {restartPolicy.infrastructure}",
+	lifecycle.ReasonDriverNotFound:    "find out what deletes driver pods; a budget for such failures is {restartPolicy.infrastructure}",
 	lifecycle.ReasonNodeLost:          "bring the node back, or delete it: kubectl get pod POD -n NAMESPACE -o wide",
 	lifecycle.ReasonInvalidSpec:       "change the fields that the message names and apply the manifest again; kubectl spark validate checks it before",
 	lifecycle.ReasonSubmissionRefused: "change what the message names: the API server does not accept the object as it is",
-	lifecycle.ReasonQueueTimeout:      "raise {deadlines.queued}, or see why the application was kept waiting",
+	lifecycle.ReasonQueueTimeout:      "raise {deadlines.queued}, or check why the application waited",
 	lifecycle.ReasonSchedulingTimeout: "raise {deadlines.driverScheduled}, or make room for the driver",
-	lifecycle.ReasonReadyTimeout:      "raise {deadlines.driverReady}, or see why the container did not start",
-	lifecycle.ReasonExecutorsTimeout:  "raise {deadlines.firstExecutors}, or see why executors do not start: kubectl get pods -n NAMESPACE -l spark-role=executor",
+	lifecycle.ReasonReadyTimeout:      "raise {deadlines.driverReady}, or check why the container did not start",
+	lifecycle.ReasonExecutorsTimeout:  "raise {deadlines.firstExecutors}, or check why executors do not start: kubectl get pods -n NAMESPACE -l spark-role=executor",
 	lifecycle.ReasonRunTimeout:        "raise {deadlines.run} if the application needs the time",
-	lifecycle.ReasonExecutorsPending:  "see what executors wait for: kubectl get pods -n NAMESPACE -l spark-role=executor,LABEL=NAME",
+	lifecycle.ReasonExecutorsPending:  "check what executors wait for: kubectl get pods -n NAMESPACE -l spark-role=executor,LABEL=NAME",
 }
 
-// queueing is what a person can do about a reason of the batch scheduler. QUEUE is the flag for the attempt's queue.
+// queueing is what a user can do about a reason of the batch scheduler. QUEUE is the flag for the attempt's queue.
 var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonWaitingForScheduler:      "if this lasts, ask an administrator whether the scheduler runs",
-	scheduler.ReasonWaitingForQuota:          "wait, ask for less in {driver} and {executor}, or take another queue; see who waits, too: kubectl spark queue -A QUEUE",
-	scheduler.ReasonBehindOthers:             "wait; see who came first: kubectl spark queue -A QUEUE",
+	scheduler.ReasonWaitingForQuota:          "wait, request less in {driver} and {executor}, or use another queue; see what else waits: kubectl spark queue -A QUEUE",
+	scheduler.ReasonBehindOthers:             "wait; see what is ahead: kubectl spark queue -A QUEUE",
 	scheduler.ReasonQueueClosed:              "ask an administrator to open the queue, or take another one in {batchScheduler.queue}",
-	scheduler.ReasonQueueNotFound:            "correct {batchScheduler.queue}, or ask an administrator to create the queue: the application goes on by itself then",
+	scheduler.ReasonQueueNotFound:            "correct {batchScheduler.queue}, or ask an administrator to create the queue: the application continues automatically then",
 	scheduler.ReasonPriorityClassNotFound:    "create the PriorityClass, or name another one",
 	scheduler.ReasonQueueNotLeaf:             "name one of the queues of the message in {batchScheduler.queue}",
-	scheduler.ReasonQueueForbidden:           "name one of the queues of the message in {batchScheduler.queue}, or ask an administrator for the right",
-	scheduler.ReasonExceedsQueueCapacity:     "ask for less in {driver} and {executor}, or take another queue in {batchScheduler.queue}",
-	scheduler.ReasonExceedsQuota:             "ask for less in {driver} and {executor}, or ask an administrator to raise the quota",
+	scheduler.ReasonQueueForbidden:           "name one of the queues of the message in {batchScheduler.queue}, or ask an administrator for the permission",
+	scheduler.ReasonExceedsQueueCapacity:     "request less in {driver} and {executor}, or use another queue in {batchScheduler.queue}",
+	scheduler.ReasonExceedsQuota:             "request less in {driver} and {executor}, or ask an administrator to raise the quota",
 	scheduler.ReasonQuotaRequiresLimits:      "set what the message names on the driver and the executors, or ask an administrator for a LimitRange with defaults",
 	scheduler.ReasonInvalidParameters:        "change the fields that the message names and apply the manifest again",
-	scheduler.ReasonSchedulerRefused:         "change what the scheduler objects to; the message is its own",
+	scheduler.ReasonSchedulerRefused:         "change what the scheduler objects to; the message comes from it",
 	scheduler.ReasonPodSchedulerNameConflict: "remove the scheduler's name from the pods, or set {batchScheduler}",
 	scheduler.ReasonPodKeyConflict:           "remove the label or annotation that the message names",
 	scheduler.ReasonSchedulerUnknown:         "name a scheduler that the operator has in {batchScheduler}, or install it",
 	scheduler.ReasonSchedulerDisabled:        "name a scheduler that the operator has in {batchScheduler}, or ask an administrator to enable it",
-	scheduler.ReasonSchedulerNotInstalled:    "ask an administrator to install what is missing (the application goes on by itself then), or name another scheduler in {batchScheduler}",
-	scheduler.ReasonSchedulerForbidden:       "ask an administrator to give the operator the right that the message names: the application goes on by itself then",
-	scheduler.ReasonSchedulerFailed:          "report it: the plugin could not answer and is asked again; the operator's log has more",
+	scheduler.ReasonSchedulerNotInstalled:    "ask an administrator to install what is missing (the application continues automatically then), or name another scheduler in {batchScheduler}",
+	scheduler.ReasonSchedulerForbidden:       "ask an administrator to grant the operator the permission in the message: the application continues automatically then",
+	scheduler.ReasonSchedulerFailed:          "report it: the plugin failed and is called again; see the operator's log",
 	scheduler.ReasonCapturedByOther:          "find out what changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
 }
 
-// advice lists what a person can do, the most pressing first.
+// advice lists what a user can do, the most urgent first.
 func (v view) advice() []string {
 	var all []string
 	if v.behind() != "" && !v.Scope.Desired.Deleting {
-		all = append(all, "if the status does not follow within seconds, see whether the operator runs and watches this namespace: kubectl get pods -A -l app.kubernetes.io/name=spark-operator")
+		all = append(all, "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl get pods -A -l app.kubernetes.io/name=spark-operator")
 	}
-	reason := v.troubling()
+	reason := v.mainReason()
 	if text, ok := advice[reason]; ok {
 		all = append(all, text)
 	} else if text, ok := queueing[reason]; ok {
@@ -87,13 +87,13 @@ func (v view) advice() []string {
 	case lifecycle.ReasonExposureInvalid, lifecycle.ReasonExposureRefused, lifecycle.ReasonExposureForbidden:
 		all = append(all, advice[trouble])
 	default:
-		all = append(all, "something beside the driver is missing, and the application runs without it: the condition Exposed says what and why")
+		all = append(all, "an auxiliary object of the driver is missing, and the application runs without it: the condition Exposed reports which and why")
 	}
 	if v.before.State == lifecycle.Failed && v.before.Cause.Reason != lifecycle.ReasonInvalidSpec {
 		all = append(all, "run it again: change the spec, or delete and create the application")
 	}
 	if v.Scope.Desired.Deleting && len(v.Object.GetFinalizers()) > 0 {
-		all = append(all, fmt.Sprintf("if it does not go, whoever set its finalizers has to take them away: %s", strings.Join(v.Object.GetFinalizers(), ", ")))
+		all = append(all, fmt.Sprintf("if it is not deleted, the owner of its finalizers must remove them: %s", strings.Join(v.Object.GetFinalizers(), ", ")))
 	}
 	flag := ""
 	if queue := v.scheduling().Queue; queue != "" {
@@ -107,8 +107,8 @@ func (v view) advice() []string {
 	return all
 }
 
-// troubling is the reason that a person might want to do something about.
-func (v view) troubling() lifecycle.Reason {
+// mainReason is the reason that a user may act on.
+func (v view) mainReason() lifecycle.Reason {
 	e := v.executors()
 	switch c := v.cause(); {
 	case v.Scope.Desired.Deleting:

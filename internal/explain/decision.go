@@ -55,11 +55,11 @@ func (v view) action(a lifecycle.Action) string {
 	case lifecycle.DeleteDriver:
 		return "delete driver pod " + v.plan.Driver.Name
 	case lifecycle.DeleteResources:
-		return fmt.Sprintf("delete what was created beside the driver of attempt %d", a.Attempt)
+		return fmt.Sprintf("delete the objects created with the driver of attempt %d", a.Attempt)
 	case lifecycle.Schedule:
-		return "make what the batch scheduler needs"
+		return "create the objects that the batch scheduler needs"
 	case lifecycle.Release:
-		return fmt.Sprintf("delete what the batch scheduler has of attempt %d", a.Attempt)
+		return fmt.Sprintf("delete the batch scheduler's objects for attempt %d", a.Attempt)
 	case lifecycle.DeleteApplication:
 		return "delete the application"
 	}
@@ -72,9 +72,9 @@ func (v view) why() string {
 	case v.Scope.Desired.Deleting:
 		return "the application is being deleted"
 	case v.before.State.Final() && v.plan.Record.State == v.before.State:
-		return v.Scope.Family.Fields.Text("it is kept no longer, see {retention} and {timeToLiveSeconds}")
+		return v.Scope.Family.Fields.Text("its retention has expired, see {retention} and {timeToLiveSeconds}")
 	case v.plan.Record.Cause.Reason == lifecycle.ReasonPreviousDriver:
-		return fmt.Sprintf("it has the name that attempt %d needs", v.plan.Record.Attempt)
+		return fmt.Sprintf("attempt %d needs its name", v.plan.Record.Attempt)
 	case kind == lifecycle.Submit || v.before.State.Starting():
 		return ""
 	}
@@ -94,13 +94,13 @@ func (v view) waiting() string {
 	case v.Scope.Desired.Deleting:
 		return "nothing: what the application owns is deleted with it"
 	case d.Presence == lifecycle.Unknown && !r.State.Final():
-		return "look again: it is not known whether the driver pod exists"
+		return "reconcile again: it is not known whether the driver pod exists"
 	}
 	switch r.State {
 	case lifecycle.New, lifecycle.Queued, lifecycle.Rerunning, lifecycle.Resuming, lifecycle.SubmissionFailed:
 		return v.waitingToStart()
 	case lifecycle.Submitted:
-		return "wait until the driver's container runs"
+		return "wait until the driver's container is running"
 	case lifecycle.Running:
 		return "wait for the driver's end"
 	case lifecycle.Failing:
@@ -117,9 +117,9 @@ func (v view) waiting() string {
 	case lifecycle.Succeeded, lifecycle.Failed:
 	}
 	if len(lifecycle.Expirations(v.Scope.Desired, r)) > 0 {
-		return "nothing until what is kept for a time is to be deleted"
+		return "nothing until a retention time expires"
 	}
-	return "nothing: the application is over"
+	return "nothing: the application has finished"
 }
 
 func (v view) waitingToStart() string {
@@ -156,13 +156,13 @@ func (v view) next() []Event {
 	case r.State == lifecycle.Succeeding:
 		add(v.Now.Add(v.plan.Requeue), fmt.Sprintf("attempt %d begins (restart policy Always)", r.Attempt+1))
 	case v.plan.Requeue > 0 && !r.State.Final():
-		add(v.Now.Add(v.plan.Requeue), "the operator looks again, at the latest")
+		add(v.Now.Add(v.plan.Requeue), "the next reconcile, at the latest")
 	}
 	for _, d := range v.deadlines() {
 		add(d.At.Time, d.Field+" ("+d.Limit+") ends the attempt")
 	}
 	for _, k := range lifecycle.Expirations(v.Scope.Desired, v.plan.Record) {
-		add(k.Till, kept[k.What])
+		add(k.Until, kept[k.What])
 	}
 	slices.SortStableFunc(all, func(a, b Event) int { return a.At.Compare(b.At.Time) })
 	return all
@@ -207,7 +207,7 @@ func (v view) summary() string {
 	case lifecycle.SubmissionFailed:
 		return withCause("could not be submitted", r.Cause.Message)
 	case lifecycle.Submitted:
-		return withCause("has a driver pod that does not run yet", c.Message)
+		return withCause("has a driver pod that is not running yet", c.Message)
 	case lifecycle.Running:
 		return v.progress()
 	case lifecycle.Succeeding:
@@ -218,7 +218,7 @@ func (v view) summary() string {
 		}
 		return withCause("has failed", r.Cause.Message)
 	case lifecycle.Invalidating:
-		return "is stopped to run again from a new spec"
+		return "is being stopped to run again from a new spec"
 	case lifecycle.Suspending:
 		return "is being stopped because " + v.field("suspend") + " is true"
 	case lifecycle.Suspended:
@@ -226,12 +226,12 @@ func (v view) summary() string {
 	case lifecycle.Succeeded:
 		return "has completed" + v.ago()
 	case lifecycle.Failed:
-		return withCause("has failed for good"+v.ago(), r.Cause.Message)
+		return withCause("has failed permanently"+v.ago(), r.Cause.Message)
 	}
 	return ""
 }
 
-// firstWait is what keeps an application back that the operator has not looked at.
+// firstWait is what blocks an application that the operator has not reconciled.
 func (v view) firstWait() string {
 	if v.plan.Record.State == lifecycle.New {
 		return ""
@@ -256,7 +256,7 @@ func withCause(text, cause string) string {
 // progress is of a driver that runs.
 func (v view) progress() string {
 	if v.plan.Record.State != lifecycle.Running {
-		return "ran when the operator looked at it last"
+		return "was running at the last reconcile"
 	}
 	text := "runs"
 	if a := v.plan.Record.Current(); a != nil && !a.StartedAt.IsZero() {

@@ -28,11 +28,11 @@ func (v view) driver() Driver {
 	if d.Presence != lifecycle.Present {
 		return out
 	}
-	out.Ownership, out.Phase, out.Waiting = string(d.Ownership), string(d.Phase), sentence(d.Waiting.Told())
+	out.Ownership, out.Phase, out.Waiting = string(d.Ownership), string(d.Phase), sentence(d.Waiting.Detailed())
 	out.Created, out.Scheduled, out.Started = timeOrNil(d.CreatedAt), timeOrNil(d.ScheduledAt), timeOrNil(d.StartedAt)
 	out.Disruption = sentence(d.Disruption)
 	if d.Deleting {
-		out.GoneBy = timeOrNil(d.GoneAt)
+		out.DeletionDue = timeOrNil(d.GoneAt)
 	}
 	if d.Phase == lifecycle.DriverFailed {
 		out.Exit = d.Exit.String()

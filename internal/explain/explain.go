@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explain says of an application what it is, what the operator would do next and why, and what a person can do.
+// Package explain reports the state of an application, what the operator would do next and why, and what a user can do.
 // The decision is the operator's own: lifecycle.Decide over what was read, without acting. It is pure.
 package explain
 
@@ -25,12 +25,12 @@ type Input struct {
 	// Reserved is what was read of the batch scheduler's side of the attempt.
 	Reserved Reserved
 	Quotas   []Quota
-	// Doubts are sentences about what could not be read.
-	Doubts []string
-	Now    time.Time
+	// Unreadable lists what could not be read.
+	Unreadable []string
+	Now        time.Time
 }
 
-// Report is the explanation. Its JSON form is for programs, Text for people.
+// Report is the explanation. Its JSON form is for programs, Text for users.
 type Report struct {
 	Kind               string `json:"kind"`
 	Namespace          string `json:"namespace"`
@@ -60,10 +60,10 @@ type Report struct {
 	Deadlines     []Deadline         `json:"deadlines,omitempty"`
 	Attempts      []Attempt          `json:"attempts,omitempty"`
 	Conditions    []metav1.Condition `json:"conditions,omitempty"`
-	// Advice is what a person can do.
+	// Advice is what a user can do.
 	Advice []string `json:"advice,omitempty"`
-	// Doubts are what could not be read.
-	Doubts []string `json:"doubts,omitempty"`
+	// Unreadable lists what could not be read.
+	Unreadable []string `json:"doubts,omitempty"`
 
 	now time.Time
 }
@@ -86,18 +86,18 @@ type Event struct {
 // Driver is the pod that has the driver's name.
 type Driver struct {
 	Name string `json:"name"`
-	// Presence is Present, Absent or Unknown, Ownership Current, Former or Foreign.
+	// Presence is Present, Absent or Unknown, Ownership Current, Previous or NotOwned.
 	Presence  string       `json:"presence"`
 	Ownership string       `json:"ownership,omitempty"`
 	Phase     string       `json:"phase,omitempty"`
 	Created   *metav1.Time `json:"created,omitempty"`
 	Scheduled *metav1.Time `json:"scheduled,omitempty"`
 	Started   *metav1.Time `json:"started,omitempty"`
-	// GoneBy is when a pod that is being deleted should have gone.
-	GoneBy     *metav1.Time `json:"goneBy,omitempty"`
-	Waiting    string       `json:"waiting,omitempty"`
-	Exit       string       `json:"exit,omitempty"`
-	Disruption string       `json:"disruption,omitempty"`
+	// DeletionDue is when a pod that is being deleted must be gone.
+	DeletionDue *metav1.Time `json:"goneBy,omitempty"`
+	Waiting     string       `json:"waiting,omitempty"`
+	Exit        string       `json:"exit,omitempty"`
+	Disruption  string       `json:"disruption,omitempty"`
 }
 
 // Executors are those of the current attempt.
@@ -150,7 +150,7 @@ type Attempt struct {
 	LogTail  string       `json:"logTail,omitempty"`
 }
 
-// Explain decides as the operator would, and says so.
+// Explain decides as the operator would, and reports it.
 func Explain(in Input) Report {
 	s, env := in.Scope, lifecycle.Env{Now: in.Now}
 	v := view{Input: in, before: s.Record, plan: lifecycle.Decide(s.Desired, s.Record, in.Observed, in.Admission, env)}
@@ -163,7 +163,7 @@ func Explain(in Input) Report {
 		Summary: v.summary(), Reason: string(cause.Reason), Message: cause.Message,
 		Decision: v.decision(), Next: v.next(), Scheduling: v.scheduling(), Driver: v.driver(), Executors: v.executors(),
 		RestartPolicy: string(s.Desired.Policies.Restart.Type), Retries: v.budgets(), Deadlines: v.deadlines(), Attempts: v.attempts(),
-		Conditions: in.Conditions, Advice: v.advice(), Doubts: in.Doubts, now: in.Now,
+		Conditions: in.Conditions, Advice: v.advice(), Unreadable: in.Unreadable, now: in.Now,
 	}
 	if v.before.State.Starting() {
 		r.Quotas = in.Quotas
@@ -171,7 +171,7 @@ func Explain(in Input) Report {
 	return r
 }
 
-// view is what the parts of a report are made from.
+// view is the input of a report's parts.
 type view struct {
 	Input
 	before lifecycle.Record
@@ -197,10 +197,10 @@ func (v view) cause() lifecycle.Cause {
 		return v.plan.Record.Cause
 	}
 	if w := v.plan.Scheduler; w.Waits() && v.plan.Driver.ScheduledAt.IsZero() {
-		return lifecycle.Cause{Reason: w.Reason, Message: w.Message} // the batch scheduler knows more of a pod without a node than the pod
+		return lifecycle.Cause{Reason: w.Reason, Message: w.Message} // the batch scheduler knows more about an unscheduled pod than the pod itself
 	}
 	if w := v.plan.Driver.Waiting; w.Reason != "" {
-		return w.Told()
+		return w.Detailed()
 	}
 	return v.plan.Record.Cause
 }
@@ -208,11 +208,11 @@ func (v view) cause() lifecycle.Cause {
 func (v view) behind() string {
 	switch g := v.Object.GetGeneration(); {
 	case v.before.State == lifecycle.New:
-		return "the operator has not looked at the application yet"
+		return "the operator has not reconciled the application yet"
 	case v.before.Generation == 0:
 		return "the status was written by another operator; this one takes the application over as it is"
 	case v.before.Generation != g:
-		return "the spec was changed after the operator looked at it last"
+		return "the spec was changed after the last reconcile"
 	}
 	return ""
 }

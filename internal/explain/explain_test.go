@@ -38,7 +38,7 @@ var (
 	oom  = lifecycle.Exit{Code: 137, Reason: "OOMKilled"}
 )
 
-// situations are what a person may ask about. Each is a golden text of its name.
+// situations are what a user may ask about. Each is a golden text of its name.
 func situations() map[string]func(*harness) Report {
 	all := map[string]func(*harness) Report{
 		"new": func(w *harness) Report { return w.explain(absent()) },
@@ -184,7 +184,7 @@ func situations() map[string]func(*harness) Report {
 			return w.explain(obs)
 		},
 		"name-conflict": func(w *harness) Report {
-			w.sees(absent(), lifecycle.Result{Class: lifecycle.ClassNameTaken, Message: "pod pi-driver exists already and does not belong to this application"})
+			w.sees(absent(), lifecycle.Result{Class: lifecycle.ClassNameTaken, Message: "pod pi-driver already exists and does not belong to this application"})
 			w.pass(time.Minute)
 			return w.explain(w.pod(lifecycle.DriverRunning, func(d *lifecycle.Driver) { d.Ownership = lifecycle.NotOwned }))
 		},
@@ -220,14 +220,14 @@ func situations() map[string]func(*harness) Report {
 			obs := w.running()
 			meta.SetStatusCondition(&w.o.Status.Conditions, metav1.Condition{
 				Type: "Exposed", Status: metav1.ConditionFalse, Reason: "NameConflict", LastTransitionTime: metav1.NewTime(w.now),
-				Message: "service/pi-ui-svc: Service pi-ui-svc exists already and does not belong to this application; delete or rename it",
+				Message: "service/pi-ui-svc: Service pi-ui-svc already exists and does not belong to this application; delete or rename it",
 			})
 			return w.explain(obs)
 		},
 		"in-doubt": func(w *harness) Report {
 			w.running()
 			return w.explain(lifecycle.Observation{Driver: lifecycle.Driver{Presence: lifecycle.Unknown, Name: "pi-driver"}}, func(in *Input) {
-				in.Doubts = []string{"resource quotas: you may not list resourcequotas in namespace jobs"}
+				in.Unreadable = []string{"resource quotas: you may not list resourcequotas in namespace jobs"}
 			})
 		},
 	}
@@ -270,8 +270,8 @@ func TestNothingIsLeftUnsaid(t *testing.T) {
 	}
 }
 
-// helpless are the reasons that need no advice: all is well, or it gets well by itself, or another line has said it.
-var helpless = map[string]bool{
+// noAdvice are the reasons that need no advice: all is well, or it gets well by itself, or another line has said it.
+var noAdvice = map[string]bool{
 	"NamespaceTerminating": true, "Backoff": true, "Rerun": true, "SpecChanged": true, "Resumed": true, "NotSubmitted": true,
 	"DriverPending": true, "DriverCreated": true, "DriverRunning": true, "DriverStopping": true, "DriverSucceeded": true,
 	"InProgress": true, "Finished": true, "Admitted": true, "ExecutorsRunning": true, "NoExecutors": true,
@@ -287,8 +287,8 @@ var scheduled = map[string]bool{
 func TestEveryReasonHasAdvice(t *testing.T) {
 	for _, reason := range reasons(t, filepath.Join("..", "lifecycle", "reasons.go")) {
 		_, helped := advice[lifecycle.Reason(reason)]
-		if helped == helpless[reason] {
-			t.Errorf("%s: advice %t, needs none %t", reason, helped, helpless[reason])
+		if helped == noAdvice[reason] {
+			t.Errorf("%s: advice %t, needs none %t", reason, helped, noAdvice[reason])
 		}
 	}
 	for _, reason := range reasons(t, filepath.Join("..", "scheduler", "admission.go")) {

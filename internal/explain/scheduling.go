@@ -17,36 +17,36 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Reserved is what the batch scheduler knows and has of an attempt, beside its verdict.
+// Reserved is the batch scheduler's state of an attempt, in addition to its verdict.
 type Reserved struct {
 	// Choice is the scheduler and the queue that an attempt without a record would get.
 	Choice scheduler.Choice
-	// Asked is what driver and initial executors ask for together.
-	Asked corev1.ResourceList
-	// Group is the object that stands for the attempt: kind and name; Phase is its own word for how far it is.
+	// Requested is what driver and initial executors ask for together.
+	Requested corev1.ResourceList
+	// Group is the object that represents the attempt: kind and name; Phase is its own phase.
 	Group, Phase string
-	// Made says that all objects exist that the scheduler is to have of the attempt.
+	// Made says that all scheduler objects of the attempt exist.
 	Made bool
 }
 
-// Scheduling is how the batch scheduler stands to the application.
+// Scheduling is the batch scheduler's state of the application.
 type Scheduling struct {
-	// Scheduler and Queue are those that were chosen; Source is whose choice it was.
+	// Scheduler and Queue are those that were chosen; Source is who chose them.
 	Scheduler string `json:"scheduler,omitempty"`
 	Source    string `json:"source,omitempty"`
 	Queue     string `json:"queue,omitempty"`
-	// Verdict is Admit, Wait, Reject or Unavailable, and of a submitted driver Wait, Refused, Evicted or Withdrew. It is
-	// empty if nobody needed to be asked, or had anything to say.
+	// Verdict is Admit, Wait, Reject or Unavailable, and of a submitted driver Wait, Refused, Evicted or Withdrew. It
+	// is empty if no scheduler was asked, or had anything to say.
 	Verdict string `json:"verdict,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Warning is what the scheduler had to say when it let the attempt start, or would have to say now.
+	// Warning is what the scheduler reported when it admitted the attempt, or would report now.
 	Warning string `json:"warning,omitempty"`
-	// Group is the object that stands for the attempt with the scheduler; GroupPhase is empty if it was not seen.
+	// Group is the scheduler's object for the attempt; GroupPhase is empty if it was not seen.
 	Group      string `json:"group,omitempty"`
 	GroupPhase string `json:"groupPhase,omitempty"`
-	// Asked is what driver and initial executors ask for together.
-	Asked corev1.ResourceList `json:"asked,omitempty"`
+	// Requested is what driver and initial executors ask for together.
+	Requested corev1.ResourceList `json:"asked,omitempty"`
 	// QueuedAt is since when the attempt waits, or waited, for its driver, and AdmittedAt when it could be created.
 	QueuedAt   *metav1.Time `json:"queuedAt,omitempty"`
 	AdmittedAt *metav1.Time `json:"admittedAt,omitempty"`
@@ -54,24 +54,23 @@ type Scheduling struct {
 	Evictions int32 `json:"evictions,omitempty"`
 }
 
-// operatorKnows are the reasons that rest on what only the operator knows: its configuration and rights, and what it has
-// promised to other applications.
-var operatorKnows = map[lifecycle.Reason]bool{
+// operatorOnly are the reasons that rest on what only the operator knows: its configuration and rights, and what it
+// has reserved for other applications.
+var operatorOnly = map[lifecycle.Reason]bool{
 	scheduler.ReasonWaitingForQuota: true, scheduler.ReasonBehindOthers: true,
 	scheduler.ReasonSchedulerUnknown: true, scheduler.ReasonSchedulerDisabled: true,
 	scheduler.ReasonSchedulerForbidden: true, scheduler.ReasonSchedulerFailed: true,
 }
 
-// Combine is what to believe of two answers: here is the one that was found without the operator, and record has what the
-// operator said last of the same specification. Its word stands where it knows more, and it has the better words where
-// both mean the same.
+// Combine merges two answers: here is the one found without the operator, and record has the operator's last one for
+// the same spec. The record wins where the operator knows more, and its message is used where both mean the same.
 func Combine(here scheduler.Admission, record lifecycle.Record, specHash string) scheduler.Admission {
 	said := record.Cause
 	if !record.State.Starting() || record.SpecHash != specHash {
 		return here
 	}
 	switch {
-	case here.Verdict == scheduler.Admit && operatorKnows[said.Reason]:
+	case here.Verdict == scheduler.Admit && operatorOnly[said.Reason]:
 		here.Verdict, here.Reason, here.Message = scheduler.Wait, said.Reason, said.Message
 	case here.Waits() && here.Reason == said.Reason:
 		here.Message = said.Message
@@ -88,7 +87,7 @@ func (v view) scheduling() Scheduling {
 		Warning: cmp.Or(r.Scheduling.Warning, v.Admission.Warning), AdmittedAt: timeOrNil(r.Scheduling.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
 	}
 	if r.State.Starting() || r.State == lifecycle.Submitted || r.State == lifecycle.Running {
-		s.QueuedAt, s.Asked = timeOrNil(r.QueuedAt), v.Reserved.Asked
+		s.QueuedAt, s.Requested = timeOrNil(r.QueuedAt), v.Reserved.Requested
 		s.Group, s.GroupPhase = cmp.Or(v.Reserved.Group, chosen.Group), v.Reserved.Phase
 	}
 	switch seen := v.Observed.Scheduler; {
@@ -99,7 +98,7 @@ func (v view) scheduling() Scheduling {
 	return s
 }
 
-// verdictOf is what a scheduler has to say of a submitted driver, in a word.
+// verdictOf is a scheduler's verdict about a submitted driver, in one word.
 func verdictOf(o scheduler.Observation) string {
 	switch {
 	case o.Stage == scheduler.StageRefused:
@@ -112,7 +111,7 @@ func verdictOf(o scheduler.Observation) string {
 	return string(scheduler.Wait)
 }
 
-// sources say whose choice a scheduler was.
+// sources name who chose a scheduler.
 var sources = map[string]string{
 	string(scheduler.SourceApplication): "the application's own choice",
 	string(scheduler.SourcePolicy):      "the default of an operator's policy",
@@ -120,8 +119,8 @@ var sources = map[string]string{
 	string(scheduler.SourceCluster):     "the operator's default",
 }
 
-// text writes what is known; told says that the message was said already.
-func (s Scheduling) text(p *page, told bool) {
+// text writes what is known; told says that the message was printed already.
+func (s Scheduling) text(p *printer, told bool) {
 	if s.Scheduler != "" {
 		text := s.Scheduler
 		if s.Queue != "" {
@@ -142,8 +141,8 @@ func (s Scheduling) text(p *page, told bool) {
 	if s.Warning != "" {
 		p.field("Warning", "%s", s.Warning)
 	}
-	if len(s.Asked) > 0 {
-		p.field("Asks for", "%s, driver and initial executors together", amounts(s.Asked))
+	if len(s.Requested) > 0 {
+		p.field("Asks for", "%s, driver and initial executors together", amounts(s.Requested))
 	}
 	if s.Group != "" {
 		p.field("Group", "%s: %s", s.Group, cmp.Or(s.GroupPhase, "not seen"))
@@ -153,7 +152,7 @@ func (s Scheduling) text(p *page, told bool) {
 	case s.AdmittedAt == nil || s.AdmittedAt.Before(s.QueuedAt):
 		p.field("Queued", "for %s", p.since(s.QueuedAt.Time))
 	default:
-		p.field("Queued", "for %s, let start %s ago", duration.HumanDuration(s.AdmittedAt.Sub(s.QueuedAt.Time)), p.since(s.AdmittedAt.Time))
+		p.field("Queued", "for %s, admitted %s ago", duration.HumanDuration(s.AdmittedAt.Sub(s.QueuedAt.Time)), p.since(s.AdmittedAt.Time))
 	}
 	if s.Evictions > 0 {
 		p.field("Evictions", "%d", s.Evictions)

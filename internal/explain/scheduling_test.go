@@ -35,7 +35,7 @@ func letsStart() *scheduler.Admission {
 // reserved is what the scheduler has of the attempt; without a phase it has only pods.
 func reserved(phase string) func(*Input) {
 	return func(in *Input) {
-		in.Reserved = Reserved{Asked: asked, Made: true}
+		in.Reserved = Reserved{Requested: asked, Made: true}
 		if phase != "" {
 			in.Reserved.Group, in.Reserved.Phase = "PodGroup spark-1", phase
 		}
@@ -52,10 +52,10 @@ func queues() map[string]func(*harness) Report {
 			w.pass(90 * time.Second)
 			return w.explain(absent(), reserved("Pending"))
 		},
-		"queued-anew": func(w *harness) Report {
+		"queued-again": func(w *harness) Report {
 			w.says = waitsForQuota()
 			w.sees(absent())
-			return w.explain(absent(), func(in *Input) { in.Reserved.Asked = asked })
+			return w.explain(absent(), func(in *Input) { in.Reserved.Requested = asked })
 		},
 		"gang-is-gathered": func(w *harness) Report {
 			w.says = letsStart()

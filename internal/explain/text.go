@@ -13,7 +13,7 @@ import (
 
 // Text is the report for people.
 func (r Report) Text() string {
-	p := page{now: r.now}
+	p := printer{now: r.now}
 	p.line("%s %s/%s %s", r.Kind, r.Namespace, r.Name, r.Summary)
 	p.section("")
 	p.field("State", "%s, attempt %d, created %s ago", r.State, r.Attempt, p.since(r.Created.Time))
@@ -30,11 +30,11 @@ func (r Report) Text() string {
 	p.list("What you can do", r.Advice)
 	r.evidence(&p)
 	r.history(&p)
-	p.list("Could not be read", r.Doubts)
+	p.list("Could not be read", r.Unreadable)
 	return p.String()
 }
 
-// reason is the reason's word, with its sentence unless that was said already.
+// reason is the reason, with its message unless that was printed already.
 func (r Report) reason() string {
 	if strings.Contains(r.Summary, r.Message) || strings.Contains(r.Decision.Sentence, r.Message) {
 		return r.Reason
@@ -42,7 +42,7 @@ func (r Report) reason() string {
 	return r.Reason + ": " + r.Message
 }
 
-func (r Report) evidence(p *page) {
+func (r Report) evidence(p *printer) {
 	p.section("Evidence")
 	p.field("Driver", "%s", r.Driver.text(p))
 	p.field("Executors", "%s", r.Executors.text())
@@ -69,7 +69,7 @@ func (r Report) evidence(p *page) {
 	}
 }
 
-func (r Report) history(p *page) {
+func (r Report) history(p *printer) {
 	if len(r.Attempts) > 0 {
 		p.section("Attempts")
 	}
@@ -94,10 +94,10 @@ func (r Report) history(p *page) {
 	}
 }
 
-func (d Driver) text(p *page) string {
+func (d Driver) text(p *printer) string {
 	switch {
 	case d.Presence == "Unknown":
-		return d.Name + ": the API server did not say whether it exists"
+		return d.Name + ": the API server did not report whether it exists"
 	case d.Presence == "Absent":
 		return d.Name + ": does not exist"
 	case d.Ownership == "NotOwned":
@@ -116,9 +116,9 @@ func (d Driver) text(p *page) string {
 	if d.Scheduled == nil && d.Phase == "Pending" {
 		parts = append(parts, "no node yet")
 	}
-	add("got its node %s ago", d.Scheduled)
+	add("scheduled %s ago", d.Scheduled)
 	add("started %s ago", d.Started)
-	if d.GoneBy != nil {
+	if d.DeletionDue != nil {
 		parts = append(parts, "is being deleted")
 	}
 	for _, words := range []string{d.Waiting, d.Exit, d.Disruption} {
@@ -142,7 +142,7 @@ func (e Executors) text() string {
 	return text
 }
 
-func (a Attempt) text(p *page) string {
+func (a Attempt) text(p *printer) string {
 	var parts []string
 	switch {
 	case a.Started == nil && a.Ended == nil:
@@ -150,7 +150,7 @@ func (a Attempt) text(p *page) string {
 	case a.Started == nil:
 		parts = append(parts, "ended "+p.since(a.Ended.Time)+" ago without having started")
 	case a.Ended == nil:
-		parts = append(parts, "runs for "+p.since(a.Started.Time))
+		parts = append(parts, "running for "+p.since(a.Started.Time))
 	default:
 		parts = append(parts, fmt.Sprintf("ended %s ago after %s", p.since(a.Ended.Time), duration.HumanDuration(a.Ended.Sub(a.Started.Time))))
 	}
@@ -163,18 +163,18 @@ func (a Attempt) text(p *page) string {
 	return strings.Join(parts, ", ")
 }
 
-// page collects lines. Times are told from now.
-type page struct {
+// printer collects lines. Times are relative to now.
+type printer struct {
 	strings.Builder
 	now  time.Time
 	last string
 }
 
-func (p *page) line(format string, args ...any) {
+func (p *printer) line(format string, args ...any) {
 	p.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
 }
 
-func (p *page) section(title string) {
+func (p *printer) section(title string) {
 	p.WriteString("\n")
 	if title != "" {
 		p.line("%s", title)
@@ -182,8 +182,8 @@ func (p *page) section(title string) {
 	p.last = ""
 }
 
-// field writes a labelled line; a label that repeats is not written again.
-func (p *page) field(label, format string, args ...any) {
+// field writes a labeled line; a label that repeats is not written again.
+func (p *printer) field(label, format string, args ...any) {
 	shown := label
 	if label == p.last {
 		shown = ""
@@ -192,7 +192,7 @@ func (p *page) field(label, format string, args ...any) {
 	p.line("  %-10s %s", shown, oneLine(fmt.Sprintf(format, args...)))
 }
 
-func (p *page) list(title string, all []string) {
+func (p *printer) list(title string, all []string) {
 	if len(all) == 0 {
 		return
 	}
@@ -202,11 +202,11 @@ func (p *page) list(title string, all []string) {
 	}
 }
 
-func (p *page) since(t time.Time) string { return duration.HumanDuration(max(0, p.now.Sub(t))) }
+func (p *printer) since(t time.Time) string { return duration.HumanDuration(max(0, p.now.Sub(t))) }
 
-func (p *page) left(t time.Time) string { return duration.HumanDuration(max(0, t.Sub(p.now))) }
+func (p *printer) left(t time.Time) string { return duration.HumanDuration(max(0, t.Sub(p.now))) }
 
-func (p *page) in(t time.Time) string {
+func (p *printer) in(t time.Time) string {
 	if !t.After(p.now) {
 		return "now"
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Claim is what an application itself asks for in one object beside its driver. What the operator's configuration asks for
-// is no claim.
+// Claim is what an application itself requests of one auxiliary object. What the operator's configuration requests is
+// not a claim.
 type Claim struct {
 	Object Ref
-	// Field is where the options stand.
+	// Field is the path of the options.
 	Field string
 	// ServiceType is that of a Service; "" for the default.
 	ServiceType corev1.ServiceType
-	// Annotations stand in AnnotationsField of the options.
+	// Annotations are in AnnotationsField of the options.
 	Annotations      map[string]string
 	AnnotationsField string
 	// TLSHosts are the hosts of an Ingress's certificates.
@@ -30,8 +30,8 @@ type Claim struct {
 	Err                   error
 }
 
-// Claims returns what an application asks for, whatever of it the operator makes. The id of an attempt that is not known
-// yet is "".
+// Claims returns what an application requests, whether or not the operator creates it. The id of an attempt that is
+// not known yet is "".
 func Claims(app spark.Application, sparkAppID string) []Claim {
 	if sparkAppID == "" {
 		sparkAppID = exampleID
@@ -65,7 +65,7 @@ func ingressClaim(field, name string, p spark.ExposedPort) Claim {
 	return c
 }
 
-// Objection is why an object may not be made as an application asks for it.
+// Objection is why an object must not be created as the application requests it.
 type Objection struct {
 	Object Ref
 	// Policy and Limit name the rule: a policy of the operator, and one of its limits.
@@ -73,9 +73,9 @@ type Objection struct {
 	*spark.ConfError
 }
 
-// Without takes out what is objected to: such an object is neither made nor changed, and nor is it deleted, so that what was
-// made when nobody objected stays. It also returns the objections that matter: to what would be made or means nothing, and
-// not to what the operator's configuration turns off.
+// Without removes what is objected to: such an object is not created, updated or deleted, so that an existing one is
+// kept. It also returns the objections that matter: to what would be made or means nothing, and not to what the
+// operator's configuration turns off.
 func (w Wanted) Without(objections []Objection) (Wanted, []Objection) {
 	objections = slices.DeleteFunc(slices.Clone(objections), func(o Objection) bool { return !w.wants(o.Object) && !w.keeps(o.Object) })
 	rest := w
@@ -91,8 +91,8 @@ func (w Wanted) Without(objections []Objection) (Wanted, []Objection) {
 	return rest, objections
 }
 
-// notMade says of an object what becomes of it because of its problem.
-const notMade = " is neither made nor changed: "
+// notMade says what happens to an object because of its problem.
+const notMade = " is not created or updated: "
 
 func (w Wanted) wants(r Ref) bool {
 	return slices.ContainsFunc(w.Objects, func(o Object) bool { return o.Ref == r })

@@ -103,7 +103,7 @@ func TestWithout(t *testing.T) {
 		t.Errorf("%d objects, %v, %d objections matter", len(w.Objects), w.Problems, len(matter))
 	}
 	first := heeded.Problems[0]
-	if first.Reason != lifecycle.ReasonExposureForbidden || first.Message != `service/pi-ui-svc is neither made nor changed: spec.f: "v": too much` {
+	if first.Reason != lifecycle.ReasonExposureForbidden || first.Message != `service/pi-ui-svc is not created or updated: spec.f: "v": too much` {
 		t.Errorf("told %+v", first)
 	}
 	old := &metav1.PartialObjectMetadata{}
@@ -126,7 +126,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// What means nothing and is objected to is told once.
+// What is both invalid and objected to is reported once.
 func TestWithoutInvalid(t *testing.T) {
 	a := attempt(options(spark.Exposure{Ports: []spark.ExposedPort{{Port: 8000, URLFormat: "x.example.org/.*"}}}))
 	o := Objection{Object: Ref{IngressKind, "pi-ing-8000"}, ConfError: &spark.ConfError{Field: "spec.f", Problem: "too much"}}
@@ -146,7 +146,7 @@ func TestProblemsKeep(t *testing.T) {
 	w := Of(a, Config{Ingress: Ingress{Enabled: true}})
 	ingress, service := Ref{IngressKind, "pi-ing-8000"}, Ref{Service, "pi-driver-8000"}
 	write, remove := Diff(w, Seen{ingress: &metav1.PartialObjectMetadata{}, service: &metav1.PartialObjectMetadata{}})
-	if len(write) != 1 || len(remove) > 0 || len(w.Problems) != 2 || !strings.Contains(w.Problems[1].Message, "is made once") {
+	if len(write) != 1 || len(remove) > 0 || len(w.Problems) != 2 || !strings.Contains(w.Problems[1].Message, "is created once") {
 		t.Errorf("written %d, deleted %v, told %v", len(write), remove, w.Problems)
 	}
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exposure says what there is to be beside a running driver, so that people reach it and nodes spare it: Services,
-// Ingresses, a Gateway API route, a disruption budget, and a link to a history server. It is pure: values in, objects out.
+// Package exposure builds the auxiliary objects of a running driver, which expose it to users and protect it from
+// eviction: Services, Ingresses, a Gateway API route, a disruption budget, and a link to a history server. It is pure:
+// values in, objects out.
 package exposure
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Config is what the operator's administrator decides. Its zero value makes nothing but what an application asks for by
-// itself, the Services of spec.driverIngressOptions.
+// Config is set by the operator's administrator. Its zero value creates only what an application itself requests, the
+// Services of spec.driverIngressOptions.
 type Config struct {
 	// Service of the UI for each application that has one.
 	Service bool
@@ -59,14 +60,14 @@ type ParentRef struct {
 // Attempt is the attempt whose driver runs.
 type Attempt struct {
 	App spark.Application
-	// Owner is whose the objects are.
+	// Owner owns the objects.
 	Owner lifecycle.Owner
 	// SparkAppID is Spark's id of the attempt.
 	SparkAppID string
 	DriverName string
 }
 
-// Wanted is what is to be there while the driver of an attempt lives.
+// Wanted is the desired auxiliary objects while the driver of an attempt exists.
 type Wanted struct {
 	Objects []Object
 	// Status names what the objects offer, as far as it is known before they exist.
@@ -77,7 +78,7 @@ type Wanted struct {
 	labels lifecycle.Labels
 }
 
-// Problem is why an object cannot be made as it is asked for. If it is there from before, it stays.
+// Problem is why an object cannot be created as requested. An existing one is kept.
 type Problem struct {
 	// Object is the zero value if nothing is to stay.
 	Object Ref
@@ -132,11 +133,11 @@ func Configure(app spark.Application, sparkAppID string, c Config) spark.Applica
 	return withDefaults(app, map[string]string{spark.ConfUIProxyBase: pathOf(u), spark.ConfUIProxyRedirect: "/"})
 }
 
-// Seen is what was found of an application's objects beside its driver, by reference; nil for one that does not exist.
+// Seen is the existing auxiliary objects of an application, by reference; nil for one that does not exist.
 type Seen map[Ref]metav1.Object
 
-// About names the objects that it is worth to look at: those that are wanted or stay as they are, and those that are recorded. What an
-// operator before us recorded are names only.
+// About names the objects to read: those that are wanted or stay as they are, and those that are recorded. What an
+// previous operator recorded are names only.
 func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 	var refs []Ref
 	add := func(r Ref) {
@@ -153,7 +154,7 @@ func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 		}
 	}
 	for _, text := range recorded.Objects {
-		if ref, err := ParseRef(text); err == nil { // what cannot be read was not written by us
+		if ref, err := ParseRef(text); err == nil { // what cannot be parsed was not written by this operator
 			add(ref)
 		}
 	}
@@ -166,9 +167,8 @@ func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 	return refs
 }
 
-// Diff compares what is wanted with what was seen: what is to be written, and what is to be deleted. What has a problem is
-// neither. Whether an object is
-// ours is for the writer to look at.
+// Diff compares what is wanted with what was seen: what is to be written, and what is to be deleted. What has a
+// problem is neither. Whether an object is ours is for the writer to look at.
 func Diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
 	keep := map[Ref]bool{}
 	for _, object := range w.Objects {

@@ -101,7 +101,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// Every object is found again by its labels, and none can be taken for another application's.
+// Every object is found again by its labels, and none can be treated as another application's.
 func TestObjectsAreMarked(t *testing.T) {
 	for name, tc := range situations {
 		for _, o := range Of(tc.attempt, tc.config).Objects {
@@ -127,23 +127,23 @@ func TestProblems(t *testing.T) {
 		attempt Attempt
 		want    string
 	}{
-		"off":         {"the administrator has to allow Ingresses", Config{}, ports("x.example.org"), "Ingress pi-ing-8000 is not made: Ingresses are turned off"},
-		"placeholder": {"a typing error", on, ports("{{$app}}.example.org"), "{{$app}} is no placeholder; there are {{$appName}}"},
-		"brace":       {"another one", on, ports("{$appName}.example.org"), "a brace is left over"},
-		"scheme":      {"not for browsers", on, ports("ftp://x.example.org"), `the scheme "ftp" is neither http nor https`},
+		"off":         {"the administrator has to allow Ingresses", Config{}, ports("x.example.org"), "Ingress pi-ing-8000 is not created: Ingresses are disabled"},
+		"placeholder": {"a typing error", on, ports("{{$app}}.example.org"), "{{$app}} is not a placeholder; use {{$appName}}"},
+		"brace":       {"another one", on, ports("{$appName}.example.org"), "unmatched brace"},
+		"scheme":      {"not for browsers", on, ports("ftp://x.example.org"), `the scheme "ftp" is not http or https`},
 		"host":        {"a rule needs one", on, ports("/path"), "there is no host"},
 		"DNS":         {"the API server would refuse it", on, ports("my_app.example.org"), `the host "my_app.example.org" is not a DNS name`},
-		"query":       {"a rule has none", on, ports("x.example.org/?a=b"), "no user, query or fragment"},
+		"query":       {"a rule has none", on, ports("x.example.org/?a=b"), "without user, query or fragment"},
 		"URL":         {"no URL at all", on, ports("http://x.example.org:port"), "not a URL"},
 		"label":       {"DNS knows no such name", on, ports(strings.Repeat("x", 64) + ".example.org"), "is not a DNS name"},
 		"wildcard":    {"a host for many", on, ports("*.example.org"), "is not a DNS name"},
-		"injection":   {"what is decoded into the configuration of a proxy", on, ports("ok.host/%0a%7breturn%20200%3b%7d"), `the path "/\n{return 200;}" has a character that`},
-		"newline":     {"alone", on, ports("ok.host/a%0ab"), "has a character that"},
-		"quote":       {"it would end a text", on, ports("ok.host/a%22b"), "has a character that"},
-		"regex":       {"every path of the host", on, ports("ok.host/.*"), "has a character that"},
-		"choice":      {"two paths", on, ports("ok.host/a|/b"), "has a character that"},
-		"group":       {"the rewriting counts groups", on, ports("ok.host/(a)"), "has a character that"},
-		"escape":      {"a class of characters", on, ports("ok.host/%5cw"), "has a character that"},
+		"injection":   {"what is decoded into the configuration of a proxy", on, ports("ok.host/%0a%7breturn%20200%3b%7d"), `the path "/\n{return 200;}" has a character other than`},
+		"newline":     {"alone", on, ports("ok.host/a%0ab"), "has a character other than"},
+		"quote":       {"it would end a text", on, ports("ok.host/a%22b"), "has a character other than"},
+		"regex":       {"every path of the host", on, ports("ok.host/.*"), "has a character other than"},
+		"choice":      {"two paths", on, ports("ok.host/a|/b"), "has a character other than"},
+		"group":       {"the rewriting counts groups", on, ports("ok.host/(a)"), "has a character other than"},
+		"escape":      {"a class of characters", on, ports("ok.host/%5cw"), "has a character other than"},
 		"parent":      {"proxies take it away", on, ports("ok.host/team-a/../team-b"), "has an empty segment, or . or .."},
 		"encoded":     {"and so they do then", on, ports("ok.host/team-a/%2e%2e/team-b"), "has an empty segment, or . or .."},
 		"dot":         {"proxies take it away", on, ports("ok.host/./team-b"), "has an empty segment, or . or .."},
@@ -227,7 +227,7 @@ func TestNames(t *testing.T) {
 		"port":          {"tools look for it", portServiceName("pi", 80), "pi-driver-80"},
 		"port ingress":  {"tools look for it", portIngressName("pi", 80), "pi-ing-80"},
 		"longest":       {"63 characters are not too many", ServiceName(strings.Repeat("a", 56)), strings.Repeat("a", 56) + "-ui-svc"},
-		"long":          {"the incumbent's rule, whose objects are to be found", ServiceName(long), strings.Repeat("a", 47) + "-9df9eea7-ui-svc"},
+		"long":          {"the Kubeflow operator's rule, whose objects are to be found", ServiceName(long), strings.Repeat("a", 47) + "-9df9eea7-ui-svc"},
 		"long and port": {"each port has its own", portServiceName(long, 65535), strings.Repeat("a", 41) + "-8443f8aa-driver-65535"},
 	}
 	for name, tc := range cases {

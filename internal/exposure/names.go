@@ -18,8 +18,8 @@ import (
 // maxName is the longest name of a Service (RFC 1123).
 const maxName = 63
 
-// nameOf joins an application's name and a suffix. A name that would be too long is cut and made unique by a hash of the
-// whole, in the way of the Kubeflow operator, whose objects have to be found again.
+// nameOf joins an application's name and a suffix. A name that would be too long is cut and made unique by a hash of
+// the whole, as the Kubeflow operator does, whose objects have to be found.
 func nameOf(app, suffix string) string {
 	name := app + "-" + suffix
 	if len(name) <= maxName {
@@ -46,7 +46,7 @@ func portIngressName(app string, port int32) string {
 	return nameOf(app, "ing-"+strconv.Itoa(int(port)))
 }
 
-// Kinds of objects that can be beside a driver.
+// Kinds of auxiliary objects.
 var (
 	Service          = corev1.SchemeGroupVersion.WithKind("Service")
 	IngressKind      = networkingv1.SchemeGroupVersion.WithKind("Ingress")
@@ -69,7 +69,7 @@ func Kinds(c Config) []schema.GroupVersionKind {
 	return kinds
 }
 
-// Ref names an object beside a driver; its namespace is the application's.
+// Ref names an auxiliary object of a driver; its namespace is the application's.
 type Ref struct {
 	Kind schema.GroupVersionKind
 	Name string
@@ -86,5 +86,5 @@ func ParseRef(text string) (Ref, error) {
 			return Ref{known, name}, nil
 		}
 	}
-	return Ref{}, fmt.Errorf("%q is no object beside a driver", text)
+	return Ref{}, fmt.Errorf("%q is not an auxiliary object of a driver", text)
 }

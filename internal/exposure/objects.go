@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Object is an object that is to be there, with labels and the annotation that tells what was applied, but without an
+// Object is a desired object, with labels and the annotation that records what was applied, but without an
 // owner, which the writer adds.
 type Object struct {
 	Ref
@@ -95,7 +95,7 @@ func (w *wanted) port(p spark.ExposedPort) {
 	}
 	ingress := portIngressName(app, p.Port)
 	if !w.config.Ingress.Enabled {
-		w.problem(Ref{}, fmt.Sprintf("Ingress %s is not made: Ingresses are turned off in the operator's configuration (ui.ingress)", ingress))
+		w.problem(Ref{}, fmt.Sprintf("Ingress %s is not created: Ingresses are disabled in the operator's configuration (ui.ingress)", ingress))
 		return
 	}
 	if u := w.url(p.URLFormat, Ref{IngressKind, ingress}, "Ingress "+ingress); u != nil {
@@ -126,12 +126,12 @@ func (w *wanted) add(typed metav1.Object, exposes string) {
 	typed.SetLabels(labels)
 	u, err := w.plain(typed)
 	if err != nil {
-		w.problem(Ref{}, fmt.Sprintf("%s is not made: %v", typed.GetName(), err))
+		w.problem(Ref{}, fmt.Sprintf("%s is not created: %v", typed.GetName(), err))
 		return
 	}
 	ref := Ref{u.GroupVersionKind(), u.GetName()}
 	if w.wants(ref) {
-		w.problem(Ref{}, fmt.Sprintf("%s is made once: each port of %s is exposed once", ref, w.attempt.App.Fields.Path("ports")))
+		w.problem(Ref{}, fmt.Sprintf("%s is created once: each port of %s is exposed once", ref, w.attempt.App.Fields.Path("ports")))
 		return
 	}
 	w.Objects = append(w.Objects, Object{ref, u})
@@ -272,7 +272,7 @@ func orDefault[T comparable](value, preset T) T {
 	return value
 }
 
-// Fragment is what the operator may do with one kind of objects, beside its own role. It is needed only if the
+// Fragment is what the operator may do with one kind of objects, in addition to its own role. It is needed only if the
 // configuration turns the kind on.
 type Fragment struct {
 	// Name of the files that hold the rules.

@@ -31,9 +31,9 @@ func fill(format string, names map[string]string) (*url.URL, error) {
 	})
 	switch {
 	case unknown != "":
-		return nil, fmt.Errorf("%s is no placeholder; there are {{$appName}}, {{$appNamespace}} and {{$appId}}", unknown)
+		return nil, fmt.Errorf("%s is not a placeholder; use {{$appName}}, {{$appNamespace}} and {{$appId}}", unknown)
 	case strings.ContainsAny(text, "{}"):
-		return nil, fmt.Errorf("a brace is left over; placeholders are {{$appName}}, {{$appNamespace}} and {{$appId}}")
+		return nil, fmt.Errorf("unmatched brace; placeholders are {{$appName}}, {{$appNamespace}} and {{$appId}}")
 	case !strings.Contains(text, "://"):
 		text = "http://" + text
 	}
@@ -42,7 +42,7 @@ func fill(format string, names map[string]string) (*url.URL, error) {
 	case err != nil:
 		return nil, fmt.Errorf("not a URL: %w", err)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("the scheme %q is neither http nor https", u.Scheme)
+		return nil, fmt.Errorf("the scheme %q is not http or https", u.Scheme)
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("there is no host; write e.g. {{$appName}}.example.org")
 	}
@@ -87,7 +87,7 @@ func rule(format string, names map[string]string) (*url.URL, error) {
 		}
 	}
 	if u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, errors.New("a rule has a host and a path, and no user, query or fragment")
+		return nil, errors.New("a rule has a host and a path, without user, query or fragment")
 	}
 	if err := CheckPath(u.Path); err != nil {
 		return nil, err
@@ -103,14 +103,14 @@ var literal = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
 // with paths in which it has resolved dots and merged slashes.
 func CheckPath(path string) error {
 	if !literal.MatchString(path) {
-		return fmt.Errorf("the path %q has a character that is none of A-Z a-z 0-9 . _ ~ / -", path)
+		return fmt.Errorf("the path %q has a character other than A-Z a-z 0-9 . _ ~ / -", path)
 	}
 	if path == "" || path == "/" {
 		return nil
 	}
 	for segment := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/") {
 		if segment == "" || segment == "." || segment == ".." {
-			return fmt.Errorf("the path %q has an empty segment, or . or .., which proxies take away", path)
+			return fmt.Errorf("the path %q has an empty segment, or . or .., which proxies remove", path)
 		}
 	}
 	return nil

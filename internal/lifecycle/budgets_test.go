@@ -31,7 +31,7 @@ type model struct {
 func newModel(restart lifecycle.Restart) *model {
 	app := storyApp()
 	app.Policies.Restart = restart
-	return &model{now: dawn, app: app, driver: absent}
+	return &model{now: storyStart, app: app, driver: absent}
 }
 
 // look is one reconcile. The API server answers a submission with class.
@@ -209,7 +209,7 @@ func TestAlwaysGoesOn(t *testing.T) {
 			return completed("1")
 		}
 		return exited("1", 1)
-	}, done); rec.State.Final() || m.drivers < 30 || m.now.Sub(dawn) < 30*20*time.Second {
-		t.Errorf("after %s and %d drivers it is %s", m.now.Sub(dawn), m.drivers, rec.State)
+	}, done); rec.State.Final() || m.drivers < 30 || m.now.Sub(storyStart) < 30*20*time.Second {
+		t.Errorf("after %s and %d drivers it is %s", m.now.Sub(storyStart), m.drivers, rec.State)
 	}
 }

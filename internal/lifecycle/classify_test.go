@@ -50,7 +50,7 @@ func TestClassify(t *testing.T) {
 		"NameTaken":         {reason: "the caller has ruled out that the object is ours", kind: Submit, err: apierrors.NewAlreadyExists(pods, "pi-driver"), want: ClassNameTaken},
 		"Quota":             {reason: "quota may have room later", kind: Submit, err: forbidden("exceeded quota: team, requested: pods=1, used: pods=10, limited: pods=10"), want: ClassQuota},
 		"QuotaNeedsRequest": {reason: "a quota that wants limits to be set is a quota", kind: Submit, err: forbidden("failed quota: team: must specify limits.cpu for: spark-kubernetes-driver"), want: ClassQuota},
-		"Terminating":       {reason: "the cause tells it from other 403s", kind: Submit, err: terminating(), want: ClassTerminating},
+		"Terminating":       {reason: "the cause distinguishes it from other 403s", kind: Submit, err: terminating(), want: ClassTerminating},
 		"RBAC":              {reason: "the operator's own rights", kind: Submit, err: forbidden(`User "system:serviceaccount:spark-operator:spark-operator" cannot create resource "pods" in API group "" in the namespace "jobs"`), want: ClassOperatorForbidden},
 		"OwnerRBAC":         {reason: "the right to block the owner's deletion is the operator's too", kind: Submit, err: forbidden("cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>"), want: ClassOperatorForbidden},
 		"DeleteRBAC":        {reason: "the same of a delete", kind: DeleteDriver, err: forbidden(`User "system:serviceaccount:spark-operator:spark-operator" cannot delete resource "pods" in API group "" in the namespace "jobs"`), want: ClassOperatorForbidden},
@@ -68,7 +68,7 @@ func TestClassify(t *testing.T) {
 		"Unauthorized":      {reason: "a token is being renewed", kind: Submit, err: apierrors.NewUnauthorized("token expired"), want: ClassTransient},
 		"Cancelled":         {reason: "the operator stops", kind: Submit, err: context.Canceled, want: ClassTransient},
 		"Network":           {reason: "no answer is no refusal", kind: Submit, err: errors.New("dial tcp 10.96.0.1:443: connect: connection refused"), want: ClassTransient},
-		"DeleteApplication": {reason: "somebody changed it since: it is looked at again before it is deleted", kind: DeleteApplication, err: apierrors.NewConflict(pods, "pi", errors.New("precondition failed: resourceVersion")), want: ClassTransient},
+		"DeleteApplication": {reason: "it was changed since: it is read again before it is deleted", kind: DeleteApplication, err: apierrors.NewConflict(pods, "pi", errors.New("precondition failed: resourceVersion")), want: ClassTransient},
 		"ApplicationGone":   {reason: "an application that is gone needs no deletion", kind: DeleteApplication, err: apierrors.NewNotFound(pods, "pi"), want: ClassDone},
 		"ResourcesGone":     {reason: "nor do the objects of an attempt", kind: DeleteResources, err: apierrors.NewNotFound(configMaps, "pi"), want: ClassDone},
 		"WebhookForbids":    {reason: "a policy engine denies with 403", kind: Submit, err: forbidden(`admission webhook "policy.example" denied the request: no latest tag`), want: ClassPolicy},
@@ -84,7 +84,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// A policy's refusal that happens to use two words of RBAC's sentence is not taken for missing rights of the operator.
+// A policy's refusal that happens to use two words of RBAC's sentence is not treated as missing rights of the operator.
 func TestClassifyWebhookRefusalIsAPolicy(t *testing.T) {
 	err := forbidden(`admission webhook "policy.example" denied the request: containers cannot use the resource nvidia.com/gpu here`)
 	err2 := forbidden(`admission webhook "policy.example" denied the request: pods cannot ask for the resource type gpu`)

@@ -18,21 +18,21 @@ const (
 	ConditionAdmitted ConditionType = "Admitted"
 	// ConditionSubmitted : the current attempt's driver pod and all that it needs were created.
 	ConditionSubmitted ConditionType = "Submitted"
-	// ConditionDriverReady : the driver's container runs.
+	// ConditionDriverReady : the driver's container is running.
 	ConditionDriverReady ConditionType = "DriverReady"
-	// ConditionExecutorsReady : as many executors run as the application starts with.
+	// ConditionExecutorsReady : all initial executors are running.
 	ConditionExecutorsReady ConditionType = "ExecutorsReady"
 	// ConditionSuspended : spec.suspend holds the application back or has stopped it.
 	ConditionSuspended ConditionType = "Suspended"
-	// ConditionReconciling : the application is on its way to a running driver or to its end (kstatus).
+	// ConditionReconciling : it progresses to a running driver or to its end (kstatus).
 	ConditionReconciling ConditionType = "Reconciling"
-	// ConditionStalled : the application has failed, or waits for something that a person has to change (kstatus).
+	// ConditionStalled : the application has failed, or waits for something that a user has to change (kstatus).
 	ConditionStalled ConditionType = "Stalled"
 	// ConditionSucceeded : the outcome.
 	ConditionSucceeded ConditionType = "Succeeded"
 )
 
-// ConditionExposed is False while something cannot be made that is wanted beside the driver, and not there otherwise.
+// ConditionExposed is False while something cannot be made of the driver's auxiliary objects, and absent otherwise.
 const ConditionExposed ConditionType = "Exposed"
 
 // Status is the status of a condition.
@@ -51,7 +51,7 @@ type Condition struct {
 	Status  Status
 	Reason  Reason
 	Message string
-	// Wait is what the message tells, if it is about pods that have no place or do not start.
+	// Wait is the wait that the message reports, if it is about pods that are not scheduled or do not start.
 	Wait Wait
 }
 
@@ -77,8 +77,9 @@ func hasDriver(r Record) bool {
 	return r.Current() != nil && !r.State.Starting() && r.State != Suspended
 }
 
-// beyondGate reports whether the API server has refused the driver for good, which it is only asked after the gate.
-func beyondGate(r Record) bool {
+// refusedByServer reports whether the API server has refused the driver permanently, which happens only after
+// admission.
+func refusedByServer(r Record) bool {
 	return r.State == SubmissionFailed ||
 		r.State == Failed && (r.Cause.Reason == ReasonSubmissionRefused || r.Cause.Reason == ReasonAdmissionRefused)
 }
@@ -86,10 +87,10 @@ func beyondGate(r Record) bool {
 func admitted(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionAdmitted}
 	switch {
-	case hasDriver(r), beyondGate(r):
-		c.Status, c.Reason, c.Message = True, ReasonAdmitted, "the application was let start"
+	case hasDriver(r), refusedByServer(r):
+		c.Status, c.Reason, c.Message = True, ReasonAdmitted, "the application was admitted"
 	case p.Admission.Waits() && r.State.Starting() && r.Cause.Reason != "":
-		// The gate's own cause, unless what it waits for could not be made.
+		// The admission's own cause, unless its objects could not be created.
 		c.Status, c.Reason, c.Message = False, r.Cause.Reason, r.Cause.Message
 	case p.Admission.Verdict == scheduler.Admit:
 		c.Status, c.Reason, c.Message = True, p.Admission.Reason, p.Admission.Message
@@ -120,7 +121,8 @@ func submission(r Record) Condition {
 	return c
 }
 
-// waiting says why the driver does not run. The batch scheduler knows more of a pod without a node than the pod.
+// waiting says why the driver does not run. The batch scheduler knows more about an unscheduled pod than the pod
+// itself.
 func (p Plan) waiting() Wait {
 	if p.Scheduler.Waits() && p.Driver.ScheduledAt.IsZero() {
 		return WaitOf(p.Scheduler)
@@ -128,9 +130,9 @@ func (p Plan) waiting() Wait {
 	return p.Driver.Waiting
 }
 
-// about lets a condition tell of a wait.
-func (c Condition) about(w Wait) Condition {
-	told := w.Told()
+// withWait makes a condition report a wait.
+func (c Condition) withWait(w Wait) Condition {
+	told := w.Detailed()
 	c.Reason, c.Message, c.Wait = told.Reason, told.Message, w
 	return c
 }
@@ -140,16 +142,16 @@ func driverReady(r Record, p Plan) Condition {
 	switch {
 	case !hasDriver(r):
 	case r.State == Submitted:
-		c.Reason, c.Message = ReasonDriverPending, "the driver pod does not run yet"
+		c.Reason, c.Message = ReasonDriverPending, "the driver pod is not running yet"
 		if w := p.waiting(); w.Reason != "" {
-			c = c.about(w)
+			c = c.withWait(w)
 		}
 	case r.State == Running && p.Driver.Deleting:
 		c.Status, c.Reason, c.Message = True, ReasonDriverStopping, "the driver pod is being deleted"
 	case r.State == Running:
-		c.Status, c.Reason, c.Message = True, ReasonDriverRunning, "the driver's container runs"
+		c.Status, c.Reason, c.Message = True, ReasonDriverRunning, "the driver's container is running"
 	case r.State == Succeeding || r.State == Succeeded:
-		c.Reason, c.Message = ReasonDriverSucceeded, "the driver ended with exit code 0"
+		c.Reason, c.Message = ReasonDriverSucceeded, "the driver finished with exit code 0"
 	case r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
 	}
@@ -163,14 +165,14 @@ func executorsReady(r Record, p Plan) Condition {
 	case wanted == 0 && running == 0:
 		c.Status, c.Message = True, "the application starts without executors"
 	case running >= wanted:
-		c.Status, c.Reason, c.Message = True, ReasonExecutorsRunning, "as many executors run as the application starts with"
+		c.Status, c.Reason, c.Message = True, ReasonExecutorsRunning, "all initial executors are running"
 	case r.Counts.Total >= wanted && r.Counts.Pending == 0:
 		// Dynamic allocation or failures took executors away: the driver asks for others when it needs them.
-		c.Reason, c.Message = ReasonExecutorsPending, "fewer executors run than the application started with"
+		c.Reason, c.Message = ReasonExecutorsPending, "fewer executors are running than the application started with"
 	case p.Scheduler.Waits():
-		c = c.about(WaitOf(p.Scheduler))
+		c = c.withWait(WaitOf(p.Scheduler))
 	default:
-		c.Reason, c.Message = ReasonExecutorsPending, fmt.Sprintf("not all of the %d executors run that the application starts with", wanted)
+		c.Reason, c.Message = ReasonExecutorsPending, fmt.Sprintf("fewer than the %d initial executors are running", wanted)
 	}
 	return c
 }
@@ -183,25 +185,25 @@ func suspended(r Record, p Plan) Condition {
 	case r.State == Suspending:
 		c.Reason, c.Message = ReasonSuspended, "the driver is being stopped"
 	case r.State.Final():
-		c.Reason, c.Message = ReasonFinished, "the application is over"
+		c.Reason, c.Message = ReasonFinished, "the application has finished"
 	}
 	return c
 }
 
 func reconciling(r Record, p Plan) Condition {
-	c := Condition{Type: ConditionReconciling, Status: True, Reason: ReasonInProgress, Message: "the application is on its way"}
+	c := Condition{Type: ConditionReconciling, Status: True, Reason: ReasonInProgress, Message: "in progress"}
 	switch {
 	case r.State.Final():
-		c.Status, c.Reason, c.Message = False, ReasonFinished, "the application is over"
+		c.Status, c.Reason, c.Message = False, ReasonFinished, "the application has finished"
 	case r.State == Running:
-		c.Status, c.Reason, c.Message = False, ReasonDriverRunning, "the driver's container runs"
+		c.Status, c.Reason, c.Message = False, ReasonDriverRunning, "the driver's container is running"
 	case r.State == Suspended || r.Cause.Reason == ReasonSuspended && r.State == Queued:
 		c.Status, c.Reason, c.Message = False, ReasonSuspended, p.App.Fields.Text("{suspend} is true")
 	case r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
 	}
 	if at, ok := nextAt(p.App, r); ok {
-		c.Reason, c.Message = ReasonBackoff, "the next attempt starts not before "+at.UTC().Format(time.RFC3339)
+		c.Reason, c.Message = ReasonBackoff, "the next attempt starts no earlier than "+at.UTC().Format(time.RFC3339)
 	}
 	return c
 }
@@ -218,24 +220,24 @@ func nextAt(app Application, r Record) (at time.Time, ok bool) {
 	return at, ok
 }
 
-var unhelped = map[Reason]bool{
+var userActionReasons = map[Reason]bool{
 	ReasonNameConflict: true, ReasonOperatorForbidden: true, ReasonAdmissionRefused: true, ReasonNamespaceTerminating: true,
 	ReasonImagePull: true, ReasonConfigMissing: true, ReasonVolume: true, ReasonContainerStart: true,
 	ReasonPreviousDriver: true, ReasonNodeLost: true,
 }
 
-// NeedsUserAction reports whether a wait for the reason seldom ends unless a person does something.
-func NeedsUserAction(r Reason) bool { return unhelped[r] }
+// NeedsUserAction reports whether a wait for the reason seldom ends unless a user does something.
+func NeedsUserAction(r Reason) bool { return userActionReasons[r] }
 
 func stalled(r Record, p Plan) Condition {
-	c := Condition{Type: ConditionStalled, Status: False, Reason: ReasonInProgress, Message: "nothing needs a person's help"}
+	c := Condition{Type: ConditionStalled, Status: False, Reason: ReasonInProgress, Message: "no action required"}
 	w := p.waiting()
 	switch {
 	case r.State == Failed || r.State == SubmissionFailed:
 		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
 	case r.State == Submitted && NeedsUserAction(w.Reason):
 		c.Status = True
-		c = c.about(w)
+		c = c.withWait(w)
 	case (r.State.Starting() || r.State == Suspending) && NeedsUserAction(r.Cause.Reason):
 		c.Status, c.Reason, c.Message = True, r.Cause.Reason, r.Cause.Message
 	}
@@ -243,18 +245,19 @@ func stalled(r Record, p Plan) Condition {
 }
 
 func succeeded(r Record, p Plan) Condition {
-	c := Condition{Type: ConditionSucceeded, Status: Undetermined, Reason: ReasonInProgress, Message: "the application has not ended"}
+	c := Condition{Type: ConditionSucceeded, Status: Undetermined, Reason: ReasonInProgress, Message: "the application has not finished"}
 	switch {
 	case r.State == Succeeding || r.State == Succeeded:
-		c.Status, c.Reason, c.Message = True, ReasonDriverSucceeded, "the driver ended with exit code 0"
+		c.Status, c.Reason, c.Message = True, ReasonDriverSucceeded, "the driver finished with exit code 0"
 	case r.State == Failing || r.State == Failed || r.State == SubmissionFailed:
 		c.Status, c.Reason, c.Message = False, r.Cause.Reason, r.Cause.Message
 	case r.State.Starting() && r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, waiting+r.Cause.Message
 	case r.State == Submitted:
-		// The reason is what kubectl shows of an application. Others' words, which change all the time, are in one condition only.
+		// The reason is what kubectl shows of an application. Third-party messages, which change often, appear in one
+		// condition only.
 		ready := driverReady(r, p)
-		c.Reason, c.Message = ready.Reason, waiting+"the driver pod does not run yet; see the condition "+string(ConditionDriverReady)
+		c.Reason, c.Message = ready.Reason, waiting+"the driver pod is not running yet; see the condition "+string(ConditionDriverReady)
 	case r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
 	}

@@ -50,7 +50,7 @@ func TestConditions(t *testing.T) {
 			want: [8]string{"True Admitted", "False QuotaExceeded", "False NotSubmitted", "False NoExecutors", "False Admitted", "True QuotaExceeded", "False InProgress", "Unknown QuotaExceeded"},
 		},
 		"NameTaken": {
-			reason: "a person has to do something", plan: Plan{Record: because(queued(), nameConflict(family.Fields, "pi-driver")), Driver: driver(NotOwned, DriverRunning), Admission: admit},
+			reason: "a user has to act", plan: Plan{Record: because(queued(), nameConflict(family.Fields, "pi-driver")), Driver: driver(NotOwned, DriverRunning), Admission: admit},
 			want: [8]string{"True Admitted", "False NameConflict", "False NotSubmitted", "False NoExecutors", "False Admitted", "True NameConflict", "True NameConflict", "Unknown NameConflict"},
 		},
 		"SuspendedBeforeTheRun": {
@@ -66,11 +66,11 @@ func TestConditions(t *testing.T) {
 			want: [8]string{"True Admitted", "True DriverCreated", "False DriverPending", "False NoExecutors", "False Admitted", "True InProgress", "False InProgress", "Unknown DriverPending"},
 		},
 		"PendingForAReason": {
-			reason: "the kubelet's word is better than ours, and a person has to do something", plan: Plan{Record: ran(Submitted), Driver: unready},
+			reason: "the kubelet's message is better than ours, and a user has to act", plan: Plan{Record: ran(Submitted), Driver: unready},
 			want: [8]string{"True Admitted", "True DriverCreated", "False ImagePullBackOff", "False NoExecutors", "False Admitted", "True InProgress", "True ImagePullBackOff", "Unknown ImagePullBackOff"},
 		},
 		"PendingInAGang": {
-			reason: "the batch scheduler knows more of a pod without a node than the pod",
+			reason: "the batch scheduler knows more about an unscheduled pod than the pod itself",
 			plan:   Plan{Record: ran(Submitted), Driver: unready, Scheduler: scheduler.Observation{Stage: scheduler.StageQueued, Reason: "WaitingForGang", Message: "1 of 3 pods"}},
 			want:   [8]string{"True Admitted", "True DriverCreated", "False WaitingForGang", "False NoExecutors", "False Admitted", "True InProgress", "False InProgress", "Unknown WaitingForGang"},
 		},
@@ -79,7 +79,7 @@ func TestConditions(t *testing.T) {
 			want: [8]string{"True Admitted", "True DriverCreated", "True DriverRunning", "True NoExecutors", "False Admitted", "False DriverRunning", "False InProgress", "Unknown InProgress"},
 		},
 		"BeingDeleted": {
-			reason: "somebody deletes the driver", plan: Plan{Record: ran(Running), Driver: deleting(driver(Current, DriverRunning))},
+			reason: "a user deletes the driver", plan: Plan{Record: ran(Running), Driver: deleting(driver(Current, DriverRunning))},
 			want: [8]string{"True Admitted", "True DriverCreated", "True DriverStopping", "True NoExecutors", "False Admitted", "False DriverRunning", "False InProgress", "Unknown InProgress"},
 		},
 		"Suspending": {
@@ -215,7 +215,7 @@ func TestBackoffIsShown(t *testing.T) {
 	before := condition(t, Plan{App: app, Record: rec, Driver: failedDriver(1)}, ConditionReconciling)
 	rec.TerminatedAt = now
 	after := condition(t, Plan{App: app, Record: rec, Driver: failedDriver(1)}, ConditionReconciling)
-	if before != after || after.Reason != ReasonBackoff || after.Message != "the next attempt starts not before 2026-11-21T09:00:20Z" {
+	if before != after || after.Reason != ReasonBackoff || after.Message != "the next attempt starts no earlier than 2026-11-21T09:00:20Z" {
 		t.Errorf("%+v, and stored %+v", before, after)
 	}
 	for name, p := range map[string]Plan{
@@ -226,7 +226,7 @@ func TestBackoffIsShown(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	if c := condition(t, Plan{App: theApp(), Record: ran(Failing)}, ConditionReconciling); c.Reason == ReasonBackoff {
+	if c := condition(t, Plan{App: testApp(), Record: ran(Failing)}, ConditionReconciling); c.Reason == ReasonBackoff {
 		t.Errorf("nothing follows, and it says %q", c.Message)
 	}
 }
@@ -242,7 +242,7 @@ func TestSuspendedHasNoDriver(t *testing.T) {
 
 // A pod that goes its way is no news; one that does not is explained, and looked at less often.
 func TestFormerDriverIsExplainedWhenItIsStuck(t *testing.T) {
-	rec, app := again(Rerunning), theApp()
+	rec, app := again(Rerunning), testApp()
 	app.SubmissionID = "s-2"
 	d := driver(Previous, DriverFailed)
 	d.SubmissionID = "s-1"
@@ -251,23 +251,23 @@ func TestFormerDriverIsExplainedWhenItIsStuck(t *testing.T) {
 			t.Errorf("a status write without news: %+v", got.Record.Cause)
 		}
 	}
-	got := Decide(app, rec, Observation{Driver: strayed(d)}, scheduler.Admission{}, Env{Now: later})
+	got := Decide(app, rec, Observation{Driver: orphaned(d)}, scheduler.Admission{}, Env{Now: later})
 	if got.Record.Cause.Reason != ReasonPreviousDriver || got.Requeue != heartbeat || len(got.Actions) != 0 {
 		t.Errorf("nobody is told what to do: %+v, next look in %s", got.Record.Cause, got.Requeue)
 	}
 	if c := condition(t, got, ConditionStalled); c.Status != True {
-		t.Errorf("a person has to do something, and Stalled is %s", c.Status)
+		t.Errorf("a user has to act, and Stalled is %s", c.Status)
 	}
 }
 
 // A suspension whose driver cannot be stopped says so.
 func TestSuspensionOfALostDriverIsExplained(t *testing.T) {
-	got := Decide(with(isSuspended), ran(Suspending), Observation{Driver: strayed(driver(Current, DriverRunning))}, scheduler.Admission{}, Env{Now: later})
+	got := Decide(with(isSuspended), ran(Suspending), Observation{Driver: orphaned(driver(Current, DriverRunning))}, scheduler.Admission{}, Env{Now: later})
 	if got.Record.State != Suspending || got.Record.Cause.Reason != ReasonNodeLost || got.Requeue != heartbeat {
 		t.Errorf("%s: %+v, next look in %s", got.Record.State, got.Record.Cause, got.Requeue)
 	}
 	if c := condition(t, got, ConditionStalled); c.Status != True || c.Reason != ReasonNodeLost {
-		t.Errorf("a person has to do something, and Stalled is %s (%s)", c.Status, c.Reason)
+		t.Errorf("a user has to act, and Stalled is %s (%s)", c.Status, c.Reason)
 	}
 }
 
@@ -281,7 +281,7 @@ func TestRefusalDoesNotUndoTheAdmission(t *testing.T) {
 			t.Errorf("%+v, and while the gate was asked %+v", c, asked)
 		}
 		if c := condition(t, p, ConditionStalled); c.Status != True {
-			t.Errorf("a person has to do something, and Stalled is %s", c.Status)
+			t.Errorf("a user has to act, and Stalled is %s", c.Status)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestDeadlines(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			app := theApp()
+			app := testApp()
 			if app.Policies.Deadlines = limits; tc.unbounded {
 				app.Policies.Deadlines = Deadlines{}
 			}
@@ -67,7 +67,7 @@ func TestDeadlines(t *testing.T) {
 
 // lookAt is when a pod of that age which does not run is looked at again.
 func lookAt(at time.Time) time.Duration {
-	return min(max(at.Sub(now)/2, firstLook), lastLook)
+	return min(max(at.Sub(now)/2, firstRecheck), maxRecheck)
 }
 
 // A deadline says what it waited for, in words that name the field.
@@ -91,7 +91,7 @@ func TestSuspensionStopsTheQueueClock(t *testing.T) {
 	if !rec.QueuedAt.IsZero() {
 		t.Fatalf("the clock goes on: since %s", rec.QueuedAt)
 	}
-	rec = Decide(theApp(), rec, Observation{Driver: absent}, hold, Env{Now: later.Add(time.Hour)}).Record
+	rec = Decide(testApp(), rec, Observation{Driver: absent}, hold, Env{Now: later.Add(time.Hour)}).Record
 	if !rec.QueuedAt.Equal(later.Add(time.Hour)) {
 		t.Errorf("it waits since %s, and was resumed at %s", rec.QueuedAt, later.Add(time.Hour))
 	}

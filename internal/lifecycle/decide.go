@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lifecycle is the state machine of an application: pure functions from what is recorded and observed to what
-// shall be done (Decide), and from what was done to what is true then (Settle).
+// Package lifecycle is the state machine of an application: pure functions from what is recorded and observed to the
+// actions to take (Decide), and from their results to the new state (Settle).
 //
 // One reconcile is one Decide, its actions in order, one Settle. Nothing here reads a clock or the cluster: time and
 // observations are arguments.
@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Application is what Decide needs to know of the user's wish.
+// Application is the desired state that Decide needs.
 type Application struct {
 	// UID seeds the jitter of waits.
 	UID        string
@@ -42,7 +42,7 @@ type Application struct {
 	Fields spark.Fields
 }
 
-// Env is the world around the application.
+// Env holds inputs that belong to no application.
 type Env struct {
 	Now time.Time
 }
@@ -64,9 +64,9 @@ const (
 	Submit ActionKind = "Submit"
 	// DeleteDriver deletes the driver pod of the given UID.
 	DeleteDriver ActionKind = "DeleteDriver"
-	// DeleteResources deletes what was created for an attempt beside its driver pod.
+	// DeleteResources deletes what was created for an attempt in addition to its driver pod.
 	DeleteResources ActionKind = "DeleteResources"
-	// Schedule creates and deletes the objects that the gate's scheduler wants.
+	// Schedule creates and deletes the objects that the admission's scheduler wants.
 	Schedule ActionKind = "Schedule"
 	// Release deletes the objects that an attempt's scheduler has.
 	Release ActionKind = "Release"
@@ -83,7 +83,7 @@ type Plan struct {
 	Driver Driver
 	// Scheduler is what the batch scheduler says of the driver.
 	Scheduler scheduler.Observation
-	// Admission is whether the attempt may start; empty if nobody needed to be asked.
+	// Admission is whether the attempt may start; empty if no scheduler was asked.
 	Admission scheduler.Admission
 	Actions   []Action
 	Requeue   time.Duration
@@ -100,7 +100,7 @@ const (
 	conflictRetry = 10 * time.Second
 	// unknownRetry follows an observation that could not be completed, and a step that is followed by another.
 	unknownRetry = 2 * time.Second
-	// heartbeat looks again at what a watch should have told; it bounds the harm of a lost event.
+	// heartbeat looks again at what a watch should have reported; it bounds the effect of a lost event.
 	heartbeat = 5 * time.Minute
 )
 
@@ -126,7 +126,7 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 	case Failing:
 		return decideFailing(p, obs, env)
 	case Invalidating:
-		// an operator before us counts on until the next attempt
+		// a previous operator resets its counts only at the next attempt
 		p.Record.Submissions, p.Record.Executions, p.Record.Retries = 0, 0, Retries{}
 		return rerun(p, Cause{ReasonSpecChanged, "the spec has changed: the application runs again from the new one"})
 	case Suspending:
@@ -139,7 +139,7 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 	return p
 }
 
-// NeedsAdmission reports whether Decide will look at the admission: only then need anybody be asked.
+// NeedsAdmission reports whether Decide will look at the admission: a scheduler is asked only then.
 func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 	r := applySpecChanges(app, rec, env)
 	if app.Deleting || app.Suspend || driver.ours() || driver.Presence == Unknown {
@@ -158,7 +158,7 @@ func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 	return true
 }
 
-// applySpecChanges lays what the user has changed over the record. A state that it changes is stored before anything is done.
+// applySpecChanges applies the user's changes to the record. A state that it changes is stored before anything is done.
 func applySpecChanges(app Application, rec Record, env Env) Record {
 	r := clone(rec)
 	r.Attempt = max(r.Attempt, 1)
@@ -193,7 +193,7 @@ func resetForSpec(r Record, env Env) Record {
 	return r
 }
 
-// decideDeletion stops the driver of an application that is being deleted while somebody's finalizer still holds it.
+// decideDeletion stops the driver of an application that is being deleted while a finalizer still blocks it.
 // Everything else is left to the garbage collector; nothing new is created.
 func decideDeletion(p Plan, obs Observation) Plan {
 	d := obs.Driver
@@ -208,7 +208,7 @@ func decideDeletion(p Plan, obs Observation) Plan {
 	return p
 }
 
-// release makes the scheduler's objects of an attempt go, if there are any.
+// release deletes the scheduler's objects of an attempt, if there are any.
 func release(p Plan) Plan {
 	if held := p.Record.Scheduling.HeldAttempt; held != 0 {
 		p.Actions = append(p.Actions, Action{Kind: Release, Attempt: held})
@@ -224,7 +224,7 @@ func rerun(p Plan, c Cause) Plan {
 	return p
 }
 
-// nextAttempt forgets what is the current attempt's own.
+// nextAttempt drops what belongs to the current attempt only.
 func nextAttempt(r Record, s State, c Cause) Record {
 	next := Record{
 		State: s, Cause: c, Generation: r.Generation, SpecHash: r.SpecHash, Attempt: r.Attempt + 1,

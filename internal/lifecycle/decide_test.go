@@ -25,8 +25,8 @@ var (
 	always    = Restart{Type: Always, Failures: twice, Submissions: twice}
 )
 
-// theApp is an application that nothing is special about.
-func theApp() Application {
+// testApp is an application that nothing is special about.
+func testApp() Application {
 	return Application{
 		Fields: family.Fields,
 		UID:    "app", Generation: 1, SpecHash: "spec-1", SubmissionID: "s-1", SparkAppID: "spark-1", DriverName: "pi-driver",
@@ -34,9 +34,9 @@ func theApp() Application {
 	}
 }
 
-// with returns theApp, changed.
+// with returns testApp, changed.
 func with(changes ...func(*Application)) Application {
-	app := theApp()
+	app := testApp()
 	for _, change := range changes {
 		change(&app)
 	}
@@ -72,8 +72,8 @@ func failedDriver(code int32) Driver {
 	return d
 }
 
-// stranger is a driver of ours that no attempt tells of.
-func stranger() Driver {
+// foreignDriver is a driver of ours that no attempt records.
+func foreignDriver() Driver {
 	d := driver(Previous, DriverRunning)
 	d.SubmissionID = "s-of-another-operator"
 	return d
@@ -84,15 +84,15 @@ func deleting(d Driver) Driver {
 	return d
 }
 
-// strayed is deleting, and should have gone long ago.
-func strayed(d Driver) Driver {
+// orphaned is deleting, and should have gone long ago.
+func orphaned(d Driver) Driver {
 	d.Deleting, d.GoneAt = true, later.Add(-time.Hour)
 	return d
 }
 
 var absent = Driver{Presence: Absent, Name: "pi-driver"}
 
-func unsure() Driver { return Driver{Presence: Unknown, Name: "pi-driver"} }
+func unknownDriver() Driver { return Driver{Presence: Unknown, Name: "pi-driver"} }
 
 // ran is the record of a first attempt that has got its driver.
 func ran(s State) Record {
@@ -103,7 +103,7 @@ func ran(s State) Record {
 	}
 	switch s {
 	case Succeeding, Succeeded:
-		r.end("", Cause{ReasonDriverSucceeded, "the driver ended with exit code 0"})
+		r.end("", Cause{ReasonDriverSucceeded, "the driver finished with exit code 0"})
 	case Failing, Failed:
 		r.Cause = Cause{ReasonDriverFailed, "driver container failed with ExitCode: 1, Reason: Error"}
 		r.end(ApplicationExit, r.Cause)
@@ -170,9 +170,9 @@ func TestDecide(t *testing.T) {
 		"StartRejected":     {reason: "a spec that cannot run fails before anything is created", driver: absent, gate: reject, state: Failed, cause: ReasonInvalidSpec},
 		"StartSuspended":    {reason: "suspend holds a new application back, and tools still read SUBMITTED", app: with(isSuspended), driver: absent, state: Queued, cause: ReasonSuspended},
 		"StartAdopts":       {reason: "a driver created just before a crash is recognized, not doubled", driver: driver(Current, DriverRunning), state: Running},
-		"StartAdoptsOther":  {reason: "so is the driver of an operator before us", driver: driver(Previous, DriverRunning), state: Running},
-		"StartForeign":      {reason: "a pod of somebody else is never touched", rec: queued(), driver: driver(NotOwned, DriverRunning), gate: admit, state: Queued, cause: ReasonNameConflict},
-		"StartDoubt":        {reason: "nothing is created in doubt", rec: queued(), driver: unsure(), gate: admit, state: Queued},
+		"StartAdoptsOther":  {reason: "so is the driver of a previous operator", driver: driver(Previous, DriverRunning), state: Running},
+		"StartForeign":      {reason: "a pod of another owner is never changed", rec: queued(), driver: driver(NotOwned, DriverRunning), gate: admit, state: Queued, cause: ReasonNameConflict},
+		"StartDoubt":        {reason: "nothing is created while the driver is unknown", rec: queued(), driver: unknownDriver(), gate: admit, state: Queued},
 		"QueuedGoes":        {reason: "a queued application goes on when it is admitted", rec: queued(), driver: absent, gate: admit, state: Queued, actions: submit},
 		"QueuedSuspended":   {reason: "suspension before the first run is no state of its own", app: with(isSuspended), rec: queued(), driver: absent, state: Queued, cause: ReasonSuspended},
 		"Pending":           {reason: "a pending driver is no progress", rec: ran(Submitted), driver: driver(Current, DriverPending), state: Submitted},
@@ -182,10 +182,10 @@ func TestDecide(t *testing.T) {
 		"EndsFast":          {reason: "a driver may end before it was seen running", rec: ran(Submitted), driver: driver(Current, DriverSucceeded), state: Succeeding},
 		"Fails":             {reason: "exit code 1", rec: ran(Running), driver: failedDriver(1), state: Failing, cause: ReasonDriverFailed},
 		"Lost":              {reason: "absence is seen by a live read", rec: ran(Running), driver: absent, state: Failing, cause: ReasonDriverNotFound},
-		"LostToForeign":     {reason: "somebody else's pod is not our driver", rec: ran(Running), driver: driver(NotOwned, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
+		"LostToForeign":     {reason: "a pod of another owner is not our driver", rec: ran(Running), driver: driver(NotOwned, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
 		"LostToFormer":      {reason: "nor is that of another attempt", rec: ran(Running), driver: driver(Previous, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
-		"NodeLost":          {reason: "a node that does not answer is a failure of the cluster", rec: ran(Running), driver: strayed(driver(Current, DriverRunning)), state: Failing, cause: ReasonNodeLost},
-		"Doubt":             {reason: "doubt is no loss", rec: ran(Running), driver: unsure(), state: Running},
+		"NodeLost":          {reason: "a node that does not answer is a failure of the cluster", rec: ran(Running), driver: orphaned(driver(Current, DriverRunning)), state: Failing, cause: ReasonNodeLost},
+		"Doubt":             {reason: "unknown is not lost", rec: ran(Running), driver: unknownDriver(), state: Running},
 		"Concludes":         {reason: "nothing runs it again", rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Succeeded},
 		"ConcludesFailure":  {reason: "nothing runs it again", rec: ran(Failing), driver: failedDriver(1), state: Failed},
 		"GivenUp":           {reason: "a driver that is given up is stopped before anything else", rec: ran(Failing), driver: driver(Current, DriverRunning), state: Failing, actions: stop},
@@ -194,16 +194,16 @@ func TestDecide(t *testing.T) {
 		"Retry":             {reason: "the next attempt is stored before it acts", app: with(restarting(onFailure)), rec: ran(Failing), driver: failedDriver(1), state: Rerunning, cause: ReasonRerun},
 		"RerunClears":       {reason: "the name has to be free, and only a UID says which pod is meant", rec: again(Rerunning), driver: driver(Previous, DriverFailed), state: Rerunning, actions: stopOld},
 		"RerunWaits":        {reason: "a pod is deleted once", rec: again(Rerunning), driver: deleting(driver(Previous, DriverFailed)), state: Rerunning},
-		"RerunStuck":        {reason: "a pod that may still run is never doubled", rec: again(Rerunning), driver: strayed(driver(Previous, DriverRunning)), gate: admit, state: Rerunning, cause: ReasonPreviousDriver},
+		"RerunStuck":        {reason: "a pod that may still run is never doubled", rec: again(Rerunning), driver: orphaned(driver(Previous, DriverRunning)), gate: admit, state: Rerunning, cause: ReasonPreviousDriver},
 		"RerunGoes":         {reason: "what the attempt before has left goes first", rec: again(Rerunning), driver: absent, gate: admit, state: Rerunning, actions: resubmit},
 		"RerunAdopts":       {reason: "a driver created just before a crash is recognized on every attempt", rec: again(Rerunning), driver: driver(Current, DriverRunning), state: Running},
-		"RerunAdoptsOther":  {reason: "so is that of an operator before us, which no record tells of", rec: again(Rerunning), driver: stranger(), state: Running},
+		"RerunAdoptsOther":  {reason: "so is that of a previous operator, which is not recorded", rec: again(Rerunning), driver: foreignDriver(), state: Running},
 		"AlwaysRunsAgain":   {reason: "after its interval, also after a success", app: with(restarting(always)), rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Rerunning, cause: ReasonRerun},
 		"RefusedOnce":       {reason: "nothing runs it again", rec: refusedFirst(), driver: absent, gate: admit, state: Failed, cause: ReasonSubmissionRefused},
 		"RefusedRetried":    {reason: "it is submitted again, as the same attempt", app: with(restarting(onFailure)), rec: refusedFirst(), driver: absent, gate: admit, state: SubmissionFailed, actions: submit},
 		"SuccessAbsorbs":    {reason: "a lost pod does not undo a success", rec: ran(Succeeded), driver: absent, state: Succeeded},
 		"SuccessSuspended":  {reason: "what has ended ignores suspension", app: with(isSuspended), rec: ran(Succeeded), driver: absent, state: Succeeded},
-		"SucceedingKept":    {reason: "a finished run is not thrown away by suspension", app: with(isSuspended), rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Succeeded},
+		"SucceedingKept":    {reason: "a finished run is not discarded by suspension", app: with(isSuspended), rec: ran(Succeeding), driver: driver(Current, DriverSucceeded), state: Succeeded},
 		"EditWhileRunning":  {reason: "the change is stored before anything is done about it", app: with(edited), rec: ran(Running), driver: driver(Current, DriverRunning), state: Invalidating, cause: ReasonSpecChanged},
 		"EditAfterRun":      {reason: "an application that ran runs again from its new spec", app: with(edited), rec: ran(Failed), driver: absent, state: Invalidating},
 		"EditOfNothing":     {reason: "what is no part of an attempt restarts nothing", app: with(func(a *Application) { a.Generation++ }), rec: ran(Running), driver: driver(Current, DriverRunning), state: Running},
@@ -225,7 +225,7 @@ func TestDecide(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if tc.app.UID == "" {
-				tc.app = theApp()
+				tc.app = testApp()
 			}
 			if tc.rec.Attempt == 2 {
 				tc.app.SubmissionID = "s-2"
@@ -248,7 +248,7 @@ func TestDecide(t *testing.T) {
 }
 
 func TestDeletionInDoubtIsLookedAtAgain(t *testing.T) {
-	p := Decide(with(isDeleted), ran(Running), Observation{Driver: unsure()}, scheduler.Admission{}, Env{Now: later})
+	p := Decide(with(isDeleted), ran(Running), Observation{Driver: unknownDriver()}, scheduler.Admission{}, Env{Now: later})
 	if p.Requeue == 0 {
 		t.Error("the driver was not seen because the API server is in trouble, and nobody will look again")
 	}
@@ -268,7 +268,7 @@ func decided(app Application, rec Record, d Driver) (Plan, Record) {
 // A second operator that believed to lead was slow to create a driver: nobody else would stop it.
 func TestStrayDriverIsStopped(t *testing.T) {
 	for _, s := range []State{Suspended, Succeeded, Failed} {
-		app := theApp()
+		app := testApp()
 		app.Suspend = s == Suspended
 		for _, o := range []Ownership{Current, Previous} {
 			p, _ := decided(app, ran(s), driver(o, DriverRunning))

@@ -57,7 +57,7 @@ func TestConditionsAreDocumented(t *testing.T) {
 	compare(t, "docs/conditions.md, conditions", shown, documented(t, "## Conditions", "## Reasons"))
 }
 
-// Whoever filters events by their reasons finds all of them, and none that is never sent.
+// Users who filter events by their reasons find all of them, and none that is never sent.
 func TestEventsAreDocumented(t *testing.T) {
 	sent := []string{}
 	tell := func(from, to lifecycle.Record) {

@@ -18,7 +18,7 @@ import (
 func TestEnumerationOfSchedulers(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	enumerate(t, "enumeration-schedulers", "schedulers: ", func(c *checker, state lifecycle.State) {
-		answers := [][]scheduler.Admission{domain.GangGates(), domain.PlainGates(), domain.Gates()}
+		answers := [][]scheduler.Admission{domain.GangAdmissions(), domain.PlainAdmissions(), domain.Admissions()}
 		if !state.Starting() {
 			answers = answers[:1] // nobody is asked
 		}

@@ -23,7 +23,7 @@ import (
 func TestEnumeration(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a million small records: collecting them takes longer than making them
 	enumerate(t, "enumeration", "", func(c *checker, state lifecycle.State) {
-		c.gates = domain.Gates()
+		c.gates = domain.Admissions()
 		domain.Each(state, c.element)
 	})
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Event is something that happened to an application, told once, after it has been stored.
+// Event is something that happened to an application, reported once, after it is stored.
 type Event struct {
 	Warning bool
-	// Reason is one of the words that watchers of Kubernetes events filter by.
+	// Reason is one of the reasons that watchers of Kubernetes events filter by.
 	Reason string
 	// Action is what the operator was doing, as events.k8s.io wants it.
 	Action  string
@@ -39,7 +39,7 @@ func Events(kind, name string, from, to Record) []Event {
 	if trouble := to.Exposure.Trouble; trouble.Reason == ReasonExposureForbidden && trouble != from.Exposure.Trouble {
 		all = append(all, Event{
 			Warning: true, Reason: kind + "ExposureForbidden", Action: "Expose",
-			Message: fmt.Sprintf("%s asks for what a policy forbids: %s", app, trouble.Message),
+			Message: fmt.Sprintf("%s requests what a policy forbids: %s", app, trouble.Message),
 		})
 	}
 	for i := range all {
@@ -51,7 +51,7 @@ func Events(kind, name string, from, to Record) []Event {
 // entered is the event of a state, if it has one.
 func entered(kind, app string, to Record) (Event, bool) {
 	if to.State.Starting() && to.Cause.Reason == ReasonAdmitted {
-		return Event{}, false // a step on the way to the driver: nothing is waited for
+		return Event{}, false // an intermediate step: nothing is waited for
 	}
 	switch to.State {
 	case Queued:

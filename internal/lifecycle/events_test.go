@@ -24,39 +24,39 @@ func TestEvents(t *testing.T) {
 	tight.Scheduling.Warning = "too little quota"
 	beyond := func(what string) Record {
 		r := ran(Running)
-		r.Exposure.Trouble = Told([]Cause{{ReasonExposureForbidden, what}, {ReasonExposureRefused, "and more"}})
+		r.Exposure.Trouble = JoinCauses([]Cause{{ReasonExposureForbidden, what}, {ReasonExposureRefused, "and more"}})
 		return r
 	}
 	missing := ran(Running)
 	missing.Exposure.Trouble = Cause{ReasonExposureRefused, "no"}
 	forbidden := func(what string) []Event {
-		return one(true, "SparkApplicationExposureForbidden", "Expose", "SparkApplication pi asks for what a policy forbids: "+what+"; and more")
+		return one(true, "SparkApplicationExposureForbidden", "Expose", "SparkApplication pi requests what a policy forbids: "+what+"; and more")
 	}
 	cases := map[string]struct {
 		reason   string
 		from, to Record
 		want     []Event
 	}{
-		"Submitted":       {reason: "the incumbent's reason and words", to: ran(Submitted), want: created},
-		"SubmittedTight":  {reason: "it starts, and somebody should know", to: tight, want: one(true, "SparkApplicationSubmitted", "Submit", "SparkApplication pi was submitted: driver pod pi-driver was created; warning: too little quota")},
+		"Submitted":       {reason: "the Kubeflow operator's reason and words", to: ran(Submitted), want: created},
+		"SubmittedTight":  {reason: "it starts, with a report", to: tight, want: one(true, "SparkApplicationSubmitted", "Submit", "SparkApplication pi was submitted: driver pod pi-driver was created; warning: too little quota")},
 		"SubmittedLater":  {reason: "the same after waiting", from: at(queued(), quota), to: ran(Submitted), want: created},
 		"SubmittedAgain":  {reason: "the same on each attempt", from: again(Rerunning), to: second, want: created},
 		"Running":         {reason: "the driver's start", from: ran(Submitted), to: ran(Running), want: one(false, "SparkDriverRunning", "Observe", "Driver pi-driver is running")},
-		"Forbidden":       {reason: "somebody should know, once", from: ran(Running), to: beyond("a"), want: forbidden("a")},
+		"Forbidden":       {reason: "it is reported once", from: ran(Running), to: beyond("a"), want: forbidden("a")},
 		"ForbiddenOther":  {reason: "something else is asked for", from: beyond("a"), to: beyond("b"), want: forbidden("b")},
-		"ForbiddenStill":  {reason: "it was told", from: beyond("a"), to: beyond("a")},
+		"ForbiddenStill":  {reason: "it was reported", from: beyond("a"), to: beyond("a")},
 		"NotExposed":      {reason: "what the API server refuses is in the condition only", from: ran(Running), to: missing},
 		"FellBack":        {reason: "a pod that is pending again is no second submission", from: ran(Running), to: ran(Submitted)},
 		"Ending":          {reason: "nothing is concluded yet", from: ran(Running), to: ran(Succeeding)},
 		"Completed":       {reason: "one event for the outcome", from: ran(Succeeding), to: ran(Succeeded), want: one(false, "SparkApplicationCompleted", "Complete", "SparkApplication pi completed")},
-		"DriverFailed":    {reason: "each failed attempt tells why", from: ran(Running), to: ran(Failing), want: one(true, "SparkDriverFailed", "Observe", "Driver pi-driver failed: "+failure.Message)},
+		"DriverFailed":    {reason: "each failed attempt says why", from: ran(Running), to: ran(Failing), want: one(true, "SparkDriverFailed", "Observe", "Driver pi-driver failed: "+failure.Message)},
 		"Failed":          {reason: "the outcome with its cause", from: ran(Failing), to: ran(Failed), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+failure.Message)},
-		"PendingRerun":    {reason: "the incumbent's reason", from: ran(Failing), to: again(Rerunning), want: one(true, "SparkApplicationPendingRerun", "Rerun", "SparkApplication pi is pending rerun: the application runs again")},
+		"PendingRerun":    {reason: "the Kubeflow operator's reason", from: ran(Failing), to: again(Rerunning), want: one(true, "SparkApplicationPendingRerun", "Rerun", "SparkApplication pi is pending rerun: the application runs again")},
 		"Invalidated":     {reason: "what the user wanted is no warning", from: ran(Running), to: at(ran(Invalidating), Cause{ReasonSpecChanged, "the spec has changed"}), want: one(false, "SparkApplicationInvalidating", "Rerun", "SparkApplication pi is stopped: the spec has changed")},
-		"Suspending":      {reason: "the incumbent's reason", from: ran(Running), to: ran(Suspending), want: one(false, "SparkApplicationSuspending", "Suspend", "SparkApplication pi is suspending")},
+		"Suspending":      {reason: "the Kubeflow operator's reason", from: ran(Running), to: ran(Suspending), want: one(false, "SparkApplicationSuspending", "Suspend", "SparkApplication pi is suspending")},
 		"SuspendedNow":    {reason: "once, not at every look", from: ran(Suspending), to: ran(Suspended), want: one(false, "SparkApplicationSuspended", "Suspend", "SparkApplication pi is suspended")},
 		"StaysSuspended":  {reason: "once, not at every look", from: ran(Suspended), to: ran(Suspended)},
-		"Resuming":        {reason: "the incumbent's reason", from: ran(Suspended), to: again(Resuming), want: one(false, "SparkApplicationResuming", "Resume", "SparkApplication pi is resuming")},
+		"Resuming":        {reason: "the Kubeflow operator's reason", from: ran(Suspended), to: again(Resuming), want: one(false, "SparkApplicationResuming", "Resume", "SparkApplication pi is resuming")},
 		"Invalid":         {reason: "a spec that cannot run fails without having run", to: rejected(), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+causeOf(reject).Message)},
 		"Refused":         {reason: "the API server's words", to: at(refusedFirst(), refusal), want: one(true, "SparkApplicationSubmissionFailed", "Submit", "failed to submit SparkApplication pi: "+refusal.Message)},
 		"RefusedForGood":  {reason: "the outcome", from: at(refusedFirst(), refusal), to: at(rejected(), refusal), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+refusal.Message)},
@@ -65,7 +65,7 @@ func TestEvents(t *testing.T) {
 		"OtherWait":       {reason: "a new reason is news", from: queued(), to: at(queued(), quota), want: one(true, "SparkApplicationWaiting", "Submit", quota.Message)},
 		"Admitted":        {reason: "the scheduler has let it start: nothing is waited for", from: at(queued(), quota), to: at(queued(), Cause{ReasonAdmitted, "there is room"})},
 		"SameWait":        {reason: "other numbers in the sentence are no news", from: at(queued(), quota), to: at(queued(), Cause{ReasonQuotaExceeded, "exceeded quota: team, used: 9"})},
-		"SameFailure":     {reason: "an outcome is told once", from: ran(Failed), to: ran(Failed)},
+		"SameFailure":     {reason: "an outcome is reported once", from: ran(Failed), to: ran(Failed)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestEvents(t *testing.T) {
 
 // created2 is the record of a second attempt that has got its driver.
 func created2() Record {
-	app := theApp()
+	app := testApp()
 	app.SubmissionID, app.SparkAppID = "s-2", "spark-2"
 	return submitted(again(Rerunning), app, later)
 }
@@ -86,10 +86,10 @@ func created2() Record {
 // However much is wrong, it is stored and read back whole.
 func TestToldIsBounded(t *testing.T) {
 	all := []Cause{{ReasonExposureForbidden, strings.Repeat("x", maxCondition)}, {ReasonExposureInvalid, "y"}}
-	if got := Told(all); got.Reason != ReasonExposureForbidden || len(got.Message) > maxCondition {
+	if got := JoinCauses(all); got.Reason != ReasonExposureForbidden || len(got.Message) > maxCondition {
 		t.Errorf("%s with %d bytes", got.Reason, len(got.Message))
 	}
-	if got := Told(nil); got != (Cause{}) {
+	if got := JoinCauses(nil); got != (Cause{}) {
 		t.Errorf("of nothing: %v", got)
 	}
 }
@@ -108,7 +108,7 @@ func TestEventsFitTheAPI(t *testing.T) {
 
 // A driver that is recognized after a crash while it already runs was submitted, too.
 func TestRecognizedDriverTellsItsSubmission(t *testing.T) {
-	p := Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later})
+	p := Decide(testApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later})
 	to := Settle(p, nil, Env{Now: later}).Record
 	var told []string
 	for _, e := range Events("SparkApplication", "pi", Record{}, to) {
@@ -121,7 +121,7 @@ func TestRecognizedDriverTellsItsSubmission(t *testing.T) {
 
 // A driver that is recognized after its end was submitted, too.
 func TestEndedDriverTellsItsSubmission(t *testing.T) {
-	to := Settle(Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later}).Record
+	to := Settle(Decide(testApp(), Record{}, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later}).Record
 	if all := Events("SparkApplication", "pi", Record{}, to); len(all) != 1 || all[0].Reason != "SparkApplicationSubmitted" {
 		t.Errorf("told %+v: whoever waits for SparkApplicationSubmitted waits for ever", all)
 	}

@@ -63,17 +63,17 @@ type ExecutorFailure struct {
 
 const (
 	// maxLiveExecutors bounds the live executors that are recorded. Queues and delivery tools count those that run and
-	// compare with the spec, so that each of them is told; this is as many as they are used to.
+	// compare with the spec, so that each of them is reported; this is the number they expect.
 	maxLiveExecutors = 1000
-	// maxExecutorBytes bounds what the executors that live no more take of the stored object. The map is atomic, so that
-	// its names are not repeated in managedFields.
+	// maxExecutorBytes bounds the bytes of executors that no longer live in the stored object. The map is atomic, so
+	// that its names are not repeated in managedFields.
 	maxExecutorBytes = 4800
-	// maxFailures bounds the failures that are told.
+	// maxFailures bounds the failures that are reported.
 	maxFailures = 5
 )
 
-// withExecutors lays what is observed over what is recorded. Executors that are not seen any more are lost until the
-// application's outcome tells what became of them. With a driver that has ended this includes those that were last
+// withExecutors merges what is observed into what is recorded. Executors that are not seen any more are lost until the
+// application's outcome determines their state. With a driver that has ended this includes those that were last
 // recorded as pending: the executors of a short job run and are deleted before that is worth a write.
 func withExecutors(r Record, obs Observation) Record {
 	before, all := r.Executors, make(map[string]ExecutorState, len(obs.Executors))
@@ -107,7 +107,7 @@ func withExecutors(r Record, obs Observation) Record {
 	}
 	for name, state := range before {
 		if _, seen := all[name]; seen || state == ExecutorPending && obs.Driver.live() {
-			continue // Spark replaced one that got no node: it is counted, and that is all there is to say about it
+			continue // Spark replaced one that got no node: it is only counted
 		}
 		if !state.Ended() {
 			state = ExecutorLost
@@ -123,7 +123,7 @@ func withExecutors(r Record, obs Observation) Record {
 }
 
 // concluded gives every executor whose end was not seen the state that the application's outcome implies: a driver
-// deletes its executors when it stops, which is no failure of theirs.
+// deletes its executors when it stops, which is not a failure.
 func concluded(r Record, obs Observation, implied ExecutorState) Record {
 	r = withExecutors(r, obs)
 	for name, state := range r.Executors {
@@ -143,7 +143,7 @@ func concluded(r Record, obs Observation, implied ExecutorState) Record {
 	return r
 }
 
-// rank orders executors by how much they matter to somebody who looks.
+// rank orders executors by how much they matter to users.
 func rank(s ExecutorState) int {
 	switch s {
 	case ExecutorRunning:

@@ -29,7 +29,7 @@ func executorPods(all executorMap) []Executor {
 }
 
 func observed(rec Record, d Driver, executors ...Executor) Record {
-	return Decide(theApp(), rec, Observation{Driver: d, Executors: executors}, scheduler.Admission{}, Env{Now: later}).Record
+	return Decide(testApp(), rec, Observation{Driver: d, Executors: executors}, scheduler.Admission{}, Env{Now: later}).Record
 }
 
 func TestExecutorsWhileRunning(t *testing.T) {
@@ -160,8 +160,8 @@ func TestExecutorsBoundedWithoutNumbers(t *testing.T) {
 	}
 }
 
-// Kueue admits the pods of an application for good, and Argo CD calls it healthy, when as many executors are RUNNING by
-// name as the spec asks for. Their operator tells of a thousand.
+// Kueue admits the pods of an application permanently, and Argo CD calls it healthy, when as many executors are
+// RUNNING by name as the spec asks for. Their operator tells of a thousand.
 func TestEveryLiveExecutorIsTold(t *testing.T) {
 	running, pending, gone := numbered(1, 900, ExecutorRunning), numbered(901, 1000, ExecutorPending), numbered(1001, 2000, ExecutorFailed)
 	beyond := numbered(1, maxLiveExecutors+100, ExecutorPending)

@@ -32,7 +32,7 @@ func TestFailureOf(t *testing.T) {
 		"Preempted":     {reason: "another pod's fault", driver: disrupted(exited(-1, ""), "PreemptionByScheduler"), class: Infrastructure, cause: ReasonDriverEvicted},
 		"EvictedByOOM":  {reason: "the node was out of memory, not the container", driver: disrupted(exited(137, "OOMKilled"), "TerminationByKubelet"), class: Infrastructure, cause: ReasonDriverEvicted},
 		"NoStatus":      {reason: "a pod that failed without a word of its container", driver: exited(-1, "NodeShutdown"), class: Infrastructure, cause: ReasonDriverEvicted},
-		"DeletedByHand": {reason: "somebody stopped it", driver: deleting(exited(143, "Error")), class: Infrastructure, cause: ReasonDriverNotFound},
+		"DeletedByHand": {reason: "a user stopped it", driver: deleting(exited(143, "Error")), class: Infrastructure, cause: ReasonDriverNotFound},
 		"DeletedOOM":    {reason: "it had run out of memory before", driver: deleting(exited(137, "OOMKilled")), class: OutOfMemory, cause: ReasonDriverOutOfMemory},
 	}
 	for name, tc := range cases {
@@ -41,7 +41,7 @@ func TestFailureOf(t *testing.T) {
 			if class != tc.class || cause.Reason != tc.cause || cause.Message == "" {
 				t.Errorf("%s: %s %+v, want %s %s", tc.reason, class, cause, tc.class, tc.cause)
 			}
-			a := Decide(theApp(), ran(Running), Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later}).Record.Current()
+			a := Decide(testApp(), ran(Running), Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later}).Record.Current()
 			if code := tc.driver.Exit.Code; (a.ExitCode != nil) != (code >= 0) || a.ExitCode != nil && *a.ExitCode != code {
 				t.Errorf("%s: exit code %v in the history", tc.reason, a.ExitCode)
 			}

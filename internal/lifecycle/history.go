@@ -17,12 +17,12 @@ const (
 	maxLog = 2 << 10
 )
 
-// remembered appends an attempt, or replaces the entry of the same number.
-func remembered(all []Attempt, a Attempt) []Attempt {
+// appendAttempt appends an attempt, or replaces the entry of the same number.
+func appendAttempt(all []Attempt, a Attempt) []Attempt {
 	if n := len(all); n > 0 && all[n-1].Number == a.Number {
 		all = all[:n-1]
 	}
-	return bounded10(append(all, a))
+	return boundAttempts(append(all, a))
 }
 
 // closed writes the end of the current attempt into the history and stamps the record. An attempt that has ended keeps
@@ -37,8 +37,8 @@ func closed(r Record, class FailureClass, c Cause, env Env) Record {
 	return r
 }
 
-// bounded10 keeps the newest attempts, and of their logs as much as there is room for.
-func bounded10(all []Attempt) []Attempt {
+// boundAttempts keeps the newest attempts, and of their logs as much as there is room for.
+func boundAttempts(all []Attempt) []Attempt {
 	if n := len(all); n > maxAttempts {
 		all = all[n-maxAttempts:]
 	}

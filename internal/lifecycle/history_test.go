@@ -19,7 +19,7 @@ func TestTail(t *testing.T) {
 		want         string
 	}{
 		"Short":       {reason: "all of it", text: "a\nb\n", n: 10, want: "a\nb"},
-		"WholeLines":  {reason: "half a line tells nothing", text: "first line\nsecond\nthird\n", n: 14, want: "second\nthird"},
+		"WholeLines":  {reason: "half a line is useless", text: "first line\nsecond\nthird\n", n: 14, want: "second\nthird"},
 		"OneLongLine": {reason: "the end of a long line is better than nothing", text: strings.Repeat("x", 20) + "\n", n: 5, want: "xxxxx"},
 		"Runes":       {reason: "a letter is not cut in half", text: "ääää", n: 3, want: "ä"},
 		"NotText":     {reason: "the API server takes UTF-8 only", text: "a\xffb", n: 10, want: "ab"},
@@ -59,7 +59,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	for name, line := range map[string]string{"ascii": "a line of a log\n", "umlauts": "äöüäöüäöü", "noise": "\xff\xfe\x80", "long": strings.Repeat("x", 500) + "\n"} {
 		var all []Attempt
 		for i := range int32(25) {
-			all = remembered(all, Attempt{Number: i + 1, LogTail: strings.Repeat(line, 1000)})
+			all = appendAttempt(all, Attempt{Number: i + 1, LogTail: strings.Repeat(line, 1000)})
 		}
 		logs := 0
 		for i, a := range all {
@@ -81,7 +81,7 @@ func TestHistoryIsBounded(t *testing.T) {
 }
 
 func TestRememberedReplacesItsOwn(t *testing.T) {
-	all := remembered([]Attempt{{Number: 1}, {Number: 2, SubmissionID: "old"}}, Attempt{Number: 2, SubmissionID: "new"})
+	all := appendAttempt([]Attempt{{Number: 1}, {Number: 2, SubmissionID: "old"}}, Attempt{Number: 2, SubmissionID: "new"})
 	if len(all) != 2 || all[1].SubmissionID != "new" {
 		t.Errorf("an attempt is told twice: %+v", all)
 	}
@@ -107,7 +107,7 @@ func TestAttemptWithoutADriverIsNoHistory(t *testing.T) {
 	if stopped.State != Suspended || len(stopped.Attempts) != 1 {
 		t.Fatalf("%s: history tells of %d attempts, and there was one: %+v", stopped.State, len(stopped.Attempts), stopped.Attempts)
 	}
-	resumed := Decide(theApp(), stopped, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
+	resumed := Decide(testApp(), stopped, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
 	if resumed.State != Resuming || resumed.Attempt != 2 {
 		t.Errorf("%s attempt %d, want attempt 2, which never had a driver", resumed.State, resumed.Attempt)
 	}
@@ -125,7 +125,7 @@ func TestForeignPodTellsNothingAboutOurDriver(t *testing.T) {
 		d.Exit, d.LogTail, d.StartedAt = Exit{Code: 3, Reason: "Error"}, "secret", later
 		rec := ran(Running)
 		rec.Attempts[0].StartedAt = time.Time{}
-		a := Decide(theApp(), rec, Observation{Driver: d}, scheduler.Admission{}, Env{Now: later}).Record.Current()
+		a := Decide(testApp(), rec, Observation{Driver: d}, scheduler.Admission{}, Env{Now: later}).Record.Current()
 		if a.ExitCode != nil || a.LogTail != "" || !a.StartedAt.IsZero() {
 			t.Errorf("%s: the attempt's history is that of another pod: %+v", o, a)
 		}

@@ -19,11 +19,11 @@ const (
 	Present Presence = "Present"
 )
 
-// Ownership says whose object it is. Identity is never the name alone.
+// Ownership says which attempt owns an object. Identity is never the name alone.
 type Ownership string
 
 const (
-	// NotOwned objects belong to somebody else: never adopted, changed or deleted.
+	// NotOwned objects have another owner: never adopted, changed or deleted.
 	NotOwned Ownership = "NotOwned"
 	// Current objects belong to this application's current attempt.
 	Current Ownership = "Current"
@@ -31,7 +31,7 @@ const (
 	Previous Ownership = "Previous"
 )
 
-// DriverPhase is the driver's progress, judged by its Spark container: a sidecar neither hides its end nor ends it.
+// DriverPhase is the driver's progress, judged by its Spark container only: sidecars do not count.
 type DriverPhase string
 
 // The phases of a driver.
@@ -63,46 +63,46 @@ type Driver struct {
 	Exit Exit
 	// Disruption says what the cluster did to the pod, in its own words; empty if nothing.
 	Disruption Cause
-	// Deleting is set when the pod is on its way out; GoneAt is when it should have gone.
+	// Deleting is set when the pod is being deleted; GoneAt is when it must be gone.
 	Deleting bool
 	GoneAt   time.Time
 	// LogTail holds the last lines of a failed driver's log, if it was asked for.
 	LogTail string
 }
 
-// Wait is why pods have no place or do not start. Reason and message are the operator's and tell one wait from another.
+// Wait is why pods are not scheduled or do not start. Reason and message are the operator's and identify the wait.
 type Wait struct {
 	Cause
-	// Details are the words of a scheduler or a kubelet. They find others all the time, for one with every node that comes or
-	// goes: other details are no news.
+	// Details are the message of a scheduler or a kubelet. It changes often, e.g. with every node that is added: other
+	// details are no change.
 	Details string
 }
 
-// Told is the cause with the details in its sentence.
-func (w Wait) Told() Cause {
+// Detailed is the cause with the details in its message.
+func (w Wait) Detailed() Cause {
 	c := w.Cause
 	if w.Details != "" {
-		c.Message = w.Lead() + w.Details
+		c.Message = w.Prefix() + w.Details
 	}
 	return c
 }
 
-// WaitOf is what a scheduler's observation says of pods that wait. By the plugins' contract nothing but the reason lasts of it.
+// WaitOf is what a scheduler's observation says of pods that wait. By the plugins' contract only the reason is stable.
 func WaitOf(o scheduler.Observation) Wait { return Wait{Cause{Reason: o.Reason}, o.Message} }
 
-// Lead is what the sentence begins with, whatever the details are.
-func (w Wait) Lead() string {
+// Prefix is what the sentence begins with, whatever the details are.
+func (w Wait) Prefix() string {
 	if w.Message == "" {
 		return ""
 	}
 	return w.Message + ": "
 }
 
-// lostGrace is how long after the end of its grace period a pod that is being deleted may need to disappear. A kubelet
-// that lives needs a few seconds.
+// lostGrace is how long after the end of its grace period a pod that is being deleted may need to disappear. A working
+// kubelet needs a few seconds.
 const lostGrace = 30 * time.Second
 
-// claimGrace is how long a scheduler that runs may need until it has looked at a pod.
+// claimGrace is how long a running scheduler may need to process a pod.
 const claimGrace = 30 * time.Second
 
 // Is reports whether the pod is there and has the given owner.
@@ -112,20 +112,20 @@ func (d Driver) ours() bool { return d.Is(Current) || d.Is(Previous) }
 
 func (d Driver) live() bool { return d.Phase == DriverPending || d.Phase == DriverRunning }
 
-// stray reports whether the driver runs although the application is over or suspended: a second operator that believed
-// to lead was slow to create it.
-func (d Driver) stray() bool { return d.ours() && d.live() && !d.Deleting }
+// orphan reports whether the driver runs although the application has finished or suspended: a second operator that
+// believed to lead was slow to create it.
+func (d Driver) orphan() bool { return d.ours() && d.live() && !d.Deleting }
 
-// overdue reports whether the pod should have gone for a while.
+// overdue reports whether the pod should have been deleted a while ago.
 func (d Driver) overdue(now time.Time) bool {
 	return d.Presence == Present && d.Deleting && !d.GoneAt.IsZero() && now.After(d.GoneAt.Add(lostGrace))
 }
 
-// lost reports whether the pod should have gone for a while, and may still run: its node does not answer.
+// lost reports whether the pod should have been deleted a while ago, and may still run: its node does not respond.
 func (d Driver) lost(now time.Time) bool { return d.overdue(now) && d.live() }
 
-// unclaimed reports whether the pod has waited for a while without any scheduler having looked at it: one that finds no
-// node says so.
+// unclaimed reports whether the pod has waited for a while and no scheduler has processed it: one that finds no node
+// sets a condition.
 func (d Driver) unclaimed(now time.Time) bool {
 	return d.Presence == Present && d.Phase == DriverPending && d.ScheduledAt.IsZero() && d.Waiting.Reason == "" && now.Sub(d.CreatedAt) >= claimGrace
 }
@@ -142,14 +142,14 @@ type Observation struct {
 type Executor struct {
 	Name  string
 	State ExecutorState
-	// ExitCode is nil if its container told none; Reason is the kubelet's word.
+	// ExitCode is nil if its container reported none; Reason is the kubelet's.
 	ExitCode *int32
 	Reason   string
 }
 
 // Exit is how the driver's Spark container ended.
 type Exit struct {
-	// Code is the exit code; -1 when the pod failed without the container telling one.
+	// Code is the exit code; -1 when the pod failed without the container reporting one.
 	Code int32
 	// Reason and Message are the kubelet's words, e.g. "OOMKilled".
 	Reason  string
@@ -177,11 +177,11 @@ func withDetail(text, reason, message string) string {
 	return text
 }
 
-// oomKilled is the kubelet's word for a container that was killed for its memory.
+// oomKilled is the kubelet's reason for a container that was killed for its memory.
 const oomKilled = "OOMKilled"
 
-// failureOf says what kind of failure the end of a driver is. What the cluster did to the pod goes before what its
-// container said: an evicted driver has an exit code, too.
+// failureOf says what kind of failure the end of a driver is. What the cluster did to the pod takes precedence over
+// what its container reported: an evicted driver has an exit code, too.
 func failureOf(d Driver) (FailureClass, Cause) {
 	text := d.Exit.String()
 	switch {

@@ -21,7 +21,7 @@ type Family struct {
 	Group, Version, Kind string
 	Labels               Labels
 	Fields               spark.Fields
-	// States are the family's words for states; one without an entry is empty in its statuses.
+	// States are the family's names of states; one without an entry is empty in its statuses.
 	States map[State]string
 }
 
@@ -50,11 +50,11 @@ type Labels struct {
 	LaunchedBy string
 	// CreatedBy is "true" on everything else that is created for an application.
 	CreatedBy string
-	// SpecHash tells on a driver pod which spec it was made from (Application.SpecHash).
+	// SpecHash says on a driver pod which spec it was created from (Application.SpecHash).
 	SpecHash string
 	// Submission holds the attempt's submission id (spark.Identity.SubmissionID).
 	Submission string
-	// Exposes tells what an auxiliary object of a running driver is for. All families have the same: one watch serves them.
+	// Exposes says what an auxiliary object of a running driver is for. All families have the same: one watch serves them.
 	Exposes string
 	// Applied is an annotation: a hash of what was applied last to an object, so that the same is not applied again.
 	Applied string
@@ -67,7 +67,7 @@ type Owner struct {
 	Labels       Labels
 }
 
-// Of says whose an object is: the controller's UID tells the application, the submission label the attempt.
+// Of returns who owns an object: the controller's UID identifies the application, the submission label the attempt.
 func (w Owner) Of(o metav1.Object) Ownership {
 	owner := metav1.GetControllerOfNoCopy(o)
 	switch {
@@ -84,8 +84,8 @@ func (w Owner) Own(object metav1.Object) {
 	object.SetOwnerReferences([]metav1.OwnerReference{w.Reference})
 }
 
-// Mark labels what is created beside a driver pod as the attempt's, so that it can be found again whatever the spec
-// calls it by then.
+// Mark labels an auxiliary object as the attempt's, so that it can be found even if the spec gives it another name
+// later.
 func (w Owner) Mark(object metav1.Object) {
 	labels := maps.Clone(object.GetLabels())
 	if labels == nil {

@@ -88,10 +88,10 @@ func TestExitString(t *testing.T) {
 		exit   Exit
 		want   string
 	}{
-		"Code":    {reason: "the incumbent's words, which tools look for", exit: Exit{Code: 1, Reason: "Error"}, want: "driver container failed with ExitCode: 1, Reason: Error"},
+		"Code":    {reason: "the Kubeflow operator's words, which tools look for", exit: Exit{Code: 1, Reason: "Error"}, want: "driver container failed with ExitCode: 1, Reason: Error"},
 		"OOM":     {reason: "the kubelet's reason", exit: Exit{Code: 137, Reason: "OOMKilled"}, want: "driver container failed with ExitCode: 137, Reason: OOMKilled"},
 		"Message": {reason: "a termination message is worth reading", exit: Exit{Code: 2, Reason: "Error", Message: "no such class"}, want: "driver container failed with ExitCode: 2, Reason: Error, Message: no such class"},
-		"Missing": {reason: "the pod failed and no container told why", exit: Exit{Code: -1}, want: "driver container status missing"},
+		"Missing": {reason: "the pod failed and no container reported why", exit: Exit{Code: -1}, want: "driver container status missing"},
 		"Evicted": {reason: "the pod's own words stand in", exit: Exit{Code: -1, Reason: "Evicted", Message: "The node was low on resource: memory."}, want: "driver container status missing: Evicted: The node was low on resource: memory."},
 		"NoWord":  {reason: "a reason that is missing leaves no gap", exit: Exit{Code: -1, Message: "node lost"}, want: "driver container status missing: node lost"},
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Policies are the user's wishes about an application's life, with defaults filled in.
+// Policies are the user's restart, deadline and retention settings of an application, with defaults filled in.
 type Policies struct {
 	Restart   Restart
 	Deadlines Deadlines
@@ -124,16 +124,16 @@ func stages(app Application, rec Record, d Driver) []stage {
 	limits := app.Policies.Deadlines
 	if d.Phase == DriverPending {
 		if d.ScheduledAt.IsZero() {
-			return []stage{{d.CreatedAt, limits.DriverScheduled, ReasonSchedulingTimeout, Infrastructure, "the driver pod got no node within %s ({deadlines.driverScheduled})"}}
+			return []stage{{d.CreatedAt, limits.DriverScheduled, ReasonSchedulingTimeout, Infrastructure, "the driver pod was not scheduled within %s ({deadlines.driverScheduled})"}}
 		}
-		return []stage{{d.ScheduledAt, limits.DriverReady, ReasonReadyTimeout, Infrastructure, "the driver's container did not run within %s after its pod got a node ({deadlines.driverReady})"}}
+		return []stage{{d.ScheduledAt, limits.DriverReady, ReasonReadyTimeout, Infrastructure, "the driver's container did not start within %s after its pod was scheduled ({deadlines.driverReady})"}}
 	}
 	running := stage{d.StartedAt, limits.Run, ReasonRunTimeout, Deadline, "the driver ran longer than %s ({deadlines.run})"}
 	if rec.executed() {
 		return []stage{running}
 	}
 	return []stage{
-		{d.StartedAt, limits.FirstExecutors, ReasonExecutorsTimeout, Deadline, "no executor ran within %s after the driver ({deadlines.firstExecutors})"},
+		{d.StartedAt, limits.FirstExecutors, ReasonExecutorsTimeout, Deadline, "no executor started within %s after the driver ({deadlines.firstExecutors})"},
 		running,
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Reason says in one word why an application is where it is. The list is closed and documented; a scheduler's reasons
+// Reason says in one word why an application is in its state. The list is closed and documented; a scheduler's reasons
 // (package scheduler) are passed through.
 type Reason = scheduler.Reason
 
@@ -20,7 +20,7 @@ type Reason = scheduler.Reason
 const (
 	// ReasonSuspended : spec.suspend holds the application back.
 	ReasonSuspended Reason = "Suspended"
-	// ReasonNameConflict : an object that is not ours has a name that we need.
+	// ReasonNameConflict : an object of another owner has the name.
 	ReasonNameConflict Reason = "NameConflict"
 	// ReasonPreviousDriver : the driver pod of an earlier attempt still has the name.
 	ReasonPreviousDriver Reason = "PreviousDriver"
@@ -68,7 +68,7 @@ const (
 const (
 	// ReasonDriverCreated : the driver pod and what it needs exist.
 	ReasonDriverCreated Reason = "DriverCreated"
-	// ReasonDriverRunning : the driver's container runs.
+	// ReasonDriverRunning : the driver's container is running.
 	ReasonDriverRunning Reason = "DriverRunning"
 	// ReasonDriverStopping : the driver pod is being deleted.
 	ReasonDriverStopping Reason = "DriverStopping"
@@ -80,17 +80,17 @@ const (
 	ReasonDriverOutOfMemory Reason = "DriverOutOfMemory"
 	// ReasonDriverEvicted : the cluster ended the driver pod (eviction, preemption, node shutdown).
 	ReasonDriverEvicted Reason = "DriverEvicted"
-	// ReasonDriverNotFound : the driver pod disappeared before its end was seen.
+	// ReasonDriverNotFound : the driver pod was deleted before its end was observed.
 	ReasonDriverNotFound Reason = "DriverNotFound"
-	// ReasonNodeLost : the driver pod is to be deleted, and its node does not confirm it.
+	// ReasonNodeLost : the driver pod is being deleted, and its node does not confirm it.
 	ReasonNodeLost Reason = "NodeLost"
 	// ReasonInvalidSpec : the spec cannot be run as it is.
 	ReasonInvalidSpec Reason = "InvalidSpec"
-	// ReasonSubmissionRefused : the API server refused an object for good.
+	// ReasonSubmissionRefused : the API server refused an object permanently.
 	ReasonSubmissionRefused Reason = "SubmissionRefused"
 	// ReasonQueueTimeout : the attempt waited longer for its driver than spec.deadlines.queued.
 	ReasonQueueTimeout Reason = "QueueTimeout"
-	// ReasonSchedulingTimeout : the driver pod got no node within spec.deadlines.driverScheduled.
+	// ReasonSchedulingTimeout : the driver pod was not scheduled within spec.deadlines.driverScheduled.
 	ReasonSchedulingTimeout Reason = "DriverSchedulingTimeout"
 	// ReasonReadyTimeout : the driver's container did not run within spec.deadlines.driverReady.
 	ReasonReadyTimeout Reason = "DriverReadyTimeout"
@@ -100,7 +100,7 @@ const (
 	ReasonRunTimeout Reason = "RunTimeout"
 	// ReasonInProgress : the outcome is not known yet.
 	ReasonInProgress Reason = "InProgress"
-	// ReasonFinished : the application is over.
+	// ReasonFinished : the application has finished.
 	ReasonFinished Reason = "Finished"
 	// ReasonAdmitted : nothing holds the application back.
 	ReasonAdmitted Reason = "Admitted"
@@ -108,7 +108,7 @@ const (
 
 // Reasons of the executors as a whole.
 const (
-	// ReasonExecutorsRunning : as many executors run as the application starts with.
+	// ReasonExecutorsRunning : all initial executors are running.
 	ReasonExecutorsRunning Reason = "ExecutorsRunning"
 	// ReasonExecutorsPending : fewer executors run than the application starts with.
 	ReasonExecutorsPending Reason = "ExecutorsPending"
@@ -116,9 +116,9 @@ const (
 	ReasonNoExecutors Reason = "NoExecutors"
 )
 
-// Reasons of what is wanted beside a running driver and cannot be made.
+// Reasons of auxiliary objects that cannot be created.
 const (
-	// ReasonExposureInvalid : what the spec or the operator's configuration says about it means nothing.
+	// ReasonExposureInvalid : the spec or the operator's configuration is invalid.
 	ReasonExposureInvalid Reason = "ExposureInvalid"
 	// ReasonExposureRefused : the API server refuses an object, or does not know its kind.
 	ReasonExposureRefused Reason = "ExposureRefused"
@@ -132,7 +132,7 @@ type Class string
 const (
 	// ClassDone : the write happened, or had happened before.
 	ClassDone Class = "Done"
-	// ClassNameTaken : an object that is not ours has the name.
+	// ClassNameTaken : an object of another owner has the name.
 	ClassNameTaken Class = "NameTaken"
 	// ClassQuota : a ResourceQuota has no room; it may have later.
 	ClassQuota Class = "Quota"
@@ -163,7 +163,7 @@ func (c Class) Reason(preset Reason) Reason {
 }
 
 // Classify judges the error of a write. nil is Done, and so is the NotFound or the failed UID precondition of a delete,
-// which say that the object meant is gone.
+// which say that the object is already deleted.
 func Classify(kind ActionKind, err error) Class {
 	switch {
 	case err == nil:
@@ -171,7 +171,7 @@ func Classify(kind ActionKind, err error) Class {
 	case kind == DeleteApplication && apierrors.IsConflict(err):
 		return ClassTransient
 	case kind == Schedule && (apierrors.IsNotFound(err) || apierrors.IsConflict(err)):
-		return ClassTransient // its API was uninstalled a moment ago, or somebody else changed the object
+		return ClassTransient // its API was uninstalled a moment ago, or another client changed the object
 	case kind != Submit && (apierrors.IsNotFound(err) || apierrors.IsConflict(err)):
 		return ClassDone
 	case apierrors.IsAlreadyExists(err):
@@ -190,8 +190,9 @@ func Classify(kind ActionKind, err error) Class {
 // authorizer matches the API server's own refusals of a verb and of an owner reference. An admission webhook may say "cannot" too.
 var authorizer = regexp.MustCompile(` is forbidden: (User "[^"]*" cannot [a-z]+ resource "|cannot set blockOwnerDeletion )`)
 
-// classifyForbidden tells the three kinds of 403 apart by the texts of the API server's quota plugin and of its RBAC
-// authorizer, which carry no machine-readable cause. Everything else is an admission plugin's or a policy's denial.
+// classifyForbidden distinguishes the three kinds of 403 by the messages of the API server's quota plugin and of its
+// RBAC authorizer, which carry no machine-readable cause. Everything else is an admission plugin's or a policy's
+// denial.
 func classifyForbidden(text string) Class {
 	switch {
 	case strings.Contains(text, "exceeded quota"), strings.Contains(text, "failed quota"):

@@ -32,7 +32,7 @@ type Record struct {
 	// Cause explains a failure, or what an application waits for.
 	Cause Cause
 	// SparkAppID is Spark's own id of the current attempt, SubmissionID the mark of its pods. The latter is recorded
-	// because an operator before this one may have chosen it.
+	// because a previous operator may have chosen it.
 	SparkAppID   string
 	SubmissionID string
 	// DriverName is the name of the driver pod.
@@ -50,13 +50,13 @@ type Record struct {
 	// Released says what of a finished application was deleted already.
 	Released   Released
 	Scheduling Scheduling
-	// Exposure is what exists beside the driver. No decision depends on it.
+	// Exposure is the state of the auxiliary objects. No decision depends on it.
 	Exposure Exposure
 }
 
-// Exposure is what was made beside a running driver, so that people reach it and nodes spare it.
+// Exposure is the state of a running driver's auxiliary objects, which expose it to users and protect it from eviction.
 type Exposure struct {
-	// Objects that exist or may exist, as kind/name. They are recorded until they are known to be gone.
+	// Objects that exist or may exist, as kind/name. They are recorded until they are known to be deleted.
 	Objects []string
 	// Service of the UI, with its cluster IP and port.
 	Service        string
@@ -69,12 +69,12 @@ type Exposure struct {
 	RouteAddress   string
 	// HistoryURL is where a history server shows the current attempt, also when it is over.
 	HistoryURL string
-	// Trouble says what could not be made, and why. It never stops an application.
+	// Trouble says what could not be created, and why. It never stops an application.
 	Trouble Cause
 }
 
-// Told is one cause out of several, short enough to be read back whole from a condition.
-func Told(all []Cause) Cause {
+// JoinCauses joins several causes into one, short enough to be stored whole in a condition.
+func JoinCauses(all []Cause) Cause {
 	if len(all) == 0 {
 		return Cause{}
 	}
@@ -85,10 +85,10 @@ func Told(all []Cause) Cause {
 	return Cause{Reason: all[0].Reason, Message: head(strings.Join(sentences, "; "), maxCondition)}
 }
 
-// Scheduling is what was chosen for the current attempt, and how its scheduler stands to it.
+// Scheduling is what was chosen for the current attempt, and the state of its scheduler objects.
 type Scheduling struct {
 	scheduler.Choice
-	// Warning is what the scheduler said when it let the attempt start; "" for nothing.
+	// Warning is what the scheduler reported when it admitted the attempt; "" for nothing.
 	Warning string
 	// AdmittedAt is when the attempt's driver could be created.
 	AdmittedAt time.Time
@@ -98,7 +98,7 @@ type Scheduling struct {
 	HeldBy      string
 }
 
-// held is what stays of the scheduling when everything else begins again.
+// held is what the scheduling keeps when the application starts again.
 func (s Scheduling) held() Scheduling {
 	return Scheduling{HeldAttempt: s.HeldAttempt, HeldBy: s.HeldBy}
 }
@@ -117,9 +117,9 @@ type Attempt struct {
 	// StartedAt is when the driver's container started, EndedAt when the attempt was found ended.
 	StartedAt time.Time
 	EndedAt   time.Time
-	// ExitCode is nil if the driver's container told none.
+	// ExitCode is nil if the driver's container reported none.
 	ExitCode *int32
-	// Class is "" for a success and for an attempt that a person ended.
+	// Class is "" for a success and for an attempt that a user ended.
 	Class FailureClass
 	Cause Cause
 	// LogTail holds the last lines of a failed driver's log.
@@ -134,8 +134,8 @@ type Released struct {
 // NeverRan reports whether no driver of the application was ever created.
 func (r Record) NeverRan() bool { return len(r.Attempts) == 0 && r.Executions == 0 }
 
-// unrecorded reports whether a driver of this application belongs to no attempt that is known: an operator before us has
-// created it and crashed before it wrote the status.
+// unrecorded reports whether a driver of this application belongs to no recorded attempt: a previous operator created
+// it and crashed before it wrote the status.
 func (r Record) unrecorded(d Driver) bool {
 	known := func(a Attempt) bool { return a.SubmissionID == d.SubmissionID }
 	return r.NeverRan() || d.SubmissionID != "" && !slices.ContainsFunc(r.Attempts, known)
@@ -166,7 +166,7 @@ func clone(r Record) Record {
 	return r
 }
 
-// Cause is a reason of the closed list and a sentence for people.
+// Cause is a reason of the closed list and a sentence for users.
 type Cause struct {
 	Reason  Reason
 	Message string
@@ -178,23 +178,23 @@ func causeOf(a scheduler.Admission) Cause { return Cause{a.Reason, a.Message} }
 // observedCause is the cause that an observation gives.
 func observedCause(o scheduler.Observation) Cause { return Cause{o.Reason, o.Message} }
 
-// State is where an application stands, in words of no API family.
+// State is the state of an application, independent of any API family.
 type State string
 
 const (
-	// New has not been looked at.
+	// New has not been reconciled.
 	New State = ""
 	// Queued waits for something before its first driver may be created.
 	Queued State = "Queued"
-	// Submitted has a driver pod that does not run yet.
+	// Submitted has a driver pod that is not running yet.
 	Submitted State = "Submitted"
 	// Running has a running driver.
 	Running State = "Running"
 	// Succeeding has a driver that ended well; it is over, or runs again after a wait.
 	Succeeding State = "Succeeding"
-	// Failing has a driver that failed, is gone or is being given up; it is over, or runs again after a wait.
+	// Failing has a driver that failed, was deleted or is being stopped; it is over, or runs again after a wait.
 	Failing State = "Failing"
-	// Rerunning waits for its next driver: the former one has to go first.
+	// Rerunning waits for its next driver: the previous one has to be deleted first.
 	Rerunning State = "Rerunning"
 	// Invalidating has a driver that was made from a spec which has changed since.
 	Invalidating State = "Invalidating"

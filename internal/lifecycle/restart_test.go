@@ -42,7 +42,7 @@ func TestRetry(t *testing.T) {
 		"Always":            {reason: "has no end", restart: with(func(r *Restart) { r.Type = Always }), class: ApplicationExit, used: used{ApplicationExit: 99}, again: true, wait: time.Minute},
 		"AlwaysOwnBudget":   {reason: "except for a class that the user has bounded", restart: Restart{Type: Always, Failures: three, Classes: own.Classes}, class: OutOfMemory, used: used{OutOfMemory: 1}},
 		"Deadline":          {reason: "what took too long would again", restart: with(func(r *Restart) { r.Type = Always }), class: Deadline},
-		"Nothing":           {reason: "what a person ended is no failure", restart: plain, class: ""},
+		"Nothing":           {reason: "what a user ended is not a failure", restart: plain, class: ""},
 		"FailsAtOnce":       {reason: "an exit code that is never worth it", restart: with(func(r *Restart) { r.FailExitCodes = []int32{2} }), class: ApplicationExit, exit: code(2)},
 		"FailsAtOnceAlways": {reason: "with any policy", restart: with(func(r *Restart) { r.Type, r.FailExitCodes = Always, []int32{2} }), class: ApplicationExit, exit: code(2)},
 		"OtherCode":         {reason: "another one is", restart: with(func(r *Restart) { r.FailExitCodes = []int32{2} }), class: ApplicationExit, exit: code(1), again: true, wait: time.Second},
@@ -134,8 +134,8 @@ func TestRetryTakesFromItsBudget(t *testing.T) {
 	}
 }
 
-// A driver that has run long enough gives the budgets back: a streaming application does not fail for good because of
-// three failures in three months.
+// A driver that has run long enough gives the budgets back: a streaming application does not fail permanently because
+// of three failures in three months.
 func TestHealthyPeriodResetsBudgets(t *testing.T) {
 	r := onFailure
 	r.ResetAfter = 30 * time.Second
@@ -153,7 +153,7 @@ func TestHealthyPeriodResetsBudgets(t *testing.T) {
 func TestSuccessKeepsRaisedMemory(t *testing.T) {
 	rec := ran(Running)
 	rec.Retries = Retries{Used: map[FailureClass]int32{OutOfMemory: 2}, MemoryRaises: 2}
-	got := Decide(theApp(), rec, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}).Record
+	got := Decide(testApp(), rec, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}).Record
 	if got.Retries.MemoryRaises != 2 || len(got.Retries.Used) != 0 {
 		t.Errorf("after a success: %+v", got.Retries)
 	}
@@ -180,7 +180,7 @@ func TestRefusalIsNoEndOnceItIsTriedAgain(t *testing.T) {
 		"Rejected":       {reason: "it ends now", record: refusedFirst(), gate: reject, at: retried, state: Failed, ended: retried},
 		"Late":           {reason: "it ends now", record: refusedFirst(), at: retried.Add(48 * time.Hour), state: Failed, ended: retried.Add(48 * time.Hour)},
 		"BackOff":        {reason: "it is not tried again yet", record: refusedFirst(), at: now.Add(time.Second), state: SubmissionFailed, ended: now},
-		"FormerOperator": {reason: "an operator before us keeps the end of the attempt before", record: endedAt(again(Rerunning), now), gate: reject, at: retried, state: Failed, ended: retried},
+		"FormerOperator": {reason: "a previous operator keeps the end of the attempt before", record: endedAt(again(Rerunning), now), gate: reject, at: retried, state: Failed, ended: retried},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -4,15 +4,15 @@ package lifecycle
 
 import "time"
 
-// decideFinal releases what of a finished application need not be kept any longer.
+// decideFinal deletes the objects of a finished application whose retention has expired.
 func decideFinal(p Plan, obs Observation, env Env) Plan {
-	if d := obs.Driver; d.stray() {
+	if d := obs.Driver; d.orphan() {
 		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, unknownRetry
 		return p
 	}
 	p.Requeue = 0
 	if p.Record.TerminatedAt.IsZero() {
-		p.Record.TerminatedAt = env.Now // an operator before us has not told
+		p.Record.TerminatedAt = env.Now // a previous operator did not record it
 	}
 	r, keep := &p.Record, p.App.Policies.Retention.of(p.Record.State)
 	due := func(limit *time.Duration) bool {
@@ -49,9 +49,9 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 	return p
 }
 
-// Rests reports whether there is nothing to do about an application: it is over and nothing of it is due to be deleted.
-// If something will be due later, after tells when.
-func Rests(app Application, rec Record, env Env) (after time.Duration, ok bool) {
+// NothingDue reports whether there is nothing to do about an application: it is over and nothing of it is due to be
+// deleted. If something will be due later, after says when.
+func NothingDue(app Application, rec Record, env Env) (after time.Duration, ok bool) {
 	if !rec.State.Final() || app.Deleting || applySpecChanges(app, rec, env).State != rec.State || rec.Generation != app.Generation || rec.SpecHash != app.SpecHash {
 		return 0, false
 	}

@@ -26,13 +26,13 @@ func TestRetention(t *testing.T) {
 	}{
 		"Everything":    {reason: "what is not named is kept", driver: driver(Current, DriverFailed)},
 		"NotYet":        {reason: "it is looked at again at the first time", keep: TTLs{DriverPod: hour, Application: d(2 * time.Hour)}, driver: driver(Current, DriverFailed), requeue: 59 * time.Minute},
-		"Resources":     {reason: "they are deleted, and that is remembered", keep: TTLs{Resources: minute}, driver: driver(Current, DriverFailed), actions: []Action{resources}, is: Released{Resources: true}},
+		"Resources":     {reason: "they are deleted, and that is appendAttempt", keep: TTLs{Resources: minute}, driver: driver(Current, DriverFailed), actions: []Action{resources}, is: Released{Resources: true}},
 		"Once":          {reason: "what was deleted is not looked for again", keep: TTLs{Resources: minute}, was: Released{Resources: true}, driver: driver(Current, DriverFailed), is: Released{Resources: true}},
-		"Driver":        {reason: "by its UID; it is remembered when it has gone", keep: TTLs{DriverPod: minute}, driver: driver(Current, DriverFailed), actions: stop, requeue: unknownRetry},
+		"Driver":        {reason: "by its UID; it is appendAttempt when it has gone", keep: TTLs{DriverPod: minute}, driver: driver(Current, DriverFailed), actions: stop, requeue: unknownRetry},
 		"DriverGoing":   {reason: "once", keep: TTLs{DriverPod: minute}, driver: deleting(driver(Current, DriverFailed)), requeue: unknownRetry},
-		"DriverGone":    {reason: "it is remembered", keep: TTLs{DriverPod: minute}, driver: absent, is: Released{DriverPod: true}},
-		"DriverForeign": {reason: "somebody else's pod is left alone", keep: TTLs{DriverPod: minute}, driver: driver(NotOwned, DriverRunning), is: Released{DriverPod: true}},
-		"DriverDoubt":   {reason: "it is looked at again", keep: TTLs{DriverPod: minute}, driver: unsure(), requeue: unknownRetry},
+		"DriverGone":    {reason: "it is appendAttempt", keep: TTLs{DriverPod: minute}, driver: absent, is: Released{DriverPod: true}},
+		"DriverForeign": {reason: "a pod of another owner is left alone", keep: TTLs{DriverPod: minute}, driver: driver(NotOwned, DriverRunning), is: Released{DriverPod: true}},
+		"DriverDoubt":   {reason: "it is looked at again", keep: TTLs{DriverPod: minute}, driver: unknownDriver(), requeue: unknownRetry},
 		"Both":          {reason: "at the same time", keep: TTLs{DriverPod: minute, Resources: minute}, driver: driver(Current, DriverFailed), actions: []Action{resources, stop[0]}, is: Released{Resources: true}, requeue: unknownRetry},
 		"Application":   {reason: "with all that belongs to it", keep: TTLs{DriverPod: minute, Resources: minute, Application: minute}, driver: driver(Current, DriverFailed), actions: []Action{{Kind: DeleteApplication}}, requeue: unknownRetry},
 		"AtOnce":        {reason: "timeToLiveSeconds: 0", keep: TTLs{Application: d(0)}, driver: driver(Current, DriverFailed), actions: []Action{{Kind: DeleteApplication}}, requeue: unknownRetry},
@@ -41,7 +41,7 @@ func TestRetention(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, state := range []State{Succeeded, Failed} {
-				app, rec := theApp(), ran(state)
+				app, rec := testApp(), ran(state)
 				app.Policies.Retention = Retention{OnFailure: tc.keep}
 				if state == Succeeded {
 					app.Policies.Retention = Retention{OnSuccess: tc.keep}
@@ -54,7 +54,7 @@ func TestRetention(t *testing.T) {
 				if p.Record.Released != tc.is || p.Requeue != tc.requeue || p.Record.State != state {
 					t.Errorf("%s: %s released %+v, next look in %s; want %+v, %s", tc.reason, p.Record.State, p.Record.Released, p.Requeue, tc.is, tc.requeue)
 				}
-				after, rests := Rests(app, rec, Env{Now: later})
+				after, rests := NothingDue(app, rec, Env{Now: later})
 				if quiet := len(tc.actions) == 0 && tc.requeue != unknownRetry && tc.is == tc.was; rests != quiet || rests && after != tc.requeue {
 					t.Errorf("%s: rests %v for %s, want %v for %s", tc.reason, rests, after, quiet, tc.requeue)
 				}
@@ -87,29 +87,29 @@ func TestRests(t *testing.T) {
 		rec    Record
 		rests  bool
 	}{
-		"Over":       {reason: "nothing is to be done", app: theApp(), rec: ran(Succeeded), rests: true},
+		"Over":       {reason: "nothing is to be done", app: testApp(), rec: ran(Succeeded), rests: true},
 		"Suspended":  {reason: "what has ended ignores suspension", app: with(isSuspended), rec: ran(Succeeded), rests: true},
-		"Running":    {reason: "it is not over", app: theApp(), rec: ran(Running)},
+		"Running":    {reason: "it is not over", app: testApp(), rec: ran(Running)},
 		"Edited":     {reason: "it runs again", app: with(edited), rec: ran(Failed)},
-		"Touched":    {reason: "the generation is to be told", app: with(func(a *Application) { a.Generation++ }), rec: ran(Failed)},
+		"Touched":    {reason: "the generation is to be reported", app: with(func(a *Application) { a.Generation++ }), rec: ran(Failed)},
 		"Deleted":    {reason: "its driver may have to be stopped", app: with(isDeleted), rec: ran(Failed)},
-		"Incomplete": {reason: "an operator before us has not told its end", app: theApp(), rec: incomplete},
+		"Incomplete": {reason: "a previous operator did not record its end", app: testApp(), rec: incomplete},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if after, rests := Rests(tc.app, tc.rec, Env{Now: later}); rests != tc.rests || after != 0 {
+			if after, rests := NothingDue(tc.app, tc.rec, Env{Now: later}); rests != tc.rests || after != 0 {
 				t.Errorf("%s: rests %v for %s", tc.reason, rests, after)
 			}
 		})
 	}
-	if got := Decide(theApp(), incomplete, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record; !got.TerminatedAt.Equal(later) {
+	if got := Decide(testApp(), incomplete, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record; !got.TerminatedAt.Equal(later) {
 		t.Errorf("retention begins when the end was found: %s", got.TerminatedAt)
 	}
 }
 
 // When the second attempt times out in the queue, what the first has left is still there.
 func TestRetentionOfAnAttemptThatNeverRan(t *testing.T) {
-	app, zero := theApp(), time.Duration(0)
+	app, zero := testApp(), time.Duration(0)
 	app.Policies.Retention.OnFailure.Resources = &zero
 	rec := again(Failed)
 	rec.TerminatedAt = now
@@ -145,7 +145,7 @@ func TestLeftoversOfEarlierAttempts(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := Decide(theApp(), tc.rec, Observation{Driver: absent}, admit, Env{Now: later})
+			p := Decide(testApp(), tc.rec, Observation{Driver: absent}, admit, Env{Now: later})
 			if diff := cmp.Diff(tc.want, p.Actions); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -153,7 +153,7 @@ func TestLeftoversOfEarlierAttempts(t *testing.T) {
 	}
 
 	// The second attempt never gets a driver and fails; the edited spec runs as the third.
-	app, rec := theApp(), again(Rerunning)
+	app, rec := testApp(), again(Rerunning)
 	rec = Decide(app, rec, Observation{Driver: absent}, reject, Env{Now: later}).Record
 	app = with(edited)
 	for range 2 {

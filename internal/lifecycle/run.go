@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// firstLook is how soon a driver pod that does not run is looked at again: the kubelet tells some troubles by events
-	// only. Later looks come at half the pod's age.
-	firstLook = 5 * time.Second
-	lastLook  = time.Minute
+	// firstRecheck is how soon a pending driver pod is checked again: the kubelet reports some failures by events
+	// only. Later checks come at half the pod's age.
+	firstRecheck = 5 * time.Second
+	maxRecheck   = time.Minute
 )
 
 // decideRun follows a driver that was created.
 func decideRun(p Plan, obs Observation, env Env) Plan {
 	p.Record = withExecutors(p.Record, obs)
-	if p.Record.Current() == nil { // an operator before us has not told about it
-		p.Record.Attempts = remembered(p.Record.Attempts, Attempt{Number: p.Record.Attempt, SubmissionID: p.Record.SubmissionID})
+	if p.Record.Current() == nil { // a previous operator did not record it
+		p.Record.Attempts = appendAttempt(p.Record.Attempts, Attempt{Number: p.Record.Attempt, SubmissionID: p.Record.SubmissionID})
 	}
 	d := obs.Driver
 	if d.unclaimed(env.Now) {
-		d.Waiting.Cause = Cause{ReasonDriverPending, "no scheduler has looked at the driver pod; see whether the one that it names in schedulerName runs"}
+		d.Waiting.Cause = Cause{ReasonDriverPending, "no scheduler has processed the driver pod; check that the scheduler named in its schedulerName is running"}
 		p.Driver = d
 	}
 	switch {
@@ -35,10 +35,10 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	case obs.Scheduler.Ended() && d.Phase != DriverSucceeded:
 		return failing(p, Evicted, observedCause(obs.Scheduler), d, env)
 	case !d.ours() || d.Is(Previous) && d.SubmissionID != p.Record.SubmissionID:
-		// What the pod there tells is not about our driver.
-		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was seen"}, Driver{}, env)
+		// The existing pod is not our driver.
+		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was observed"}, Driver{}, env)
 	case d.Phase == DriverSucceeded:
-		p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver ended with exit code 0"}, env)
+		p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver finished with exit code 0"}, env)
 		p.Record.State, p.Record.Cause, p.Requeue = Succeeding, Cause{}, unknownRetry
 		p.Record.Retries.Used = nil // and not the memory that it took
 		return p
@@ -46,12 +46,12 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		class, cause := failureOf(d)
 		return failing(p, class, cause, d, env)
 	case d.lost(env.Now):
-		return failing(p, Infrastructure, Cause{ReasonNodeLost, "driver pod is to be deleted, and its node does not confirm that it has stopped"}, d, env)
+		return failing(p, Infrastructure, Cause{ReasonNodeLost, "the driver pod is being deleted, and its node does not confirm that it has stopped"}, d, env)
 	}
 	late, left := overdue(stages(p.App, p.Record, d), env.Now, heartbeat)
 	if late != nil {
 		c := late.cause(p.App.Fields)
-		if why := d.Waiting.Told().Message; why != "" {
+		if why := d.Waiting.Detailed().Message; why != "" {
 			c.Message += ": " + why
 		}
 		return failing(p, late.class, c, d, env)
@@ -63,7 +63,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	p.Record.State = Running
 	if d.Phase == DriverPending {
 		p.Record.State = Submitted
-		p.Requeue = min(p.Requeue, min(max(env.Now.Sub(d.CreatedAt)/2, firstLook), lastLook))
+		p.Requeue = min(p.Requeue, min(max(env.Now.Sub(d.CreatedAt)/2, firstRecheck), maxRecheck))
 	}
 	if d.Deleting {
 		p.Requeue = min(p.Requeue, max(d.GoneAt.Sub(env.Now), unknownRetry))
@@ -71,7 +71,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	return p
 }
 
-// started remembers since when the driver runs: a pod that is gone cannot tell any more.
+// started records when the driver started: a deleted pod cannot report it.
 func started(r Record, d Driver) Record {
 	if a := r.Current(); a != nil && a.StartedAt.IsZero() {
 		a.StartedAt = d.StartedAt
@@ -93,7 +93,7 @@ func failing(p Plan, class FailureClass, c Cause, d Driver, env Env) Plan {
 		}
 		a.LogTail = d.LogTail
 	}
-	r.Attempts = bounded10(r.Attempts)
+	r.Attempts = boundAttempts(r.Attempts)
 	r.State, r.Cause = Failing, c
 	p.Record, p.Requeue = r, unknownRetry
 	return p

@@ -44,7 +44,7 @@ func kinds(actions []Action) []ActionKind {
 
 // A scheduler's objects are made after it was stored that there will be some, and go before anything that follows.
 func TestSchedulersObjects(t *testing.T) {
-	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1, HeldBy: "batch"}}
+	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: testApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1, HeldBy: "batch"}}
 	next := holding(Rerunning)
 	next.Attempt = 2
 	refused := queued
@@ -61,22 +61,22 @@ func TestSchedulersObjects(t *testing.T) {
 		state   State
 		held    int32
 	}{
-		"First":     {reason: "attempt 1 has none until that is stored", app: theApp(), driver: absent, gate: gang(scheduler.Wait), state: Queued, held: 1},
-		"FirstGo":   {reason: "not even if it may start at once", app: theApp(), driver: absent, gate: gang(scheduler.Admit), state: Queued, held: 1},
-		"Waits":     {reason: "they are made while it waits", app: theApp(), rec: queued, driver: absent, gate: gang(scheduler.Wait), actions: []ActionKind{Schedule}, state: Queued, held: 1},
-		"Goes":      {reason: "and before the driver", app: theApp(), rec: queued, driver: absent, gate: gang(scheduler.Admit), actions: []ActionKind{Schedule, Submit}, state: Queued, held: 1},
-		"Never":     {reason: "a refused attempt holds nothing", app: theApp(), rec: queued, driver: absent, gate: gang(scheduler.Reject), actions: []ActionKind{Release}, state: Failed},
-		"Switched":  {reason: "another scheduler was chosen: the first one's go before anything else", app: theApp(), rec: queued, driver: absent, gate: plain(scheduler.Admit), actions: []ActionKind{Release}, state: Queued},
-		"Disabled":  {reason: "one that cannot be asked keeps them", app: theApp(), rec: queued, driver: absent, gate: scheduler.Admission{Verdict: scheduler.Wait}, state: Queued, held: 1},
+		"First":     {reason: "attempt 1 has none until that is stored", app: testApp(), driver: absent, gate: gang(scheduler.Wait), state: Queued, held: 1},
+		"FirstGo":   {reason: "not even if it may start at once", app: testApp(), driver: absent, gate: gang(scheduler.Admit), state: Queued, held: 1},
+		"Waits":     {reason: "they are made while it waits", app: testApp(), rec: queued, driver: absent, gate: gang(scheduler.Wait), actions: []ActionKind{Schedule}, state: Queued, held: 1},
+		"Goes":      {reason: "and before the driver", app: testApp(), rec: queued, driver: absent, gate: gang(scheduler.Admit), actions: []ActionKind{Schedule, Submit}, state: Queued, held: 1},
+		"Never":     {reason: "a refused attempt holds nothing", app: testApp(), rec: queued, driver: absent, gate: gang(scheduler.Reject), actions: []ActionKind{Release}, state: Failed},
+		"Switched":  {reason: "another scheduler was chosen: the first one's go before anything else", app: testApp(), rec: queued, driver: absent, gate: plain(scheduler.Admit), actions: []ActionKind{Release}, state: Queued},
+		"Disabled":  {reason: "one that cannot be asked keeps them", app: testApp(), rec: queued, driver: absent, gate: scheduler.Admission{Verdict: scheduler.Wait}, state: Queued, held: 1},
 		"Corrected": {reason: "a refused spec that was edited has them still", app: with(isEdited), rec: refused, driver: absent, gate: gang(scheduler.Admit), actions: []ActionKind{Schedule, Submit}, state: New, held: 1},
 		"Edited":    {reason: "an edited one, too, until its next attempt", app: with(isEdited), rec: holding(Running), driver: driver(Current, DriverRunning), state: Invalidating, held: 1},
-		"Again":     {reason: "which remembers whose they are", app: theApp(), rec: holding(Invalidating), driver: absent, state: Rerunning, held: 1},
+		"Again":     {reason: "which records their owner", app: testApp(), rec: holding(Invalidating), driver: absent, state: Rerunning, held: 1},
 		"Suspended": {reason: "nor does a suspended one", app: with(isSuspended), rec: queued, driver: absent, actions: []ActionKind{Release}, state: Queued},
-		"Fails":     {reason: "they go before the back-off", app: theApp(), rec: failed, driver: failedDriver(1), actions: []ActionKind{Release}, state: Failed},
-		"Succeeds":  {reason: "and at the end", app: theApp(), rec: holding(Succeeding), driver: driver(Current, DriverSucceeded), actions: []ActionKind{Release}, state: Succeeded},
+		"Fails":     {reason: "they go before the back-off", app: testApp(), rec: failed, driver: failedDriver(1), actions: []ActionKind{Release}, state: Failed},
+		"Succeeds":  {reason: "and at the end", app: testApp(), rec: holding(Succeeding), driver: driver(Current, DriverSucceeded), actions: []ActionKind{Release}, state: Succeeded},
 		"Stopping":  {reason: "but not while the driver is there", app: with(isSuspended), rec: holding(Suspending), driver: driver(Current, DriverRunning), actions: []ActionKind{DeleteDriver}, state: Suspending, held: 1},
 		"Stopped":   {reason: "they go with it", app: with(isSuspended), rec: holding(Suspending), driver: absent, actions: []ActionKind{Release}, state: Suspended},
-		"Next":      {reason: "those of the attempt before go when its driver has", app: theApp(), rec: next, driver: absent, gate: gang(scheduler.Admit), actions: []ActionKind{Release}, state: Rerunning},
+		"Next":      {reason: "those of the attempt before go when its driver has", app: testApp(), rec: next, driver: absent, gate: gang(scheduler.Admit), actions: []ActionKind{Release}, state: Rerunning},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestSchedulerOfTheAttemptBefore(t *testing.T) {
 
 // What cannot be made is a wait with the API server's words; what cannot be deleted is tried again.
 func TestSettleSchedulersObjects(t *testing.T) {
-	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1, HeldBy: "batch"}}
-	p := Decide(theApp(), queued, Observation{Driver: absent}, gang(scheduler.Admit), Env{Now: later})
+	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: testApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1, HeldBy: "batch"}}
+	p := Decide(testApp(), queued, Observation{Driver: absent}, gang(scheduler.Admit), Env{Now: later})
 	for class, want := range map[Class]Reason{
 		ClassNameTaken: ReasonNameConflict, ClassQuota: ReasonQuotaExceeded, ClassOperatorForbidden: ReasonOperatorForbidden,
 		ClassTerminating: ReasonNamespaceTerminating, ClassRefused: ReasonSchedulerObjects, ClassPolicy: ReasonSchedulerObjects,
@@ -133,7 +133,7 @@ func TestSettleSchedulersObjects(t *testing.T) {
 			t.Errorf("%s: state %s, cause %+v, requeue %s", class, o.Record.State, o.Record.Cause, o.Requeue)
 		}
 	}
-	p = Decide(theApp(), holding(Succeeding), Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later})
+	p = Decide(testApp(), holding(Succeeding), Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later})
 	o := Settle(p, []Result{{Kind: Release, Class: ClassTransient, Message: "etcd leader changed"}}, Env{Now: later})
 	if o.Err == nil || o.Record.State != Succeeding || o.Record.Scheduling.HeldAttempt != 1 {
 		t.Errorf("error %v, state %s, objects of attempt %d: nothing may be forgotten", o.Err, o.Record.State, o.Record.Scheduling.HeldAttempt)
@@ -142,8 +142,8 @@ func TestSettleSchedulersObjects(t *testing.T) {
 
 // What the scheduler is waited for with could not be made: that is what keeps the application.
 func TestAdmittedSaysWhatCouldNotBeMade(t *testing.T) {
-	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: theApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1}}
-	p := Decide(theApp(), queued, Observation{Driver: absent}, gang(scheduler.Wait), Env{Now: later})
+	queued := Record{State: Queued, Attempt: 1, Generation: 1, SpecHash: testApp().SpecHash, QueuedAt: later, Scheduling: Scheduling{HeldAttempt: 1}}
+	p := Decide(testApp(), queued, Observation{Driver: absent}, gang(scheduler.Wait), Env{Now: later})
 	for _, tc := range []struct {
 		reason string
 		result Result
@@ -173,14 +173,14 @@ func TestUnclaimedDriver(t *testing.T) {
 		driver Driver
 		want   string
 	}{
-		"Unseen": {"its scheduler does not run", pending(func(*Driver) {}), "no scheduler has looked at the driver pod"},
-		"Young":  {"the scheduler may be about to", pending(func(d *Driver) { d.CreatedAt = later.Add(-time.Second) }), "the driver pod does not run yet"},
-		"Placed": {"a scheduler has placed it", pending(func(d *Driver) { d.ScheduledAt = later }), "the driver pod does not run yet"},
+		"Unseen": {"its scheduler does not run", pending(func(*Driver) {}), "no scheduler has processed the driver pod"},
+		"Young":  {"the scheduler may be about to", pending(func(d *Driver) { d.CreatedAt = later.Add(-time.Second) }), "the driver pod is not running yet"},
+		"Placed": {"a scheduler has placed it", pending(func(d *Driver) { d.ScheduledAt = later }), "the driver pod is not running yet"},
 		"Judged": {"the scheduler has words of its own", pending(func(d *Driver) { d.Waiting = Wait{Cause{Reason: ReasonUnschedulable}, "no room"} }), "no room"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := Decide(theApp(), ran(Submitted), Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later})
+			p := Decide(testApp(), ran(Submitted), Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later})
 			if c := condition(t, p, ConditionDriverReady); !strings.HasPrefix(c.Message, tc.want) {
 				t.Errorf("%s: %q, want %q", tc.reason, c.Message, tc.want)
 			}
@@ -192,7 +192,7 @@ func TestUnclaimedDriver(t *testing.T) {
 func TestSchedulersVerdicts(t *testing.T) {
 	why := Cause{"Preempted", "taken down for a pod of higher priority (batch)"}
 	evicted := scheduler.Observation{Stage: scheduler.StageEvicted, Eviction: &scheduler.Eviction{}, Reason: why.Reason, Message: why.Message}
-	app := theApp()
+	app := testApp()
 	app.Policies.Restart.Evictions = RetryPolicy{Retries: 1, Initial: time.Second, Max: time.Second}
 	cases := map[string]struct {
 		reason string
@@ -204,7 +204,7 @@ func TestSchedulersVerdicts(t *testing.T) {
 		"Evicted":  {reason: "it is requeued on a budget of its own", said: evicted, driver: failedDriver(143), class: Evicted, again: true},
 		"Gone":     {reason: "also if the pod is gone already", said: evicted, driver: absent, class: Evicted, again: true},
 		"Withdrew": {reason: "a driver that may not run any more is stopped", said: scheduler.Observation{StopApp: true, Reason: why.Reason, Message: why.Message}, driver: driver(Current, DriverRunning), class: Evicted, again: true},
-		"Refused":  {reason: "what is refused for good is not tried again", said: scheduler.Observation{Stage: scheduler.StageRefused, Reason: why.Reason, Message: why.Message}, driver: driver(Current, DriverPending)},
+		"Refused":  {reason: "what is refused permanently is not tried again", said: scheduler.Observation{Stage: scheduler.StageRefused, Reason: why.Reason, Message: why.Message}, driver: driver(Current, DriverPending)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -227,17 +227,17 @@ func TestSchedulersVerdicts(t *testing.T) {
 // A success that the scheduler has a word about stays a success.
 func TestSuccessGoesBeforeEviction(t *testing.T) {
 	obs := Observation{Driver: driver(Current, DriverSucceeded), Scheduler: scheduler.Observation{Stage: scheduler.StageEvicted, Eviction: &scheduler.Eviction{}, Reason: "Preempted", Message: "too late"}}
-	if p := Decide(theApp(), ran(Running), obs, scheduler.Admission{}, Env{Now: later}); p.Record.State != Succeeding {
+	if p := Decide(testApp(), ran(Running), obs, scheduler.Admission{}, Env{Now: later}); p.Record.State != Succeeding {
 		t.Errorf("state %s", p.Record.State)
 	}
 }
 
-// Why a pod has no place is told by who looks for it.
+// The scheduler reports why a pod is not scheduled.
 func TestSchedulersWords(t *testing.T) {
 	d := driver(Current, DriverPending)
 	d.Waiting = Wait{Cause{Reason: ReasonUnschedulable}, "0/3 nodes are available"}
 	view := scheduler.Observation{Stage: scheduler.StageQueued, Reason: "WaitingForQuota", Message: "waiting for quota in queue root.team-a (batch)", RetryAfter: 3 * time.Second}
-	p := Decide(theApp(), ran(Submitted), Observation{Driver: d, Scheduler: view}, scheduler.Admission{}, Env{Now: later})
+	p := Decide(testApp(), ran(Submitted), Observation{Driver: d, Scheduler: view}, scheduler.Admission{}, Env{Now: later})
 	for _, c := range Settle(p, nil, Env{Now: later}).Conditions {
 		if c.Type == ConditionDriverReady && (c.Reason != "WaitingForQuota" || c.Message != view.Message) {
 			t.Errorf("the condition says %+v", c)

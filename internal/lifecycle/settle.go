@@ -13,11 +13,11 @@ import (
 type Result struct {
 	Kind  ActionKind
 	Class Class
-	// Message holds the API server's words when the class is not Done.
+	// Message holds the API server's message when the class is not Done.
 	Message string
 }
 
-// Outcome is the truth after acting: what to store and what to show.
+// Outcome is the result of the actions: what to store and what to show.
 type Outcome struct {
 	Record     Record
 	Conditions []Condition
@@ -26,13 +26,13 @@ type Outcome struct {
 	// Refused says that the API server has just refused the driver for a reason that may pass: before Requeue is over,
 	// only a changed spec makes another try worth its writes.
 	Refused bool
-	// Reservation is what becomes of what the schedulers keep for the application.
+	// Reservation is what happens to the schedulers' reservation for the application.
 	Reservation Reservation
-	// Auxiliary is what becomes of the objects beside the driver.
+	// Auxiliary is what happens to the driver's auxiliary objects.
 	Auxiliary Auxiliary
 	// Gone says that the application itself was deleted.
 	Gone bool
-	// Err is trouble that is not the application's: the reconcile is to be repeated with back-off.
+	// Err is an error that is not the application's: the reconcile is retried with back-off.
 	Err error
 }
 
@@ -55,7 +55,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 			o = settleSchedule(o, p, r, env)
 		case r.Class == ClassTransient, r.Kind != Submit && r.Class != ClassDone:
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
-			o.Record = undone(p, r)
+			o.Record = unchanged(p, r)
 		case r.Kind == Submit:
 			o = settleSubmit(o, p, r, env)
 		}
@@ -75,17 +75,17 @@ func gone(results []Result) bool {
 	return n > 0 && results[n-1].Kind == DeleteApplication && results[n-1].Class == ClassDone
 }
 
-// Reservation says what becomes of what the schedulers keep for an application: its place in a line, and the room that was
-// promised to its attempt.
+// Reservation says what happens to the schedulers' state of an application: its queue position, and the capacity
+// reserved for its attempt.
 type Reservation string
 
 const (
 	// ReservationKept : as it was.
 	ReservationKept Reservation = ""
-	// ReservationReleased : the room goes back. The application was admitted and does not start: what stands in its way may do
-	// so for long, and the specification may change before it is asked about again.
+	// ReservationReleased : the reserved capacity is returned. The application was admitted and does not start: what
+	// blocks it may last, and the spec may change before the next admission.
 	ReservationReleased Reservation = "Released"
-	// ReservationDropped : room and place go. The application is over, or does not want to start at present.
+	// ReservationDropped : capacity and queue position are dropped. The application is over, or is not starting.
 	ReservationDropped Reservation = "Dropped"
 )
 
@@ -114,7 +114,7 @@ func starts(p Plan, results []Result) bool {
 	return p.Before.Scheduling.HeldAttempt == 0 && p.Record.Scheduling.HeldAttempt != 0 // stored before it acts
 }
 
-// Auxiliary says what becomes of the objects beside a driver: Services, Ingresses, a disruption budget.
+// Auxiliary says what happens to the auxiliary objects of a driver: Services, Ingresses, a disruption budget.
 type Auxiliary string
 
 const (
@@ -138,11 +138,11 @@ func auxiliary(p Plan, after Record) Auxiliary {
 	return AuxiliaryDeleted
 }
 
-// undone is the record as it was. Only New is not stored: tools take a state without a word for a driver that exists.
-func undone(p Plan, r Result) Record {
+// unchanged is the record before the plan. Only New is not stored: tools read an empty state as an existing driver.
+func unchanged(p Plan, r Result) Record {
 	was := p.Before
 	if was.State == New && !p.App.Deleting {
-		was.State, was.Cause = Queued, Cause{ReasonNotSubmitted, "the API server is in trouble: " + r.Message}
+		was.State, was.Cause = Queued, Cause{ReasonNotSubmitted, "the API server failed: " + r.Message}
 	}
 	return was
 }
@@ -202,5 +202,5 @@ type ActionError struct {
 	Message string
 }
 
-// Error names the action and the API server's words.
+// Error names the action and the API server's message.
 func (e *ActionError) Error() string { return string(e.Action) + ": " + e.Message }

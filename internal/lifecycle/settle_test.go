@@ -57,7 +57,7 @@ func TestSettleSubmit(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			app := theApp()
+			app := testApp()
 			app.Generation = 3
 			p := Plan{App: app, Before: tc.record, Record: tc.record, Driver: absent, Admission: admit, Actions: []Action{{Kind: Submit}}, Requeue: heartbeat}
 			o := Settle(p, []Result{{Kind: Submit, Class: tc.class, Message: words}}, Env{Now: later})
@@ -77,7 +77,7 @@ func TestSettleSubmit(t *testing.T) {
 // Passing trouble undoes the plan: whatever it wanted to record did not happen.
 func TestSettleTransient(t *testing.T) {
 	waits := queued()
-	p := Decide(theApp(), waits, Observation{Driver: absent}, admit, Env{Now: later})
+	p := Decide(testApp(), waits, Observation{Driver: absent}, admit, Env{Now: later})
 	o := Settle(p, []Result{{Kind: Submit, Class: ClassTransient, Message: words}}, Env{Now: later})
 	if diff := cmp.Diff(waits, o.Record); diff != "" || o.Err == nil {
 		t.Errorf("what it waited for stays, and the reconcile is repeated: error %v (-want +got):\n%s", o.Err, diff)
@@ -87,11 +87,11 @@ func TestSettleTransient(t *testing.T) {
 // A refused driver is tried again after a while, and its deadline is not slept through meanwhile.
 func TestRefusalDoesNotOutlastTheDeadline(t *testing.T) {
 	rec := queued()
-	rec.QueuedAt = later.Add(-theApp().Policies.Deadlines.Queued + 3*time.Second)
+	rec.QueuedAt = later.Add(-testApp().Policies.Deadlines.Queued + 3*time.Second)
 	rec.Scheduling.HeldAttempt, rec.Scheduling.HeldBy = 1, "s"
 	for _, kind := range []ActionKind{Submit, Schedule} {
 		for _, class := range []Class{ClassQuota, ClassOperatorForbidden, ClassNameTaken, ClassTerminating} {
-			p := Plan{App: theApp(), Before: rec, Record: rec, Driver: absent, Admission: admit, Actions: []Action{{Kind: kind}}}
+			p := Plan{App: testApp(), Before: rec, Record: rec, Driver: absent, Admission: admit, Actions: []Action{{Kind: kind}}}
 			o := Settle(p, []Result{{Kind: kind, Class: class, Message: words}}, Env{Now: later})
 			if o.Requeue != 3*time.Second || !o.Refused || o.Record.State != Queued {
 				t.Errorf("%s, %s: %s, looked at again after %s, want 3s", kind, class, o.Record.State, o.Requeue)
@@ -114,7 +114,7 @@ func TestSettleNameTakenByPod(t *testing.T) {
 // Settling is a function of the plan: the same creation settled again, after a status write that was lost, counts
 // nothing twice.
 func TestSettleRepeatedCountsOnce(t *testing.T) {
-	p := Decide(theApp(), again(Rerunning), Observation{Driver: absent}, admit, Env{Now: later})
+	p := Decide(testApp(), again(Rerunning), Observation{Driver: absent}, admit, Env{Now: later})
 	results := []Result{{Kind: DeleteResources, Class: ClassDone}, {Kind: Submit, Class: ClassDone}}
 	once := Settle(p, results, Env{Now: now})
 	twice := Settle(p, results, Env{Now: now})
@@ -178,20 +178,20 @@ func TestSettleDriverName(t *testing.T) {
 // submitted when it was created.
 func TestTimesOfARun(t *testing.T) {
 	at := func(minutes int) Env { return Env{Now: now.Add(time.Duration(minutes) * time.Minute)} }
-	rec := Settle(Decide(theApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, at(1)), nil, at(1)).Record
+	rec := Settle(Decide(testApp(), Record{}, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, at(1)), nil, at(1)).Record
 	if !rec.SubmittedAt.Equal(now) || !rec.TerminatedAt.IsZero() || rec.SparkAppID != "spark-1" {
 		t.Errorf("recognized: %+v, want it submitted when the pod was created", rec)
 	}
 	for name, d := range map[string]Driver{"success": driver(Current, DriverSucceeded), "failure": failedDriver(1), "loss": absent} {
-		ending := Decide(theApp(), rec, Observation{Driver: d}, scheduler.Admission{}, at(2)).Record
-		concluded := Decide(theApp(), ending, Observation{Driver: d}, scheduler.Admission{}, at(3)).Record
+		ending := Decide(testApp(), rec, Observation{Driver: d}, scheduler.Admission{}, at(2)).Record
+		concluded := Decide(testApp(), ending, Observation{Driver: d}, scheduler.Admission{}, at(3)).Record
 		if !ending.TerminatedAt.Equal(at(2).Now) || !concluded.TerminatedAt.Equal(at(2).Now) || !concluded.State.Final() {
 			t.Errorf("%s: ended at %s, concluded as %s with %s", name, ending.TerminatedAt, concluded.State, concluded.TerminatedAt)
 		}
 	}
 }
 
-// What was promised to an attempt goes back if it was admitted and does not start.
+// An attempt's reservation is released if it was admitted and does not start.
 func TestReservationOfAnAdmission(t *testing.T) {
 	result := func(kind ActionKind, class Class) Result {
 		return Result{Kind: kind, Class: class}
@@ -251,7 +251,7 @@ func TestReservation(t *testing.T) {
 // When a foreign ConfigMap or Service has the name, the sentence names that, not a pod.
 func TestSettleNameTakenByAnObject(t *testing.T) {
 	p := Plan{Record: Record{Attempt: 1}, Driver: absent, Admission: admit, Actions: []Action{{Kind: Submit}}}
-	said := "ConfigMap spark-drv-1-conf-map exists already and does not belong to this application; delete or rename it"
+	said := "ConfigMap spark-drv-1-conf-map already exists and does not belong to this application; delete or rename it"
 	o := Settle(p, []Result{{Kind: Submit, Class: ClassNameTaken, Message: said}}, Env{Now: later})
 	if got := o.Record.Cause.Message; !strings.Contains(got, "ConfigMap spark-drv-1-conf-map") {
 		t.Errorf("the sentence tells people to delete what does not exist: %q", got)

@@ -42,12 +42,12 @@ func TestSuspensionDoesNotHideAChangeOfTheSpec(t *testing.T) {
 		}
 		next := Decide(app, stopping, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later})
 		if next.Record.State != Suspending || len(next.Actions) != 1 {
-			t.Errorf("%s: a success of the old spec is taken for one of the new: %s", name, next.Record.State)
+			t.Errorf("%s: a success of the old spec is treated as one of the new: %s", name, next.Record.State)
 		}
 	}
 }
 
-// Budgets and memory begin anew with another spec, also while suspended or before the first driver.
+// Budgets and memory begin again with another spec, also while suspended or before the first driver.
 func TestAnotherSpecHasFullBudgets(t *testing.T) {
 	for _, rec := range []Record{ran(Suspended), ran(Suspending), again(Rerunning), again(Resuming), queued(), ran(Running), ran(Failed), again(SubmissionFailed)} {
 		rec.Retries = Retries{Used: map[FailureClass]int32{OutOfMemory: 2}, MemoryRaises: 2}
@@ -59,7 +59,7 @@ func TestAnotherSpecHasFullBudgets(t *testing.T) {
 	}
 }
 
-// Whoever fixes a spec that the API server refused on a later attempt gets another try, at once and with any policy.
+// A user who fixes a spec that the API server refused on a later attempt gets another try, at once and with any policy.
 func TestFixOfARefusedRetryIsTried(t *testing.T) {
 	app := with(edited)
 	app.SubmissionID = "s-2"
@@ -86,7 +86,7 @@ func TestInvalidatedApplicationHasReleasedNothing(t *testing.T) {
 func TestTakenOverInvalidationBeginsAnew(t *testing.T) {
 	rec := ran(Invalidating)
 	rec.SpecHash, rec.Retries.Used = "", map[FailureClass]int32{ApplicationExit: 2}
-	got := Decide(theApp(), rec, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later}).Record
+	got := Decide(testApp(), rec, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later}).Record
 	if got.State != Rerunning || got.Executions != 0 || len(got.Retries.Used) != 0 {
 		t.Errorf("the new spec pays for the old one: %+v", got)
 	}
@@ -95,8 +95,8 @@ func TestTakenOverInvalidationBeginsAnew(t *testing.T) {
 // Airflow takes every state but an absent one and SUBMITTED for a driver that exists: the first thing that is stored is
 // that it waits.
 func TestNothingIsStoredWithoutAState(t *testing.T) {
-	doubt := Settle(Decide(theApp(), Record{}, Observation{Driver: unsure()}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later})
-	p := Decide(theApp(), Record{}, Observation{Driver: absent}, admit, Env{Now: later})
+	doubt := Settle(Decide(testApp(), Record{}, Observation{Driver: unknownDriver()}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later})
+	p := Decide(testApp(), Record{}, Observation{Driver: absent}, admit, Env{Now: later})
 	trouble := Settle(p, []Result{{Kind: Submit, Class: ClassTransient, Message: "etcd leader changed"}}, Env{Now: later})
 	for name, o := range map[string]Outcome{"doubt": doubt, "trouble": trouble} {
 		if o.Record.State != Queued || o.Record.Cause.Reason != ReasonNotSubmitted {

@@ -9,28 +9,28 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// decideStart brings an application without a driver to one.
+// decideStart leads an application without a driver to one.
 func decideStart(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	switch {
 	case d.Is(Current), d.Is(Previous) && p.Record.unrecorded(d):
-		// Created by a reconcile that crashed before it wrote the status, or by an operator before us.
+		// Created by a reconcile that crashed before it wrote the status, or by a previous operator.
 		p.Record = adopted(p.Record, d)
 		return decideRun(p, obs, env)
 	case d.Is(Previous):
 		return clearPrevious(p, d, env)
 	case p.App.Suspend:
-		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // suspension is no waiting in a queue, and a refusal no end
+		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // suspension is not queueing, and a refusal is not the end
 		return wait(release(p), Cause{ReasonSuspended, p.App.Fields.Text("{suspend} is true: the driver is not created until it is false")}, heartbeat)
 	case d.Presence == Unknown && p.Record.State == New:
-		return wait(p, Cause{ReasonNotSubmitted, "the API server does not tell whether there is a driver pod"}, unknownRetry)
+		return wait(p, Cause{ReasonNotSubmitted, "the API server did not report whether there is a driver pod"}, unknownRetry)
 	case d.Presence == Unknown:
 		p.Requeue = unknownRetry
 		return p
 	}
 	if held := p.Record.Scheduling.HeldAttempt; held != 0 && held != p.Record.Attempt {
 		p.Requeue = unknownRetry
-		return release(p) // the earlier attempt's pods are gone by now
+		return release(p) // the earlier attempt's pods are deleted
 	}
 	if p.Record.State == SubmissionFailed {
 		at, ok := RetryAt(p.App, p.Record)
@@ -47,8 +47,8 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 	return decideQueue(p, d, env)
 }
 
-// decideQueue asks the gate. What it is asked about is still to come: a refusal that is tried again, or another operator's
-// word about the attempt before, was no end.
+// decideQueue applies the admission. The attempt has not started, so an earlier refusal or a termination time that
+// another operator recorded does not count as its end.
 func decideQueue(p Plan, d Driver, env Env) Plan {
 	p.Record.TerminatedAt = time.Time{}
 	if p.Record.QueuedAt.IsZero() {
@@ -66,7 +66,7 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 		return release(p)
 	case p.Admission.Verdict == scheduler.Reject:
 		if p.Admission.Choice.Scheduler != "" {
-			p.Record.Scheduling.Choice = p.Admission.Choice // whose word it is
+			p.Record.Scheduling.Choice = p.Admission.Choice // which scheduler rejected it
 		}
 		p.Record = closed(p.Record, "", causeOf(p.Admission), env)
 		p.Record.State, p.Record.Cause, p.Requeue = Failed, causeOf(p.Admission), unknownRetry
@@ -91,13 +91,13 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 		return wait(p, nameConflict(p.App.Fields, d.Name), min(left, conflictRetry))
 	}
 	p.Record.Scheduling.Warning = head(p.Admission.Warning, maxCondition)
-	p.Actions = append(append(p.Actions, replaced(p.Record)...), Action{Kind: Submit})
+	p.Actions = append(append(p.Actions, deletePrevious(p.Record)...), Action{Kind: Submit})
 	return p
 }
 
-// replaced takes away what earlier attempts have left: the last one with a driver, and the last one, which may have come to
-// nothing halfway.
-func replaced(r Record) []Action {
+// deletePrevious deletes the resources of earlier attempts: the last one with a driver, and the last one, which may be
+// incomplete.
+func deletePrevious(r Record) []Action {
 	if len(r.Attempts) == 0 {
 		return nil
 	}
@@ -109,8 +109,8 @@ func replaced(r Record) []Action {
 	return all
 }
 
-// clearPrevious waits for the driver of an earlier attempt to be gone: the next has the same name. It is no news as long
-// as the pod goes its way.
+// clearPrevious waits for the driver of an earlier attempt to be gone: the next has the same name. No cause is
+// recorded while the deletion makes progress.
 func clearPrevious(p Plan, d Driver, env Env) Plan {
 	p.Requeue = unknownRetry
 	switch {
@@ -118,16 +118,16 @@ func clearPrevious(p Plan, d Driver, env Env) Plan {
 		p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
 	case d.overdue(env.Now):
 		p.Requeue = heartbeat
-		if p.Record.State != SubmissionFailed { // whose cause is still to be shown
-			p.Record.Cause = Cause{ReasonPreviousDriver, "driver pod " + d.Name + " of the attempt before " + stuckAdvice}
+		if p.Record.State != SubmissionFailed { // its cause is still shown
+			p.Record.Cause = Cause{ReasonPreviousDriver, "driver pod " + d.Name + " of the previous attempt " + stuckAdvice}
 		}
 	}
 	return p
 }
 
-// stuckAdvice is what a person can do about a pod that should have gone.
-const stuckAdvice = "should be gone and is not, because its node does not answer or a finalizer holds it; bring the node back, " +
-	"delete the node, or delete the pod with --force if it is certain that it does not run"
+// stuckAdvice tells the user what to do about a pod that is not deleted in time.
+const stuckAdvice = "is not deleted in time, because its node does not respond or a finalizer blocks it; bring the node back, " +
+	"delete the node, or delete the pod with --force if it is certain that it is not running"
 
 func wait(p Plan, c Cause, requeue time.Duration) Plan {
 	switch {
@@ -163,11 +163,11 @@ func created(r Record, at time.Time) Record {
 	r.State, r.Cause = Submitted, Cause{}
 	r.SubmittedAt, r.TerminatedAt = at, time.Time{}
 	r.Executions++
-	r.Attempts = remembered(r.Attempts, Attempt{Number: r.Attempt, SubmissionID: r.SubmissionID})
+	r.Attempts = appendAttempt(r.Attempts, Attempt{Number: r.Attempt, SubmissionID: r.SubmissionID})
 	return r
 }
 
 func nameConflict(f spark.Fields, name string) Cause {
-	return Cause{ReasonNameConflict, "pod " + name + " exists already and does not belong to this application; " +
+	return Cause{ReasonNameConflict, "pod " + name + " already exists and does not belong to this application; " +
 		"delete or rename that pod, or set " + f.Path("driver.podName")}
 }

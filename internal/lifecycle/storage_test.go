@@ -25,9 +25,9 @@ func TestRecordsSurviveTheirStorage(t *testing.T) {
 			if element++; e.App.Deleting || element%13 != 0 {
 				return // storing takes long, and the domain repeats itself in what is stored
 			}
-			gates := domain.Gates()[:1]
+			gates := domain.Admissions()[:1]
 			if lifecycle.NeedsAdmission(e.App, e.Record, e.Observation.Driver, e.Env) {
-				gates = domain.Gates()[1:]
+				gates = domain.Admissions()[1:]
 			}
 			for _, gate := range gates {
 				plan := lifecycle.Decide(e.App, e.Record, e.Observation, gate, e.Env)

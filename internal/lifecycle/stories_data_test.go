@@ -39,7 +39,7 @@ func beginnings() map[string]story {
 		"operator-forbidden":    {steps: concat([]step{refused(lifecycle.ClassOperatorForbidden, rightsText)}, begin("1"))},
 		"namespace-terminating": {steps: []step{refused(lifecycle.ClassTerminating, "namespace jobs is being terminated"), {says: "the application is deleted, too", seen: absent, app: remove}}},
 		"trouble-at-submission": {steps: concat([]step{refused(lifecycle.ClassTransient, "etcd leader changed"), again(lifecycle.ClassTransient, "etcd leader changed")}, begin("1"))},
-		"doubt-before-start":    {steps: concat([]step{{says: "the live read fails", seen: unsure}, {says: "it fails again", seen: unsure}}, begin("1"))},
+		"doubt-before-start":    {steps: concat([]step{{says: "the live read fails", seen: unknownDriver}, {says: "it fails again", seen: unknownDriver}}, begin("1"))},
 		"admission-heals":       {steps: concat([]step{refused(lifecycle.ClassPolicy, accountText), again(lifecycle.ClassPolicy, accountText), {says: "the service account was applied", seen: absent}}, begin("1")[1:])},
 		"admission-refused": {steps: []step{refused(lifecycle.ClassPolicy, accountText), again(lifecycle.ClassPolicy, accountText), again(lifecycle.ClassPolicy, accountText),
 			again(lifecycle.ClassPolicy, accountText), {says: "conclude", after: 2 * time.Second, seen: absent}, {says: "nothing moves it", after: time.Hour, seen: absent}}},
@@ -47,7 +47,7 @@ func beginnings() map[string]story {
 		"invalid-then-fixed":       {steps: concat([]step{{says: "the spec cannot run", seen: absent, gate: rejected}, {says: "edited, still wrong", seen: absent, gate: rejected, app: edit}, {says: "edited again", seen: absent, app: edit}}, begin("1")[1:])},
 		"suspended-from-the-start": {steps: concat([]step{{says: "created with suspend: true", seen: absent, app: func(a *lifecycle.Application) { a.Suspend = true }}, {says: "nothing new", after: 5 * time.Minute, seen: absent}, {says: "suspend: false", seen: absent, app: unsuspend}}, begin("1")[1:])},
 		"name-conflict":            {steps: concat([]step{{says: "somebody's pod has the name", seen: foreign(lifecycle.DriverRunning)}, {says: "it is still there", seen: foreign(lifecycle.DriverSucceeded)}}, begin("1"))},
-		"name-conflict-unseen":     {steps: []step{refused(lifecycle.ClassNameTaken, "pod pi-driver exists already and does not belong to this application; delete or rename it"), {says: "a live read shows it", seen: foreign(lifecycle.DriverRunning)}}},
+		"name-conflict-unseen":     {steps: []step{refused(lifecycle.ClassNameTaken, "pod pi-driver already exists and does not belong to this application; delete or rename it"), {says: "a live read shows it", seen: foreign(lifecycle.DriverRunning)}}},
 		"deleted-while-queued":     {steps: []step{{says: "the queue is full", seen: absent, gate: held}, {says: "deleted, a finalizer holds it", seen: absent, app: remove}}},
 	}
 }
@@ -62,7 +62,7 @@ func runs() map[string]story {
 		"driver-deleted":        {steps: concat(begin("1"), []step{{says: "somebody deletes the pod", seen: leaving(running("1"))}, {says: "it is gone", seen: absent}, {says: "conclude", after: 2 * time.Second, seen: absent}})},
 		"driver-replaced":       {steps: concat(begin("1"), []step{{says: "somebody's pod has the name", seen: foreign(lifecycle.DriverRunning)}, {says: "conclude", after: 2 * time.Second, seen: foreign(lifecycle.DriverRunning)}})},
 		"node-lost":             {app: class(lifecycle.Infrastructure, 3), steps: concat(begin("1"), []step{{says: "the node does not answer, its pods are to be deleted", seen: lost}, {says: "the grace period is over", after: 70 * time.Second, seen: lost}, {says: "the next attempt", after: 10 * time.Second, seen: lost}, {says: "the pod may still run", after: 2 * time.Second, seen: lost}, {says: "still", after: 5 * time.Minute, seen: lost}, {says: "the node was deleted", after: time.Minute, seen: absent}, {says: "the driver runs elsewhere", seen: running("2")}})},
-		"node-back":             {steps: concat(begin("1"), []step{{says: "its readings fail", seen: unsure}, {says: "they fail again", after: 2 * time.Second, seen: unsure}, {says: "it was there all the time", after: time.Minute, seen: running("1")}}, succeed("1"))},
+		"node-back":             {steps: concat(begin("1"), []step{{says: "its readings fail", seen: unknownDriver}, {says: "they fail again", after: 2 * time.Second, seen: unknownDriver}, {says: "it was there all the time", after: time.Minute, seen: running("1")}}, succeed("1"))},
 		"pending-again":         {steps: concat(begin("1"), []step{{says: "the pod is pending again", seen: pending("1")}, {says: "its container runs", seen: running("1")}})},
 		"unschedulable":         {steps: []step{{says: "nothing holds it back", seen: absent}, {says: "no node has room", seen: stuck("1", lifecycle.ReasonUnschedulable, nodesText)}, {says: "still", after: time.Minute, seen: stuck("1", lifecycle.ReasonUnschedulable, nodesText)}, {says: "a node was added", after: time.Minute, seen: running("1")}}},
 		"image-heals":           {steps: []step{{says: "nothing holds it back", seen: absent}, {says: "the registry does not answer", seen: stuck("1", lifecycle.ReasonImagePull, imageText)}, {says: "it answers", after: time.Minute, seen: running("1")}}},

@@ -11,8 +11,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// anew brings the next attempt to a running driver, and over from a driver's end to its conclusion.
-func anew(attempt string) []step {
+// again brings the next attempt to a running driver, and over from a driver's end to its conclusion.
+func again(attempt string) []step {
 	return []step{
 		{says: "the name is free", seen: absent},
 		{says: "the new driver runs", seen: running(attempt)},
@@ -36,25 +36,25 @@ func retries() map[string]story {
 		return step{says: says, after: after, seen: absent, refuses: lifecycle.ClassRefused, message: "spec.containers: required value"}
 	}
 	return map[string]story{
-		"retry-exhausted":      {app: restart(lifecycle.OnFailure, 1), steps: concat(begin("1"), fail(exited("1", 1), 20*time.Second), anew("2"), over(exited("2", 1)))},
-		"retry-succeeds":       {app: restart(lifecycle.OnFailure, 1), steps: concat(begin("1"), fail(exited("1", 1), 20*time.Second), anew("2"), over(completed("2")))},
+		"retry-exhausted":      {app: restart(lifecycle.OnFailure, 1), steps: concat(begin("1"), fail(exited("1", 1), 20*time.Second), again("2"), over(exited("2", 1)))},
+		"retry-succeeds":       {app: restart(lifecycle.OnFailure, 1), steps: concat(begin("1"), fail(exited("1", 1), 20*time.Second), again("2"), over(completed("2")))},
 		"retry-crash":          {app: restart(lifecycle.OnFailure, 1), steps: concat(begin("1"), fail(exited("1", 1), 20*time.Second), []step{{says: "the new driver is created", seen: absent, lost: crash}, {says: "restarted, it sees its driver", seen: running("2")}})},
-		"always-on-success":    {app: restart(lifecycle.Always, 0), steps: concat(begin("1"), fail(completed("1"), 20*time.Second), anew("2"))},
-		"always-on-failure":    {app: restart(lifecycle.Always, 0), steps: concat(begin("1"), fail(exited("1", 1), 20*time.Second), anew("2"), fail(exited("2", 1), 40*time.Second), anew("3"))},
+		"always-on-success":    {app: restart(lifecycle.Always, 0), steps: concat(begin("1"), fail(completed("1"), 20*time.Second), again("2"))},
+		"always-on-failure":    {app: restart(lifecycle.Always, 0), steps: concat(begin("1"), fail(exited("1", 1), 20*time.Second), again("2"), fail(exited("2", 1), 40*time.Second), again("3"))},
 		"submission-retries":   {app: restart(lifecycle.OnFailure, 2), steps: []step{refused("the API server refuses the driver", 0), refused("the wait is not over", 2*time.Second), refused("it is over", 20*time.Second), refused("twice as long a wait", 40*time.Second), {says: "no retries are left", after: 2 * time.Second, seen: absent}}},
 		"submission-heals":     {app: restart(lifecycle.OnFailure, 2), steps: concat([]step{refused("the API server refuses the driver", 0), {says: "the wait is over", after: 20 * time.Second, seen: absent}}, begin("1")[1:])},
-		"oom-raises-memory":    {app: all(class(lifecycle.OutOfMemory, 1), memory), steps: concat(begin("1"), fail(exited("1", 137), 10*time.Second), anew("2"), over(exited("2", 137)))},
+		"oom-raises-memory":    {app: all(class(lifecycle.OutOfMemory, 1), memory), steps: concat(begin("1"), fail(exited("1", 137), 10*time.Second), again("2"), over(exited("2", 137)))},
 		"exit-code-fails":      {app: all(restart(lifecycle.OnFailure, 3), codes), steps: concat(begin("1"), over(exited("1", 2)))},
-		"infrastructure-apart": {app: all(restart(lifecycle.OnFailure, 1), class(lifecycle.Infrastructure, 5)), steps: concat(begin("1"), fail(evicted("1"), 10*time.Second), anew("2"), fail(exited("2", 1), 20*time.Second), anew("3"), over(exited("3", 1)))},
-		"streaming-resets":     {app: all(restart(lifecycle.OnFailure, 1), streaming), steps: concat(begin("1"), fail(exited("1", 1), 20*time.Second), anew("2"), []step{{says: "it runs for a day", after: 24 * time.Hour, seen: running("2")}}, fail(exited("2", 1), 20*time.Second), anew("3"))},
-		"refused-retry-fixed":  {app: restart(lifecycle.OnFailure, 1), steps: concat(begin("1"), fail(exited("1", 1), 20*time.Second), []step{refused("the API server refuses the new driver", 10*time.Second), {says: "the spec is edited", seen: absent, app: edit}}, anew("2"))},
+		"infrastructure-apart": {app: all(restart(lifecycle.OnFailure, 1), class(lifecycle.Infrastructure, 5)), steps: concat(begin("1"), fail(evicted("1"), 10*time.Second), again("2"), fail(exited("2", 1), 20*time.Second), again("3"), over(exited("3", 1)))},
+		"streaming-resets":     {app: all(restart(lifecycle.OnFailure, 1), streaming), steps: concat(begin("1"), fail(exited("1", 1), 20*time.Second), again("2"), []step{{says: "it runs for a day", after: 24 * time.Hour, seen: running("2")}}, fail(exited("2", 1), 20*time.Second), again("3"))},
+		"refused-retry-fixed":  {app: restart(lifecycle.OnFailure, 1), steps: concat(begin("1"), fail(exited("1", 1), 20*time.Second), []step{refused("the API server refuses the new driver", 10*time.Second), {says: "the spec is edited", seen: absent, app: edit}}, again("2"))},
 	}
 }
 
 // wishes are what the user does meanwhile.
 func wishes() map[string]story {
 	lifted := func(attempt string) []step {
-		return concat([]step{{says: "suspend: false", after: time.Minute, seen: absent, app: unsuspend}}, anew(attempt))
+		return concat([]step{{says: "suspend: false", after: time.Minute, seen: absent, app: unsuspend}}, again(attempt))
 	}
 	stopped := func(attempt string) []step {
 		return []step{{says: "stop it", after: 2 * time.Second, seen: running(attempt)}, {says: "it is stopping", seen: leaving(running(attempt))}, {says: "it is gone", seen: absent}, {says: "nothing new", after: 5 * time.Minute, seen: absent}}
@@ -65,15 +65,15 @@ func wishes() map[string]story {
 		"suspend-while-rerunning":  {app: restart(lifecycle.OnFailure, 1), steps: concat(begin("1"), fail(exited("1", 1), 20*time.Second), []step{{says: "suspend: true", seen: absent, app: suspend}, {says: "no driver is there", after: 2 * time.Second, seen: absent}}, lifted("2"))},
 		"suspend-while-succeeding": {steps: concat(begin("1"), []step{{says: "exit code 0", seen: completed("1")}, {says: "suspend: true", after: time.Second, seen: completed("1"), app: suspend}, {says: "look again", seen: completed("1")}})},
 		"suspend-too-late":         {steps: concat(begin("1"), []step{{says: "suspend: true", seen: running("1"), app: suspend}, {says: "the driver was faster", after: 2 * time.Second, seen: completed("1")}, {says: "conclude", after: 2 * time.Second, seen: completed("1")}})},
-		"suspend-and-resume":       {steps: concat(begin("1"), []step{{says: "suspend: true", seen: running("1"), app: suspend}, {says: "stop it", after: 2 * time.Second, seen: running("1")}, {says: "suspend: false", after: time.Second, seen: leaving(running("1")), app: unsuspend}, {says: "it is gone", seen: absent}, {says: "begin anew", after: 2 * time.Second, seen: absent}}, anew("2"))},
+		"suspend-and-resume":       {steps: concat(begin("1"), []step{{says: "suspend: true", seen: running("1"), app: suspend}, {says: "stop it", after: 2 * time.Second, seen: running("1")}, {says: "suspend: false", after: time.Second, seen: leaving(running("1")), app: unsuspend}, {says: "it is gone", seen: absent}, {says: "begin again", after: 2 * time.Second, seen: absent}}, again("2"))},
 		"suspend-on-a-lost-node":   {steps: concat(begin("1"), []step{{says: "suspend: true", seen: running("1"), app: suspend}, {says: "stop it", after: 2 * time.Second, seen: running("1")}, {says: "it does not stop", seen: leaving(running("1"))}, {says: "its node does not answer", after: 2 * time.Minute, seen: leaving(running("1"))}, {says: "the node was deleted", after: time.Minute, seen: absent}})},
-		"edit-while-running":       {steps: concat(begin("1"), []step{{says: "the spec is edited", seen: running("1"), app: edit}, {says: "begin anew", after: 2 * time.Second, seen: running("1")}, {says: "the old driver has to go", after: 2 * time.Second, seen: running("1")}, {says: "it is going", seen: leaving(running("1"))}}, anew("2"), over(completed("2")))},
-		"edit-after-completion":    {steps: concat(begin("1"), succeed("1"), []step{{says: "the spec is edited", after: time.Hour, seen: completed("1"), app: edit}, {says: "begin anew", after: 2 * time.Second, seen: completed("1")}, {says: "the old pod has to go", after: 2 * time.Second, seen: completed("1")}}, anew("2"))},
-		"edit-while-waiting":       {app: restart(lifecycle.OnFailure, 1), steps: concat(begin("1"), []step{{says: "the driver fails", seen: exited("1", 1)}, {says: "the spec is edited", after: 2 * time.Second, seen: exited("1", 1), app: edit}, {says: "begin anew, without the wait", after: 2 * time.Second, seen: exited("1", 1)}, {says: "the old pod has to go", after: 2 * time.Second, seen: exited("1", 1)}}, anew("2"), fail(exited("2", 1), 20*time.Second), anew("3"))},
+		"edit-while-running":       {steps: concat(begin("1"), []step{{says: "the spec is edited", seen: running("1"), app: edit}, {says: "begin again", after: 2 * time.Second, seen: running("1")}, {says: "the old driver has to go", after: 2 * time.Second, seen: running("1")}, {says: "it is going", seen: leaving(running("1"))}}, again("2"), over(completed("2")))},
+		"edit-after-completion":    {steps: concat(begin("1"), succeed("1"), []step{{says: "the spec is edited", after: time.Hour, seen: completed("1"), app: edit}, {says: "begin again", after: 2 * time.Second, seen: completed("1")}, {says: "the old pod has to go", after: 2 * time.Second, seen: completed("1")}}, again("2"))},
+		"edit-while-waiting":       {app: restart(lifecycle.OnFailure, 1), steps: concat(begin("1"), []step{{says: "the driver fails", seen: exited("1", 1)}, {says: "the spec is edited", after: 2 * time.Second, seen: exited("1", 1), app: edit}, {says: "begin again, without the wait", after: 2 * time.Second, seen: exited("1", 1)}, {says: "the old pod has to go", after: 2 * time.Second, seen: exited("1", 1)}}, again("2"), fail(exited("2", 1), 20*time.Second), again("3"))},
 		"edit-while-suspended":     {steps: concat(begin("1"), []step{{says: "suspend: true", seen: running("1"), app: suspend}}, stopped("1"), []step{{says: "the spec is edited", seen: absent, app: edit}}, lifted("2"))},
 		"edit-and-suspend":         {steps: concat(begin("1"), []step{{says: "edited and suspended at once", seen: running("1"), app: all(edit, suspend)}}, stopped("1"), lifted("2"))},
 		"edit-of-nothing":          {steps: concat(begin("1"), []step{{says: "timeToLiveSeconds is set", seen: running("1"), app: func(a *lifecycle.Application) { a.Generation++ }}}, succeed("1"))},
-		"edit-before-a-crash":      {steps: concat([]step{{says: "the driver is created", seen: absent, lost: crash}, {says: "restarted, and edited meanwhile", seen: running("1"), app: edit}, {says: "the spec is another", after: 2 * time.Second, seen: running("1")}, {says: "begin anew", after: 2 * time.Second, seen: running("1")}})},
+		"edit-before-a-crash":      {steps: concat([]step{{says: "the driver is created", seen: absent, lost: crash}, {says: "restarted, and edited meanwhile", seen: running("1"), app: edit}, {says: "the spec is another", after: 2 * time.Second, seen: running("1")}, {says: "begin again", after: 2 * time.Second, seen: running("1")}})},
 	}
 }
 
@@ -101,7 +101,7 @@ func deadlines() map[string]story {
 		"first-executors-deadline": {app: limit(lifecycle.Deadlines{FirstExecutors: 15 * time.Minute}), steps: concat(begin("1"), []step{{says: "executors get no node", seen: running("1"), executors: pods(lifecycle.ExecutorPending, 1, 2)}, {says: "Spark replaces them", after: 10 * time.Minute, seen: running("1"), executors: pods(lifecycle.ExecutorPending, 3, 4)}, {says: "a quarter of an hour is over", after: 5 * time.Minute, seen: running("1"), executors: pods(lifecycle.ExecutorPending, 3, 4)}}, given(running("1")))},
 		"time-to-live":             {app: keep(lifecycle.TTLs{Application: &hour}, lifecycle.TTLs{}), steps: concat(begin("1"), succeed("1"), []step{{says: "an hour later", after: time.Hour, seen: completed("1")}})},
 		"retention-on-success":     {app: keep(lifecycle.TTLs{DriverPod: &minute, Resources: &minute, Application: &hour}, lifecycle.TTLs{}), steps: concat(begin("1"), succeed("1"), []step{{says: "a minute later", after: time.Minute, seen: completed("1")}, {says: "the pod is going", seen: leaving(completed("1"))}, {says: "it is gone", seen: absent}, {says: "nothing new", after: time.Minute, seen: absent}, {says: "an hour later", after: time.Hour, seen: absent}})},
-		"retention-on-failure":     {app: all(restart(lifecycle.OnFailure, 1), keep(lifecycle.TTLs{}, lifecycle.TTLs{Resources: &minute})), steps: concat(begin("1"), fail(exited("1", 1), 2*time.Minute), anew("2"), over(exited("2", 1)), []step{{says: "a minute later", after: time.Minute, seen: exited("2", 1)}, {says: "nothing new", after: time.Hour, seen: exited("2", 1)}})},
+		"retention-on-failure":     {app: all(restart(lifecycle.OnFailure, 1), keep(lifecycle.TTLs{}, lifecycle.TTLs{Resources: &minute})), steps: concat(begin("1"), fail(exited("1", 1), 2*time.Minute), again("2"), over(exited("2", 1)), []step{{says: "a minute later", after: time.Minute, seen: exited("2", 1)}, {says: "nothing new", after: time.Hour, seen: exited("2", 1)}})},
 	}
 }
 
@@ -110,7 +110,7 @@ func inheritances() map[string]story {
 	status := func(state v1beta2.ApplicationStateType, executions, submissions int32) v1beta2.SparkApplicationStatus {
 		return v1beta2.SparkApplicationStatus{
 			AppState: v1beta2.ApplicationState{State: state}, SubmissionID: "kubeflow-1", SparkApplicationID: "spark-kubeflow-1",
-			LastSubmissionAttemptTime: metav1.NewTime(dawn.Add(-time.Hour)), ExecutionAttempts: executions, SubmissionAttempts: submissions,
+			LastSubmissionAttemptTime: metav1.NewTime(storyStart.Add(-time.Hour)), ExecutionAttempts: executions, SubmissionAttempts: submissions,
 			DriverInfo: v1beta2.DriverInfo{PodName: "pi-driver"},
 		}
 	}
@@ -122,8 +122,8 @@ func inheritances() map[string]story {
 	old, unrecorded := theirs("kubeflow-1", lifecycle.DriverRunning), theirs("kubeflow-2", lifecycle.DriverRunning)
 	return map[string]story{
 		"takeover-running":      {status: status(v1beta2.ApplicationStateRunning, 1, 1), steps: []step{{says: "its driver runs", seen: old}, {says: "nothing new", after: 5 * time.Minute, seen: old}, {says: "exit code 0", after: time.Hour, seen: theirs("kubeflow-1", lifecycle.DriverSucceeded)}, {says: "conclude", after: 2 * time.Second, seen: theirs("kubeflow-1", lifecycle.DriverSucceeded)}}},
-		"takeover-rerun":        {app: restart(lifecycle.OnFailure, 2), status: status(v1beta2.ApplicationStatePendingRerun, 1, 1), steps: concat([]step{{says: "the old pod is there", seen: theirs("kubeflow-1", lifecycle.DriverFailed)}, {says: "it is going", seen: leaving(theirs("kubeflow-1", lifecycle.DriverFailed))}}, anew("2"))},
+		"takeover-rerun":        {app: restart(lifecycle.OnFailure, 2), status: status(v1beta2.ApplicationStatePendingRerun, 1, 1), steps: concat([]step{{says: "the old pod is there", seen: theirs("kubeflow-1", lifecycle.DriverFailed)}, {says: "it is going", seen: leaving(theirs("kubeflow-1", lifecycle.DriverFailed))}}, again("2"))},
 		"takeover-unrecorded":   {app: restart(lifecycle.OnFailure, 2), status: status(v1beta2.ApplicationStatePendingRerun, 1, 1), steps: []step{{says: "it had created the next driver and not recorded it", seen: unrecorded}, {says: "nothing new", after: 5 * time.Minute, seen: unrecorded}}},
-		"takeover-invalidating": {status: status(v1beta2.ApplicationStateInvalidating, 3, 3), steps: concat([]step{{says: "it was stuck", seen: old}, {says: "the old driver has to go", after: 2 * time.Second, seen: old}}, anew("4"))},
+		"takeover-invalidating": {status: status(v1beta2.ApplicationStateInvalidating, 3, 3), steps: concat([]step{{says: "it was stuck", seen: old}, {says: "the old driver has to go", after: 2 * time.Second, seen: old}}, again("4"))},
 	}
 }

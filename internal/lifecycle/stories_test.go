@@ -37,9 +37,9 @@ type step struct {
 	lost bool
 }
 
-// teller tells a story: it does what the engine does, and keeps the status as the API server does, with times in
+// storyRun runs a story: it does what the engine does, and keeps the status as the API server does, with times in
 // seconds and in the words of v1beta2.
-type teller struct {
+type storyRun struct {
 	b      strings.Builder
 	now    time.Time
 	app    lifecycle.Application
@@ -47,11 +47,11 @@ type teller struct {
 	clocks map[string]time.Time
 }
 
-var dawn = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+var storyStart = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 // tell runs a story and returns a paragraph for each step.
 func tell(s story) string {
-	t := teller{now: dawn, app: storyApp(), status: s.status, clocks: map[string]time.Time{}}
+	t := storyRun{now: storyStart, app: storyApp(), status: s.status, clocks: map[string]time.Time{}}
 	if s.app != nil {
 		s.app(&t.app)
 	}
@@ -65,7 +65,7 @@ func tell(s story) string {
 	return t.b.String()
 }
 
-func (t *teller) step(s step) {
+func (t *storyRun) step(s step) {
 	env := lifecycle.Env{Now: t.now}
 	if s.app != nil {
 		s.app(&t.app)
@@ -104,7 +104,7 @@ func (t *teller) step(s step) {
 	t.b.WriteString("\n")
 }
 
-func (t *teller) act(s step, plan lifecycle.Plan) (results []lifecycle.Result, did []string) {
+func (t *storyRun) act(s step, plan lifecycle.Plan) (results []lifecycle.Result, did []string) {
 	for _, a := range plan.Actions {
 		r := lifecycle.Result{Kind: a.Kind, Class: lifecycle.ClassDone}
 		if s.trouble != "" {
@@ -127,7 +127,7 @@ func (t *teller) act(s step, plan lifecycle.Plan) (results []lifecycle.Result, d
 }
 
 // dated gives a driver its owner, and the times at which the story first showed it as it is.
-func (t *teller) dated(d lifecycle.Driver) lifecycle.Driver {
+func (t *storyRun) dated(d lifecycle.Driver) lifecycle.Driver {
 	if d.Presence != lifecycle.Present {
 		return d
 	}
@@ -156,9 +156,9 @@ func (t *teller) dated(d lifecycle.Driver) lifecycle.Driver {
 	return d
 }
 
-func (t *teller) say(what, text string) { fmt.Fprintf(&t.b, "    %-6s %s\n", what, text) }
+func (t *storyRun) say(what, text string) { fmt.Fprintf(&t.b, "    %-6s %s\n", what, text) }
 
-func (t *teller) paragraph(s step, seen lifecycle.Driver, gate scheduler.Admission, did []string, o lifecycle.Outcome, next v1beta2.SparkApplicationStatus) {
+func (t *storyRun) paragraph(s step, seen lifecycle.Driver, gate scheduler.Admission, did []string, o lifecycle.Outcome, next v1beta2.SparkApplicationStatus) {
 	fmt.Fprintf(&t.b, "%s  %s\n", t.now.Format("15:04:05"), s.says)
 	sees := "driver " + sight(seen)
 	if n := len(s.executors); n > 0 {
@@ -181,8 +181,8 @@ func (t *teller) paragraph(s step, seen lifecycle.Driver, gate scheduler.Admissi
 	t.say("looks", when)
 }
 
-// shown is what a status write says to a person.
-func (t *teller) shown(s v1beta2.SparkApplicationStatus, r lifecycle.Record) {
+// shown is what a status write shows to a user.
+func (t *storyRun) shown(s v1beta2.SparkApplicationStatus, r lifecycle.Record) {
 	state := string(s.AppState.State)
 	if state != strings.ToUpper(string(r.State)) {
 		state += " (" + string(r.State) + ")"

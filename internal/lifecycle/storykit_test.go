@@ -33,8 +33,8 @@ var (
 	held     = scheduler.Admission{Verdict: scheduler.Wait, Reason: "QueueFull", Message: "queue team has no room: 8 of 8 cores are used", RetryAfter: time.Minute}
 	rejected = scheduler.Admission{Verdict: scheduler.Reject, Reason: lifecycle.ReasonInvalidSpec, Message: `spec.driver.memory: "2gb": not a heap size`}
 
-	absent = lifecycle.Driver{Presence: lifecycle.Absent, Name: "pi-driver"}
-	unsure = lifecycle.Driver{Presence: lifecycle.Unknown, Name: "pi-driver"}
+	absent        = lifecycle.Driver{Presence: lifecycle.Absent, Name: "pi-driver"}
+	unknownDriver = lifecycle.Driver{Presence: lifecycle.Unknown, Name: "pi-driver"}
 )
 
 func storyApp() lifecycle.Application {

@@ -9,7 +9,7 @@ import (
 )
 
 // stoppable reports whether suspension leads out of the record's state. What has ended keeps its outcome: a finished
-// run is not thrown away.
+// run is not discarded.
 func stoppable(r Record) bool {
 	switch r.State {
 	case Submitted, Running, Rerunning, Resuming, Invalidating:
@@ -21,9 +21,9 @@ func stoppable(r Record) bool {
 	return false
 }
 
-// stopping is the cause while a driver, or what is left of it, is taken away.
+// stopping is the cause while a driver is being deleted.
 func stopping(f spark.Fields) Cause {
-	return Cause{ReasonSuspended, f.Text("{suspend} is true: the driver is stopped")}
+	return Cause{ReasonSuspended, f.Text("{suspend} is true: the driver is being stopped")}
 }
 
 // suspending holds back the next attempt. What the last one ended with is in its history.
@@ -47,7 +47,7 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 		return decideRun(p, obs, env) // it was faster
 	case d.ours() && d.overdue(env.Now):
 		p.Requeue = heartbeat
-		p.Record.Cause = Cause{ReasonNodeLost, "driver pod " + d.Name + " is to be stopped because " + p.App.Fields.Path("suspend") + " is true; it " + stuckAdvice}
+		p.Record.Cause = Cause{ReasonNodeLost, "driver pod " + d.Name + " must stop because " + p.App.Fields.Path("suspend") + " is true; it " + stuckAdvice}
 	case d.ours():
 		if !d.Deleting {
 			p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
@@ -66,7 +66,7 @@ func noDriver(f spark.Fields) Cause {
 
 // decideSuspended waits, and then begins the next attempt, unless the current one has had no driver yet.
 func decideSuspended(p Plan, obs Observation) Plan {
-	if d := obs.Driver; d.stray() {
+	if d := obs.Driver; d.orphan() {
 		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, unknownRetry
 		return p
 	}

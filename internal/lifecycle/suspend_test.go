@@ -82,8 +82,8 @@ func TestSuspendAndResumeQuickly(t *testing.T) {
 	}
 }
 
-// An attempt that waits in a queue is suspended for longer than it may wait, and resumed: its wait begins anew, and what
-// it ends with is no older than that.
+// An attempt that waits in a queue is suspended for longer than it may wait, and resumed: its wait begins again, and
+// what it ends with is no older than that.
 func TestSuspensionIsNoWaiting(t *testing.T) {
 	ttl := time.Hour
 	app := with(func(a *Application) { a.Policies.Retention.OnFailure.Application = &ttl })

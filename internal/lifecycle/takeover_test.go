@@ -11,7 +11,7 @@ import (
 // What Kubeflow's operator created suspended has never run.
 func TestTakenOverSuspensionResumesAsTheFirstAttempt(t *testing.T) {
 	rec := Record{State: Suspended, Attempt: 1}
-	if got := Decide(theApp(), rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record; got.State != Resuming || got.Attempt != 1 {
+	if got := Decide(testApp(), rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record; got.State != Resuming || got.Attempt != 1 {
 		t.Errorf("%s attempt %d, want the first", got.State, got.Attempt)
 	}
 }
@@ -21,7 +21,7 @@ func TestTakenOverSuspensionResumesAsTheFirstAttempt(t *testing.T) {
 func TestDriverOfAnotherOperatorKeepsItsID(t *testing.T) {
 	for _, state := range []State{Rerunning, Resuming, SubmissionFailed} {
 		rec := again(state)
-		got := Decide(theApp(), rec, Observation{Driver: stranger()}, scheduler.Admission{}, Env{Now: later})
+		got := Decide(testApp(), rec, Observation{Driver: foreignDriver()}, scheduler.Admission{}, Env{Now: later})
 		if got.Record.State != Running || got.Record.SubmissionID != "s-of-another-operator" || len(got.Actions) != 0 || got.Record.Attempt != 2 {
 			t.Errorf("%s: a healthy driver is not kept: %s, submission %s, %+v", state, got.Record.State, got.Record.SubmissionID, got.Actions)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What is in this file decides nothing: it shows what the decisions are made from.
+// This file decides nothing: it shows the inputs of the decisions.
 
 // Budget is what a rule has of retries, for the classes that share it.
 type Budget struct {
@@ -71,11 +71,11 @@ func Timers(app Application, rec Record, d Driver) []Timer {
 
 // Expiration is when something of a finished application is to be deleted.
 type Expiration struct {
-	What ActionKind
-	Till time.Time
+	What  ActionKind
+	Until time.Time
 }
 
-// Expirations lists what of a finished application is there only for some time.
+// Expirations lists what of a finished application is kept for a limited time.
 func Expirations(app Application, rec Record) []Expiration {
 	if !rec.State.Final() {
 		return nil
@@ -84,7 +84,7 @@ func Expirations(app Application, rec Record) []Expiration {
 	var all []Expiration
 	add := func(what ActionKind, limit *time.Duration, done bool) {
 		if limit != nil && !done {
-			all = append(all, Expiration{What: what, Till: rec.TerminatedAt.Add(*limit)})
+			all = append(all, Expiration{What: what, Until: rec.TerminatedAt.Add(*limit)})
 		}
 	}
 	add(DeleteDriver, keep.DriverPod, rec.Released.DriverPod)

@@ -105,9 +105,9 @@ func TestExpirations(t *testing.T) {
 	}
 	for _, k := range want {
 		seen := Observation{Driver: Driver{Presence: Present, Ownership: Current, UID: "u"}}
-		plan := Decide(app, rec, seen, scheduler.Admission{}, Env{Now: k.Till})
+		plan := Decide(app, rec, seen, scheduler.Admission{}, Env{Now: k.Until})
 		if len(plan.Actions) == 0 || plan.Actions[0].Kind != k.What {
-			t.Errorf("at %s: %+v, want %s", k.Till, plan.Actions, k.What)
+			t.Errorf("at %s: %+v, want %s", k.Until, plan.Actions, k.What)
 		}
 	}
 	rec.Released.DriverPod = true

@@ -76,22 +76,22 @@ func TestProblems(t *testing.T) {
 		want   []Problem
 	}{
 		"none":    {"a good one", "spec: {type: Scala}\n", nil},
-		"unknown": {"a typo", "spec:\n  typo: x\n", []Problem{{5, "spec.typo: there is no such field; the API server would drop it"}}},
+		"unknown": {"a typo", "spec:\n  typo: x\n", []Problem{{5, "spec.typo: unknown field; the API server would drop it"}}},
 		"nested": {
 			"a typo further down", "spec:\n  driver:\n    memori: 1g\n",
-			[]Problem{{6, "spec.driver.memori: there is no such field; the API server would drop it"}},
+			[]Problem{{6, "spec.driver.memori: unknown field; the API server would drop it"}},
 		},
 		"in a list": {
 			"the second of them", "spec:\n  driver:\n    secrets:\n    - {name: a, path: b, secretType: Generic}\n    - name: c\n      paht: d\n",
-			[]Problem{{9, "spec.driver.secrets[1].paht: there is no such field; the API server would drop it"}},
+			[]Problem{{9, "spec.driver.secrets[1].paht: unknown field; the API server would drop it"}},
 		},
-		"case":   {"fields are case-sensitive", "spec:\n  sparkversion: 4.1.4\n", []Problem{{5, "spec.sparkversion: there is no such field; the API server would drop it"}}},
-		"number": {"not a number", "spec:\n  driver:\n    cores: two\n", []Problem{{6, "spec.driver.cores: a string cannot stand here; write a whole number"}}},
-		"text":   {"not a text", "spec:\n  sparkVersion: 4\n", []Problem{{5, "spec.sparkVersion: a number cannot stand here; write a text, in quotes if it looks like a number"}}},
-		"list":   {"not a list", "spec:\n  arguments: x\n", []Problem{{5, "spec.arguments: a string cannot stand here; write a list"}}},
-		"map":    {"not a map", "spec:\n  sparkConf: x\n", []Problem{{5, "spec.sparkConf: a string cannot stand here; write a map"}}},
-		"bool":   {"not a boolean", "spec:\n  suspend: 1\n", []Problem{{5, "spec.suspend: a number cannot stand here; write true or false"}}},
-		"twice":  {"the first would be lost", "spec:\n  type: A\n  type: B\n", []Problem{{6, "spec.type: written twice; the first is in line 5"}}},
+		"case":   {"fields are case-sensitive", "spec:\n  sparkversion: 4.1.4\n", []Problem{{5, "spec.sparkversion: unknown field; the API server would drop it"}}},
+		"number": {"not a number", "spec:\n  driver:\n    cores: two\n", []Problem{{6, "spec.driver.cores: a string is not valid here; write a whole number"}}},
+		"text":   {"not a text", "spec:\n  sparkVersion: 4\n", []Problem{{5, "spec.sparkVersion: a number is not valid here; write a string, in quotes if it looks like a number"}}},
+		"list":   {"not a list", "spec:\n  arguments: x\n", []Problem{{5, "spec.arguments: a string is not valid here; write a list"}}},
+		"map":    {"not a map", "spec:\n  sparkConf: x\n", []Problem{{5, "spec.sparkConf: a string is not valid here; write a map"}}},
+		"bool":   {"not a boolean", "spec:\n  suspend: 1\n", []Problem{{5, "spec.suspend: a number is not valid here; write true or false"}}},
+		"twice":  {"the first would be lost", "spec:\n  type: A\n  type: B\n", []Problem{{6, "spec.type: duplicate; the first is in line 5"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -172,8 +172,8 @@ func TestYAMLCanBeReadBack(t *testing.T) {
 	}
 }
 
-// laughs are aliases of aliases: a document of 2 KB that stands for gigabytes.
-func laughs() string {
+// expansions are aliases of aliases: a document of 2 KB that stands for gigabytes.
+func expansions() string {
 	text := "a: &a [" + strings.Repeat("x,", 9) + "x]\n"
 	for c := 'b'; c <= 'j'; c++ {
 		text += string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+string(c-1)+",", 9) + "*" + string(c-1) + "]\n"
@@ -194,7 +194,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(string(text))
 	}
 	f.Add(head + "spec:\n  arguments:\n" + strings.Repeat("  - ${spark.a}\n", 5000))
-	f.Add(laughs())
+	f.Add(expansions())
 	f.Fuzz(func(t *testing.T, text string) {
 		defer heaptest.Bound(t, len(text))()
 		read, err := Read([]byte(text))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifest reads manifests so that whatever is said about an application can point at a line, and writes objects
+// Package manifest reads manifests so that messages about an application can point at a line, and writes objects
 // so that they can be read back. It is pure.
 package manifest
 
@@ -28,7 +28,7 @@ type Document struct {
 	APIVersion, Kind, Name string
 	// Application is set if the document is a SparkApplication of a version that we know.
 	Application *v1beta2.SparkApplication
-	// Problems are what the API server, or a strict client, would say about its fields.
+	// Problems are what the API server, or a strict client, would report about its fields.
 	Problems []Problem
 
 	root *yamlv3.Node
@@ -135,7 +135,7 @@ func (d *Document) decode(text []byte) error {
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := embedded.ReplaceAllString(wrong.Field, "")
-		d.add(field, fmt.Sprintf("%s: a %s cannot stand here; write %s", field, wrong.Value, inWords(wrong.Type.Kind())))
+		d.add(field, fmt.Sprintf("%s: a %s is not valid here; write %s", field, wrong.Value, describeKind(wrong.Type.Kind())))
 	} else if err != nil {
 		d.add("", err.Error())
 	}
@@ -150,8 +150,8 @@ func (d *Document) decode(text []byte) error {
 // embedded are the names of Go's embedded structs, which have no name in a manifest.
 var embedded = regexp.MustCompile(`\.[A-Z][A-Za-z]*`)
 
-// inWords says what a value of a Go type looks like in a manifest.
-func inWords(kind reflect.Kind) string {
+// describeKind says what a value of a Go type looks like in a manifest.
+func describeKind(kind reflect.Kind) string {
 	switch kind {
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		return "a whole number"
@@ -162,7 +162,7 @@ func inWords(kind reflect.Kind) string {
 	case reflect.Map, reflect.Struct:
 		return "a map"
 	default:
-		return "a text, in quotes if it looks like a number"
+		return "a string, in quotes if it looks like a number"
 	}
 }
 
@@ -171,7 +171,7 @@ var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
 
 func (d *Document) addStrict(text string) {
 	if match := unknownField.FindStringSubmatch(text); match != nil {
-		d.add(match[1], match[1]+": there is no such field; the API server would drop it")
+		d.add(match[1], match[1]+": unknown field; the API server would drop it")
 	}
 }
 
@@ -179,7 +179,7 @@ func (d *Document) add(field, message string) {
 	d.Problems = append(d.Problems, Problem{Line: d.LineOf(field), Message: message})
 }
 
-// duplicates finds keys that stand twice in a map: the first of them is lost.
+// duplicates finds keys that appear twice in a map: the first of them is lost.
 func (d *Document) duplicates(node *yamlv3.Node, path string) {
 	seen := map[string]int{}
 	for i, child := range node.Content {
@@ -193,7 +193,7 @@ func (d *Document) duplicates(node *yamlv3.Node, path string) {
 		}
 		if first, twice := seen[child.Value]; twice {
 			field := strings.TrimPrefix(path+"."+child.Value, ".")
-			d.Problems = append(d.Problems, Problem{Line: child.Line, Message: fmt.Sprintf("%s: written twice; the first is in line %d", field, first)})
+			d.Problems = append(d.Problems, Problem{Line: child.Line, Message: fmt.Sprintf("%s: duplicate; the first is in line %d", field, first)})
 		}
 		seen[child.Value] = child.Line
 	}

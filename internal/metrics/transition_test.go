@@ -14,7 +14,7 @@ import (
 
 type record = lifecycle.Record
 
-// submittedRecord has a driver pod that does not run yet.
+// submittedRecord has a driver pod that is not running yet.
 func submittedRecord(change func(*record)) record {
 	r := record{
 		State: lifecycle.Submitted, Attempt: 1, Submissions: 1, Executions: 1, QueuedAt: at(1), SubmittedAt: at(4),

@@ -32,7 +32,7 @@ func scheduled(p *corev1.Pod) *corev1.Pod {
 	return p
 }
 
-// What deadlines and retries rest on: each time and each mark that a pod tells, whole and stripped.
+// What deadlines and retries rest on: each time and each label that a pod has, whole and stripped.
 func TestDriverTellsItsTimesAndMarks(t *testing.T) {
 	started := corev1.ContainerStatus{Name: driverContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(9)}}}
 	ended := corev1.ContainerStatus{Name: driverContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 0, StartedAt: at(9), FinishedAt: at(20)}}}
@@ -107,7 +107,7 @@ func TestImagePullDoesNotFlap(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, status := range tc.statuses {
-				if diff := cmp.Diff(tc.want, labeled.driverOf(pod(corev1.PodPending, status)).Waiting.Told()); diff != "" {
+				if diff := cmp.Diff(tc.want, labeled.driverOf(pod(corev1.PodPending, status)).Waiting.Detailed()); diff != "" {
 					t.Errorf("%s: %s (-want +got):\n%s", tc.reason, status.State.Waiting.Reason, diff)
 				}
 			}
@@ -154,9 +154,9 @@ func TestMountTrouble(t *testing.T) {
 		"EventsV1":    {reason: "recorders of events.k8s.io leave the old time empty", pod: waiting, events: []corev1.Event{event("FailedMount", "old", at(50)), newStyle}, want: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: "new"}}},
 		"Once":        {reason: "an event that happened once has no series", pod: waiting, events: []corev1.Event{once, newStyle}, want: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: "once"}}},
 		"Trouble":     {reason: "without events the pod waits without a reason; that is no error", pod: waiting, fail: errors.New("boom")},
-		"Known":       {reason: "the pod says why itself: nobody asks", pod: scheduled(pod(corev1.PodPending, waits(driverContainer, "ErrImagePull", "denied"))), events: []corev1.Event{event("FailedMount", "m", at(5))}, want: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: "container spark-kubernetes-driver"}, Details: "denied"}},
-		"Unscheduled": {reason: "without a node nothing is mounted: nobody asks", pod: pod(corev1.PodPending), events: []corev1.Event{event("FailedMount", "m", at(5))}},
-		"NotOurTurn":  {reason: "whoever stops a driver does not ask why it waits", pod: waiting, state: lifecycle.Suspending, events: []corev1.Event{event("FailedMount", "m", at(5))}},
+		"Known":       {reason: "the pod itself says why: no read", pod: scheduled(pod(corev1.PodPending, waits(driverContainer, "ErrImagePull", "denied"))), events: []corev1.Event{event("FailedMount", "m", at(5))}, want: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: "container spark-kubernetes-driver"}, Details: "denied"}},
+		"Unscheduled": {reason: "without a node nothing is mounted: no read", pod: pod(corev1.PodPending), events: []corev1.Event{event("FailedMount", "m", at(5))}},
+		"NotOurTurn":  {reason: "a user who stops a driver does not need its wait", pod: waiting, state: lifecycle.Suspending, events: []corev1.Event{event("FailedMount", "m", at(5))}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -44,7 +44,7 @@ type Reader struct {
 	Kinds client.Reader
 	// Whole reports whether Kinds lists all objects of a kind that there are, not those of some namespaces; nil for always.
 	Whole func(schema.GroupVersionKind) bool
-	// Auxiliary reads what is beside drivers; Live if nil.
+	// Auxiliary reads the auxiliary objects of drivers; Live if nil.
 	Auxiliary Auxiliary
 	// Logs returns the last lines of a container's log, at most limit bytes; nil if logs are not to be read.
 	Logs func(ctx context.Context, namespace, pod, container string, limit int64) (string, error)
@@ -62,7 +62,7 @@ type Target struct {
 }
 
 // Observe returns what is to be known of the application's pods. A driver that the cache does not have is asked for
-// live, by its name and then by its mark, except before the first submission: creating it will tell.
+// live, by its name and then by its mark, except before the first submission: the create reports it.
 func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Observation, error) {
 	pods, err := r.pods(ctx, t)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 	}
 	o := lifecycle.Observation{Executors: executorsOf(pods)}
 	for _, pod := range pods {
-		// By its label first: the spec may name the driver otherwise by now.
+		// By its label first: the spec may have renamed the driver.
 		if pod.Labels[spark.LabelRole] == spark.RoleDriver && r.ownership(pod, t) == lifecycle.Current {
 			o.Driver = r.driverOf(pod)
 			o.Driver.Ownership = lifecycle.Current
@@ -108,7 +108,7 @@ func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *
 	return err
 }
 
-// Orphans reports whether the cache has a driver of the application that has not ended and is not on its way out.
+// Orphans reports whether the cache has a driver of the application that has not ended and is not being deleted.
 func (r Reader) Orphans(ctx context.Context, app client.Object) (bool, error) {
 	var list corev1.PodList
 	if err := r.Cache.List(ctx, &list, client.InNamespace(app.GetNamespace()), client.MatchingFields{IndexApp: indexValue(r.Labels.App, app.GetName())}, client.UnsafeDisableDeepCopy); err != nil {
@@ -126,12 +126,12 @@ func (r Reader) Orphans(ctx context.Context, app client.Object) (bool, error) {
 	return false, nil
 }
 
-// ownership says whose a pod is.
+// ownership returns who owns a pod.
 func (r Reader) ownership(pod *corev1.Pod, t Target) lifecycle.Ownership {
 	return lifecycle.Owner{Reference: metav1.OwnerReference{UID: t.UID}, SubmissionID: t.SubmissionID, Labels: r.Labels}.Of(pod)
 }
 
-// named returns the pod that has the driver's name, whoever owns it.
+// named returns the pod that has the driver's name, regardless of its owner.
 func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Driver, error) {
 	key := client.ObjectKey{Namespace: t.Namespace, Name: t.DriverName}
 	var pod corev1.Pod
@@ -159,8 +159,8 @@ func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (life
 // logLimit bounds what is read of a log, in bytes. The record keeps less.
 const logLimit = 16 << 10
 
-// complete asks for what the pod does not tell itself: why its volumes are not mounted, and what a failed driver has
-// said last. Both are for people only, so that trouble is no error.
+// complete reads what the pod itself does not report: why its volumes are not mounted, and the end of a failed
+// driver's log. Both are only shown to users, so a failed read is not an error.
 func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.Pod, rec lifecycle.Record) {
 	if d.Ownership == lifecycle.NotOwned || !rec.State.HasDriver() {
 		return
@@ -171,12 +171,12 @@ func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.P
 			d.LogTail = plain(text)
 		}
 	case d.Phase == lifecycle.DriverPending && d.Waiting.Reason == "" && !d.ScheduledAt.IsZero():
-		d.Waiting = r.mountTrouble(ctx, pod)
+		d.Waiting = r.mountFailure(ctx, pod)
 	}
 }
 
-// colours are the escape sequences by which a program colours a terminal.
-var colours = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+// ansiCodes are the escape sequences by which a program colors a terminal.
+var ansiCodes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
 // plain is a log without what only a terminal can show.
 func plain(text string) string {
@@ -185,11 +185,11 @@ func plain(text string) string {
 			return -1
 		}
 		return r
-	}, colours.ReplaceAllString(text, ""))
+	}, ansiCodes.ReplaceAllString(text, ""))
 }
 
-// mountTrouble returns the newest event that says why a volume is not mounted, if there is one.
-func (r Reader) mountTrouble(ctx context.Context, pod *corev1.Pod) lifecycle.Wait {
+// mountFailure returns the newest event that says why a volume is not mounted, if there is one.
+func (r Reader) mountFailure(ctx context.Context, pod *corev1.Pod) lifecycle.Wait {
 	var events corev1.EventList
 	about := client.MatchingFields{"involvedObject.name": pod.Name, "involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning}
 	if err := r.Live.List(ctx, &events, client.InNamespace(pod.Namespace), about); err != nil {
@@ -267,7 +267,7 @@ func (r Reader) Drivers(ctx context.Context, namespace, submissionID string) ([]
 	return pods, nil
 }
 
-// resourceKinds are those that a submission may contain beside the driver pod.
+// resourceKinds are those that a submission may contain in addition to the driver pod.
 func resourceKinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("ConfigMap"), corev1.SchemeGroupVersion.WithKind("Service"),
@@ -275,7 +275,7 @@ func resourceKinds() []schema.GroupVersionKind {
 	}
 }
 
-// Resources returns the metadata of the live objects that were created for an attempt beside its driver pod.
+// Resources returns the metadata of the live objects that were created for an attempt in addition to its driver pod.
 func (r Reader) Resources(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
 	var all []client.Object
 	for _, kind := range resourceKinds() {

@@ -76,7 +76,7 @@ func TestObserveDriver(t *testing.T) {
 		ownership lifecycle.Ownership
 		liveReads int
 	}{
-		"NewAbsent":      {reason: "creating it will tell: no live read", state: lifecycle.New, presence: lifecycle.Absent},
+		"NewAbsent":      {reason: "the create reports it: no live read", state: lifecycle.New, presence: lifecycle.Absent},
 		"NewStale":       {reason: "the cache may be behind, and the create will meet it", state: lifecycle.New, live: []client.Object{driverPod()}, presence: lifecycle.Absent},
 		"NewPresent":     {reason: "created before a crash", state: lifecycle.New, cached: []client.Object{driverPod()}, presence: lifecycle.Present, ownership: lifecycle.Current},
 		"RunningCached":  {reason: "what the cache has needs no live read", state: lifecycle.Running, cached: []client.Object{driverPod()}, presence: lifecycle.Present, ownership: lifecycle.Current},
@@ -87,7 +87,7 @@ func TestObserveDriver(t *testing.T) {
 		"Submitted":      {reason: "the same before it runs", state: lifecycle.Submitted, liveFails: trouble, presence: lifecycle.Unknown, liveReads: 1},
 		"QueuedForeign":  {reason: "foreign pods are not in the cache", state: lifecycle.Queued, live: []client.Object{foreign}, presence: lifecycle.Present, ownership: lifecycle.NotOwned, liveReads: 1},
 		"QueuedFormer":   {reason: "the pod of an earlier attempt still has the name", state: lifecycle.Queued, cached: []client.Object{former}, presence: lifecycle.Present, ownership: lifecycle.Previous},
-		"OtherNamespace": {reason: "a pod of the name elsewhere is another pod", state: lifecycle.Running, live: []client.Object{elsewhere(driverPod())}, presence: lifecycle.Absent, liveReads: 1},
+		"OtherNamespace": {reason: "a pod of the name otherNode is another pod", state: lifecycle.Running, live: []client.Object{otherNode(driverPod())}, presence: lifecycle.Absent, liveReads: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -107,12 +107,12 @@ func TestObserveDriver(t *testing.T) {
 	}
 }
 
-func elsewhere(p *corev1.Pod) *corev1.Pod {
+func otherNode(p *corev1.Pod) *corev1.Pod {
 	p.Namespace = "other"
 	return p
 }
 
-// Whoever stops the operator must not make it believe that drivers are gone, nor that they are in doubt.
+// Whoever stops the operator must not make it believe that drivers are gone, or unknown.
 func TestObserveCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -138,7 +138,7 @@ func TestObserveExecutors(t *testing.T) {
 	strange.Labels[v1beta2.LabelAppName] = "other"
 	r := Reader{Labels: family.Labels, Live: cluster(nil, nil), Cache: cluster(nil, nil,
 		driverPod(), exec("e-1", "s-1", corev1.PodRunning), exec("e-2", "s-1", corev1.PodFailed),
-		exec("old", "s-0", corev1.PodRunning), strange, elsewhere(exec("far", "s-1", corev1.PodRunning)))}
+		exec("old", "s-0", corev1.PodRunning), strange, otherNode(exec("far", "s-1", corev1.PodRunning)))}
 	got, err := r.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestObserveExecutors(t *testing.T) {
 		t.Errorf("executors of this attempt, this application and this namespace only (-want +got):\n%s", diff)
 	}
 	pods := fake.NewClientBuilder().WithObjects(driverPod(), exec("e-1", "s-1", corev1.PodRunning), exec("e-2", "s-1", corev1.PodFailed),
-		exec("old", "s-0", corev1.PodRunning), strange, elsewhere(exec("far", "s-1", corev1.PodRunning))).Build()
+		exec("old", "s-0", corev1.PodRunning), strange, otherNode(exec("far", "s-1", corev1.PodRunning))).Build()
 	live, err := Reader{Labels: family.Labels, Live: pods, Cache: pods, Unindexed: true}.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
 	if diff := cmp.Diff(got, live); err != nil || diff != "" {
 		t.Errorf("without the index the same is seen (-indexed +live): %v\n%s", err, diff)
@@ -281,7 +281,7 @@ func TestFormerDriverInAStaleCache(t *testing.T) {
 		r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, former), Live: cluster(nil, nil, driverPod())}
 		got, err := r.Observe(t.Context(), target, lifecycle.Record{State: state})
 		if err != nil || got.Driver.Ownership != lifecycle.Current || got.Driver.Phase != lifecycle.DriverRunning {
-			t.Errorf("%s: %+v, %v: a healthy driver is taken for lost", state, got.Driver, err)
+			t.Errorf("%s: %+v, %v: a healthy driver is treated as lost", state, got.Driver, err)
 		}
 	}
 }

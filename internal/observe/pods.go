@@ -100,7 +100,7 @@ func sparkStatus(pod *corev1.Pod, usual string) *corev1.ContainerStatus {
 	return nil
 }
 
-// appIDEnv is what Spark tells the driver's and the executors' containers, and no other.
+// appIDEnv is what Spark sets in the driver's and the executors' containers, and in no other.
 const appIDEnv = "SPARK_APPLICATION_ID"
 
 // sparkContainer finds Spark's container, which has the name that the user's pod template gives it.
@@ -114,17 +114,17 @@ func sparkContainer(pod *corev1.Pod) *corev1.Container {
 	return nil
 }
 
-// stages are the kubelet's words for what every pod goes through: no reason to wait.
+// stages are the kubelet's reasons that every pod goes through: not a wait.
 var stages = map[string]bool{"": true, "ContainerCreating": true, "PodInitializing": true}
 
-// waitingReasons translates the kubelet's words. What it keeps alternating between is one reason.
+// waitingReasons maps the kubelet's reasons. Those that it alternates between become one.
 var waitingReasons = map[string]lifecycle.Reason{
 	"ErrImagePull": lifecycle.ReasonImagePull, "ImagePullBackOff": lifecycle.ReasonImagePull, "InvalidImageName": lifecycle.ReasonImagePull,
 	"ErrImageNeverPull": lifecycle.ReasonImagePull, "RegistryUnavailable": lifecycle.ReasonImagePull, "ImageInspectError": lifecycle.ReasonImagePull,
 	"SignatureValidationFailed": lifecycle.ReasonImagePull, "CreateContainerConfigError": lifecycle.ReasonConfigMissing,
 }
 
-// waiting says why a pending pod does not run, in the words of the scheduler or the kubelet.
+// waiting says why a pending pod does not run, with the message of the scheduler or the kubelet.
 func waiting(pod *corev1.Pod) lifecycle.Wait {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != "" {
@@ -145,14 +145,14 @@ func waiting(pod *corev1.Pod) lifecycle.Wait {
 			if !ok {
 				reason = lifecycle.ReasonContainerStart
 			}
-			return lifecycle.Wait{Cause: lifecycle.Cause{Reason: reason, Message: "container " + s.Name}, Details: kubeletWords(w)}
+			return lifecycle.Wait{Cause: lifecycle.Cause{Reason: reason, Message: "container " + s.Name}, Details: kubeletMessage(w)}
 		}
 	}
 	return lifecycle.Wait{}
 }
 
-// kubeletWords is the lasting part of what the kubelet says: while it backs off from an image it prefixes its message.
-func kubeletWords(w *corev1.ContainerStateWaiting) string {
+// kubeletMessage is the stable part of the kubelet's message: while it backs off from an image it prefixes its message.
+func kubeletMessage(w *corev1.ContainerStateWaiting) string {
 	_, text, backsOff := strings.Cut(w.Message, ": ErrImagePull: ")
 	switch {
 	case backsOff:
@@ -214,7 +214,7 @@ func SparkContainer(pod *corev1.Pod) string {
 	return spark.DriverContainerName
 }
 
-// StripPod drops from a cached pod all that this package does not look at: with thousands of executors the cache is
+// StripPod drops from a cached pod all fields that this package does not read: with thousands of executors the cache is
 // most of the operator's memory. It is a cache transform and never fails.
 func StripPod(o any) (any, error) {
 	pod, ok := o.(*corev1.Pod)
@@ -276,5 +276,5 @@ func IndexByApp(labels ...string) client.IndexerFunc {
 	}
 }
 
-// indexValue tells the applications of two families apart that have the same name.
+// indexValue distinguishes the applications of two families that have the same name.
 func indexValue(label, app string) string { return label + "=" + app }

@@ -155,7 +155,7 @@ func TestExecutorOf(t *testing.T) {
 		"StoppedWell":  {reason: "it ended by itself", pod: deleted(0, "Completed", 2), want: lifecycle.ExecutorSucceeded},
 		"FailedBefore": {reason: "it failed, and was cleared away for that", pod: deleted(1, "Error", -3), want: lifecycle.ExecutorFailed, exit: new(int32(1)), word: "Error"},
 		"OOMAtLast":    {reason: "memory is not what a deletion takes", pod: deleted(137, "OOMKilled", 2), want: lifecycle.ExecutorFailed, exit: new(int32(137)), word: "OOMKilled"},
-		"NodeLost":     {reason: "doubt is no end", pod: pod(corev1.PodUnknown), want: lifecycle.ExecutorPending},
+		"NodeLost":     {reason: "unknown is not ended", pod: pod(corev1.PodUnknown), want: lifecycle.ExecutorPending},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Snapshot reads what a scheduler plugin wants to see. Nobody may change what is in it.
+// Snapshot reads what a scheduler plugin requests. Its content must not be changed.
 func (r Reader) Snapshot(ctx context.Context, reads []scheduler.Read) (scheduler.Snapshot, error) {
 	s := make(scheduler.Snapshot, len(reads))
 	for _, read := range reads {

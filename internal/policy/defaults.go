@@ -102,8 +102,8 @@ func (f filler) scheduling(d Defaults) {
 	}
 }
 
-// Retention returns how long an application that is over is kept: its own word, else the policies' default, and at most
-// the policies' limit.
+// Retention returns how long an application that is over is kept: its own setting, else the policies' default, and at
+// most the policies' limit.
 func (s Set) Retention(r lifecycle.Retention) lifecycle.Retention {
 	for _, keep := range []*lifecycle.TTLs{&r.OnSuccess, &r.OnFailure} {
 		for i := range s {

@@ -27,9 +27,9 @@ const (
 	limitPaths                = "paths"
 )
 
-// CheckExposure returns what an application asks for beside its driver, where the operator would make it with its own
-// rights, and may not have. It is asked before an application starts and whenever something of it would be applied; an
-// attempt that is not known yet has the id "".
+// CheckExposure checks the auxiliary objects that an application requests, where the operator would create them with
+// its own rights, and may not have. It is asked before an application starts and whenever something of it would be
+// applied; an attempt that is not known yet has the id "".
 func (s Set) CheckExposure(app spark.Application, sparkAppID string) []exposure.Objection {
 	if !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.anyOfExposure() }) {
 		return nil
@@ -45,7 +45,7 @@ func (s Set) CheckExposure(app spark.Application, sparkAppID string) []exposure.
 	return c.objections
 }
 
-// anyOfExposure reports whether there is a limit that CheckExposure looks at.
+// anyOfExposure reports whether there is a limit that CheckExposure checks.
 func (l Limits) anyOfExposure() bool {
 	return len(l.ServiceTypes)+len(l.Hosts)+len(l.Paths)+len(l.ForbiddenAnnotations) > 0
 }
@@ -109,7 +109,7 @@ func filled(patterns []string, namespace string) []string {
 	return out
 }
 
-// belowAny reports whether a path, without a slash at its end, is one of those that the patterns stand for, or is below one:
+// belowAny reports whether a path, without a slash at its end, matches one of the patterns, or is below one:
 // /a/b is below /a, and /ab is not.
 func belowAny(patterns []string, path string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
@@ -130,7 +130,7 @@ func (v *validator) urlPatterns(field string, patterns []string, check func(stri
 
 func checkHostPattern(text string) error {
 	if strings.ContainsAny(text, "{}") {
-		return fmt.Errorf("a brace is left over; the placeholder is %s", namespacePlaceholder)
+		return fmt.Errorf("unmatched brace; the placeholder is %s", namespacePlaceholder)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func TestHostsOfANamespace(t *testing.T) {
 	}
 	for url, want := range map[string]string{
 		"x.team-b.example.org":    `"x.team-b.example.org": namespace team-a allows the hosts *.team-a.example.org (operator policy "small")`,
-		"x.team-a.example.org/.*": `"x.team-a.example.org/.*": the path "/.*" has a character that is none of A-Z a-z 0-9 . _ ~ / -; namespace team-a allows the hosts *.team-a.example.org (operator policy "small")`,
+		"x.team-a.example.org/.*": `"x.team-a.example.org/.*": the path "/.*" has a character other than A-Z a-z 0-9 . _ ~ / -; namespace team-a allows the hosts *.team-a.example.org (operator policy "small")`,
 	} {
 		_, got := governed(t, s, application(t, spec(url)))
 		if diff := cmp.Diff([]string{"spec.driverIngressOptions[0].ingressURLFormat: " + want}, got); diff != "" {

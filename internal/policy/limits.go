@@ -63,7 +63,7 @@ func (s Set) CheckRetention(namespace string, fields spark.Fields, r lifecycle.R
 	return c.found
 }
 
-// any reports whether there is a limit that Check looks at.
+// any reports whether there is a limit that Check checks.
 func (l Limits) any() bool {
 	return len(l.Images)+len(l.ServiceAccounts)+len(l.ForbiddenConf)+len(l.RequiredLabels) > 0 ||
 		l.anyOfExposure() || l.Executors != nil || l.ForbidHostAccess ||
@@ -163,8 +163,8 @@ func (c *checker) accounts() {
 	}
 }
 
-// executorAccounts are the accounts that executors may get: which of a template and a property wins depends on the Spark
-// version. Without either it is the driver's property, and a template of the driver's has no say.
+// executorAccounts are the accounts that executors may get: which of a template and a property wins depends on the
+// Spark version. Without either it is the driver's property, and the driver's template has no effect.
 func (c *checker) executorAccounts() []string {
 	template := c.built.Executor.Spec
 	named := []string{c.value(spark.ConfExecutorServiceAccount), template.ServiceAccountName, template.DeprecatedServiceAccount}
@@ -204,7 +204,7 @@ func (c *checker) size(role string, l RoleLimits, shape spark.PodResources, core
 			continue
 		}
 		e := c.at(b.key, role+"."+b.field)
-		e.Problem = fmt.Sprintf("the %s pod asks for %s of %s in all", role, asked.String(), b.name)
+		e.Problem = fmt.Sprintf("the %s pod requests %s of %s in total", role, asked.String(), b.name)
 		c.refuse(e, "at most %s", b.limit)
 	}
 }
@@ -219,14 +219,14 @@ func (c *checker) executors() {
 		e = c.at(spark.ConfMaxExecutors, "dynamicAllocation.maxExecutors")
 	}
 	if c.built.PodSets.Max == math.MaxInt32 {
-		e.Problem = "missing, so that there is no end to the executors"
+		e.Problem = "missing, so the number of executors is unlimited"
 	} else {
 		e.Value = strconv.Itoa(int(c.built.PodSets.Max))
 	}
 	c.refuse(e, "at most %d executors at a time", *most)
 }
 
-// conf looks at what stands in sparkConf and hadoopConf; fields have limits of their own.
+// conf checks the keys of sparkConf and hadoopConf; fields have limits of their own.
 func (c *checker) conf() {
 	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
 		if origin, typed := c.app.Origins[key]; typed && !strings.HasPrefix(origin, c.field("hadoopConf")) {
@@ -243,7 +243,7 @@ func (c *checker) labels() {
 		for _, r := range c.roles() {
 			if r.labels[name] == "" {
 				e := &spark.ConfError{Field: c.field("labels") + "[" + strconv.Quote(name) + "]"}
-				e.Problem = "missing on the " + r.name + " pod; add it to the application, whose pods get it, too"
+				e.Problem = "missing on the " + r.name + " pod; add it to the application; its pods inherit it"
 				c.refuse(e, "only applications with this label")
 			}
 		}
@@ -261,19 +261,19 @@ func (c *checker) host() {
 		}
 		for i := range s.Volumes {
 			if s.Volumes[i].HostPath != nil {
-				c.refuse(&spark.ConfError{Field: c.field("volumes"), Value: s.Volumes[i].Name, Problem: "is a folder of the node (hostPath)"}, "no access to nodes")
+				c.refuse(&spark.ConfError{Field: c.field("volumes"), Value: s.Volumes[i].Name, Problem: "is a directory of the node (hostPath)"}, "no access to nodes")
 			}
 		}
 		for _, container := range slices.Concat(s.InitContainers, s.Containers) {
 			if slices.ContainsFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 }) {
-				c.refuse(&spark.ConfError{Field: c.field(role + ".template"), Value: container.Name, Problem: "the container takes a port of the node"}, "no access to nodes")
+				c.refuse(&spark.ConfError{Field: c.field(role + ".template"), Value: container.Name, Problem: "the container uses a port of the node"}, "no access to nodes")
 			}
 		}
 	}
 	const executorPaths = spark.ConfExecutorVolumesPrefix + "hostPath."
 	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
 		if strings.HasPrefix(key, executorPaths) {
-			c.refuse(&spark.ConfError{Key: key, Problem: "is a folder of the node"}, "no access to nodes")
+			c.refuse(&spark.ConfError{Key: key, Problem: "is a directory of the node"}, "no access to nodes")
 		}
 	}
 }

@@ -91,23 +91,23 @@ func TestCheck(t *testing.T) {
 		},
 		"Memory": {
 			reason: "with what Spark adds", limits: `{executor: {memory: 16Gi}}`, spec: "  image: a\n  executor: {memory: 64g}\n",
-			want: []string{`spec.executor.memory: "64g": the executor pod asks for 72089Mi of memory in all; namespace team-a allows at most 16Gi (operator policy "small")`},
+			want: []string{`spec.executor.memory: "64g": the executor pod requests 72089Mi of memory in total; namespace team-a allows at most 16Gi (operator policy "small")`},
 		},
 		"MemoryInConf": {
 			reason: "where the user wrote it", limits: `{driver: {memory: 1Gi}}`, spec: "  image: a\n  sparkConf: {spark.driver.memory: 1g}\n",
-			want: []string{`spec.sparkConf["spark.driver.memory"]: "1g": the driver pod asks for 1408Mi of memory in all; namespace team-a allows at most 1Gi (operator policy "small")`},
+			want: []string{`spec.sparkConf["spark.driver.memory"]: "1g": the driver pod requests 1408Mi of memory in total; namespace team-a allows at most 1Gi (operator policy "small")`},
 		},
 		"MemoryByDefault": {
 			reason: "nobody wrote it", limits: `{driver: {memory: 1Gi}}`, spec: "  image: a\n",
-			want: []string{`spec.driver.memory: the driver pod asks for 1408Mi of memory in all; namespace team-a allows at most 1Gi (operator policy "small")`},
+			want: []string{`spec.driver.memory: the driver pod requests 1408Mi of memory in total; namespace team-a allows at most 1Gi (operator policy "small")`},
 		},
 		"Sidecars": {
 			reason: "they take room, too", limits: `{driver: {cores: 2}}`, spec: "  image: a\n  driver: {cores: 1, sidecars: [{name: s, image: s, resources: {limits: {cpu: 3}}}]}\n",
-			want: []string{`spec.driver.cores: "1": the driver pod asks for 4 of cpu in all; namespace team-a allows at most 2 (operator policy "small")`},
+			want: []string{`spec.driver.cores: "1": the driver pod requests 4 of cpu in total; namespace team-a allows at most 2 (operator policy "small")`},
 		},
 		"CoreLimit": {
 			reason: "a limit counts as what it is", limits: `{executor: {cores: 2}}`, spec: "  image: a\n  executor: {cores: 1, coreLimit: \"8\"}\n",
-			want: []string{`spec.executor.cores: "1": the executor pod asks for 8 of cpu in all; namespace team-a allows at most 2 (operator policy "small")`},
+			want: []string{`spec.executor.cores: "1": the executor pod requests 8 of cpu in total; namespace team-a allows at most 2 (operator policy "small")`},
 		},
 		"JustRight": {reason: "at most is not less than", limits: `{driver: {cores: 1, memory: 1408Mi}, executors: 3}`, spec: "  image: a\n  executor: {instances: 3}\n"},
 		"Instances": {
@@ -120,7 +120,7 @@ func TestCheck(t *testing.T) {
 		},
 		"DynamicWithoutEnd": {
 			reason: "no maximum is no limit", limits: `{executors: 3}`, spec: "  image: a\n  sparkConf: {spark.dynamicAllocation.enabled: \"true\"}\n",
-			want: []string{`spec.dynamicAllocation.maxExecutors: missing, so that there is no end to the executors; namespace team-a allows at most 3 executors at a time (operator policy "small")`},
+			want: []string{`spec.dynamicAllocation.maxExecutors: missing, so the number of executors is unlimited; namespace team-a allows at most 3 executors at a time (operator policy "small")`},
 		},
 		"Conf": {
 			reason: "what stands in sparkConf and hadoopConf, and no field", limits: `{forbiddenConf: ["spark.hadoop.fs.*", "spark.*.extraJavaOptions", spark.plugins]}`,
@@ -133,7 +133,7 @@ func TestCheck(t *testing.T) {
 		},
 		"Labels": {
 			reason: "on every pod", limits: `{requiredLabels: [team, cost]}`, spec: "  image: a\n  driver: {labels: {team: a, cost: c}}\n  executor: {labels: {cost: c}}\n",
-			want: []string{`metadata.labels["team"]: missing on the executor pod; add it to the application, whose pods get it, too; namespace team-a allows only applications with this label (operator policy "small")`},
+			want: []string{`metadata.labels["team"]: missing on the executor pod; add it to the application; its pods inherit it; namespace team-a allows only applications with this label (operator policy "small")`},
 		},
 		"Host": {
 			reason: "every way to the node", limits: `{forbidHostAccess: true}`,
@@ -146,17 +146,17 @@ func TestCheck(t *testing.T) {
 `,
 			want: []string{
 				`spec.driver.hostNetwork: the pod shares its node's network or processes; namespace team-a allows no access to nodes (operator policy "small")`,
-				`spec.volumes: "logs": is a folder of the node (hostPath); namespace team-a allows no access to nodes (operator policy "small")`,
+				`spec.volumes: "logs": is a directory of the node (hostPath); namespace team-a allows no access to nodes (operator policy "small")`,
 				`spec.executor.hostNetwork: the pod shares its node's network or processes; namespace team-a allows no access to nodes (operator policy "small")`,
-				`spec.executor.template: "x": the container takes a port of the node; namespace team-a allows no access to nodes (operator policy "small")`,
-				`spec.sparkConf["spark.kubernetes.executor.volumes.hostPath.d.mount.path"]: is a folder of the node; namespace team-a allows no access to nodes (operator policy "small")`,
-				`spec.sparkConf["spark.kubernetes.executor.volumes.hostPath.d.options.path"]: is a folder of the node; namespace team-a allows no access to nodes (operator policy "small")`,
+				`spec.executor.template: "x": the container uses a port of the node; namespace team-a allows no access to nodes (operator policy "small")`,
+				`spec.sparkConf["spark.kubernetes.executor.volumes.hostPath.d.mount.path"]: is a directory of the node; namespace team-a allows no access to nodes (operator policy "small")`,
+				`spec.sparkConf["spark.kubernetes.executor.volumes.hostPath.d.options.path"]: is a directory of the node; namespace team-a allows no access to nodes (operator policy "small")`,
 			},
 		},
 		"DriverHostPathInConf": {
 			reason: "the driver's volumes are built from properties", limits: `{forbidHostAccess: true}`,
 			spec: "  image: a\n  sparkConf: {spark.kubernetes.driver.volumes.hostPath.d.mount.path: /d, spark.kubernetes.driver.volumes.hostPath.d.options.path: /}\n",
-			want: []string{`spec.volumes: "d": is a folder of the node (hostPath); namespace team-a allows no access to nodes (operator policy "small")`},
+			want: []string{`spec.volumes: "d": is a directory of the node (hostPath); namespace team-a allows no access to nodes (operator policy "small")`},
 		},
 		"ServiceTypes": {
 			reason: "of the UI and of every port", limits: `{serviceTypes: [ClusterIP]}`,
@@ -215,7 +215,7 @@ func TestCheckAll(t *testing.T) {
   {name: tight, namespaces: [team-a], limits: {executor: {memory: 4Gi}, executors: 1}}]`)
 	_, got := governed(t, s, application(t, "  image: a\n  executor: {memory: 10g, instances: 2}\n"))
 	want := []string{
-		`spec.executor.memory: "10g": the executor pod asks for 11Gi of memory in all; namespace team-a allows at most 8Gi (operator policy "roomy")`,
+		`spec.executor.memory: "10g": the executor pod requests 11Gi of memory in total; namespace team-a allows at most 8Gi (operator policy "roomy")`,
 		`spec.executor.instances: "2": namespace team-a allows at most 1 executors at a time (operator policy "tight")`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

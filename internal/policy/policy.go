@@ -28,13 +28,13 @@ type Set []Policy
 type Policy struct {
 	// Name appears in messages.
 	Name string `json:"name"`
-	// Namespaces are patterns of names; * stands for any text.
+	// Namespaces are patterns of names; * matches any text.
 	Namespaces []string `json:"namespaces"`
 	Defaults   Defaults `json:"defaults,omitempty"`
 	Limits     Limits   `json:"limits,omitempty"`
 }
 
-// Defaults are taken where the application says nothing, neither in a field nor in sparkConf.
+// Defaults apply where the application sets nothing, in a field or in sparkConf.
 type Defaults struct {
 	Image           string `json:"image,omitempty"`
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
@@ -53,7 +53,7 @@ type Defaults struct {
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
 }
 
-// RoleDefaults are the size of a pod in Spark's words.
+// RoleDefaults are the size of a pod in Spark's units.
 type RoleDefaults struct {
 	Cores     *int32 `json:"cores,omitempty"`
 	CoreLimit Amount `json:"coreLimit,omitempty"`
@@ -70,7 +70,7 @@ type Limits struct {
 	Executor RoleLimits `json:"executor,omitempty"`
 	// Executors is how many there may be at a time, with dynamic allocation, too.
 	Executors *int32 `json:"executors,omitempty"`
-	// ForbiddenConf are patterns of properties that may not stand in sparkConf and hadoopConf.
+	// ForbiddenConf are patterns of properties that must not be in sparkConf and hadoopConf.
 	ForbiddenConf []string `json:"forbiddenConf,omitempty"`
 	// RequiredLabels are the names of labels that the pods must have.
 	RequiredLabels []string `json:"requiredLabels,omitempty"`
@@ -143,7 +143,7 @@ func (s Set) Validate(field string) []error {
 		}
 		names[p.Name] = true
 		if len(p.Namespaces) == 0 {
-			v.fail(at+".namespaces", "", `name at least one; "*" stands for all`)
+			v.fail(at+".namespaces", "", `name at least one; "*" matches all`)
 		}
 		v.patterns(at+".namespaces", p.Namespaces)
 		v.defaults(at+".defaults", p.Defaults)
@@ -161,7 +161,7 @@ func (v *validator) fail(field, value, problem string) {
 func (v *validator) patterns(field string, list []string) {
 	for i, p := range list {
 		if p == "" {
-			v.fail(fmt.Sprintf("%s[%d]", field, i), p, "write a name, in which * stands for any text")
+			v.fail(fmt.Sprintf("%s[%d]", field, i), p, "write a name, in which * matches any text")
 		}
 	}
 }
@@ -252,7 +252,7 @@ func matchesAny(patterns []string, text string) bool {
 	return false
 }
 
-// matches reports whether a text is like a pattern, in which * stands for any text, slashes included.
+// matches reports whether a text is like a pattern, in which * matches any text, slashes included.
 func matches(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]

@@ -34,7 +34,7 @@ type Kind[T metav1.Object] interface {
 	Family() lifecycle.Family
 	// FromStatus reads back what ToStatus stored.
 	FromStatus(T) lifecycle.Record
-	// Normalize returns the model, and the fields whose value means nothing.
+	// Normalize returns the model, and the fields with an invalid value.
 	Normalize(T) (spark.Application, []*spark.ConfError)
 	// RaiseMemory returns the model with the memory that follows raises attempts that ran out of it.
 	RaiseMemory(app spark.Application, o T, raises int32) spark.Application

@@ -48,7 +48,7 @@ func TestLoad(t *testing.T) {
 		"Default":   {reason: "where the application says nothing", o: testutil.Pi(), all: forJobs(policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}, policy.Limits{}), memory: "3g"},
 		"Elsewhere": {reason: "of its namespace only", o: elsewhere, all: forJobs(policy.Defaults{Driver: policy.RoleDefaults{Memory: "3g"}}, policy.Limits{Executors: new(int32)})},
 		"OwnWord": {
-			reason: "its own word wins, and is held against the limit", o: testutil.Pi(func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = new("4g") }), all: small,
+			reason: "its own setting wins, and is checked against the limit", o: testutil.Pi(func(o *v1beta2.SparkApplication) { o.Spec.Driver.Memory = new("4g") }), all: small,
 			memory: "4g", problems: []string{`at most 2Gi (operator policy "team")`},
 		},
 		"Raised": {

@@ -275,7 +275,7 @@ func (r *Registry) refuse(w SelectionRequest, c Choice, reason Reason, problem s
 	}
 }
 
-// QueueRule says which namespaces may use which queues. Both are patterns in which * stands for any text, ? for any one
+// QueueRule says which namespaces may use which queues. Both are patterns in which * matches any text, ? for any one
 // character and [a-z] for a range.
 type QueueRule struct {
 	Namespaces []string

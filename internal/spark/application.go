@@ -48,7 +48,7 @@ type Application struct {
 	Driver   Role
 	Executor Role
 
-	// ConfigMaps are created before the driver, beside those of Spark.
+	// ConfigMaps are created before the driver, in addition to Spark's.
 	ConfigMaps []ConfigMap
 
 	// Warnings are what the user wrote and nothing reads; they stop nothing.
@@ -60,7 +60,7 @@ type Application struct {
 	Suspend bool
 	// Scheduling is the user's choice of a batch scheduler.
 	Scheduling Scheduling
-	// Exposure is what the user wants beside a running driver.
+	// Exposure is what the user requests as auxiliary objects.
 	Exposure Exposure
 }
 
@@ -94,7 +94,7 @@ type ConfigMap struct {
 	Data   map[string]string
 }
 
-// PodOverlay holds what a user can ask for beside Spark's own configuration. The zero value changes nothing.
+// PodOverlay holds what a user can request in addition to Spark's own configuration. The zero value changes nothing.
 type PodOverlay struct {
 	Labels      map[string]string
 	Annotations map[string]string
@@ -129,9 +129,10 @@ type PodOverlay struct {
 
 // Submitter is what spark-submit would read from the process and the machine that it runs on.
 type Submitter struct {
-	// User is whoever submits. It becomes SPARK_USER of the driver, unless there is a proxy user or SPARK_USER in Env.
+	// User is the submitting user. It becomes SPARK_USER of the driver, unless there is a proxy user or SPARK_USER in
+	// Env.
 	User string
-	// Env holds the variables that spark-submit looks at (PYSPARK_PYTHON, SPARK_LOCAL_DIRS, SPARK_USER ...) and those
+	// Env holds the variables that spark-submit reads (PYSPARK_PYTHON, SPARK_LOCAL_DIRS, SPARK_USER ...) and those
 	// that the configuration refers to as ${env:...}. All of them are visible to the author of the application.
 	Env map[string]string
 	// ConfDir holds the files of SPARK_CONF_DIR, name -> content.

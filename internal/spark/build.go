@@ -64,7 +64,7 @@ var steps = []step{
 }
 
 // Build returns the objects that spark-submit of the profile's release creates for one attempt of an application. It
-// changes neither app nor anything that app refers to. It also says what the driver will make of it by itself: executors.
+// changes neither app nor anything that app refers to. It also returns the executors that the driver will create.
 //
 // The configuration is merged in this order, later ones winning: app.Conf, app.Deps, app.OperatorConf, and what Spark
 // itself sets. Every refusal that the application's author can lift is a *ConfError.
@@ -92,7 +92,7 @@ func (b *builder) prepare() {
 	b.namespace, _ = b.conf.text(ConfNamespace)
 	if b.app.Namespace != "" && b.namespace != b.app.Namespace {
 		// The operator names the namespace in OperatorConf. An application must not reach beyond its own one.
-		b.conf.fail(ConfNamespace, b.namespace, "the application lives in the namespace "+b.app.Namespace)
+		b.conf.fail(ConfNamespace, b.namespace, "the application is in the namespace "+b.app.Namespace)
 	}
 	appName, _ := b.conf.raw(ConfAppName)
 	b.prefix = resourcePrefix(appName, b.id.NameID)
@@ -141,7 +141,7 @@ func (b *builder) check() {
 	b.checkKerberos()
 	for _, class := range b.conf.list(confFeatureSteps) {
 		if class != volcanoStep || !b.profile.VolcanoFeatureStep {
-			b.conf.fail(confFeatureSteps, class, "unknown step; steps of your own would need Spark's JVM to run here")
+			b.conf.fail(confFeatureSteps, class, "unknown step; custom steps would need Spark's JVM in the operator")
 		}
 	}
 }

@@ -12,7 +12,7 @@ const (
 	rRunner      = "org.apache.spark.deploy.RRunner"
 )
 
-// command tells the image's entrypoint what to run: DriverCommandFeatureStep.
+// command sets what the image's entrypoint runs: DriverCommandFeatureStep.
 func (b *builder) command() {
 	class, resource := b.app.MainClass, b.app.MainFile
 	switch b.kind {

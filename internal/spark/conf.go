@@ -13,7 +13,7 @@ import (
 // conf is the effective Spark configuration with Spark's ways of reading it.
 //
 // The readers record the first refusal in err and go on with a zero value, so that a step can read all of its
-// properties before anyone looks; Build asks for err after each step.
+// properties before they are read; Build asks for err after each step.
 type conf struct {
 	values map[string]string
 	// keys are the sorted keys of values, for prefix families.

@@ -41,7 +41,7 @@ func (b *builder) mountDriverConf() {
 	for _, file := range sortedKeys(data) {
 		items = append(items, corev1.KeyToPath{Key: file, Path: file, Mode: new(confDirFileMode)})
 	}
-	// Not a file of the volume: it is for whoever reads the map by itself.
+	// Not a file of the volume: it is for those who read the map itself.
 	data[ConfNamespace] = b.namespace
 	b.mount(driverConfVolume, confDirInPod, mapSource(name, items...))
 	b.addEnv("SPARK_CONF_DIR", confDirInPod)

@@ -40,7 +40,7 @@ func (e *ConfError) About(subject string) string {
 	return subject + ": " + strconv.Quote(e.Shown()) + ": " + e.Problem
 }
 
-// Shown is as much of the value as may be told.
+// Shown is the part of the value that may be shown.
 func (e *ConfError) Shown() string {
 	if sensitive(e.Key) {
 		return "(redacted)"

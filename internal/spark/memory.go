@@ -77,7 +77,7 @@ func (c *conf) quantity(key string) resource.Quantity {
 	return quantity
 }
 
-// sizeDriver sets the resources of the driver's container. What a template asks for beside memory and CPU stays.
+// sizeDriver sets the resources of the driver's container. What a template asks for besides memory and CPU stays.
 func (b *builder) sizeDriver() {
 	request := ConfDriverCores
 	if b.conf.has(ConfDriverRequestCores) {

@@ -176,5 +176,5 @@ var reservedLabels = map[string]bool{
 	LabelVersion: true, LabelAppSelector: true, LabelAppName: true, LabelRole: true,
 }
 
-// IsReservedLabel reports whether Spark sets the label on its pods itself and refuses anybody else's value.
+// IsReservedLabel reports whether Spark sets the label on its pods itself and refuses any other value.
 func IsReservedLabel(name string) bool { return reservedLabels[name] }

@@ -13,7 +13,7 @@ const (
 // resourcePrefix returns the text that the names of most objects of an attempt start with: the application's name and
 // the attempt's id, in characters that Kubernetes accepts. It has no limit on its length, as in Spark.
 func resourcePrefix(appName, nameID string) string {
-	prefix := strings.TrimPrefix(sanitise(appName+"-"+nameID), "-")
+	prefix := strings.TrimPrefix(sanitize(appName+"-"+nameID), "-")
 	if prefix != "" && prefix[0] >= '0' && prefix[0] <= '9' {
 		// Services may not start with a digit. Spark replaces this one digit only.
 		return "x" + prefix[1:]
@@ -23,7 +23,7 @@ func resourcePrefix(appName, nameID string) string {
 
 // AppNameLabel returns the value of the label spark-app-name, which may be empty.
 func AppNameLabel(appName string) string {
-	label := sanitise(appName)
+	label := sanitize(appName)
 	if len(label) > labelValueMaxLength {
 		label = label[:labelValueMaxLength]
 	}
@@ -40,8 +40,8 @@ func driverServiceName(prefix, serviceID string) string {
 	return "spark-" + serviceID + suffix
 }
 
-// sanitise lower-cases text and turns each run of characters other than a-z, 0-9 and - into a single -.
-func sanitise(text string) string {
+// sanitize lower-cases text and turns each run of characters other than a-z, 0-9 and - into a single -.
+func sanitize(text string) string {
 	text = trimJava(text)
 	var b strings.Builder
 	b.Grow(len(text))

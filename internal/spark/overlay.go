@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// applyOverlay lays an overlay over a pod whose Spark container has the index i. Lists are appended to, maps are merged
-// with the overlay winning, and single values are replaced.
+// applyOverlay applies an overlay to a pod whose Spark container has the index i. Lists are appended to, maps are
+// merged with the overlay winning, and single values are replaced.
 func applyOverlay(pod *corev1.Pod, i int, overlay *PodOverlay) {
 	o := overlay.DeepCopy()
 	for label, value := range o.Labels {

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// defaultInstances is how many executors Spark starts when nobody says.
+// defaultInstances is how many executors Spark starts by default.
 const defaultInstances = 2
 
 // measure adds what the driver will do by itself: the executors' pod with its sizes, what the pods of both roles ask for
@@ -85,7 +85,7 @@ func executors(c *conf) (initial, minimum, maximum int32) {
 	if value, _ := c.text(ConfMaxExecutors); maximum < minimum || maximum == 0 {
 		c.fail(ConfMaxExecutors, value, "must be positive and not smaller than "+ConfMinExecutors)
 	}
-	// Spark starts with more than the maximum if it is told to.
+	// Spark starts with more than the maximum if configured to.
 	return initial, minimum, max(initial, maximum)
 }
 
@@ -153,7 +153,7 @@ func raise(target, other corev1.ResourceList) {
 	}
 }
 
-// PodAttributes are what schedulers mind about a pod beside its size: template, overlay and configuration together.
+// PodAttributes are what schedulers use of a pod besides its size: template, overlay and configuration together.
 type PodAttributes struct {
 	Labels            map[string]string
 	Annotations       map[string]string

@@ -26,7 +26,7 @@ type Profile struct {
 	RefuseConnectServer bool
 	// KeepSubmitTime leaves a spark.app.submitTime of the user alone.
 	KeepSubmitTime bool
-	// HadoopConfigMapProperty tells the executors about the Hadoop ConfigMap.
+	// HadoopConfigMapProperty passes the Hadoop ConfigMap to the executors.
 	HadoopConfigMapProperty bool
 	// ReadWriteOnceConf is whether spark.kubernetes.legacy.useReadWriteOnceAccessMode is read.
 	ReadWriteOnceConf bool

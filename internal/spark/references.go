@@ -12,7 +12,7 @@ import (
 // reference matches ${key} and ${prefix:name}.
 var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?(\S+?)\}`)
 
-// What references may cost. An application is small, but what its references stand for need not be: without bounds one
+// What references may cost. An application is small, but what its references expand to need not be: without bounds one
 // object would take all memory of the operator, and again after each restart.
 const (
 	// maxReferences bounds those of one property: references may refer to references, each of them many times.
@@ -80,7 +80,7 @@ func (e *expansion) add(text string) error {
 	}
 }
 
-// replace appends what a reference stands for.
+// replace appends the value of a reference.
 func (e *expansion) replace(match, prefix, name string) error {
 	full := prefix + ":" + name
 	if e.used[full] {
@@ -101,7 +101,7 @@ func (e *expansion) replace(match, prefix, name string) error {
 	return e.add(value)
 }
 
-// write appends a text as it stands.
+// write appends a text unchanged.
 func (e *expansion) write(text string) error {
 	if e.text.Len()+len(text) > MaxExpanded {
 		return errTooLong

@@ -116,14 +116,14 @@ func (b *builder) networkPolicy() {
 	})
 }
 
-// Exposure is what a user wants beside a running driver, so that people reach it and nodes spare it. Nothing of it is a
+// Exposure is what a user requests as auxiliary objects of a running driver. Nothing of it is a
 // part of the submission, so that an edit restarts nothing.
 type Exposure struct {
 	// UI describes the Service and the Ingress of Spark's UI; a Port of 0 is the one that the UI listens on.
 	UI ExposedPort
 	// Ports of the driver that are exposed besides.
 	Ports []ExposedPort
-	// DisruptionBudget asks that nobody evicts the driver for maintenance.
+	// DisruptionBudget protects the driver from eviction for maintenance.
 	DisruptionBudget bool
 }
 

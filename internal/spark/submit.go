@@ -112,7 +112,7 @@ func checkMaster(_ *Application, values map[string]string, _ Profile) error {
 	return nil
 }
 
-// interactive are the main classes that only make sense where someone sits in front of them.
+// interactive are the main classes that only make sense interactively.
 var interactive = map[string]string{
 	"org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver": "the Spark SQL shell",
 	"org.apache.spark.sql.hive.thriftserver.HiveThriftServer2": "the Spark Thrift server",
@@ -143,7 +143,7 @@ func checkMain(app *Application, values map[string]string, profile Profile) erro
 	return nil
 }
 
-// checkSizes makes spark-submit's checks of the values that have flags. They look at the text as it stands, so a
+// checkSizes makes spark-submit's checks of the values that have flags. They check the text unchanged, so a
 // reference such as ${spark.x} does not pass.
 func checkSizes(_ *Application, values map[string]string, _ Profile) error {
 	for _, key := range []string{ConfDriverMemory, ConfExecutorMemory} {
@@ -236,7 +236,7 @@ const notUploaded = "a file of the submitting machine cannot be uploaded; write 
 
 // scheme returns the scheme of a URI, "" if it has none. It reports false for what java.net.URI would refuse.
 func scheme(uri string) (string, bool) {
-	if !legalURI(uri) {
+	if !validURI(uri) {
 		return "", false
 	}
 	name, rest, found := strings.Cut(uri, ":")
@@ -255,8 +255,8 @@ func scheme(uri string) (string, bool) {
 	return name, true
 }
 
-// legalURI is whether all characters of a URI are allowed somewhere in one.
-func legalURI(uri string) bool {
+// validURI is whether all characters of a URI are allowed somewhere in one.
+func validURI(uri string) bool {
 	for i := 0; i < len(uri); i++ {
 		switch b := uri[i]; {
 		case b <= ' ' || b == 0x7f || strings.IndexByte("\"<>\\^`{|}", b) >= 0:

@@ -68,7 +68,7 @@ func parsePodGroup(text string) (map[string]any, error) {
 	}
 	if metadata, ok := content["metadata"]; ok {
 		if _, ok := metadata.(map[string]any); !ok {
-			return nil, errors.New("its metadata are not an object")
+			return nil, errors.New("its metadata is not an object")
 		}
 	}
 	return content, nil

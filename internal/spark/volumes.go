@@ -21,7 +21,7 @@ const (
 	volumeNFS      = "nfs"
 )
 
-// onDemand in the name of a claim stands for a name that Spark makes up.
+// onDemand in the name of a claim is a placeholder for a name that Spark generates.
 const onDemand = "OnDemand"
 
 // volume is one of spark.kubernetes.<role>.volumes.<type>.<name>.*.

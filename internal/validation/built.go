@@ -16,7 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// checkBuilt looks at what would be created: the builders refuse what they cannot make, and what contradicts itself in a
+// checkBuilt checks what would be created: the builders refuse what they cannot build, and what contradicts itself in a
 // pod shows only there.
 func checkBuilt(app spark.Application, submission spark.Submission, failed error) []*spark.ConfError {
 	var unsupported *spark.UnsupportedVersionError
@@ -45,7 +45,7 @@ func refusal(err error) []*spark.ConfError {
 // maxConfigMap is what a ConfigMap may hold, with room for its names.
 const maxConfigMap = 1<<20 - 1<<12
 
-// checkObjects looks at what is created beside the pods.
+// checkObjects checks what is created in addition to the pods.
 func checkObjects(app spark.Application, s spark.Submission) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, object := range s.Resources {
@@ -87,7 +87,7 @@ func checkObjects(app spark.Application, s spark.Submission) []*spark.ConfError 
 	return found
 }
 
-// podCheck looks at a pod as the API server does, as far as users have a hand in it.
+// podCheck checks a pod as the API server does, as far as users can change it.
 type podCheck struct {
 	app  spark.Application
 	role string

@@ -120,9 +120,9 @@ func TestBuiltIsChecked(t *testing.T) {
 		says, right string
 	}{
 		"ExecutorMemory":   {reason: "no size", change: typed(spark.ConfExecutorMemory, "lots", "spec.executor.memory"), says: `spec.executor.memory: "lots": not a size`, right: `"2g"`},
-		"KubernetesMemory": {reason: "the other syntax", change: typed(spark.ConfExecutorMemory, "2Gi", "spec.executor.memory"), says: `spec.executor.memory: "2Gi": a quantity of Kubernetes`, right: `"2g"`},
+		"KubernetesMemory": {reason: "the other syntax", change: typed(spark.ConfExecutorMemory, "2Gi", "spec.executor.memory"), says: `spec.executor.memory: "2Gi": a Kubernetes quantity`, right: `"2g"`},
 		"Overhead":         {reason: "no size", change: typed(spark.ConfDriverMemoryOverhead, "10%", "spec.driver.memoryOverhead"), says: `spec.driver.memoryOverhead: "10%": not a size`, right: `"512m"`},
-		"ExecOverhead":     {reason: "the other syntax", change: typed(spark.ConfExecutorMemoryOverhead, "512Mi", "spec.executor.memoryOverhead"), says: `spec.executor.memoryOverhead: "512Mi": a quantity`, right: `"512m"`},
+		"ExecOverhead":     {reason: "the other syntax", change: typed(spark.ConfExecutorMemoryOverhead, "512Mi", "spec.executor.memoryOverhead"), says: `spec.executor.memoryOverhead: "512Mi": a Kubernetes quantity`, right: `"512m"`},
 		"PySpark":          {reason: "no size", change: conf(spark.ConfExecutorPySparkMemory, "x"), says: `spec.sparkConf["spark.executor.pyspark.memory"]: "x": not a size`, right: `"2g"`},
 		"Factor":           {reason: "no number", change: typed(spark.ConfMemoryOverheadFactor, "ten", "spec.memoryOverheadFactor"), says: `spec.memoryOverheadFactor: "ten": not a factor`, right: `"0.1"`},
 		"NegativeFactor":   {reason: "less than nothing", change: typed(spark.ConfMemoryOverheadFactor, "-0.1", "spec.memoryOverheadFactor"), says: `spec.memoryOverheadFactor: "-0.1": not a factor`, right: `"0.1"`},
@@ -236,7 +236,7 @@ func TestWarnings(t *testing.T) {
 		"None":         {reason: "nothing to say", change: func(*spark.Application) {}},
 		"Converted":    {reason: "conversion saw it", change: func(a *spark.Application) { a.Warnings = []*spark.ConfError{{Field: "spec.type", Problem: "odd"}} }, want: "spec.type: odd"},
 		"InitialLow":   {reason: "Spark starts with the minimum", change: scaling("2", "1", "3"), want: `spec.sparkConf["spark.dynamicAllocation.initialExecutors"]: "1": smaller than the minimum of 2 executors, with which Spark starts instead`},
-		"InitialHigh":  {reason: "Spark falls back", change: scaling("1", "9", "3"), want: `spec.sparkConf["spark.dynamicAllocation.initialExecutors"]: "9": greater than the maximum of 3 executors, to which Spark falls back when it can`},
+		"InitialHigh":  {reason: "Spark falls back", change: scaling("1", "9", "3"), want: `spec.sparkConf["spark.dynamicAllocation.initialExecutors"]: "9": greater than the maximum of 3 executors, to which Spark scales down when it can`},
 		"InitialIn":    {reason: "within the bounds", change: scaling("1", "2", "3")},
 		"Service33":    {reason: "an old release", change: all(func(a *spark.Application) { a.SparkVersion = "3.3.4" }, conf(spark.ConfServiceLabelPrefix+"a", "b")), want: `spec.sparkConf["spark.kubernetes.driver.service.label.a"]: has no effect before Spark 3.4`},
 		"Expression35": {reason: "an old release", change: all(func(a *spark.Application) { a.SparkVersion = "3.5.7" }, conf("spark.kubernetes.executor.volumes.emptyDir.a.mount.subPathExpr", "$(X)")), want: `spec.sparkConf["spark.kubernetes.executor.volumes.emptyDir.a.mount.subPathExpr"]: subPathExpr has no effect before Spark 4.0, which mounts the whole volume; write a subPath`},

@@ -36,7 +36,7 @@ func (p *podCheck) container(c *corev1.Container) {
 		p.refuse(p.field, c.Name, "the container has no image; write one")
 	}
 	if c.Image != strings.TrimSpace(c.Image) {
-		p.refuse(p.field, c.Image, "an image with blanks around it; remove them")
+		p.refuse(p.field, c.Image, "an image with leading or trailing spaces; remove them")
 	}
 	p.mounts(c)
 	p.variables(c)
@@ -164,7 +164,7 @@ var deniedKeys = map[string]string{
 // deniedToken matches properties that carry a credential for the API server.
 var deniedToken = regexp.MustCompile(`^spark\.kubernetes\.authenticate\.(submission\.|driver\.|executor\.)?oauthToken(File)?$`)
 
-// checkDeniedKeys looks at what stands in sparkConf itself: the same property from a typed field is fine.
+// checkDeniedKeys checks the keys of sparkConf itself: the same property from a typed field is fine.
 func checkDeniedKeys(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, key := range slices.Sorted(maps.Keys(app.Conf)) {

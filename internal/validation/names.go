@@ -50,7 +50,7 @@ var (
 // executorSecretKeys begins properties that make executors' variables from Secrets.
 const executorSecretKeys = "spark.kubernetes.executor.secretKeyRef."
 
-// checkNames looks at labels, annotations and names as the API server does.
+// checkNames checks labels, annotations and names as the API server does.
 func checkNames(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	profile, _ := spark.ProfileFor(app.SparkVersion)

@@ -27,7 +27,7 @@ func dynamic(app spark.Application) bool {
 	return strings.EqualFold(strings.TrimSpace(app.Conf[spark.ConfDynamicAllocation]), "true")
 }
 
-// checkScaling looks at the number of executors. Spark itself corrects an initial number that is out of bounds.
+// checkScaling checks the number of executors. Spark itself corrects an initial number that is out of bounds.
 func checkScaling(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	read := func(key string, preset int64) int64 {
@@ -64,7 +64,7 @@ func checkScaling(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// warnScaling tells of an initial number that Spark will not keep to.
+// warnScaling warns about an initial number that Spark will not keep.
 func warnScaling(app spark.Application) []*spark.ConfError {
 	initial, problem := count(app, spark.ConfInitialExecutors, -1)
 	value, set := app.Conf[spark.ConfInitialExecutors]
@@ -78,7 +78,7 @@ func warnScaling(app spark.Application) []*spark.ConfError {
 		return warn("smaller than the minimum of " + strconv.FormatInt(minimum, 10) + " executors, with which Spark starts instead")
 	}
 	if maximum, _ := count(app, spark.ConfMaxExecutors, math.MaxInt32); initial > maximum {
-		return warn("greater than the maximum of " + strconv.FormatInt(maximum, 10) + " executors, to which Spark falls back when it can")
+		return warn("greater than the maximum of " + strconv.FormatInt(maximum, 10) + " executors, to which Spark scales down when it can")
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // heap is what a JVM takes after -Xmx. Spark itself reads more ("2gb", "2048", "2g "), but the driver's launcher hands
-// spark.driver.memory to the JVM as it stands, which then does not start.
+// spark.driver.memory to the JVM unchanged, which then does not start.
 var heap = regexp.MustCompile(`^[0-9]+[kKmMgGtT]$`)
 
 func checkHeap(app spark.Application) []*spark.ConfError {
@@ -24,8 +24,8 @@ func checkHeap(app spark.Application) []*spark.ConfError {
 	}}
 }
 
-// sizeKeys are the properties that Spark reads as sizes, beside the driver's heap. A number without a unit counts in MiB,
-// but for the size outside of the heap, where it counts in bytes.
+// sizeKeys are the properties that Spark reads as sizes, besides the driver's heap. A number without a unit counts in
+// MiB, but for the size outside of the heap, where it counts in bytes.
 var sizeKeys = []string{
 	spark.ConfDriverMemoryOverhead, spark.ConfDriverMinMemoryOverhead,
 	spark.ConfExecutorMemory, spark.ConfExecutorMemoryOverhead, spark.ConfExecutorMinMemoryOverhead,
@@ -42,14 +42,14 @@ func checkSizes(app spark.Application) []*spark.ConfError {
 		}
 		problem := `not a size; write a whole number and one of k, m, g, t, such as "512m" or "2g"`
 		if _, err := spark.ParseQuantity(value); err == nil && strings.HasSuffix(value, "i") {
-			problem = `a quantity of Kubernetes, where Spark wants a size of its own; write "` + strings.ToLower(strings.TrimSuffix(value, "i")) + `"`
+			problem = `a Kubernetes quantity, where Spark expects its own size format; write "` + strings.ToLower(strings.TrimSuffix(value, "i")) + `"`
 		}
 		found = append(found, &spark.ConfError{Key: key, Value: value, Problem: problem})
 	}
 	return found
 }
 
-// checkFactors looks at the parts of the memory that are added to it.
+// checkFactors checks the parts of the memory that are added to it.
 func checkFactors(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, key := range []string{spark.ConfMemoryOverheadFactor, spark.ConfDriverMemoryOverheadFactor, spark.ConfExecutorMemoryOverheadFactor} {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package validation holds what can be said about an application without looking at the cluster: one list of pure
-// checks. Each answer names the field, the value and what would be right.
+// Package validation holds what can be checked about an application without the cluster: one list of pure checks. Each
+// answer names the field, the value and what would be right.
 //
 // Only what would fail anyway, or what a tenant may not do, is refused. What merely has no effect is a warning.
 package validation
@@ -30,8 +30,8 @@ var checks = []func(spark.Application) []*spark.ConfError{
 	checkNames,
 }
 
-// Check returns everything that is wrong with the application and with what was built of it, in the order of the checks. Of
-// a field that one check objects to the later ones say nothing. failed is why it could not be built.
+// Check returns everything that is wrong with the application and with what was built of it, in the order of the
+// checks. Of a field that one check objects to the later checks skip. failed is why it could not be built.
 func Check(app spark.Application, built spark.Submission, failed error) []*spark.ConfError {
 	var found []*spark.ConfError
 	add := func(more []*spark.ConfError) {
@@ -67,7 +67,7 @@ func ErrorList(app spark.Application, problems []*spark.ConfError) field.ErrorLi
 	return list
 }
 
-// Sentences puts errors into words: the field, its value in quotes if there is one, and what is wrong.
+// Sentences renders errors as text: the field, its value in quotes if there is one, and what is wrong.
 func Sentences(list field.ErrorList) []string {
 	all := make([]string, 0, len(list))
 	for _, e := range list {
@@ -76,7 +76,7 @@ func Sentences(list field.ErrorList) []string {
 	return all
 }
 
-// Sentence puts one error into words.
+// Sentence renders one error as text.
 func Sentence(e *field.Error) string { return e.Field + ": " + Problem(e) }
 
 // Problem is a sentence without its field.
@@ -90,7 +90,7 @@ func Problem(e *field.Error) string {
 // missing are the fields to write where a property is not set.
 var missing = map[string]string{spark.ConfImage: "image"}
 
-// Explain renders an error for people: with the field of the user's object where the value came from.
+// Explain renders an error for users: with the field of the user's object where the value came from.
 func Explain(app spark.Application, err error) string {
 	var c *spark.ConfError
 	if !errors.As(err, &c) {

@@ -52,13 +52,13 @@ func TestCheckAccepts(t *testing.T) {
 	}{
 		"Nothing":        {reason: "defaults are fine", change: func(*spark.Application) {}},
 		"Minor":          {reason: "the patch number is optional", change: func(a *spark.Application) { a.SparkVersion = "3.5" }},
-		"Vee":            {reason: "people write a v", change: func(a *spark.Application) { a.SparkVersion = "v3.5.1" }},
+		"Vee":            {reason: "users write a v", change: func(a *spark.Application) { a.SparkVersion = "v3.5.1" }},
 		"TypedImage":     {reason: "a denied key is fine when a typed field says it", change: typed(spark.ConfImage, "spark", "spec.image")},
 		"TypedAccount":   {reason: "a denied key is fine when a typed field says it", change: typed(spark.ConfDriverServiceAccount, "spark", "spec.driver.serviceAccount")},
 		"TypedMaster":    {reason: "a denied key is fine when a typed field says it", change: typed("spark.kubernetes.driver.master", "https://x", "spec.driver.kubernetesMaster")},
 		"OwnNamespace":   {reason: "its own namespace takes it nowhere", change: conf(spark.ConfNamespace, "jobs")},
 		"CACert":         {reason: "a certificate of the API server is no credential", change: conf("spark.kubernetes.authenticate.caCertFile", "/ca.crt")},
-		"OtherToken":     {reason: "somebody else's token", change: conf("spark.hadoop.oauthToken", "x")},
+		"OtherToken":     {reason: "a token of another owner", change: conf("spark.hadoop.oauthToken", "x")},
 		"HeapM":          {reason: "what a JVM takes", change: conf(spark.ConfDriverMemory, "512m")},
 		"HeapG":          {reason: "case does not matter to a JVM", change: conf(spark.ConfDriverMemory, "2G")},
 		"ExecutorGB":     {reason: "executors' heaps are written by Spark, which reads more", change: conf(spark.ConfExecutorMemory, "2gb")},
@@ -148,7 +148,7 @@ func denied(key, instead string) string {
 	return fmt.Sprintf("spec.sparkConf[%q]: sparkConf key %q is not allowed: %s", key, key, instead)
 }
 
-// Whoever has made five mistakes reads all five at once, in an order that does not change.
+// A user who made five mistakes reads all five at once, in an order that does not change.
 func TestCheckReportsEverything(t *testing.T) {
 	app := testutil.Model()
 	app.SparkVersion = "1.6"

@@ -26,10 +26,10 @@ func Warnings(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// maxNotes bounds the sentences in one message: conditions have a limit, and nobody reads more.
+// maxNotes bounds the sentences in one message: conditions have a limit.
 const maxNotes = 10
 
-// Notes are the warnings in one text for people, "" if there are none.
+// Notes are the warnings in one text for users, "" if there are none.
 func Notes(app spark.Application) string {
 	var sentences []string
 	for _, w := range Warnings(app) {
@@ -42,7 +42,7 @@ func Notes(app spark.Application) string {
 	return strings.Join(sentences, "; ")
 }
 
-// warnRelease tells of what the chosen release of Spark does not know yet, or no longer.
+// warnRelease warns about what the chosen release of Spark does not know yet, or no longer.
 func warnRelease(app spark.Application) []*spark.ConfError {
 	profile, err := spark.ProfileFor(app.SparkVersion)
 	if err != nil {
@@ -71,7 +71,7 @@ func warnRelease(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// warnLifecycle tells of a hook that Spark replaces by its own.
+// warnLifecycle warns about a hook that Spark replaces by its own.
 func warnLifecycle(app spark.Application) []*spark.ConfError {
 	hooks := app.Executor.Overlay.Lifecycle
 	if hooks == nil || hooks.PreStop == nil || !strings.EqualFold(app.Conf["spark.decommission.enabled"], "true") {

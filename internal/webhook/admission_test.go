@@ -118,7 +118,7 @@ func TestMutate(t *testing.T) {
 		"Complete": {"there is nothing to add", admissionv1.Create, "", defaulted, defaulted},
 		"Metadata": {"an edit of a label is no occasion to write into the spec", admissionv1.Update, good, with("labels: {a: b}", good), with("labels: {a: b}", good)},
 		"Deleting": {
-			"it is on its way out", admissionv1.Update, good,
+			"it is being deleted", admissionv1.Update, good,
 			with("deletionTimestamp: '2026-11-21T09:00:00Z'", withoutType), with("deletionTimestamp: '2026-11-21T09:00:00Z'", withoutType),
 		},
 		"TakenBack": {
@@ -206,7 +206,7 @@ func TestValidate(t *testing.T) {
 		"PolicyOfLife": {reason: "checks of the installation", operation: admissionv1.Create, sent: strings.Replace(good, "type:", "timeToLiveSeconds: 61, type:", 1), refused: []string{`spec.timeToLiveSeconds: "1m1s": namespace jobs allows at most 60 seconds`}},
 		"PolicyRemarks": {
 			reason: "nothing is wrong, but it would wait", operation: admissionv1.Create,
-			sent: strings.Replace(good, "type:", "batchScheduler: later, type:", 1), warned: []string{`"later" is not known to this operator; known: kube; the application waits until it is`},
+			sent: strings.Replace(good, "type:", "batchScheduler: later, type:", 1), warned: []string{`"later" is not known to this operator; known: kube; the application waits until then`},
 		},
 		"Preset":          {reason: "the installation has an image", operation: admissionv1.Create, sent: strings.Replace(good, " image: 'spark:4.1.4',", "", 1)},
 		"Worse":           {reason: "an edit that makes it wrong", operation: admissionv1.Update, stored: good, sent: badMemory, refused: []string{"spec.driver.memory"}},
@@ -215,7 +215,7 @@ func TestValidate(t *testing.T) {
 		"Suspend":         {reason: "whoever tightens the rules must not keep people from stopping what runs", operation: admissionv1.Update, stored: more, sent: strings.Replace(more, "type:", "suspend: true, type:", 1), warned: []string{"wrong before this change already: spec.executor.instances"}},
 		"Label":           {reason: "metadata of what is invalid", operation: admissionv1.Update, stored: badMemory, sent: with("labels: {a: b}", badMemory)},
 		"Finalizer":       {reason: "a deletion must be able to end", operation: admissionv1.Update, stored: with("finalizers: [a/b]", badMemory), sent: badMemory},
-		"Deleting":        {reason: "it is on its way out", operation: admissionv1.Update, stored: good, sent: with("deletionTimestamp: '2026-11-21T09:00:00Z'", badMemory)},
+		"Deleting":        {reason: "it is being deleted", operation: admissionv1.Update, stored: good, sent: with("deletionTimestamp: '2026-11-21T09:00:00Z'", badMemory)},
 		"Delete":          {reason: "anything may go", operation: admissionv1.Delete, stored: badMemory},
 		"MalformedLabel":  {reason: "metadata of what cannot be decoded", operation: admissionv1.Update, stored: "spec: {driver: {template: text}}", sent: with("labels: {a: b}", "spec: {driver: {template: text}}")},
 		"MalformedBefore": {reason: "what is repaired is judged by itself", operation: admissionv1.Update, stored: "spec: {driver: {template: text}}", sent: good},

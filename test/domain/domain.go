@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package domain enumerates the domain that decisions are made over, completely: every kind of record, driver, wish
-// and time that Decide can tell apart. Tests prove rules over it, and the diagram in docs/ is drawn from it.
+// Package domain enumerates the domain that decisions are made over, completely: every kind of record, driver, desired
+// state and time that Decide can distinguish. Tests check invariants over it, and the diagram in docs/ is drawn from
+// it.
 package domain
 
 import (
@@ -24,8 +25,8 @@ const (
 	driverName = "pi-driver"
 )
 
-// Element is one point of the domain. Its gate is a dimension of its own (Gates), because it is asked for only if
-// lifecycle.NeedsAdmission says so.
+// Element is one point of the domain. Its admission is a separate dimension (Admissions), because it is asked for only
+// if lifecycle.NeedsAdmission says so.
 type Element struct {
 	App         lifecycle.Application
 	Record      lifecycle.Record
@@ -41,8 +42,8 @@ func (e *Element) String() string { return strings.Join(e.where[:], ", ") }
 // Kind names the element's record.
 func (e *Element) Kind() string { return e.where[0] }
 
-// Gates are the answers of a scheduler. The first is that of an engine that has not asked.
-func Gates() []scheduler.Admission {
+// Admissions are the answers of a scheduler. The first is that of an engine that has not asked.
+func Admissions() []scheduler.Admission {
 	return []scheduler.Admission{
 		{},
 		{Verdict: scheduler.Admit, Reason: lifecycle.ReasonAdmitted, Message: "nothing holds the application back"},
@@ -54,7 +55,7 @@ func Gates() []scheduler.Admission {
 // Each visits all elements whose record is in the given state. The element is only valid during the call, and what it
 // refers to must not be changed.
 func Each(state lifecycle.State, visit func(*Element)) {
-	wishes, drivers, executors := wishes(), drivers(), executors()
+	wishes, drivers, executors := desiredStates(), drivers(), executors()
 	for _, rec := range records(state) {
 		e := Element{Record: rec.value, Env: lifecycle.Env{Now: Now}, where: [4]string{strings.TrimSpace(string(state) + " " + rec.name)}}
 		for _, w := range wishes {
@@ -133,7 +134,7 @@ func drivers() []named[lifecycle.Driver] {
 	return append(out, ends()...)
 }
 
-// ends are what else a driver of the current attempt can tell.
+// ends are the other results that a driver of the current attempt can report.
 func ends() []named[lifecycle.Driver] {
 	current := lifecycle.Driver{
 		Presence: lifecycle.Present, Ownership: lifecycle.Current, Name: driverName, UID: "uid-current", SubmissionID: "s-2", SpecHash: hashOfSpec,

@@ -143,7 +143,7 @@ func live(state lifecycle.State) []named[lifecycle.Record] {
 // endings are all ways for an attempt to end.
 func endings(state lifecycle.State) []named[lifecycle.Attempt] {
 	if state == lifecycle.Succeeding || state == lifecycle.Succeeded {
-		return []named[lifecycle.Attempt]{{"", lifecycle.Attempt{Cause: lifecycle.Cause{Reason: lifecycle.ReasonDriverSucceeded, Message: "the driver ended with exit code 0"}}}}
+		return []named[lifecycle.Attempt]{{"", lifecycle.Attempt{Cause: lifecycle.Cause{Reason: lifecycle.ReasonDriverSucceeded, Message: "the driver finished with exit code 0"}}}}
 	}
 	exit := func(code int32) *int32 { return &code }
 	because := func(class lifecycle.FailureClass, reason lifecycle.Reason) named[lifecycle.Attempt] {

@@ -13,19 +13,19 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// GangGates are the answers of the scheduler that has objects in this domain, PlainGates those of another that has none;
-// both in the order of Gates.
-func GangGates() []scheduler.Admission {
-	return gatesOf(true, scheduler.Choice{Scheduler: "batch", Source: "Application", Queue: "team-a", Group: "PodGroup g-1"})
+// GangAdmissions are the answers of the scheduler that has objects in this domain, PlainAdmissions those of another that has none;
+// both in the order of Admissions.
+func GangAdmissions() []scheduler.Admission {
+	return admissionsOf(true, scheduler.Choice{Scheduler: "batch", Source: "Application", Queue: "team-a", Group: "PodGroup g-1"})
 }
 
-// PlainGates are the answers of a scheduler that was chosen after the other's objects were made.
-func PlainGates() []scheduler.Admission {
-	return gatesOf(false, scheduler.Choice{Scheduler: "plain", Source: "Application"})
+// PlainAdmissions are the answers of a scheduler that was chosen after the other's objects were made.
+func PlainAdmissions() []scheduler.Admission {
+	return admissionsOf(false, scheduler.Choice{Scheduler: "plain", Source: "Application"})
 }
 
-func gatesOf(objects bool, choice scheduler.Choice) []scheduler.Admission {
-	all := Gates()
+func admissionsOf(objects bool, choice scheduler.Choice) []scheduler.Admission {
+	all := Admissions()
 	for i := range all[1:] {
 		if all[i+1].Choice = choice; objects {
 			all[i+1].Apply = []*unstructured.Unstructured{{}}
@@ -40,7 +40,7 @@ func EachScheduled(state lifecycle.State, visit func(*Element)) {
 	drivers, views := drivers(), views(state)
 	for _, rec := range held(state) {
 		e := Element{Record: rec.value, Env: lifecycle.Env{Now: Now}, where: [4]string{strings.TrimSpace(string(state) + " " + rec.name)}}
-		for _, w := range wishes() {
+		for _, w := range desiredStates() {
 			if t := w.value.Policies.Restart; t.Type == lifecycle.Always || t.Type == lifecycle.OnFailure && t.Classes == nil {
 				continue
 			}
@@ -77,7 +77,7 @@ func held(state lifecycle.State) []named[lifecycle.Record] {
 	return out
 }
 
-// views are all that a scheduler can say; it is asked about drivers that may run.
+// views are all that a scheduler can report; it is asked about drivers that may run.
 func views(state lifecycle.State) []named[scheduler.Observation] {
 	none := named[scheduler.Observation]{name: "silent"}
 	if !state.HasDriver() {

@@ -42,7 +42,7 @@ var _ = Describe("A Spark job", func() {
 		By("looking at it as a user does")
 		Expect(kubectl("get", "sparkapp", "-n", app.Namespace)).To(MatchRegexp(`NAME +SUSPEND +STATUS +ATTEMPTS +START +FINISH +AGE\nspark-pi +COMPLETED +1 +\S+Z +\S+Z +`))
 		described := kubectl("describe", "sparkapp", "-n", app.Namespace, app.Name)
-		for _, word := range []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkApplicationCompleted", "the driver ended with exit code 0"} {
+		for _, word := range []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkApplicationCompleted", "the driver finished with exit code 0"} {
 			Expect(described).To(ContainSubstring(word))
 		}
 	})

@@ -132,7 +132,7 @@ func claimsOf(objects []Object) claimNames {
 	return names
 }
 
-// Groups tells which variables, volumes and mounts come from a prefix family, whose order is that of a hash map.
+// Groups says which variables, volumes and mounts come from a prefix family, whose order is that of a hash map.
 type Groups struct {
 	env, volumes map[string]string
 }
@@ -166,16 +166,16 @@ func (g Groups) Normalize(objects []Object, version string) []Object {
 		}
 		data := Child(object, "data")
 		if text, ok := data[PropertiesFile].(string); ok && strings.HasPrefix(text, "#Java properties built") {
-			data[PropertiesFile] = normaliseText(text, version)
+			data[PropertiesFile] = normalizeText(text, version)
 		}
 		if object["kind"] == "Pod" {
-			g.normalisePod(Child(object, "spec"), claims, version)
+			g.normalizePod(Child(object, "spec"), claims, version)
 		}
 	}
 	return objects
 }
 
-func (g Groups) normalisePod(spec Object, claims claimNames, version string) {
+func (g Groups) normalizePod(spec Object, claims claimNames, version string) {
 	sortRuns(spec["volumes"], g.volumes)
 	volumes, _ := spec["volumes"].([]any)
 	for _, v := range volumes {
@@ -202,8 +202,8 @@ func (g Groups) normalisePod(spec Object, claims claimNames, version string) {
 	}
 }
 
-// normaliseText drops the date, and the order where it is that of a hash map (JDK 17).
-func normaliseText(text, version string) string {
+// normalizeText drops the date, and the order where it is that of a hash map (JDK 17).
+func normalizeText(text, version string) string {
 	lines := strings.Split(text, "\n")
 	lines = slices.Delete(lines, 1, 2)
 	if !strings.HasSuffix(version, "-jdk25") {

@@ -156,7 +156,7 @@ var _ = Describe("An application", func() {
 		Expect(admin.Create(ctx, foreign)).To(Succeed())
 		Expect(admin.Create(ctx, sparkPi(ns, "pi"))).To(Succeed())
 		Eventually(func() string { return condition(ctx, ns, "pi", "Submitted").Reason }, wait, poll).Should(Equal("NameConflict"))
-		Expect(condition(ctx, ns, "pi", "Submitted").Message).To(ContainSubstring("pod pi-driver exists already"))
+		Expect(condition(ctx, ns, "pi", "Submitted").Message).To(ContainSubstring("pod pi-driver already exists"))
 		Expect(objectsOf(ctx, ns)).To(BeEmpty(), "nothing is half-created")
 		Expect(driverPod(ctx, ns, "pi-driver").UID).To(Equal(foreign.UID))
 

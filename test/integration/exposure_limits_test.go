@@ -148,14 +148,14 @@ policies:
 		Expect(condition(ctx, ns, "pi", "Exposed").Reason).To(BeEmpty())
 	},
 		Entry("though a LoadBalancer is wanted", `{"spec":{"sparkUIOptions":{"serviceType":"LoadBalancer"}}}`,
-			`service/pi-ui-svc is neither made nor changed: spec.sparkUIOptions.serviceType: "LoadBalancer": namespace it-`),
+			`service/pi-ui-svc is not created or updated: spec.sparkUIOptions.serviceType: "LoadBalancer": namespace it-`),
 		Entry("though a foreign host is wanted", `{"spec":{"driverIngressOptions":[{"servicePort":8000,"servicePortName":"rest","ingressURLFormat":"login.example.org"}]}}`,
-			`ingress/pi-ing-8000 is neither made nor changed: spec.driverIngressOptions[0].ingressURLFormat: "login.example.org": namespace it-`),
+			`ingress/pi-ing-8000 is not created or updated: spec.driverIngressOptions[0].ingressURLFormat: "login.example.org": namespace it-`),
 		Entry("though another's path is wanted", `{"spec":{"driverIngressOptions":[{"servicePort":8000,"servicePortName":"rest","ingressURLFormat":"shared.example.org/team-b/app"}]}}`,
-			`ingress/pi-ing-8000 is neither made nor changed: spec.driverIngressOptions[0].ingressURLFormat: "shared.example.org/team-b/app": namespace it-`),
+			`ingress/pi-ing-8000 is not created or updated: spec.driverIngressOptions[0].ingressURLFormat: "shared.example.org/team-b/app": namespace it-`),
 		Entry("though a path is wanted that is none", `{"spec":{"driverIngressOptions":[{"servicePort":8000,"servicePortName":"rest","ingressURLFormat":"shared.example.org/%0a%7breturn%20200;%7d"}]}}`,
-			`ingress/pi-ing-8000 is neither made nor changed: spec.driverIngressOptions[0].ingressURLFormat: "shared.example.org/%0a%7breturn%20200;%7d": the path `),
+			`ingress/pi-ing-8000 is not created or updated: spec.driverIngressOptions[0].ingressURLFormat: "shared.example.org/%0a%7breturn%20200;%7d": the path `),
 		Entry("though a forbidden annotation is wanted", `{"spec":{"sparkUIOptions":{"ingressAnnotations":{"nginx.ingress.kubernetes.io/configuration-snippet":"return 200;"}}}}`,
-			`ingress/pi-ui-ingress is neither made nor changed: spec.sparkUIOptions.ingressAnnotations["nginx.ingress.kubernetes.io/configuration-snippet"]: namespace it-`),
+			`ingress/pi-ui-ingress is not created or updated: spec.sparkUIOptions.ingressAnnotations["nginx.ingress.kubernetes.io/configuration-snippet"]: namespace it-`),
 	)
 })

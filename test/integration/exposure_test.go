@@ -175,7 +175,7 @@ ui:
 		Expect(admin.Create(ctx, full())).To(Succeed())
 		driver := run()
 		Expect(condition(ctx, ns, "pi", "Exposed").Reason).To(Equal("NameConflict"))
-		Expect(condition(ctx, ns, "pi", "Exposed").Message).To(ContainSubstring("pi-ui-svc exists already"))
+		Expect(condition(ctx, ns, "pi", "Exposed").Message).To(ContainSubstring("pi-ui-svc already exists"))
 		kubelet(ctx, driver, corev1.PodSucceeded, driverContainer, exited(0, "Completed"))
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateCompleted)
 		var left corev1.Service

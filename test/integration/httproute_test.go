@@ -126,7 +126,7 @@ ui:
 		finish(ns, driver)
 		_, err := route(ns)
 		Expect(client.IgnoreNotFound(err)).NotTo(HaveOccurred())
-		Expect(err).To(HaveOccurred(), "it is gone before the application is over")
+		Expect(err).To(HaveOccurred(), "it is gone before the application has finished")
 		Expect(app(ctx, ns, "pi").Status.DriverInfo.ExposedBy).To(BeEmpty())
 	})
 

@@ -110,7 +110,7 @@ var _ = Describe("The stored object", func() {
 			Expect(whole).To(BeNumerically("<", maxObject))
 		},
 		Entry("with stack traces", strings.Repeat(frame, 200)),
-		Entry("with colours", strings.Repeat("\x1b[31mERROR\x1b[0m <b>&</b> \"quoted\"\n", 500)),
+		Entry("with colors", strings.Repeat("\x1b[31mERROR\x1b[0m <b>&</b> \"quoted\"\n", 500)),
 		Entry("with bytes that are no text", strings.Repeat("\x00\x01\xff", 6000)),
 	)
 })

@@ -42,7 +42,7 @@ const (
 	LabelSubmissionID = "sparkoperator.k8s.io/submission-id"
 	// LabelSpecHash tells on a driver pod which specification it was made from.
 	LabelSpecHash = "sparkoperator.k8s.io/spec-hash"
-	// LabelExposes tells what an auxiliary object of a running driver is for.
+	// LabelExposes says what an auxiliary object of a running driver is for.
 	LabelExposes = "sparkoperator.k8s.io/exposes"
 )
 

@@ -268,13 +268,13 @@ type SchedulingStatus struct {
 	// Scheduler is the name of the scheduler that was chosen.
 	// +optional
 	Scheduler string `json:"scheduler,omitempty"`
-	// Source is whose choice it was: Application, Policy (of the operator, for the namespace), Namespace or Cluster.
+	// Source is who chose them: Application, Policy (of the operator, for the namespace), Namespace or Cluster.
 	// +optional
 	Source string `json:"source,omitempty"`
 	// Queue of the scheduler.
 	// +optional
 	Queue string `json:"queue,omitempty"`
-	// Group is the object that stands for the attempt with the scheduler: kind and name.
+	// Group is the scheduler's object for the attempt: kind and name.
 	// +optional
 	Group string `json:"group,omitempty"`
 	// HeldAttempt is the attempt for which the scheduler has objects.
@@ -295,8 +295,8 @@ type SchedulingStatus struct {
 	// Warning is what the scheduler had to say when it let the attempt start.
 	// +optional
 	Warning string `json:"warning,omitempty"`
-	// MessageTime is when the message was written. While nothing but its words change, such as what is free of a quota, it
-	// is written anew once a minute at most.
+	// MessageTime is when the message was written. While nothing but its words change, such as what is free of a
+	// quota, it is written again once a minute at most.
 	// +optional
 	MessageTime *metav1.Time `json:"messageTime,omitempty"`
 	// Evictions counts the drivers that the scheduler took down since the application last succeeded or was changed.

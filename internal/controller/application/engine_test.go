@@ -347,7 +347,7 @@ func TestForeignPodIsReportedAndKept(t *testing.T) {
 	if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(foreign), &got); err != nil || got.UID != "theirs" {
 		t.Fatalf("the foreign pod is %+v, %v", got.ObjectMeta, err)
 	}
-	if w.app().Status.ExecutionAttempts != 0 || !strings.Contains(conditionOf(w, "Succeeded").Message, "pod pi-driver exists already") {
+	if w.app().Status.ExecutionAttempts != 0 || !strings.Contains(conditionOf(w, "Succeeded").Message, "pod pi-driver already exists") {
 		t.Errorf("status %+v", w.app().Status)
 	}
 	if err := w.c.Delete(t.Context(), &got); err != nil {

@@ -39,9 +39,9 @@ type exposing struct {
 	again   time.Duration
 }
 
-// expose makes what is wanted beside the driver be there while it lives, and go when it is over. It runs after the actions
-// of a reconcile and before its status write, so that the status tells of it at no cost. What it made is recorded until it
-// is known to be gone. Trouble with it is told, and never is the application's.
+// expose makes what is wanted beside the driver be there while it lives, and go when it is over. It runs after the
+// actions of a reconcile and before its status write, so that the status tells of it at no cost. What it made is
+// recorded until it is known to be gone. Trouble with it is told, and never is the application's.
 func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcome) {
 	x := exposing{owner: s.Owner, before: s.Record.Exposure}
 	if o.Auxiliary == lifecycle.AuxiliaryKept {
@@ -92,7 +92,7 @@ func (e *Engine[T]) converge(ctx context.Context, x *exposing, namespace string)
 		}
 	}
 	for _, ref := range remove {
-		if r := e.Writer.Delete(ctx, x.owner, actuate.Bare(ref.Kind, namespace, ref.Name), x.seen[ref]); r.Class != lifecycle.ClassDone {
+		if r := e.Writer.Delete(ctx, x.owner, actuate.Reference(ref.Kind, namespace, ref.Name), x.seen[ref]); r.Class != lifecycle.ClassDone {
 			x.failed(ctx, ref, r)
 			x.after.Objects = append(x.after.Objects, ref.String())
 		}
@@ -145,7 +145,7 @@ func (e *Engine[T]) describe(ctx context.Context, x *exposing, there map[exposur
 
 // existing returns the live object, or nil.
 func (e *Engine[T]) existing(ctx context.Context, namespace string, ref exposure.Ref) *unstructured.Unstructured {
-	found, err := e.Reader.Existing(ctx, actuate.Bare(ref.Kind, namespace, ref.Name))
+	found, err := e.Reader.Existing(ctx, actuate.Reference(ref.Kind, namespace, ref.Name))
 	if err != nil {
 		return nil
 	}
@@ -213,7 +213,7 @@ func (x *exposing) complain() {
 			x.again = sooner(x.again, exposureRetry)
 		}
 	}
-	x.after.Trouble = lifecycle.Told(append(all, x.trouble...))
+	x.after.Trouble = lifecycle.JoinCauses(append(all, x.trouble...))
 }
 
 // audit logs what an application may not have beside its driver, once for each edit of it and each other change of what is

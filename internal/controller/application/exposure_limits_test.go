@@ -157,13 +157,13 @@ func TestLimitsHoldWhileItRuns(t *testing.T) {
 				if diff := cmp.Diff(allBeside, w.app().Status.DriverInfo.ExposedBy); diff != "" {
 					t.Errorf("%s: %s, recorded (-want +got):\n%s", tc.reason, when, diff)
 				}
-				want := tc.object + " is neither made nor changed: " + tc.says
+				want := tc.object + " is not created or updated: " + tc.says
 				if c := conditionOf(w, "Exposed"); c.Status != metav1.ConditionFalse || c.Reason != "ExposureForbidden" || c.Message != want {
 					t.Errorf("%s: %s, the condition is %+v, want %s", tc.reason, when, c, want)
 				}
 			}
 			kept("after the edit")
-			want := "Warning SparkApplicationExposureForbidden SparkApplication pi asks for what a policy forbids: " + tc.object + " is neither made nor changed: " + tc.says
+			want := "Warning SparkApplicationExposureForbidden SparkApplication pi requests what a policy forbids: " + tc.object + " is not created or updated: " + tc.says
 			if told := w.told(); len(told) != 1 || told[0] != want {
 				t.Errorf("%s: told %q, want %q", tc.reason, told, want)
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Bounds of what a status says, in bytes as they are stored (lifecycle.StoredSize). The object stays below 20 KiB beside its
-// live executors; executorState is an atomic map, so that managedFields does not repeat the names in it.
+// Bounds of what a status says, in bytes as they are stored (lifecycle.StoredSize). The object stays below 20 KiB
+// besides its live executors; executorState is an atomic map, so that managedFields does not repeat the names in it.
 const (
 	maxAttemptMessage = 200
 	// maxScheduler is for the name of a scheduler, which may be one that there is not.

@@ -23,7 +23,7 @@ func TestCauseRoundTrip(t *testing.T) {
 		cause  lifecycle.Cause
 	}{
 		"Wait":        {reason: "plain words", state: lifecycle.Queued, cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: "the queue is full"}},
-		"WaitTwice":   {reason: "as the condition Succeeded tells a wait", state: lifecycle.Rerunning, cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting: for Godot"}},
+		"WaitTwice":   {reason: "as the condition Succeeded reports a wait", state: lifecycle.Rerunning, cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting: for Godot"}},
 		"Stopped":     {reason: "which is no wait to the condition Succeeded", state: lifecycle.Suspending, cause: lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: "waiting: for Godot"}},
 		"Quoted":      {reason: "a driver that submits others fails in their words", state: lifecycle.Failed, cause: lifecycle.Cause{Reason: lifecycle.ReasonDriverFailed, Message: submissionPrefix + "no such class"}},
 		"QuotedAgain": {reason: "a webhook's words may be those of another operator", state: lifecycle.SubmissionFailed, cause: lifecycle.Cause{Reason: lifecycle.ReasonSubmissionRefused, Message: submissionPrefix + submissionPrefix + "no"}},
@@ -85,7 +85,7 @@ func TestCauseTime(t *testing.T) {
 		{reason: "it waits for something else", state: lifecycle.Queued, cause: lifecycle.Cause{Reason: "BehindOthers", Message: "c"}, want: &metav1.Time{Time: at(2)}},
 		{reason: "nothing is to be explained", state: lifecycle.Running},
 		{reason: "it fails", state: lifecycle.Failing, cause: lifecycle.Cause{Reason: lifecycle.ReasonDriverFailed, Message: "d"}, want: &metav1.Time{Time: at(4)}},
-		{reason: "for good", state: lifecycle.Failed, cause: lifecycle.Cause{Reason: lifecycle.ReasonDriverFailed, Message: "d"}, want: &metav1.Time{Time: at(4)}},
+		{reason: "permanently", state: lifecycle.Failed, cause: lifecycle.Cause{Reason: lifecycle.ReasonDriverFailed, Message: "d"}, want: &metav1.Time{Time: at(4)}},
 	} {
 		status = reread(t, ToStatus(&status, settled(lifecycle.Record{State: step.state, Attempt: 1, Cause: step.cause}), at(i)))
 		switch got := status.Cause; {
@@ -113,7 +113,7 @@ func TestCauseIsReadFromItsField(t *testing.T) {
 	}
 }
 
-// former is a status as a release before status.cause has written it.
+// former is a status as a release before status.cause wrote it.
 func former(status v1beta2.SparkApplicationStatus) v1beta2.SparkApplicationStatus {
 	status.Cause = nil
 	return status
@@ -163,13 +163,13 @@ func TestUpgradeDuringAWait(t *testing.T) {
 // What a former release showed of a driver pod's wait is the cause of nothing.
 func TestWaitOfADriverIsNoCause(t *testing.T) {
 	for state, want := range map[lifecycle.State]lifecycle.Cause{
-		lifecycle.Submitted: {}, lifecycle.Queued: {Reason: "DriverPending", Message: "the driver pod does not run yet"},
+		lifecycle.Submitted: {}, lifecycle.Queued: {Reason: "DriverPending", Message: "the driver pod is not running yet"},
 	} {
 		s := v1beta2.SparkApplicationStatus{Attempt: 1, AppState: v1beta2.ApplicationState{State: states[state]}}
 		if state == lifecycle.Submitted {
 			s.ExecutionAttempts = 1
 		}
-		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: "Succeeded", Status: metav1.ConditionUnknown, Reason: "DriverPending", Message: "waiting: the driver pod does not run yet"})
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: "Succeeded", Status: metav1.ConditionUnknown, Reason: "DriverPending", Message: "waiting: the driver pod is not running yet"})
 		if r := FromStatus(&s); r.State != state || r.Cause != want {
 			t.Errorf("%s: read back as %s, %+v; want %+v", state, r.State, r.Cause, want)
 		}

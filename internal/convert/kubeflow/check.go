@@ -39,7 +39,7 @@ func conflicts(o *v1beta2.SparkApplication) []*spark.ConfError {
 			if v := volumeNamed(s, mount.Name); v == nil {
 				found = append(found, &spark.ConfError{
 					Field: r.field + ".volumeMounts", Value: mount.Name,
-					Problem: "volume not found; add it to spec.volumes, or take the mount away",
+					Problem: "volume not found; add it to spec.volumes, or remove the mount",
 				})
 			}
 		}
@@ -103,7 +103,7 @@ func warnings(o *v1beta2.SparkApplication) []*spark.ConfError {
 	for i := range s.Volumes {
 		name := s.Volumes[i].Name
 		if seen[name] {
-			w.warn("spec.volumes", name, "there are several volumes of this name; the last one counts")
+			w.warn("spec.volumes", name, "there are several volumes of this name; the last one is used")
 		}
 		seen[name] = true
 	}
@@ -158,11 +158,11 @@ func (w *warner) role(s *v1beta2.SparkApplicationSpec, r role) {
 		case v1beta2.SecretTypeGCPServiceAccount, v1beta2.SecretTypeHadoopDelegationToken, v1beta2.SecretTypeGeneric:
 		default:
 			w.warn(r.field+".secrets", string(secret.SecretType),
-				"not a known secretType and taken for Generic; write GCPServiceAccount, HadoopDelegationToken or Generic")
+				"not a known secretType and treated as Generic; write GCPServiceAccount, HadoopDelegationToken or Generic")
 		}
 	}
 	if gpu := r.pod.GPU; gpu != nil && (gpu.Name == "" || gpu.Quantity <= 0) {
-		w.warn(r.field+".gpu", gpu.Name, "no GPU is asked for; write a name and a positive quantity")
+		w.warn(r.field+".gpu", gpu.Name, "no GPU is requested; write a name and a positive quantity")
 	}
 	if t := r.pod.Template; t != nil && len(t.Spec.Containers) > 0 {
 		want := driverKeys.container
@@ -174,7 +174,7 @@ func (w *warner) role(s *v1beta2.SparkApplicationSpec, r role) {
 				return
 			}
 		}
-		w.warn(r.field+".template", t.Spec.Containers[0].Name, "no container is called "+want+"; the first one becomes Spark's")
+		w.warn(r.field+".template", t.Spec.Containers[0].Name, "no container is named "+want+"; the first one becomes Spark's")
 	}
 }
 
@@ -203,7 +203,7 @@ const (
 	hadoopPrefix = "spark.hadoop."
 )
 
-// properties warns of those that nobody reads.
+// properties warns of those that nothing reads.
 func (w *warner) properties(s *v1beta2.SparkApplicationSpec) {
 	for _, key := range slices.Sorted(maps.Keys(s.SparkConf)) {
 		if !strings.HasPrefix(key, sparkPrefix) {
@@ -214,7 +214,7 @@ func (w *warner) properties(s *v1beta2.SparkApplicationSpec) {
 	for _, key := range slices.Sorted(maps.Keys(s.HadoopConf)) {
 		switch name, prefixed := strings.CutPrefix(key, hadoopPrefix); {
 		case prefixed:
-			w.warn("spec.hadoopConf", key, fmt.Sprintf("becomes %s%s, which nobody reads; write %s", hadoopPrefix, key, name))
+			w.warn("spec.hadoopConf", key, fmt.Sprintf("becomes %s%s, which nothing reads; write %s", hadoopPrefix, key, name))
 		case strings.HasPrefix(key, sparkPrefix):
 			w.warn("spec.hadoopConf", key, fmt.Sprintf("becomes %s%s, which Spark does not read; write it to spec.sparkConf", hadoopPrefix, key))
 		}
@@ -255,12 +255,12 @@ func (w *warner) metrics(m *v1beta2.MonitoringSpec) {
 }
 
 // Ignored are the fields of the spec, by path, that change nothing of a submission, each with its reason. A path stands
-// for everything below it. The field reference is made from it, and a test holds it to the truth.
+// for everything below it. The field reference is made from it, and a test verifies it.
 func Ignored() map[string]string {
 	return map[string]string{
-		"type":                 "Spark goes by the suffix of mainApplicationFile; a type that contradicts it earns a warning",
-		"failureRetries":       "without effect in the Kubeflow operator, too; restartPolicy.onFailureRetries is its successor",
-		"retryInterval":        "without effect in the Kubeflow operator, too; restartPolicy.onFailureRetryInterval is its successor",
-		"executor.memoryLimit": "the driver limits each executor to the memory that Spark computes, whatever the template says; raise memoryOverhead instead",
+		"type":                 "Spark goes by the suffix of mainApplicationFile; a type that contradicts it causes a warning",
+		"failureRetries":       "the Kubeflow operator ignores it too; use restartPolicy.onFailureRetries",
+		"retryInterval":        "the Kubeflow operator ignores it too; use restartPolicy.onFailureRetryInterval",
+		"executor.memoryLimit": "the driver limits each executor to the memory that Spark computes, regardless of the template; raise memoryOverhead instead",
 	}
 }

@@ -35,24 +35,24 @@ func TestConflicts(t *testing.T) {
 			o.Spec.NodeSelector = props{"a": "b"}
 			o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{port(1, "a"), port(2, "b")}
 		}},
-		"Name":     {reason: "the incumbent's rule", set: func(o *v1beta2.SparkApplication) { o.Name = "1st.job" }, want: []string{`metadata.name: invalid SparkApplication name "1st.job": a DNS-1035 label`}},
+		"Name":     {reason: "the Kubeflow operator's rule", set: func(o *v1beta2.SparkApplication) { o.Name = "1st.job" }, want: []string{`metadata.name: invalid SparkApplication name "1st.job": a DNS-1035 label`}},
 		"LongName": {reason: "63 characters", set: func(o *v1beta2.SparkApplication) { o.Name = strings.Repeat("a", 64) }, want: []string{"metadata.name: invalid SparkApplication name"}},
-		"Selectors": {reason: "the incumbent's rule", set: func(o *v1beta2.SparkApplication) {
+		"Selectors": {reason: "the Kubeflow operator's rule", set: func(o *v1beta2.SparkApplication) {
 			o.Spec.NodeSelector, o.Spec.Executor.NodeSelector = props{"a": "b"}, props{"c": "d"}
 		}, want: []string{"spec.nodeSelector: node selector cannot be defined at both SparkApplication and Driver/Executor"}},
-		"NoPort": {reason: "the incumbent's rule", set: func(o *v1beta2.SparkApplication) {
+		"NoPort": {reason: "the Kubeflow operator's rule", set: func(o *v1beta2.SparkApplication) {
 			o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{IngressURLFormat: "a"}}
 		}, want: []string{"spec.driverIngressOptions[0].servicePort: DriverIngressOptions has no servicePort"}},
-		"SamePort": {reason: "the incumbent's rule", set: func(o *v1beta2.SparkApplication) {
+		"SamePort": {reason: "the Kubeflow operator's rule", set: func(o *v1beta2.SparkApplication) {
 			o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{port(1, "a"), port(1, "b")}
 		}, want: []string{`spec.driverIngressOptions[1].servicePort: "1": DriverIngressOptions has a duplicate servicePort`}},
-		"NoURL": {reason: "the incumbent's rule", set: func(o *v1beta2.SparkApplication) {
+		"NoURL": {reason: "the Kubeflow operator's rule", set: func(o *v1beta2.SparkApplication) {
 			o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{port(1, "")}
 		}, want: []string{"spec.driverIngressOptions[0].ingressURLFormat: DriverIngressOptions has an empty ingressURLFormat"}},
-		"SameURL": {reason: "the incumbent's rule", set: func(o *v1beta2.SparkApplication) {
+		"SameURL": {reason: "the Kubeflow operator's rule", set: func(o *v1beta2.SparkApplication) {
 			o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{port(1, "a"), port(2, "a")}
 		}, want: []string{`spec.driverIngressOptions[1].ingressURLFormat: "a": DriverIngressOptions has a duplicate`}},
-		"LocalDir": {reason: "the incumbent's submission fails, too", set: func(o *v1beta2.SparkApplication) {
+		"LocalDir": {reason: "the Kubeflow operator's submission fails, too", set: func(o *v1beta2.SparkApplication) {
 			o.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "spark-local-dir-1", MountPath: "/x"}}
 		}, want: []string{`spec.driver.volumeMounts: "spark-local-dir-1": volume not found`}},
 	}
@@ -91,11 +91,11 @@ func TestWarnings(t *testing.T) {
 		"Type":       {reason: "the suffix decides", set: func(s *spec) { s.MainApplicationFile = new("local:///a.py") }, want: []string{`spec.type: "Scala": by its suffix "local:///a.py" runs as Python; write that type`}},
 		"Java":       {reason: "Java and Scala run alike", set: func(s *spec) { s.Type = v1beta2.ApplicationTypeJava }},
 		"R":          {reason: "the suffix decides", set: func(s *spec) { s.Type, s.MainApplicationFile = v1beta2.ApplicationTypePython, new("local:///a.R") }, want: []string{`spec.type: "Python": by its suffix "local:///a.R" runs as R; write that type`}},
-		"Mount":      {reason: "the incumbent mounts nothing either", set: func(s *spec) { s.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "nope", MountPath: "/x"}} }, want: []string{`spec.executor.volumeMounts: "nope": no volume of spec.volumes has this name; nothing is mounted`}},
-		"Volumes":    {reason: "the last one counts", set: func(s *spec) { s.Volumes = []corev1.Volume{{Name: "a"}, {Name: "a"}} }, want: []string{`spec.volumes: "a": there are several volumes of this name; the last one counts`}},
-		"SecretType": {reason: "the schema lets it through", set: func(s *spec) { s.Driver.Secrets = []v1beta2.SecretInfo{{Name: "a", Path: "/a", SecretType: "generic"}} }, want: []string{`spec.driver.secrets: "generic": not a known secretType and taken for Generic; write GCPServiceAccount, HadoopDelegationToken or Generic`}},
-		"GPU":        {reason: "ignored, as ever", set: func(s *spec) { s.Driver.GPU = &v1beta2.GPUSpec{Name: "nvidia.com/gpu"} }, want: []string{`spec.driver.gpu: "nvidia.com/gpu": no GPU is asked for; write a name and a positive quantity`}},
-		"Template":   {reason: "somebody's container is replaced", set: func(s *spec) { s.Driver.Template = containers("log", "job") }, want: []string{`spec.driver.template: "log": no container is called spark-kubernetes-driver; the first one becomes Spark's`}},
+		"Mount":      {reason: "the Kubeflow operator mounts nothing either", set: func(s *spec) { s.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "nope", MountPath: "/x"}} }, want: []string{`spec.executor.volumeMounts: "nope": no volume of spec.volumes has this name; nothing is mounted`}},
+		"Volumes":    {reason: "the last one counts", set: func(s *spec) { s.Volumes = []corev1.Volume{{Name: "a"}, {Name: "a"}} }, want: []string{`spec.volumes: "a": there are several volumes of this name; the last one is used`}},
+		"SecretType": {reason: "the schema lets it through", set: func(s *spec) { s.Driver.Secrets = []v1beta2.SecretInfo{{Name: "a", Path: "/a", SecretType: "generic"}} }, want: []string{`spec.driver.secrets: "generic": not a known secretType and treated as Generic; write GCPServiceAccount, HadoopDelegationToken or Generic`}},
+		"GPU":        {reason: "ignored, as ever", set: func(s *spec) { s.Driver.GPU = &v1beta2.GPUSpec{Name: "nvidia.com/gpu"} }, want: []string{`spec.driver.gpu: "nvidia.com/gpu": no GPU is requested; write a name and a positive quantity`}},
+		"Template":   {reason: "the user's container is replaced", set: func(s *spec) { s.Driver.Template = containers("log", "job") }, want: []string{`spec.driver.template: "log": no container is named spark-kubernetes-driver; the first one becomes Spark's`}},
 		"Named":      {reason: "Spark's container is found", set: func(s *spec) { s.Executor.Template = containers("log", "spark-kubernetes-executor") }},
 		"Limit":      {reason: "Spark overwrites it", set: func(s *spec) { s.Executor.MemoryLimit = new("2g") }, want: []string{`spec.executor.memoryLimit: "2g": has no effect: Spark limits each executor to its memory and memoryOverhead; raise spec.executor.memoryOverhead instead`}},
 		"Env":        {reason: "Spark's own comes last", set: func(s *spec) { s.Executor.Env = []corev1.EnvVar{{Name: "SPARK_LOCAL_DIRS"}, {Name: "MINE"}} }, want: []string{`spec.executor.env: "SPARK_LOCAL_DIRS": has no effect: Spark sets this variable itself, after those of spec.executor.env; use spec.executor.envVars`}},
@@ -107,7 +107,7 @@ func TestWarnings(t *testing.T) {
 		"HadoopTwice": {reason: "the prefix is added", set: func(s *spec) {
 			s.HadoopConf = props{"fs.s3a.path.style.access": "true", "spark.hadoop.fs.s3a.endpoint": "x", "spark.sql.warehouse.dir": "y"}
 		}, want: []string{
-			`spec.hadoopConf: "spark.hadoop.fs.s3a.endpoint": becomes spark.hadoop.spark.hadoop.fs.s3a.endpoint, which nobody reads; write fs.s3a.endpoint`,
+			`spec.hadoopConf: "spark.hadoop.fs.s3a.endpoint": becomes spark.hadoop.spark.hadoop.fs.s3a.endpoint, which nothing reads; write fs.s3a.endpoint`,
 			`spec.hadoopConf: "spark.sql.warehouse.dir": becomes spark.hadoop.spark.sql.warehouse.dir, which Spark does not read; write it to spec.sparkConf`,
 		}},
 		"Untyped": {reason: "the default is Never", set: func(s *spec) { s.RestartPolicy.OnFailureRetries = new(int32(3)) }, want: []string{`spec.restartPolicy.onFailureRetries: "3": has no effect: nothing runs again with the type Never, which is the default; write type: OnFailure`}},

@@ -12,13 +12,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// AnnotationDefaulted names the fields of the spec, separated by commas, that Default has filled in. Without it nobody
-// could tell a default from the same value in the user's words.
+// AnnotationDefaulted lists the fields of the spec, separated by commas, that Default has filled in. Without it a
+// default could not be distinguished from the same value set by the user.
 const AnnotationDefaulted = "firesteel.dev/defaulted"
 
-// Default writes down in the spec what is taken for fields that are not set, and which these are. It changes nothing of
-// what is run, nor the SpecHash: the values are those of the Kubeflow operator's webhook. A default that was written
-// before and no longer holds, because sparkConf has a say in it now, is taken back. What cannot be decoded is left alone.
+// Default writes the defaults of unset fields into the spec, and lists these fields. It changes neither what runs nor
+// the SpecHash: the values are those of the Kubeflow operator's webhook. A default that was written before and no
+// longer applies, because sparkConf now sets it, is removed. What cannot be decoded is left alone.
 func Default(o *v1beta2.SparkApplication) {
 	if o.MalformedSpec != "" {
 		return
@@ -35,7 +35,7 @@ func Default(o *v1beta2.SparkApplication) {
 	o.Annotations[AnnotationDefaulted] = strings.Join(filled, ",")
 }
 
-// clearDefaults takes back what Default has written down.
+// clearDefaults removes what Default has written.
 func clearDefaults(o *v1beta2.SparkApplication) {
 	before := strings.Split(o.Annotations[AnnotationDefaulted], ",")
 	for _, p := range presets {
@@ -45,8 +45,8 @@ func clearDefaults(o *v1beta2.SparkApplication) {
 	}
 }
 
-// withoutDefaults returns the application in its user's words. What Default has written down is no word of theirs: if it
-// were taken for one, an installation's policies would have no say in it, and a webhook would change what runs.
+// withoutDefaults returns the application as the user wrote it. Values that Default has written must not count as the
+// user's: they would override an installation's policies, and a webhook would change what runs.
 func withoutDefaults(o *v1beta2.SparkApplication) *v1beta2.SparkApplication {
 	if o.Annotations[AnnotationDefaulted] == "" || o.MalformedSpec != "" {
 		return o
@@ -72,7 +72,7 @@ func fill(s *v1beta2.SparkApplicationSpec) []string {
 // preset is one default of a field.
 type preset struct {
 	field string
-	// applies reports whether the field is not set and its default is taken for it.
+	// applies reports whether the field is not set and gets its default.
 	applies func(*v1beta2.SparkApplicationSpec) bool
 	// holds reports whether the field has the default's value.
 	holds      func(*v1beta2.SparkApplicationSpec) bool
@@ -115,7 +115,7 @@ func language(preferred v1beta2.ApplicationType) preset {
 		func(s *v1beta2.SparkApplicationSpec) bool { return languages(s)[0] == preferred })
 }
 
-// word is the default of a field in which nothing means not set.
+// word is the default of a field in which the empty value means not set.
 func word[T ~string](field string, at func(*v1beta2.SparkApplicationSpec) *T, preferred T, wanted func(*v1beta2.SparkApplicationSpec) bool) preset {
 	return preset{
 		field:   field,

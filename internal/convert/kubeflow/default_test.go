@@ -149,7 +149,7 @@ func variants() map[string]*v1beta2.SparkApplication {
 	return all
 }
 
-// Defaults are what is taken for nothing: with them the same is run, refused and remarked upon.
+// Defaults are what is treated as nothing: with them the same is run, refused and remarked upon.
 func TestDefaultChangesNothing(t *testing.T) {
 	for name, o := range variants() {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// exposure is what the spec wants beside the driver.
+// exposure is what the spec requests as auxiliary objects.
 func exposure(s *v1beta2.SparkApplicationSpec) spark.Exposure {
 	out := spark.Exposure{DisruptionBudget: ptr.Deref(s.DriverPodDisruptionBudget, false)}
 	if o := s.SparkUIOptions; o != nil {
@@ -37,7 +37,7 @@ func exposure(s *v1beta2.SparkApplicationSpec) spark.Exposure {
 
 const defaultUIPort = 4040
 
-// projectDriver is what the status tells about the driver and what is beside it.
+// projectDriver is what the status reports about the driver and its auxiliary objects.
 func projectDriver(r lifecycle.Record) v1beta2.DriverInfo {
 	e := r.Exposure
 	return v1beta2.DriverInfo{
@@ -47,7 +47,7 @@ func projectDriver(r lifecycle.Record) v1beta2.DriverInfo {
 	}
 }
 
-// projectTrouble shows, as long as it lasts, what is wanted beside the driver and cannot be made.
+// projectTrouble reports the auxiliary objects that cannot be created.
 func projectTrouble(s *v1beta2.SparkApplicationStatus, r lifecycle.Record, now time.Time) {
 	trouble := r.Exposure.Trouble
 	if trouble.Reason == "" {
@@ -60,7 +60,7 @@ func projectTrouble(s *v1beta2.SparkApplicationStatus, r lifecycle.Record, now t
 	})
 }
 
-// exposureOf reads back what is beside the driver. An operator before us has recorded names only.
+// exposureOf reads back the auxiliary objects. A previous operator recorded names only.
 func exposureOf(s *v1beta2.SparkApplicationStatus) lifecycle.Exposure {
 	d := s.DriverInfo
 	e := lifecycle.Exposure{

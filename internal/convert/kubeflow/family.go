@@ -60,7 +60,7 @@ func (SparkApplications) FromStatus(o *v1beta2.SparkApplication) lifecycle.Recor
 	return FromStatus(&o.Status)
 }
 
-// Normalize returns the model, and the fields whose value means nothing.
+// Normalize returns the model, and the fields with an invalid value.
 func (SparkApplications) Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
 	return Normalize(o)
 }
@@ -111,7 +111,7 @@ func Desired(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Applic
 // SpecHash identifies what of the spec a running application is made from: if it changes, the application has to run
 // again. It leaves out what acts on a running application as it is and what has no effect, and spells out the defaults
 // of the Kubeflow operator's webhook, so that a manifest without them means the same as one with them. It is made from
-// the user's words and not from what is built of them: a newer operator must not restart what runs.
+// the user's spec and not from what is built from it: a newer operator must not restart what runs.
 func SpecHash(o *v1beta2.SparkApplication) string {
 	s := withoutDefaults(o).Spec.DeepCopy()
 	fill(s)

@@ -144,7 +144,7 @@ func fieldCases() map[string]fieldCase {
 	return all
 }
 
-func TestNormaliseFields(t *testing.T) {
+func TestNormalizeFields(t *testing.T) {
 	for path, tc := range fieldCases() {
 		t.Run(path, func(t *testing.T) {
 			o := testutil.Pi()

@@ -54,7 +54,7 @@ type metrics struct {
 	// agent is the option that loads the JMX exporter; "" without it.
 	agent string
 	port  int32
-	// portName is "" where everything is in the image: whoever made it has declared the port, too.
+	// portName is "" where everything is in the image: its author has declared the port, too.
 	portName         string
 	driver, executor bool
 }
@@ -94,7 +94,7 @@ func (m *metrics) exporter(p *v1beta2.PrometheusSpec) {
 	m.agent = "-javaagent:" + p.JmxExporterJar + "=" + strconv.Itoa(int(m.port)) + ":" + config
 }
 
-// configMaps are those that the application needs beside Spark's own.
+// configMaps are those that the application needs in addition to Spark's.
 func (m *metrics) configMaps() []spark.ConfigMap {
 	if m == nil || len(m.data) == 0 {
 		return nil

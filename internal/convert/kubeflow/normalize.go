@@ -22,7 +22,7 @@ const master = "k8s://https://kubernetes.default.svc:443"
 // kueuePrefix marks labels of Kueue on the application, which would make Kueue manage its pods a second time.
 const kueuePrefix = "kueue.x-k8s.io/"
 
-// Normalize returns the model of an application, complete with defaults. Problems are fields whose value means nothing;
+// Normalize returns the model of an application, complete with defaults. Problems are fields with an invalid value;
 // the model leaves them out.
 func Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
 	o = withoutDefaults(o)

@@ -39,7 +39,7 @@ func executorRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) 
 	return spark.Role{Template: e.Template, Overlay: overlay}, problems
 }
 
-// overlayOf gathers what a role asks for and no Spark property can say.
+// overlayOf gathers what a role requests and no Spark property can express.
 func overlayOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, field string) (spark.PodOverlay, []*spark.ConfError) {
 	m := mountsOf(s, p)
 	limit, problems := memoryLimit(p.MemoryLimit, field+".memoryLimit")

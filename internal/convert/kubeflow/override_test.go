@@ -139,7 +139,8 @@ func TestTemplatesDoNotOverride(t *testing.T) {
 	}
 }
 
-// Tables of the incumbent: a property that a tenant may not set is refused by its name, with what to use instead.
+// Tables of the Kubeflow operator: a property that a tenant may not set is refused by its name, with what to use
+// instead.
 func TestDeniedKeysAreRefusedByName(t *testing.T) {
 	for _, key := range []string{
 		"spark.kubernetes.authenticate.driver.serviceAccountName", "spark.kubernetes.authenticate.executor.serviceAccountName",

@@ -36,8 +36,8 @@ const (
 	excessiveMemoryFactor = 10.0
 )
 
-// Policies returns the user's wishes about the application's life. Problems are fields whose value means nothing; their
-// defaults are taken for them.
+// Policies returns the user's restart, deadline and retention settings. Problems are fields with an invalid value;
+// they get their defaults.
 func Policies(o *v1beta2.SparkApplication) (lifecycle.Policies, []*spark.ConfError) {
 	var r policyReader
 	p := lifecycle.Policies{Restart: r.restart(&o.Spec.RestartPolicy), Deadlines: r.deadlines(o.Spec.Deadlines)}
@@ -145,7 +145,7 @@ func (r *policyReader) rule(field string, rule *v1beta2.RetryRule) lifecycle.Ret
 func (r *policyReader) exitCodes(field string, codes []int32) []int32 {
 	for _, code := range codes {
 		if code < 1 || code > maxRetryableExit {
-			r.fail(applicationField+"."+field, strconv.Itoa(int(code)), "is no exit code of a failure; those are 1 to 255")
+			r.fail(applicationField+"."+field, strconv.Itoa(int(code)), "is not a failure exit code; those are 1 to 255")
 		}
 	}
 	return codes
@@ -216,7 +216,7 @@ func (r *policyReader) keep(field string, t *v1beta2.RetentionTimes, ttl *time.D
 
 const (
 	mebibyte = 1 << 20
-	// defaultDriverMemory is what Spark takes when nobody says, in MiB (spark.driver.memory).
+	// defaultDriverMemory is Spark's default, in MiB (spark.driver.memory).
 	defaultDriverMemory = 1024
 )
 

@@ -192,7 +192,7 @@ func TestPolicyProblems(t *testing.T) {
 		negative = `must not be negative; write e.g. "30m"`
 		never    = `has no effect with restartPolicy.type "Never"; write OnFailure, or take the rule away`
 		factor   = `must be a number above 1 and not above 10, such as "1.5"`
-		exit     = "is no exit code of a failure; those are 1 to 255"
+		exit     = "is not a failure exit code; those are 1 to 255"
 	)
 	rule := v1beta2.RetryRule{Retries: 1}
 	cases := map[string]struct {

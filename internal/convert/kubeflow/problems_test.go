@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-func TestNormaliseProblems(t *testing.T) {
+func TestNormalizeProblems(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		set    func(*v1beta2.SparkApplication)

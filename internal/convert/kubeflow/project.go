@@ -68,12 +68,12 @@ func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time
 	}
 	s.Attempts, s.Retries, s.Executors = projectAttempts(r.Attempts), projectRetries(r.Retries), projectExecutors(r)
 	s.Scheduling = projectScheduling(r)
-	standing := stands(old, &s, r, now)
-	if standing {
+	keep := keepsMessage(old, &s, r, now)
+	if keep {
 		s.Scheduling.Message, r.Cause.Message = old.Scheduling.Message, old.Scheduling.Message
 	}
 	if s.Scheduling != nil {
-		s.Scheduling.MessageTime = spokenAt(old.Scheduling, s.Scheduling.Message, now)
+		s.Scheduling.MessageTime = messageTime(old.Scheduling, s.Scheduling.Message, now)
 	}
 	s.Cause = projectCause(old, r.Cause, now)
 	s.Released = nil
@@ -96,7 +96,7 @@ func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time
 			ObservedGeneration: r.Generation, LastTransitionTime: seconds(now),
 		}
 		if last := meta.FindStatusCondition(s.Conditions, next.Type); last != nil && last.Status == next.Status && last.Reason == next.Reason {
-			if standing && next.Reason == s.Scheduling.Reason || rephrased(*last, c) && !recounted(old, r, c) {
+			if keep && next.Reason == s.Scheduling.Reason || onlyReworded(*last, c) && !countsChanged(old, r, c) {
 				next.Message = last.Message
 			}
 		}
@@ -106,7 +106,7 @@ func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time
 	return s
 }
 
-// projectCause keeps the time of a reason that stays. When one began that is older than the field nobody knows.
+// projectCause keeps the time of a reason that stays. The start of a reason older than the field is unknown.
 func projectCause(old *v1beta2.SparkApplicationStatus, c lifecycle.Cause, now time.Time) *v1beta2.CauseStatus {
 	if c.Reason == "" {
 		return nil
@@ -198,16 +198,16 @@ func seconds(t time.Time) metav1.Time {
 	return metav1.NewTime(t.Truncate(time.Second))
 }
 
-// sentenceHolds is how long a sentence about a wait stands although its numbers are others by now. What is free in a queue
-// or a quota changes with every pod that comes or goes there, and each change wakes all who wait for it.
-const sentenceHolds = time.Minute
+// messageHold is how long a message about a wait is kept although its numbers have changed. What is free in a queue or
+// a quota changes with every pod, and each change enqueues all waiting applications.
+const messageHold = time.Minute
 
-// stands is whether the stored sentence about a wait can stay: the attempt waits for the same reason in the same place, and
-// it was written lately. The words are not looked at. An edit of the specification is answered at once, and who has mended
-// something is told at once what is next to be mended.
-func stands(old, next *v1beta2.SparkApplicationStatus, r lifecycle.Record, now time.Time) bool {
+// keepsMessage is whether the stored message about a wait can stay: the attempt waits for the same reason in the same
+// queue, and the message is recent. Its text is not compared. An edit of the spec is answered at once with what is
+// still wrong.
+func keepsMessage(old, next *v1beta2.SparkApplicationStatus, r lifecycle.Record, now time.Time) bool {
 	was, is := old.Scheduling, next.Scheduling
-	if was == nil || is == nil || was.MessageTime == nil || !now.Before(was.MessageTime.Add(sentenceHolds)) {
+	if was == nil || is == nil || was.MessageTime == nil || !now.Before(was.MessageTime.Add(messageHold)) {
 		return false
 	}
 	return r.State.Starting() && r.State != lifecycle.SubmissionFailed && !lifecycle.NeedsUserAction(r.Cause.Reason) && next.AppState.State == old.AppState.State &&
@@ -215,22 +215,21 @@ func stands(old, next *v1beta2.SparkApplicationStatus, r lifecycle.Record, now t
 		was.Scheduler == is.Scheduler && was.Source == is.Source && was.Queue == is.Queue && was.Group == is.Group
 }
 
-// rephrased is whether somebody else only found other words for why pods wait. Schedulers and kubelets do so all the time,
-// for one with every node that comes or goes; a status that repeated it would be written as often. Status and reason are
-// the last ones.
-func rephrased(last metav1.Condition, next lifecycle.Condition) bool {
-	return next.Wait.Details != "" && strings.HasPrefix(last.Message, next.Wait.Lead())
+// onlyReworded is whether a scheduler or a kubelet only changed the details of why pods wait. They do so often, e.g.
+// with every node that is added; a status that repeated it would be written as often. Status and reason are unchanged.
+func onlyReworded(last metav1.Condition, next lifecycle.Condition) bool {
+	return next.Wait.Details != "" && strings.HasPrefix(last.Message, next.Wait.Prefix())
 }
 
-// recounted is whether there are other executors by now, of which schedulers tell how many wait.
-func recounted(old *v1beta2.SparkApplicationStatus, r lifecycle.Record, next lifecycle.Condition) bool {
+// countsChanged is whether the executor counts changed, which schedulers report as waiting.
+func countsChanged(old *v1beta2.SparkApplicationStatus, r lifecycle.Record, next lifecycle.Condition) bool {
 	var was lifecycle.Record
 	executorsOf(&was, old.Executors)
 	return next.Type == lifecycle.ConditionExecutorsReady && was.Counts != r.Counts
 }
 
-// spokenAt is when the sentence was written that is to be stored.
-func spokenAt(old *v1beta2.SchedulingStatus, message string, now time.Time) *metav1.Time {
+// messageTime is when the stored message was written.
+func messageTime(old *v1beta2.SchedulingStatus, message string, now time.Time) *metav1.Time {
 	switch {
 	case message == "":
 		return nil

@@ -44,19 +44,19 @@ func TestProjectStates(t *testing.T) {
 	}{
 		"New":              {reason: "nothing is known", state: lifecycle.New, want: ""},
 		"Queued":           {reason: "tools poll for SUBMITTED as 'no driver yet'; waiting is no error", state: lifecycle.Queued, cause: quota, want: "SUBMITTED"},
-		"Submitted":        {reason: "as the incumbent", state: lifecycle.Submitted, want: "SUBMITTED"},
-		"Running":          {reason: "as the incumbent", state: lifecycle.Running, want: "RUNNING"},
-		"Succeeding":       {reason: "as the incumbent", state: lifecycle.Succeeding, want: "SUCCEEDING"},
+		"Submitted":        {reason: "as the Kubeflow operator", state: lifecycle.Submitted, want: "SUBMITTED"},
+		"Running":          {reason: "as the Kubeflow operator", state: lifecycle.Running, want: "RUNNING"},
+		"Succeeding":       {reason: "as the Kubeflow operator", state: lifecycle.Succeeding, want: "SUCCEEDING"},
 		"Failing":          {reason: "tools read the error message", state: lifecycle.Failing, cause: failed, want: "FAILING", message: "exit code 1"},
-		"Succeeded":        {reason: "as the incumbent", state: lifecycle.Succeeded, want: "COMPLETED"},
+		"Succeeded":        {reason: "as the Kubeflow operator", state: lifecycle.Succeeded, want: "COMPLETED"},
 		"Failed":           {reason: "tools read the error message", state: lifecycle.Failed, cause: failed, want: "FAILED", message: "exit code 1"},
-		"SubmissionFailed": {reason: "with the incumbent's prefix", state: lifecycle.SubmissionFailed, cause: refused, want: "SUBMISSION_FAILED", message: "failed to submit spark application: failed to run spark-submit: service account not found"},
-		"Refused":          {reason: "tools read the incumbent's words", state: lifecycle.Failed, cause: refused, want: "FAILED", message: "failed to submit spark application: failed to run spark-submit: service account not found"},
+		"SubmissionFailed": {reason: "with the Kubeflow operator's prefix", state: lifecycle.SubmissionFailed, cause: refused, want: "SUBMISSION_FAILED", message: "failed to submit spark application: failed to run spark-submit: service account not found"},
+		"Refused":          {reason: "tools read the Kubeflow operator's words", state: lifecycle.Failed, cause: refused, want: "FAILED", message: "failed to submit spark application: failed to run spark-submit: service account not found"},
 		"Rerunning":        {reason: "visible between attempts", state: lifecycle.Rerunning, cause: quota, want: "PENDING_RERUN"},
-		"Invalidating":     {reason: "as the incumbent", state: lifecycle.Invalidating, want: "INVALIDATING"},
-		"Suspending":       {reason: "as the incumbent", state: lifecycle.Suspending, want: "SUSPENDING"},
-		"Suspended":        {reason: "as the incumbent", state: lifecycle.Suspended, want: "SUSPENDED"},
-		"Resuming":         {reason: "as the incumbent", state: lifecycle.Resuming, want: "RESUMING"},
+		"Invalidating":     {reason: "as the Kubeflow operator", state: lifecycle.Invalidating, want: "INVALIDATING"},
+		"Suspending":       {reason: "as the Kubeflow operator", state: lifecycle.Suspending, want: "SUSPENDING"},
+		"Suspended":        {reason: "as the Kubeflow operator", state: lifecycle.Suspended, want: "SUSPENDED"},
+		"Resuming":         {reason: "as the Kubeflow operator", state: lifecycle.Resuming, want: "RESUMING"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestSubmissionIDWithoutADriver(t *testing.T) {
 		want   string
 	}{
 		"First": {reason: "there was none", state: lifecycle.Queued},
-		"Rerun": {reason: "whoever looks for the log of the last attempt needs it", old: "s-1", state: lifecycle.Rerunning, want: "s-1"},
+		"Rerun": {reason: "users who look for the last attempt's log need it", old: "s-1", state: lifecycle.Rerunning, want: "s-1"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func settled(r lifecycle.Record) lifecycle.Outcome {
 	return lifecycle.Settle(lifecycle.Plan{Record: r}, nil, lifecycle.Env{Now: now})
 }
 
-// Whoever measures how long an application was running reads lastTransitionTime.
+// A user who measures how long an application was running reads lastTransitionTime.
 func TestTransitionTimesMoveWithTheirCondition(t *testing.T) {
 	at := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
 	var status v1beta2.SparkApplicationStatus
@@ -223,7 +223,8 @@ func TestProjectDropsExecutors(t *testing.T) {
 	}
 }
 
-// An application that is suspended before its second attempt has a driver shows the mark of the first, which must not be taken for that of the second.
+// An application that is suspended before its second attempt has a driver shows the mark of the first, which must not
+// be treated as that of the second.
 func TestMarkOfTheFormerAttemptIsNotTheNextOnes(t *testing.T) {
 	s := v1beta2.SparkApplicationStatus{
 		AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSuspending}, SubmissionID: "s-1", Attempt: 2,
@@ -238,6 +239,6 @@ func TestMarkOfTheFormerAttemptIsNotTheNextOnes(t *testing.T) {
 	}
 	s.Attempt, s.Attempts = 0, nil
 	if got := FromStatus(&s).SubmissionID; got != "s-1" {
-		t.Errorf("submission %q of an operator before us, want s-1", got)
+		t.Errorf("submission %q of a previous operator, want s-1", got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// FromStatus reads back from a status what ToStatus wrote, or what an operator before us did.
+// FromStatus reads back from a status what ToStatus wrote, or what a previous operator wrote.
 func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 	r := lifecycle.Record{
 		State:        stateOf(s),
@@ -73,7 +73,7 @@ func spent(counts map[lifecycle.FailureClass]int32) map[lifecycle.FailureClass]i
 // causeOf reads the cause back.
 func causeOf(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
 	if s.Cause == nil {
-		return formerCause(s, stateOf(s))
+		return conditionCause(s, stateOf(s))
 	}
 	return lifecycle.Cause{Reason: lifecycle.Reason(s.Cause.Reason), Message: s.Cause.Message}
 }
@@ -134,7 +134,7 @@ func executorsOf(r *lifecycle.Record, s *v1beta2.ExecutorSummary) {
 	}
 }
 
-// stateOf reads the state back. UNKNOWN, which this operator does not write, is a run that somebody could not judge.
+// stateOf reads the state back. UNKNOWN, which this operator does not write, is a run whose state was not known.
 func stateOf(s *v1beta2.SparkApplicationStatus) lifecycle.State {
 	switch s.AppState.State {
 	case v1beta2.ApplicationStateSubmitted:

@@ -20,8 +20,8 @@ import (
 // same compares records as meaning: the same instant in another zone, and no executors, nil or empty.
 var same = cmp.Options{cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)}
 
-// sights are all things that a reconcile can see, with the name of the driver pod that belongs to them.
-func sights() []lifecycle.Observation {
+// observations are all things that a reconcile can see, with the name of the driver pod that belongs to them.
+func observations() []lifecycle.Observation {
 	var out []lifecycle.Observation
 	drivers := []lifecycle.Driver{
 		{Presence: lifecycle.Absent, Name: "pi-driver"}, {Presence: lifecycle.Unknown, Name: "pi-driver"},
@@ -64,7 +64,7 @@ var classes = []lifecycle.Class{
 }
 
 // wishes are what users want: two specs, suspended or not, with and without a retry that waits for nothing.
-func wishes() []lifecycle.Application {
+func desiredSpecs() []lifecycle.Application {
 	var all []lifecycle.Application
 	for generation, hash := range []string{"a", "b"} {
 		for _, suspend := range []bool{false, true} {
@@ -83,7 +83,7 @@ func wishes() []lifecycle.Application {
 
 // step runs one reconcile over values: whatever the cluster shows and the API server answers.
 func step(random *rand.Rand, app lifecycle.Application, rec lifecycle.Record) lifecycle.Outcome {
-	env, obs, gate := lifecycle.Env{Now: now}, pick(random, sights()), pick(random, gates)
+	env, obs, gate := lifecycle.Env{Now: now}, pick(random, observations()), pick(random, gates)
 	if !lifecycle.NeedsAdmission(app, rec, obs.Driver, env) {
 		gate = scheduler.Admission{}
 	}
@@ -114,10 +114,10 @@ var explored = sync.OnceValue(func() []transition {
 	seen := map[string]bool{}
 	random := rand.New(rand.NewPCG(2026, 11))
 	for range lifecycles {
-		rec, app := lifecycle.Record{}, pick(random, wishes())
+		rec, app := lifecycle.Record{}, pick(random, desiredSpecs())
 		for range length {
 			if random.IntN(8) == 0 {
-				app = pick(random, wishes()) // the user edits the spec
+				app = pick(random, desiredSpecs()) // the user edits the spec
 			}
 			o := step(random, app, rec)
 			key, err := json.Marshal(o.Record)
@@ -165,7 +165,7 @@ func TestRecordRoundTrip(t *testing.T) {
 	t.Logf("%d records by state: %v", len(explored()), states)
 }
 
-// readable is the part of a record that a status holds: the mark of the next attempt is computed anew.
+// readable is the part of a record that a status holds: the mark of the next attempt is computed again.
 func readable(r lifecycle.Record) lifecycle.Record {
 	r.Attempt = max(1, r.Attempt)
 	if r.State.Starting() {

@@ -33,14 +33,14 @@ func TestSentenceOfAWaitStands(t *testing.T) {
 		stands bool
 	}{
 		"Numbers":    {reason: "a pod came or went", after: 59 * time.Second, stands: true},
-		"Minute":     {reason: "whoever looks must not see old numbers, or what was short before", after: time.Minute},
+		"Minute":     {reason: "users must not see old numbers, or an earlier shortage", after: time.Minute},
 		"Queue":      {reason: "another queue is another cause", change: func(r *lifecycle.Record) { r.Scheduling.Queue = "parent" }, after: time.Second},
-		"Scheduler":  {reason: "it is somebody else's word", change: func(r *lifecycle.Record) { r.Scheduling.Scheduler = "kube" }, after: time.Second},
-		"Choice":     {reason: "whose choice it was tells where to change it", change: func(r *lifecycle.Record) { r.Scheduling.Source = "Cluster" }, after: time.Second},
+		"Scheduler":  {reason: "another operator wrote it", change: func(r *lifecycle.Record) { r.Scheduling.Scheduler = "kube" }, after: time.Second},
+		"Choice":     {reason: "who chose it says where to change it", change: func(r *lifecycle.Record) { r.Scheduling.Source = "Cluster" }, after: time.Second},
 		"Group":      {reason: "another group is asked about", change: func(r *lifecycle.Record) { r.Scheduling.Group = "PodGroup g" }, after: time.Second},
 		"Reason":     {reason: "another reason is another cause", change: func(r *lifecycle.Record) { r.Cause.Reason = "BehindOthers" }, after: time.Second},
 		"Conflict":   {reason: "one object was renamed, and now the next is in the way", is: lifecycle.ReasonNameConflict, after: time.Second},
-		"Edit":       {reason: "whoever edits the application wants to see what it asks for now", change: func(r *lifecycle.Record) { r.Generation = 2 }, after: time.Second},
+		"Edit":       {reason: "a user who edits the application sees what it requests now", change: func(r *lifecycle.Record) { r.Generation = 2 }, after: time.Second},
 		"State":      {reason: "the next attempt waits for itself", change: func(r *lifecycle.Record) { r.State = lifecycle.Rerunning }, after: time.Second},
 		"Attempt":    {reason: "the next attempt waits for itself", change: func(r *lifecycle.Record) { r.Attempt = 2 }, after: time.Second},
 		"Submission": {reason: "a refusal is no wait, tools read its words", change: func(r *lifecycle.Record) { r.State = lifecycle.SubmissionFailed }, after: time.Second},
@@ -99,7 +99,7 @@ func TestBusyQuotaIsWrittenOnceAMinute(t *testing.T) {
 	}
 }
 
-// A status that an operator before us wrote has no time: nothing is written because of that alone.
+// A status that a previous operator wrote has no time: nothing is written because of that alone.
 func TestSentenceWithoutATime(t *testing.T) {
 	o := settled(lifecycle.Record{State: lifecycle.Queued, Cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a: cpu asked 12, free 4 of 40"}})
 	before := ToStatus(&v1beta2.SparkApplicationStatus{}, o, now)
@@ -139,7 +139,7 @@ func TestOthersWordsAreNoNews(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			outcome := func(status lifecycle.Status, w lifecycle.Wait, counts lifecycle.ExecutorCounts) lifecycle.Outcome {
-				told := w.Told()
+				told := w.Detailed()
 				return lifecycle.Outcome{
 					Record:     lifecycle.Record{State: lifecycle.Submitted, Counts: counts},
 					Conditions: []lifecycle.Condition{{Type: tc.kind, Status: status, Reason: told.Reason, Message: told.Message, Wait: w}},
@@ -155,8 +155,8 @@ func TestOthersWordsAreNoNews(t *testing.T) {
 			if tc.wantsOldOne {
 				want = tc.last
 			}
-			if got := meta.FindStatusCondition(status.Conditions, string(tc.kind)).Message; got != want.Told().Message {
-				t.Errorf("%s: %q, want %q", tc.reason, got, want.Told().Message)
+			if got := meta.FindStatusCondition(status.Conditions, string(tc.kind)).Message; got != want.Detailed().Message {
+				t.Errorf("%s: %q, want %q", tc.reason, got, want.Detailed().Message)
 			}
 		})
 	}

@@ -64,7 +64,7 @@ func TestSpecHash(t *testing.T) {
 		from, to func(*v1beta2.SparkApplication)
 		same     bool
 	}{
-		"Defaults": {reason: "kubectl replace drops what the incumbent's webhook has filled in", from: defaulted, to: func(*v1beta2.SparkApplication) {}, same: true},
+		"Defaults": {reason: "kubectl replace drops what the Kubeflow operator's webhook has filled in", from: defaulted, to: func(*v1beta2.SparkApplication) {}, same: true},
 		"ConfCores": {reason: "the webhook leaves out what sparkConf says", from: func(o *v1beta2.SparkApplication) { o.Spec.SparkConf = props{"spark.driver.cores": "2"} }, to: func(o *v1beta2.SparkApplication) {
 			o.Spec.SparkConf, o.Spec.Driver.Cores = props{"spark.driver.cores": "2"}, new(int32(1))
 		}},

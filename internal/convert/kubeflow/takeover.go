@@ -11,11 +11,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// What is in this file is for take-over: it reads what the Kubeflow operator, or a release of ours before there was
-// status.cause, has written. Nothing else reads the words of a status.
+// This file is for take-over: it reads what the Kubeflow operator, or a release of ours before there was
+// status.cause, has written. Nothing else parses the messages of a status.
 
-// takeOver completes the record of an application that an operator before us has brought this far. It has counted
-// attempts, and knows nothing of classes.
+// takeOver completes the record of an application that a previous operator started. It counts attempts, without
+// failure classes.
 func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 	rerun := r.State == lifecycle.Rerunning || r.State == lifecycle.Invalidating
 	if r.State == lifecycle.SubmissionFailed && r.TerminatedAt.IsZero() {
@@ -41,7 +41,7 @@ func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 		last.Class = lifecycle.ApplicationExit
 	case lifecycle.SubmissionFailed: // both are about a driver that there never was
 		last.SubmissionID, last.Cause = "", lifecycle.Cause{}
-	case lifecycle.Invalidating: // that operator forgets its counts when it leaves the state, and we when we enter it
+	case lifecycle.Invalidating: // that operator resets its counts when it leaves the state, this one when it enters it
 		r.Submissions, r.Executions, r.Retries = 0, 0, lifecycle.Retries{}
 	default: // as it was counted
 	}
@@ -51,11 +51,11 @@ func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 	}
 }
 
-// formerCause is the cause of a status that does not hold it as a field. A release before that field told it in conditions
-// and in the error message.
-func formerCause(s *v1beta2.SparkApplicationStatus, state lifecycle.State) lifecycle.Cause {
+// conditionCause is the cause of a status that does not hold it as a field. A release before that field recorded it in
+// conditions and in the error message.
+func conditionCause(s *v1beta2.SparkApplicationStatus, state lifecycle.State) lifecycle.Cause {
 	if s.Attempt == 0 {
-		return foreignCause(s)
+		return kubeflowCause(s)
 	}
 	switch state {
 	case lifecycle.Submitted, lifecycle.Running, lifecycle.Succeeding, lifecycle.Succeeded:
@@ -73,8 +73,8 @@ func formerCause(s *v1beta2.SparkApplicationStatus, state lifecycle.State) lifec
 	return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: message}
 }
 
-// foreignCause makes a cause for a failure that an operator without conditions has recorded.
-func foreignCause(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
+// kubeflowCause makes a cause for a failure that an operator without conditions has recorded.
+func kubeflowCause(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
 	c := lifecycle.Cause{Message: s.AppState.ErrorMessage}
 	switch {
 	case s.AppState.State != v1beta2.ApplicationStateFailed && s.AppState.State != v1beta2.ApplicationStateFailing &&

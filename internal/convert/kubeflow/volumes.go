@@ -66,7 +66,7 @@ func isLocalDir(v *corev1.Volume) bool {
 // sparkConfDir is where spec.sparkConfigMap is mounted.
 const sparkConfDir = "/etc/spark/conf"
 
-// mounts collects what a role mounts beside Spark's own volumes.
+// mounts collects what a role mounts in addition to Spark's own volumes.
 type mounts struct {
 	volumes []corev1.Volume
 	mounts  []corev1.VolumeMount

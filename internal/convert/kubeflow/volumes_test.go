@@ -142,7 +142,7 @@ func TestConfigMapVolumeNames(t *testing.T) {
 		}
 	}
 	if got := configMapVolume("cm"); got != "cm-vol" {
-		t.Errorf("the volume of a short name is %q, want the incumbent's", got)
+		t.Errorf("the volume of a short name is %q, want the Kubeflow operator's", got)
 	}
 }
 

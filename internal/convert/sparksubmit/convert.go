@@ -28,7 +28,7 @@ type Input struct {
 	SparkVersion string
 }
 
-// Finding is something that the manifest does not say as the command line did.
+// Finding is a difference between the manifest and the command line.
 type Finding struct {
 	// Subject is the flag, the property or the variable.
 	Subject string
@@ -38,7 +38,7 @@ type Finding struct {
 	Lost bool
 }
 
-// String is one line for people.
+// String is one line for users.
 func (f Finding) String() string { return f.Subject + ": " + f.Message }
 
 // converter moves properties from conf into the application. What is left at the end becomes sparkConf.
@@ -52,7 +52,7 @@ type converter struct {
 }
 
 // Convert returns the application that does what the command line does. An error is what spark-submit itself would
-// refuse before it looks at the application, or a file that is not there.
+// refuse before it reads the application, or a file that is not there.
 func Convert(in Input) (v1beta2.SparkApplication, []Finding, error) {
 	c := &converter{machine: in.Machine, app: &v1beta2.SparkApplication{}}
 	steps := []func() error{
@@ -76,7 +76,7 @@ func Convert(in Input) (v1beta2.SparkApplication, []Finding, error) {
 	return *c.app, c.findings, nil
 }
 
-// Wanted returns the paths of the files that Convert looks at, as far as they can be known from the files that Machine
+// Wanted returns the paths of the files that Convert reads, as far as they can be known from the files that Machine
 // holds already: a properties file may name more.
 func Wanted(in Input) ([]string, error) {
 	command, err := commandline.Parse(in.Argv)
@@ -99,7 +99,7 @@ func Wanted(in Input) ([]string, error) {
 	return wanted, nil
 }
 
-// Directories returns the directories whose files Convert looks at.
+// Directories returns the directories whose files Convert reads.
 func Directories(m commandline.Machine) []string {
 	var dirs []string
 	for _, dir := range []string{m.ConfDir(), m.Env["HADOOP_CONF_DIR"]} {
@@ -146,7 +146,7 @@ func (c *converter) read(in Input) error {
 		}
 	}
 	if version == "" {
-		return fmt.Errorf("--spark-version: the image's tag does not tell the Spark version; write one of %s, or better the exact release",
+		return fmt.Errorf("--spark-version: the image's tag does not contain the Spark version; write one of %s, or, better, the exact release",
 			strings.Join(spark.SupportedVersions(), ", "))
 	}
 	if c.profile, err = spark.ProfileFor(version); err != nil {
@@ -163,7 +163,7 @@ func (c *converter) read(in Input) error {
 	delete(c.conf, spark.ConfMaster)
 	delete(c.conf, spark.ConfDeployMode)
 	for _, flag := range command.Ignored {
-		c.note(flag, "without effect on Kubernetes, with spark-submit as well")
+		c.note(flag, "ignored on Kubernetes, as with spark-submit")
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.conf)) {
 		if !strings.HasPrefix(key, "spark.") {
@@ -174,7 +174,7 @@ func (c *converter) read(in Input) error {
 	return nil
 }
 
-// checkTarget looks at where spark-submit would submit to. The manifest does not say it: it goes where it is applied.
+// checkTarget checks where spark-submit would submit to. The manifest does not contain it.
 func (c *converter) checkTarget(conf map[string]string) error {
 	master := conf[spark.ConfMaster]
 	address, ok := strings.CutPrefix(master, "k8s://")
@@ -214,7 +214,7 @@ func (c *converter) metadata() error {
 	}
 	c.app.Name = objectName(appName)
 	if given && c.app.Name != appName {
-		c.note(spark.ConfAppName, "%q becomes %q: the application is called as its object", appName, c.app.Name)
+		c.note(spark.ConfAppName, "%q becomes %q: the application has the name of its object", appName, c.app.Name)
 	}
 	return nil
 }

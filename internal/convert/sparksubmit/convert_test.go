@@ -183,20 +183,20 @@ func TestConvertFindings(t *testing.T) {
 		message string
 		lost    bool
 	}{
-		"upload":         {"a file of this machine", []string{"--jars", "a.jar"}, nil, "spark.jars", `"a.jar" lies on this machine`, true},
+		"upload":         {"a file of this machine", []string{"--jars", "a.jar"}, nil, "spark.jars", `"a.jar" is on this machine`, true},
 		"wait":           {"nothing waits", confs("spark.kubernetes.submission.waitAppCompletion=true"), nil, "spark.kubernetes.submission.waitAppCompletion", "kubectl wait", false},
 		"own connection": {"a token", confs("spark.kubernetes.authenticate.submission.oauthToken=t"), nil, "spark.kubernetes.authenticate.submission.oauthToken", "connection", false},
 		"driver token":   {"a token", confs("spark.kubernetes.authenticate.driver.oauthToken=t"), nil, "spark.kubernetes.authenticate.driver.oauthToken", "service account", true},
-		"reserved label": {"ours", confs("spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name=x"), nil, "spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name", "operator's", true},
+		"reserved label": {"ours", confs("spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name=x"), nil, "spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name", "the operator sets", true},
 		"not spark":      {"a typo", confs("Spark.x=1"), nil, "Spark.x", "dropped", false},
-		"app id":         {"drawn anew", confs("spark.app.id=x"), nil, "spark.app.id", "id of its own", false},
+		"app id":         {"generated again", confs("spark.app.id=x"), nil, "spark.app.id", "its own id", false},
 		"keytab":         {"a Secret to make", confs("spark.kerberos.keytab=/case/k.tab", "spark.kerberos.principal=p"), nil, "spark.kerberos.keytab", "kubectl create secret generic main-keytab", true},
 		"krb5":           {"a ConfigMap to make", confs("spark.kubernetes.kerberos.krb5.path=krb.ini"), nil, "spark.kubernetes.kerberos.krb5.path", "--from-file=krb5.conf=krb.ini", true},
 		"hadoop":         {"a ConfigMap to make", nil, map[string]string{"HADOOP_CONF_DIR": "/hc"}, "HADOOP_CONF_DIR", "kubectl create configmap main-hadoop-conf", true},
 		"conf dir":       {"files that stay", nil, map[string]string{"SPARK_CONF_DIR": "/conf"}, "SPARK_CONF_DIR", "log4j2.properties", true},
 		"user":           {"another user", nil, map[string]string{"SPARK_USER": "alice"}, "SPARK_USER", "--proxy-user", true},
 		"scratch":        {"a variable", nil, map[string]string{"SPARK_LOCAL_DIRS": "/a"}, "SPARK_LOCAL_DIRS", "spark.local.dir", false},
-		"upload path":    {"nothing is uploaded", confs("spark.kubernetes.file.upload.path=s3a://x"), nil, "spark.kubernetes.file.upload.path", "without effect", false},
+		"upload path":    {"nothing is uploaded", confs("spark.kubernetes.file.upload.path=s3a://x"), nil, "spark.kubernetes.file.upload.path", "ignored", false},
 		"client mode":    {"the driver moves", []string{"--deploy-mode", "client"}, nil, "--deploy-mode", "in a pod", false},
 	}
 	for name, tc := range cases {

@@ -14,7 +14,7 @@ import (
 )
 
 // A typed field is used where it says exactly what the property says; else the property stays in sparkConf, where the
-// operator reads, or refuses, the user's own words.
+// operator reads, or refuses, what the user wrote.
 
 // text moves a property to a field. The operator takes an empty field for none.
 func (c *converter) text(field **string, key string) {
@@ -109,7 +109,8 @@ func (c *converter) common() {
 	c.list(&s.Deps.Repositories, spark.ConfRepositories)
 }
 
-// typeOf is the language by the suffix of the main file, as Spark sees it. It cannot tell Java from Scala, nor need it.
+// typeOf is the language by the suffix of the main file, as Spark sees it. It cannot distinguish Java from Scala, and
+// need not.
 func typeOf(main string) v1beta2.ApplicationType {
 	switch {
 	case strings.HasSuffix(main, ".py"):
@@ -208,7 +209,7 @@ func (c *converter) heap() {
 	}
 	if spelled != value {
 		c.conf[spark.ConfDriverMemory] = spelled
-		c.note(spark.ConfDriverMemory, "%q becomes %q: a driver does not start with the former", value, spelled)
+		c.note(spark.ConfDriverMemory, "%q becomes %q: a driver does not start with the original value", value, spelled)
 	}
 }
 

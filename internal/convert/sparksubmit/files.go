@@ -27,7 +27,7 @@ const (
 	confPodGroupFile  = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
 	confPodGroupJSON  = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
 	keytabDirInPod    = "/mnt/secrets/kerberos-keytab"
-	adviceCredentials = "not carried over: the driver authenticates with its service account; give spec.driver.serviceAccount the rights that it needs"
+	adviceCredentials = "not carried over: the driver authenticates with its service account; grant spec.driver.serviceAccount the permissions that it needs"
 )
 
 // credentialFiles end the properties that name files with the driver's credentials.
@@ -66,7 +66,7 @@ func (c *converter) hadoopConfDir() error {
 	}
 	name := c.app.Name + "-hadoop-conf"
 	c.conf[confHadoopMap] = name
-	c.lost("HADOOP_CONF_DIR", "the operator does not see this directory; make the ConfigMap that the manifest names: "+
+	c.lost("HADOOP_CONF_DIR", "the operator cannot read this directory; create the ConfigMap that the manifest names: "+
 		"kubectl create configmap %s --namespace %s --from-file=%s", name, c.app.Namespace, dir)
 	return nil
 }
@@ -95,7 +95,7 @@ func (c *converter) krb5() error {
 	delete(c.conf, confKrb5Path)
 	name := c.app.Name + "-krb5"
 	c.conf[confKrb5Map] = name
-	c.lost(confKrb5Path, "the operator does not see this file; make the ConfigMap that the manifest names: "+
+	c.lost(confKrb5Path, "the operator cannot read this file; create the ConfigMap that the manifest names: "+
 		"kubectl create configmap %s --namespace %s --from-file=krb5.conf=%s", name, c.app.Namespace, file)
 	return nil
 }
@@ -112,7 +112,7 @@ func (c *converter) keytab() error {
 	c.conf[confKeytab] = "local://" + keytabDirInPod + "/" + path.Base(file)
 	c.app.Spec.Driver.Secrets = append(c.app.Spec.Driver.Secrets,
 		v1beta2.SecretInfo{Name: name, Path: keytabDirInPod, SecretType: v1beta2.SecretTypeGeneric})
-	c.lost(confKeytab, "the operator does not see this file; make the Secret that the manifest names: "+
+	c.lost(confKeytab, "the operator cannot read this file; create the Secret that the manifest names: "+
 		"kubectl create secret generic %s --namespace %s --from-file=%s", name, c.app.Namespace, file)
 	return nil
 }
@@ -192,8 +192,8 @@ func (c *converter) confDir() {
 		return !spark.ShipsConfFile(name)
 	})
 	if len(names) > 0 {
-		c.lost("SPARK_CONF_DIR", "the operator does not see this directory, so the driver misses %s; if it needs them, make a "+
-			"ConfigMap of them and name it in spec.sparkConfigMap", strings.Join(names, ", "))
+		c.lost("SPARK_CONF_DIR", "the operator cannot read this directory, so the driver lacks %s; if it needs them, create a "+
+			"ConfigMap from them and name it in spec.sparkConfigMap", strings.Join(names, ", "))
 	}
 }
 
@@ -220,6 +220,6 @@ func (c *converter) uploads() {
 
 func (c *converter) upload(subject, file string) {
 	text, _ := json.Marshal(file)
-	c.lost(subject, "%s lies on this machine, and the operator uploads nothing: copy it to a store that the pods can read and write its "+
+	c.lost(subject, "%s is on this machine, and the operator uploads nothing: copy it to a store that the pods can read and write its "+
 		"URI, or put it into the image and write local:// and its path", text)
 }

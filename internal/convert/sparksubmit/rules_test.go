@@ -78,7 +78,7 @@ var rules = []rule{
 	{"two-executors", "the manifest says what Spark takes by default, because the operator's default is 1", func(r *run) bool {
 		return r.swap(spark.ConfExecutorInstances, nil, "2")
 	}},
-	{"app-name", "the application is called as its object, whose name has the characters that Kubernetes allows", appName},
+	{"app-name", "the application has the name of its object, whose name has the characters that Kubernetes allows", appName},
 	{"digit-name", "an object's name starts with a letter; Spark replaces a digit in the names of its own objects, too", digitName},
 	{"long-name", "an object's name is a label of its pods, so it ends after 63 characters", longName},
 	{"no-name", "an object needs a name, so an application whose name has no letter or digit is called spark", noName},

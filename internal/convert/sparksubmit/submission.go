@@ -13,8 +13,8 @@ import (
 
 // dropped are properties that a manifest must not carry. The value says why.
 var dropped = map[string]string{
-	spark.ConfAppID:                                "every attempt gets an id of its own, with spark-submit as well",
-	spark.ConfDriverHost:                           "the driver is reached by its service, with spark-submit as well",
+	spark.ConfAppID:                                "every attempt gets its own id, as with spark-submit",
+	spark.ConfDriverHost:                           "the driver is reached through its Service, as with spark-submit",
 	"spark.kubernetes.authenticate.oauthToken":     ownConnection,
 	"spark.kubernetes.authenticate.oauthTokenFile": ownConnection,
 	"spark.kubernetes.authenticate.caCertFile":     ownConnection,
@@ -47,19 +47,19 @@ func (c *converter) submissionOnly() {
 			c.note(key, ownConnection)
 		} else if ownedLabel(key) {
 			delete(c.conf, key)
-			c.lost(key, "dropped: the label is the operator's")
+			c.lost(key, "dropped: the operator sets this label")
 		}
 	}
 	if wait, ok := c.take(confWait); ok && strings.EqualFold(wait, "true") {
-		c.note(confWait, "nothing waits here; use kubectl wait --for=condition=Succeeded sparkapp/%s", c.app.Name)
+		c.note(confWait, "the operator does not wait; use kubectl wait --for=condition=Succeeded sparkapp/%s", c.app.Name)
 	}
 	for _, key := range withoutEffect {
 		if _, ok := c.conf[key]; ok {
-			c.note(key, "without effect: only a process of spark-submit reads it")
+			c.note(key, "ignored: only a spark-submit process reads it")
 		}
 	}
 	if user, ok := c.machine.Env["SPARK_USER"]; ok {
-		c.lost("SPARK_USER", "%q: the driver gets the operator's SPARK_USER; to run as somebody else use --proxy-user", user)
+		c.lost("SPARK_USER", "%q: the driver gets the operator's SPARK_USER; to run as another user use --proxy-user", user)
 	}
 }
 

@@ -46,7 +46,7 @@ func expand(text string, conf, env map[string]string) string {
 	return text
 }
 
-// families are prefixes of properties that Spark takes as they stand.
+// families are prefixes of properties that Spark uses unchanged.
 var families = []string{
 	"spark.kubernetes.driver.label.", "spark.kubernetes.driver.annotation.", "spark.kubernetes.driver.service.",
 	"spark.kubernetes.driverEnv.", "spark.kubernetes.node.selector.", "spark.kubernetes.driver.node.selector.",

@@ -15,16 +15,16 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 )
 
-// Auxiliary is a cache of the metadata of objects beside drivers, with IndexApp. It knows objects that carry
+// Auxiliary is a cache of the metadata of auxiliary objects, with IndexApp. It knows objects that carry
 // the label Exposes of lifecycle.Labels only, and may be stale.
 type Auxiliary interface {
 	client.Reader
-	// Watched are the kinds that it knows by now in a namespace.
+	// Watched are the kinds that it has in its cache for a namespace.
 	Watched(namespace string) []schema.GroupVersionKind
 }
 
-// Exposed returns what is beside the driver of an application: all that the cache has, and of the others those asked
-// about. Only what is recorded to exist, or of a kind that is not watched, is worth a live read.
+// Exposed returns the auxiliary objects of an application's driver: all that the cache has, and of the others those
+// asked about. Only what is recorded to exist, or of a kind that is not watched, is worth a live read.
 func (r Reader) Exposed(ctx context.Context, namespace, app string, about []exposure.Ref, recorded func(exposure.Ref) bool) (exposure.Seen, error) {
 	seen := exposure.Seen{}
 	watched := map[schema.GroupVersionKind]bool{}
@@ -51,7 +51,7 @@ func (r Reader) Exposed(ctx context.Context, namespace, app string, about []expo
 	return seen, nil
 }
 
-// HasAuxiliary reports whether the cache has anything beside the driver of an application.
+// HasAuxiliary reports whether the cache has an auxiliary object of an application.
 func (r Reader) HasAuxiliary(ctx context.Context, app client.Object) (bool, error) {
 	if r.Auxiliary == nil {
 		return false, nil
@@ -70,7 +70,7 @@ func (r Reader) HasAuxiliary(ctx context.Context, app client.Object) (bool, erro
 	return false, nil
 }
 
-// companions adds what the cache has of one kind.
+// cached adds what the cache has of one kind.
 func (r Reader) listAuxiliary(ctx context.Context, kind schema.GroupVersionKind, namespace, app string, seen exposure.Seen) error {
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -85,8 +85,8 @@ func (r Reader) listAuxiliary(ctx context.Context, kind schema.GroupVersionKind,
 	return nil
 }
 
-// companion reads the metadata of one object; nil if there is none. What may not be read, or whose API is not installed,
-// is taken for absent: writing it will tell.
+// metadataOf reads the metadata of one object; nil if there is none. What may not be read, or whose API is not
+// installed, counts as absent: the write reports it.
 func (r Reader) getAuxiliary(ctx context.Context, namespace string, ref exposure.Ref) (*metav1.PartialObjectMetadata, error) {
 	var found metav1.PartialObjectMetadata
 	found.SetGroupVersionKind(ref.Kind)

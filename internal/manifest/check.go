@@ -57,15 +57,15 @@ const (
 	Note    Severity = "note"
 )
 
-// Finding is something to say about a line of a manifest.
+// Finding is a message about a line of a manifest.
 type Finding struct {
 	Line     int
 	Severity Severity
 	Message  string
 }
 
-// Judge returns what there is to say about the documents of a manifest, by line.
-func Judge(documents []Document, a Assumed, operator resolve.Operator) []Finding {
+// Check returns the findings about the documents of a manifest, by line.
+func Check(documents []Document, a Assumed, operator resolve.Operator) []Finding {
 	var findings []Finding
 	for i := range documents {
 		document := &documents[i]
@@ -73,13 +73,13 @@ func Judge(documents []Document, a Assumed, operator resolve.Operator) []Finding
 			findings = append(findings, unchecked(document))
 			continue
 		}
-		findings = append(findings, judge(document, a, operator)...)
+		findings = append(findings, check(document, a, operator)...)
 	}
 	slices.SortStableFunc(findings, func(x, y Finding) int { return cmp.Compare(x.Line, y.Line) })
 	return findings
 }
 
-// unchecked is what there is to say about a document that is no application. In our own group only the other kinds of
+// unchecked is the finding about a document that is not an application. In our own group only the other kinds of
 // the API are passed over: anything else is a slip that would otherwise look like success.
 func unchecked(d *Document) Finding {
 	group, _, _ := strings.Cut(d.APIVersion, "/")
@@ -98,7 +98,7 @@ func other(d *Document) string {
 	return fmt.Sprintf("%s %s (%s)", d.Kind, d.Name, d.APIVersion)
 }
 
-func judge(d *Document, a Assumed, operator resolve.Operator) []Finding {
+func check(d *Document, a Assumed, operator resolve.Operator) []Finding {
 	var findings []Finding
 	for _, problem := range d.Problems {
 		findings = append(findings, Finding{problem.Line, Error, problem.Message})
@@ -108,7 +108,7 @@ func judge(d *Document, a Assumed, operator resolve.Operator) []Finding {
 		return append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; an application needs a name"})
 	}
 	if d.Application.MalformedSpec != "" && len(findings) > 0 {
-		return findings // the operator would say the same in other words
+		return findings // the operator would report the same
 	}
 	forecast := DryRun(d.Application, a, operator)
 	for _, said := range []struct {

@@ -42,8 +42,8 @@ func limits() []named[lifecycle.Policies] {
 	return []named[lifecycle.Policies]{{"in time", all(long)}, {"overdue", all(short)}}
 }
 
-// wishes are all that a user can want of an application.
-func wishes() []named[lifecycle.Application] {
+// desiredStates are all that a user can want of an application.
+func desiredStates() []named[lifecycle.Application] {
 	var out []named[lifecycle.Application]
 	for _, restart := range restarts() {
 		for _, limit := range limits() {
