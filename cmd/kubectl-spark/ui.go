@@ -96,7 +96,7 @@ func (v *viewing) view(ctx context.Context, c *connection, o *v1beta2.SparkAppli
 	open, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		c.awaitEnd(open, pod) // a tunnel does not notice the end of its pod by itself
+		c.awaitEnd(open, pod) // a tunnel does not notice the end of its pod
 		stop()
 	}()
 	err = v.forward(open, c, pod.Name, port, func(address string) {
