@@ -19,7 +19,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 		"cannot watch; it is tried again":                                                       "internal/informers/namespaces.go",
 		"spark_operator_namespace_watched":                                                      "internal/metrics/tenancy.go",
 		"spark_operator_configuration_reloads_total":                                            "internal/metrics/tenancy.go",
-		"the changed configuration is not applied; the former one stays in force":               "internal/operator/reload.go",
+		"the changed configuration is not applied; the previous one stays in force":             "internal/operator/reload.go",
 		"not a heap size that a JVM takes":                                                      "cmd/kubectl-spark/testdata/validate-bad.golden",
 		"operator policy":                                                                       "internal/policy/limits.go",
 		"exists already and does not belong to this application":                                "internal/actuate/actuate.go",

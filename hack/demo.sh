@@ -151,7 +151,7 @@ follow() {
       sleep 0.1
       continue
     fi
-    [[ " ${apps[*]} " == *" $app "* ]] || continue # somebody tries one of their own beside
+    [[ " ${apps[*]} " == *" $app "* ]] || continue # someone tries one of their own beside
     if [ "$kind" != app ] || [ "$app" = - ] || [ "${last[$app]:-}" = "$state" ]; then continue; fi
     last[$app]=$state
     say "$(printf '%-12s %s' "$app" "$state")"

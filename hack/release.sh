@@ -13,7 +13,7 @@
 #
 # Usage: hack/release.sh VERSION      e.g. v0.1.0; the tree must be clean
 #
-# Nothing is signed and nothing is uploaded: that needs the keys of whoever publishes.
+# Nothing is signed and nothing is uploaded: that needs the keys of anyone who publishes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:?usage: hack/release.sh VERSION, e.g. v0.1.0}

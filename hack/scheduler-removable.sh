@@ -8,7 +8,7 @@ registration=cmd/plugins/plugins.go
 copy=dist/scheduler-removable
 started=$SECONDS
 
-# fresh makes the copy anew, with what is not committed yet. Its place is always the same, so that builds are cached.
+# fresh makes the copy again, with what is not committed yet. Its place is always the same, so that builds are cached.
 fresh() {
   rm -rf "$copy"
   mkdir -p "$copy"

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// change is one look at an object: nil if it does not exist. An error with again set is trouble that is being retried;
-// any other is the last thing that is told.
+// change is one observation of an object: nil if it does not exist. An error with again set is retried;
+// any other is the last thing that is sent.
 type change struct {
 	object client.Object
 	err    error
@@ -25,24 +25,24 @@ type change struct {
 // pause is how long a watch lasts at least, so that one that ends at once does not become a loop.
 const pause = time.Second
 
-// changes tells of an object now and whenever it changes, until the context is done. A watch that ends, as all do, is
+// changes reports an object now and whenever it changes, until the context is done. A watch that ends, as all do, is
 // begun again with a fresh look. list is an empty list of the object's kind.
 func changes(ctx context.Context, c reader, list client.ObjectList, key client.ObjectKey) <-chan change {
-	told := make(chan change)
-	tell := func(one change) {
+	seen := make(chan change)
+	send := func(one change) {
 		select {
-		case told <- one:
+		case seen <- one:
 		case <-ctx.Done():
 		}
 	}
 	go func() {
-		defer close(told)
+		defer close(seen)
 		for first := true; ctx.Err() == nil; first = false {
 			rest := time.After(pause)
-			err := watchOnce(ctx, c, list, key, func(o client.Object) { tell(change{object: o}) })
+			err := watchOnce(ctx, c, list, key, func(o client.Object) { send(change{object: o}) })
 			if err != nil && ctx.Err() == nil {
 				again := !first && !lasting(err)
-				tell(change{err: err, again: again})
+				send(change{err: err, again: again})
 				if !again {
 					return
 				}
@@ -53,16 +53,16 @@ func changes(ctx context.Context, c reader, list client.ObjectList, key client.O
 			}
 		}
 	}()
-	return told
+	return seen
 }
 
-// lasting reports whether an error does not go by itself.
+// lasting reports whether an error is permanent.
 func lasting(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }
 
 // watchOnce looks and follows until the watch ends.
-func watchOnce(ctx context.Context, c reader, kind client.ObjectList, key client.ObjectKey, tell func(client.Object)) error {
+func watchOnce(ctx context.Context, c reader, kind client.ObjectList, key client.ObjectKey, send func(client.Object)) error {
 	list, ok := kind.DeepCopyObject().(client.ObjectList)
 	if !ok {
 		return errors.New("not a list of objects")
@@ -79,7 +79,7 @@ func watchOnce(ctx context.Context, c reader, kind client.ObjectList, key client
 	if len(items) > 0 {
 		found, _ = items[0].(client.Object)
 	}
-	tell(found)
+	send(found)
 	since := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}}
 	w, err := c.Watch(ctx, list, append([]client.ListOption{since}, one...)...)
 	if err != nil {
@@ -90,10 +90,10 @@ func watchOnce(ctx context.Context, c reader, kind client.ObjectList, key client
 		switch event.Type {
 		case watch.Added, watch.Modified:
 			if o, ok := event.Object.(client.Object); ok {
-				tell(o)
+				send(o)
 			}
 		case watch.Deleted:
-			tell(nil)
+			send(nil)
 		case watch.Error:
 			if err := apierrors.FromObject(event.Object); !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
 				return err

@@ -102,7 +102,7 @@ func (c *connection) application(ctx context.Context, name string) (*v1beta2.Spa
 	return &o, nil
 }
 
-// names lists the applications of the namespace; not more than a person would look at.
+// names lists the applications of the namespace, up to a readable number.
 func (c *connection) names(ctx context.Context) ([]string, error) {
 	const enough = 500
 	list := metav1.PartialObjectMetadataList{}

@@ -170,7 +170,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// Whoever meets trouble is told what it is and what to do.
+// Errors say what is wrong and what to do.
 func TestTrouble(t *testing.T) {
 	cases := map[string]struct {
 		prepare func(t *testing.T)

@@ -39,7 +39,7 @@ func newConvert(streams genericiooptions.IOStreams) *cobra.Command {
 	// Whatever follows the first argument is spark-submit's, also without a "--".
 	command.Flags().SetInterspersed(false)
 	out.addTo(command)
-	command.Flags().StringVar(&version, "spark-version", "", "Spark version in the image, if the image's tag does not tell it")
+	command.Flags().StringVar(&version, "spark-version", "", "Spark version in the image, if the image's tag does not name it")
 	return command
 }
 

@@ -71,7 +71,7 @@ func (c *connection) explain(ctx context.Context, name string, operators install
 	in := explain.Input{
 		Object: o, Conditions: o.Status.Conditions, Scope: s, Now: now,
 	}
-	doubt := func(what string, err error) { in.Doubts = append(in.Doubts, what+": "+forPeople(err).Error()) }
+	unreadable := func(what string, err error) { in.Doubts = append(in.Doubts, what+": "+forPeople(err).Error()) }
 	if unread != "" {
 		in.Doubts = append(in.Doubts, unread)
 	}
@@ -79,15 +79,15 @@ func (c *connection) explain(ctx context.Context, name string, operators install
 	in.Observed, err = pods.Observe(ctx, targetOf(s), s.Record)
 	if err != nil {
 		in.Observed.Driver = lifecycle.Driver{Presence: lifecycle.Unknown, Name: s.DriverName()}
-		doubt("pods", err)
+		unreadable("pods", err)
 	}
 	if err := c.ask(ctx, pods, operator.Registry, s, &in); err != nil {
-		doubt("what the batch scheduler wants to see", err)
+		unreadable("what the batch scheduler wants to see", err)
 	}
 	if s.Record.State.Starting() {
 		var quotas corev1.ResourceQuotaList
 		if err := c.List(ctx, &quotas, client.InNamespace(o.Namespace)); err != nil {
-			doubt("resource quotas", err)
+			unreadable("resource quotas", err)
 		}
 		in.Quotas = explain.Usage(quotas.Items)
 	}

@@ -56,7 +56,7 @@ func TestLogs(t *testing.T) {
 		"nothing kept":   {"a success keeps no log", []client.Object{inState("pi", v1beta2.ApplicationStateCompleted)}, nil, 1, "", "no log of it is kept"},
 		"not yet":        {"with the reason", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, nil, 1, "", "does not exist yet: jobs/pi is SUBMITTED (exceeded quota: team)"},
 		"not begun":      {"who says why", []client.Object{run, podOf(run, 0, waiting())}, nil, 1, "", "kubectl spark explain pi says why"},
-		"stranger":       {"somebody else's pod is not ours", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued), stranger}, nil, 1, "", "does not exist yet"},
+		"stranger":       {"someone else's pod is not ours", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued), stranger}, nil, 1, "", "does not exist yet"},
 		"follow timeout": {"a bounded wait", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, []string{"-f", "--pod-running-timeout", "50ms"}, 1, "", "did not run within 50ms"},
 		"bad tail":       {"a number of lines", pods, []string{"--tail", "-2"}, 1, "", "--tail"},
 		"two wishes":     {"of which one has no meaning", pods, []string{"-p", "-f"}, 1, "", "previous"},

@@ -57,8 +57,8 @@ func run(args []string, streams genericiooptions.IOStreams) int {
 func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "kubectl-spark",
-		Short: "Look at Spark applications the way the operator does",
-		Long: "Look at Spark applications the way the operator does, with the operator's own code.\n\n" +
+		Short: "Inspect Spark applications the way the operator does",
+		Long: "Inspect Spark applications the way the operator does, with the operator's own code.\n\n" +
 			"convert, render and validate work on manifests and need no cluster. explain, list, logs, queue, ui and wait read the cluster that kubectl\n" +
 			"would use. None of them changes anything.",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spark"},

@@ -67,7 +67,7 @@ func (i *installed) addTo(command *cobra.Command) {
 		"namespace/name of the operator's Deployment, whose configuration is read if --config names none")
 }
 
-// operator is what the file says, else what the operator's ConfigMap says. What cannot be read is a doubt: most users
+// operator is what the file says, else what the operator's ConfigMap says. What cannot be read is reported: most users
 // may not look into the operator's namespace.
 func (i installed) operator(ctx context.Context, c *connection) (operator resolve.Operator, doubt string, err error) {
 	operator, known, err := i.configured.operator()

@@ -62,7 +62,7 @@ func TestExplainConsidersTheConfiguration(t *testing.T) {
 			args: []string{"--operator", "platform/controller"}, says: []string{refused}, mustNot: ignored,
 		},
 		"File": {
-			reason: "a file wins and nobody is asked", prepare: func(a *testutil.APIServer) { a.Deny(request("get", "deployments")) },
+			reason: "a file wins and no one is asked", prepare: func(a *testutil.APIServer) { a.Deny(request("get", "deployments")) },
 			args: []string{"--config", "testdata/strict.yaml"}, says: []string{refused}, mustNot: ignored,
 		},
 		"NoFile": {
@@ -126,12 +126,12 @@ func TestExplainChoosesTheSchedulerOfTheConfiguration(t *testing.T) {
 		missing              bool
 	}{
 		"Default":  {reason: "of the cluster", config: "{default: yunikorn}", says: "yunikorn (the operator's default)"},
-		"Disabled": {reason: "no annotation is heeded", config: "{}", annotations: map[string]string{"firesteel.dev/batch-scheduler": "yunikorn"}, says: "kube (the operator's default)"},
+		"Disabled": {reason: "no annotation is applied", config: "{}", annotations: map[string]string{"firesteel.dev/batch-scheduler": "yunikorn"}, says: "kube (the operator's default)"},
 		"Annotation": {
 			reason: "of the namespace", config: "{enabled: [kube, yunikorn], namespaceDefaults: true}",
 			annotations: map[string]string{"firesteel.dev/batch-scheduler": "yunikorn", "firesteel.dev/queue": "root.x"}, says: "yunikorn, queue root.x (the namespace's default)",
 		},
-		"Unread": {reason: "who may not look is told so", config: "{namespaceDefaults: true}", missing: true, says: `what the batch scheduler wants to see: get namespace jobs: namespaces "jobs" not found`},
+		"Unread": {reason: "a missing right is reported", config: "{namespaceDefaults: true}", missing: true, says: `what the batch scheduler wants to see: get namespace jobs: namespaces "jobs" not found`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,7 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 	var queue string
 	command := &cobra.Command{
 		Use:   "queue",
-		Short: "List the applications that wait for their driver or for its place, who has waited longest first",
+		Short: "List the applications that wait for their driver pod or for a node, longest wait first",
 		Long: "List the applications that wait: for their driver pod to be created, or for the driver pod's place on a node.\n\n" +
 			"SCHEDULER and QUEUE are what was chosen for the application, SINCE is how long it has waited, REASON and WHY are what the\n" +
 			"operator and the scheduler say about it.",
@@ -90,7 +90,7 @@ func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOS
 // oneLine keeps a message of several lines from breaking the table.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// waitingOf says since when an application waits and why. One that nobody has looked at waits for the operator.
+// waitingOf says since when an application waits and why. One that was never reconciled waits for the operator.
 func waitingOf(o *v1beta2.SparkApplication) (inLine, bool) {
 	a := load(o, resolve.Operator{}, time.Time{})
 	r, wanted := a.Record, a.App
@@ -100,7 +100,7 @@ func waitingOf(o *v1beta2.SparkApplication) (inLine, bool) {
 	}
 	switch {
 	case r.State == lifecycle.New:
-		w.why.Message = "the operator has not looked at it yet"
+		w.why.Message = "the operator has not reconciled it yet"
 	case r.State.Starting():
 		if !r.QueuedAt.IsZero() {
 			w.since = r.QueuedAt

@@ -34,7 +34,7 @@ func TestWaitingOf(t *testing.T) {
 		since  time.Time
 		why    lifecycle.Cause
 	}{
-		"New": {reason: "the operator may be down", waits: true, since: created.Time, why: lifecycle.Cause{Message: "the operator has not looked at it yet"}},
+		"New": {reason: "the operator may be down", waits: true, since: created.Time, why: lifecycle.Cause{Message: "the operator has not reconciled it yet"}},
 		"Queued": {
 			reason: "the scheduler's sentence, since the attempt was queued", waits: true, since: queued.Time, why: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a"},
 			status: v1beta2.SparkApplicationStatus{
@@ -80,7 +80,7 @@ func inQueue(scheduler, queue string, since time.Duration, reason, message strin
 }
 
 func TestQueue(t *testing.T) {
-	elsewhere := inState("elsewhere", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 10*time.Minute, "QueueClosed", "queue team-a is Closed: it takes nothing until it is opened again (volcano)"))
+	elsewhere := inState("elsewhere", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 10*time.Minute, "QueueClosed", "queue team-a is Closed: it accepts no applications until it is opened again (volcano)"))
 	elsewhere.Namespace = "etl"
 	newAPI(t, elsewhere,
 		inState("a-second", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 4*time.Minute, "WaitingForQuota", "waiting for quota in queue team-a: cpu asked 12, free 4 of 40 (volcano)")),
@@ -100,7 +100,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// What only the operator knows is believed; what can be seen is looked at.
+// What only the operator knows is believed; what can be seen is checked.
 func TestExplainTheSchedulersSide(t *testing.T) {
 	const full = "waiting for quota in namespace jobs: requests.cpu asked 3, free 1 of 8 (ResourceQuota team) (kube)"
 	quota := inState("quota", v1beta2.ApplicationStateSubmitted, inQueue("kube", "", time.Minute, "WaitingForQuota", full), recorded)

@@ -94,7 +94,7 @@ func (r *render) run() error {
 	return r.output.print(r.Out, objects...)
 }
 
-// say writes beside the objects, so that these can be piped.
+// say writes to standard error, so that the objects can be piped.
 func (r *render) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(r.ErrOut, format+"\n", args...)
 }

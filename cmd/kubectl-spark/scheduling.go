@@ -19,28 +19,28 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// asking is one look at what the batch scheduler knows and has of an attempt.
+// asking is what the batch scheduler knows and has of an attempt.
 type asking struct {
 	cluster observe.Reader
 	mapper  meta.RESTMapper
 	scope   resolve.Application
 	in      *explain.Input
-	// foreign is an object of somebody else that has the name of one of the attempt's.
+	// foreign is an object of someone else that has the name of one of the attempt's.
 	foreign string
 }
 
 // ask completes the input with the scheduler's side: its verdict if the driver may be created now, else what it says of the
 // driver. The error is about what could not be read; what was said last is the best that is known then.
 func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *scheduler.Registry, s resolve.Application, in *explain.Input) (err error) {
-	gated := lifecycle.NeedsAdmission(s.Desired, s.Record, in.Observed.Driver, lifecycle.Env{Now: in.Now})
-	if !gated && !s.Record.State.HasDriver() {
+	needsAdmission := lifecycle.NeedsAdmission(s.Desired, s.Record, in.Observed.Driver, lifecycle.Env{Now: in.Now})
+	if !needsAdmission && !s.Record.State.HasDriver() {
 		return nil
 	}
 	unanswered := scheduler.Admission{Verdict: scheduler.Wait, Reason: s.Record.Cause.Reason, Message: s.Record.Cause.Message}
 	var annotations map[string]string
 	if registry.NamespaceDefaults() {
 		if annotations, err = cluster.NamespaceAnnotations(ctx, s.App.Namespace); err != nil {
-			if gated {
+			if needsAdmission {
 				in.Admission = unanswered
 			}
 			return err
@@ -49,14 +49,14 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *
 	candidate, answer := admission.Validate(s).Candidate(registry, annotations)
 	in.Reserved.Choice = answer.Choice
 	if candidate == nil {
-		if gated {
+		if needsAdmission {
 			in.Admission = answer.Admission
 		}
 		return nil
 	}
 	in.Reserved.Asked = candidate.Attempt().Total()
 	a := &asking{cluster: cluster, mapper: c.RESTMapper(), scope: s, in: in}
-	if gated {
+	if needsAdmission {
 		in.Admission, err = a.admit(ctx, candidate)
 		if err != nil {
 			in.Admission = unanswered

@@ -260,6 +260,6 @@ func (p *prefixed) line(text []byte) error {
 // flush writes a last line that has no end.
 func (p *prefixed) flush() {
 	if len(p.rest) > 0 {
-		_ = p.line(p.rest) // the output is gone, which the next write tells as well
+		_ = p.line(p.rest) // the output is gone, which the next write reports as well
 	}
 }

@@ -44,7 +44,7 @@ func newUI(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "ui NAME",
 		Short: "Open the Spark UI of a running application",
 		Long: "Open a tunnel to the Spark UI of an application's driver, and print the URL for your browser. It ends with the driver, or with Ctrl-C.\n\n" +
-			"Neither a Service nor an Ingress is needed. The UI lives as long as the driver; when the application is over, the link to the\n" +
+			"Neither a Service nor an Ingress is needed. The UI exists as long as the driver; when the application is over, the link to the\n" +
 			"history server is printed, if the operator knows one.",
 		Example: "  kubectl spark ui spark-pi\n\n" +
 			"  # as soon as the driver runs, at http://localhost:8080\n" +
@@ -96,7 +96,7 @@ func (v *viewing) view(ctx context.Context, c *connection, o *v1beta2.SparkAppli
 	open, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		c.awaitEnd(open, pod) // a tunnel does not notice the end of its pod by itself
+		c.awaitEnd(open, pod) // a tunnel does not notice the end of its pod
 		stop()
 	}()
 	err = v.forward(open, c, pod.Name, port, func(address string) {

@@ -41,7 +41,7 @@ func TestUIRefuses(t *testing.T) {
 		"pulling":   {"the pod alone is no UI", []client.Object{run, podOf(run, 0, waiting())}, nil, "does not run yet"},
 		"over":      {"where to look instead", []client.Object{over}, nil, "the history server shows it at https://history/spark-1"},
 		"just over": {"before the operator has seen it", []client.Object{run, podOf(run, 0, exited(0))}, nil, "has ended, and its UI with it; no history server is known"},
-		"no UI":     {"nobody waits for nothing", []client.Object{blind, podOf(blind, 0, running())}, nil, "has no UI: spark.ui.enabled is false"},
+		"no UI":     {"no one waits for nothing", []client.Object{blind, podOf(blind, 0, running())}, nil, "has no UI: spark.ui.enabled is false"},
 		"timeout":   {"a bounded wait", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, []string{"--wait", "50ms"}, "did not run within 50ms"},
 		"no such":   {"as the other commands", nil, nil, `no SparkApplication "pi"`},
 		"bad port":  {"a port", []client.Object{run}, []string{"--port", "70000"}, "--port: must be a port"},

@@ -18,7 +18,7 @@ func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "validate -f FILE",
 		Short: "Say what is wrong with an application, and in which line",
-		Long: "Say what is wrong with the SparkApplications of a manifest, and in which line: fields that do not exist, values that cannot be,\n" +
+		Long: "Say what is wrong with the SparkApplications of a manifest, and in which line: fields that do not exist, invalid values,\n" +
 			"and everything that the operator would refuse; with --config also what its policies forbid. Other objects are noted and left alone. The exit code is 1 if there are errors.",
 		Example: "  kubectl spark validate -f spark-pi.yaml\n\n" +
 			"  # with the policies of the operator, whose configuration is in operator.yaml\n" +

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// codeTimeout tells a timeout from a failure.
+	// codeTimeout distinguishes a timeout from a failure.
 	codeTimeout = 2
 	// defaultTimeout bounds a wait that names no bound.
 	defaultTimeout = time.Hour
@@ -36,7 +36,7 @@ func newWait(streams genericiooptions.IOStreams) *cobra.Command {
 	var clusters cluster
 	command := &cobra.Command{
 		Use:   "wait NAME",
-		Short: "Wait until an application has completed, or is somewhere on its way",
+		Short: "Wait until an application has completed or reached a state",
 		Long: "Wait until an application has completed, and print each change of its state.\n\n" +
 			"--for names another goal: submitted (there is a driver pod), running (the driver runs, or has run), or a condition of the status such\n" +
 			"as ExecutorsReady or ExecutorsReady=False. A status that is older than the spec does not count.\n\n" +
@@ -119,7 +119,7 @@ func (c *connection) wait(ctx context.Context, name string, target goal, timeout
 			if !seen.again {
 				return seen.err
 			}
-			say(streams.ErrOut, "trouble with the cluster, trying again: %v", seen.err)
+			say(streams.ErrOut, "cluster error, retrying: %v", seen.err)
 			continue
 		}
 		o, exists := seen.object.(*v1beta2.SparkApplication)
@@ -127,7 +127,7 @@ func (c *connection) wait(ctx context.Context, name string, target goal, timeout
 			return fmt.Errorf("%s/%s was deleted", c.namespace, name)
 		}
 		last = report(streams.Out, o, last)
-		if done, err := judge(o, target); done {
+		if done, err := evaluate(o, target); done {
 			return err
 		}
 	}
@@ -155,8 +155,8 @@ func describe(o *v1beta2.SparkApplication) string {
 	return text
 }
 
-// judge says whether there is nothing more to wait for, and whether that is a failure.
-func judge(o *v1beta2.SparkApplication, target goal) (bool, error) {
+// evaluate says whether there is nothing more to wait for, and whether that is a failure.
+func evaluate(o *v1beta2.SparkApplication, target goal) (bool, error) {
 	if g := o.Status.ObservedGeneration; g != 0 && g != o.Generation {
 		return false, nil // the status is about an older spec
 	}
@@ -167,7 +167,7 @@ func judge(o *v1beta2.SparkApplication, target goal) (bool, error) {
 	case r.State == lifecycle.Failed:
 		return true, fmt.Errorf("%s/%s failed: %s", o.Namespace, o.Name, dash(o.Status.AppState.ErrorMessage))
 	case r.State == lifecycle.Succeeded:
-		return true, fmt.Errorf("%s/%s has completed without getting there", o.Namespace, o.Name)
+		return true, fmt.Errorf("%s/%s has completed without reaching the goal", o.Namespace, o.Name)
 	}
 	return false, nil
 }

@@ -107,7 +107,7 @@ func TestWaitEnds(t *testing.T) {
 		"not submitted": {"SUBMITTED without one", inState("pi", v1beta2.ApplicationStateSubmitted, queued), []string{"--for", "submitted", "--timeout", "50ms"}, 2, "QuotaExceeded"},
 		"condition":     {"in any case of letters", inState("pi", v1beta2.ApplicationStateRunning, condition("ExecutorsReady", "True", "ExecutorsRunning", "")), []string{"--for", "executorsready"}, 0, ""},
 		"status":        {"another status than True", inState("pi", v1beta2.ApplicationStateRunning, condition("ExecutorsReady", "False", "ExecutorsPending", "")), []string{"--for", "condition=ExecutorsReady=False"}, 0, ""},
-		"too late":      {"what can come no more", inState("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "ExecutorsReady"}, 1, "without getting there"},
+		"too late":      {"what can come no more", inState("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "ExecutorsReady"}, 1, "without reaching the goal"},
 		"goal":          {"a goal that is none", inState("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "done"}, 1, "the conditions are Admitted"},
 		"bound":         {"a bound that is none", inState("pi", v1beta2.ApplicationStateCompleted), []string{"--timeout", "0s"}, 1, "--timeout"},
 	}
@@ -148,7 +148,7 @@ func (f *flaky) List(ctx context.Context, list client.ObjectList, opts ...client
 	return f.reader.List(ctx, list, opts...)
 }
 
-// Trouble in between is told and survived.
+// Errors in between are reported and survived.
 func TestChangesSurviveTrouble(t *testing.T) {
 	o := inState("pi", v1beta2.ApplicationStateRunning)
 	a := newAPI(t, o)
@@ -158,16 +158,16 @@ func TestChangesSurviveTrouble(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	told := changes(ctx, &flaky{reader: c, fails: 1}, &v1beta2.SparkApplicationList{}, client.ObjectKeyFromObject(o))
-	if seen := <-told; seen.object == nil {
+	seen := changes(ctx, &flaky{reader: c, fails: 1}, &v1beta2.SparkApplicationList{}, client.ObjectKeyFromObject(o))
+	if got := <-seen; got.object == nil {
 		t.Fatalf("%+v", seen)
 	}
 	a.AwaitWatch("sparkapplications")
 	a.EndWatches()
-	if seen := <-told; !seen.again || seen.err == nil {
-		t.Errorf("the trouble is not told: %+v", seen)
+	if got := <-seen; !got.again || got.err == nil {
+		t.Errorf("the error is not reported: %+v", seen)
 	}
-	if seen := <-told; seen.object == nil {
+	if got := <-seen; got.object == nil {
 		t.Errorf("it is not tried again: %+v", seen)
 	}
 }

@@ -23,7 +23,7 @@ func configured(t *testing.T, text string) config.BatchScheduler {
 	return c.BatchScheduler
 }
 
-// Nobody gets a scheduler that the administrator did not enable.
+// No one gets a scheduler that the administrator did not enable.
 func TestSchedulersByDefault(t *testing.T) {
 	r, err := Registry(configured(t, "{}"))
 	if err != nil {
@@ -34,7 +34,7 @@ func TestSchedulersByDefault(t *testing.T) {
 	}
 }
 
-// Everything that is configured reaches its plugin. The test takes the schedulers as they come: whoever deletes one
+// Everything that is configured reaches its plugin. The test takes the schedulers as they come: anyone who deletes one
 // deletes nothing here.
 func TestSchedulersAsConfigured(t *testing.T) {
 	for _, plugin := range plugins(config.BatchScheduler{}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command spark-operator runs one of the operator's processes: the controller, or the admission webhook. It reads its
-// configuration, wires the parts and runs until it is told to stop.
+// configuration, wires the parts and runs until it is stopped.
 package main
 
 import (
@@ -76,7 +76,7 @@ func root() *cobra.Command {
 	return root
 }
 
-// ctrlKubeconfig is the flag that controller-runtime registers by itself.
+// ctrlKubeconfig is the flag that controller-runtime registers automatically.
 const ctrlKubeconfig = "kubeconfig"
 
 func run(ctx context.Context, path string, logging zap.Options, wire process) error {

@@ -182,8 +182,8 @@ func TestWebhookFollowsPolicies(t *testing.T) {
 	a.write(fmt.Sprintf(limit, "8"))
 	a.eventually("a raised limit", eight, accepted)
 	a.write("policies: [{name: small}]")
-	a.eventually("a wrong file keeps the former policies, and is told", eight, func(refused string) bool {
-		return refused == "" && logged("the former one stays in force") && logged("policies[0].namespaces")
+	a.eventually("a wrong file keeps the former policies, and is reported", eight, func(refused string) bool {
+		return refused == "" && logged("the previous one stays in force") && logged("policies[0].namespaces")
 	})
 	a.write(fmt.Sprintf(limit, "2"))
 	a.eventually("a lowered limit", eight, tooMany)
@@ -222,7 +222,7 @@ policies: [{name: batch, namespaces: [jobs], defaults: {queue: root.jobs}}]`)
 			refused: []string{"spec.driver.memory"},
 		},
 		"Path":      {reason: "no path of a queue", spec: `,"batchScheduler":"yunikorn","batchSchedulerOptions":{"queue":"root.jobs.a..b"}`, refused: []string{`spec.batchSchedulerOptions.queue: "root.jobs.a..b" is not the path of a queue`}},
-		"Forbidden": {reason: "somebody else's queue", spec: `,"batchScheduler":"volcano","batchSchedulerOptions":{"queue":"other","parameters":{"afterStart":"Nothing"}}`, refused: []string{`spec.batchSchedulerOptions.queue: queue "other" may not be used from namespace "jobs"`, "parameters.afterStart"}},
+		"Forbidden": {reason: "someone else's queue", spec: `,"batchScheduler":"volcano","batchSchedulerOptions":{"queue":"other","parameters":{"afterStart":"Nothing"}}`, refused: []string{`spec.batchSchedulerOptions.queue: queue "other" may not be used from namespace "jobs"`, "parameters.afterStart"}},
 		"Disabled":  {reason: "it waits until it is enabled", spec: `,"batchScheduler":"coscheduling"`, warned: `spec.batchScheduler: "coscheduling" is not enabled`},
 		"Unknown":   {reason: "it waits for another operator", spec: `,"batchScheduler":"vulcano"`, warned: `spec.batchScheduler: "vulcano" is not known to this operator; known: kube, volcano, yunikorn; the application waits`},
 	}

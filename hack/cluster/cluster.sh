@@ -17,7 +17,7 @@
 #
 # FIRESTEEL_CLUSTER            the cluster's name (firesteel); it names the network namespace and the cgroup
 # FIRESTEEL_CLUSTER_DIR        the folder that holds the state of all clusters
-# FIRESTEEL_CLUSTER_ADMISSION  admission plugins of the API server beside the usual ones
+# FIRESTEEL_CLUSTER_ADMISSION  additional admission plugins of the API server
 # FIRESTEEL_CACHE              the folder that holds what was built
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

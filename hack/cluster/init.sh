@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The first process of a cluster's sandbox (see sandbox.sh). It prepares the private file system view and then reaps
-# orphans until it is told to end; when it ends, the kernel ends every other process of the sandbox.
+# orphans until it is stopped; when it ends, the kernel ends every other process of the sandbox.
 #
 #   init.sh STATE_FOLDER
 set -euo pipefail
 state=$1
 
-# pods may ask for mount propagation, which needs a shared root; this one is shared with nobody outside
+# pods may ask for mount propagation, which needs a shared root; this one is shared with no one outside
 mount --make-rshared /
 
 # The kubelet, containerd's shims and iptables keep sockets, locks and log links at fixed places. Here they get empty

@@ -6,7 +6,7 @@ name=${FIRESTEEL_CLUSTER:-firesteel}
 [[ $name =~ ^[a-z][a-z0-9-]{0,19}$ ]] ||
   die "FIRESTEEL_CLUSTER must be a short lower-case name (a-z, 0-9, -), not \"$name\""
 
-# below_overlay DIR tells whether the folder would lie on an overlay file system, as in a container: containerd
+# below_overlay DIR reports whether the folder would lie on an overlay file system, as in a container: containerd
 # cannot stack its own overlays on one.
 below_overlay() {
   local dir=$1

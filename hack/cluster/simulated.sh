@@ -34,7 +34,7 @@ node_ready() {
   [ "$(kube get node "$node_name" -o jsonpath='{.status.conditions[?(@.type=="Ready")].status}')" = True ]
 }
 
-# daemon_pid NAME prints the daemon's process. A number in a file may belong to another program by now.
+# daemon_pid NAME prints the daemon's process. A number in a file may belong to another program now.
 daemon_pid() {
   local pid
   pid=$(cat "$state/$1.pid" 2>/dev/null) || return 0
@@ -52,7 +52,7 @@ start() {
   echo $! >"$state/$daemon.pid"
 }
 
-# free_port prints a port on which nobody listens, below those the system hands out by itself.
+# free_port prints a port on which no one listens, below those the system hands out automatically.
 free_port() {
   local port attempt
   for attempt in $(seq 50); do
@@ -143,7 +143,7 @@ down() {
   local daemon pid deadline=$((SECONDS + 20))
   for daemon in "${daemons[@]}"; do
     pid=$(daemon_pid "$daemon")
-    # no gentle end: an API server told to terminate would keep its port for up to a minute
+    # no gentle end: an API server that gets SIGTERM would keep its port for up to a minute
     [ -z "$pid" ] || kill -9 "$pid"
     while [ -n "$(daemon_pid "$daemon")" ]; do
       [ "$SECONDS" -lt "$deadline" ] || die "$daemon (process $pid) does not end"

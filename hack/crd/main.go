@@ -105,7 +105,7 @@ func trim(schema map[string]any) {
 	}
 }
 
-// nested tells whether a schema is, or holds, objects with properties.
+// nested reports whether a schema is, or holds, objects with properties.
 func nested(node any) bool {
 	schema, ok := node.(map[string]any)
 	if !ok {

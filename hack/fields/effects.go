@@ -59,7 +59,7 @@ var inModel = map[string]string{
 	"TerminationGracePeriodSeconds": "pod: `spec.terminationGracePeriodSeconds`", "ShareProcessNamespace": "pod: `spec.shareProcessNamespace`",
 }
 
-// notMeant are parts of the model that only speak about the others.
+// notMeant are parts of the model that only describe the others.
 // The exposure has words of its own.
 var notMeant = map[string]bool{"Origins": true, "Warnings": true, "Exposure": true}
 
@@ -91,7 +91,7 @@ func effects(path string) outcome {
 	return outcome{Effects: slices.Sorted(maps.Keys(found)), Restarts: kubeflow.SpecHash(sample()) != kubeflow.SpecHash(changed)}
 }
 
-// inPolicies says what the fields mean that act on the life of an application. The longest path that begins a field's is its.
+// inPolicies says what the fields mean that act on the lifecycle of an application. The longest path that begins a field's is its.
 var inPolicies = map[string]string{
 	"restartPolicy":                                  "policy: whether and when a failed attempt is followed by another",
 	"restartPolicy.type":                             "policy: after which outcome the application runs again",
@@ -113,19 +113,19 @@ var inPolicies = map[string]string{
 	"retention":                                      "policy: when what of a finished application is deleted",
 }
 
-// inExposure says what the fields mean that describe objects beside a running driver.
+// inExposure says what the fields mean that describe the auxiliary objects of a running driver.
 var inExposure = map[string]string{
-	"sparkUIOptions":                            "beside the driver: Service `<application>-ui-svc`",
-	"sparkUIOptions.ingressAnnotations":         "beside the driver: Ingress `<application>-ui-ingress`, if the operator makes Ingresses",
-	"sparkUIOptions.ingressTLS":                 "beside the driver: Ingress `<application>-ui-ingress`, if the operator makes Ingresses",
-	"driverIngressOptions":                      "beside the driver: Service `<application>-driver-<servicePort>`",
-	"driverIngressOptions[].ingressURLFormat":   "beside the driver: Ingress `<application>-ing-<servicePort>`, if the operator makes Ingresses",
-	"driverIngressOptions[].ingressAnnotations": "beside the driver: Ingress `<application>-ing-<servicePort>`, if the operator makes Ingresses",
-	"driverIngressOptions[].ingressTLS":         "beside the driver: Ingress `<application>-ing-<servicePort>`, if the operator makes Ingresses",
-	"driverPodDisruptionBudget":                 "beside the driver: PodDisruptionBudget of the driver pod's name, if the operator makes them",
+	"sparkUIOptions":                            "auxiliary object: Service `<application>-ui-svc`",
+	"sparkUIOptions.ingressAnnotations":         "auxiliary object: Ingress `<application>-ui-ingress`, if the operator makes Ingresses",
+	"sparkUIOptions.ingressTLS":                 "auxiliary object: Ingress `<application>-ui-ingress`, if the operator makes Ingresses",
+	"driverIngressOptions":                      "auxiliary object: Service `<application>-driver-<servicePort>`",
+	"driverIngressOptions[].ingressURLFormat":   "auxiliary object: Ingress `<application>-ing-<servicePort>`, if the operator makes Ingresses",
+	"driverIngressOptions[].ingressAnnotations": "auxiliary object: Ingress `<application>-ing-<servicePort>`, if the operator makes Ingresses",
+	"driverIngressOptions[].ingressTLS":         "auxiliary object: Ingress `<application>-ing-<servicePort>`, if the operator makes Ingresses",
+	"driverPodDisruptionBudget":                 "auxiliary object: PodDisruptionBudget of the driver pod's name, if the operator makes them",
 }
 
-// besides notes a difference between what is to be beside the driver of the sample and of the changed application.
+// besides notes a difference between the auxiliary objects of the sample and of the changed application.
 func besides(path string, before, after spark.Exposure, found map[string]bool) {
 	if equality.Semantic.DeepEqual(before, after) {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Whoever adds a field to the API has to give it a meaning, or say why it has none.
+// Anyone who adds a field to the API has to give it a meaning, or say why it has none.
 func TestEveryFieldActsOrIsIgnored(t *testing.T) {
 	used := map[string]bool{}
 	for _, f := range apiFields() {
@@ -41,7 +41,7 @@ func TestEveryFieldActsOrIsIgnored(t *testing.T) {
 	}
 	for path := range kubeflow.Ignored() {
 		if !used[path] {
-			t.Errorf("kubeflow.Ignored speaks of spec.%s, which does not exist", path)
+			t.Errorf("kubeflow.Ignored names spec.%s, which does not exist", path)
 		}
 	}
 }
@@ -92,9 +92,9 @@ func TestEffectsAreTold(t *testing.T) {
 		"Policy":    {reason: "a field that decides on the next attempt", path: "restartPolicy.outOfMemory.retries", want: "policy: retries of drivers that ran out of memory"},
 		"Raised":    {reason: "a policy that ends in a property", path: "restartPolicy.outOfMemory.maxMemory", want: "policy: bound of the raised `spark.driver.memory`"},
 		"Deadline":  {reason: "a stage's bound", path: "deadlines.firstExecutors", want: "policy: when a stage that takes too long ends the attempt"},
-		"Service":   {reason: "an object beside the driver", path: "sparkUIOptions.servicePort", want: "beside the driver: Service `<application>-ui-svc`"},
-		"Ingress":   {reason: "another one", path: "driverIngressOptions[].ingressTLS", want: "beside the driver: Ingress `<application>-ing-<servicePort>`, if the operator makes Ingresses"},
-		"Budget":    {reason: "and one that protects it", path: "driverPodDisruptionBudget", want: "beside the driver: PodDisruptionBudget of the driver pod's name, if the operator makes them"},
+		"Service":   {reason: "an auxiliary object", path: "sparkUIOptions.servicePort", want: "auxiliary object: Service `<application>-ui-svc`"},
+		"Ingress":   {reason: "another one", path: "driverIngressOptions[].ingressTLS", want: "auxiliary object: Ingress `<application>-ing-<servicePort>`, if the operator makes Ingresses"},
+		"Budget":    {reason: "and one that protects it", path: "driverPodDisruptionBudget", want: "auxiliary object: PodDisruptionBudget of the driver pod's name, if the operator makes them"},
 		"Refused":   {reason: "a value that is refused", path: "mode", want: `refused: the operator runs drivers in pods only; use "cluster"`},
 	}
 	for name, tc := range cases {
@@ -114,7 +114,7 @@ func TestEffectsAreTold(t *testing.T) {
 func TestRestarts(t *testing.T) {
 	live := func(f apiField) bool {
 		for _, e := range f.Effects {
-			if strings.HasPrefix(e, "policy: ") || strings.HasPrefix(e, "beside the driver: ") {
+			if strings.HasPrefix(e, "policy: ") || strings.HasPrefix(e, "auxiliary object: ") {
 				return true
 			}
 		}
@@ -143,12 +143,12 @@ func TestWordsArePolicies(t *testing.T) {
 	}
 	for path, words := range inPolicies {
 		if !used[words] && path != "restartPolicy" {
-			t.Errorf("inPolicies speaks of %s, which changes no policy", path)
+			t.Errorf("inPolicies names %s, which changes no policy", path)
 		}
 	}
 	for path, words := range inExposure {
 		if !used[words] {
-			t.Errorf("inExposure speaks of %s, which changes nothing beside the driver", path)
+			t.Errorf("inExposure names %s, which changes no auxiliary object", path)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func TestWordsAreOfTheModel(t *testing.T) {
 	}
 	for name := range inModel {
 		if !names[name] {
-			t.Errorf("inModel speaks of %s, which the model does not have", name)
+			t.Errorf("inModel names %s, which the model does not have", name)
 		}
 	}
 }

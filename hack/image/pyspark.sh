@@ -41,7 +41,7 @@ unpack_spark() {
 }
 
 # download_pyspark VERSION FOLDER unpacks the source distribution there. pip reads the package's metadata by
-# building it, for which it fetches setuptools by itself; there is no wheel of pyspark, and none would do.
+# building it, for which it fetches setuptools automatically; there is no wheel of pyspark, and none would do.
 download_pyspark() {
   local version=$1 folder=$2
   python3 -m pip --version >/dev/null 2>&1 || install_packages python3-pip python3-venv

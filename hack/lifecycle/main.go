@@ -116,11 +116,11 @@ func page(found map[edge]map[lifecycle.Reason]bool) (string, error) {
 	for _, from := range lifecycle.States() {
 		for _, to := range lifecycle.States() {
 			reasons, occurs := found[edge{from, to}]
-			why, told := words[edge{from, to}]
+			why, described := words[edge{from, to}]
 			switch {
-			case occurs && !told:
+			case occurs && !described:
 				return "", fmt.Errorf("%q -> %q occurs (%v), and nothing explains it", from, to, sorted(reasons))
-			case told && !occurs:
+			case described && !occurs:
 				return "", fmt.Errorf("%q -> %q is explained, and never occurs", from, to)
 			case !occurs:
 				continue

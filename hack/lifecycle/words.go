@@ -13,7 +13,7 @@ domain (package test/domain). What the states mean is in [Lifecycle](lifecycle.m
 [Conditions and reasons](conditions.md).
 
 The words are those of ` + "`status.applicationState.state`" + `. SUBMITTED stands for two states: before there is a driver pod
-and after it was created; the condition ` + "`Submitted`" + ` tells them apart. The diagram leaves out what only follows a crash,
+and after it was created; the condition ` + "`Submitted`" + ` distinguishes them. The diagram leaves out what only follows a crash,
 or a second change that comes at the same moment; the table has it.
 
 `
@@ -27,16 +27,16 @@ or a second change that comes at the same moment; the table has it.
 type explanation struct{ label, when string }
 
 const (
-	created    = "the driver pod was created"
-	found      = "the driver pod was created before a crash, and is found "
-	foundFixed = "the spec of an application that never ran was changed, and a driver pod is found "
-	respecced  = "the spec was changed"
-	suspended  = "`spec.suspend` became true"
-	editedToo  = "the spec was changed while `spec.suspend` is true"
-	refusedPod = "the API server refuses an object for good, or for longer than 30 s"
-	gateSaysNo = "the spec cannot be run, or `spec.deadlines.queued` is over"
-	ended      = "the driver failed, is gone, was given up with its node, or a deadline is over"
-	waits      = "the scheduler, a quota or the API server makes it wait"
+	created       = "the driver pod was created"
+	found         = "the driver pod was created before a crash, and is found "
+	foundFixed    = "the spec of an application that never ran was changed, and a driver pod is found "
+	respecced     = "the spec was changed"
+	suspended     = "`spec.suspend` became true"
+	editedToo     = "the spec was changed while `spec.suspend` is true"
+	refusedPod    = "the API server refuses an object permanently, or for longer than 30 s"
+	neverAdmitted = "the spec cannot be run, or `spec.deadlines.queued` is over"
+	ended         = "the driver failed, is gone, was given up with its node, or a deadline is over"
+	waits         = "the scheduler, a quota or the API server makes it wait"
 )
 
 // words explain each transition.
@@ -54,7 +54,7 @@ var words = map[edge]explanation{
 	{lifecycle.Queued, lifecycle.Succeeding}:       {"", found + "completed"},
 	{lifecycle.Queued, lifecycle.Failing}:          {"", found + "failed, or too late"},
 	{lifecycle.Queued, lifecycle.SubmissionFailed}: {"refused", refusedPod},
-	{lifecycle.Queued, lifecycle.Failed}:           {"invalid or too late", gateSaysNo},
+	{lifecycle.Queued, lifecycle.Failed}:           {"invalid or too late", neverAdmitted},
 
 	{lifecycle.Submitted, lifecycle.Running}:      {"container runs", "the driver's container runs"},
 	{lifecycle.Submitted, lifecycle.Succeeding}:   {"", "the driver's container ended with exit code 0 before it was seen running"},
@@ -83,7 +83,7 @@ var words = map[edge]explanation{
 	{lifecycle.Rerunning, lifecycle.Succeeding}:       {"", found + "completed"},
 	{lifecycle.Rerunning, lifecycle.Failing}:          {"", found + "failed, or too late"},
 	{lifecycle.Rerunning, lifecycle.SubmissionFailed}: {"refused", refusedPod},
-	{lifecycle.Rerunning, lifecycle.Failed}:           {"", gateSaysNo},
+	{lifecycle.Rerunning, lifecycle.Failed}:           {"", neverAdmitted},
 	{lifecycle.Rerunning, lifecycle.Suspending}:       {"", suspended},
 
 	{lifecycle.Invalidating, lifecycle.Rerunning}:  {"at once", "at once; the old driver pod goes then"},
@@ -98,7 +98,7 @@ var words = map[edge]explanation{
 	{lifecycle.Resuming, lifecycle.Succeeding}:       {"", found + "completed"},
 	{lifecycle.Resuming, lifecycle.Failing}:          {"", found + "failed, or too late"},
 	{lifecycle.Resuming, lifecycle.SubmissionFailed}: {"", refusedPod},
-	{lifecycle.Resuming, lifecycle.Failed}:           {"", gateSaysNo},
+	{lifecycle.Resuming, lifecycle.Failed}:           {"", neverAdmitted},
 	{lifecycle.Resuming, lifecycle.Suspending}:       {"", suspended},
 
 	{lifecycle.SubmissionFailed, lifecycle.Queued}:     {"", "it is submitted again, and " + waits + "; or it is suspended before its first run"},
@@ -108,7 +108,7 @@ var words = map[edge]explanation{
 	{lifecycle.SubmissionFailed, lifecycle.Failing}:    {"", found + "failed, or too late"},
 	{lifecycle.SubmissionFailed, lifecycle.Rerunning}:  {"", "the spec was changed; or it is submitted again, and " + waits},
 	{lifecycle.SubmissionFailed, lifecycle.Suspending}: {"", suspended + " after an earlier attempt had a driver"},
-	{lifecycle.SubmissionFailed, lifecycle.Failed}:     {"no retry", "the submission is not repeated, or " + gateSaysNo},
+	{lifecycle.SubmissionFailed, lifecycle.Failed}:     {"no retry", "the submission is not repeated, or " + neverAdmitted},
 
 	{lifecycle.Succeeded, lifecycle.Invalidating}: {"spec changed", respecced},
 	{lifecycle.Succeeded, lifecycle.Suspending}:   {"", editedToo},

@@ -75,8 +75,8 @@ func (p project) right(k kind, d definition, e evidence) resource {
 	return r
 }
 
-// judge compares the resource at an index, -1 for none, with its kind.
-func (p project) judge(n int, k kind, d definition, e evidence) []string {
+// check compares the resource at an index, -1 for none, with its kind.
+func (p project) check(n int, k kind, d definition, e evidence) []string {
 	right := p.right(k, d, e)
 	if right.Group+"."+right.Domain != k.group {
 		return []string{fmt.Sprintf("%s: the folder's group is %q and +groupName is %q, right is a folder named as +groupName up to its first dot",

@@ -66,7 +66,7 @@ func check(repository fs.FS) ([]string, error) {
 			problems = append(problems, fmt.Sprintf("%s: no definition of kind %s in group %q has version %s; make manifests writes it", definitionFolder, k.name, k.group, k.version))
 			continue
 		}
-		problems = append(problems, p.judge(entries[i], k, *d, evidenceOf(k, *d, controllers, webhooks))...)
+		problems = append(problems, p.check(entries[i], k, *d, evidenceOf(k, *d, controllers, webhooks))...)
 	}
 	return append(problems, p.unknown(repository, entries, kinds)...), nil
 }

@@ -18,7 +18,7 @@ func TestThisRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(problems) > 0 {
-		t.Errorf("PROJECT does not tell what there is:\n%s", strings.Join(problems, "\n"))
+		t.Errorf("PROJECT does not list what there is:\n%s", strings.Join(problems, "\n"))
 	}
 }
 
@@ -201,7 +201,7 @@ func TestResourceThatDiffers(t *testing.T) {
 			job + "api.crdVersion is missing, right is v1: config/crd/bases/jobs.yaml",
 			job + "api.namespaced is false, right is true: config/crd/bases/jobs.yaml has the scope Namespaced",
 		}},
-		{"a plural that nobody uses", changes{inProject("  path:", "  plural: jobses\n  path:")}, []string{
+		{"a plural that no one uses", changes{inProject("  path:", "  plural: jobses\n  path:")}, []string{
 			job + "plural is jobses, right is jobs: config/crd/bases/jobs.yaml",
 		}},
 		{"the plural may be written", changes{inProject("  path:", "  plural: jobs\n  path:")}, nil},
@@ -212,7 +212,7 @@ func TestControllerAndWebhooksThatDiffer(t *testing.T) {
 	const setup, hooks = "internal/controller/setup.go", "internal/webhook/job.go"
 	const noController = "no +kubebuilder:rbac marker in internal/controller may patch or update jobs.batch.example.com/status"
 	checkRows(t, []row{
-		{"the controller is not told", changes{inProject("  controller: true\n", "")}, []string{
+		{"the controller is not listed", changes{inProject("  controller: true\n", "")}, []string{
 			job + "controller is false, right is true: the marker at internal/controller/setup.go:4",
 		}},
 		{"no marker for the status", changes{replace(setup, "jobs/status", "jobs/scale")}, []string{
@@ -234,10 +234,10 @@ func TestControllerAndWebhooksThatDiffer(t *testing.T) {
 			files["internal/controller/setup_test.go"] = files[setup]
 			files[setup] = "package controller\n"
 		}}, []string{job + "controller is true, right is false: " + noController}},
-		{"defaults are not told", changes{inProject("    defaulting: true\n", "")}, []string{
+		{"defaults are not listed", changes{inProject("    defaulting: true\n", "")}, []string{
 			job + "webhooks.defaulting is false, right is true: the marker at internal/webhook/job.go:3",
 		}},
-		{"webhooks are not told", changes{inProject("  webhooks:\n    defaulting: true\n    validation: true\n    webhookVersion: v1\n", "")}, []string{
+		{"webhooks are not listed", changes{inProject("  webhooks:\n    defaulting: true\n    validation: true\n    webhookVersion: v1\n", "")}, []string{
 			job + "webhooks.defaulting is false, right is true: the marker at internal/webhook/job.go:3",
 			job + "webhooks.validation is false, right is true: the marker at internal/webhook/job.go:4",
 			job + "webhooks.webhookVersion is missing, right is v1: it is v1 if there is a webhook",

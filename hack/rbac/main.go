@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command rbac writes the rights that are needed only if something is turned on, for kustomize and for the chart: those of
-// each scheduler plugin, as its descriptor declares them, and those of each kind of objects beside drivers. In both folders
+// each scheduler plugin, as its descriptor declares them, and those of each kind of auxiliary objects of drivers. In both folders
 // it fills schedulers and exposure. It also writes the Role of a namespace of jobs, from the rules that controller-gen found in the code.
 //
 //	rbac KUSTOMIZE_FOLDER CHART_FOLDER CLUSTER_ROLE NAMESPACE_ROLE
@@ -47,7 +47,7 @@ func run(args []string) error {
 // prefixes begin the names of ClusterRoles.
 var prefixes = map[string]string{"schedulers": "spark-operator-scheduler-", "exposure": "spark-operator-"}
 
-// ofSchedulers returns the largest set of rights: quotas are enforced, and bind somebody.
+// ofSchedulers returns the largest set of rights: quotas are enforced, and bind someone.
 func ofSchedulers() []exposure.Fragment {
 	all := plugins.All(config.BatchScheduler{Quota: config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"any"}}})
 	var fragments []exposure.Fragment

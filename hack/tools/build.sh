@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the programs of one tool module and prints the folder that holds them.
 #
-#   hack/tools/build.sh NAME     NAME is a folder beside this file: kubernetes, etcd, coredns, ...
+#   hack/tools/build.sh NAME     NAME is a folder next to this file: kubernetes, etcd, coredns, ...
 #
 # Versions and checksums are pinned by the folder's go.mod and go.sum. The result is cached outside the tree,
 # keyed by these two files and its own sources, so that a machine builds each version once.

@@ -21,7 +21,7 @@ type BatchScheduler struct {
 	NamespaceDefaults bool `json:"namespaceDefaults,omitempty"`
 	// AllowedQueues say which namespaces may use which queues; none for no restriction.
 	AllowedQueues []AllowedQueues `json:"allowedQueues,omitempty"`
-	// Quota says what becomes of applications for which the quotas of their namespace have no room.
+	// Quota says what happens to applications for which the quotas of their namespace have no room.
 	Quota Quota `json:"quota,omitempty"`
 	// Plugins are settings by plugin.
 	Plugins map[string]SchedulerPlugin `json:"plugins,omitempty"`
@@ -36,7 +36,7 @@ type AllowedQueues struct {
 
 // Quota configures the check of ResourceQuotas and ElasticQuotas before the start of an application.
 type Quota struct {
-	// Mode is Off, Warn (start it and say so) or Enforce (let it wait); default Off.
+	// Mode is Off, Warn (start it with a warning) or Enforce (let it wait); default Off.
 	Mode QuotaMode `json:"mode,omitempty"`
 	// ElasticQuotaSchedulers are the plugins whose pods ElasticQuotas bind.
 	ElasticQuotaSchedulers []string `json:"elasticQuotaSchedulers,omitempty"`

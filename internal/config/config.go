@@ -31,7 +31,7 @@ const (
 type OperatorConfiguration struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Namespaces whose applications are run, beside those that NamespaceSelector matches; without both, all are.
+	// Namespaces whose applications are run, in addition to those that NamespaceSelector matches; without both, all are.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// NamespaceSelector is a label selector of namespaces, e.g. "spark=enabled".
 	NamespaceSelector string `json:"namespaceSelector,omitempty"`
@@ -109,8 +109,8 @@ func (e Endpoint) validate(field string) error {
 	return nil
 }
 
-// LeaderElection lets several replicas stand by for each other. The defaults let a replica follow within half a second
-// when the leader is stopped, and within five seconds when it dies.
+// LeaderElection lets several replicas stand by for each other. The defaults let a replica take over within half a second
+// when the leader is stopped, and within five seconds when it crashes.
 type LeaderElection struct {
 	Enabled bool `json:"enabled,omitempty"`
 	// Name of the lease; spark-operator-controller-lock by default. Operators that share it stand by for each other, so
@@ -121,9 +121,9 @@ type LeaderElection struct {
 	// LeaseDuration is how long the others wait for a leader that is silent; 4s by default. It is renewed four times as
 	// often.
 	LeaseDuration metav1.Duration `json:"leaseDuration,omitzero"`
-	// RenewDeadline is how long a leader that cannot renew the lease goes on before it exits; 2.5s by default.
+	// RenewDeadline is how long a leader tries to renew the lease before it exits; 2.5s by default.
 	RenewDeadline metav1.Duration `json:"renewDeadline,omitzero"`
-	// RetryPeriod is how often a replica looks at the lease, 100ms by default; it does so in its own memory.
+	// RetryPeriod is how often a replica checks the lease, 100ms by default; it does so in its own cache.
 	RetryPeriod metav1.Duration `json:"retryPeriod,omitzero"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Metrics configures what the operator tells Prometheus, at /metrics of an endpoint.
+// Metrics configures the metrics that the operator exposes at /metrics of an endpoint.
 type Metrics struct {
 	Endpoint
 	// Prefix is put before the names of the operator's own metrics; a - in it becomes _.

@@ -14,7 +14,7 @@ func TestMetrics(t *testing.T) {
 		reason, text string
 		want         func(*Metrics)
 	}{
-		"Defaults": {reason: "the incumbent's defaults", text: "{}", want: func(*Metrics) {}},
+		"Defaults": {reason: "the defaults of the Kubeflow operator", text: "{}", want: func(*Metrics) {}},
 		"Address":  {reason: "the other fields keep their defaults", text: `{bindAddress: "0"}`, want: func(m *Metrics) { m.BindAddress = "0" }},
 		"Labels":   {reason: "a list replaces the default", text: "{labels: [namespace, team.example.com/cost-centre]}", want: func(m *Metrics) { m.Labels = []string{"namespace", "team.example.com/cost-centre"} }},
 		"NoLabels": {reason: "none is a choice", text: "{labels: []}", want: func(m *Metrics) { m.Labels = []string{} }},
@@ -82,8 +82,8 @@ func TestMetricsErrors(t *testing.T) {
 func TestLabelName(t *testing.T) {
 	cases := map[string]struct{ reason, key, want string }{
 		"Plain":  {reason: "nothing to do", key: "app_type", want: "app_type"},
-		"Dashes": {reason: "as the incumbent does", key: "app-type", want: "app_type"},
-		"Domain": {reason: "the incumbent makes invalid names of these", key: "team.example.com/cost-centre", want: "team_example_com_cost_centre"},
+		"Dashes": {reason: "as the Kubeflow operator does", key: "app-type", want: "app_type"},
+		"Domain": {reason: "the Kubeflow operator makes invalid names of these", key: "team.example.com/cost-centre", want: "team_example_com_cost_centre"},
 		"Digit":  {reason: "a name does not begin with one", key: "2nd", want: "_2nd"},
 		"Empty":  {reason: "nothing stays nothing", key: "", want: ""},
 	}

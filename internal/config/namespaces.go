@@ -16,7 +16,7 @@ import (
 // liveSections are what an operator takes over from a changed file while it runs.
 var liveSections = []string{"namespaces", "namespaceSelector", "policies"}
 
-// Load reads a configuration file. The operator goes on looking at it.
+// Load reads a configuration file. The operator reloads it when it changes.
 func Load(path string) (OperatorConfiguration, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -31,7 +31,7 @@ func TestNamespaces(t *testing.T) {
 	}{
 		"All":      {reason: "nothing is said", text: "", wide: true},
 		"List":     {reason: "a list needs no look at others", text: "namespaces: [a]"},
-		"Selector": {reason: "labels are looked at everywhere", text: "namespaceSelector: 'team in (a, b), spark'", wide: true, matching: labels.Set{"team": "a", "spark": ""}, others: labels.Set{"team": "a"}},
+		"Selector": {reason: "labels are checked everywhere", text: "namespaceSelector: 'team in (a, b), spark'", wide: true, matching: labels.Set{"team": "a", "spark": ""}, others: labels.Set{"team": "a"}},
 		"Both":     {reason: "the list adds to the selector", text: "namespaces: [a]\nnamespaceSelector: spark=yes", wide: true, matching: labels.Set{"spark": "yes"}, others: labels.Set{}},
 	}
 	for name, tc := range cases {

@@ -61,7 +61,7 @@ type HistoryServer struct {
 	URLFormat string `json:"urlFormat,omitempty"`
 }
 
-// Exposure is the configuration of what is beside the drivers.
+// Exposure is the configuration of the auxiliary objects of drivers.
 func (c OperatorConfiguration) Exposure() exposure.Config {
 	i, r := c.UI.Ingress, c.UI.Route
 	out := exposure.Config{
@@ -95,7 +95,7 @@ func (c OperatorConfiguration) validateExposure() []error {
 	format("historyServer.urlFormat", c.HistoryServer.URLFormat, exposure.CheckURL)
 	ingress, route := c.UI.Ingress.URLFormat, c.UI.Route.URLFormat
 	if (ingress != "" || route != "") && !c.UI.Service {
-		errs = append(errs, errors.New("ui.service: false: Ingress and HTTPRoute lead to the Service; turn it on, or take the urlFormats away"))
+		errs = append(errs, errors.New("ui.service: false: Ingress and HTTPRoute lead to the Service; turn it on, or remove the urlFormats"))
 	}
 	if ingress != "" && route != "" && pathIn(ingress) != pathIn(route) {
 		errs = append(errs, fmt.Errorf("ui.route.urlFormat: %q: its path must be that of ui.ingress.urlFormat, %q: Spark's UI knows one path", route, ingress))

@@ -21,7 +21,7 @@ func TestAppsOf(t *testing.T) {
 	p := &corev1.Pod{}
 	p.Namespace, p.Name = "jobs", "pi-exec-1"
 	if got := appsOf(families, p); got != nil {
-		t.Errorf("a pod of nobody wakes %v", got)
+		t.Errorf("a pod of no one enqueues %v", got)
 	}
 	p.Labels = map[string]string{v1beta2.LabelAppName: "pi"}
 	want := []scheduler.Key{{Kind: families[0].GroupKind(), Namespace: "jobs", Name: "pi"}}
@@ -31,6 +31,6 @@ func TestAppsOf(t *testing.T) {
 	p.Labels["example.org/name"] = "pi"
 	want = append(want, scheduler.Key{Kind: other.GroupKind(), Namespace: "jobs", Name: "pi"})
 	if diff := cmp.Diff(want, appsOf(families, p)); diff != "" {
-		t.Errorf("a label of each family, which anybody can set (-want +got):\n%s", diff)
+		t.Errorf("a label of each family, which anyone can set (-want +got):\n%s", diff)
 	}
 }

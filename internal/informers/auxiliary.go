@@ -27,14 +27,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Auxiliary watches what is beside drivers: the metadata of objects that carry our label, so that one that is deleted or
+// Auxiliary watches the auxiliary objects of drivers: the metadata of objects that carry our label, so that one that is deleted or
 // tampered with is noticed, and looking at them costs nothing. Its cache is apart from the manager's: an API that is not
 // installed must not block anything else.
 type Auxiliary struct {
 	*namespaced.Cache
 	kinds    []schema.GroupVersionKind
 	families []lifecycle.Family
-	wake     func([]scheduler.Key)
+	enqueue  func([]scheduler.Key)
 
 	mu        sync.Mutex
 	informers map[schema.GroupVersionKind]cache.Informer
@@ -42,14 +42,14 @@ type Auxiliary struct {
 	found map[auxiliaryOf]bool
 }
 
-// auxiliaryOf is an application, and the kind of an object beside a driver of it.
+// auxiliaryOf is an application, and the kind of an auxiliary object of it.
 type auxiliaryOf struct {
 	app  scheduler.Key
 	kind schema.GroupVersionKind
 }
 
 // NewAuxiliary returns the watch and adds it to the manager.
-func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []lifecycle.Family, wake func([]scheduler.Key)) (*Auxiliary, error) {
+func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []lifecycle.Family, enqueue func([]scheduler.Key)) (*Auxiliary, error) {
 	exposes := families[0].Labels.Exposes
 	for _, f := range families {
 		if f.Labels.Exposes != exposes { // a watch selects by one label
@@ -58,18 +58,18 @@ func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []l
 	}
 	ours, err := labels.NewRequirement(exposes, selection.Exists, nil)
 	if err != nil {
-		return nil, fmt.Errorf("select what is beside drivers: %w", err)
+		return nil, fmt.Errorf("select auxiliary objects: %w", err)
 	}
 	own, err := namespaced.New(mgr.GetConfig(), cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(), DefaultLabelSelector: labels.NewSelector().Add(*ours),
 		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("create cache of what is beside drivers: %w", err)
+		return nil, fmt.Errorf("create cache of auxiliary objects: %w", err)
 	}
-	w := &Auxiliary{Cache: own, kinds: exposure.Kinds(c.Exposure()), families: families, wake: wake, informers: map[schema.GroupVersionKind]cache.Informer{}, found: map[auxiliaryOf]bool{}}
+	w := &Auxiliary{Cache: own, kinds: exposure.Kinds(c.Exposure()), families: families, enqueue: enqueue, informers: map[schema.GroupVersionKind]cache.Informer{}, found: map[auxiliaryOf]bool{}}
 	if err := mgr.Add(w); err != nil {
-		return nil, fmt.Errorf("add watch over what is beside drivers: %w", err)
+		return nil, fmt.Errorf("add watch over auxiliary objects: %w", err)
 	}
 	return w, nil
 }
@@ -81,7 +81,7 @@ func (w *Auxiliary) Start(ctx context.Context) error {
 		for _, kind := range w.kinds {
 			w.watch(ctx, kind)
 		}
-		w.wakeFound()
+		w.enqueueFound()
 	})
 }
 
@@ -96,7 +96,7 @@ func (w *Auxiliary) watch(ctx context.Context, kind schema.GroupVersionKind) {
 	object.SetGroupVersionKind(kind)
 	err := w.IndexField(ctx, &object, observe.IndexApp, observe.IndexByApp(AppLabels(w.families)...))
 	if err != nil {
-		ctrllog.FromContext(ctx).Info("cannot watch what is beside drivers", "kind", kind.String(), "answer", err.Error())
+		ctrllog.FromContext(ctx).Info("cannot watch auxiliary objects", "kind", kind.String(), "answer", err.Error())
 		return
 	}
 	informer, err := w.GetInformer(ctx, &object, cache.BlockUntilSynced(false))
@@ -104,7 +104,7 @@ func (w *Auxiliary) watch(ctx context.Context, kind schema.GroupVersionKind) {
 		_, err = informer.AddEventHandler(w.handler(kind))
 	}
 	if err != nil {
-		ctrllog.FromContext(ctx).Error(err, "cannot watch what is beside drivers", "kind", kind.String())
+		ctrllog.FromContext(ctx).Error(err, "cannot watch auxiliary objects", "kind", kind.String())
 		return
 	}
 	w.mu.Lock()
@@ -112,15 +112,15 @@ func (w *Auxiliary) watch(ctx context.Context, kind schema.GroupVersionKind) {
 	w.mu.Unlock()
 }
 
-// handler wakes the application of an object that is there or gone, or is not what was applied. One that is new is mostly
+// handler enqueues the application of an object that is there or gone, or is not what was applied. One that is new is mostly
 // our own, but it may belong to an application that is over: an operator made it that crashed before it wrote the status, or that
-// did not know better. Those that are there already are looked at once all of them are known.
+// read an old cache. Those that exist at the start are checked once all of them are known.
 func (w *Auxiliary) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
-	wake := func(o any) { w.wake(w.appsOf(o)) }
+	enqueue := func(o any) { w.enqueue(w.appsOf(o)) }
 	return toolscache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(o any, first bool) {
 			if !first {
-				wake(o)
+				enqueue(o)
 				return
 			}
 			w.mu.Lock()
@@ -135,9 +135,9 @@ func (w *Auxiliary) handler(kind schema.GroupVersionKind) toolscache.ResourceEve
 			if a != nil && b != nil && maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations()) {
 				return
 			}
-			wake(after)
+			enqueue(after)
 		},
-		DeleteFunc: wake,
+		DeleteFunc: enqueue,
 	}
 }
 
@@ -164,8 +164,8 @@ func AppLabels(families []lifecycle.Family) []string {
 	return all
 }
 
-// wakeFound wakes the applications of what was found, as far as the kind can be read by now.
-func (w *Auxiliary) wakeFound() {
+// enqueueFound enqueues the applications of what was found, as far as the kind can be read now.
+func (w *Auxiliary) enqueueFound() {
 	w.mu.Lock()
 	var apps []scheduler.Key
 	for c := range w.found {
@@ -176,7 +176,7 @@ func (w *Auxiliary) wakeFound() {
 	}
 	w.mu.Unlock()
 	if len(apps) > 0 {
-		w.wake(apps)
+		w.enqueue(apps)
 	}
 }
 

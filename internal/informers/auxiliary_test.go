@@ -17,8 +17,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// beside is the metadata of a Service beside the driver of an application.
-func beside(app, applied string) *metav1.PartialObjectMetadata {
+// objectOf is the metadata of a Service of an application.
+func objectOf(app, applied string) *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.Namespace, o.Name = "jobs", app+"-ui-svc"
 	o.Labels = map[string]string{v1beta2.LabelExposes: "ui"}
@@ -34,35 +34,35 @@ func TestAuxiliaryObjectsWake(t *testing.T) {
 		reason string
 		event  func(toolscache.ResourceEventHandler)
 		want   []string
-		// found are woken later, when all of them are known.
+		// found are enqueued later, when all of them are known.
 		found []string
 	}{
-		"New":     {"it may belong to an application that is over", func(h toolscache.ResourceEventHandler) { h.OnAdd(beside("pi", "1"), false) }, []string{"pi"}, nil},
-		"There":   {"a look before everything is known would not see it", func(h toolscache.ResourceEventHandler) { h.OnAdd(beside("pi", "1"), true) }, nil, []string{"pi"}},
-		"Deleted": {"it is to come back", func(h toolscache.ResourceEventHandler) { h.OnDelete(beside("pi", "1")) }, []string{"pi"}, nil},
-		"Missed": {"a deletion that nobody saw is one, too", func(h toolscache.ResourceEventHandler) {
-			h.OnDelete(toolscache.DeletedFinalStateUnknown{Obj: beside("pi", "1")})
+		"New":     {"it may belong to an application that is over", func(h toolscache.ResourceEventHandler) { h.OnAdd(objectOf("pi", "1"), false) }, []string{"pi"}, nil},
+		"There":   {"a look before everything is known would not see it", func(h toolscache.ResourceEventHandler) { h.OnAdd(objectOf("pi", "1"), true) }, nil, []string{"pi"}},
+		"Deleted": {"it is to come back", func(h toolscache.ResourceEventHandler) { h.OnDelete(objectOf("pi", "1")) }, []string{"pi"}, nil},
+		"Missed": {"a deletion that no one saw is one, too", func(h toolscache.ResourceEventHandler) {
+			h.OnDelete(toolscache.DeletedFinalStateUnknown{Obj: objectOf("pi", "1")})
 		}, []string{"pi"}, nil},
-		"Tampered":  {"it is to be what was applied", func(h toolscache.ResourceEventHandler) { h.OnUpdate(beside("pi", "1"), beside("pi", "2")) }, []string{"pi"}, nil},
-		"Relabeled": {"it would not be found any more", func(h toolscache.ResourceEventHandler) { h.OnUpdate(beside("pi", "1"), beside("other", "1")) }, []string{"other"}, nil},
-		"Same":      {"a resync is no news", func(h toolscache.ResourceEventHandler) { h.OnUpdate(beside("pi", "1"), beside("pi", "1")) }, nil, nil},
-		"Nobody's":  {"there is no application to wake", func(h toolscache.ResourceEventHandler) { h.OnAdd(beside("", "1"), false) }, nil, nil},
+		"Tampered":  {"it is to be what was applied", func(h toolscache.ResourceEventHandler) { h.OnUpdate(objectOf("pi", "1"), objectOf("pi", "2")) }, []string{"pi"}, nil},
+		"Relabeled": {"it would not be found any more", func(h toolscache.ResourceEventHandler) { h.OnUpdate(objectOf("pi", "1"), objectOf("other", "1")) }, []string{"other"}, nil},
+		"Same":      {"a resync is no news", func(h toolscache.ResourceEventHandler) { h.OnUpdate(objectOf("pi", "1"), objectOf("pi", "1")) }, nil, nil},
+		"Nobody's":  {"there is no application to wake", func(h toolscache.ResourceEventHandler) { h.OnAdd(objectOf("", "1"), false) }, nil, nil},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			var woken, found []string
-			w := &Auxiliary{families: []lifecycle.Family{kubeflow.SparkApplications{}.Family()}, found: map[auxiliaryOf]bool{}, wake: func(apps []scheduler.Key) {
+			var enqueued, found []string
+			w := &Auxiliary{families: []lifecycle.Family{kubeflow.SparkApplications{}.Family()}, found: map[auxiliaryOf]bool{}, enqueue: func(apps []scheduler.Key) {
 				for _, app := range apps {
-					woken = append(woken, app.Name)
+					enqueued = append(enqueued, app.Name)
 				}
 			}}
 			tc.event(w.handler(exposure.Service))
-			w.wakeFound() // no kind can be read yet
+			w.enqueueFound() // no kind can be read yet
 			for c := range w.found {
 				found = append(found, c.app.Name)
 			}
-			if diff := cmp.Diff([][]string{tc.want, tc.found}, [][]string{woken, found}); diff != "" {
-				t.Errorf("%s: woken and found (-want +got):\n%s", tc.reason, diff)
+			if diff := cmp.Diff([][]string{tc.want, tc.found}, [][]string{enqueued, found}); diff != "" {
+				t.Errorf("%s: enqueued and found (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}

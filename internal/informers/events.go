@@ -21,7 +21,7 @@ const (
 	eventLists = 500
 )
 
-// eventCache remembers lists of events for a short while: whoever waits in a busy queue is asked about again with each change
+// eventCache keeps lists of events for a short while: an application in a busy queue is checked again with each change
 // of it, and what its scheduler says about it is the same mostly.
 type eventCache struct {
 	mu    sync.Mutex
@@ -33,7 +33,7 @@ type answer struct {
 	at    time.Time
 }
 
-// list fills in the events that the options choose, of now or of a moment ago. Nobody may change them.
+// list fills in the events that the options choose, of now or of a moment ago. No one may change them.
 func (s *eventCache) list(ctx context.Context, live client.Reader, list *unstructured.UnstructuredList, o client.ListOptions, now time.Time) error {
 	key := o.Namespace
 	for _, selector := range []interface{ String() string }{o.LabelSelector, o.FieldSelector} {

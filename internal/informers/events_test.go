@@ -74,7 +74,7 @@ func eventsOf(t *testing.T, k *SchedulerKinds, namespace, group string) ([]strin
 	return words, err
 }
 
-// What a scheduler says about a group is asked for every ten seconds, however often the group's application is woken.
+// What a scheduler says about a group is asked for every ten seconds, however often the group's application is enqueued.
 func TestEventsAreRememberedForAWhile(t *testing.T) {
 	now := start
 	k, questions, _ := asking(t, &now)
@@ -86,7 +86,7 @@ func TestEventsAreRememberedForAWhile(t *testing.T) {
 		want             string
 		questions        int
 	}{
-		{reason: "nobody has asked yet", namespace: "jobs", group: "g", want: "[overused cpu]", questions: 1},
+		{reason: "no one has asked yet", namespace: "jobs", group: "g", want: "[overused cpu]", questions: 1},
 		{reason: "it was asked a moment ago", after: 9 * time.Second, namespace: "jobs", group: "g", want: "[overused cpu]", questions: 1},
 		{reason: "another group is another question", namespace: "jobs", group: "h", want: "[]", questions: 2},
 		{reason: "and so is another namespace", namespace: "other", group: "g", want: "[]", questions: 3},
@@ -112,7 +112,7 @@ func TestEventsAreRememberedForAWhile(t *testing.T) {
 func TestTroubleWithEventsIsNotRemembered(t *testing.T) {
 	now := start
 	k, questions, refuse := asking(t, &now)
-	*refuse = errors.New("the API server is in trouble")
+	*refuse = errors.New("the API server is failing")
 	if _, err := eventsOf(t, k, "jobs", "g"); !errors.Is(err, *refuse) {
 		t.Fatalf("error %v", err)
 	}

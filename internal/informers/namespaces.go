@@ -42,9 +42,9 @@ type Namespaces struct {
 	// cache holds applications and pods; the others follow it.
 	cache  *namespaced.Cache
 	others []*namespaced.Cache
-	// controllers are those whose applications go on when a namespace is taken up.
+	// controllers are those whose applications continue when a namespace is taken up.
 	controllers []*followed
-	// Arrived is told when applications come to be seen that were not before.
+	// Arrived is called when applications become visible that were not before.
 	Arrived func()
 	metrics *metrics.Metrics
 
@@ -77,7 +77,7 @@ func Targets(c config.OperatorConfiguration) []string {
 	return c.Namespaces
 }
 
-// Watches reports whether the operator works in a namespace at present.
+// Watches reports whether the operator currently works in a namespace.
 func (n *Namespaces) Watches(namespace string) bool {
 	n.mu.Lock()
 	chosen := n.choosesLocked(namespace)
@@ -143,7 +143,7 @@ func (n *Namespaces) follow(ctx context.Context) {
 	n.failed = failed != nil
 }
 
-// show tells the metrics whether a namespace can be watched at present.
+// show sets the metric for whether a namespace can currently be watched.
 func (n *Namespaces) show(namespace string) {
 	n.shown.Lock()
 	defer n.shown.Unlock()
@@ -180,7 +180,7 @@ func (n *Namespaces) Start(ctx context.Context) error {
 // NeedLeaderElection is false: who stands by watches, too.
 func (n *Namespaces) NeedLeaderElection() bool { return false }
 
-// changed is told by the cache that a namespace became ready, or ceased to be.
+// changed is called by the cache when a namespace became ready, or ceased to be.
 func (n *Namespaces) changed(namespace string) {
 	ready := n.cache.Ready(namespace)
 	n.show(namespace)
@@ -190,18 +190,18 @@ func (n *Namespaces) changed(namespace string) {
 	}
 }
 
-// troubled is told by a cache that a namespace cannot be watched at present, or with nil that it can be again.
+// troubled is called by a cache when a namespace cannot be watched, or with nil when it can be again.
 func (n *Namespaces) troubled(namespace string, err error) {
 	n.show(namespace)
 	if err == nil {
-		n.log.Info("the watch goes on", "namespace", labelOf(namespace))
+		n.log.Info("the watch works again", "namespace", labelOf(namespace))
 		return
 	}
 	n.metrics.NamespaceTrouble(labelOf(namespace))
 	n.log.Error(err, "cannot watch; it is tried again", "namespace", labelOf(namespace))
 }
 
-// takeUp lets the applications of a namespace, or of all, go on as far as the operator works there.
+// takeUp lets the applications of a namespace, or of all, continue as far as the operator works there.
 func (n *Namespaces) takeUp(ctx context.Context, namespace string) {
 	if namespace != "" && !n.cache.Ready(namespace) {
 		return // there is a call when the namespace is ready

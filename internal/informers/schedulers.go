@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package informers has the caches beside the manager's: for the kinds that scheduler plugins look at, and for auxiliary
+// Package informers has the caches other than the manager's: for the kinds that scheduler plugins read, and for auxiliary
 // objects. It says which namespaces are the operator's, and enqueues the applications that a change concerns. It knows no
 // API family but by its labels.
 package informers
@@ -33,14 +33,14 @@ import (
 const (
 	// discoveryPeriod is how often it is looked whether the APIs of schedulers came or went.
 	discoveryPeriod = 15 * time.Second
-	// reviewPeriod is how often the operator's rights are looked at.
+	// reviewPeriod is how often the operator's rights are checked.
 	reviewPeriod = time.Minute
-	// reviewIn is in how many namespaces they are looked at.
+	// reviewIn is in how many namespaces they are checked.
 	reviewIn = 5
 )
 
 // SchedulerKinds keeps an eye on the APIs that scheduler plugins need: it reads them from informers as long as they are
-// installed, and wakes the applications that a change concerns. Its cache is apart from the manager's: an API that goes
+// installed, and enqueues the applications that a change concerns. Its cache is apart from the manager's: an API that goes
 // away must not block anything else.
 type SchedulerKinds struct {
 	// Cache has the kinds that are watched.
@@ -50,7 +50,7 @@ type SchedulerKinds struct {
 	plugins   []scheduler.Plugin
 	// families are those whose labels name the application of an object.
 	families []lifecycle.Family
-	wakers   wakers
+	triggers triggers
 	Waiters  func(kind schema.GroupVersionKind, namespace string) []scheduler.Key
 	now      func() time.Time
 
@@ -76,10 +76,10 @@ func (k *SchedulerKinds) Configure(c config.OperatorConfiguration) {
 type kindState struct {
 	served   bool
 	informer cache.Informer
-	// everywhere is whether somebody has read the objects of all namespaces.
+	// everywhere is whether a plugin has read the objects of all namespaces.
 	everywhere bool
-	// wokenAt is when all who wait for it were woken last, by namespace; "" for all of them.
-	wokenAt map[string]time.Time
+	// enqueuedAt is when all who wait for it were enqueued last, by namespace; "" for all of them.
+	enqueuedAt map[string]time.Time
 }
 
 // NewSchedulerKinds returns the watch over the APIs of the plugins and adds it to the manager.
@@ -137,7 +137,7 @@ func run(ctx context.Context, c *namespaced.Cache, look func(context.Context)) e
 // NeedLeaderElection makes the manager start it with the controllers.
 func (k *SchedulerKinds) NeedLeaderElection() bool { return true }
 
-// all returns the kinds that plugins look at. Core kinds that the operator reads anyway are read live.
+// all returns the kinds that plugins read. Core kinds that the operator reads anyway are read live.
 func (k *SchedulerKinds) all() []schema.GroupVersionKind {
 	var found []schema.GroupVersionKind
 	for _, p := range k.plugins {
@@ -165,7 +165,7 @@ func (k *SchedulerKinds) discover(ctx context.Context) {
 		if !looked {
 			list, err := k.discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 			if err != nil && !apierrors.IsNotFound(err) {
-				continue // an API server in trouble proves nothing
+				continue // an API server that fails proves nothing
 			}
 			kinds = map[string]bool{}
 			if list != nil {
@@ -270,7 +270,7 @@ func (k *SchedulerKinds) watch(ctx context.Context, kind schema.GroupVersionKind
 	k.mu.Lock()
 	k.known[kind].informer = state.informer
 	k.mu.Unlock()
-	k.wakeWaiters(kind, "")
+	k.enqueueWaiters(kind, "")
 }
 
 // mayWatch reports whether a plugin's rules say that the kind is to be watched, and the operator has the right.
@@ -296,7 +296,7 @@ func (k *SchedulerKinds) Unavailable(d scheduler.Descriptor) (scheduler.Admissio
 	defer k.mu.Unlock()
 	served := func(kind schema.GroupVersionKind) bool {
 		state := k.known[kind]
-		return state == nil || state.served // nobody has looked yet
+		return state == nil || state.served // not checked yet
 	}
 	return d.Unready(served, func(a scheduler.Access) bool { return !k.denied[a] })
 }

@@ -49,41 +49,41 @@ func (k *SchedulerKinds) waitedForBy(apps ...scheduler.Key) {
 	}
 }
 
-// One change of a queue wakes those who are first in line; the others follow one by one.
+// One change of a queue enqueues those who are first in line; the others follow one by one.
 func TestAChangeDoesNotWakeAllAtOnce(t *testing.T) {
 	k := crowd()
-	k.wakeWaiters(queues, "")
-	woken := len(k.woken())
-	if woken < FirstInLine || woken > waiters/10 { // a busy machine may see some of the others already
-		t.Errorf("%d of %d are awake at once, want the first %d", woken, waiters, FirstInLine)
+	k.enqueueWaiters(queues, "")
+	enqueued := len(k.pending())
+	if enqueued < FirstInLine || enqueued > waiters/10 { // a busy machine may see some of the others already
+		t.Errorf("%d of %d are awake at once, want the first %d", enqueued, waiters, FirstInLine)
 	}
 	for i := range FirstInLine {
-		if got, want := (<-k.woken()).Object.GetName(), fmt.Sprintf("app-%04d", i); got != want {
+		if got, want := (<-k.pending()).Object.GetName(), fmt.Sprintf("app-%04d", i); got != want {
 			t.Errorf("number %d is %s, want %s", i, got, want)
 		}
 	}
-	before := len(k.woken())
-	k.wakeWaiters(queues, "")
-	if again := len(k.woken()) - before; again < FirstInLine || again > waiters/10 {
-		t.Errorf("another change wakes %d, want the first %d again: the others are on their way", again, FirstInLine)
+	before := len(k.pending())
+	k.enqueueWaiters(queues, "")
+	if again := len(k.pending()) - before; again < FirstInLine || again > waiters/10 {
+		t.Errorf("another change enqueues %d, want the first %d again: the others are on their way", again, FirstInLine)
 	}
 }
 
-// BenchmarkQueueUpdate is what one change of a queue costs with 5,000 applications in line, and how many of them it wakes
+// BenchmarkQueueUpdate is what one change of a queue costs with 5,000 applications in line, and how many of them it enqueues
 // at once.
 func BenchmarkQueueUpdate(b *testing.B) {
 	k := crowd()
-	k.known[queues].wokenAt = map[string]time.Time{"": start} // the others are on their way
-	woken := 0
+	k.known[queues].enqueuedAt = map[string]time.Time{"": start} // the others are on their way
+	enqueued := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		k.wakeWaiters(queues, "")
-		for len(k.woken()) > 0 {
-			<-k.woken()
-			woken++
+		k.enqueueWaiters(queues, "")
+		for len(k.pending()) > 0 {
+			<-k.pending()
+			enqueued++
 		}
 	}
-	b.ReportMetric(float64(woken)/float64(b.N), "woken/op")
+	b.ReportMetric(float64(enqueued)/float64(b.N), "enqueued/op")
 }
 
 // Whoever waits is enqueued with the controller of its own kind, and namesakes are not one.
@@ -93,10 +93,10 @@ func TestEachKindHasItsController(t *testing.T) {
 	}
 	k := crowd()
 	k.waitedForBy(app("Job", "pi"), app("App", "pi"), app("Job", "last"))
-	k.wakeWaiters(queues, "jobs")
+	k.enqueueWaiters(queues, "jobs")
 	var enqueued []scheduler.Key
 	for _, kind := range []string{"App", "Job"} {
-		for events := k.Woken(app(kind, "").Kind); len(events) > 0; {
+		for events := k.Events(app(kind, "").Kind); len(events) > 0; {
 			enqueued = append(enqueued, app(kind, (<-events).Object.GetName()))
 		}
 	}

@@ -26,7 +26,7 @@ type View struct {
 }
 
 // Source calls each for every application in the cache, and returns whether this replica leads. If it does not, it calls
-// for none: of two that tell, a sum would count everything twice.
+// for none: of two that report, a sum would count everything twice.
 type Source func(each func(Subject, View)) (leads bool)
 
 type gauges struct {
@@ -38,8 +38,8 @@ type gauges struct {
 func (m *Metrics) newGauges() gauges {
 	const scrape = "computed from the cache at each scrape, by the replica that leads"
 	return gauges{
-		running:          m.gauge(Family{Name: "spark_application_running_count", Incumbent: true, Help: "Applications whose driver runs.", When: scrape}),
-		executorsRunning: m.gauge(Family{Name: "spark_executor_running_count", Incumbent: true, Help: "Executors that run.", When: scrape}),
+		running:          m.gauge(Family{Name: "spark_application_running_count", Kubeflow: true, Help: "Applications whose driver runs.", When: scrape}),
+		executorsRunning: m.gauge(Family{Name: "spark_executor_running_count", Kubeflow: true, Help: "Executors that run.", When: scrape}),
 		states: m.gauge(Family{
 			Name: "spark_applications", Labels: []string{"state"}, Help: "Applications by state.", When: scrape,
 		}),
@@ -49,13 +49,13 @@ func (m *Metrics) newGauges() gauges {
 		}),
 		longest: m.gauge(Family{
 			Name: "spark_applications_longest_wait_seconds", Labels: []string{"reason"},
-			Help: "Seconds for which the application waits that waits longest, by what it waits for.", When: scrape,
+			Help: "Seconds that the longest waiting application has waited, by what it waits for.", When: scrape,
 		}),
 		executorStates: m.gauge(Family{
 			Name: "spark_executors", Labels: []string{"state"}, Help: "Executors that have not ended, by state.", When: scrape,
 		}),
 		leading: m.gauge(Family{
-			Name: "spark_operator_leading", Operator: true, Help: "1 if this replica of the operator works, 0 if it stands by.", When: "asked at each scrape",
+			Name: "spark_operator_leading", Operator: true, Help: "1 if this replica of the operator is the leader, 0 if it is a standby.", When: "asked at each scrape",
 		}),
 	}
 }
@@ -85,7 +85,7 @@ func newTally(labels []string) *tally {
 // separator is in no label value: those of Kubernetes have letters, digits and three signs.
 const separator = "\x00"
 
-// collectGauges counts. Without configured labels there is one row of counts, which is told also if it is empty.
+// collectGauges counts. Without configured labels there is one row of counts, which is reported also if it is empty.
 func (m *Metrics) collectGauges(sources []Source, out chan<- prometheus.Metric) {
 	all := map[string]*tally{}
 	if len(m.labels.keys) == 0 {
@@ -108,7 +108,7 @@ func (m *Metrics) collectGauges(sources []Source, out chan<- prometheus.Metric) 
 	}
 	out <- prometheus.MustNewConstMetric(m.gauges.leading, prometheus.GaugeValue, 1)
 	for _, t := range all {
-		m.gauges.tell(t, out)
+		m.gauges.collect(t, out)
 	}
 }
 
@@ -123,7 +123,7 @@ func (t *tally) add(v View, l *limiter) {
 	t.running += int(v.Running)
 }
 
-func (g gauges) tell(t *tally, out chan<- prometheus.Metric) {
+func (g gauges) collect(t *tally, out chan<- prometheus.Metric) {
 	send := func(d *prometheus.Desc, value float64, own ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, slices.Concat(t.labels, own)...)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// unknown is the value of a label that an application does not have, as the incumbent calls it.
+	// unknown is the value of a label that an application does not have, as the Kubeflow operator calls it.
 	unknown = "Unknown"
 	// other is the value of everything beyond the bound.
 	other = "Other"
@@ -30,7 +30,7 @@ const (
 )
 
 // limiter makes label values of what users write, and bounds their number. The first values of a process have it, so
-// that a value keeps its series as long as the process lives.
+// that a value keeps its series as long as the process runs.
 type limiter struct {
 	keys, names []string
 	max         int

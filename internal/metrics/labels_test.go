@@ -30,14 +30,14 @@ func TestLabels(t *testing.T) {
 		want   string
 	}{
 		"Exact":     {reason: "the very label", key: "app_type", labels: map[string]string{"app_type": "etl", "app-type": "x"}, want: "etl"},
-		"Dash":      {reason: "as the incumbent matches", key: "app_type", labels: map[string]string{"app-type": "etl"}, want: "etl"},
+		"Dash":      {reason: "as the Kubeflow operator matches", key: "app_type", labels: map[string]string{"app-type": "etl"}, want: "etl"},
 		"Key":       {reason: "the key may be written as Kubernetes has it", key: "team.example.com/cost", labels: map[string]string{"team.example.com/cost": "42"}, want: "42"},
 		"Converted": {reason: "or as Prometheus has it", key: "team_example_com_cost", labels: map[string]string{"team.example.com/cost": "42"}, want: "42"},
 		"Several":   {reason: "always the same one of several", key: "app_type", labels: map[string]string{"app.type": "b", "app-type": "a"}, want: "a"},
 		"Digit":     {reason: "a key that begins with a digit", key: "_2nd", labels: map[string]string{"2nd": "b"}, want: "b"},
 		"NotDigit":  {reason: "another key", key: "xxxx", labels: map[string]string{"2nd": "b"}, want: "Unknown"},
 		"Similar":   {reason: "a letter is no sign", key: "app_type", labels: map[string]string{"appxtype": "a"}, want: "Unknown"},
-		"None":      {reason: "as the incumbent calls it", key: "app_type", labels: map[string]string{"app": "a"}, want: "Unknown"},
+		"None":      {reason: "as the Kubeflow operator calls it", key: "app_type", labels: map[string]string{"app": "a"}, want: "Unknown"},
 		"Empty":     {reason: "an empty label is none to Prometheus", key: "app_type", labels: map[string]string{"app_type": ""}, want: "Unknown"},
 		"Namespace": {reason: "the application's, whatever its labels", key: "namespace", labels: map[string]string{"namespace": "mine"}, want: "jobs"},
 	}
@@ -122,7 +122,7 @@ func TestGauges(t *testing.T) {
 			"spark_application_running_count 0", "spark_executor_running_count 0", "spark_executors state=Pending 0", "spark_executors state=Running 0", "spark_operator_leading 1",
 		}},
 		"Standby":  {reason: "it says so, and nothing else", source: func(func(Subject, View)) bool { return false }, want: []string{"spark_operator_leading 0"}},
-		"NoSource": {reason: "nobody to ask"},
+		"NoSource": {reason: "no one to ask"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics is what the operator tells Prometheus. Counters and histograms are recorded from status transitions
-// that were stored, beside events; gauges are computed from the cache when they are asked for, so that a restart loses
+// Package metrics has the operator's Prometheus metrics. Counters and histograms are recorded from status transitions
+// that were stored, together with events; gauges are computed from the cache when they are asked for, so that a restart loses
 // none. No label has an application's name, and values that users choose are bounded.
 package metrics
 
@@ -28,8 +28,8 @@ type Family struct {
 	Labels []string
 	// Operator says that it is about the operator and not about applications: it has none of the configured labels.
 	Operator bool
-	// Incumbent says that the Kubeflow Spark operator has a metric of this name and type.
-	Incumbent bool
+	// Kubeflow says that the Kubeflow Spark operator has a metric of this name and type.
+	Kubeflow bool
 	// Help says what it is, When how it comes to its value.
 	Help, When string
 }
@@ -42,11 +42,11 @@ type Metrics struct {
 	vectors  []prometheus.Collector
 	sources  sources
 
-	incumbent incumbent
-	ours      ours
-	gauges    gauges
-	operator  operator
-	tenancy   tenancy
+	kubeflow kubeflow
+	ours     ours
+	gauges   gauges
+	operator operator
+	tenancy  tenancy
 }
 
 var _ prometheus.Collector = (*Metrics)(nil)
@@ -54,7 +54,7 @@ var _ prometheus.Collector = (*Metrics)(nil)
 // New returns metrics that have recorded nothing. The configuration is valid.
 func New(c config.Metrics) *Metrics {
 	m := &Metrics{prefix: c.NamePrefix(), labels: newLimiter(c.Labels, c.MaxLabelValues)}
-	m.incumbent = m.newIncumbent(c)
+	m.kubeflow = m.newKubeflow(c)
 	m.ours = m.newOurs()
 	m.gauges = m.newGauges()
 	m.operator = m.newOperator()
@@ -156,7 +156,7 @@ func (m *Metrics) gauge(f Family) *prometheus.Desc {
 const Off = "0"
 
 // ServerOptions say how a process serves its metrics. They fail if a certificate is named that is not there: the server
-// would sign one itself and not tell.
+// would silently sign one itself.
 func ServerOptions(c config.Metrics) (metricsserver.Options, error) {
 	options := metricsserver.Options{BindAddress: c.BindAddress, SecureServing: c.TLS.Enabled, CertDir: c.TLS.CertDir}
 	if c.BindAddress == Off || c.TLS.CertDir == "" {

@@ -61,16 +61,16 @@ func everySample(t *testing.T, m *Metrics) []string {
 				labels = append(labels, l.GetName()+"="+l.GetValue())
 			}
 			name := strings.TrimSpace(family.GetName() + " " + strings.Join(labels, ","))
-			tell := func(value string) { out = append(out, name+" "+value) }
+			add := func(value string) { out = append(out, name+" "+value) }
 			switch {
 			case s.GetCounter() != nil:
-				tell(number(s.GetCounter().GetValue()))
+				add(number(s.GetCounter().GetValue()))
 			case s.GetGauge() != nil:
-				tell(number(s.GetGauge().GetValue()))
+				add(number(s.GetGauge().GetValue()))
 			case s.GetHistogram().GetSampleCount() > 0:
-				tell(fmt.Sprintf("%d: %s", s.GetHistogram().GetSampleCount(), number(s.GetHistogram().GetSampleSum())))
+				add(fmt.Sprintf("%d: %s", s.GetHistogram().GetSampleCount(), number(s.GetHistogram().GetSampleSum())))
 			case s.GetSummary().GetSampleCount() > 0:
-				tell(fmt.Sprintf("%d: %s", s.GetSummary().GetSampleCount(), number(s.GetSummary().GetSampleSum())))
+				add(fmt.Sprintf("%d: %s", s.GetSummary().GetSampleCount(), number(s.GetSummary().GetSampleSum())))
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func busy(c config.Metrics) *Metrics {
 	return m
 }
 
-// Every family of the list is told when something happens, and nothing else is: dashboards, alerts and the documentation
+// Every family of the list is exposed when something happens, and nothing else is: dashboards, alerts and the documentation
 // are compared with the list.
 func TestFamiliesAreTold(t *testing.T) {
 	m := busy(configured(func(c *config.Metrics) { c.Labels = []string{"namespace"} }))
@@ -120,13 +120,13 @@ func TestFamiliesAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, listed := map[string]string{}, map[string]string{}
+	gathered, listed := map[string]string{}, map[string]string{}
 	for _, f := range all {
 		var labels []string
 		for _, l := range f.GetMetric()[0].GetLabel() {
 			labels = append(labels, l.GetName())
 		}
-		told[f.GetName()] = strings.ToLower(f.GetType().String()) + " " + strings.Join(labels, ",") + " " + f.GetHelp()
+		gathered[f.GetName()] = strings.ToLower(f.GetType().String()) + " " + strings.Join(labels, ",") + " " + f.GetHelp()
 	}
 	for _, f := range m.Families() {
 		labels := slices.Clone(f.Labels)
@@ -136,12 +136,12 @@ func TestFamiliesAreTold(t *testing.T) {
 		slices.Sort(labels)
 		listed[f.Name] = f.Type + " " + strings.Join(labels, ",") + " " + f.Help
 	}
-	if diff := cmp.Diff(listed, told); diff != "" {
-		t.Errorf("(-listed +told):\n%s", diff)
+	if diff := cmp.Diff(listed, gathered); diff != "" {
+		t.Errorf("(-listed +gathered):\n%s", diff)
 	}
 }
 
-// The contract: specification of the incumbent, section 9.5.
+// The contract: specification of the Kubeflow operator, section 9.5.
 func TestIncumbent(t *testing.T) {
 	want := map[string]string{
 		"spark_application_count": "counter", "spark_application_submit_count": "counter", "spark_application_failed_submission_count": "counter",
@@ -153,7 +153,7 @@ func TestIncumbent(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, f := range New(configured(nil)).Families() {
-		if f.Incumbent {
+		if f.Kubeflow {
 			got[f.Name] = f.Type
 		}
 	}
@@ -162,7 +162,7 @@ func TestIncumbent(t *testing.T) {
 	}
 }
 
-// What Prometheus' own linter says of our metrics; the incumbent's have the names that they have.
+// What Prometheus' own linter says of our metrics; the Kubeflow operator's have the names that they have.
 func TestLint(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m := busy(configured(nil))
@@ -171,20 +171,20 @@ func TestLint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	incumbents := map[string]bool{}
+	fromKubeflow := map[string]bool{}
 	for _, f := range m.Families() {
-		incumbents[f.Name] = f.Incumbent
+		fromKubeflow[f.Name] = f.Kubeflow
 	}
 	found := 0
 	for _, p := range problems {
-		if incumbents[p.Metric] {
+		if fromKubeflow[p.Metric] {
 			found++
 			continue
 		}
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
 	if found == 0 {
-		t.Error("the linter does not even mind the incumbent's counters without _total: it was not run")
+		t.Error("the linter does not even mind the Kubeflow operator's counters without _total: it was not run")
 	}
 }
 
@@ -195,7 +195,7 @@ func TestNames(t *testing.T) {
 		if f.Help == "" || !strings.HasSuffix(f.Help, ".") || f.When == "" {
 			t.Errorf("%s is not described: %q, %q", f.Name, f.Help, f.When)
 		}
-		if !f.Incumbent && durations.MatchString(f.Help) != strings.HasSuffix(f.Name, "_seconds") {
+		if !f.Kubeflow && durations.MatchString(f.Help) != strings.HasSuffix(f.Name, "_seconds") {
 			t.Errorf("%s: the name or the text has the wrong unit: %q", f.Name, f.Help)
 		}
 	}

@@ -22,7 +22,7 @@ type operator struct {
 func (m *Metrics) newOperator() operator {
 	decide := m.histogram(Family{
 		Name: "spark_operator_decide_seconds", Operator: true,
-		Help: "Seconds from having looked at an application's pods to the decision about it.", When: "each decision; what the scheduler's plugin reads is part of it",
+		Help: "Seconds from reading an application's pods to the decision about it.", When: "each decision; what the scheduler's plugin reads is part of it",
 	}, []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1})
 	writes := m.histogram(Family{
 		Name: "spark_operator_api_write_duration_seconds", Labels: []string{"verb", "resource", "result"}, Operator: true,
@@ -62,7 +62,7 @@ func (m *Metrics) Write(ctx context.Context, verb, resource string, took time.Du
 	m.operator.writes.WithLabelValues(verb, resource, result(err)).Observe(took.Seconds())
 }
 
-// results are the reasons that are told. A webhook may answer with any word.
+// results are the reasons that are counted. A webhook may answer with any word.
 var results = []metav1.StatusReason{
 	metav1.StatusReasonConflict, metav1.StatusReasonAlreadyExists, metav1.StatusReasonNotFound, metav1.StatusReasonForbidden,
 	metav1.StatusReasonInvalid, metav1.StatusReasonUnauthorized, metav1.StatusReasonTooManyRequests, metav1.StatusReasonTimeout,

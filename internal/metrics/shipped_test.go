@@ -36,11 +36,11 @@ func read(t *testing.T, path string) string {
 }
 
 // table is what the documentation says of the families of one kind.
-func table(all []Family, incumbent bool) string {
+func table(all []Family, kubeflow bool) string {
 	var b strings.Builder
 	b.WriteString("| Name | Type | Labels of its own | Meaning | Recorded when |\n|---|---|---|---|---|\n")
 	for _, f := range all {
-		if f.Incumbent != incumbent {
+		if f.Kubeflow != kubeflow {
 			continue
 		}
 		labels := "—"
@@ -57,13 +57,13 @@ func table(all []Family, incumbent bool) string {
 
 func TestDocumentation(t *testing.T) {
 	text := read(t, documentation)
-	for section, incumbent := range map[string]bool{"<!-- incumbent -->\n": true, "<!-- ours -->\n": false} {
+	for section, kubeflow := range map[string]bool{"<!-- kubeflow -->\n": true, "<!-- firesteel -->\n": false} {
 		before, rest, found := strings.Cut(text, section)
 		_, after, ends := strings.Cut(rest, "<!-- end -->")
 		if !found || !ends {
 			t.Fatalf("%s has no section %s", documentation, section)
 		}
-		text = before + section + table(New(configured(nil)).Families(), incumbent) + "<!-- end -->" + after
+		text = before + section + table(New(configured(nil)).Families(), kubeflow) + "<!-- end -->" + after
 	}
 	testutil.Golden(t, documentation, text)
 }
@@ -240,7 +240,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 		}
 	}
 	for _, f := range New(configured(nil)).Families() {
-		if !used[f.Name] && !used[f.Name+"_bucket"] && !used[f.Name+"_count"] && !f.Incumbent {
+		if !used[f.Name] && !used[f.Name+"_bucket"] && !used[f.Name+"_count"] && !f.Kubeflow {
 			t.Errorf("nothing shows %s", f.Name)
 		}
 	}

@@ -6,9 +6,9 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // tenancy are metrics about what the operator takes over from its configuration while it runs.
 type tenancy struct {
-	watched          *prometheus.GaugeVec
-	trouble, reloads *prometheus.CounterVec
-	restart          prometheus.Gauge
+	watched           *prometheus.GaugeVec
+	failures, reloads *prometheus.CounterVec
+	restart           prometheus.Gauge
 }
 
 // What becomes of a changed configuration: the values of the label result.
@@ -21,10 +21,10 @@ func (m *Metrics) newTenancy() tenancy {
 	t := tenancy{
 		watched: m.gaugeVector(Family{
 			Name: "spark_operator_namespace_watched", Labels: []string{"namespace"}, Operator: true,
-			Help: "1 if a namespace of the operator's configuration can be watched at present, 0 if not; * stands for all namespaces.",
+			Help: "1 if a namespace of the operator's configuration can be watched, 0 if not; * stands for all namespaces.",
 			When: "a watch begins, fails or recovers; a namespace that is taken off the list has no row",
 		}),
-		trouble: m.counter(Family{
+		failures: m.counter(Family{
 			Name: "spark_operator_namespace_trouble_total", Labels: []string{"namespace"}, Operator: true,
 			Help: "Times that a watch in a namespace of the operator's configuration failed; * stands for all namespaces.", When: "each failure",
 		}),
@@ -61,11 +61,11 @@ func (m *Metrics) NamespaceDropped(namespace string) {
 // NamespaceTrouble records that a watch has failed.
 func (m *Metrics) NamespaceTrouble(namespace string) {
 	if m != nil {
-		m.tenancy.trouble.WithLabelValues(namespace).Inc()
+		m.tenancy.failures.WithLabelValues(namespace).Inc()
 	}
 }
 
-// Reloaded records what became of a changed configuration file.
+// Reloaded records what happened to a changed configuration file.
 func (m *Metrics) Reloaded(taken bool) {
 	if m == nil {
 		return

@@ -19,7 +19,7 @@ type Subject struct {
 }
 
 // incumbent are metrics with names and types of the Kubeflow Spark operator.
-type incumbent struct {
+type kubeflow struct {
 	seen, submitted, refused, succeeded, failed *prometheus.CounterVec
 	successTime, failureTime                    *prometheus.SummaryVec
 	submitLatency, startLatency                 *prometheus.SummaryVec
@@ -27,9 +27,9 @@ type incumbent struct {
 	executorsSucceeded, executorsFailed         *prometheus.CounterVec
 }
 
-func (m *Metrics) newIncumbent(c config.Metrics) incumbent {
+func (m *Metrics) newKubeflow(c config.Metrics) kubeflow {
 	kept := func(name, help, when string) Family {
-		return Family{Name: name, Incumbent: true, Help: help, When: when}
+		return Family{Name: name, Kubeflow: true, Help: help, When: when}
 	}
 	const (
 		first  = "the first attempt gets its driver pod, unless one was refused before"
@@ -37,10 +37,10 @@ func (m *Metrics) newIncumbent(c config.Metrics) incumbent {
 		submit = "Seconds from the creation of an application to that of its first driver pod."
 		start  = "Seconds from the creation of an application until the container of its first driver started."
 	)
-	return incumbent{
-		seen:               m.counter(kept("spark_application_count", "Applications that the operator has begun with.", "the first status of an application is stored")),
+	return kubeflow{
+		seen:               m.counter(kept("spark_application_count", "Applications that the operator has started to process.", "the first status of an application is stored")),
 		submitted:          m.counter(kept("spark_application_submit_count", "Driver pods created.", "an attempt gets its driver pod")),
-		refused:            m.counter(kept("spark_application_failed_submission_count", "Driver pods that the API server refused for good.", "each refusal")),
+		refused:            m.counter(kept("spark_application_failed_submission_count", "Driver pods that the API server refused permanently.", "each refusal")),
 		succeeded:          m.counter(kept("spark_application_success_count", "Applications that completed.", "into `COMPLETED`")),
 		failed:             m.counter(kept("spark_application_failure_count", "Applications that failed.", "into `FAILED`")),
 		successTime:        m.summary(kept("spark_application_success_execution_time_seconds", "Seconds from the creation of the last driver pod to its end, of applications that completed.", "into `COMPLETED`")),
@@ -49,12 +49,12 @@ func (m *Metrics) newIncumbent(c config.Metrics) incumbent {
 		submitHistogram:    m.histogram(kept("spark_application_submit_latency_seconds_histogram", submit, first), c.JobSubmitLatencyBuckets),
 		startLatency:       m.summary(kept("spark_application_start_latency_seconds", start, runs)),
 		startHistogram:     m.histogram(kept("spark_application_start_latency_seconds_histogram", start, runs), c.JobStartLatencyBuckets),
-		executorsSucceeded: m.counter(kept("spark_executor_success_count", "Executors that ended well.", "the count of an application's executors grows")),
+		executorsSucceeded: m.counter(kept("spark_executor_success_count", "Executors that succeeded.", "the count of an application's executors grows")),
 		executorsFailed:    m.counter(kept("spark_executor_failure_count", "Executors that failed.", "the count of an application's executors grows")),
 	}
 }
 
-// ours are metrics about applications that the incumbent does not have.
+// ours are metrics about applications that the Kubeflow operator does not have.
 type ours struct {
 	attempts, retries, evictions  *prometheus.CounterVec
 	queueWait, ready, driverReady *prometheus.HistogramVec
@@ -70,7 +70,7 @@ func (m *Metrics) newOurs() ours {
 	return ours{
 		attempts: m.counter(Family{
 			Name: "spark_application_attempts_total", Labels: []string{"outcome"},
-			Help: "Attempts that are over, by outcome: Succeeded, Stopped, or the class of the failure.",
+			Help: "Finished attempts, by outcome: Succeeded, Stopped, or the class of the failure.",
 			When: "an attempt is over; `Submission`: the API server refused its driver pod",
 		}),
 		retries: m.counter(Family{
@@ -79,7 +79,7 @@ func (m *Metrics) newOurs() ours {
 		}),
 		evictions: m.counter(Family{
 			Name: "spark_application_driver_evictions_total", Labels: []string{"by"},
-			Help: "Drivers that lost their place, to the cluster (eviction, preemption, node shutdown) or to the batch scheduler.",
+			Help: "Drivers that were evicted, by the cluster (eviction, preemption, node shutdown) or by the batch scheduler.",
 			When: "the attempt is over",
 		}),
 		queueWait: m.histogram(Family{
@@ -105,7 +105,7 @@ func (m *Metrics) Transition(s Subject, from, to lifecycle.Record, now time.Time
 	}
 	labels := m.labels.values(s)
 	if from.State == lifecycle.New && to.State != lifecycle.New {
-		m.incumbent.seen.WithLabelValues(labels...).Inc()
+		m.kubeflow.seen.WithLabelValues(labels...).Inc()
 	}
 	if submitted(from, to) {
 		m.submission(s, labels, to)
@@ -117,8 +117,8 @@ func (m *Metrics) Transition(s Subject, from, to lifecycle.Record, now time.Time
 	if from.State != to.State {
 		m.conclusion(labels, to)
 	}
-	grown(m.incumbent.executorsSucceeded, labels, from.Counts.Succeeded, to.Counts.Succeeded)
-	grown(m.incumbent.executorsFailed, labels, from.Counts.Failed, to.Counts.Failed)
+	grown(m.kubeflow.executorsSucceeded, labels, from.Counts.Succeeded, to.Counts.Succeeded)
+	grown(m.kubeflow.executorsFailed, labels, from.Counts.Failed, to.Counts.Failed)
 	for class, n := range to.Retries.Used {
 		grown(m.ours.retries, append(labels, string(class)), from.Retries.Used[class], n)
 	}
@@ -155,14 +155,14 @@ func firstTry(r lifecycle.Record) bool {
 }
 
 func (m *Metrics) submission(s Subject, labels []string, to lifecycle.Record) {
-	m.incumbent.submitted.WithLabelValues(labels...).Inc()
+	m.kubeflow.submitted.WithLabelValues(labels...).Inc()
 	if !to.QueuedAt.IsZero() {
 		m.ours.queueWait.WithLabelValues(labels...).Observe(seconds(to.QueuedAt, to.Scheduling.AdmittedAt))
 	}
 	if firstTry(to) {
 		latency := seconds(s.CreatedAt, to.SubmittedAt)
-		m.incumbent.submitLatency.WithLabelValues(labels...).Observe(latency)
-		m.incumbent.submitHistogram.WithLabelValues(labels...).Observe(latency)
+		m.kubeflow.submitLatency.WithLabelValues(labels...).Observe(latency)
+		m.kubeflow.submitHistogram.WithLabelValues(labels...).Observe(latency)
 	}
 }
 
@@ -171,12 +171,12 @@ func (m *Metrics) start(s Subject, labels []string, to lifecycle.Record, at time
 	if firstTry(to) {
 		latency := seconds(s.CreatedAt, at)
 		m.ours.ready.WithLabelValues(labels...).Observe(latency)
-		m.incumbent.startLatency.WithLabelValues(labels...).Observe(latency)
-		m.incumbent.startHistogram.WithLabelValues(labels...).Observe(latency)
+		m.kubeflow.startLatency.WithLabelValues(labels...).Observe(latency)
+		m.kubeflow.startHistogram.WithLabelValues(labels...).Observe(latency)
 	}
 }
 
-// The outcomes of attempts beside the classes of failures.
+// The outcomes of attempts other than the classes of failures.
 const (
 	outcomeSucceeded = "Succeeded"
 	outcomeStopped   = "Stopped"
@@ -201,7 +201,7 @@ func (m *Metrics) ends(labels []string, from, to lifecycle.Record) {
 		}
 	}
 	if to.State == lifecycle.SubmissionFailed && (from.State != lifecycle.SubmissionFailed || !to.TerminatedAt.Equal(from.TerminatedAt)) {
-		m.incumbent.refused.WithLabelValues(labels...).Inc()
+		m.kubeflow.refused.WithLabelValues(labels...).Inc()
 		m.ours.attempts.WithLabelValues(append(labels, string(lifecycle.Submission))...).Inc()
 	}
 }
@@ -217,11 +217,11 @@ func outcome(a lifecycle.Attempt) string {
 }
 
 func (m *Metrics) conclusion(labels []string, to lifecycle.Record) {
-	count, duration := m.incumbent.succeeded, m.incumbent.successTime
+	count, duration := m.kubeflow.succeeded, m.kubeflow.successTime
 	switch to.State {
 	case lifecycle.Succeeded:
 	case lifecycle.Failed:
-		count, duration = m.incumbent.failed, m.incumbent.failureTime
+		count, duration = m.kubeflow.failed, m.kubeflow.failureTime
 	default:
 		return
 	}

@@ -77,7 +77,7 @@ func TestTransition(t *testing.T) {
 		"Again": {reason: "latencies are those of first drivers", from: rerunning, to: second, want: []string{
 			"spark_application_queue_wait_seconds 1: 2", "spark_application_submit_count 1",
 		}},
-		"Adopted": {reason: "nobody knows since when it waited", to: submittedRecord(func(r *record) { r.QueuedAt = time.Time{} }), want: []string{
+		"Adopted": {reason: "no one knows since when it waited", to: submittedRecord(func(r *record) { r.QueuedAt = time.Time{} }), want: []string{
 			"spark_application_count 1", "spark_application_submit_count 1", "spark_application_submit_latency_seconds 1: 4", "spark_application_submit_latency_seconds_histogram 1: 4",
 		}},
 		"Changed": {reason: "the budgets are full again, and it is not the first driver", from: with(rerunning, func(r *record) { r.Submissions, r.Executions = 0, 0 }), to: with(second, func(r *record) { r.Submissions, r.Executions = 1, 1 }), want: []string{
@@ -95,7 +95,7 @@ func TestTransition(t *testing.T) {
 		"RunsAgain": {reason: "of a later driver only its own time is told", from: second, to: with(second, func(r *record) {
 			r.State, r.Attempts = lifecycle.Running, append(r.Attempts[:1:1], lifecycle.Attempt{Number: 2, StartedAt: at(70)})
 		}), want: []string{"spark_application_driver_ready_seconds 1: 8"}},
-		"Short": {reason: "a run so short that nobody saw it running", from: submittedRecord(nil), to: overRecord(lifecycle.Succeeding, "", lifecycle.ReasonDriverSucceeded), want: []string{
+		"Short": {reason: "a run so short that no one saw it running", from: submittedRecord(nil), to: overRecord(lifecycle.Succeeding, "", lifecycle.ReasonDriverSucceeded), want: []string{
 			"spark_application_attempts_total outcome=Succeeded 1", "spark_application_driver_ready_seconds 1: 6", "spark_application_ready_seconds 1: 10",
 			"spark_application_start_latency_seconds 1: 10", "spark_application_start_latency_seconds_histogram 1: 10",
 		}},
@@ -116,7 +116,7 @@ func TestTransition(t *testing.T) {
 		"RefusedAgain": {reason: "the retry and its end are stored at once", from: refused, to: with(refused, func(r *record) { r.Submissions, r.TerminatedAt, r.Retries = 2, at(20), used(lifecycle.Submission, 1) }), want: []string{
 			"spark_application_attempts_total outcome=Submission 1", "spark_application_failed_submission_count 1", "spark_application_retries_total class=Submission 1",
 		}},
-		"RefusedOther": {reason: "with another spec the counts begin anew", from: refused, to: with(refused, func(r *record) { r.TerminatedAt = at(20) }), want: []string{
+		"RefusedOther": {reason: "with another spec the counts start over", from: refused, to: with(refused, func(r *record) { r.TerminatedAt = at(20) }), want: []string{
 			"spark_application_attempts_total outcome=Submission 1", "spark_application_failed_submission_count 1",
 		}},
 		"GivesUp": {reason: "no new refusal", from: refused, to: with(refused, func(r *record) { r.State = lifecycle.Failed }), want: []string{

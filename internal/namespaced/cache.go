@@ -31,21 +31,21 @@ func (e *NotWatchedError) Error() string {
 	return fmt.Sprintf("namespace %q is not watched", e.Namespace)
 }
 
-// Cache is a cache.Cache over a set of namespaces, or over all of them. What has no namespace is in a cache beside.
+// Cache is a cache.Cache over a set of namespaces, or over all of them. What has no namespace is in a separate cache.
 type Cache struct {
 	cfg     *rest.Config
 	options cache.Options
-	// changed is told which namespace (All for all of them) has become ready or ceased to be; troubled, of each error
+	// changed is called with the namespace (All for all of them) that has become ready or ceased to be; failing, with each error
 	// that keeps a watch from going on, and of nil when nothing does any more.
-	changed  func(namespace string)
-	troubled func(namespace string, err error)
+	changed func(namespace string)
+	failing func(namespace string, err error)
 
 	running sync.WaitGroup
 	started chan struct{}
 
 	mu      sync.Mutex
 	ctx     context.Context // of Start
-	news    chan struct{}   // closed, and replaced, whenever a member is ready or in trouble
+	news    chan struct{}   // closed, and replaced, whenever a member is ready or failing
 	members map[string]*member
 	cluster *member
 	kinds   map[kind]*informer
@@ -64,7 +64,7 @@ type index struct {
 // NewInformer must be empty.
 func New(cfg *rest.Config, options cache.Options) (*Cache, error) {
 	c := &Cache{
-		cfg: cfg, options: options, changed: func(string) {}, troubled: func(string, error) {},
+		cfg: cfg, options: options, changed: func(string) {}, failing: func(string, error) {},
 		started: make(chan struct{}), news: make(chan struct{}), members: map[string]*member{}, kinds: map[kind]*informer{},
 	}
 	var err error
@@ -72,10 +72,10 @@ func New(cfg *rest.Config, options cache.Options) (*Cache, error) {
 	return c, err
 }
 
-// Notify sets who is told of namespaces that become ready, or cease to be, and of trouble with watching them. It has to
+// Notify sets what is called for namespaces that become ready, or cease to be, and for errors of their watches. It has to
 // be called before Start. The functions are called without a lock, and not in order: Ready and Watching know better.
-func (c *Cache) Notify(changed func(namespace string), troubled func(namespace string, err error)) {
-	c.changed, c.troubled = changed, troubled
+func (c *Cache) Notify(changed func(namespace string), failing func(namespace string, err error)) {
+	c.changed, c.failing = changed, failing
 }
 
 // Set makes the cache watch these namespaces and no others. Those that stay are left as they are. An error leaves out the
@@ -139,7 +139,7 @@ func (c *Cache) Start(ctx context.Context) error {
 	c.mu.Unlock()
 	close(c.started)
 	<-ctx.Done()
-	c.mu.Lock()   // whoever adds a namespace from now on sees that it is over
+	c.mu.Lock()   // a namespace that is added from now on sees that it is over
 	c.mu.Unlock() //nolint:staticcheck // nothing is to be done in between
 	c.running.Wait()
 	return nil
@@ -156,14 +156,14 @@ func (c *Cache) runLocked(m *member) {
 	context.AfterFunc(c.ctx, m.cancel)
 	c.running.Go(func() {
 		if err := m.cache.Start(m.ctx); err != nil {
-			c.trouble(m, kind{}, err)
+			c.noteFailed(m, kind{}, err)
 		}
 	})
 	c.settleLocked(m)
 }
 
-// WaitForCacheSync waits until every namespace is ready or has been found not to be watchable at present: the latter are
-// waited for by nobody. It is false if the context ends before.
+// WaitForCacheSync waits until every namespace is ready or has been found not to be watchable: the latter are
+// not waited for. It is false if the context ends before.
 func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 	select {
 	case <-c.started:
@@ -268,8 +268,8 @@ func (c *Cache) List(ctx context.Context, list client.ObjectList, options ...cli
 	return listAll(ctx, c.listed(kind{gvk, formOf(list)}), list, o)
 }
 
-// listed returns the members that have a kind, by namespace; of a kind that nobody watches yet, those that are ready. Other
-// kinds of theirs may be missing: they must not hide this one from who was told by Serves that it can be read.
+// listed returns the members that have a kind, by namespace; of a kind that no one watches yet, those that are ready. Other
+// kinds of theirs may be missing: they must not hide this one from callers of Serves.
 func (c *Cache) listed(key kind) []*member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -320,13 +320,13 @@ func (c *Cache) kindOf(object client.Object) (kind, error) {
 	return kind{gvk, formOf(object)}, nil
 }
 
-// tellLocked wakes who waits for news.
-func (c *Cache) tellLocked() {
+// notifyLocked notifies those who wait for a change.
+func (c *Cache) notifyLocked() {
 	close(c.news)
 	c.news = make(chan struct{})
 }
 
-// settleLocked computes whether a member is ready, and tells when that is news.
+// settleLocked computes whether a member is ready, and notifies if that changed.
 func (c *Cache) settleLocked(m *member) {
 	ready := c.ctx != nil
 	for _, joined := range m.informers {
@@ -336,7 +336,7 @@ func (c *Cache) settleLocked(m *member) {
 		return
 	}
 	m.ready = ready
-	c.tellLocked()
+	c.notifyLocked()
 	if m != c.cluster {
 		go c.changed(m.namespace)
 	}

@@ -80,13 +80,13 @@ func TestForbiddenNamespaceHoldsUpNobody(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/one"}, pods(t, c)); diff != "" {
 		t.Errorf("a list leaves out what is not known yet (-want +got):\n%s", diff)
 	}
-	eventually(t, "the trouble is told", func() bool {
-		return s.read(func() bool { return strings.Contains(s.trouble["b"], "forbidden") && len(s.trouble) == 1 })
+	eventually(t, "the error is reported", func() bool {
+		return s.read(func() bool { return strings.Contains(s.failed["b"], "forbidden") && len(s.failed) == 1 })
 	})
 
 	a.Deny()
-	eventually(t, "b is ready by itself", func() bool { return c.Ready("b") })
-	eventually(t, "the handler is told of b", s.has("b/two"))
+	eventually(t, "b is ready automatically", func() bool { return c.Ready("b") })
+	eventually(t, "the handler gets b", s.has("b/two"))
 	eventually(t, "both are told to be ready", func() bool {
 		return s.read(func() bool { return slices.Contains(s.changed, "a") && slices.Contains(s.changed, "b") })
 	})
@@ -107,7 +107,7 @@ func TestNamespacesComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "c is ready", func() bool { return c.Ready("c") })
-	eventually(t, "the handler is told of c", s.has("c/three"))
+	eventually(t, "the handler gets c", s.has("c/three"))
 	if diff := cmp.Diff([]string{"c/three"}, pods(t, c, client.InNamespace("c"), client.MatchingFields{"app": "three"})); diff != "" {
 		t.Errorf("what comes later is indexed, too (-want +got):\n%s", diff)
 	}
@@ -118,7 +118,7 @@ func TestNamespacesComeAndGo(t *testing.T) {
 		t.Errorf("a namespace that was taken away: %v, ready %v", err, c.Ready("a"))
 	}
 	if n := s.read(func() bool { return len(s.pods) == 2 }); !n {
-		t.Errorf("the handler was told of %v, want each pod once", s.pods)
+		t.Errorf("the handler got %v, want each pod once", s.pods)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestServes(t *testing.T) {
 		t.Errorf("a %v, b %v, c %v, all %v; want a only", c.Serves(pod, "a"), c.Serves(pod, "b"), c.Serves(pod, "c"), c.Serves(pod, All))
 	}
 	if c.Serves(&corev1.Service{}, "a") {
-		t.Error("nobody watches services")
+		t.Error("no one watches services")
 	}
 	if err := c.Set(t.Context(), "a"); err != nil {
 		t.Fatal(err)
@@ -201,17 +201,17 @@ func TestInformer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !informer.HasSynced() || informer.IsStopped() {
-		t.Error("a namespace in trouble is not waited for")
+		t.Error("a namespace failing is not waited for")
 	}
 	if err := informer.AddIndexers(toolscache.Indexers{}); err == nil {
 		t.Error("indexers would be missing later")
 	}
-	other := &seen{trouble: map[string]string{}}
+	other := &seen{failed: map[string]string{}}
 	handle, err := informer.AddEventHandlerWithResyncPeriod(other.handler(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the second handler is told of a", other.has("a/one"))
+	eventually(t, "the second handler gets a", other.has("a/one"))
 	eventually(t, "the handler has synced", handle.HasSynced)
 	if err := informer.RemoveEventHandler(handle); err != nil {
 		t.Error(err)
@@ -219,13 +219,13 @@ func TestInformer(t *testing.T) {
 	if err := c.Set(t.Context(), "a", "b", "c"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the first handler is told of c", s.has("c/three"))
+	eventually(t, "the first handler gets c", s.has("c/three"))
 	if other.has("c/three")() {
 		t.Error("a handler that was removed is told")
 	}
 	stranger := &registration{}
 	if err := informer.RemoveEventHandler(stranger); err == nil {
-		t.Error("took away somebody else's handler")
+		t.Error("took away someone else's handler")
 	}
 }
 
@@ -308,13 +308,13 @@ func TestWaitEnds(t *testing.T) {
 
 func TestIsTrouble(t *testing.T) {
 	for _, usual := range []error{nil, io.EOF, io.ErrUnexpectedEOF, context.Canceled, apierrors.NewResourceExpired("old"), apierrors.NewTooManyRequests("busy", 1)} {
-		if isTrouble(usual) {
+		if isWatchError(usual) {
 			t.Errorf("%v is the usual end of a watch", usual)
 		}
 	}
 	for _, bad := range []error{errors.New("refused"), apierrors.NewForbidden(schema.GroupResource{}, "", nil)} {
-		if !isTrouble(bad) {
-			t.Errorf("%v is trouble", bad)
+		if !isWatchError(bad) {
+			t.Errorf("%v is an error", bad)
 		}
 	}
 }

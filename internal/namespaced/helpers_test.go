@@ -26,7 +26,7 @@ const patience = 20 * time.Second
 type seen struct {
 	mu      sync.Mutex
 	changed []string
-	trouble map[string]string
+	failed  map[string]string
 	ended   int // how often trouble was told to be over
 	pods    []string
 }
@@ -68,7 +68,7 @@ func newCache(t *testing.T) (*Cache, *testutil.APIServer, *seen) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &seen{trouble: map[string]string{}}
+	s := &seen{failed: map[string]string{}}
 	c.Notify(func(namespace string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -78,10 +78,10 @@ func newCache(t *testing.T) (*Cache, *testutil.APIServer, *seen) {
 		defer s.mu.Unlock()
 		if err == nil {
 			s.ended++
-			delete(s.trouble, namespace)
+			delete(s.failed, namespace)
 			return
 		}
-		s.trouble[namespace] = err.Error()
+		s.failed[namespace] = err.Error()
 	})
 	return c, a, s
 }

@@ -68,7 +68,7 @@ func (c *Cache) informer(ctx context.Context, object client.Object) (*informer, 
 			return nil, err
 		}
 	}
-	if namespaced { // others join nobody who comes later
+	if namespaced { // others need not join namespaces that come later
 		c.kinds[key] = i
 	}
 	return i, nil
@@ -87,7 +87,7 @@ func (c *Cache) RemoveInformer(ctx context.Context, object client.Object) error 
 	for _, m := range c.allLocked() {
 		if _, joined := m.informers[key]; joined {
 			delete(m.informers, key)
-			delete(m.trouble, key)
+			delete(m.failed, key)
 			failed = append(failed, m.cache.RemoveInformer(ctx, object))
 			c.settleLocked(m)
 		}
@@ -142,7 +142,7 @@ func (i *informer) join(ctx context.Context, m *member) error {
 	return nil
 }
 
-// await tells when an informer has listed what there is.
+// await notifies when an informer has listed what there is.
 func (i *informer) await(m *member, j *joined) {
 	select {
 	case <-j.HasSyncedChecker().Done():
@@ -224,7 +224,7 @@ func (i *informer) HasSynced() bool {
 	i.cache.mu.Lock()
 	defer i.cache.mu.Unlock()
 	for m, j := range i.joinedLocked() {
-		if !m.troubled() && !j.synced {
+		if !m.failing() && !j.synced {
 			return false
 		}
 	}
@@ -271,7 +271,7 @@ func (r *registration) join(m *member, j *joined) error {
 	return nil
 }
 
-// HasSynced reports whether the handler was told of all there was in the namespaces that are ready.
+// HasSynced reports whether the handler got all objects in the namespaces that are ready.
 func (r *registration) HasSynced() bool {
 	r.informer.cache.mu.Lock()
 	defer r.informer.cache.mu.Unlock()
@@ -283,7 +283,7 @@ func (r *registration) HasSynced() bool {
 	return true
 }
 
-// HasSyncedChecker completes when the handler was told of all there was in the namespaces that are watched now.
+// HasSyncedChecker completes when the handler got all objects in the namespaces that are watched now.
 func (r *registration) HasSyncedChecker() toolscache.DoneChecker {
 	r.informer.cache.mu.Lock()
 	defer r.informer.cache.mu.Unlock()

@@ -28,8 +28,8 @@ type member struct {
 	informers map[kind]*joined
 	// ready says that all informers have listed what there is.
 	ready bool
-	// trouble has the kinds that cannot be watched at present.
-	trouble map[kind]bool
+	// failed has the kinds that cannot be watched.
+	failed map[kind]bool
 }
 
 // joined is the informer of one kind in one member.
@@ -40,7 +40,7 @@ type joined struct {
 
 // newMember returns the cache of a namespace, which does not run yet.
 func (c *Cache) newMember(namespace string) (*member, error) {
-	m := &member{namespace: namespace, informers: map[kind]*joined{}, trouble: map[kind]bool{}}
+	m := &member{namespace: namespace, informers: map[kind]*joined{}, failed: map[kind]bool{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	options := c.options
 	options.NewInformer = c.newInformer(m)
@@ -56,17 +56,17 @@ func (c *Cache) newMember(namespace string) (*member, error) {
 }
 
 // unsettled reports whether there is something to wait for.
-func (m *member) unsettled() bool { return !m.ready && !m.troubled() }
+func (m *member) unsettled() bool { return !m.ready && !m.failing() }
 
-func (m *member) troubled() bool { return len(m.trouble) > 0 }
+func (m *member) failing() bool { return len(m.failed) > 0 }
 
 func (m *member) serves(key kind) bool {
 	j, ok := m.informers[key]
 	return ok && j.synced
 }
 
-// isTrouble tells an error from the end of a watch, which is usual.
-func isTrouble(err error) bool {
+// isWatchError reports whether an error is more than the usual end of a watch.
+func isWatchError(err error) bool {
 	return err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, context.Canceled) &&
 		!apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !apierrors.IsTooManyRequests(err)
 }

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// eventsWaiting is how many events may wait to be sent; more are dropped, and logged. Ten workers can tell events faster
+	// eventsWaiting is how many events may wait to be sent; more are dropped, and logged. Ten workers can record events faster
 	// than they are sent: of a burst of 2,000 more than 1,000 wait. So many take 9 MB.
 	eventsWaiting = 10_000
 	// eventSenders is how many are sent at the same time.
@@ -41,7 +41,7 @@ var resend = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 4}
 // Recorder sends every event as it is, and those that wait when the operator stops, too. client-go's gives up what is on its
 // way when the manager stops: the last events before each handover to another replica. It has no bound on how many are sent at
 // the same time, and takes an event with the reason of an earlier one about the same version of an object for its repetition, for
-// six minutes and more, and shows the words of the first. Ours are told once for each transition: there is nothing to sum up.
+// six minutes and more, and shows the message of the first. Ours are recorded once for each transition: there is nothing to aggregate.
 type Recorder struct {
 	client   client.Writer
 	scheme   *runtime.Scheme
@@ -97,10 +97,10 @@ func (r *Recorder) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is false: who stands by tells, too, how it came by its configuration.
+// NeedLeaderElection is false: a standby, too, records what happened to its configuration.
 func (r *Recorder) NeedLeaderElection() bool { return false }
 
-// send sends what comes until it is told to stop, and then what is there.
+// send sends what comes until the context ends, and then what is left.
 func (r *Recorder) send(ctx context.Context, stop <-chan struct{}) {
 	for {
 		select {
@@ -118,7 +118,7 @@ func (r *Recorder) send(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// create sends an event, again if the API server is in trouble.
+// create sends an event, again if the API server is failing.
 func (r *Recorder) create(ctx context.Context, e *eventsv1.Event) {
 	var last error
 	err := wait.ExponentialBackoffWithContext(ctx, resend, func(ctx context.Context) (bool, error) {

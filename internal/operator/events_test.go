@@ -156,7 +156,7 @@ func TestEventsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// Nobody waits for an API server that takes no events: those that are too many are dropped and logged.
+// No one waits for an API server that takes no events: those that are too many are dropped and logged.
 func TestEventsDoNotBlock(t *testing.T) {
 	r, s, log, run := sending(t)
 	for range eventsWaiting + 2 {
@@ -181,7 +181,7 @@ func TestEventsAreSentWhileItRuns(t *testing.T) {
 			t.Fatal("nothing was sent")
 		}
 	}
-	r.Eventf(&metav1.Status{}, nil, corev1.EventTypeNormal, "A", "B", "what nobody can refer to is not sent")
+	r.Eventf(&metav1.Status{}, nil, corev1.EventTypeNormal, "A", "B", "what no one can refer to is not sent")
 }
 
 func TestOwnPod(t *testing.T) {
@@ -192,7 +192,7 @@ func TestOwnPod(t *testing.T) {
 	}{
 		"Pod":     {"the Deployment says who it is", map[string]string{"POD_NAMESPACE": "a", "POD_NAME": "b", "POD_UID": "c"}, true},
 		"Machine": {"a process outside of a cluster", nil, false},
-		"Half":    {"nobody would find the event", map[string]string{"POD_NAMESPACE": "a", "POD_NAME": "b"}, false},
+		"Half":    {"no one would find the event", map[string]string{"POD_NAMESPACE": "a", "POD_NAME": "b"}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

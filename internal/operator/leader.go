@@ -29,10 +29,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
-// electionQPS bounds what the election asks of an API server in trouble, in requests per second.
+// electionQPS bounds the election's requests to a failing API server, in requests per second.
 const electionQPS, electionBurst = 5, 10
 
-// podNamespaceFile tells a process in a pod which namespace it is in. Kubernetes: service account admission.
+// podNamespaceFile holds the namespace of a process in a pod. Kubernetes: service account admission.
 var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // election chooses the replica that works. It is client-go's elector over client-go's Lease lock; only the client below
@@ -102,7 +102,7 @@ func (e *election) NeedLeaderElection() bool { return false }
 // leaseClient is a client for one Lease that answers from memory what it can. The elector calls it from one goroutine.
 type leaseClient struct {
 	coordinationclient.LeaseInterface
-	// owners are those with whom the Lease goes.
+	// owners own the Lease: it is deleted with them.
 	owners []metav1.OwnerReference
 	clock  clock.PassiveClock
 	// every is the time between two renewals that are sent, patience how long a request may take.
@@ -112,8 +112,8 @@ type leaseClient struct {
 	// last is the newest version that the API server has answered with, renewed when we asked for it to be ours.
 	last    *coordinationv1.Lease
 	renewed time.Time
-	// doubt asks for a live read: the API server has refused an update of what we took for the current version.
-	doubt bool
+	// readLive asks for a live read: the API server has refused an update of what we took for the current version.
+	readLive bool
 }
 
 // Leases makes the client its own getter: there is but one namespace.
@@ -123,7 +123,7 @@ func (l *leaseClient) Leases(string) coordinationclient.LeaseInterface { return 
 // makes a held lease look expired, the update that follows is refused because of its resourceVersion, and from then on
 // reads are live until the watch has caught up with what they return.
 func (l *leaseClient) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
-	if lease := l.watched(); lease != nil && !l.doubt && (l.last == nil || !older(lease, l.last)) {
+	if lease := l.watched(); lease != nil && !l.readLive && (l.last == nil || !older(lease, l.last)) {
 		return lease.DeepCopy(), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
@@ -132,7 +132,7 @@ func (l *leaseClient) Get(ctx context.Context, name string, o metav1.GetOptions)
 	if err != nil {
 		return nil, err
 	}
-	l.last, l.doubt = lease.DeepCopy(), false
+	l.last, l.readLive = lease.DeepCopy(), false
 	return lease, nil
 }
 
@@ -156,7 +156,7 @@ func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o
 	})
 }
 
-// owned gives a Lease that nobody owns to our owner.
+// owned sets our owner on a Lease without an owner.
 func (l *leaseClient) owned(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	lease = lease.DeepCopy()
 	if len(lease.OwnerReferences) == 0 {
@@ -172,10 +172,10 @@ func (l *leaseClient) write(ctx context.Context, send func(context.Context) (*co
 	sent := l.clock.Now()
 	lease, err := send(ctx)
 	if err != nil {
-		l.renewed, l.doubt = time.Time{}, true
+		l.renewed, l.readLive = time.Time{}, true
 		return nil, err
 	}
-	l.last, l.renewed, l.doubt = lease.DeepCopy(), sent, false
+	l.last, l.renewed, l.readLive = lease.DeepCopy(), sent, false
 	return lease, nil
 }
 
@@ -222,7 +222,7 @@ func older(a, b *coordinationv1.Lease) bool {
 	return err != nil || order < 0
 }
 
-// leaderEvents lets the lock tell who leads as an event of the events.k8s.io group, as all our events are.
+// leaderEvents lets the lock record the leader as an event of the events.k8s.io group, as all our events are.
 type leaderEvents struct{ recorder events.EventRecorder }
 
 func (e leaderEvents) Eventf(lease runtime.Object, kind, reason, format string, args ...any) {

@@ -102,7 +102,7 @@ func TestAccountIn(t *testing.T) {
 	}
 }
 
-// What owns the Lease is said when it is made, and when one is met that nobody owns: it was made by an operator that did not know.
+// What owns the Lease is said when it is made, and when one is met that no one owns: it was made by an operator that did not know.
 func TestLeaseHasAnOwner(t *testing.T) {
 	ours := []metav1.OwnerReference{{APIVersion: "v1", Kind: "ServiceAccount", Name: "a", UID: "u"}}
 	theirs := []metav1.OwnerReference{{APIVersion: "v1", Kind: "ServiceAccount", Name: "b", UID: "v"}}
@@ -113,8 +113,8 @@ func TestLeaseHasAnOwner(t *testing.T) {
 		want   []metav1.OwnerReference
 	}{
 		"Made":     {reason: "there is none yet", owners: ours, want: ours},
-		"Nobodys":  {reason: "it would stay for good", owners: ours, there: &coordinationv1.Lease{}, want: ours},
-		"Anothers": {reason: "whoever owns it decides", owners: ours, there: &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{OwnerReferences: theirs}}, want: theirs},
+		"Nobodys":  {reason: "it would stay permanently", owners: ours, there: &coordinationv1.Lease{}, want: ours},
+		"Anothers": {reason: "anyone who owns it decides", owners: ours, there: &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{OwnerReferences: theirs}}, want: theirs},
 		"Unknown":  {reason: "outside a pod there is no owner"},
 	}
 	for name, tc := range cases {

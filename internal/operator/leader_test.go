@@ -188,7 +188,7 @@ func TestStolenLeaseIsNoticed(t *testing.T) {
 		t.Errorf("led by %q", got)
 	}
 	if r.seen = s.lease; r.holder(t) != "b" {
-		t.Error("the watch tells something else")
+		t.Error("the watch sends something else")
 	}
 }
 
@@ -202,7 +202,7 @@ func TestStandbyCostsNothing(t *testing.T) {
 			t.Fatalf("led by %q", got)
 		}
 	}
-	expect(t, s, "", "the watch has told it all")
+	expect(t, s, "", "the watch has sent it all")
 
 	released := s.lease.DeepCopy()
 	released.Spec.HolderIdentity = new("")
@@ -212,7 +212,7 @@ func TestStandbyCostsNothing(t *testing.T) {
 		t.Fatalf("led by %q", got)
 	}
 	standby.renew(t, true)
-	expect(t, s, "update", "what the watch tells is enough to follow")
+	expect(t, s, "update", "what the watch sends is enough to follow")
 }
 
 // A watch that is late lets a held lease look expired, or a released one look held for a while; it never gives it to two.
@@ -275,7 +275,7 @@ func TestElectionNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := newElection(&rest.Config{Host: "https://127.0.0.1:1"}, c.LeaderElection); err == nil || !strings.Contains(err.Error(), "leaderElection.namespace: name one") {
-		t.Errorf("outside a pod nobody knows the namespace: %v", err)
+		t.Errorf("outside a pod no one knows the namespace: %v", err)
 	}
 	if err := os.WriteFile(file, []byte("ops"), 0o600); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ import (
 
 const shutdownTimeout = 10 * time.Second
 
-// NewManager returns a manager whose cache holds our own pods only, without what nobody looks at. The client is not
+// NewManager returns a manager whose cache holds our own pods only, without fields that are never read. The client is not
 // rate-limited: the API server's priority and fairness does that with a view of the whole cluster.
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtime.Scheme, families []lifecycle.Family) (ctrl.Manager, error) {
 	cfg = rest.CopyConfig(cfg)

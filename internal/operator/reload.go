@@ -20,8 +20,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
-// lookPeriod is how often the configuration file is looked at. A kubelet brings a changed ConfigMap within a minute or two;
-// comparing a small file costs less than being told of everything that moves in its folder.
+// lookPeriod is how often the configuration file is checked. A kubelet brings a changed ConfigMap within a minute or two;
+// comparing a small file costs less than watching everything that moves in its folder.
 const lookPeriod = 2 * time.Second
 
 // reloader takes over what has changed in the configuration file, as far as that goes without a restart.
@@ -30,7 +30,7 @@ type reloader struct {
 	started config.OperatorConfiguration // what the operator was started with
 	apply   func(context.Context, config.OperatorConfiguration)
 	metrics *metrics.Metrics // may be nil
-	// recorder tells what became of a change, as events of the operator's pod; the pod may be nil.
+	// recorder records what happened to a change as events of the operator's pod; the pod may be nil.
 	recorder events.EventRecorder
 	pod      *corev1.Pod
 
@@ -38,12 +38,12 @@ type reloader struct {
 }
 
 // Follow returns what keeps another process of the operator up to date with its configuration file. It takes over what the
-// controller does, and tells its log what became of a change.
+// controller does, and logs what happened to a change.
 func Follow(log logr.Logger, started config.OperatorConfiguration, apply func(config.OperatorConfiguration)) manager.Runnable {
 	return &reloader{log: log, started: started, apply: func(_ context.Context, c config.OperatorConfiguration) { apply(c) }}
 }
 
-// Start looks at the file until the context ends. It implements manager.Runnable.
+// Start checks the file until the context ends. It implements manager.Runnable.
 func (r *reloader) Start(ctx context.Context) error {
 	ticker := time.NewTicker(lookPeriod)
 	defer ticker.Stop()
@@ -60,7 +60,7 @@ func (r *reloader) Start(ctx context.Context) error {
 // NeedLeaderElection is false: who stands by has to know as much.
 func (r *reloader) NeedLeaderElection() bool { return false }
 
-// look reads the file. A bad one is reported once, and the former one stays in force.
+// look reads the file. A bad one is reported once, and the previous one stays in force.
 func (r *reloader) look(ctx context.Context) {
 	text, err := os.ReadFile(r.started.File)
 	now := string(text)
@@ -78,23 +78,23 @@ func (r *reloader) look(ctx context.Context) {
 	}
 	if err != nil {
 		r.metrics.Reloaded(false)
-		r.log.Error(err, "the changed configuration is not applied; the former one stays in force", "file", r.started.File)
-		r.tell(true, "ConfigurationRefused", fmt.Sprintf("the changed configuration is not applied, the former one stays in force: %v", err))
+		r.log.Error(err, "the changed configuration is not applied; the previous one stays in force", "file", r.started.File)
+		r.record(true, "ConfigurationRefused", fmt.Sprintf("the changed configuration is not applied, the previous one stays in force: %v", err))
 		return
 	}
 	sections := r.started.NeedsRestart(c)
 	r.metrics.RestartNeeded(len(sections) > 0)
 	if len(sections) > 0 {
 		r.log.Info("the configuration has changed in sections that need a restart of the operator", "sections", sections, "file", r.started.File)
-		r.tell(true, "ConfigurationNeedsRestart", "the configuration differs from that at the start in sections that are read at the start only: "+strings.Join(sections, ", "))
+		r.record(true, "ConfigurationNeedsRestart", "the configuration has changes that need a restart of the operator: "+strings.Join(sections, ", "))
 	}
 	if first && len(sections) == 0 && r.started.SameTenancy(c) {
 		return // as it was when the operator started
 	}
 	r.metrics.Reloaded(true)
-	r.log.Info("took over namespaces and policies from the changed configuration", "namespaces", c.Namespaces, "namespaceSelector", c.NamespaceSelector, "policies", len(c.Policies))
+	r.log.Info("applied the namespaces and policies of the changed configuration", "namespaces", c.Namespaces, "namespaceSelector", c.NamespaceSelector, "policies", len(c.Policies))
 	r.apply(ctx, c)
-	r.tell(false, "ConfigurationReloaded", "namespaces and policies of the changed configuration are in force: "+tenancyOf(c))
+	r.record(false, "ConfigurationReloaded", "namespaces and policies of the changed configuration are in force: "+tenancyOf(c))
 }
 
 // tenancyOf says what is taken over of a configuration.
@@ -114,8 +114,8 @@ func tenancyOf(c config.OperatorConfiguration) string {
 // maxNote is the API's limit for the text of an event, in bytes.
 const maxNote = 1024
 
-// tell is for an administrator who has edited the ConfigMap and describes the operator's pod.
-func (r *reloader) tell(warning bool, reason, note string) {
+// record is for an administrator who has edited the ConfigMap and describes the operator's pod.
+func (r *reloader) record(warning bool, reason, note string) {
 	if r.pod == nil {
 		return
 	}

@@ -67,8 +67,8 @@ func (l *look) after() (applied int, log string) {
 	return len(l.applied) - before, l.log.String()[written:]
 }
 
-// told returns the events since it was called last.
-func (l *look) told() []string {
+// recorded returns the events since it was called last.
+func (l *look) recorded() []string {
 	var all []string
 	for {
 		select {
@@ -80,7 +80,7 @@ func (l *look) told() []string {
 	}
 }
 
-// An administrator sees on the operator's pod what became of an edit, and Prometheus counts it.
+// An administrator sees on the operator's pod what happened to an edit, and Prometheus counts it.
 func TestReloadIsTold(t *testing.T) {
 	l := newLook(t, "namespaces: [a]")
 	many := "namespaces: [B" + strings.Repeat(", \u00fc", 400) + "]"
@@ -98,18 +98,18 @@ func TestReloadIsTold(t *testing.T) {
 		},
 		{
 			reason: "wrong", file: "namespaces: [a]\npolicies: [{name: x}]",
-			want:  []string{`Warning ConfigurationRefused the changed configuration is not applied, the former one stays in force: policies[0].namespaces: "": name at least one; "*" stands for all`},
+			want:  []string{`Warning ConfigurationRefused the changed configuration is not applied, the previous one stays in force: policies[0].namespaces: "": name at least one; "*" stands for all`},
 			count: map[string]float64{reloads + "applied": 1, reloads + "refused": 1},
 		},
 		{
 			reason: "wrong in another way, with more to say than an event holds", file: many,
-			want:  []string{"Warning ConfigurationRefused the changed configuration is not applied, the former one stays in force: "},
+			want:  []string{"Warning ConfigurationRefused the changed configuration is not applied, the previous one stays in force: "},
 			count: map[string]float64{reloads + "applied": 1, reloads + "refused": 2},
 		},
 		{
 			reason: "a section that is read at the start", file: "namespaceSelector: x=y\nworkers: 3",
 			want: []string{
-				"Warning ConfigurationNeedsRestart the configuration differs from that at the start in sections that are read at the start only: workers",
+				"Warning ConfigurationNeedsRestart the configuration has changes that need a restart of the operator: workers",
 				"Normal ConfigurationReloaded namespaces and policies of the changed configuration are in force: policies: 0; namespaceSelector: x=y",
 			},
 			count: map[string]float64{reloads + "applied": 2, reloads + "refused": 2, needed: 1},
@@ -129,7 +129,7 @@ func TestReloadIsTold(t *testing.T) {
 		l.write(strings.TrimPrefix(step.file, "{}"))
 		l.after()
 		l.after()
-		got := l.told()
+		got := l.recorded()
 		for i := range got {
 			if kind, note, _ := strings.Cut(got[i], ": "); len(note) > maxNote {
 				t.Errorf("%s: %s has %d bytes", step.reason, kind, len(note))
@@ -177,7 +177,7 @@ func TestReload(t *testing.T) {
 	step("nothing has changed since", 0)
 	l.write("namespaces: [a, B]")
 	step("a wrong file", 0, "stays in force", "namespaces[1]")
-	step("it is told once", 0)
+	step("it is recorded once", 0)
 	l.write("namespaces: [a, b]\nworkers: 3")
 	step("a section that is read at the start", 1, "need a restart", "workers")
 	l.write("namespaces: [a]")
@@ -186,9 +186,9 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	step("a file that is gone", 0, "stays in force")
-	step("it is told once", 0)
+	step("it is recorded once", 0)
 	l.write("namespaces: [a]")
-	step("it is back", 1, "took over")
+	step("it is back", 1, "applied the namespaces")
 }
 
 // A file that changed between the start and the first look is taken over.

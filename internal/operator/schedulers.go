@@ -18,8 +18,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Schedulers is the engine's memory of schedulers: what was promised to whom, and who waits for what. Losing it is
-// harmless: the promises are made again from what runs, and who waits asks again.
+// Schedulers is the engine's memory of schedulers: reservations, and which applications wait for what. Losing it is
+// harmless: the reservations are made again from what runs, and waiting applications are checked again.
 type Schedulers struct {
 	clock clock.PassiveClock
 	kinds *informers.SchedulerKinds
@@ -43,8 +43,8 @@ type waiter struct {
 	kinds   []schema.GroupVersionKind
 }
 
-// NewSchedulers returns an empty memory. Without kinds every API counts as installed. Pods may have ended while nobody
-// looked, so room counts as made now.
+// NewSchedulers returns an empty memory. Without kinds every API counts as installed. Pods may have ended while no operator
+// ran, so room counts as made now.
 func NewSchedulers(now clock.PassiveClock, kinds *informers.SchedulerKinds) *Schedulers {
 	return &Schedulers{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(), waiting: map[scheduler.Key]waiter{}, entered: map[scheduler.Key]string{}, room: now.Now()}
 }
@@ -57,7 +57,7 @@ func (m *Schedulers) Unavailable(p scheduler.Plugin) (scheduler.Admission, bool)
 	return m.kinds.Unavailable(p.Describe())
 }
 
-// Admit asks the candidate's scheduler. Of two candidates for the same room one is asked after the other's answer was
+// Admit asks the candidate's scheduler. Of two candidates for the same room one is checked after the other's answer was
 // entered.
 func (m *Schedulers) Admit(ctx context.Context, c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, error) {
 	if !c.Plugin().Describe().Quota {
@@ -125,14 +125,14 @@ func (m *Schedulers) Enter(a scheduler.Attempt, p scheduler.Progress) {
 	m.entered[a.App.Key()] = a.ID
 }
 
-// Knows is whether an attempt was entered before, whatever has become of its promise.
+// Knows is whether an attempt was entered before, whatever has happened to its reservation.
 func (m *Schedulers) Knows(app scheduler.Key, attempt string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entered[app] == attempt
 }
 
-// Settle notes how far an attempt's pods have come. Whoever is first in a line must hear of it: what the quotas report
+// Settle records how far an attempt's pods have come. The first of each line is enqueued: what the quotas report
 // by themselves from now on is counted twice for a while, and nothing happens when that ends.
 func (m *Schedulers) Settle(id string, p scheduler.Progress) {
 	m.mu.Lock()
@@ -141,15 +141,15 @@ func (m *Schedulers) Settle(id string, p scheduler.Progress) {
 		heads = m.appsOf(m.ledger.Heads())
 	}
 	m.mu.Unlock()
-	m.wake(heads)
+	m.enqueue(heads)
 }
 
-// Release gives back what was promised to an attempt and wakes who waits for it, as far as they may go on.
+// Release drops the reservation of an attempt and enqueues those that wait for it.
 func (m *Schedulers) Release(id string) {
 	m.mu.Lock()
 	line := m.appsOf(m.ledger.Release(id))
 	m.mu.Unlock()
-	m.wake(line)
+	m.enqueue(line)
 }
 
 // appsOf returns the applications of the first attempts of a line, as far as they wait.
@@ -170,13 +170,13 @@ func (m *Schedulers) appsOf(line []string) []scheduler.Key {
 	return apps
 }
 
-func (m *Schedulers) wake(apps []scheduler.Key) {
+func (m *Schedulers) enqueue(apps []scheduler.Key) {
 	if m.kinds != nil {
-		m.kinds.Wake(apps)
+		m.kinds.Enqueue(apps)
 	}
 }
 
-// SetWaiting remembers whom to wake when a kind changes that the application's scheduler looks at.
+// SetWaiting records which application to enqueue when a kind changes that its scheduler reads.
 func (m *Schedulers) SetWaiting(app scheduler.Key, c *admission.Candidate, a scheduler.Admission) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -189,8 +189,8 @@ func (m *Schedulers) SetWaiting(app scheduler.Key, c *admission.Candidate, a sch
 	m.waiting[app] = w
 }
 
-// Forget drops an application that does not exist any more or does not want to start: neither is it woken, nor does it
-// keep what it was promised or its place in a line.
+// Forget drops the reservation, the place in line and the wait of an application that does not exist any more or is not
+// starting.
 func (m *Schedulers) Forget(app scheduler.Key) {
 	m.mu.Lock()
 	delete(m.waiting, app)

@@ -18,7 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// What was promised to an application that is deleted, or suspended, is free for others.
+// What is reserved for an application that is deleted, or suspended, is free for others.
 func TestForgottenApplicationsHoldNothing(t *testing.T) {
 	m := NewSchedulers(clock.RealClock{}, nil)
 	gone := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "gone"}, ID: "gone-1"}
@@ -62,7 +62,7 @@ func TestRebuild(t *testing.T) {
 		fails   error
 		want    int
 	}{
-		{reason: "trouble with the list", fails: errors.New("boom"), want: 1},
+		{reason: "an error of the list", fails: errors.New("boom"), want: 1},
 		{reason: "nothing is entered yet, and a namespace comes meanwhile", arrives: true, want: 1},
 		{reason: "that one is not entered yet", want: 1},
 		{reason: "all are"},
@@ -78,12 +78,12 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// Pods that are seen change what is promised to whom, and what a quota reports of them comes later: the first of each
+// Pods that are seen change reservations, and what a quota reports of them comes later: the first of each
 // line hears of both, in time.
 func TestSettlingWakesTheFirstInLine(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
 	k := &informers.SchedulerKinds{}
-	queue := k.Woken(schema.GroupKind{})
+	queue := k.Events(schema.GroupKind{})
 	m := NewSchedulers(now, k)
 	attempt := func(name string, minute int) scheduler.Attempt {
 		return scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: name}, ID: name + "-1", QueuedAt: now.Now().Add(time.Duration(minute) * time.Minute)}
@@ -94,19 +94,19 @@ func TestSettlingWakesTheFirstInLine(t *testing.T) {
 		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []string{"q"}})
 		m.waiting[a.App.Key()] = waiter{attempt: a.ID, since: a.QueuedAt}
 	}
-	woken := func() (names []string) {
+	enqueued := func() (names []string) {
 		for len(queue) > 0 {
 			names = append(names, (<-queue).Object.GetName())
 		}
 		return names
 	}
 	m.Settle(running.ID, scheduler.Progress{DriverCreated: true, DriverRunning: true})
-	if diff := cmp.Diff([]string{"first"}, woken()); diff != "" {
+	if diff := cmp.Diff([]string{"first"}, enqueued()); diff != "" {
 		t.Errorf("the driver runs (-want +got):\n%s", diff)
 	}
 	m.Settle(running.ID, scheduler.Progress{DriverCreated: true, DriverRunning: true})
-	if names := woken(); len(names) != 0 {
-		t.Errorf("what is known already wakes %v", names)
+	if names := enqueued(); len(names) != 0 {
+		t.Errorf("what is known already enqueues %v", names)
 	}
 	o := m.ledger.Outstanding(first, now.Now())
 	if len(o.Others) != 1 || o.Recheck <= 0 {
@@ -120,7 +120,7 @@ func TestSettlingWakesTheFirstInLine(t *testing.T) {
 	}
 }
 
-// Who waits is woken in turns of the namespaces, the longest first.
+// Who waits is enqueued in turns of the namespaces, the longest first.
 func TestWaitersTakeTurns(t *testing.T) {
 	m := NewSchedulers(clock.RealClock{}, nil)
 	kind := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Queue"}

@@ -55,7 +55,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	}
 	s.Schedulers = NewSchedulers(clock.RealClock{}, s.SchedulerKinds)
 	s.SchedulerKinds.Waiters = s.Schedulers.WaitersFor
-	auxiliary, err := informers.NewAuxiliary(mgr, c, families, s.SchedulerKinds.Wake)
+	auxiliary, err := informers.NewAuxiliary(mgr, c, families, s.SchedulerKinds.Enqueue)
 	if err != nil {
 		return nil, err
 	}

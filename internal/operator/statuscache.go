@@ -33,8 +33,8 @@ type write struct {
 	uid             types.UID
 	at              time.Time
 	resourceVersion string
-	// held is what the status would tell if it were worth a write already, and heldVersion of which version of the object;
-	// nil if there is no more to tell.
+	// held is the status that is not worth a write yet, and heldVersion the version of the object that it is for;
+	// nil if there is none.
 	held        *lifecycle.Record
 	heldVersion string
 	// pausedUntil is when a refused driver of this generation is worth another try.

@@ -33,7 +33,7 @@ func TestNewer(t *testing.T) {
 		"Nothing":  {reason: "nothing was written", cached: "5"},
 		"Behind":   {reason: "the cache has not seen our write", wrote: "7", cached: "5", want: true},
 		"Caught":   {reason: "the cache has seen it", wrote: "7", cached: "7"},
-		"Ahead":    {reason: "somebody wrote after us", wrote: "7", cached: "9"},
+		"Ahead":    {reason: "someone wrote after us", wrote: "7", cached: "9"},
 		"Numbers":  {reason: "versions are compared as numbers", wrote: "10", cached: "9", want: true},
 		"Numbers2": {reason: "versions are compared as numbers", wrote: "9", cached: "10"},
 		"Opaque":   {reason: "a version that cannot be compared holds nothing up", wrote: "abc", cached: "5"},
@@ -61,24 +61,24 @@ func TestForget(t *testing.T) {
 	}
 	w.Forget(key)
 	if w.Newer(version("5")) {
-		t.Error("an object made anew under the name would be held up")
+		t.Error("an object recreated under the name would be held up")
 	}
 	if len(w.last) != 0 {
-		t.Errorf("%d applications remembered for ever", len(w.last))
+		t.Errorf("%d applications remembered forever", len(w.last))
 	}
 }
 
-// Another application may get the name before anybody has seen the first one go: it knows nothing of that.
+// Another application may get the name before anyone has seen the first one go: it knows nothing of that.
 func TestNothingIsRememberedOfAFormerObject(t *testing.T) {
 	record := lifecycle.Record{State: lifecycle.Running, SubmissionID: "s-1"}
 	more := record
 	more.Counts.Running = 1
-	type told struct {
+	type answers struct {
 		Newer        bool
 		Hold, Paused time.Duration
 		Recall       lifecycle.Record
 	}
-	ask := func(uid types.UID) told {
+	ask := func(uid types.UID) answers {
 		var w StatusCache
 		w.Add(version("7"), start)
 		w.Keep(version("7"), more)
@@ -86,15 +86,15 @@ func TestNothingIsRememberedOfAFormerObject(t *testing.T) {
 		o := version("7")
 		o.UID = uid
 		now := start.Add(time.Second)
-		got := told{Hold: max(0, w.Hold(o, record, more, now)), Paused: w.Paused(o, now), Recall: w.Recall(o, record)}
+		got := answers{Hold: max(0, w.Hold(o, record, more, now)), Paused: w.Paused(o, now), Recall: w.Recall(o, record)}
 		o.ResourceVersion = "5"
 		got.Newer = w.Newer(o)
 		return got
 	}
-	if diff := cmp.Diff(told{Newer: true, Hold: 9 * time.Second, Paused: 59 * time.Second, Recall: more}, ask("")); diff != "" {
+	if diff := cmp.Diff(answers{Newer: true, Hold: 9 * time.Second, Paused: 59 * time.Second, Recall: more}, ask("")); diff != "" {
 		t.Errorf("the same object (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(told{Recall: record}, ask("another")); diff != "" {
+	if diff := cmp.Diff(answers{Recall: record}, ask("another")); diff != "" {
 		t.Errorf("another object (-want +got):\n%s", diff)
 	}
 	var w StatusCache
@@ -166,9 +166,9 @@ func TestRecall(t *testing.T) {
 		"Known":     {reason: "what waits for its write is known", stored: stored, want: held},
 		"Written":   {reason: "what was written is in the object", then: func(w *StatusCache) { w.Add(version("8"), start) }, stored: stored, want: stored},
 		"Forgotten": {reason: "the application went", then: func(w *StatusCache) { w.Forget(key) }, stored: stored, want: stored},
-		"Moved":     {reason: "somebody has written since, and may know more", version: "8", stored: stored, want: stored},
+		"Moved":     {reason: "someone has written since, and may know more", version: "8", stored: stored, want: stored},
 		"NextRun":   {reason: "the executors of another run", stored: with(func(r *lifecycle.Record) { r.SubmissionID = "s-2" }), want: with(func(r *lifecycle.Record) { r.SubmissionID = "s-2" })},
-		"Changed":   {reason: "somebody else has written: another leader", stored: with(func(r *lifecycle.Record) { r.State = lifecycle.Succeeding }), want: with(func(r *lifecycle.Record) { r.State = lifecycle.Succeeding })},
+		"Changed":   {reason: "someone else has written: another leader", stored: with(func(r *lifecycle.Record) { r.State = lifecycle.Succeeding }), want: with(func(r *lifecycle.Record) { r.State = lifecycle.Succeeding })},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

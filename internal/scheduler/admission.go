@@ -24,7 +24,7 @@ const (
 	Admit Verdict = "Admit"
 	// Wait holds it back until something in the cluster changes.
 	Wait Verdict = "Wait"
-	// Reject refuses it for good: it fails without using up a retry, and an edit of the specification starts it again.
+	// Reject refuses it permanently: it fails without using up a retry, and an edit of the specification starts it again.
 	Reject Verdict = "Reject"
 	// Unavailable says that the scheduler itself cannot be asked. The attempt waits.
 	Unavailable Verdict = "Unavailable"
@@ -33,7 +33,7 @@ const (
 // Admission is the answer for an attempt that has no driver yet: from the plugin to the condition that a user reads, it is
 // this one value.
 type Admission struct {
-	// Verdict is "" if nobody was asked.
+	// Verdict is "" if no plugin was asked.
 	Verdict Verdict
 	Reason  Reason
 	// Message is one stable sentence for people: the same as long as its cause is the same, so without ages, times and
@@ -51,7 +51,7 @@ type Admission struct {
 	Apply []*unstructured.Unstructured
 	// Delete are the objects that must not exist. The operator deletes only what belongs to the application.
 	Delete []Ref
-	// Group is the object that stands for the attempt with its scheduler; nil if there is none.
+	// Group is the object that represents the attempt in its scheduler; nil if there is none.
 	Group *Ref
 	// Choice is who gave the answer. A plugin leaves it empty: the core fills it in.
 	Choice Choice
@@ -71,7 +71,7 @@ const (
 	// ReasonAdmitted : Admit.
 	ReasonAdmitted Reason = "Admitted"
 
-	// ReasonWaitingForScheduler : Wait; the scheduler has not looked at the attempt yet.
+	// ReasonWaitingForScheduler : Wait; the scheduler has not processed the attempt yet.
 	ReasonWaitingForScheduler Reason = "WaitingForScheduler"
 	// ReasonWaitingForQuota : Wait; a queue or a quota is full.
 	ReasonWaitingForQuota Reason = "WaitingForQuota"
@@ -81,14 +81,14 @@ const (
 	ReasonWaitingForGang Reason = "WaitingForGang"
 	// ReasonBehindOthers : Wait; there is room, but others came first.
 	ReasonBehindOthers Reason = "BehindOthers"
-	// ReasonQueueClosed : Wait; the queue takes nothing at present.
+	// ReasonQueueClosed : Wait; the queue is closed.
 	ReasonQueueClosed Reason = "QueueClosed"
 	// ReasonQueueNotFound : Wait; the queue does not exist (yet).
 	ReasonQueueNotFound Reason = "QueueNotFound"
 	// ReasonPriorityClassNotFound : Wait; the named PriorityClass does not exist (yet).
 	ReasonPriorityClassNotFound Reason = "PriorityClassNotFound"
 
-	// ReasonQueueNotLeaf : Reject; the queue has queues below it and takes no applications.
+	// ReasonQueueNotLeaf : Reject; the queue has child queues and accepts no applications.
 	ReasonQueueNotLeaf Reason = "QueueNotLeaf"
 	// ReasonQueueForbidden : Reject; the namespace may not use the queue.
 	ReasonQueueForbidden Reason = "QueueForbidden"
@@ -123,7 +123,7 @@ const (
 	ReasonCapturedByOther Reason = "CapturedByOther"
 	// ReasonScheduled : an observation; all pods have a node.
 	ReasonScheduled Reason = "Scheduled"
-	// ReasonDriverGone : an observation; the driver pod is gone, and nothing tells why.
+	// ReasonDriverGone : an observation; the driver pod is gone, for an unknown reason.
 	ReasonDriverGone Reason = "DriverGone"
 
 	// ReasonPreempted : an eviction; pods of higher priority took the room.
@@ -132,7 +132,7 @@ const (
 	ReasonReclaimed Reason = "Reclaimed"
 	// ReasonNodeFailure : an eviction; the node failed, was drained or ran out of resources.
 	ReasonNodeFailure Reason = "NodeFailure"
-	// ReasonPodsReadyTimeout : an eviction; the scheduler did not find room for the whole gang in time.
+	// ReasonPodsReadyTimeout : an eviction; the scheduler did not find capacity for the whole gang in time.
 	ReasonPodsReadyTimeout Reason = "PodsReadyTimeout"
 )
 

@@ -47,19 +47,19 @@ type Shortage struct {
 	Resource corev1.ResourceName
 	// Asked is what the attempt asks for, Free what the limit's owner reports as left, Limit what there is in all.
 	Asked, Free, Limit resource.Quantity
-	// Promised is what others will take of Free, if that is what makes it short; else zero.
-	Promised resource.Quantity
+	// Reserved is what others will take of Free, if that is what makes it short; else zero.
+	Reserved resource.Quantity
 }
 
 // Shortages compares what is asked for with what a limit leaves, for the resources that the limit names, in the order of
 // their names. What is asked for but not limited is never short.
 func Shortages(asked, used, limit corev1.ResourceList) []Shortage {
-	return ShortagesBeside(asked, used, nil, limit)
+	return ShortagesWithReserved(asked, used, nil, limit)
 }
 
-// ShortagesBeside is Shortages where others have been promised what is not reported as used yet. Of what is short without
-// them they are not said to be the reason: what is promised may be reported as used already.
-func ShortagesBeside(asked, used, promised, limit corev1.ResourceList) []Shortage {
+// ShortagesWithReserved is Shortages where others have reserved what is not reported as used yet. Of what is short without
+// them they are not said to be the reason: what is reserved may be reported as used already.
+func ShortagesWithReserved(asked, used, reserved, limit corev1.ResourceList) []Shortage {
 	var out []Shortage
 	for _, name := range slices.Sorted(maps.Keys(limit)) {
 		ask, ok := asked[name]
@@ -74,10 +74,10 @@ func ShortagesBeside(asked, used, promised, limit corev1.ResourceList) []Shortag
 		s := Shortage{Resource: name, Asked: ask, Free: free, Limit: limit[name]}
 		if ask.Cmp(free) <= 0 {
 			left := free.DeepCopy()
-			if left.Sub(promised[name]); ask.Cmp(left) <= 0 {
+			if left.Sub(reserved[name]); ask.Cmp(left) <= 0 {
 				continue
 			}
-			s.Promised = promised[name]
+			s.Reserved = reserved[name]
 		}
 		out = append(out, s)
 	}
@@ -85,12 +85,12 @@ func ShortagesBeside(asked, used, promised, limit corev1.ResourceList) []Shortag
 }
 
 // Waiting words shortages for something that will pass: "cpu asked 12, free 4 of 40; memory asked 8Gi, free 9Gi of 64Gi,
-// promised 2Gi to others".
+// reserved 2Gi for others".
 func Waiting(shortages []Shortage) string {
 	return words(shortages, func(s Shortage) string {
 		text := fmt.Sprintf("%s asked %s, free %s of %s", s.Resource, Amount(s.Asked), Amount(s.Free), Amount(s.Limit))
-		if s.Promised.Sign() > 0 {
-			text += fmt.Sprintf(", promised %s to others", Amount(s.Promised))
+		if s.Reserved.Sign() > 0 {
+			text += fmt.Sprintf(", reserved %s for others", Amount(s.Reserved))
 		}
 		return text
 	})

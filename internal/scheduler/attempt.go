@@ -36,7 +36,7 @@ type Attempt struct {
 	UsableQueues []string
 	// PriorityClass is the name of a PriorityClass; "" for none.
 	PriorityClass string
-	// User is whoever created the application; empty if nobody recorded it.
+	// User created the application; empty if it was not recorded.
 	User User
 
 	// PodSets are the exact requests of the driver and of one executor, and the number of executors.

@@ -39,8 +39,8 @@ func TestChainAdmits(t *testing.T) {
 		"First": {reason: "placement is not asked", admission: stub{admission: wait}, placement: stub{admission: goes, objects: place}, want: wait},
 		"Back":  {reason: "what placement has reserved is released", admission: stub{admission: wait}, placement: stub{name: "place"}, snapshot: Snapshot{group.Read(): object("place")}, want: Admission{Verdict: Wait, Reason: ReasonWaitingForQuota, Message: "full", Delete: []Ref{group}}},
 		"Last":  {reason: "placement waits", admission: stub{admission: goes}, placement: stub{admission: wait}, asked: 1, want: wait},
-		"Err1":  {reason: "trouble of the first", admission: stub{planErr: boom}, err: boom},
-		"Err2":  {reason: "trouble of the last", admission: stub{admission: goes}, placement: stub{planErr: boom}, asked: 1, err: boom},
+		"Err1":  {reason: "error of the first", admission: stub{planErr: boom}, err: boom},
+		"Err2":  {reason: "error of the last", admission: stub{admission: goes}, placement: stub{planErr: boom}, asked: 1, err: boom},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestChainObserves(t *testing.T) {
 		chain  Plugin
 		want   Observation
 	}{
-		"Pods":      {reason: "nobody has a view of its own", chain: Chain(stub{}, stub{}), want: Pods(running)},
+		"Pods":      {reason: "no one has a view of its own", chain: Chain(stub{}, stub{}), want: Pods(running)},
 		"Placement": {reason: "placement knows where", chain: Chain(stub{}, observer{}), want: Observation{Stage: StageReserving, Reason: "Mine", Delete: []Ref{{Name: "observed"}}}},
 		"Withdrawn": {reason: "admission takes its word back", chain: Chain(stopper{}, observer{}), want: Observation{Stage: StageEvicted, StopApp: true, Delete: []Ref{{Name: "observed"}}}},
 	}

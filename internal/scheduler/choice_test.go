@@ -31,33 +31,33 @@ func offered(t *testing.T, change func(*Policy)) *Registry {
 func TestResolve(t *testing.T) {
 	annotated := map[string]string{AnnotationScheduler: "queued", AnnotationQueue: "team"}
 	cases := map[string]struct {
-		reason string
-		policy func(*Policy)
-		wish   SelectionRequest
-		want   Choice
+		reason  string
+		policy  func(*Policy)
+		request SelectionRequest
+		want    Choice
 	}{
-		"Cluster":     {reason: "nobody chose", want: Choice{Scheduler: "plain", Source: SourceCluster}},
-		"Application": {reason: "the application's word comes first", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "mine"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "mine"}},
-		"Namespace":   {reason: "then the namespace's", wish: SelectionRequest{NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "team"}},
+		"Cluster":     {reason: "no one chose", want: Choice{Scheduler: "plain", Source: SourceCluster}},
+		"Application": {reason: "the application's word comes first", request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "mine"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "mine"}},
+		"Namespace":   {reason: "then the namespace's", request: SelectionRequest{NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "team"}},
 		"NotAllowed": {
 			reason: "annotations count only if the administrator says so", policy: func(p *Policy) { p.NamespaceDefaults = false },
-			wish: SelectionRequest{NamespaceAnnotations: annotated}, want: Choice{Scheduler: "plain", Source: SourceCluster},
+			request: SelectionRequest{NamespaceAnnotations: annotated}, want: Choice{Scheduler: "plain", Source: SourceCluster},
 		},
-		"OptOut":       {reason: "none is the plain one, whatever the defaults", policy: func(p *Policy) { p.Default = "queued" }, wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "none"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "plain", Source: SourceApplication}},
-		"OwnQueue":     {reason: "the application's queue with the namespace's scheduler", wish: SelectionRequest{Scheduling: spark.Scheduling{Queue: "mine"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "mine"}},
-		"QueueOnly":    {reason: "a namespace may name a queue alone", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued"}, NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "team"}},
-		"PluginQueue":  {reason: "the plugin's own default", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "default"}},
-		"ConfigQueue":  {reason: "the configuration wins over the plugin", policy: func(p *Policy) { p.DefaultQueues = map[string]string{"queued": "batch"} }, wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "batch"}},
-		"Policy":       {reason: "the default of a policy comes before the namespace's", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued", SchedulerFrom: "a policy", Queue: "theirs", QueueFrom: "a policy"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourcePolicy, Queue: "theirs"}},
-		"OtherQueue":   {reason: "a queue that is meant for the namespace's scheduler is none of another's", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "lined"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "lined", Source: SourceApplication, Queue: "root.default"}},
-		"SameQueue":    {reason: "whoever names the namespace's scheduler gets its queue", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "team"}},
-		"NoQueues":     {reason: "an annotation for the namespace's batch scheduler is not for the plain one", wish: SelectionRequest{NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
-		"Recorded":     {reason: "an attempt keeps what was chosen for it", policy: func(p *Policy) { p.Default = "queued" }, wish: SelectionRequest{NamespaceAnnotations: annotated, Recorded: &Choice{Scheduler: "plain", Source: SourceCluster}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
-		"RecordedTeam": {reason: "the queue, too", wish: SelectionRequest{Scheduling: spark.Scheduling{Queue: "new"}, Recorded: &Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}},
+		"OptOut":       {reason: "none is the plain one, whatever the defaults", policy: func(p *Policy) { p.Default = "queued" }, request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "none"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "plain", Source: SourceApplication}},
+		"OwnQueue":     {reason: "the application's queue with the namespace's scheduler", request: SelectionRequest{Scheduling: spark.Scheduling{Queue: "mine"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "mine"}},
+		"QueueOnly":    {reason: "a namespace may name a queue alone", request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued"}, NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "team"}},
+		"PluginQueue":  {reason: "the plugin's own default", request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "default"}},
+		"ConfigQueue":  {reason: "the configuration wins over the plugin", policy: func(p *Policy) { p.DefaultQueues = map[string]string{"queued": "batch"} }, request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued"}}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "batch"}},
+		"Policy":       {reason: "the default of a policy comes before the namespace's", request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued", SchedulerFrom: "a policy", Queue: "theirs", QueueFrom: "a policy"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourcePolicy, Queue: "theirs"}},
+		"OtherQueue":   {reason: "a queue that is meant for the namespace's scheduler is none of another's", request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "lined"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "lined", Source: SourceApplication, Queue: "root.default"}},
+		"SameQueue":    {reason: "anyone who names the namespace's scheduler gets its queue", request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "queued"}, NamespaceAnnotations: annotated}, want: Choice{Scheduler: "queued", Source: SourceApplication, Queue: "team"}},
+		"NoQueues":     {reason: "an annotation for the namespace's batch scheduler is not for the plain one", request: SelectionRequest{NamespaceAnnotations: map[string]string{AnnotationQueue: "team"}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
+		"Recorded":     {reason: "an attempt keeps what was chosen for it", policy: func(p *Policy) { p.Default = "queued" }, request: SelectionRequest{NamespaceAnnotations: annotated, Recorded: &Choice{Scheduler: "plain", Source: SourceCluster}}, want: Choice{Scheduler: "plain", Source: SourceCluster}},
+		"RecordedTeam": {reason: "the queue, too", request: SelectionRequest{Scheduling: spark.Scheduling{Queue: "new"}, Recorded: &Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}}, want: Choice{Scheduler: "queued", Source: SourceNamespace, Queue: "old"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, admission := offered(t, tc.policy).Resolve(tc.wish)
+			got, admission := offered(t, tc.policy).Resolve(tc.request)
 			if got.Plugin == nil {
 				t.Fatalf("%s: no plugin: %+v", tc.reason, admission)
 			}
@@ -81,44 +81,44 @@ func TestResolveRefuses(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		policy  func(*Policy)
-		wish    SelectionRequest
+		request SelectionRequest
 		verdict Verdict
 		code    Reason
 		says    []string
 	}{
-		"Unknown":   {reason: "it may be configured later", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "vulcano"}}, verdict: Unavailable, code: ReasonSchedulerUnknown, says: []string{"batchScheduler", `"vulcano" is not known`, "known: lined, plain, queued"}},
-		"Case":      {reason: "names are exact", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "Plain"}}, verdict: Unavailable, code: ReasonSchedulerUnknown},
-		"Space":     {reason: "names are exact", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: " plain"}}, verdict: Unavailable, code: ReasonSchedulerUnknown},
-		"Disabled":  {reason: "compiled in, but not for users", wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "spare"}}, verdict: Unavailable, code: ReasonSchedulerDisabled, says: []string{`"spare" is not enabled`, "batchScheduler.enabled"}},
-		"Annotated": {reason: "the mistake is in the namespace", wish: SelectionRequest{NamespaceAnnotations: map[string]string{AnnotationScheduler: "x"}}, verdict: Unavailable, code: ReasonSchedulerUnknown, says: []string{AnnotationScheduler, `"x"`}},
+		"Unknown":   {reason: "it may be configured later", request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "vulcano"}}, verdict: Unavailable, code: ReasonSchedulerUnknown, says: []string{"batchScheduler", `"vulcano" is not known`, "known: lined, plain, queued"}},
+		"Case":      {reason: "names are exact", request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "Plain"}}, verdict: Unavailable, code: ReasonSchedulerUnknown},
+		"Space":     {reason: "names are exact", request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: " plain"}}, verdict: Unavailable, code: ReasonSchedulerUnknown},
+		"Disabled":  {reason: "compiled in, but not for users", request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "spare"}}, verdict: Unavailable, code: ReasonSchedulerDisabled, says: []string{`"spare" is not enabled`, "batchScheduler.enabled"}},
+		"Annotated": {reason: "the mistake is in the namespace", request: SelectionRequest{NamespaceAnnotations: map[string]string{AnnotationScheduler: "x"}}, verdict: Unavailable, code: ReasonSchedulerUnknown, says: []string{AnnotationScheduler, `"x"`}},
 		"Policy": {
 			reason: "the mistake is in a policy", verdict: Unavailable, code: ReasonSchedulerUnknown,
-			wish: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "x", SchedulerFrom: `the policy "a"`}}, says: []string{`the policy "a": "x" is not known`},
+			request: SelectionRequest{Scheduling: spark.Scheduling{Scheduler: "x", SchedulerFrom: `the policy "a"`}}, says: []string{`the policy "a": "x" is not known`},
 		},
 		"FormerPolicy": {
 			reason: "a policy that was changed since", verdict: Unavailable, code: ReasonSchedulerUnknown,
-			wish: SelectionRequest{Recorded: &Choice{Scheduler: "x", Source: SourcePolicy}}, says: []string{`a policy of the operator: "x" is not known`},
+			request: SelectionRequest{Recorded: &Choice{Scheduler: "x", Source: SourcePolicy}}, says: []string{`a policy of the operator: "x" is not known`},
 		},
 		"PolicyQueue": {
 			reason: "the queue is a policy's", verdict: Reject, code: ReasonQueueForbidden, policy: rules,
-			wish: SelectionRequest{Namespace: "team-b", Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "a", QueueFrom: `the policy "a"`}}, says: []string{`the policy "a": queue "a" may not be used`},
+			request: SelectionRequest{Namespace: "team-b", Scheduling: spark.Scheduling{Scheduler: "queued", Queue: "a", QueueFrom: `the policy "a"`}}, says: []string{`the policy "a": queue "a" may not be used`},
 		},
 		"RecordedQueue": {
 			reason: "the queue was not the policy's", verdict: Reject, code: ReasonQueueForbidden, policy: rules, says: []string{`batchScheduler.queue: queue "a" may not be used`},
-			wish: SelectionRequest{Namespace: "team-b", Scheduling: spark.Scheduling{Queue: "b", QueueFrom: `the policy "a"`}, Recorded: &Choice{Scheduler: "queued", Queue: "a"}},
+			request: SelectionRequest{Namespace: "team-b", Scheduling: spark.Scheduling{Queue: "b", QueueFrom: `the policy "a"`}, Recorded: &Choice{Scheduler: "queued", Queue: "a"}},
 		},
-		"Withdrawn": {reason: "a plugin that was disabled since", wish: SelectionRequest{Recorded: &Choice{Scheduler: "spare", Source: SourceApplication}}, verdict: Unavailable, code: ReasonSchedulerDisabled},
-		"Forbidden": {reason: "another team's queue", policy: rules, wish: SelectionRequest{Namespace: "team-b", Scheduling: queued("a")}, verdict: Reject, code: ReasonQueueForbidden, says: []string{`queue "a" may not be used from namespace "team-b"`, "queues you may use: root.team.*, shared"}},
-		"NoRule":    {reason: "a namespace without a rule has no queue", policy: rules, wish: SelectionRequest{Namespace: "other", Scheduling: queued("a")}, verdict: Reject, code: ReasonQueueForbidden, says: []string{"no queue that you may use"}},
-		"Default":   {reason: "the default queue is no exception", policy: rules, wish: SelectionRequest{Namespace: "team-a", Scheduling: queued("")}, verdict: Reject, code: ReasonQueueForbidden, says: []string{`queue "default"`}},
+		"Withdrawn": {reason: "a plugin that was disabled since", request: SelectionRequest{Recorded: &Choice{Scheduler: "spare", Source: SourceApplication}}, verdict: Unavailable, code: ReasonSchedulerDisabled},
+		"Forbidden": {reason: "another team's queue", policy: rules, request: SelectionRequest{Namespace: "team-b", Scheduling: queued("a")}, verdict: Reject, code: ReasonQueueForbidden, says: []string{`queue "a" may not be used from namespace "team-b"`, "queues you may use: root.team.*, shared"}},
+		"NoRule":    {reason: "a namespace without a rule has no queue", policy: rules, request: SelectionRequest{Namespace: "other", Scheduling: queued("a")}, verdict: Reject, code: ReasonQueueForbidden, says: []string{"no queue that you may use"}},
+		"Default":   {reason: "the default queue is no exception", policy: rules, request: SelectionRequest{Namespace: "team-a", Scheduling: queued("")}, verdict: Reject, code: ReasonQueueForbidden, says: []string{`queue "default"`}},
 		"NotNamed": {
-			reason: "whoever must name a queue is told so", wish: SelectionRequest{Namespace: "team-a", Scheduling: queued(""), Recorded: &Choice{Scheduler: "queued"}},
+			reason: "anyone who must name a queue gets a message", request: SelectionRequest{Namespace: "team-a", Scheduling: queued(""), Recorded: &Choice{Scheduler: "queued"}},
 			policy: rules, verdict: Reject, code: ReasonQueueForbidden, says: []string{"may not leave the queue to the scheduler"},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, admission := offered(t, tc.policy).Resolve(tc.wish)
+			got, admission := offered(t, tc.policy).Resolve(tc.request)
 			if got.Plugin != nil || admission.Verdict != tc.verdict || admission.Reason != tc.code {
 				t.Fatalf("%s: %+v, want %s, %s and no plugin", tc.reason, admission, tc.verdict, tc.code)
 			}
@@ -178,9 +178,9 @@ func TestNewRegistryForErrors(t *testing.T) {
 		policy Policy
 		says   []string
 	}{
-		"Default":  {reason: "nobody would start", policy: Policy{Default: "x"}, says: []string{"batchScheduler.default", `"x"`, "known: a, b"}},
+		"Default":  {reason: "no one would start", policy: Policy{Default: "x"}, says: []string{"batchScheduler.default", `"x"`, "known: a, b"}},
 		"Enabled":  {reason: "a typo would disable it silently", policy: Policy{Default: "a", Enabled: []string{"a", "x"}}, says: []string{"batchScheduler.enabled", `"x"`}},
-		"Plugins":  {reason: "settings for nobody", policy: Policy{Default: "a", DefaultQueues: map[string]string{"x": "q"}}, says: []string{"batchScheduler.plugins", `"x"`}},
+		"Plugins":  {reason: "settings for no one", policy: Policy{Default: "a", DefaultQueues: map[string]string{"x": "q"}}, says: []string{"batchScheduler.plugins", `"x"`}},
 		"Excluded": {reason: "the default must be usable", policy: Policy{Default: "a", Enabled: []string{"b"}}, says: []string{"batchScheduler.default", `"a"`, "enabled: b"}},
 	}
 	for name, tc := range cases {

@@ -22,7 +22,7 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("the scheduler plugin %s panicked in %s: %v", e.Plugin, e.Call, e.Value)
 }
 
-// call is the border that a plugin's panic does not cross, and where its errors learn whose they are.
+// call turns a plugin's panic into an error, and adds the plugin's name to errors.
 func call[T any](p Plugin, name string, f func() (T, error)) (result T, err error) {
 	plugin := "of type " + fmt.Sprintf("%T", p)
 	defer func() {
@@ -87,7 +87,7 @@ func ObserveReads(p Plugin, a Attempt, f PodStatuses) ([]Read, error) {
 }
 
 // Observe says where a submitted attempt stands with its scheduler. A plugin that has nothing to say about it is
-// spoken for by Pods. That another scheduler took the driver over is found for all of them.
+// observed by Pods. That another scheduler took the driver over is found for all of them.
 func Observe(p Plugin, a Attempt, s Snapshot, f PodStatuses) (Observation, error) {
 	observer, ok := p.(Observer)
 	return call(p, "Observe", func() (Observation, error) {

@@ -44,7 +44,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// Trouble is a wait that says whose it is, and an error for the log.
+// A failure is a wait that names the plugin, and an error for the log.
 func TestAdmitFails(t *testing.T) {
 	boom := errors.New("boom")
 	got, err := AdmitAttempt(stub{name: "x", planErr: boom}, Attempt{}, nil)
@@ -128,8 +128,8 @@ func TestObserve(t *testing.T) {
 		"Own":       {reason: "a plugin that knows more is heard", plugin: observer{stub{}}, facts: PodStatuses{Driver: running}, stage: StageReserving, code: "Mine"},
 		"Captured":  {reason: "the name that we wrote was rewritten", plugin: observer{stub{schedulerName: "s"}}, facts: PodStatuses{Driver: &PodStatus{Phase: corev1.PodPending, SchedulerName: "thief"}}, stage: StageQueued, code: ReasonCapturedByOther, says: `"thief"`},
 		"NotOurs":   {reason: "we wrote no name", plugin: stub{}, facts: PodStatuses{Driver: &PodStatus{Phase: corev1.PodPending, SchedulerName: "default-scheduler"}}, stage: StageQueued, code: ReasonWaitingForScheduler},
-		"Scheduled": {reason: "whoever it was, it has a node", plugin: stub{schedulerName: "x"}, facts: PodStatuses{Driver: running}, stage: StagePlaced, code: ReasonScheduled},
-		"Absent":    {reason: "nobody captured what does not exist", plugin: stub{schedulerName: "x"}, stage: StageGone, code: ReasonDriverGone},
+		"Scheduled": {reason: "whichever scheduler it was, it has a node", plugin: stub{schedulerName: "x"}, facts: PodStatuses{Driver: running}, stage: StagePlaced, code: ReasonScheduled},
+		"Absent":    {reason: "no one captured what does not exist", plugin: stub{schedulerName: "x"}, stage: StageGone, code: ReasonDriverGone},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 )
 
 // Decoration is laid over the pods of both roles before they are built. A plugin changes labels, annotations and, where a
-// role has none, the priority class; the rest is there to be looked at.
+// role has none, the priority class; the rest is read-only.
 type Decoration struct {
 	Driver   spark.PodOverlay
 	Executor spark.PodOverlay
@@ -31,10 +31,10 @@ func Decorate(p Plugin, a Attempt, app spark.Application) (spark.Application, er
 		}
 		claims := p.Describe().ManagedKeys
 		if key, ok := unclaimed(claims, &app.Driver.Overlay, &d.Driver); ok {
-			return Decoration{}, fmt.Errorf("it sets %s on the driver, which it does not claim", key)
+			return Decoration{}, fmt.Errorf("it sets %s on the driver, which it does not declare", key)
 		}
 		if key, ok := unclaimed(claims, &app.Executor.Overlay, &d.Executor); ok {
-			return Decoration{}, fmt.Errorf("it sets %s on executors, which it does not claim", key)
+			return Decoration{}, fmt.Errorf("it sets %s on executors, which it does not declare", key)
 		}
 		return d, nil
 	})
@@ -49,7 +49,7 @@ func Decorate(p Plugin, a Attempt, app spark.Application) (spark.Application, er
 }
 
 // scheduledBy makes the scheduler's name win over every other place where one can be named. Executors get it from
-// Spark's configuration, which their driver heeds more than the template.
+// Spark's configuration, which takes precedence over the template for their driver.
 func scheduledBy(app spark.Application, name string) spark.Application {
 	app.Driver.Overlay.SchedulerName, app.Executor.Overlay.SchedulerName = name, name
 	conf := maps.Clone(app.OperatorConf)
@@ -80,7 +80,7 @@ func unclaimed(claims []PodKey, before, after *spark.PodOverlay) (string, bool) 
 	rest := *after
 	rest.Labels, rest.Annotations, rest.PriorityClassName = before.Labels, before.Annotations, before.PriorityClassName
 	if !equality.Semantic.DeepEqual(&rest, before) {
-		return "something that is neither label, annotation nor priority class", true
+		return "something that is not a label, an annotation or a priority class", true
 	}
 	return "", false
 }
@@ -101,7 +101,7 @@ func unclaimedIn(claims []PodKey, part PodPart, before, after map[string]string)
 
 // conflict finds pods that contradict the choice of the scheduler: the user set a key that is the plugin's to another
 // value, or named another scheduler on the pods. A scheduler that the application itself chooses wins over a name on its
-// pods, as it always has; one that is only a default does not silently overrule what somebody wrote.
+// pods, as it always has; one that is only a default does not silently overrule what someone wrote.
 func conflict(p Plugin, a Attempt) (Admission, bool, error) {
 	d, err := call(p, "Decorate", func() (Decoration, error) {
 		var d Decoration

@@ -59,7 +59,7 @@ func TestDecorateKeepsSchedulerName(t *testing.T) {
 	}
 }
 
-// The driver heeds Spark's configuration more than the executors' template.
+// Spark's configuration takes precedence over the executors' template for the driver.
 func TestDecorateWinsOverConfiguration(t *testing.T) {
 	app := decorated()
 	app.Conf = map[string]string{spark.ConfExecutorSchedulerName: "mine", spark.ConfSchedulerName: "mine"}
@@ -83,14 +83,14 @@ func TestDecorateRefusesUnclaimed(t *testing.T) {
 		decorate func(*Decoration)
 		says     string
 	}{
-		"Label":      {reason: "nobody knows of it", decorate: func(d *Decoration) { SetIn(&d.Driver.Labels, "other", "x") }, says: `label "other" on the driver`},
+		"Label":      {reason: "no one knows of it", decorate: func(d *Decoration) { SetIn(&d.Driver.Labels, "other", "x") }, says: `label "other" on the driver`},
 		"Annotation": {reason: "the key is claimed as another part", decorate: func(d *Decoration) { SetIn(&d.Executor.Annotations, "other", "x") }, says: `annotation "other" on executors`},
 		"Overwrite":  {reason: "the user's own label", decorate: func(d *Decoration) { d.Driver.Labels["team"] = "b" }, says: `label "team"`},
 		"Removal":    {reason: "the user's own label", decorate: func(d *Decoration) { delete(d.Driver.Labels, "team") }, says: `label "team" to nothing`},
 		"Class":      {reason: "the role's own class stays", decorate: func(d *Decoration) { d.Executor.PriorityClassName = "high" }, says: "priority class high"},
-		"Field":      {reason: "the rest of the pod is the user's", decorate: func(d *Decoration) { d.Driver.NodeSelector["pool"] = "b" }, says: "neither label"},
-		"Scheduler":  {reason: "the core writes the name", decorate: func(d *Decoration) { d.Driver.SchedulerName = "b" }, says: "neither label"},
-		"Toleration": {reason: "an element of a list", decorate: func(d *Decoration) { d.Driver.Tolerations[0].Key = "b" }, says: "neither label"},
+		"Field":      {reason: "the rest of the pod is the user's", decorate: func(d *Decoration) { d.Driver.NodeSelector["pool"] = "b" }, says: "not a label"},
+		"Scheduler":  {reason: "the core writes the name", decorate: func(d *Decoration) { d.Driver.SchedulerName = "b" }, says: "not a label"},
+		"Toleration": {reason: "an element of a list", decorate: func(d *Decoration) { d.Driver.Tolerations[0].Key = "b" }, says: "not a label"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -120,12 +120,12 @@ func TestConflicts(t *testing.T) {
 		code   Reason
 		says   []string
 	}{
-		"None":            {reason: "nobody wrote anything", code: ReasonAdmitted},
+		"None":            {reason: "no one wrote anything", code: ReasonAdmitted},
 		"Same":            {reason: "the value that the plugin sets", shapes: mine(spark.PodAttributes{Labels: map[string]string{"group": "g1"}}), code: ReasonAdmitted},
 		"Other key":       {reason: "not the plugin's affair", shapes: mine(spark.PodAttributes{Labels: map[string]string{"team": "a"}}), code: ReasonAdmitted},
 		"Label":           {reason: "two groups for a pod", shapes: mine(spark.PodAttributes{Labels: map[string]string{"group": "x"}}), code: ReasonPodKeyConflict, says: []string{"driver pod", `label group: "x"`, `sets to "g1"`}},
 		"Executor":        {reason: "two groups for a pod", shapes: spark.PodSets{ExecutorAttributes: spark.PodAttributes{Annotations: map[string]string{"group": "x"}}}, code: ReasonPodKeyConflict, says: []string{"executor pod", "annotation group"}},
-		"Default loses":   {reason: "a default overrules nobody silently", source: SourceCluster, shapes: mine(spark.PodAttributes{SchedulerName: "y"}), code: ReasonPodSchedulerNameConflict, says: []string{`"y"`, "batchScheduler: none"}},
+		"Default loses":   {reason: "a default overrules no one silently", source: SourceCluster, shapes: mine(spark.PodAttributes{SchedulerName: "y"}), code: ReasonPodSchedulerNameConflict, says: []string{`"y"`, "batchScheduler: none"}},
 		"Policy loses":    {reason: "a policy's default, too", source: SourcePolicy, shapes: mine(spark.PodAttributes{SchedulerName: "y"}), code: ReasonPodSchedulerNameConflict, says: []string{`"y"`, "batchScheduler: none"}},
 		"Choice wins":     {reason: "the application chose the scheduler itself", source: SourceApplication, shapes: mine(spark.PodAttributes{SchedulerName: "y"}), code: ReasonAdmitted},
 		"The same anyway": {reason: "no contradiction", source: SourceNamespace, shapes: mine(spark.PodAttributes{SchedulerName: "x-scheduler"}), code: ReasonAdmitted},

@@ -13,15 +13,15 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Ledger remembers what was promised: attempts that may start whose pods no quota counts yet, and who waits in line. It
-// makes of two attempts for the same room one that enters and one that waits.
+// Ledger holds reservations (attempts that may start whose pods no quota counts yet) and the attempts that wait in line.
+// Of two attempts for the same room one starts and one waits.
 //
-// It is arithmetic over values and has no lock: whoever owns it holds one from Outstanding over Admit to Record, and
-// around the other methods. It holds no truth. After a restart each attempt that has a driver is entered again with
+// It is arithmetic over values and has no lock: its owner holds one from Outstanding over Admit to Record, and
+// around the other methods. It can be rebuilt: after a restart each attempt that has a driver is entered again with
 // Reserve and Settle, and those that wait take their places when they are next asked.
 //
 // Pods are seen before the quotas' reports of them: the two come by different ways, and a controller may stand between
-// them. So what was promised stays promised for a while after the pods were seen; see Settle.
+// them. So a reservation stays for a while after the pods were seen; see Settle.
 type Ledger struct {
 	reserved map[string]*entry
 	waiting  map[string]map[string]place // namespace, attempt
@@ -51,7 +51,7 @@ type Reservation struct {
 	Namespace     string
 	PriorityClass string
 	PodSets       spark.PodSets
-	// Progress is how many of its pods the quotas surely report by now.
+	// Progress is how many of its pods the quotas certainly report.
 	Progress Progress
 }
 
@@ -63,7 +63,7 @@ type Progress struct {
 	ExecutorsPending int32
 }
 
-// ProgressOf reads the progress from the pods. Spark numbers its executors, so that the highest number tells how many
+// ProgressOf reads the progress from the pods. Spark numbers its executors, so that the highest number says how many
 // there have been.
 func ProgressOf(f PodStatuses) Progress {
 	p := Progress{ExecutorsCreated: min(f.ExecutorsEver, maxExecutors)}
@@ -95,7 +95,7 @@ func (p Progress) with(seen Progress, initial int32) Progress {
 	}
 }
 
-// maxExecutors bounds executor ids, which are text that anybody could have written.
+// maxExecutors bounds executor ids, which are text that anyone could have written.
 const maxExecutors = 1 << 20
 
 // How much later than the pods themselves the quotas' reports of them may arrive.
@@ -107,7 +107,7 @@ const (
 	runningLag = 3 * time.Second
 )
 
-// patience is how long a promise is kept that nothing more comes of: longer than it takes to create one pod. Dynamic
+// patience is how long a reservation without progress is kept: longer than it takes to create one pod. Dynamic
 // allocation may want fewer executors than it began with before all of them were created.
 const patience = 5 * time.Minute
 
@@ -124,8 +124,8 @@ type sight struct {
 	progress Progress
 }
 
-// promises is whether it is this that was promised, and not what the attempt was before somebody edited it.
-func (e *entry) promises(a Attempt) bool {
+// matches is whether the reservation is for the attempt as it is, and not as it was before an edit.
+func (e *entry) matches(a Attempt) bool {
 	return e.PriorityClass == a.PriorityClass && equality.Semantic.DeepEqual(e.PodSets, a.PodSets)
 }
 
@@ -159,12 +159,12 @@ func (e *entry) advance(now time.Time) time.Duration {
 		}
 	}
 	e.seen = slices.Delete(e.seen, 0, old)
-	e.lapse(now)
+	e.expire(now)
 	return next
 }
 
-// lapse gives up what has not come for long. A driver that waits for its node is no reason to: its executors come after.
-func (e *entry) lapse(now time.Time) {
+// expire drops what has not come for long. A driver that waits for its node is no reason to: its executors come after.
+func (e *entry) expire(now time.Time) {
 	if e.news.IsZero() {
 		e.news = now
 	}
@@ -178,7 +178,7 @@ func (e *entry) lapse(now time.Time) {
 	e.Progress.ExecutorsRunning += max(0, missing)
 }
 
-// over is whether the quotas report everything that was promised.
+// over is whether the quotas report everything that was reserved.
 func (e *entry) over() bool {
 	return len(e.seen) == 0 && e.Progress.DriverRunning && e.Progress.ExecutorsRunning >= e.PodSets.Initial
 }
@@ -192,7 +192,7 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 		case r.over():
 			delete(l.reserved, id)
 		case id == a.ID:
-			o.Held = r.promises(a)
+			o.Held = r.matches(a)
 		default:
 			o.Others = append(o.Others, r.Reservation)
 			if left > 0 && (o.Recheck == 0 || left < o.Recheck) {
@@ -205,12 +205,12 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 	return o
 }
 
-// Record enters the answer that an attempt got: Go reserves its room, a wait in line keeps its place there, and anything
+// Record enters the answer that an attempt got: Admit reserves its room, a wait in line keeps its place there, and anything
 // else gives both up.
 func (l *Ledger) Record(a Attempt, answer Admission) {
 	switch {
 	case answer.Verdict == Admit:
-		if r, held := l.reserved[a.ID]; held && !r.promises(a) {
+		if r, held := l.reserved[a.ID]; held && !r.matches(a) {
 			l.drop(a.ID) // its specification has changed before it had a driver
 		}
 		l.Reserve(a)
@@ -231,9 +231,9 @@ func (l *Ledger) Reserve(a Attempt) {
 }
 
 // Settle notes how far an attempt's pods have been seen to come. What of them the quotas report is taken off the
-// promise: created pods a second later, running ones three. What has not come for five minutes is taken off, too. An
+// reservation: created pods a second later, running ones three. What has not come for five minutes is taken off, too. An
 // attempt of which nothing is left is forgotten. It reports
-// whether there was anything new: those at the head of a line should ask again then, to learn when there may be room.
+// whether there was anything new: those at the head of a line should be enqueued then: there may be room soon.
 func (l *Ledger) Settle(id string, p Progress, now time.Time) bool {
 	r, held := l.reserved[id]
 	if !held {
@@ -261,7 +261,7 @@ func (l *Ledger) Release(id string) []string {
 	return l.Line(namespace)
 }
 
-// drop takes an attempt off the books.
+// drop removes an attempt from reservations and lines.
 func (l *Ledger) drop(id string) {
 	delete(l.reserved, id)
 	l.leave(id)

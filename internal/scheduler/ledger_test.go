@@ -38,14 +38,14 @@ func TestLedgerReserves(t *testing.T) {
 	l.Record(c, Admission{Verdict: Admit})
 	got := l.Outstanding(a, nine)
 	if diff := cmp.Diff([]string{"b", "c"}, ids(got)); diff != "" || got.Held {
-		t.Errorf("what others were promised, in all namespaces; held %t (-want +got):\n%s", got.Held, diff)
+		t.Errorf("what is reserved for others, in all namespaces; held %t (-want +got):\n%s", got.Held, diff)
 	}
 	if got := l.Outstanding(b, nine); !got.Held || len(got.Others) != 1 {
-		t.Errorf("its own promise is not in its way: %+v", got)
+		t.Errorf("its own reservation is not in its way: %+v", got)
 	}
 	l.Record(b, Admission{Verdict: Wait})
 	if diff := cmp.Diff([]string{"c"}, ids(l.Outstanding(a, nine))); diff != "" {
-		t.Errorf("a promise that was taken back (-want +got):\n%s", diff)
+		t.Errorf("a reservation that was dropped (-want +got):\n%s", diff)
 	}
 	l.Release("c")
 	if got := l.Outstanding(a, nine); len(got.Others) != 0 {
@@ -53,7 +53,7 @@ func TestLedgerReserves(t *testing.T) {
 	}
 }
 
-// A promise is for what the attempt was: one that was edited before it had a driver is asked about anew.
+// A reservation is for the attempt as it was: one that was edited before it had a driver is asked about again.
 func TestLedgerPromisesWhatWasAsked(t *testing.T) {
 	was, other := attemptAt("a", "x", 0), attemptAt("b", "x", 0)
 	bigger, classed, again := was, was, was
@@ -97,7 +97,7 @@ func TestLedgerSettles(t *testing.T) {
 		"InTurn":     {reason: "they need not run at one moment", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 1, ExecutorsPending: 1}, {ExecutorsCreated: 1, ExecutorsRunning: 1}, {ExecutorsCreated: 2, ExecutorsPending: 1}, {ExecutorsCreated: 2, ExecutorsRunning: 1}}},
 		"Remembered": {reason: "both are gone, whenever that was", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 2}}},
 		"Replaced":   {reason: "those that take the places of others want their room", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 6, ExecutorsPending: 2}}, want: &Progress{DriverRunning: true, ExecutorsCreated: 6}},
-		"Grown":      {reason: "more than the initial ones were not promised", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 2}, {ExecutorsCreated: 9, ExecutorsPending: 7}}},
+		"Grown":      {reason: "more than the initial ones were not reserved", seen: []Progress{{DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 2}, {ExecutorsCreated: 9, ExecutorsPending: 7}}},
 		"NoDriver":   {reason: "executors cannot stand in for the driver", seen: []Progress{{ExecutorsRunning: 5}}, want: &Progress{ExecutorsRunning: 5}},
 	}
 	for name, tc := range cases {
@@ -121,7 +121,7 @@ func TestLedgerSettles(t *testing.T) {
 	}
 }
 
-// The quotas' reports come later than the pods: what was promised counts until they must have come.
+// The quotas' reports come later than the pods: a reservation counts until they must have come.
 func TestLedgerWaitsForReports(t *testing.T) {
 	const ms = time.Millisecond
 	all := Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 2}
@@ -134,13 +134,13 @@ func TestLedgerWaitsForReports(t *testing.T) {
 		want    *Progress
 		recheck time.Duration
 	}{
-		"Unseen":    {reason: "nothing will change by itself", want: &Progress{}},
+		"Unseen":    {reason: "nothing will change automatically", want: &Progress{}},
 		"AtOnce":    {reason: "no report can have come", seen: map[time.Duration]Progress{0: all}, want: &Progress{}, recheck: 1000 * ms},
 		"Created":   {reason: "the API server's report has come", seen: map[time.Duration]Progress{0: all}, at: 1000 * ms, want: &created, recheck: 2000 * ms},
 		"Almost":    {reason: "the controller's report has not", seen: map[time.Duration]Progress{0: all}, at: 2999 * ms, want: &created, recheck: ms},
 		"Reported":  {reason: "both have come", seen: map[time.Duration]Progress{0: all}, at: 3000 * ms},
 		"Parts":     {reason: "each part counts from when it was seen", seen: map[time.Duration]Progress{0: driver, 2000 * ms: all}, at: 3000 * ms, want: &Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2}, recheck: 2000 * ms},
-		"Same":      {reason: "what is seen again is not seen anew", seen: map[time.Duration]Progress{0: all, 2500 * ms: all}, at: 3000 * ms},
+		"Same":      {reason: "the same again is no progress", seen: map[time.Duration]Progress{0: all, 2500 * ms: all}, at: 3000 * ms},
 		"Shrunk":    {reason: "nor is less", seen: map[time.Duration]Progress{0: all, 2500 * ms: driver}, at: 3000 * ms},
 		"Forgotten": {reason: "long after", seen: map[time.Duration]Progress{0: driver, 1000 * ms: all}, at: time.Hour},
 	}
@@ -168,7 +168,7 @@ func TestLedgerWaitsForReports(t *testing.T) {
 				t.Errorf("%s; again in %s, want %s (-want +got):\n%s", tc.reason, o.Recheck, tc.recheck, diff)
 			}
 			if own := l.Outstanding(attemptAt("a", "x", 0), nine.Add(tc.at)); own.Held != (tc.want != nil) || own.Recheck != 0 {
-				t.Errorf("its own promise: %+v", own)
+				t.Errorf("its own reservation: %+v", own)
 			}
 		})
 	}
@@ -186,7 +186,7 @@ func TestLedgerLosesPatience(t *testing.T) {
 		want   *Progress
 	}{
 		"Early":     {reason: "its driver may still come", at: short, want: &Progress{}},
-		"NoDriver":  {reason: "nobody creates it", at: patience},
+		"NoDriver":  {reason: "no one creates it", at: patience},
 		"Queued":    {reason: "executors come after the driver, and that has no node", seen: map[time.Duration]Progress{0: {DriverCreated: true}}, at: 24 * time.Hour, want: &Progress{DriverCreated: true}},
 		"Running":   {reason: "Spark may still ask for them", seen: map[time.Duration]Progress{0: running}, at: short, want: &running},
 		"NoneCame":  {reason: "Spark asks for none", seen: map[time.Duration]Progress{0: running}, at: patience},
@@ -200,7 +200,7 @@ func TestLedgerLosesPatience(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, other := NewLedger(), attemptAt("b", "y", 0)
 			l.Reserve(attemptAt("a", "x", 0))
-			l.Outstanding(other, nine) // somebody asks
+			l.Outstanding(other, nine) // someone asks
 			for _, after := range slices.Sorted(maps.Keys(tc.seen)) {
 				l.Outstanding(other, nine.Add(after))
 				l.Settle("a", tc.seen[after], nine.Add(after))
@@ -216,7 +216,7 @@ func TestLedgerLosesPatience(t *testing.T) {
 	}
 }
 
-// An attempt that nobody asks about is forgotten, too.
+// An attempt that no one asks about is forgotten, too.
 func TestLedgerForgetsWithoutBeingAsked(t *testing.T) {
 	l := NewLedger()
 	a := attemptAt("a", "x", 0)
@@ -243,9 +243,9 @@ func TestProgressOf(t *testing.T) {
 		"Pending": {reason: "the API server counts it, the scheduler does not", facts: PodStatuses{Driver: &PodStatus{Phase: pending}}, want: Progress{DriverCreated: true}},
 		"Running": {reason: "both count it", facts: PodStatuses{Driver: &PodStatus{Phase: running}, Executors: []PodStatus{{Phase: pending}, {Phase: done}}}, want: Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 1, ExecutorsPending: 1}},
 		"Numbers": {reason: "those that are gone were there", facts: PodStatuses{Driver: &PodStatus{Phase: running}, Executors: []PodStatus{{ExecutorID: 9, Phase: running}}}, want: Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 9, ExecutorsRunning: 1}},
-		"Ever":    {reason: "nor is it forgotten of those that nobody sees", facts: PodStatuses{ExecutorsEver: 9, Executors: []PodStatus{{ExecutorID: 4, Phase: running}}}, want: Progress{ExecutorsCreated: 9, ExecutorsRunning: 1}},
+		"Ever":    {reason: "nor is it forgotten of those that no one sees", facts: PodStatuses{ExecutorsEver: 9, Executors: []PodStatus{{ExecutorID: 4, Phase: running}}}, want: Progress{ExecutorsCreated: 9, ExecutorsRunning: 1}},
 		"Record":  {reason: "nor is a record more than a number", facts: PodStatuses{ExecutorsEver: 1 << 30}, want: Progress{ExecutorsCreated: 1 << 20}},
-		"Absurd":  {reason: "anybody can write a label", facts: PodStatuses{Executors: []PodStatus{{ExecutorID: 1 << 60}}}, want: Progress{ExecutorsCreated: 1 << 20, ExecutorsRunning: 1}},
+		"Absurd":  {reason: "anyone can write a label", facts: PodStatuses{Executors: []PodStatus{{ExecutorID: 1 << 60}}}, want: Progress{ExecutorsCreated: 1 << 20, ExecutorsRunning: 1}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestProgressOf(t *testing.T) {
 	}
 }
 
-// Whatever happens in whatever order, and whoever forgets: nobody is both in line and promised, and what is released is
+// Whatever happens in whatever order, and whatever is forgotten: no attempt is both in line and reserved, and what is released is
 // gone.
 func TestLedgerKeepsItsBooks(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -283,8 +283,8 @@ func TestLedgerKeepsItsBooks(t *testing.T) {
 		for _, namespace := range []string{"ns0", "ns1", "ns2"} {
 			for _, id := range l.Line(namespace) {
 				inLine[id]++
-				if _, promised := l.reserved[id]; promised || inLine[id] > 1 {
-					t.Fatalf("%s is in line %d times; promised: %t", id, inLine[id], promised)
+				if _, reserved := l.reserved[id]; reserved || inLine[id] > 1 {
+					t.Fatalf("%s is in line %d times; reserved: %t", id, inLine[id], reserved)
 				}
 			}
 		}

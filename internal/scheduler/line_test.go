@@ -31,7 +31,7 @@ func TestLedgerLine(t *testing.T) {
 	}
 	l.Record(early, Admission{Verdict: Admit})
 	if got := l.Outstanding(late, nine).Ahead["q"]; got != 0 {
-		t.Errorf("who starts is in nobody's way: %d", got)
+		t.Errorf("who starts is in no one's way: %d", got)
 	}
 	if diff := cmp.Diff([]string{"late", "twin"}, l.Release("early")); diff != "" {
 		t.Errorf("who may try now (-want +got):\n%s", diff)
@@ -41,7 +41,7 @@ func TestLedgerLine(t *testing.T) {
 		t.Errorf("who waits for something else leaves the line (-want +got):\n%s", diff)
 	}
 	if got := l.Release("twin"); len(got) != 0 || len(l.Line("y")) != 1 {
-		t.Errorf("the last one leaves nobody: %v", got)
+		t.Errorf("the last one leaves no one: %v", got)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestLedgerLines(t *testing.T) {
 			t.Errorf("%s: ahead of %s (-want +got):\n%s", step, a.ID, diff)
 		}
 	}
-	ahead("nobody waits", first, nil)
+	ahead("no one waits", first, nil)
 	wait(first, "low")
 	wait(elsewhere, "low")
 	ahead("who waits in another namespace waits for another quota", both, map[string]int{"low": 1})

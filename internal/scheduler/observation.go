@@ -14,7 +14,7 @@ import (
 
 // PodStatuses are what there is to know of an attempt's pods.
 type PodStatuses struct {
-	// Now is when they were looked at.
+	// Now is when they were read.
 	Now time.Time
 	// Driver is nil if the pod does not exist.
 	Driver *PodStatus
@@ -38,7 +38,7 @@ type PodStatus struct {
 	Conditions []corev1.PodCondition
 	// Node is "" as long as no scheduler has placed the pod.
 	Node string
-	// Deleting says that the pod was told to end.
+	// Deleting says that the pod has a deletion timestamp.
 	Deleting bool
 	// Started says that one of its containers has started, now or before.
 	Started bool
@@ -90,9 +90,9 @@ const (
 	StageShort Stage = "Short"
 	// StageEvicted : the scheduler took the driver's place away.
 	StageEvicted Stage = "Evicted"
-	// StageRefused : the scheduler refused the attempt for good.
+	// StageRefused : the scheduler refused the attempt permanently.
 	StageRefused Stage = "Refused"
-	// StageGone : the driver does not exist (any more), or was deleted and has stopped, and nothing tells why.
+	// StageGone : the driver does not exist (any more), or was deleted and has stopped, for an unknown reason.
 	StageGone Stage = "Gone"
 )
 
@@ -101,7 +101,7 @@ type Observation struct {
 	Stage  Stage
 	Reason Reason
 	// Message is one sentence for people. Schedulers' own words in it may change often while Stage and Reason stay;
-	// whoever stores it does so when Reason changes.
+	// it is stored when Reason changes.
 	Message string
 	// Eviction is set for StageEvicted, and for StageGone if the scheduler in question evicts without a trace. It counts
 	// as the scheduler's doing, not as a failure of the application.

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Pods judges an attempt by its pods alone, as the kube-scheduler and everything built on it leaves them: a pod that
+// Pods observes an attempt by its pods alone, as the kube-scheduler and everything built on it leaves them: a pod that
 // finds no node has the condition PodScheduled=False, one that is evicted has DisruptionTarget. Plugins begin with it
 // and refine what they know better.
 func Pods(f PodStatuses) Observation {
@@ -57,7 +57,7 @@ func refusedByNode(d *PodStatus) Observation {
 }
 
 func queued(d *PodStatus) Observation {
-	o := Observation{Stage: StageQueued, Reason: ReasonWaitingForScheduler, Message: "no scheduler has looked at the driver pod yet"}
+	o := Observation{Stage: StageQueued, Reason: ReasonWaitingForScheduler, Message: "no scheduler has processed the driver pod yet"}
 	c := d.Condition(corev1.PodScheduled)
 	switch {
 	case len(d.Gates) > 0:
@@ -69,7 +69,7 @@ func queued(d *PodStatus) Observation {
 	return o
 }
 
-// executorsOf judges the executors of a driver that has a node.
+// executorsOf observes the executors of a driver that has a node.
 func executorsOf(f PodStatuses) Observation {
 	waiting, why := 0, ""
 	for i := range f.Executors {
@@ -102,12 +102,12 @@ func Warnings(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }
 
-// Grows is whether dynamic allocation may go beyond the initial executors, up to a number that somebody has set.
+// Grows is whether dynamic allocation may go beyond the initial executors, up to a number that someone has set.
 func (a Attempt) Grows() bool {
 	return a.PodSets.Max > a.PodSets.Initial && a.PodSets.Max < math.MaxInt32
 }
 
-// CannotGrow warns of executors that will wait for ever: most is what the attempt asks for with all that dynamic allocation
+// CannotGrow warns of executors that will wait forever: most is what the attempt asks for with all that dynamic allocation
 // may add, and owner whose limit it is.
 func CannotGrow(a Attempt, owner string, most, limit corev1.ResourceList) string {
 	never := Shortages(most, nil, limit)
@@ -123,6 +123,6 @@ func FewPending(a Attempt) string {
 	if a.PodSets.MaxPending == 0 || a.PodSets.MaxPending >= a.PodSets.Initial {
 		return ""
 	}
-	return fmt.Sprintf("spark.kubernetes.allocation.maxPendingPods is %d: only so many of the %d executors that room is held for are created at a time",
+	return fmt.Sprintf("spark.kubernetes.allocation.maxPendingPods is %d: of the %d executors that capacity is reserved for, no more than that are created at a time",
 		a.PodSets.MaxPending, a.PodSets.Initial)
 }

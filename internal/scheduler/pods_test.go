@@ -34,7 +34,7 @@ func TestPods(t *testing.T) {
 		evicts bool
 	}{
 		"Gone":      {reason: "no driver", stage: StageGone, code: ReasonDriverGone},
-		"Silent":    {reason: "nobody has looked at it", facts: PodStatuses{Driver: &PodStatus{Phase: pending}}, stage: StageQueued, code: ReasonWaitingForScheduler},
+		"Silent":    {reason: "no one has checked it", facts: PodStatuses{Driver: &PodStatus{Phase: pending}}, stage: StageQueued, code: ReasonWaitingForScheduler},
 		"Full":      {reason: "the scheduler's own words", facts: PodStatuses{Driver: &PodStatus{Phase: pending, Conditions: unschedulable("0/3 nodes are available: 3 Insufficient cpu.")}}, stage: StageQueued, code: ReasonWaitingForCapacity, says: []string{"3 Insufficient cpu"}},
 		"Wordless":  {reason: "the reason stands in for the message", facts: PodStatuses{Driver: &PodStatus{Phase: pending, Conditions: unschedulable("")}}, stage: StageQueued, code: ReasonWaitingForCapacity, says: []string{"Unschedulable"}},
 		"Gated":     {reason: "a gate that is not ours", facts: PodStatuses{Driver: &PodStatus{Phase: pending, Gates: []string{"kueue.x-k8s.io/admission"}}}, stage: StageQueued, code: ReasonCapturedByOther, says: []string{"kueue.x-k8s.io/admission"}},
@@ -43,7 +43,7 @@ func TestPods(t *testing.T) {
 		"Ended":     {reason: "what it ended with is not the scheduler's affair", facts: PodStatuses{Driver: &PodStatus{Phase: failed, Node: "n1", Started: true}}, stage: StagePlaced, code: ReasonScheduled},
 		"Deleted":   {reason: "a kubelet stops a pod before it is gone", facts: PodStatuses{Driver: &PodStatus{Phase: failed, Node: "n1", Started: true, Deleting: true}}, stage: StageGone, code: ReasonDriverGone, says: []string{"was deleted"}},
 		"Stopping":  {reason: "it may still end well", facts: PodStatuses{Driver: &PodStatus{Phase: running, Node: "n1", Started: true, Deleting: true}}, stage: StagePlaced, code: ReasonScheduled},
-		"Preempted": {reason: "somebody more important", facts: PodStatuses{Driver: &PodStatus{Phase: running, Node: "n1", Started: true, Deleting: true, Conditions: disrupted("PreemptionByScheduler", "default-scheduler: preempting")}}, stage: StageEvicted, code: ReasonPreempted, says: []string{"default-scheduler: preempting"}, evicts: true},
+		"Preempted": {reason: "someone more important", facts: PodStatuses{Driver: &PodStatus{Phase: running, Node: "n1", Started: true, Deleting: true, Conditions: disrupted("PreemptionByScheduler", "default-scheduler: preempting")}}, stage: StageEvicted, code: ReasonPreempted, says: []string{"default-scheduler: preempting"}, evicts: true},
 		"Drained":   {reason: "the node went", facts: PodStatuses{Driver: &PodStatus{Phase: failed, Node: "n1", Started: true, Conditions: disrupted("DeletionByTaintManager", "")}}, stage: StageEvicted, code: ReasonNodeFailure, says: []string{"the driver was evicted"}, evicts: true},
 		"OutOfCpu":  {reason: "two schedulers met on a node", facts: PodStatuses{Driver: &PodStatus{Phase: failed, Node: "n1", Reason: "OutOfcpu", Message: "Node didn't have enough resource"}}, stage: StageEvicted, code: ReasonNodeFailure, says: []string{"node n1", "enough resource"}, evicts: true},
 		"Short": {

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// readinessRetry is how often a scheduler that cannot be asked is looked for, beside the watch on its APIs.
+// readinessRetry is how often an unavailable scheduler is looked for, in addition to the watch on its APIs.
 const readinessRetry = 30 * time.Second
 
 // Access is one right that a plugin needs, as an access review asks for it.
 type Access struct{ Group, Resource, Verb string }
 
-// spared is a right that plugins do without where nobody gives rights in the whole cluster: they then do not see that a
+// spared is a right that plugins do without where the operator has no cluster-wide rights: they then do not see that a
 // PriorityClass is missing, and the API server refuses the pods.
 var spared = Access{Group: PriorityClassKind.Group, Resource: "priorityclasses", Verb: "get"}
 

@@ -24,8 +24,8 @@ const (
 	AnnotationQueue     = "firesteel.dev/queue"
 )
 
-// unknownRetry is how often an application that names an unknown scheduler is looked at again: the operator may have
-// been restarted with another configuration, or the application edited (which wakes it at once).
+// unknownRetry is how often an application that names an unknown scheduler is checked again: the operator may have
+// been restarted with another configuration, or the application edited (which enqueues it at once).
 const unknownRetry = time.Minute
 
 // Policy is what an administrator decides about schedulers.
@@ -63,7 +63,7 @@ func NewRegistry(fallback string, plugins ...Plugin) (*Registry, error) {
 }
 
 // NewRegistryFor returns a registry of the plugins that are compiled in. It is an error, which names the field of the
-// configuration, if the policy speaks of a plugin that is not among them, or if two plugins have the same name.
+// configuration, if the policy names a plugin that is not among them, or if two plugins have the same name.
 func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
 	r := &Registry{policy: policy, plugins: make(map[string]Plugin, len(plugins))}
 	for _, p := range plugins {
@@ -134,7 +134,7 @@ func (r *Registry) Compiled(name string) (Plugin, bool) {
 	return p, known
 }
 
-// Observer returns a plugin that knows more of a submitted attempt than its pods tell.
+// Observer returns a plugin that knows more of a submitted attempt than its pods show.
 func (r *Registry) Observer(name string) (Plugin, bool) {
 	p, enabled := r.Plugin(name)
 	_, observes := p.(Observer)
@@ -174,7 +174,7 @@ type Choice struct {
 	Scheduler string
 	Source    Source
 	Queue     string
-	// Group is the object that stands for the attempt with its scheduler: kind and name.
+	// Group is the object that represents the attempt in its scheduler: kind and name.
 	Group string
 }
 
@@ -189,7 +189,7 @@ type Resolution struct {
 	QueueFrom string
 }
 
-// Resolve chooses the plugin and the queue: the application's own word, then that of a policy, then its namespace's, then the cluster's. Without
+// Resolve chooses the plugin and the queue: the application's, then a policy's, then its namespace's, then the cluster's. Without
 // a plugin, or with a queue that the namespace may not use, the admission says so and the Resolution has no plugin.
 func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	choice := r.choose(w)
@@ -243,7 +243,7 @@ func (r *Registry) choose(w SelectionRequest) Choice {
 	return Choice{Scheduler: r.policy.Default, Source: SourceCluster}
 }
 
-// queue returns the first queue that anybody names. What an annotation says is meant for the namespace's scheduler, if it
+// queue returns the first queue that is named. What an annotation says is meant for the namespace's scheduler, if it
 // names one: queues of the same name in two schedulers are two queues.
 func (r *Registry) queue(w SelectionRequest, c Choice, d Descriptor) string {
 	switch {
@@ -322,7 +322,7 @@ func queueForbidden(r Resolution, w SelectionRequest) Admission {
 	return Admission{Verdict: Reject, Reason: ReasonQueueForbidden, Message: fmt.Sprintf("%s: %s; %s", cmp.Or(r.QueueFrom, w.Fields.Path(FieldQueue)), what, Usable(r.UsableQueues))}
 }
 
-// Usable words the queues that somebody may use.
+// Usable lists the queues that may be used, in a sentence.
 func Usable(queues []string) string {
 	if len(queues) == 0 {
 		return "there is no queue that you may use"

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// stub is a plugin that answers what it is told to.
+// stub is a plugin that returns what a test sets.
 type stub struct {
 	name, schedulerName string
 	findings            field.ErrorList

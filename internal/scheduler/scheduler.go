@@ -4,10 +4,10 @@
 //
 // A plugin is a set of pure functions over values. It says what it needs to see of the cluster (Reads); the core reads
 // that and hands it over as a Snapshot; the plugin answers whether the attempt may start and which objects of its own
-// must exist (Admit), and what the pods must carry (Decorate). While the attempt runs it may judge the pods (Observer),
+// must exist (Admit), and what the pods must carry (Decorate). While the attempt runs it may observe the pods (Observer),
 // and when the attempt is over it names what has to go (Releaser). A plugin has no client and no clock, never sleeps,
-// keeps nothing in memory, and never learns the name of a lifecycle state or of an application kind. The core, in turn,
-// never learns the name of a scheduler.
+// keeps nothing in memory, and never sees the name of a lifecycle state or of an application kind. The core, in turn,
+// never sees the name of a scheduler.
 //
 // The core calls plugins only through AdmitAttempt, Decorate, Observe and Release, which hold what is true for all of them:
 // a plugin that panics becomes an error, one that writes what it did not announce is refused, and answers that a plugin
@@ -24,33 +24,33 @@ import (
 type Plugin interface {
 	// Describe introduces the plugin. It is the same at every call.
 	Describe() Descriptor
-	// Validate judges the attempt alone, without any look at the cluster. A finding refuses the attempt for good.
+	// Validate checks the attempt alone, without the cluster. A finding refuses the attempt permanently.
 	Validate(Attempt) field.ErrorList
 	// Reads names what Admit wants to see.
 	Reads(Attempt) []Read
-	// Admit says whether the attempt may start, and which objects it needs. It is asked again until the answer is Admit or
+	// Admit says whether the attempt may start, and which objects it needs. It is called again until the answer is Admit or
 	// Reject, and each time gives the whole answer: what is missing from Apply is not taken back, Delete does that. An
-	// error is trouble, never a verdict: the attempt waits and Admit is asked again.
+	// error is never a verdict: the attempt waits and Admit is called again.
 	Admit(Attempt, Snapshot) (Admission, error)
 	// Decorate adds to both roles' pods what the scheduler needs to find on them: keys of Descriptor.ManagedKeys, and nothing
 	// else.
 	Decorate(Attempt, *Decoration) error
 }
 
-// Observer is a plugin that knows more of a submitted attempt than its pods tell. Without it, the pods are judged as
+// Observer is a plugin that knows more of a submitted attempt than its pods show. Without it, the pods are read as
 // the kube-scheduler leaves them (see Pods).
 type Observer interface {
 	// ObserveReads names what Observe wants to see.
 	ObserveReads(Attempt, PodStatuses) []Read
 	// Observe says where the attempt stands with its scheduler. It is not asked about pods that the operator itself is
-	// ending. An error is trouble: the last observation stays, and Observe is asked again.
+	// ending. An error keeps the last observation, and Observe is called again.
 	Observe(Attempt, Snapshot, PodStatuses) (Observation, error)
 }
 
 // Releaser is a plugin that has objects of its own. They go when the attempt is over, however it ended, before the next
 // attempt or its back-off begins.
 type Releaser interface {
-	// Release names the objects of the attempt. Those that do not exist are no mistake.
+	// Release names the objects of the attempt. Those that do not exist are ignored.
 	Release(Attempt) []Ref
 }
 
@@ -66,12 +66,12 @@ type Descriptor struct {
 	DefaultQueue string
 	// Needs are the APIs that must be installed. Without one of them the plugin is NotReady.
 	Needs []API
-	// Reads and Owns are the kinds that the plugin looks at, and those that it has applied and deleted. A kind that it
+	// Reads and Owns are the kinds that the plugin reads, and those that it has applied and deleted. A kind that it
 	// owns is watched and need not be repeated in Reads.
 	Reads, Owns []schema.GroupVersionKind
 	// Rules are the rights that the operator needs for Reads and Owns, no more.
 	Rules []rbacv1.PolicyRule
-	// ManagedKeys are the keys that Decorate may set. A user who sets one of them to another value is told so.
+	// ManagedKeys are the keys that Decorate may set. Another value that a user sets is reported.
 	ManagedKeys []PodKey
 	// Supports is what the plugin can do.
 	Supports Support
@@ -86,7 +86,7 @@ type API struct {
 	Versions []string
 	// Optional says that the plugin works without it and sees nothing of that kind.
 	Optional bool
-	// Hint tells an administrator how to get it.
+	// Hint says how an administrator installs it.
 	Hint string
 }
 

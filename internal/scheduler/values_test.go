@@ -63,24 +63,24 @@ func TestTotal(t *testing.T) {
 }
 
 func TestShortages(t *testing.T) {
-	cases := map[string]struct{ reason, asked, used, promised, limit, waiting, exceeding string }{
+	cases := map[string]struct{ reason, asked, used, reserved, limit, waiting, exceeding string }{
 		"Room":     {reason: "it fits exactly", asked: "cpu=4", used: "cpu=36", limit: "cpu=40"},
 		"Full":     {reason: "what is missing, with numbers", asked: "cpu=12", used: "cpu=36", limit: "cpu=40", waiting: "cpu asked 12, free 4 of 40", exceeding: "cpu asked 12, limit 40"},
 		"Overrun":  {reason: "less than nothing is nothing", asked: "cpu=1", used: "cpu=50", limit: "cpu=40", waiting: "cpu asked 1, free 0 of 40", exceeding: "cpu asked 1, limit 40"},
 		"Unused":   {reason: "nothing is reported as used", asked: "cpu=41", limit: "cpu=40", waiting: "cpu asked 41, free 40 of 40", exceeding: "cpu asked 41, limit 40"},
 		"Several":  {reason: "in the order of their names", asked: "memory=8Gi,cpu=2", used: "memory=63Gi,cpu=1", limit: "memory=64Gi,cpu=2", waiting: "cpu asked 2, free 1 of 2; memory asked 8Gi, free 1Gi of 64Gi", exceeding: "cpu asked 2, limit 2; memory asked 8Gi, limit 64Gi"},
 		"Unlimit":  {reason: "what is not limited is never short", asked: "cpu=100", limit: "memory=1"},
-		"NotAsked": {reason: "a full resource that nobody asks for", asked: "cpu=1", used: "memory=2", limit: "cpu=1,memory=1"},
+		"NotAsked": {reason: "a full resource that no one asks for", asked: "cpu=1", used: "memory=2", limit: "cpu=1,memory=1"},
 		"Fraction": {reason: "halves are no whole cores", asked: "cpu=1500m", used: "cpu=1", limit: "cpu=2", waiting: "cpu asked 1500m, free 1 of 2", exceeding: "cpu asked 1500m, limit 2"},
 		"Bytes":    {reason: "bytes are said in binary units", asked: "memory=1476395008", used: "memory=0", limit: "memory=1Gi", waiting: "memory asked 1408Mi, free 1Gi of 1Gi", exceeding: "memory asked 1408Mi, limit 1Gi"},
-		"Promised": {reason: "others have been promised it", asked: "cpu=4", used: "cpu=33", promised: "cpu=4,memory=1Gi", limit: "cpu=40", waiting: "cpu asked 4, free 7 of 40, promised 4 to others", exceeding: "cpu asked 4, limit 40"},
-		"Beside":   {reason: "there is enough beside what others were promised", asked: "cpu=4", used: "cpu=30", promised: "cpu=6", limit: "cpu=40"},
-		"Twice":    {reason: "short already by what is used, which may count what was promised", asked: "cpu=4", used: "cpu=37", promised: "cpu=4", limit: "cpu=40", waiting: "cpu asked 4, free 3 of 40", exceeding: "cpu asked 4, limit 40"},
+		"Promised": {reason: "it is reserved for others", asked: "cpu=4", used: "cpu=33", reserved: "cpu=4,memory=1Gi", limit: "cpu=40", waiting: "cpu asked 4, free 7 of 40, reserved 4 for others", exceeding: "cpu asked 4, limit 40"},
+		"Beside":   {reason: "there is enough beside what is reserved for others", asked: "cpu=4", used: "cpu=30", reserved: "cpu=6", limit: "cpu=40"},
+		"Twice":    {reason: "short already by what is used, which may count what was reserved", asked: "cpu=4", used: "cpu=37", reserved: "cpu=4", limit: "cpu=40", waiting: "cpu asked 4, free 3 of 40", exceeding: "cpu asked 4, limit 40"},
 		"Zero":     {reason: "nothing asked", asked: "cpu=0", used: "cpu=2", limit: "cpu=1"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := ShortagesBeside(amounts(t, tc.asked), amounts(t, tc.used), amounts(t, tc.promised), amounts(t, tc.limit))
+			got := ShortagesWithReserved(amounts(t, tc.asked), amounts(t, tc.used), amounts(t, tc.reserved), amounts(t, tc.limit))
 			if words := Waiting(got); words != tc.waiting {
 				t.Errorf("%s: %q, want %q", tc.reason, words, tc.waiting)
 			}
@@ -158,7 +158,7 @@ func TestSnapshot(t *testing.T) {
 		t.Error("exists is what was found, not what was looked for")
 	}
 	if got := s.List(Read{Name: "unread"}); len(got) != 0 {
-		t.Errorf("a list that nobody read has items: %v", got)
+		t.Errorf("a list that no one read has items: %v", got)
 	}
 	for name, tc := range map[string]struct {
 		list *unstructured.Unstructured

@@ -44,11 +44,11 @@ type APIServer struct {
 	// ended counts how often all watches were ended, begun the watches of each resource, awaited those that AwaitWatch saw.
 	ended          int
 	begun, awaited map[string]int
-	// news is closed, and replaced, when something of the above has changed that somebody may wait for.
+	// news is closed, and replaced, when something of the above has changed that someone may wait for.
 	news chan struct{}
 }
 
-// Request is what was asked for. As a pattern it stands for all requests that have the same in every field that is set.
+// Request is an API request. As a pattern it matches all requests that have the same in every field that is set.
 type Request struct {
 	// Verb is get, list or watch.
 	Verb, Resource, Namespace, Name string
@@ -101,7 +101,7 @@ func (s *APIServer) Close() {
 	s.Server.Close()
 }
 
-// set changes the server, and wakes whoever waits for a change.
+// set changes the server, and notifies those who wait for a change.
 func (s *APIServer) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *APIServer) SetLog(pod, container, text string) {
 	s.set(func() { s.logs[pod+"/"+container] = text })
 }
 
-// EndWatches does what an API server does to each watch now and then. Watches tell before what has happened.
+// EndWatches ends all watches, as an API server does now and then. Watches send before what has happened.
 func (s *APIServer) EndWatches() { s.set(func() { s.ended++ }) }
 
 // AwaitWatch waits until one more watch of a resource has begun than it has seen.
@@ -151,7 +151,7 @@ func (s *APIServer) AwaitWatch(resource string) {
 		select {
 		case <-news:
 		case <-late.C:
-			s.t.Fatalf("nobody watches %s within %s", resource, patience)
+			s.t.Fatalf("no one watches %s within %s", resource, patience)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (s *APIServer) serve(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case r.Method != http.MethodGet:
-		s.t.Errorf("a program that only looks writes: %s %s", r.Method, r.URL)
+		s.t.Errorf("a read-only program writes: %s %s", r.Method, r.URL)
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	case len(parts) == 1 && parts[0] == "api":
 		reply(w, http.StatusOK, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
@@ -38,7 +38,7 @@ func (s *APIServer) serve(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusOK, s.groups())
 	case parts[0] == "api" && len(parts) == 2:
 		s.discover(w, schema.GroupVersion{Version: parts[1]})
-	case len(parts) == 2: // nobody needs a group by itself
+	case len(parts) == 2: // no client needs a group alone
 		fail(w, noSuchPath())
 	case parts[0] == "apis" && len(parts) == 3:
 		s.discover(w, schema.GroupVersion{Group: parts[1], Version: parts[2]})
@@ -168,7 +168,7 @@ func (s *APIServer) list(w http.ResponseWriter, query url.Values, asked Request,
 	})
 }
 
-// watch tells of the changes after a version; if none is given, of all objects before.
+// watch sends the changes after a version; if none is given, all objects before.
 func (s *APIServer) watch(w http.ResponseWriter, r *http.Request, asked Request) {
 	query := r.URL.Query()
 	w.Header().Set("Content-Type", "application/json")
@@ -187,19 +187,19 @@ func (s *APIServer) watch(w http.ResponseWriter, r *http.Request, asked Request)
 		}
 		s.begun[asked.Resource]++
 	})
-	for told := begin; ; {
-		for _, c := range told {
+	for changes := begin; ; {
+		for _, c := range changes {
 			if c.resource == asked.Resource && s.selected(c.object, query, asked.Namespace) {
 				_ = json.NewEncoder(w).Encode(map[string]any{"type": c.kind, "object": c.object})
 			}
 		}
 		_ = http.NewResponseController(w).Flush()
 		s.mu.Lock()
-		told = slices.Clone(s.history[next:])
+		changes = slices.Clone(s.history[next:])
 		next = len(s.history)
 		over, news := s.closed || s.ended != ended, s.news
 		s.mu.Unlock()
-		if len(told) > 0 {
+		if len(changes) > 0 {
 			continue
 		}
 		if over {

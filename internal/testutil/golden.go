@@ -52,7 +52,7 @@ func NoStaleGolden[T any](t *testing.T, pattern string, cases map[string]T) {
 	}
 }
 
-// Scrape returns what of the metrics is not 0. Of histograms and summaries it tells the number.
+// Scrape returns what of the metrics is not 0. Of histograms and summaries it has the count.
 func Scrape(tb testing.TB, m prometheus.Collector) map[string]float64 {
 	tb.Helper()
 	registry := prometheus.NewPedanticRegistry()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version tells which build this is.
+// Package version holds the version of this build.
 package version
 
 // version is set by the linker: -X github.com/firesteel-dev/firesteel/internal/version.version=v1.2.3.

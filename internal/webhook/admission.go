@@ -35,8 +35,8 @@ import (
 type kind[T client.Object] struct {
 	// complete writes down what is assumed of a spec.
 	complete func(T)
-	// judge says what is wrong with an object, and in sentences what is accepted and does not do what it says.
-	judge func(T) (field.ErrorList, []string)
+	// findings says what is wrong with an object, and in sentences what is accepted and ignored.
+	findings func(T) (field.ErrorList, []string)
 }
 
 // register serves all our kinds.
@@ -100,7 +100,7 @@ func (a *admitter[T]) mutate(_ context.Context, request admission.Request) admis
 }
 
 // validate refuses an object for everything that is wrong with it. An edit is refused only for what it makes wrong:
-// otherwise nobody could suspend an application that an older operator still took.
+// otherwise an application that an older operator accepted could not be suspended.
 func (a *admitter[T]) validate(_ context.Context, request admission.Request) admission.Response {
 	object, asked, err := a.asked(request)
 	switch {
@@ -109,17 +109,17 @@ func (a *admitter[T]) validate(_ context.Context, request admission.Request) adm
 	case !asked:
 		return admission.Allowed("")
 	}
-	errs, warnings := a.judge(object)
+	errs, warnings := a.findings(object)
 	if request.Operation == admissionv1.Update {
 		stored := a.empty()
 		if err := a.decoder.DecodeRaw(request.OldObject, stored); err != nil {
 			return admission.Errored(http.StatusBadRequest, err)
 		}
-		before, _ := a.judge(stored)
+		before, _ := a.findings(stored)
 		var old field.ErrorList
 		errs, old = split(errs, before)
 		for _, e := range old {
-			warnings = append(warnings, "wrong before this change already: "+validation.Sentence(e))
+			warnings = append(warnings, "invalid already before this change: "+validation.Sentence(e))
 		}
 	}
 	if len(errs) == 0 {
@@ -129,7 +129,7 @@ func (a *admitter[T]) validate(_ context.Context, request admission.Request) adm
 }
 
 // asked returns the object of a request, and whether there is anything to say about it: not when an edit leaves the
-// spec as it is, and not about an object on its way out.
+// spec as it is, and not about an object being deleted.
 func (a *admitter[T]) asked(request admission.Request) (object T, asked bool, err error) {
 	object = a.empty()
 	if request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
@@ -175,7 +175,7 @@ func split(errs, before field.ErrorList) (fresh, old field.ErrorList) {
 	return fresh, old
 }
 
-// maxWarnings bounds the warnings of one answer: the API server cuts them off, and nobody reads more.
+// maxWarnings bounds the warnings of one answer: the API server cuts them off, and no one reads more.
 const maxWarnings = 10
 
 func bounded(warnings []string) []string {

@@ -118,7 +118,7 @@ func TestMutate(t *testing.T) {
 		"Complete": {"there is nothing to add", admissionv1.Create, "", defaulted, defaulted},
 		"Metadata": {"an edit of a label is no occasion to write into the spec", admissionv1.Update, good, with("labels: {a: b}", good), with("labels: {a: b}", good)},
 		"Deleting": {
-			"it is on its way out", admissionv1.Update, good,
+			"it is being deleted", admissionv1.Update, good,
 			with("deletionTimestamp: '2026-11-21T09:00:00Z'", withoutType), with("deletionTimestamp: '2026-11-21T09:00:00Z'", withoutType),
 		},
 		"TakenBack": {
@@ -212,13 +212,13 @@ func TestValidate(t *testing.T) {
 		"Worse":           {reason: "an edit that makes it wrong", operation: admissionv1.Update, stored: good, sent: badMemory, refused: []string{"spec.driver.memory"}},
 		"OtherwiseWrong":  {reason: "wrong in another way than before", operation: admissionv1.Update, stored: badMemory, sent: strings.Replace(badMemory, "2gb", "3gb", 1), refused: []string{`"3gb"`}},
 		"Better":          {reason: "an edit that repairs it", operation: admissionv1.Update, stored: badMemory, sent: good},
-		"Suspend":         {reason: "whoever tightens the rules must not keep people from stopping what runs", operation: admissionv1.Update, stored: more, sent: strings.Replace(more, "type:", "suspend: true, type:", 1), warned: []string{"wrong before this change already: spec.executor.instances"}},
+		"Suspend":         {reason: "anyone who tightens the rules must not keep people from stopping what runs", operation: admissionv1.Update, stored: more, sent: strings.Replace(more, "type:", "suspend: true, type:", 1), warned: []string{"invalid already before this change: spec.executor.instances"}},
 		"Label":           {reason: "metadata of what is invalid", operation: admissionv1.Update, stored: badMemory, sent: with("labels: {a: b}", badMemory)},
 		"Finalizer":       {reason: "a deletion must be able to end", operation: admissionv1.Update, stored: with("finalizers: [a/b]", badMemory), sent: badMemory},
-		"Deleting":        {reason: "it is on its way out", operation: admissionv1.Update, stored: good, sent: with("deletionTimestamp: '2026-11-21T09:00:00Z'", badMemory)},
+		"Deleting":        {reason: "it is being deleted", operation: admissionv1.Update, stored: good, sent: with("deletionTimestamp: '2026-11-21T09:00:00Z'", badMemory)},
 		"Delete":          {reason: "anything may go", operation: admissionv1.Delete, stored: badMemory},
 		"MalformedLabel":  {reason: "metadata of what cannot be decoded", operation: admissionv1.Update, stored: "spec: {driver: {template: text}}", sent: with("labels: {a: b}", "spec: {driver: {template: text}}")},
-		"MalformedBefore": {reason: "what is repaired is judged by itself", operation: admissionv1.Update, stored: "spec: {driver: {template: text}}", sent: good},
+		"MalformedBefore": {reason: "what is repaired is checked alone", operation: admissionv1.Update, stored: "spec: {driver: {template: text}}", sent: good},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -269,12 +269,12 @@ func TestSameWordsAsTheOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := sparkApplication(operator(t))
-	errs, _ := a.judge(o)
+	errs, _ := a.findings(o)
 	if len(errs) != 1 || !strings.HasPrefix(validation.Sentence(errs[0]), `spec.driver.memory: "2gb": not a heap size`) {
 		t.Errorf("it says %v", errs)
 	}
 	kubeflow.Default(o)
-	defaulted, _ := a.judge(o)
+	defaulted, _ := a.findings(o)
 	if diff := cmp.Diff(errs, defaulted); diff != "" {
 		t.Errorf("defaults change what is said (-without +with):\n%s", diff)
 	}
@@ -319,13 +319,13 @@ func TestPoliciesOfTheWebhook(t *testing.T) {
 			}
 			a := sparkApplication(operator(t, all...))
 			o.Namespace = "jobs"
-			errs, _ := a.judge(o)
+			errs, _ := a.findings(o)
 			words := strings.Join(validation.Sentences(errs), "\n")
 			if len(errs) != 2 || !strings.Contains(words, "spark.secret.door") || !strings.Contains(words, tooMuch) {
 				t.Errorf("errors %s, want one about the forbidden property and one about the namespace's default", words)
 			}
 			o.Namespace = "elsewhere"
-			if errs, _ := a.judge(o); len(errs) != 0 {
+			if errs, _ := a.findings(o); len(errs) != 0 {
 				t.Errorf("another namespace is bound: %v", errs)
 			}
 		})

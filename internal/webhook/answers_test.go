@@ -185,7 +185,7 @@ func said(t *testing.T, o client.Object) any {
 	return content
 }
 
-// The operator, admission and the command line load and judge an application in one way: whoever asks gets the same answer.
+// The operator, admission and the command line load and judge an application in one way: anyone who asks gets the same answer.
 func TestSameAnswers(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	configured := strict(t)
@@ -196,7 +196,7 @@ func TestSameAnswers(t *testing.T) {
 			forecast := manifest.DryRun(o, manifest.Assumed{SubmitTime: at}, configured)
 			onCommandLine := validation.Sentences(forecast.Errors)
 
-			errs, warnings := sparkApplication(func() resolve.Operator { return configured }).judge(o)
+			errs, warnings := sparkApplication(func() resolve.Operator { return configured }).findings(o)
 			if diff := cmp.Diff(onCommandLine, validation.Sentences(errs)); diff != "" {
 				t.Errorf("errors (-command line +webhook):\n%s", diff)
 			}

@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
-// addRotation lets cert-controller make and renew the certificates in the Secret and tell the configurations of its
+// addRotation lets cert-controller make and renew the certificates in the Secret and publish in the configurations its
 // authority, and brings them to where the server reads them. The check fails until all of that has happened once.
 func addRotation(mgr ctrl.Manager, c config.Webhook) (healthz.Checker, error) {
 	host := fmt.Sprintf("%s.%s.svc", c.ServiceName, c.Namespace)
@@ -58,7 +58,7 @@ type mirror struct {
 	dir string
 }
 
-// Reconcile writes what the Secret holds by now.
+// Reconcile writes what the Secret holds now.
 func (m mirror) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var secret corev1.Secret
 	if err := m.Get(ctx, request.NamespacedName, &secret); err != nil {
@@ -76,7 +76,7 @@ func (m mirror) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resul
 	return ctrl.Result{}, nil
 }
 
-// replace writes a file such that nobody reads half of it.
+// replace writes a file atomically.
 func replace(file string, content []byte) error {
 	const owner = 0o600
 	next := file + ".next"

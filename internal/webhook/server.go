@@ -46,11 +46,11 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// podNamespaceFile tells a process in a pod which namespace it is in. Kubernetes: service account admission.
+// podNamespaceFile holds the namespace of a process in a pod. Kubernetes: service account admission.
 var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // New returns the manager of the webhook's process, which is ready when the API server can call it. Every replica serves,
-// so there is no leader. operator returns how the operator is configured at present.
+// so there is no leader. operator returns the operator's current configuration.
 func New(cfg *rest.Config, c config.OperatorConfiguration, operator func() resolve.Operator) (ctrl.Manager, error) {
 	self := c.Webhook.Certificates == config.CertificatesSelf
 	if self && c.Webhook.Namespace == "" {
@@ -120,13 +120,13 @@ func (s server) Start(ctx context.Context) error {
 	err := wait.PollUntilContextCancel(ctx, look, true, func(context.Context) (bool, error) {
 		for _, name := range []string{keyFile, certificateFile} {
 			if _, err := os.Stat(filepath.Join(s.certDir, name)); err != nil {
-				return false, nil //nolint:nilerr // it comes, or the readiness check goes on failing
+				return false, nil //nolint:nilerr // it comes, or the readiness check keeps failing
 			}
 		}
 		return true, nil
 	})
 	if err != nil {
-		return nil //nolint:nilerr // told to stop before there was anything to serve with
+		return nil //nolint:nilerr // stopped before there was anything to serve with
 	}
 	return s.Server.Start(ctx)
 }
@@ -151,7 +151,7 @@ func closed(c <-chan struct{}, missing string) healthz.Checker {
 func sparkApplication(operator func() resolve.Operator) kind[*v1beta2.SparkApplication] {
 	return kind[*v1beta2.SparkApplication]{
 		complete: kubeflow.Default,
-		judge: func(o *v1beta2.SparkApplication) (field.ErrorList, []string) {
+		findings: func(o *v1beta2.SparkApplication) (field.ErrorList, []string) {
 			configured := operator()
 			forecast := admission.DryRun(resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, configured, time.Unix(0, 0)), configured.Registry)
 			return forecast.Errors, forecast.Warnings

@@ -192,7 +192,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Whoever scrapes the webhook gets metrics as from the controller: by the same configuration.
+// Anyone who scrapes the webhook gets metrics as from the controller: by the same configuration.
 func TestMetricsByHTTPS(t *testing.T) {
 	own, given := t.TempDir(), t.TempDir()
 	certificate := writeCertificate(t, given, "metrics")
@@ -242,7 +242,7 @@ func TestMetricsByHTTPS(t *testing.T) {
 	}
 }
 
-// scraped reads the metrics, whoever has signed the certificate.
+// scraped reads the metrics without checking the certificate.
 func scraped(ctx context.Context, scheme string, port int) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s://127.0.0.1:%d/metrics", scheme, port), http.NoBody)
 	if err != nil {

@@ -101,7 +101,7 @@ func (w *environment) wait(ctx context.Context, what string, names []string, is 
 
 const warmUpName = "warm-up"
 
-// warmUp runs one application to its end, so that nobody pays for leader election and first connections.
+// warmUp runs one application to its end, so that no one pays for leader election and first connections.
 func (w *environment) warmUp(ctx context.Context) error {
 	if err := w.create(ctx, warmUpName); err != nil {
 		return err

@@ -80,7 +80,7 @@ func role(name string, run func(ctx context.Context, cfg *rest.Config, ready str
 		ctx, stop := context.WithCancel(cmd.Context())
 		defer stop()
 		go func() {
-			_, _ = os.Stdin.Read(make([]byte, 1)) // nobody writes: it returns when the other end is closed
+			_, _ = os.Stdin.Read(make([]byte, 1)) // no one writes: it returns when the other end is closed
 			stop()
 		}()
 		return run(ctx, cfg, ready)

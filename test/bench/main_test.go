@@ -135,7 +135,7 @@ func complete(t *testing.T, s report.Section, n float64) {
 	}
 }
 
-// Somebody presses ^C while everything runs. Here the operator does.
+// Someone presses ^C while everything runs. Here the operator does.
 func TestInterrupted(t *testing.T) {
 	needsServers(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -175,7 +175,7 @@ func TestDefaultRun(t *testing.T) {
 	}
 	for name := range scenarios {
 		if !run[name] || !strings.Contains(root().Long, name+":") {
-			t.Errorf("scenario %s is not run, or the help does not tell of it", name)
+			t.Errorf("scenario %s is not run, or the help does not report it", name)
 		}
 	}
 }

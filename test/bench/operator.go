@@ -109,7 +109,7 @@ func (w *environment) startOperator(ctx context.Context) (time.Duration, error) 
 		}
 		answer, err := client.Do(request)
 		if err != nil {
-			return false, w.failed() // nobody listens yet
+			return false, w.failed() // no one listens yet
 		}
 		return answer.StatusCode == http.StatusOK, answer.Body.Close()
 	})

@@ -27,7 +27,7 @@ type scenario struct {
 	limitSize func(int) int
 	// rate is whether they come faster than they can be handled.
 	rate bool
-	// quota is whether the operator is to heed quotas.
+	// quota is whether the operator is to apply quotas.
 	quota bool
 }
 

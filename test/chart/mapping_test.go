@@ -115,7 +115,7 @@ func TestEveryKeyOfKubeflowIsMapped(t *testing.T) {
 	}
 }
 
-// TestKubeflowValues renders with all of their defaults at once, as a file of somebody who copied the whole of it.
+// TestKubeflowValues renders with all of their defaults at once, as a file of someone who copied the whole of it.
 func TestKubeflowValues(t *testing.T) {
 	values := valuesOf(t, "testdata/kubeflow-values.yaml")
 	delete(values, "image")
@@ -162,7 +162,7 @@ func TestNotes(t *testing.T) {
 	}{
 		"Default": {reason: "an example that runs as it is", values: "{}", says: []string{"this namespace: default", "helm test spark-operator -n ops", "kind: SparkApplication", "namespace: default", "serviceAccount: spark-operator-spark"}, not: []string{"ignored"}},
 		"Names":   {reason: "with the names that were chosen", values: "{spark: {jobNamespaces: [b, a], serviceAccount: {name: d}}, tests: {image: mine}}", says: []string{"these namespaces: b, a", "namespace: b", "serviceAccount: d", "image: mine"}},
-		"All":     {reason: "nobody knows where drivers will run", values: "spark: {jobNamespaces: []}", says: []string{"all namespaces", "-s templates/spark/rbac.yaml"}, not: []string{"kind: SparkApplication"}},
+		"All":     {reason: "no one knows where drivers will run", values: "spark: {jobNamespaces: []}", says: []string{"all namespaces", "-s templates/spark/rbac.yaml"}, not: []string{"kind: SparkApplication"}},
 		"Ignored": {reason: "what means nothing is told", values: "{hook: {upgradeCrd: true}, controller: {kubeAPIQPS: 5}}", says: []string{"ignored: hook.*, controller.kubeAPIQPS\n"}},
 	}
 	for name, tc := range cases {

@@ -104,7 +104,7 @@ controller:
 			t.Errorf("monitor %s", text)
 		}
 	}},
-	"MetricsSelfSigned": {reason: "nobody can check a certificate that is signed at each start", values: `prometheus: {metrics: {tls: {enable: true}}, serviceMonitor: {create: true, labels: {release: p}}}`, check: func(t *testing.T, all objects) {
+	"MetricsSelfSigned": {reason: "no one can check a certificate that is signed at each start", values: `prometheus: {metrics: {tls: {enable: true}}, serviceMonitor: {create: true, labels: {release: p}}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		if text := toJSON(t, all["ServiceMonitor ops/spark-operator-controller"].Object); !strings.Contains(text, `"insecureSkipVerify":true`) || !strings.Contains(text, `"release":"p"`) {
 			t.Errorf("monitor %s", text)

@@ -41,7 +41,7 @@ var combinations = map[string]combination{
 			t.Errorf("configuration %+v", c)
 		}
 	}},
-	"All": {reason: "all namespaces take a ClusterRole, and nobody knows where drivers will run", values: `spark: {jobNamespaces: [""]}`, check: func(t *testing.T, all objects) {
+	"All": {reason: "all namespaces take a ClusterRole, and no one knows where drivers will run", values: `spark: {jobNamespaces: [""]}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		has(t, all, "ClusterRole spark-operator-controller", "ClusterRoleBinding spark-operator-controller", "Role ops/spark-operator-controller")
 		lacks(t, all, "ServiceAccount default/spark-operator-spark", "Role default/spark-operator-controller")
@@ -71,7 +71,7 @@ var combinations = map[string]combination{
 			t.Errorf("the lease is in the operator's namespace only: %+v", rules)
 		}
 	}},
-	"NoRights": {reason: "whoever makes the rights themselves", values: `{controller: {rbac: {create: false}, serviceAccount: {create: false, name: mine}}, spark: {rbac: {create: false}, serviceAccount: {create: false, name: theirs}}}`, check: func(t *testing.T, all objects) {
+	"NoRights": {reason: "anyone who makes the rights themselves", values: `{controller: {rbac: {create: false}, serviceAccount: {create: false, name: mine}}, spark: {rbac: {create: false}, serviceAccount: {create: false, name: theirs}}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		if found := all.keys("Role", "RoleBinding", "ClusterRole", "ServiceAccount"); found != nil {
 			t.Errorf("made all the same: %v", found)
@@ -114,7 +114,7 @@ spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations:
 			t.Errorf("configuration %+v", c)
 		}
 	}},
-	"Incumbent": {reason: "Kubeflow's own keys", values: `controller: {batchScheduler: {enable: true, kubeSchedulerNames: [gang]}}`, check: func(t *testing.T, all objects) {
+	"Kubeflow": {reason: "Kubeflow's own keys", values: `controller: {batchScheduler: {enable: true, kubeSchedulerNames: [gang]}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler
 		if !slices.Equal(c.Enabled, []string{"kube", "volcano", "yunikorn", "coscheduling"}) || c.Plugins["coscheduling"].SchedulerName != "gang" {
@@ -227,7 +227,7 @@ prometheus: {metrics: {enable: false}}`, check: func(t *testing.T, all objects) 
 			t.Errorf("resource policy %q", kept)
 		}
 	}},
-	"NoDefinitions": {reason: "definitions that somebody else installs", values: `crds: {install: false}`, check: func(t *testing.T, all objects) {
+	"NoDefinitions": {reason: "definitions that someone else installs", values: `crds: {install: false}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		lacks(t, all, "CustomResourceDefinition sparkapplications.sparkoperator.k8s.io")
 	}},

@@ -92,7 +92,7 @@ func install(w *harness) {
 	w.run("docs/metrics.md", "kubectl get lease -n spark-operator")
 }
 
-// configuration looks at that of an operator that is installed. There is no pod here that could tell of it.
+// configuration looks at that of an operator that is installed. There is no pod here that could report it.
 func configuration(w *harness) {
 	w.Helper()
 	w.run("docs/tenants.md", "Changing it")

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// audit is what an audit log tells of our service accounts.
+// audit is what an audit log reports our service accounts.
 type audit struct {
 	used    map[right]bool
 	denials []denial
@@ -189,15 +189,15 @@ func TestDenied(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			told := &audit{used: map[right]bool{}}
-			if err := told.read(strings.NewReader(tc.log)); err != nil {
+			seen := &audit{used: map[right]bool{}}
+			if err := seen.read(strings.NewReader(tc.log)); err != nil {
 				t.Fatal(err)
 			}
 			want := map[right]bool{}
 			for _, r := range tc.want {
 				want[r] = true
 			}
-			if diff := cmp.Diff(want, told.denied(), cmp.AllowUnexported(right{})); diff != "" {
+			if diff := cmp.Diff(want, seen.denied(), cmp.AllowUnexported(right{})); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

@@ -81,14 +81,14 @@ func (r *reader) run(ctx context.Context, page, section string) string {
 	return r.read(ctx, page, section, nil)
 }
 
-// start does the same with a section that has commands which go on until the application ends. It returns as soon as those
+// start does the same with a section that has commands which continue until the application ends. It returns as soon as those
 // that show something have shown it; stop waits for them.
 func (r *reader) start(ctx context.Context, page, section string) string {
 	GinkgoHelper()
 	return r.read(ctx, page, section, holding)
 }
 
-// stop waits for what was started, which is to end by itself and well.
+// stop waits for what was started, which is to end automatically and well.
 func (r *reader) stop() {
 	GinkgoHelper()
 	for _, ended := range r.held {
@@ -122,14 +122,14 @@ func (r *reader) read(ctx context.Context, page, section string, holding *regexp
 func (r *reader) hold(ctx context.Context, s guide.Step) {
 	GinkgoHelper()
 	shows := gbytes.NewBuffer()
-	beside := r.Reader
-	beside.Tee = shows
+	parallel := r.Reader
+	parallel.Tee = shows
 	bounded, cancel := context.WithTimeout(ctx, 2*jobWait)
 	DeferCleanup(cancel)
 	ended := make(chan error, 1)
 	r.held = append(r.held, ended)
 	go func() {
-		_, err := beside.Run(bounded, s)
+		_, err := parallel.Run(bounded, s)
 		ended <- err
 	}()
 	says := `\S`
@@ -149,26 +149,26 @@ func (r *reader) hold(ctx context.Context, s guide.Step) {
 	}, jobWait, poll).Should(MatchRegexp(says), "%s", s)
 }
 
-// twoLives is an application whose first attempt fails when it is told to, and whose second one has executors until it is
+// twoAttempts is an application whose first attempt fails when it is told to, and whose second one has executors until it is
 // told to end.
-const twoLives = `import os, sys, time
-def told(*words):
+const twoAttempts = `import os, sys, time
+def waits_for(*words):
     while True:
         for word in words:
             if os.path.exists('/tmp/' + word):
                 return word
         time.sleep(0.1)
 print('first words', flush=True)
-if told('fail', 'go') == 'fail':
+if waits_for('fail', 'go') == 'fail':
     sys.exit(3)
 from pyspark.sql import SparkSession
 print('sum', SparkSession.builder.getOrCreate().sparkContext.parallelize(range(10), 3).sum(), flush=True)
-told('end')
+waits_for('end')
 print('last words', flush=True)
 `
 
-// tell lets the application go on.
-func tell(app *v1beta2.SparkApplication, word string) {
+// signal lets the application continue.
+func signal(app *v1beta2.SparkApplication, word string) {
 	GinkgoHelper()
 	kubectl("exec", "-n", app.Namespace, app.Name+"-driver", "-c", "spark-kubernetes-driver", "--", "touch", "/tmp/"+word)
 }
@@ -202,24 +202,24 @@ var _ = Describe("The pages of docs/", longest, func() {
 
 	It("show an application while it runs, and what it did before", func() {
 		r := newReader(ctx)
-		app := script(ctx, r.jobs, "spark-pi", twoLives)
+		app := script(ctx, r.jobs, "spark-pi", twoAttempts)
 		app.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: ptr.To[int32](1), OnFailureRetryInterval: ptr.To[int64](1)}
 		app.Spec.Executor.Instances = ptr.To[int32](3)
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		r.start(ctx, "docs/kubectl-spark.md", "wait")
 		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
-		tell(app, "fail")
+		signal(app, "fail")
 		Eventually(func(g Gomega) {
 			s := statusOf(ctx, app)
 			g.Expect(s.Attempt).To(BeEquivalentTo(2))
 			g.Expect(s.AppState.State).To(Equal(v1beta2.ApplicationStateRunning))
 		}, jobWait, poll).Should(Succeed())
-		tell(app, "go")
+		signal(app, "go")
 		Eventually(func() bool { return meta.IsStatusConditionTrue(statusOf(ctx, app).Conditions, "ExecutorsReady") }, jobWait, poll).Should(BeTrue())
 		Eventually(func() string { return driverLog(ctx, app) }, jobWait, poll).Should(ContainSubstring("sum 45"), "the UI is there by then")
 
 		r.look(ctx)
-		tell(app, "end")
+		signal(app, "end")
 		eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 		r.stop()
 	})

@@ -23,7 +23,7 @@ import (
 var _ = Describe("The life of a Spark job", longest, func() {
 	ctx := context.Background()
 
-	It("runs again when its driver pod is evicted as a drained node does it, and when somebody deletes it", func() {
+	It("runs again when its driver pod is evicted as a drained node does it, and when someone deletes it", func() {
 		app := endless(newNamespace(ctx, "evicted"), "endless")
 		app.Spec.RestartPolicy = v1beta2.RestartPolicy{Infrastructure: &v1beta2.RetryRule{
 			Retries: 2, Backoff: &v1beta2.Backoff{Initial: &metav1.Duration{Duration: time.Second}},
@@ -120,7 +120,7 @@ var _ = Describe("The life of a Spark job", longest, func() {
 		By("changing what does")
 		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Arguments = []string{"sleep", "1"} })
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
-		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "a changed spec counts anew")
+		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "a changed spec starts counting again")
 		Expect(s.Attempt).To(BeEquivalentTo(3))
 		Expect(states.String()).To(MatchRegexp(`RUNNING SUSPENDING SUSPENDED RESUMING (SUBMITTED )?RUNNING INVALIDATING PENDING_RERUN (SUBMITTED )?RUNNING SUCCEEDING COMPLETED$`))
 		Expect(drivers.most()).To(Equal(1), "never two drivers at a time")
@@ -133,7 +133,7 @@ var _ = Describe("The life of a Spark job", longest, func() {
 		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty())
 	})
 
-	It("says what a driver waits for, and goes on by itself when it is there", func() {
+	It("says what a driver waits for, and continues automatically when it is there", func() {
 		app := sparkPi(newNamespace(ctx, "waits"), "patient", "10")
 		app.Spec.Driver.ConfigMaps = []v1beta2.NamePath{{Name: "settings", Path: "/etc/settings"}}
 		app.Spec.Driver.ServiceAccount = ptr.To("later")

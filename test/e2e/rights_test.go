@@ -49,7 +49,7 @@ var needed = needs(map[string][]right{
 	"the newest Spark, of which there is no image here: internal/spark": {
 		{"controller", "networking.k8s.io", "networkpolicies", "create"}, {"controller", "networking.k8s.io", "networkpolicies", "get"}, {"controller", "networking.k8s.io", "networkpolicies", "delete"},
 	},
-	"somebody edits what the operator has made, or takes an option back: test/integration, test/schedulers": {
+	"someone edits what the operator has made, or takes an option back: test/integration, test/schedulers": {
 		{"controller", "", "services", "patch"}, {"controller", "networking.k8s.io", "ingresses", "patch"}, {"controller", "policy", "poddisruptionbudgets", "patch"},
 		{"controller", "scheduling.volcano.sh", "podgroups", "patch"},
 	},
@@ -91,17 +91,17 @@ var _ = ReportAfterSuite("The rights of the service accounts", func(report Repor
 			}
 		}
 	}
-	told := &audit{used: map[right]bool{}}
+	seen := &audit{used: map[right]bool{}}
 	logs, err := filepath.Glob(filepath.Join(filepath.Dir(os.Getenv("FIRESTEEL_E2E_KUBECONFIG")), "..", "logs", "audit*.log"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(logs).NotTo(BeEmpty(), "the cluster writes no audit log")
 	for _, file := range logs {
 		f, err := os.Open(file)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(told.read(f)).To(Succeed(), file)
+		Expect(seen.read(f)).To(Succeed(), file)
 		Expect(f.Close()).To(Succeed())
 	}
-	Expect(misfits(granted, told.used, told.denied())).To(BeEmpty())
+	Expect(misfits(granted, seen.used, seen.denied())).To(BeEmpty())
 })
 
 // addRights adds what the roles of a file grant.
@@ -126,7 +126,7 @@ func addRights(granted map[right]bool, who string, file io.Reader) error {
 	}
 }
 
-// misfits are the rights that nobody needs, and what was asked for in vain.
+// misfits are the rights that no one needs, and what was asked for in vain.
 func misfits(granted, used, denied map[right]bool) []string {
 	var out []string
 	for r := range granted {
@@ -149,7 +149,7 @@ func misfits(granted, used, denied map[right]bool) []string {
 }
 
 func TestRights(t *testing.T) {
-	granted, told := map[right]bool{}, &audit{used: map[right]bool{}}
+	granted, seen := map[right]bool{}, &audit{used: map[right]bool{}}
 	role := "kind: ClusterRoleBinding\n---\nkind: Role\nrules:\n- {apiGroups: [\"\", apps], resources: [pods/log, pods], verbs: [get]}\n"
 	if err := addRights(granted, "controller", strings.NewReader(role)); err != nil {
 		t.Fatal(err)
@@ -161,13 +161,13 @@ func TestRights(t *testing.T) {
 	if diff := cmp.Diff(want, granted, cmp.AllowUnexported(right{})); diff != "" {
 		t.Errorf("granted (-want +got):\n%s", diff)
 	}
-	granted[right{"controller", "", "streams", "list"}], told.used[right{"controller", "", "streams", "watch"}] = true, true
+	granted[right{"controller", "", "streams", "list"}], seen.used[right{"controller", "", "streams", "watch"}] = true, true
 	log := line(time.Second, "a:x-controller", "get", "a", "pods/log", "", "allow") + line(time.Second, "a:default", "get", "a", "pods", "", "allow") +
 		line(time.Second, "a:spark", "get", "a", "pods", "", "forbid") + line(time.Second, "a:x-controller", "get", "a", "pods", "apps", "forbid")
-	if err := told.read(strings.NewReader(log)); err != nil {
+	if err := seen.read(strings.NewReader(log)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[right]bool{{"controller", "", "pods/log", "get"}: true, {"controller", "", "streams", "watch"}: true}, told.used, cmp.AllowUnexported(right{})); diff != "" {
+	if diff := cmp.Diff(map[right]bool{{"controller", "", "pods/log", "get"}: true, {"controller", "", "streams", "watch"}: true}, seen.used, cmp.AllowUnexported(right{})); diff != "" {
 		t.Errorf("used (-want +got):\n%s", diff)
 	}
 	for excused := range maps.Keys(needed) {
@@ -180,10 +180,10 @@ func TestRights(t *testing.T) {
 		"controller: get pods: is granted and was never used",
 		"driver: get pods: was refused",
 	}
-	if diff := cmp.Diff(wantMisfits, misfits(granted, told.used, told.denied())); diff != "" {
+	if diff := cmp.Diff(wantMisfits, misfits(granted, seen.used, seen.denied())); diff != "" {
 		t.Errorf("misfits (-want +got):\n%s", diff)
 	}
-	if err := told.read(strings.NewReader("no line of an audit log\n")); err == nil {
+	if err := seen.read(strings.NewReader("no line of an audit log\n")); err == nil {
 		t.Error("a log that cannot be read is taken for one that tells nothing")
 	}
 }

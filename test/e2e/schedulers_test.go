@@ -25,10 +25,10 @@ import (
 // Real Spark jobs through the real schedulers, all of which run at the same time beside the node's own.
 var _ = Describe("A batch scheduler", Serial, Ordered, ContinueOnFailure, func() {
 	ctx := context.Background()
-	var b *beside
+	var b *externalSchedulers
 
 	BeforeAll(func() {
-		b = newBeside(ctx)
+		b = newExternalSchedulers(ctx)
 		b.startVolcano(ctx)
 		b.startYuniKorn(ctx)
 	})
@@ -57,7 +57,7 @@ var _ = Describe("A batch scheduler", Serial, Ordered, ContinueOnFailure, func()
 		Expect(s.AppState.State).To(Equal(v1beta2.ApplicationStateSubmitted), "tools poll for it")
 		Expect(podsOf(ctx, app)).To(BeEmpty(), "the driver is held back")
 
-		Eventually(func() int { return told(ctx, app, sentence) }, reasonWait, poll).Should(Equal(1), "one event")
+		Eventually(func() int { return countEvents(ctx, app, sentence) }, reasonWait, poll).Should(Equal(1), "one event")
 		text, code := plugin(ctx, "queue", "-n", app.Namespace)
 		Expect(code).To(BeZero(), text)
 		queue := s.Scheduling.Queue
@@ -78,7 +78,7 @@ var _ = Describe("A batch scheduler", Serial, Ordered, ContinueOnFailure, func()
 		Expect(driverLog(ctx, app)).To(ContainSubstring("Pi is roughly 3.1"))
 		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1))
 		Expect(s.Scheduling).To(And(HaveField("AdmittedAt", Not(BeNil())), HaveField("Reason", BeEmpty()), HaveField("Message", BeEmpty())))
-		Expect(told(ctx, app, sentence)).To(BeNumerically("<=", 1))
+		Expect(countEvents(ctx, app, sentence)).To(BeNumerically("<=", 1))
 	}
 
 	It("volcano holds a driver back until its queue has room for the whole application", func() {
@@ -157,7 +157,7 @@ var _ = Describe("A batch scheduler", Serial, Ordered, ContinueOnFailure, func()
 		Eventually(func() string { return yunikorn(ctx, "queue/root.spark.team-y/application/"+id) }, reasonWait, poll).Should(ContainSubstring(`"applicationState":"Comple`))
 	})
 
-	It("coscheduling is waited for until it is installed, and heeds an ElasticQuota", func() {
+	It("coscheduling is waited for until it is installed, and applies an ElasticQuota", func() {
 		ns := newNamespace(ctx, "cosched")
 		first, second := through(endless(ns, "first"), "coscheduling", ""), through(sparkPi(ns, "second", "10"), "coscheduling", "")
 		other := endless(newNamespace(ctx, "other"), "other")
@@ -167,7 +167,7 @@ var _ = Describe("A batch scheduler", Serial, Ordered, ContinueOnFailure, func()
 			"install the CRDs, the controller and the scheduler of kubernetes-sigs/scheduler-plugins (coscheduling)"
 		waits(first, "SchedulerNotInstalled", missing)
 		eventuallyExecutor(ctx, other, "")
-		Expect(podsOf(ctx, first)).To(BeEmpty(), "the other application goes on without it")
+		Expect(podsOf(ctx, first)).To(BeEmpty(), "the other application continues without it")
 		Expect(admin.Delete(ctx, other)).To(Succeed())
 
 		By("installing it")

@@ -110,7 +110,7 @@ var _ = Describe("Tenants", func() {
 		Expect(admin.Delete(ctx, one)).To(Succeed())
 		Eventually(func() []corev1.Pod { return podsOf(ctx, one) }, jobWait, poll).Should(BeEmpty())
 		Consistently(func() v1beta2.ApplicationStateType { return statusOf(ctx, other).AppState.State }, 2*time.Second, poll).
-			Should(Equal(v1beta2.ApplicationStateRunning), "the other tenant's goes on")
+			Should(Equal(v1beta2.ApplicationStateRunning), "the other tenant's continues")
 	})
 })
 

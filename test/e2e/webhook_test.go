@@ -60,14 +60,14 @@ var _ = Describe("The webhook", Serial, func() {
 		Expect(before.Spec.Executor.Instances).To(HaveValue(BeEquivalentTo(1)), "the webhook writes defaults down")
 		eventuallyState(ctx, before, v1beta2.ApplicationStateRunning)
 
-		By("killing the webhook for good")
+		By("killing the webhook permanently")
 		kubectl("scale", "deployment", webhookName, "-n", operatorNamespace, "--replicas=0")
 		Eventually(endpoints, installWait, poll).Should(BeZero())
 
 		after := sparkPi(ns, "after", "10")
 		after.Spec.Executor.Instances, after.Spec.Mode = nil, ""
 		Expect(admin.Create(ctx, after)).To(Succeed())
-		Expect(after.Spec.Executor.Instances).To(BeNil(), "nobody writes defaults down")
+		Expect(after.Spec.Executor.Instances).To(BeNil(), "no one writes defaults down")
 		s := eventuallyState(ctx, after, v1beta2.ApplicationStateCompleted)
 		Expect(s.ExecutorState).To(HaveLen(1))
 		Expect(driverLog(ctx, after)).To(ContainSubstring("Pi is roughly 3.1"))

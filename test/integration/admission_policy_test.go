@@ -191,7 +191,7 @@ var _ = Describe("The admission policy for executors", Ordered, func() {
 		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
 		Expect(err).To(MatchError(And(ContainSubstring("spark-operator-executors"), ContainSubstring(says))))
 	},
-		Entry("a pod that belongs to nobody", "name it as their owner", func(ctx context.Context) error {
+		Entry("a pod that belongs to no one", "name it as their owner", func(ctx context.Context) error {
 			pod := executor("x")
 			pod.OwnerReferences = nil
 			return tenant.Create(ctx, pod)
@@ -211,12 +211,12 @@ var _ = Describe("The admission policy for executors", Ordered, func() {
 			delete(pod.Labels, v1beta2.LabelAppName)
 			return tenant.Create(ctx, pod)
 		}),
-		Entry("an executor with somebody else's rights", "may not have the service account powerful", func(ctx context.Context) error {
+		Entry("an executor with someone else's rights", "may not have the service account powerful", func(ctx context.Context) error {
 			pod := executor("x")
 			pod.Spec.ServiceAccountName = "powerful"
 			return tenant.Create(ctx, pod)
 		}),
-		Entry("the deletion of somebody else's pod", "name it as their owner", func(ctx context.Context) error {
+		Entry("the deletion of someone else's pod", "name it as their owner", func(ctx context.Context) error {
 			pod := simplePod(ns, "other-driver", "default", nil)
 			Expect(admin.Create(ctx, pod)).To(Succeed())
 			DeferCleanup(func() { Expect(admin.Delete(context.Background(), pod, client.GracePeriodSeconds(0))).To(Succeed()) })

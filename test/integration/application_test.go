@@ -124,7 +124,7 @@ var _ = Describe("An application", func() {
 		driverPod(ctx, ns, "pi-driver")
 	})
 
-	It("waits for a missing PriorityClass and goes on when it is there", func() {
+	It("waits for a missing PriorityClass and continues when it is there", func() {
 		a := sparkPi(ns, "pi")
 		a.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{PriorityClassName: ptr.To("system-node-criticality")}
 		Expect(admin.Create(ctx, a)).To(Succeed())
@@ -148,7 +148,7 @@ var _ = Describe("An application", func() {
 		driverPod(ctx, ns, "pi-driver")
 	})
 
-	It("does not touch a pod that has its driver's name, and goes on when it is gone", func() {
+	It("does not touch a pod that has its driver's name, and continues when it is gone", func() {
 		foreign := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "pi-driver"},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "c"}}},

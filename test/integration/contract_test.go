@@ -25,8 +25,8 @@ import (
 type diary struct {
 	mu       sync.Mutex
 	versions []map[string]any
-	// told are the states in their order, and undriven those that a tool takes for "the driver exists" when it did not.
-	told, undriven []string
+	// reported are the states in their order, and undriven those that a tool takes for "the driver exists" when it did not.
+	reported, undriven []string
 }
 
 // keepDiary watches the applications of a namespace, and at each state looks for the driver as Airflow does.
@@ -56,10 +56,10 @@ func (d *diary) note(ctx context.Context, o *unstructured.Unstructured) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.versions = append(d.versions, o.Object)
-	if _, written := o.Object["status"]; !written || len(d.told) > 0 && d.told[len(d.told)-1] == state {
+	if _, written := o.Object["status"]; !written || len(d.reported) > 0 && d.reported[len(d.reported)-1] == state {
 		return
 	}
-	d.told = append(d.told, state)
+	d.reported = append(d.reported, state)
 	// Airflow: SparkKubernetesOperator waits while there is no status or the state is SUBMITTED, and fails on FAILED. It
 	// takes any other word, also none, for a driver that exists, and fails on the 404 of the pod.
 	if state == "SUBMITTED" || state == "FAILED" {
@@ -74,7 +74,7 @@ func (d *diary) note(ctx context.Context, o *unstructured.Unstructured) {
 func (d *diary) states() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Clone(d.told)
+	return slices.Clone(d.reported)
 }
 
 func (d *diary) missed() []string {
@@ -218,7 +218,7 @@ var _ = Describe("Argo CD", func() {
 		"SUSPENDING", "SUSPENDED", "RESUMING", "UNKNOWN",
 	}
 
-	It("judges every status that is ever written", func() {
+	It("checks every status that is ever written", func() {
 		ctx := context.Background()
 		ns := newNamespace(ctx)
 		d := keepDiary(ctx, ns)

@@ -22,7 +22,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
-// tenant is a client of somebody who may edit the applications of one namespace, and nothing else.
+// tenant is a client of someone who may edit the applications of one namespace, and nothing else.
 func tenant(ctx context.Context, namespace string) client.Client {
 	GinkgoHelper()
 	at := metav1.ObjectMeta{Namespace: namespace, Name: "tenant"}
@@ -56,7 +56,7 @@ func eventuallyMay(ctx context.Context, c client.Client, what authorizationv1.Re
 }
 
 // There is no webhook: the operator alone keeps its limits.
-var _ = Describe("What a tenant asks for beside a running driver", Serial, Ordered, func() {
+var _ = Describe("What a tenant asks for as auxiliary objects of a running driver", Serial, Ordered, func() {
 	const limits = `
 ui: {ingress: {urlFormat: "https://ui.example.org/{{$appNamespace}}/{{$appName}}", className: nginx}}
 policies:
@@ -85,7 +85,7 @@ policies:
 			get(ctx, &networkingv1.Ingress{}, "pi-ui-ingress"), get(ctx, &networkingv1.Ingress{}, "pi-ing-8000"),
 		}
 	}
-	told := func(ctx context.Context) func(Gomega) []string {
+	events := func(ctx context.Context) func(Gomega) []string {
 		return func(g Gomega) []string {
 			var list eventsv1.EventList
 			g.Expect(admin.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
@@ -126,7 +126,7 @@ policies:
 			Expect(all(ctx)).To(Equal(before))
 		}
 		kept()
-		Eventually(told(ctx), wait, poll).Should(ConsistOf(And(HavePrefix("Warning "), ContainSubstring(says))))
+		Eventually(events(ctx), wait, poll).Should(ConsistOf(And(HavePrefix("Warning "), ContainSubstring(says))))
 
 		By("starting another operator")
 		restartOperator(func() {})
@@ -136,7 +136,7 @@ policies:
 		Expect(user.Patch(ctx, pi, mergePatch(`{"spec":{"timeToLiveSeconds":3600}}`))).To(Succeed())
 		Eventually(func() int64 { return app(ctx, ns, "pi").Status.ObservedGeneration }, wait, poll).Should(Equal(pi.Generation))
 		kept()
-		Expect(told(ctx)(Default)).To(HaveLen(1), "it is told once")
+		Expect(events(ctx)(Default)).To(HaveLen(1), "it is recorded once")
 		Expect(driverPod(ctx, ns, "pi-driver").UID).To(Equal(driver))
 
 		By("ending the driver")

@@ -53,8 +53,8 @@ ui:
 		return a
 	}
 	all := []string{"httproute/pi-ui-route", "ingress/pi-ing-8000", "ingress/pi-ui-ingress", "poddisruptionbudget/pi-driver", "service/pi-driver-8000", "service/pi-ui-svc"}
-	// beside lists what really is there.
-	beside := func() []string {
+	// auxiliary lists what really is there.
+	auxiliary := func() []string {
 		found := []string{}
 		for _, kind := range exposure.Kinds(exposure.Config{Ingress: exposure.Ingress{Enabled: true}, Route: exposure.Route{URLFormat: "x"}, DisruptionBudget: true}) {
 			var list unstructured.UnstructuredList
@@ -79,7 +79,7 @@ ui:
 	It("is exposed from its creation to its end", func() {
 		Expect(admin.Create(ctx, full())).To(Succeed())
 		driver := run()
-		Expect(beside()).To(ConsistOf(all))
+		Expect(auxiliary()).To(ConsistOf(all))
 		s := app(ctx, ns, "pi").Status.DriverInfo
 		var service corev1.Service
 		get(&service, "pi-ui-svc")
@@ -95,7 +95,7 @@ ui:
 
 		kubelet(ctx, driver, corev1.PodSucceeded, driverContainer, exited(0, "Completed"))
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateCompleted)
-		Expect(beside()).To(BeEmpty())
+		Expect(auxiliary()).To(BeEmpty())
 		Expect(app(ctx, ns, "pi").Status.DriverInfo).To(Equal(v1beta2.DriverInfo{PodName: "pi-driver", HistoryServerURL: s.HistoryServerURL}))
 		Expect(count(writes.in(ns), "PATCH", "/sparkapplications/")).To(BeNumerically("<=", 4), "%v", writes.in(ns))
 	})
@@ -106,7 +106,7 @@ ui:
 		for _, o := range []client.Object{&corev1.Service{}, &networkingv1.Ingress{}, &policyv1.PodDisruptionBudget{}} {
 			Expect(admin.DeleteAllOf(ctx, o, client.InNamespace(ns), client.HasLabels{"sparkoperator.k8s.io/exposes"})).To(Succeed())
 		}
-		Eventually(beside, wait, poll).Should(ConsistOf(all))
+		Eventually(auxiliary, wait, poll).Should(ConsistOf(all))
 		var service corev1.Service
 		get(&service, "pi-ui-svc")
 		Eventually(func() string { return app(ctx, ns, "pi").Status.DriverInfo.WebUIAddress }, wait, poll).Should(Equal(service.Spec.ClusterIP + ":4040"))
@@ -124,7 +124,7 @@ ui:
 		a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: ptr.To[int32](80), ServicePortName: ptr.To("http"), ServiceType: ptr.To(corev1.ServiceTypeNodePort)}
 		a.Spec.DriverPodDisruptionBudget, a.Spec.DriverIngressOptions = ptr.To(false), nil
 		Expect(admin.Update(ctx, a)).To(Succeed())
-		Eventually(beside, wait, poll).Should(ConsistOf("httproute/pi-ui-route", "ingress/pi-ui-ingress", "service/pi-ui-svc"))
+		Eventually(auxiliary, wait, poll).Should(ConsistOf("httproute/pi-ui-route", "ingress/pi-ui-ingress", "service/pi-ui-svc"))
 		Eventually(func() int32 { return app(ctx, ns, "pi").Status.DriverInfo.WebUIPort }, wait, poll).Should(BeEquivalentTo(80))
 		get(&after, "pi-ui-svc")
 		Expect(after.UID).To(Equal(before.UID))
@@ -144,7 +144,7 @@ ui:
 		a = app(ctx, ns, "pi")
 		a.Spec.DriverPodDisruptionBudget = ptr.To(true)
 		Expect(admin.Update(ctx, a)).To(Succeed())
-		Eventually(beside, wait, poll).Should(ContainElement("poddisruptionbudget/pi-driver"))
+		Eventually(auxiliary, wait, poll).Should(ContainElement("poddisruptionbudget/pi-driver"))
 	})
 
 	It("is exposed by what another operator has made, which becomes ours", func() {
@@ -159,14 +159,14 @@ ui:
 			Expect(admin.Create(ctx, theirs, client.FieldOwner("spark-operator"))).To(Succeed())
 		})
 		driver := run()
-		Expect(beside()).To(ConsistOf(all))
+		Expect(auxiliary()).To(ConsistOf(all))
 		var service corev1.Service
 		get(&service, "pi-ui-svc")
 		Expect(service.Spec.Ports).To(HaveLen(1))
 		Expect(service.Spec.Selector).To(HaveKey("sparkoperator.k8s.io/app-name"))
 		kubelet(ctx, driver, corev1.PodFailed, driverContainer, exited(1, "Error"))
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateFailed)
-		Expect(beside()).To(BeEmpty())
+		Expect(auxiliary()).To(BeEmpty())
 	})
 
 	It("leaves alone what belongs to others, says so, and runs", func() {
@@ -190,16 +190,16 @@ ui:
 		driver := run()
 		restartOperator(func() { kubelet(ctx, driver, corev1.PodSucceeded, driverContainer, exited(0, "Completed")) })
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateCompleted)
-		Expect(beside()).To(BeEmpty())
+		Expect(auxiliary()).To(BeEmpty())
 	})
 
-	It("leaves nothing behind that nobody recorded, found at the start or made by an operator that was behind", func() {
+	It("leaves nothing behind that no one recorded, found at the start or made by an operator that was behind", func() {
 		Expect(admin.Create(ctx, full())).To(Succeed())
 		driver := run()
 		kubelet(ctx, driver, corev1.PodSucceeded, driverContainer, exited(0, "Completed"))
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateCompleted)
-		Expect(beside()).To(BeEmpty())
-		stray := func(name string) {
+		Expect(auxiliary()).To(BeEmpty())
+		orphan := func(name string) {
 			s := &corev1.Service{
 				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{"sparkoperator.k8s.io/app-name": "pi", "sparkoperator.k8s.io/exposes": "ui"}},
 				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 4040}}},
@@ -207,29 +207,29 @@ ui:
 			s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: app(ctx, ns, "pi").UID, Controller: ptr.To(true)}}
 			Expect(admin.Create(ctx, s)).To(Succeed())
 		}
-		restartOperator(func() { stray("pi-ui-svc") })
-		Eventually(beside, noticed, poll).Should(BeEmpty())
+		restartOperator(func() { orphan("pi-ui-svc") })
+		Eventually(auxiliary, noticed, poll).Should(BeEmpty())
 
-		By("waiting until the operator has looked at everything, and will not look again")
+		By("waiting until the operator has checked everything, and will not look again")
 		restartOperator(func() {})
 		Expect(admin.Create(ctx, sparkPi(ns, "later"))).To(Succeed())
 		driverPod(ctx, ns, "later-driver")
-		Eventually(beside, wait, poll).Should(ContainElement("service/later-ui-svc"))
-		stray("pi-ui-svc")
-		Eventually(beside, wait, poll).ShouldNot(ContainElement("service/pi-ui-svc"))
+		Eventually(auxiliary, wait, poll).Should(ContainElement("service/later-ui-svc"))
+		orphan("pi-ui-svc")
+		Eventually(auxiliary, wait, poll).ShouldNot(ContainElement("service/pi-ui-svc"))
 	})
 
-	It("is concealed when it is suspended, and exposed when it goes on", func() {
+	It("is deleted when it is suspended, and created when it continues", func() {
 		Expect(admin.Create(ctx, full())).To(Succeed())
 		run()
 		a := app(ctx, ns, "pi")
 		a.Spec.Suspend = ptr.To(true)
 		Expect(admin.Update(ctx, a)).To(Succeed())
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSuspended)
-		Expect(beside()).To(BeEmpty())
+		Expect(auxiliary()).To(BeEmpty())
 		a = app(ctx, ns, "pi")
 		a.Spec.Suspend = nil
 		Expect(admin.Update(ctx, a)).To(Succeed())
-		Eventually(beside, wait, poll).Should(ConsistOf(all))
+		Eventually(auxiliary, wait, poll).Should(ConsistOf(all))
 	})
 })

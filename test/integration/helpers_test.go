@@ -76,7 +76,7 @@ func sparkPi(namespace, name string) *v1beta2.SparkApplication {
 	return o
 }
 
-// app reads the application anew.
+// app reads the application again.
 func app(ctx context.Context, namespace, name string) *v1beta2.SparkApplication {
 	var a v1beta2.SparkApplication
 	Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &a)).To(Succeed())

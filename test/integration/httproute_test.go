@@ -66,13 +66,13 @@ ui:
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateCompleted)
 	}
 
-	It("is missed and told of where the Gateway API is not installed, and nothing else suffers", func() {
+	It("is missed and reported where the Gateway API is not installed, and nothing else suffers", func() {
 		ns := newNamespace(ctx)
 		driver := begin(ns)
-		told := condition(ctx, ns, "pi", "Exposed")
-		Expect(told.Status).To(Equal(metav1.ConditionFalse))
-		Expect(told.Reason).To(Equal("ExposureRefused"))
-		Expect(told.Message).To(And(ContainSubstring("httproute/pi-ui-route"), ContainSubstring("its API is not installed in the cluster")))
+		exposed := condition(ctx, ns, "pi", "Exposed")
+		Expect(exposed.Status).To(Equal(metav1.ConditionFalse))
+		Expect(exposed.Reason).To(Equal("ExposureRefused"))
+		Expect(exposed.Message).To(And(ContainSubstring("httproute/pi-ui-route"), ContainSubstring("its API is not installed in the cluster")))
 		s := app(ctx, ns, "pi").Status.DriverInfo
 		Expect(s.WebUIServiceName).To(Equal("pi-ui-svc"))
 		Expect(s.WebUIRouteName).To(BeEmpty())
@@ -105,7 +105,7 @@ ui:
 		}, wait, poll).Should(Succeed())
 
 		By("tampering with it until that is noticed again and again, which is when it is watched, and deleting it then")
-		const applied, again = "sparkoperator.k8s.io/applied", 3 // the first time somebody may have looked by chance
+		const applied, again = "sparkoperator.k8s.io/applied", 3 // the first time someone may have looked by chance
 		mark, restored := mustRoute(ns).GetAnnotations()[applied], -1
 		Expect(mark).NotTo(BeEmpty())
 		Eventually(func(g Gomega) int {
@@ -177,7 +177,7 @@ func installGatewayAPI(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// removeGatewayAPI waits until it is gone, so that whoever comes next may install it again, or miss it.
+// removeGatewayAPI waits until it is gone, so that any client that comes next may install it again, or miss it.
 func removeGatewayAPI(ctx context.Context) {
 	GinkgoHelper()
 	Expect(envtest.UninstallCRDs(server.Config, gatewayAPI(ctx))).To(Succeed())

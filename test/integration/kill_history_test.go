@@ -40,7 +40,7 @@ type history struct {
 	total   int
 	// changed is closed and replaced with each driver that comes or goes.
 	changed chan struct{}
-	// follow hears of each event, and of a new driver its number among those of its application; nil for nobody.
+	// follow hears of each event, and of a new driver its number among those of its application; nil for no one.
 	follow func(kind apiwatch.EventType, pod *corev1.Pod, n int)
 }
 
@@ -93,7 +93,7 @@ func (h *history) add(kind apiwatch.EventType, pod *corev1.Pod) int {
 	}
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {
-		h.wrong = append(h.wrong, "pod "+pod.Name+" belongs to nobody")
+		h.wrong = append(h.wrong, "pod "+pod.Name+" belongs to no one")
 		return 0
 	}
 	all := h.drivers[owner.UID]
@@ -103,7 +103,7 @@ func (h *history) add(kind apiwatch.EventType, pod *corev1.Pod) int {
 			app: owner.Name, name: pod.Name, specHash: pod.Labels[v1beta2.LabelSpecHash],
 			submission: pod.Labels[v1beta2.LabelSubmissionID], uid: pod.UID, seen: time.Now(),
 		})
-		h.judge(owner, pod, all)
+		h.check(owner, pod, all)
 		return len(all) + 1
 	}
 	for i, d := range all {
@@ -116,8 +116,8 @@ func (h *history) add(kind apiwatch.EventType, pod *corev1.Pod) int {
 	return 0
 }
 
-// judge compares a new driver with those before it.
-func (h *history) judge(owner *metav1.OwnerReference, pod *corev1.Pod, before []*driven) {
+// check compares a new driver with those before it.
+func (h *history) check(owner *metav1.OwnerReference, pod *corev1.Pod, before []*driven) {
 	for _, d := range before {
 		if !d.ended {
 			h.wrong = append(h.wrong, fmt.Sprintf("%s: driver %s (%s) is created while %s (%s) lives", owner.Name, pod.Name, pod.UID, d.name, d.uid))

@@ -30,7 +30,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/controller"
 )
 
-// The operator as a process: what is proven here needs a real binary that really dies.
+// The operator as a process: what is proven here needs a real binary that really crashes.
 var _ = Describe("The operator as a process", Ordered, func() {
 	l := &lab{}
 	BeforeAll(func(ctx SpecContext) { l.start(ctx) })
@@ -170,7 +170,7 @@ func (o *operator) start() error {
 	return nil
 }
 
-// end sends a signal and waits for the process's end. It is an error if it ended before by itself.
+// end sends a signal and waits for the process's end. It is an error if it has ended before.
 func (o *operator) end(signal syscall.Signal) error {
 	if o.cmd == nil {
 		return nil
@@ -183,7 +183,7 @@ func (o *operator) end(signal syscall.Signal) error {
 	case !late.Stop():
 		return fmt.Errorf("the operator did not end within %s of %s: %s", wait, signal, o.log)
 	case failed != nil:
-		return fmt.Errorf("the operator ended by itself: %w: %s", err, o.log)
+		return fmt.Errorf("the operator ended unexpectedly: %w: %s", err, o.log)
 	case err != nil && signal != syscall.SIGKILL:
 		return fmt.Errorf("%w: %s", err, o.log)
 	}

@@ -27,7 +27,7 @@ func TestHistory(t *testing.T) {
 		attempt int32
 		phase   corev1.PodPhase
 	}
-	born := func(pod, app types.UID, attempt int32) event {
+	created := func(pod, app types.UID, attempt int32) event {
 		return event{apiwatch.Added, pod, app, attempt, corev1.PodPending}
 	}
 	cases := map[string]struct {
@@ -35,13 +35,13 @@ func TestHistory(t *testing.T) {
 		events []event
 		says   string
 	}{
-		"Retry":      {reason: "one after the other", events: []event{born("a", "x", 1), {apiwatch.Modified, "a", "x", 1, corev1.PodFailed}, born("b", "x", 2)}},
-		"Gone":       {reason: "a pod that is gone runs no more", events: []event{born("a", "x", 1), {apiwatch.Deleted, "a", "x", 1, corev1.PodRunning}, born("b", "x", 2)}},
-		"Neighbours": {reason: "each application has its own", events: []event{born("a", "x", 1), born("b", "y", 1)}},
-		"Doubled":    {reason: "the first still runs", events: []event{born("a", "x", 1), {apiwatch.Modified, "a", "x", 1, corev1.PodRunning}, born("b", "x", 2)}, says: "lives"},
-		"Repeated":   {reason: "the same attempt ran twice", events: []event{born("a", "x", 1), {apiwatch.Deleted, "a", "x", 1, corev1.PodRunning}, born("b", "x", 1)}, says: "are both of submission"},
-		"Skipped":    {reason: "an attempt is missing", events: []event{born("a", "x", 1), {apiwatch.Deleted, "a", "x", 1, corev1.PodRunning}, born("b", "x", 3)}, says: "is not of attempt 2"},
-		"Foreign":    {reason: "only drivers are in the namespace", events: []event{born("a", "", 1)}, says: "belongs to nobody"},
+		"Retry":      {reason: "one after the other", events: []event{created("a", "x", 1), {apiwatch.Modified, "a", "x", 1, corev1.PodFailed}, created("b", "x", 2)}},
+		"Gone":       {reason: "a pod that is gone runs no more", events: []event{created("a", "x", 1), {apiwatch.Deleted, "a", "x", 1, corev1.PodRunning}, created("b", "x", 2)}},
+		"Neighbours": {reason: "each application has its own", events: []event{created("a", "x", 1), created("b", "y", 1)}},
+		"Doubled":    {reason: "the first still runs", events: []event{created("a", "x", 1), {apiwatch.Modified, "a", "x", 1, corev1.PodRunning}, created("b", "x", 2)}, says: "lives"},
+		"Repeated":   {reason: "the same attempt ran twice", events: []event{created("a", "x", 1), {apiwatch.Deleted, "a", "x", 1, corev1.PodRunning}, created("b", "x", 1)}, says: "are both of submission"},
+		"Skipped":    {reason: "an attempt is missing", events: []event{created("a", "x", 1), {apiwatch.Deleted, "a", "x", 1, corev1.PodRunning}, created("b", "x", 3)}, says: "is not of attempt 2"},
+		"Foreign":    {reason: "only drivers are in the namespace", events: []event{created("a", "", 1)}, says: "belongs to no one"},
 		"Missed":     {reason: "the watch has a hole", events: []event{{apiwatch.Modified, "a", "x", 1, corev1.PodRunning}}, says: "was never created"},
 	}
 	for name, tc := range cases {

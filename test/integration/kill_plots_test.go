@@ -24,7 +24,7 @@ type plot struct {
 	app   *v1beta2.SparkApplication
 	// script says how the n-th driver ends.
 	script func(pod *corev1.Pod, n int) ending
-	// person edits the application; nil for nobody.
+	// person edits the application; nil for no one.
 	person func(p *person)
 	state  v1beta2.ApplicationStateType
 	// drivers is how many there have to be; 0 where that depends on the moments.
@@ -34,7 +34,7 @@ type plot struct {
 const (
 	completed = v1beta2.ApplicationStateCompleted
 	failed    = v1beta2.ApplicationStateFailed
-	// edition is a label of the driver that tells which edition of the spec it was made from.
+	// edition is a label of the driver that says which edition of the spec it was made from.
 	edition = "edition"
 )
 
@@ -81,7 +81,7 @@ func outlived(r *rand.Rand) func(*corev1.Pod, int) ending {
 	}
 }
 
-// edited lets a driver succeed if it was made from the second edition of the spec, and run for ever if not.
+// edited lets a driver succeed if it was made from the second edition of the spec, and run forever if not.
 func edited(r *rand.Rand) func(*corev1.Pod, int) ending {
 	next := exits(r, 0)
 	return func(pod *corev1.Pod, n int) ending {
@@ -119,7 +119,7 @@ func alwaysRuns(r *rand.Rand, p *plot) {
 		Type: v1beta2.RestartPolicyAlways, OnFailureRetryInterval: ptr.To[int64](1),
 		Application: &v1beta2.ApplicationRule{RetryRule: *quick(50), FailExitCodes: []int32{last}},
 	}
-	p.title, p.state, p.drivers = "runs always, until it ends for good", failed, len(codes)+1
+	p.title, p.state, p.drivers = "runs always, until it ends permanently", failed, len(codes)+1
 	p.script = exits(r, append(codes, last)...)
 }
 
@@ -216,7 +216,7 @@ func driverDeleted(r *rand.Rand, p *plot) {
 	}
 }
 
-// person does things to an application. The first trouble is the last.
+// person does things to an application. The first error is the last.
 type person struct {
 	ctx    context.Context
 	client client.Client
@@ -225,8 +225,8 @@ type person struct {
 	done   atomic.Bool
 }
 
-// trouble returns what kept a person from doing all; nil while it is at it.
-func (p *person) trouble() error {
+// failure returns what kept a person from doing all; nil while it is at it.
+func (p *person) failure() error {
 	if !p.done.Load() {
 		return nil
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
-// killed are the specs of an operator that dies.
+// killed are the specs of an operator that crashes.
 func killed(l *lab) {
 	It("never has two drivers of an application, nor loses one, however often it is killed", func(ctx SpecContext) {
 		s := l.besiege(ctx, &siege{operators: 1, kills: 200, applications: 50})
@@ -197,7 +197,7 @@ func (s *siege) script(pod *corev1.Pod, n int) ending {
 	return ending{}
 }
 
-// unfinished tells what has not ended.
+// unfinished returns what has not ended.
 func (s *siege) unfinished(ctx context.Context) ([]string, error) {
 	var left []string
 	for i, p := range s.plots {
@@ -207,14 +207,14 @@ func (s *siege) unfinished(ctx context.Context) ([]string, error) {
 		}
 		state := a.Status.AppState.State
 		if !s.people[i].done.Load() || state != completed && state != failed || a.Status.ObservedGeneration != a.Generation {
-			left = append(left, fmt.Sprintf("%s, which %s, is not over (person: %v): %s", a.Name, p.title, s.people[i].trouble(), s.told(&a)))
+			left = append(left, fmt.Sprintf("%s, which %s, is not over (person: %v): %s", a.Name, p.title, s.people[i].failure(), s.describe(&a)))
 		}
 	}
 	return left, nil
 }
 
-// told is what status and history tell.
-func (s *siege) told(a *v1beta2.SparkApplication) string {
+// describe returns what status and history say.
+func (s *siege) describe(a *v1beta2.SparkApplication) string {
 	st := a.Status
 	text := fmt.Sprintf("%s %q, generation %d, observed %d, spec %s, attempt %d, executions %d, submissions %d; drivers:",
 		st.AppState.State, st.AppState.ErrorMessage, a.Generation, st.ObservedGeneration, st.SpecHash, st.Attempt, st.ExecutionAttempts, st.SubmissionAttempts)
@@ -235,7 +235,7 @@ func (s *siege) prove(ctx context.Context) []string {
 		var a v1beta2.SparkApplication
 		Expect(s.lab.client.Get(ctx, client.ObjectKeyFromObject(p.app), &a)).To(Succeed())
 		accuse := func(format string, args ...any) {
-			wrong = append(wrong, fmt.Sprintf("%s, which %s: %s; %s", a.Name, p.title, fmt.Sprintf(format, args...), s.told(&a)))
+			wrong = append(wrong, fmt.Sprintf("%s, which %s: %s; %s", a.Name, p.title, fmt.Sprintf(format, args...), s.describe(&a)))
 		}
 		if err := s.people[i].err; err != nil {
 			accuse("%v", err)

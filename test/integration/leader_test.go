@@ -15,7 +15,7 @@ import (
 
 // leading are the specs of a leader and its standby, with the lease as it is by default.
 func leading(l *lab) {
-	It("follows a leader that stops at once, and one that dies in seconds", func(ctx SpecContext) {
+	It("follows a leader that stops at once, and one that crashes in seconds", func(ctx SpecContext) {
 		const stops, kills, window = 6, 4, 10 * time.Second
 		d := l.duel(ctx)
 

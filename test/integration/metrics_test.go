@@ -36,7 +36,7 @@ func freeAddress(ctx context.Context) string {
 // scrape reads the endpoint as Prometheus does: name and labels, and the value.
 func scrape(ctx context.Context, url string) (map[string]float64, error) {
 	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
-		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // as its certificate is signed by itself
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // as its certificate is self-signed
 	}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -63,7 +63,7 @@ func scrape(ctx context.Context, url string) (map[string]float64, error) {
 	return out, nil
 }
 
-// libraryMetrics are the names that docs/metrics.md promises of the libraries.
+// libraryMetrics are the names that docs/metrics.md lists of the libraries.
 func libraryMetrics() []string {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
@@ -96,7 +96,7 @@ var _ = Describe("Metrics", Serial, Ordered, func() {
 		}
 		startOperator(server.Config)
 	})
-	told := func(ctx context.Context, scheme string) func() map[string]float64 {
+	scraped := func(ctx context.Context, scheme string) func() map[string]float64 {
 		return func() map[string]float64 {
 			all, err := scrape(ctx, scheme+"://"+address+"/metrics")
 			if err != nil {
@@ -106,7 +106,7 @@ var _ = Describe("Metrics", Serial, Ordered, func() {
 		}
 	}
 
-	It("tells of an application, and counts nothing twice after a restart", func(ctx SpecContext) {
+	It("reports an application, and counts nothing twice after a restart", func(ctx SpecContext) {
 		ns := newNamespace(ctx)
 		own := func(name, more string) string {
 			return fmt.Sprintf(`%s{namespace="%s",%steam_example_com_name="red"}`, name, ns, more)
@@ -148,9 +148,9 @@ var _ = Describe("Metrics", Serial, Ordered, func() {
 			fmt.Sprintf(`spark_applications{namespace="%s",state="Succeeded",team_example_com_name="red"}`, ns): 1,
 		}
 		for name, want := range counted {
-			Eventually(told(ctx, "http"), wait, poll).Should(HaveKeyWithValue(name, want))
+			Eventually(scraped(ctx, "http"), wait, poll).Should(HaveKeyWithValue(name, want))
 		}
-		all := told(ctx, "http")()
+		all := scraped(ctx, "http")()
 		for name, want := range gauges {
 			Expect(all).To(HaveKeyWithValue(name, want))
 		}
@@ -166,12 +166,12 @@ var _ = Describe("Metrics", Serial, Ordered, func() {
 		}
 		restarted("")
 		for name, want := range gauges {
-			Eventually(told(ctx, "http"), wait, poll).Should(HaveKeyWithValue(name, want))
+			Eventually(scraped(ctx, "http"), wait, poll).Should(HaveKeyWithValue(name, want))
 		}
 		kubelet(ctx, driverPod(ctx, ns, "runs-driver"), corev1.PodFailed, driverContainer, exited(1, "Error"))
 		eventuallyState(ctx, ns, "runs", v1beta2.ApplicationStateFailed)
-		Eventually(told(ctx, "http"), wait, poll).Should(HaveKeyWithValue(own("spark_application_failure_count", ""), 1.0))
-		all = told(ctx, "http")()
+		Eventually(scraped(ctx, "http"), wait, poll).Should(HaveKeyWithValue(own("spark_application_failure_count", ""), 1.0))
+		all = scraped(ctx, "http")()
 		for name := range counted {
 			Expect(all).NotTo(HaveKey(name), "it happened before the restart")
 		}
@@ -179,7 +179,7 @@ var _ = Describe("Metrics", Serial, Ordered, func() {
 
 		By("serving HTTPS with a certificate of its own")
 		restarted(", tls: {enabled: true}")
-		Eventually(told(ctx, "https"), wait, poll).Should(HaveKeyWithValue("spark_operator_leading", 1.0))
+		Eventually(scraped(ctx, "https"), wait, poll).Should(HaveKeyWithValue("spark_operator_leading", 1.0))
 		_, err := scrape(ctx, "http://"+address+"/metrics")
 		Expect(err).To(HaveOccurred(), "there is no unencrypted way")
 	}, NodeTimeout(3*time.Minute))

@@ -84,20 +84,20 @@ func create(ctx context.Context, o *unstructured.Unstructured) types.UID {
 
 // census counts the driver pods that were ever created, by namespace, as a watch tells.
 type census struct {
-	mu   sync.Mutex
-	born map[string][]types.UID
+	mu      sync.Mutex
+	created map[string][]types.UID
 }
 
 func (c *census) of(namespace string) []types.UID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.born[namespace]
+	return c.created[namespace]
 }
 
 // begin counts from now on.
 func (c *census) begin(ctx context.Context) {
 	GinkgoHelper()
-	c.born = map[string][]types.UID{}
+	c.created = map[string][]types.UID{}
 	watching, err := client.NewWithWatch(server.Config, client.Options{Scheme: admin.Scheme()})
 	Expect(err).NotTo(HaveOccurred())
 	var pods corev1.PodList
@@ -110,14 +110,14 @@ func (c *census) begin(ctx context.Context) {
 		for event := range w.ResultChan() {
 			if pod, ok := event.Object.(*corev1.Pod); ok && event.Type == "ADDED" {
 				c.mu.Lock()
-				c.born[pod.Namespace] = append(c.born[pod.Namespace], pod.UID)
+				c.created[pod.Namespace] = append(c.created[pod.Namespace], pod.UID)
 				c.mu.Unlock()
 			}
 		}
 	}()
 }
 
-// continued is what becomes of an application that another operator has left.
+// continued is what happens to an application that another operator has left.
 type continued struct {
 	// then is what happens next, if anything does.
 	then func(ctx context.Context, w left)
@@ -175,7 +175,7 @@ func pods(ctx context.Context, namespace string) []string {
 // Once the old driver's last finalizer is gone, and not before, there is a new one.
 func goesAndStarts(ctx context.Context, w left) {
 	GinkgoHelper()
-	Eventually(func() int64 { return app(ctx, w.namespace, "pi").Status.ObservedGeneration }, wait, poll).Should(BeEquivalentTo(1), "it was looked at")
+	Eventually(func() int64 { return app(ctx, w.namespace, "pi").Status.ObservedGeneration }, wait, poll).Should(BeEquivalentTo(1), "it was checked")
 	old := driverPod(ctx, w.namespace, "pi-driver")
 	Expect(old.UID).To(Equal(w.driver), "the next driver has the same name, and waits")
 	old.Finalizers = nil
@@ -207,7 +207,7 @@ var taken = map[string]continued{
 	"resuming":                  {drivers: 1, then: starts, state: "SUBMITTED", submissions: 2, executions: 2, attempts: []int32{1, 2}},
 }
 
-// kept are states whose driver pod stays, or goes on.
+// kept are states whose driver pod stays, or continues.
 var kept = map[string]bool{
 	"new-crashed": true, "submitted": true, "running": true, "running-again": true, "unknown": true, "succeeding": true,
 	"completed": true, "failing-last": true, "failed": true, "submission-failed-crashed": true,

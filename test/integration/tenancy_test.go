@@ -33,7 +33,7 @@ var _ = Describe("Tenancy", Ordered, func() {
 	// Whatever is changed, it is the operator that was started first.
 	AfterEach(func() { Expect(t.ended).NotTo(Receive(), "the operator ended") })
 
-	It("goes on where it may while a namespace does not exist and another one refuses it", func(ctx SpecContext) {
+	It("continues where it may while a namespace does not exist and another one refuses it", func(ctx SpecContext) {
 		t.run(ctx, "ten-a", "pi")
 		t.create(ctx, "ten-b", "pi")
 		t.untouched(ctx, "ten-b", "pi")
@@ -91,14 +91,14 @@ var _ = Describe("Tenancy", Ordered, func() {
 		t.driver(ctx, "ten-a", "off-the-list")
 	})
 
-	It("finds a namespace again that was deleted and made anew", func(ctx SpecContext) {
+	It("finds a namespace again that was deleted and recreated", func(ctx SpecContext) {
 		t.drop(ctx, "ten-c")
 		t.namespace(ctx, "ten-c", map[string]string{"spark": "no"})
 		t.permit(ctx, "ten-c")
 		t.run(ctx, "ten-c", "early")
 	})
 
-	It("changes from a list to a selector, and heeds labels at once", func(ctx SpecContext) {
+	It("changes from a list to a selector, and applies labels at once", func(ctx SpecContext) {
 		t.permitEverywhere(ctx)
 		t.write("namespaces: [ten-b]\nnamespaceSelector: spark=yes")
 		t.run(ctx, "ten-b", "listed")
@@ -146,14 +146,14 @@ var _ = Describe("Tenancy", Ordered, func() {
 		Expect(t.app(ctx, "ten-b", "labelled").Spec.Driver.Labels).To(BeEmpty(), "a default is not written into the spec")
 	})
 
-	It("tells on its pod what became of a changed configuration, and each refusal in its own words", func(ctx SpecContext) {
+	It("records on its pod what happened to a changed configuration, and each refusal in its own words", func(ctx SpecContext) {
 		t.write("namespaces: [ten-b]\npolicies: [{name: told, namespaces: [ten-b]}]")
 		t.write("namespaces: [ten-b]\npolicies: [{name: told}]")
 		t.write("namespaces: [TEN]")
-		Eventually(t.told(ctx), wait, poll).Should(ContainElements(
+		Eventually(t.events(ctx), wait, poll).Should(ContainElements(
 			"Normal ConfigurationReloaded: namespaces and policies of the changed configuration are in force: policies: 1; namespaces: ten-b",
-			ContainSubstring(`Warning ConfigurationRefused: the changed configuration is not applied, the former one stays in force: policies[0].namespaces`),
-			ContainSubstring(`Warning ConfigurationRefused: the changed configuration is not applied, the former one stays in force: namespaces[0]: "TEN"`),
+			ContainSubstring(`Warning ConfigurationRefused: the changed configuration is not applied, the previous one stays in force: policies[0].namespaces`),
+			ContainSubstring(`Warning ConfigurationRefused: the changed configuration is not applied, the previous one stays in force: namespaces[0]: "TEN"`),
 		))
 	})
 })
@@ -195,8 +195,8 @@ func (t *tenants) start(ctx context.Context) {
 	t.operator(t.lines.through(user.Config()))
 }
 
-// told returns what kubectl describe shows of the events of the operator's pod.
-func (t *tenants) told(ctx context.Context) func(Gomega) []string {
+// events returns what kubectl describe shows of the events of the operator's pod.
+func (t *tenants) events(ctx context.Context) func(Gomega) []string {
 	return func(g Gomega) []string {
 		var list corev1.EventList
 		fields := client.MatchingFields{"involvedObject.kind": "Pod", "involvedObject.name": "controller-1", "involvedObject.uid": "uid-1"}

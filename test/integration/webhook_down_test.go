@@ -48,7 +48,7 @@ var _ = Describe("Without the webhook that is installed", func() {
 		By("running the same driver for the same words")
 		Expect(admin.Create(ctx, bare(ns, "after"))).To(Succeed())
 		after := driverPod(ctx, ns, "after-driver")
-		Expect(app(ctx, ns, "after").Spec.Mode).To(BeEmpty(), "nobody wrote the defaults down")
+		Expect(app(ctx, ns, "after").Spec.Mode).To(BeEmpty(), "no one wrote the defaults down")
 		Expect(after.Spec.Containers[0].Resources).To(Equal(before.Spec.Containers[0].Resources))
 		Expect(after.Spec.Containers[0].Args).To(Equal(before.Spec.Containers[0].Args))
 
@@ -67,7 +67,7 @@ var _ = Describe("Without the webhook that is installed", func() {
 		Expect(driverPod(ctx, ns, "before-driver").UID).To(Equal(before.UID))
 	})
 
-	It("nothing new is taken, with failurePolicy Fail, and what runs goes on to its end", func(ctx SpecContext) {
+	It("nothing new is taken, with failurePolicy Fail, and what runs continues to its end", func(ctx SpecContext) {
 		ns := newNamespace(ctx)
 		options := installHooks("failing", admissionv1.Fail)
 		end := startWebhook(server.Config, filesOf(options))
@@ -85,7 +85,7 @@ var _ = Describe("Without the webhook that is installed", func() {
 		)))
 		kubelet(ctx, driver, corev1.PodSucceeded, driverContainer, exited(0, "Completed"))
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateCompleted)
-		Expect(admin.Delete(ctx, sparkPi(ns, "pi"))).To(Succeed(), "a deletion is nobody's business")
+		Expect(admin.Delete(ctx, sparkPi(ns, "pi"))).To(Succeed(), "a deletion is no one's business")
 		Eventually(gone(ctx, sparkPi(ns, "pi")), wait, poll).Should(BeTrue())
 	})
 })

@@ -76,7 +76,7 @@ func startCluster(ctx context.Context, dir string) (_ *cluster, err error) {
 	}
 	c.server.ControlPlane.GetAPIServer().Configure().
 		Set("enable-priority-and-fairness", "false").
-		Set("advertise-address", "192.0.2.1") // a network of its own has no address to find; nobody calls this one
+		Set("advertise-address", "192.0.2.1") // a network of its own has no address to find; no one calls this one
 	if c.rest, err = c.server.Start(); err != nil {
 		return nil, fmt.Errorf("start the API server: %w", err)
 	}
@@ -314,7 +314,7 @@ func (p *process) stop() {
 	p.cmd = nil
 }
 
-// freePort returns a port of the loopback address on which nobody listens.
+// freePort returns a port of the loopback address on which no one listens.
 func freePort(ctx context.Context) (int, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

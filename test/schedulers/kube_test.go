@@ -17,7 +17,7 @@ import (
 
 const labelPlace = "conformance.firesteel.dev/place"
 
-// kube is plain Kubernetes: kube-scheduler, and a place is a node that nobody else may use.
+// kube is plain Kubernetes: kube-scheduler, and a place is a node that no one else may use.
 type kube struct {
 	*cluster
 	stand *standIn // plays the scheduler, if set
@@ -89,7 +89,7 @@ func (q quotas) Place(ctx context.Context, namespace string, room corev1.Resourc
 			return err
 		}
 		if len(quota.Status.Hard) == 0 {
-			return fmt.Errorf("nobody has looked at it")
+			return fmt.Errorf("no one has checked it")
 		}
 		return nil
 	})

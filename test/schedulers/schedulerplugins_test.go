@@ -167,7 +167,7 @@ func equalResources(a, b corev1.ResourceList) bool {
 	return len(scheduler.Shortages(a, nil, b)) == 0 && len(scheduler.Shortages(b, nil, a)) == 0 && len(a) == len(b)
 }
 
-func (r *coschedulingRules) judge(s *sight, pod *corev1.Pod) judgement {
+func (r *coschedulingRules) verdict(s *sight, pod *corev1.Pod) judgement {
 	if q := r.quotas[pod.Namespace]; q != nil {
 		used := corev1.ResourceList{}
 		for i := range s.pods {

@@ -160,7 +160,7 @@ const (
 	hasNoAPI      = "the plugin needs no API of its own"
 	hasNoQueues   = "there are no queues"
 	hasNoObjects  = "the plugin has no objects"
-	nodesMayCome  = "there is no limit that an application could exceed for good: nodes may be added"
+	nodesMayCome  = "there is no limit that an application could exceed permanently: nodes may be added"
 	isTheSame     = "all attempts are the same to a scheduler that knows only pods"
 	orderIsTheirs = "the plugin promises no order: it is the scheduler's affair"
 	partsOfARoom  = "two gangs may each get a part of the room, until their placeholders time out (seen in the real one)"

@@ -33,8 +33,8 @@ type standIn struct {
 type rules interface {
 	// look prepares a cycle: it writes what the scheduler writes beside pods.
 	look(ctx context.Context, s *sight) error
-	// judge says whether a pod may be placed now.
-	judge(s *sight, pod *corev1.Pod) judgement
+	// verdict says whether a pod may be placed now.
+	verdict(s *sight, pod *corev1.Pod) judgement
 }
 
 // judgement is the scheduler's word on a pod. Without refusal and message the pod may be placed.
@@ -112,7 +112,7 @@ func (s *standIn) once(ctx context.Context) error {
 func (s *standIn) place(ctx context.Context, see *sight, pod *corev1.Pod) error {
 	var word judgement
 	if s.rules != nil {
-		word = s.rules.judge(see, pod)
+		word = s.rules.verdict(see, pod)
 	}
 	switch {
 	case word.refusal != "":

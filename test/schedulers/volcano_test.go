@@ -108,7 +108,7 @@ func (v *volcano) Preempt(ctx context.Context, namespace string, place conforman
 	}, err
 }
 
-// Remove leaves the queue: an empty one is in nobody's way.
+// Remove leaves the queue: an empty one is in no one's way.
 func (v *volcano) Remove(context.Context, string) error { return nil }
 
 func (v *volcano) CreateQueue(ctx context.Context, name string, room corev1.ResourceList) error {
@@ -273,7 +273,7 @@ func (r *volcanoRules) setPhase(ctx context.Context, g *v1beta1.PodGroup, phase 
 	return r.patchStatus(ctx, g, func() { g.Status.Phase = phase })
 }
 
-func (r *volcanoRules) judge(_ *sight, pod *corev1.Pod) judgement {
+func (r *volcanoRules) verdict(_ *sight, pod *corev1.Pod) judgement {
 	group := r.groups[client.ObjectKey{Namespace: pod.Namespace, Name: pod.Annotations[v1beta1.KubeGroupNameAnnotationKey]}]
 	switch {
 	case group == nil:

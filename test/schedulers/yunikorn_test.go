@@ -111,7 +111,7 @@ func (y *yunikorn) Preempt(ctx context.Context, namespace string, place conforma
 	})
 }
 
-// Remove leaves the queue: an empty one is in nobody's way.
+// Remove leaves the queue: an empty one is in no one's way.
 func (y *yunikorn) Remove(context.Context, string) error { return nil }
 
 func (y *yunikorn) CreateQueue(ctx context.Context, name string, room corev1.ResourceList) error {
@@ -217,7 +217,7 @@ func gang(driver *corev1.Pod) corev1.ResourceList {
 	return total
 }
 
-func (r yunikornRules) judge(s *sight, pod *corev1.Pod) judgement {
+func (r yunikornRules) verdict(s *sight, pod *corev1.Pod) judgement {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	queue := pod.Labels[constants.CanonicalLabelQueueName]
@@ -252,7 +252,7 @@ func (r yunikornRules) judge(s *sight, pod *corev1.Pod) judgement {
 	return judgement{}
 }
 
-// givesUpAfter reads how long a gang that must be complete waits; 0 for ever.
+// givesUpAfter reads how long a gang that must be complete waits; 0 forever.
 func givesUpAfter(driver *corev1.Pod) time.Duration {
 	var seconds int
 	hard := false

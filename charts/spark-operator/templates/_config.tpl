@@ -91,7 +91,7 @@ batchScheduler:
   {{- include "spark-operator.config.batchScheduler" . | nindent 2 }}
 {{- end -}}
 
-{{/* What restarts a part when it changes: all of the configuration but for what the controller reads again by itself. */}}
+{{/* What restarts a part when it changes: all of the configuration but for what the controller reloads. */}}
 {{- define "spark-operator.checksum" -}}
 {{- $live := ternary (list "namespaces" "namespaceSelector" "policies") list (eq .part "controller") -}}
 {{- $config := include "spark-operator.config" .root | fromYaml -}}

@@ -1,4 +1,4 @@
-{{/* The rules of the controller, and of what is enabled beside, as a JSON list. */}}
+{{/* The rules of the controller, and of what else is enabled, as a JSON list. */}}
 {{- define "spark-operator.rules" -}}
 {{- $rules := (.Files.Get "files/role.yaml" | fromYaml).rules -}}
 {{- $fragments := list -}}

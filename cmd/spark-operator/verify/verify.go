@@ -33,7 +33,7 @@ const (
 	logLines = 20
 )
 
-// Command creates the application of a manifest, waits for its end, tells what it sees, and deletes it. It fails if the
+// Command creates the application of a manifest, waits for its end, prints what it sees, and deletes it. It fails if the
 // application does.
 func Command() *cobra.Command {
 	var file string
@@ -96,7 +96,7 @@ func read(file string) (*v1beta2.SparkApplication, error) {
 	return &app, nil
 }
 
-// test is one application and how to look at it.
+// test is one application and how to read it.
 type test struct {
 	client client.Client
 	app    *v1beta2.SparkApplication
@@ -115,7 +115,7 @@ func (t test) run(ctx context.Context) error {
 	last, err := t.follow(ctx)
 	if ended(last) {
 		if log, logErr := t.log(ctx); logErr == nil {
-			t.say("the driver's last words:\n%s", strings.TrimRight(log, "\n"))
+			t.say("the end of the driver's log:\n%s", strings.TrimRight(log, "\n"))
 		}
 	}
 	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
@@ -130,7 +130,7 @@ func (t test) follow(ctx context.Context) (v1beta2.SparkApplicationStatus, error
 	err := wait.PollUntilContextCancel(ctx, t.poll, true, func(ctx context.Context) (bool, error) {
 		var app v1beta2.SparkApplication
 		if err := t.client.Get(ctx, client.ObjectKeyFromObject(t.app), &app); err != nil {
-			return false, fmt.Errorf("look at %s: %w", t.name(), err)
+			return false, fmt.Errorf("get %s: %w", t.name(), err)
 		}
 		last = app.Status
 		if seen != last.AppState.State {
@@ -141,7 +141,7 @@ func (t test) follow(ctx context.Context) (v1beta2.SparkApplicationStatus, error
 	})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && seen == v1beta2.ApplicationStateNew:
-		return last, fmt.Errorf("no operator has looked at %s: is it running, and does it serve namespace %s", t.name(), t.app.Namespace)
+		return last, fmt.Errorf("no operator has reconciled %s: is it running, and does it watch namespace %s", t.name(), t.app.Namespace)
 	case err != nil && !wait.Interrupted(err):
 		return last, err
 	case err != nil:

@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// playing is a cluster in which the application shows one status after the other, the last one for good.
+// playing is a cluster in which the application shows one status after the other, and stays at the last.
 func playing(t *testing.T, statuses []v1beta2.SparkApplicationStatus, existing ...client.Object) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -66,7 +66,7 @@ func TestRun(t *testing.T) {
 		}, says: []string{"jobs/pi is new\njobs/pi is RUNNING\njobs/pi is COMPLETED\n", "Pi is roughly 3.14"}},
 		"Fails":   {reason: "the operator's words, and the driver's", statuses: []v1beta2.SparkApplicationStatus{status(v1beta2.ApplicationStateFailed, "no such class")}, fails: "jobs/pi failed: no such class", says: []string{"Pi is roughly"}},
 		"NoLog":   {reason: "a log is not what is tested", statuses: []v1beta2.SparkApplicationStatus{status(v1beta2.ApplicationStateCompleted, "")}, log: errors.New("gone")},
-		"Nobody":  {reason: "an operator that does not work, or not here", statuses: []v1beta2.SparkApplicationStatus{status("", "")}, fails: "no operator has looked at jobs/pi"},
+		"Nobody":  {reason: "an operator that does not work, or not here", statuses: []v1beta2.SparkApplicationStatus{status("", "")}, fails: "no operator has reconciled jobs/pi"},
 		"Waits":   {reason: "what it waits for", statuses: []v1beta2.SparkApplicationStatus{waits}, fails: "still SUBMITTED; DriverReady: no node has room"},
 		"Earlier": {reason: "the application of a test that was stopped", statuses: []v1beta2.SparkApplicationStatus{status(v1beta2.ApplicationStateCompleted, "")}, existing: []client.Object{testutil.Pi()}},
 	}
@@ -119,7 +119,7 @@ func TestRefusals(t *testing.T) {
 				return denied("")
 			},
 		}},
-		"Get": {reason: "no right to look", says: "look at jobs/pi: denied", funcs: interceptor.Funcs{
+		"Get": {reason: "no right to look", says: "get jobs/pi: denied", funcs: interceptor.Funcs{
 			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 				return denied("")
 			},

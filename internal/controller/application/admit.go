@@ -23,7 +23,7 @@ func (e *Engine[T]) admit(ctx context.Context, s *scope[T]) error {
 		return err
 	}
 	key := e.keyOf(s.obj)
-	// before it looks: what changes while it looks must wake it
+	// before it reads: what changes while it reads must enqueue it
 	e.Schedulers.SetWaiting(key, candidate, scheduler.Admission{Verdict: scheduler.Wait})
 	if missing, ok := e.Schedulers.Unavailable(candidate.Plugin()); ok {
 		e.Schedulers.SetWaiting(key, candidate, missing)
@@ -56,8 +56,8 @@ func (e *Engine[T]) candidate(ctx context.Context, s *scope[T]) (*admission.Cand
 	return candidate, answer, nil
 }
 
-// observeScheduler asks the batch scheduler about an attempt that has a driver, and tells the ledger how far its pods
-// have come. Only plugins that know more than the pods are asked. Trouble with a plugin is no trouble of the application.
+// observeScheduler asks the batch scheduler about an attempt that has a driver, and records in the ledger how far its
+// pods have come. Only plugins that know more than the pods are asked. An error of a plugin does not fail the application.
 func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (scheduler.Observation, error) {
 	var none scheduler.Observation
 	d := s.observed.Driver
@@ -89,15 +89,15 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (schedule
 	}
 	o, err := candidate.Observe(plugin, seen, facts)
 	if err != nil {
-		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot judge the attempt")
+		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot observe the attempt")
 		return none, nil
 	}
 	e.adjust(ctx, s, o, seen)
 	return o, nil
 }
 
-// settle tells the ledger how far an attempt's pods have come. One that it does not know was started by an operator that
-// did not live to record it, or that did not watch the namespace.
+// settle records in the ledger how far an attempt's pods have come. One that it does not know was started by an operator that
+// crashed before it recorded it, or that did not watch the namespace.
 func (e *Engine[T]) settle(ctx context.Context, s *scope[T], facts scheduler.PodStatuses) error {
 	id, progress := s.attemptID(), scheduler.ProgressOf(facts)
 	if !e.Registry.Quotas() {
@@ -123,7 +123,7 @@ func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.PodStatus
 	return facts, err
 }
 
-// adjust makes the objects of a running attempt what its scheduler wants them to be by now, for one because somebody
+// adjust updates the objects of a running attempt to what its scheduler wants now, for example because someone
 // deleted them. It is tried again with the next look.
 func (e *Engine[T]) adjust(ctx context.Context, s *scope[T], o scheduler.Observation, seen scheduler.Snapshot) {
 	if len(o.Apply)+len(o.Delete) == 0 {
@@ -135,7 +135,7 @@ func (e *Engine[T]) adjust(ctx context.Context, s *scope[T], o scheduler.Observa
 	}
 }
 
-// release names what the scheduler of an attempt has, and gives back what the ledger has promised it.
+// release names the scheduler's objects of an attempt, and drops its reservation.
 func (e *Engine[T]) release(ctx context.Context, s *scope[T], attempt int32) []scheduler.Ref {
 	identity := spark.NewIdentity(s.App.UID, attempt, s.env.Now)
 	id := admission.AttemptID(identity, attempt)
@@ -182,8 +182,8 @@ func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 	return nil
 }
 
-// complete is whether all that an attempt was promised had come before now: whatever has become of it since, it is not
-// promised again.
+// complete is whether all that was reserved for an attempt had come before now: it is not
+// reserved again.
 func (s *scope[T]) complete() bool {
 	counts := s.Record.Counts
 	return s.Record.State == lifecycle.Running && counts.Total >= s.Desired.Executors && counts.Pending == 0

@@ -16,13 +16,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// frozen is a cache that shows an old version of the application.
-type frozen struct {
+// staleCache is a cache that shows an old version of the application.
+type staleCache struct {
 	client.Reader
 	app *v1beta2.SparkApplication
 }
 
-func (f frozen) Get(ctx context.Context, k client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (f staleCache) Get(ctx context.Context, k client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	if o, ok := obj.(*v1beta2.SparkApplication); ok {
 		f.app.DeepCopyInto(o)
 		return nil
@@ -66,7 +66,7 @@ func TestProblemsAreSaidAtOnce(t *testing.T) {
 	}
 }
 
-// Conversion and validation speak at once, and what has no effect is told without stopping anything.
+// Conversion and validation speak at once, and what has no effect is reported without stopping anything.
 func TestProblemsAndNotes(t *testing.T) {
 	o := testutil.Pi()
 	o.Spec.Mode, o.Spec.Driver.Memory = v1beta2.DeployModeClient, new("2gb")
@@ -86,7 +86,7 @@ func TestProblemsAndNotes(t *testing.T) {
 	}
 	for _, c := range w.app().Status.Conditions {
 		if c.Type == string(lifecycle.ConditionAdmitted) && !strings.Contains(c.Message, `; note: spec.executor.memoryLimit: "4g": has no effect`) {
-			t.Errorf("the condition does not tell it: %+v", c)
+			t.Errorf("the condition does not say it: %+v", c)
 		}
 	}
 }

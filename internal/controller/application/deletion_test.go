@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// held is an application that a finalizer of somebody keeps when it is deleted.
+// held is an application that a finalizer of someone keeps when it is deleted.
 func held() *v1beta2.SparkApplication {
 	o := testutil.Pi()
 	o.Finalizers = []string{"foregroundDeletion"}
@@ -33,7 +33,7 @@ func TestDeletionStopsTheDriver(t *testing.T) {
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
 	w.reconcile()
-	w.told()
+	w.events()
 	w.deleteApp()
 	before := w.app().Status
 	for range 3 {
@@ -45,8 +45,8 @@ func TestDeletionStopsTheDriver(t *testing.T) {
 	if !equality.Semantic.DeepEqual(before, w.app().Status) {
 		t.Errorf("the status of what goes away was written: %+v", w.app().Status)
 	}
-	if told := w.told(); len(told) != 0 {
-		t.Errorf("told %q", told)
+	if events := w.events(); len(events) != 0 {
+		t.Errorf("events %q", events)
 	}
 }
 

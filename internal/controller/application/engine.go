@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package application runs applications: one generic reconciler for all kinds, which resolve.Kind tells what it needs
+// Package application runs applications: one generic reconciler for all kinds, which gets from resolve.Kind what it needs
 // to know of each.
 //
 // A reconcile is one read, one decision, its actions, and one status write; events are the difference between the old
@@ -43,9 +43,9 @@ type Engine[T client.Object] struct {
 	Reader   observe.Reader
 	Writer   actuate.Writer
 	Registry *scheduler.Registry
-	// Policies returns those that hold at present; nil for none.
+	// Policies returns those in force; nil for none.
 	Policies func() policy.Set
-	// Exposure says what is made beside drivers.
+	// Exposure configures the auxiliary objects of drivers.
 	Exposure exposure.Config
 	// Schedulers remembers what concerns more than one application.
 	Schedulers *operator.Schedulers
@@ -104,13 +104,13 @@ type scope[T client.Object] struct {
 	resolve.Application
 	obj T
 	env lifecycle.Env
-	// stored is the record without what is remembered beside it.
+	// stored is the record without what is only kept in memory.
 	stored   lifecycle.Record
 	observed lifecycle.Observation
 	// admission is whether the attempt may start, if that was asked, and seen what the scheduler's plugin was shown.
 	admission admission.Result
 	seen      scheduler.Snapshot
-	// objections are what policies say against what is asked for beside the driver.
+	// objections are what policies forbid of the auxiliary objects that are asked for.
 	objections []exposure.Objection
 }
 
@@ -146,7 +146,7 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 
 func (e *Engine[T]) watches(namespace string) bool { return e.Watches == nil || e.Watches(namespace) }
 
-// operator is how the operator is configured at present.
+// operator is the operator's current configuration.
 func (e *Engine[T]) operator() resolve.Operator {
 	o := resolve.Operator{Registry: e.Registry, Exposure: e.Exposure}
 	if e.Policies != nil {
@@ -159,7 +159,7 @@ func (e *Engine[T]) scope(obj T, record lifecycle.Record, now time.Time) *scope[
 	return &scope[T]{Application: resolve.Load(e.Kind, obj, record, e.operator(), now), obj: obj, env: lifecycle.Env{Now: now}, stored: record}
 }
 
-// observe looks at the application's pods, and asks its scheduler: whether the attempt may start, or where it stands.
+// observe reads the application's pods, and asks its scheduler whether the attempt may start, or where it stands.
 func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	if s.observed, err = e.Reader.Observe(ctx, s.target(), s.Record); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 	return results
 }
 
-// writeStatus writes the status if it changed, then tells what happened.
+// writeStatus writes the status if it changed, then records events.
 func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Outcome) (ctrl.Result, error) {
 	result := ctrl.Result{RequeueAfter: o.Requeue}
 	if o.Refused {

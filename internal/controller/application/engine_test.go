@@ -45,7 +45,7 @@ func TestHappyPath(t *testing.T) {
 		if got := w.state(); got != s.state {
 			t.Fatalf("%s: state %q, want %q", s.says, got, s.state)
 		}
-		if diff := cmp.Diff(s.events, w.told()); diff != "" {
+		if diff := cmp.Diff(s.events, w.events()); diff != "" {
 			t.Errorf("%s: events (-want +got):\n%s", s.says, diff)
 		}
 	}
@@ -97,9 +97,9 @@ func TestDriverFails(t *testing.T) {
 	if got := w.app().Status.AppState; got != (v1beta2.ApplicationState{State: "FAILED", ErrorMessage: message}) {
 		t.Errorf("state %+v", got)
 	}
-	told := w.told()
-	if len(told) != 3 || told[1] != "Warning SparkDriverFailed Driver pi-driver failed: "+message || told[2] != "Warning SparkApplicationFailed SparkApplication pi failed: "+message {
-		t.Errorf("events %q", told)
+	events := w.events()
+	if len(events) != 3 || events[1] != "Warning SparkDriverFailed Driver pi-driver failed: "+message || events[2] != "Warning SparkApplicationFailed SparkApplication pi failed: "+message {
+		t.Errorf("events %q", events)
 	}
 	if at := w.app().Status.TerminationTime; !at.Time.Equal(start.Add(time.Minute)) {
 		t.Errorf("ended at %s", at)
@@ -109,7 +109,7 @@ func TestDriverFails(t *testing.T) {
 	}
 }
 
-// The status write is lost and the operator starts anew: it recognizes its driver.
+// The status write is lost and the operator restarts: it recognizes its driver.
 func TestRestartAfterLostStatusWrite(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
 	w.patchFails = errors.New("connection refused")
@@ -118,7 +118,7 @@ func TestRestartAfterLostStatusWrite(t *testing.T) {
 	}
 	before := w.drivers()
 	if len(before) != 1 || w.state() != "" {
-		t.Fatalf("%d drivers, state %q; want one that nobody knows of", len(before), w.state())
+		t.Fatalf("%d drivers, state %q; want one that no one knows of", len(before), w.state())
 	}
 	w.patchFails = nil
 	w.restart()
@@ -136,14 +136,14 @@ func TestRestartAfterLostStatusWrite(t *testing.T) {
 	}
 }
 
-// Events are told after the write that they are about.
+// Events are recorded after the write that they are about.
 func TestNoEventWithoutItsWrite(t *testing.T) {
 	failures := map[string]struct {
 		reason string
 		err    error
 		silent bool
 	}{
-		"Conflict": {reason: "somebody was faster; the object's own event brings it back", err: apierrors.NewConflict(schema.GroupResource{Resource: "sparkapplications"}, "pi", errors.New("changed")), silent: true},
+		"Conflict": {reason: "someone was faster; the object's own event brings it back", err: apierrors.NewConflict(schema.GroupResource{Resource: "sparkapplications"}, "pi", errors.New("changed")), silent: true},
 		"Gone":     {reason: "the object was deleted meanwhile", err: apierrors.NewNotFound(schema.GroupResource{Resource: "sparkapplications"}, "pi"), silent: true},
 		"Trouble":  {reason: "it is repeated with back-off", err: apierrors.NewServiceUnavailable("etcd leader changed")},
 	}
@@ -158,19 +158,19 @@ func TestNoEventWithoutItsWrite(t *testing.T) {
 			if tc.silent && result.RequeueAfter <= 0 {
 				t.Errorf("%s: a lost event would leave it lying", tc.reason)
 			}
-			if told := w.told(); len(told) != 0 {
-				t.Errorf("%s: told without having been stored: %q", tc.reason, told)
+			if events := w.events(); len(events) != 0 {
+				t.Errorf("%s: recorded without having been stored: %q", tc.reason, events)
 			}
 			w.patchFails = nil
 			w.reconcile()
-			if told := w.told(); len(told) != 1 || !strings.Contains(told[0], "SparkApplicationSubmitted") {
-				t.Errorf("%s: after the write: %q", tc.reason, told)
+			if events := w.events(); len(events) != 1 || !strings.Contains(events[0], "SparkApplicationSubmitted") {
+				t.Errorf("%s: after the write: %q", tc.reason, events)
 			}
 		})
 	}
 }
 
-// A real conflict, made by somebody who edits the object between our read and our write.
+// A real conflict, made by someone who edits the object between our read and our write.
 func TestConflictIsSilent(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
 	edited := false
@@ -182,7 +182,7 @@ func TestConflictIsSilent(t *testing.T) {
 	}
 	w.reconcile()
 	if w.state() != "" {
-		t.Fatalf("state %q was written over a version that nobody had seen", w.state())
+		t.Fatalf("state %q was written over a version that no one had seen", w.state())
 	}
 	w.reconcile()
 	if w.state() != "SUBMITTED" || len(w.drivers()) != 1 {
@@ -219,7 +219,7 @@ func TestExecutorChurnIsCoalesced(t *testing.T) {
 		w.pass(time.Second)
 		w.executor([]string{"e-1", "e-2", "e-3"}[i%3], []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodFailed}[i/3])
 		if r := w.reconcile(); r.RequeueAfter <= 0 || r.RequeueAfter > operator.ChurnWindow {
-			t.Fatalf("change %d is to be looked at again after %s, want within the window", i, r.RequeueAfter)
+			t.Fatalf("change %d is to be checked again after %s, want within the window", i, r.RequeueAfter)
 		}
 	}
 	if got := w.writes["status"] - before; got != 0 {
@@ -261,7 +261,7 @@ func TestFinishedApplicationIsLeftAlone(t *testing.T) {
 	}
 	clear(w.writes)
 	if r := w.reconcile(); r.RequeueAfter != 0 {
-		t.Errorf("looked at again after %s", r.RequeueAfter)
+		t.Errorf("checked again after %s", r.RequeueAfter)
 	}
 	w.edit(func(o *v1beta2.SparkApplication) {
 		o.Spec.Suspend, o.Spec.RestartPolicy.OnFailureRetries = new(true), new(int32(3))
@@ -320,8 +320,8 @@ func TestWaits(t *testing.T) {
 			if s := w.app().Status.Scheduling; tc.code == "SchedulerUnknown" && (s.Scheduler != "vulcano" || s.Source != "Application" || s.Reason != tc.code || !strings.Contains(s.Message, tc.says)) {
 				t.Errorf("%s: the status does not say what was asked for: %+v", tc.reason, s)
 			}
-			if told := w.told(); len(told) != 1 {
-				t.Errorf("%s: told %q, want one event", tc.reason, told)
+			if events := w.events(); len(events) != 1 {
+				t.Errorf("%s: events %q, want one event", tc.reason, events)
 			}
 			if tc.fix == nil {
 				return

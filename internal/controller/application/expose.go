@@ -21,27 +21,27 @@ import (
 // +kubebuilder:rbac:groups="",resources=services,verbs=watch;patch
 
 const (
-	// exposureRetry is how often what the API server refuses beside a driver is tried again, and exposureSoon what it may
+	// exposureRetry is how often an auxiliary object that the API server refuses is tried again, and exposureSoon what it may
 	// well take in a moment.
 	exposureRetry = 30 * time.Second
 	exposureSoon  = 5 * time.Second
 )
 
-// exposing is one look at what is beside a driver.
+// exposing is one reconcile of the auxiliary objects of a driver.
 type exposing struct {
 	owner  lifecycle.Owner
 	before lifecycle.Exposure
 	wanted exposure.Wanted
 	seen   exposure.Seen
 	after  lifecycle.Exposure
-	// trouble says what cannot be made; again is when to try it again, 0 for no need.
-	trouble []lifecycle.Cause
-	again   time.Duration
+	// problems say what cannot be made; again is when to try it again, 0 for no need.
+	problems []lifecycle.Cause
+	again    time.Duration
 }
 
-// expose makes what is wanted beside the driver be there while it lives, and go when it is over. It runs after the actions
-// of a reconcile and before its status write, so that the status tells of it at no cost. What it made is recorded until it
-// is known to be gone. Trouble with it is told, and never is the application's.
+// expose keeps the auxiliary objects of a driver while it lives, and deletes them when it is over. It runs after the actions
+// of a reconcile and before its status write, so that the status reports them at no cost. An object stays recorded until it
+// is known to be gone. Problems are reported, and never fail the application.
 func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcome) {
 	x := exposing{owner: s.Owner, before: s.Record.Exposure}
 	if o.Auxiliary == lifecycle.AuxiliaryKept {
@@ -50,20 +50,20 @@ func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcom
 	}
 	x.owner.SubmissionID = o.Record.SubmissionID
 	attempt := exposure.Attempt{App: s.App, Owner: x.owner, SparkAppID: o.Record.SparkAppID, DriverName: o.Record.DriverName}
-	lives := o.Auxiliary == lifecycle.AuxiliaryApplied
-	if lives {
+	applied := o.Auxiliary == lifecycle.AuxiliaryApplied
+	if applied {
 		x.wanted, s.objections = exposure.Of(attempt, e.Exposure).Without(s.Policies.CheckExposure(s.App, o.Record.SparkAppID))
 	}
 	about := exposure.About(x.wanted, x.before)
-	if !lives && s.Record.State.HasDriver() && len(x.before.Objects) == 0 {
+	if !applied && s.Record.State.HasDriver() && len(x.before.Objects) == 0 {
 		// A previous operator may have made it, or this one did and crashed before it wrote the status.
 		about = exposure.About(exposure.Of(attempt, e.Exposure), x.before)
 	}
 	seen, err := e.Reader.Exposed(ctx, s.App.Namespace, s.App.Name, about, func(r exposure.Ref) bool {
-		return !lives || slices.Contains(x.before.Objects, r.String()) || r.Name == x.before.Service || r.Name == x.before.Ingress
+		return !applied || slices.Contains(x.before.Objects, r.String()) || r.Name == x.before.Service || r.Name == x.before.Ingress
 	})
 	if err != nil {
-		ctrllog.FromContext(ctx).Info("cannot see what is beside the driver", "answer", err.Error())
+		ctrllog.FromContext(ctx).Info("cannot read the auxiliary objects of the driver", "answer", err.Error())
 		o.Record.Exposure, o.Requeue = x.before, sooner(o.Requeue, exposureSoon)
 		return
 	}
@@ -110,17 +110,17 @@ func (e *Engine[T]) converge(ctx context.Context, x *exposing, namespace string)
 
 // failed notes what the API server answered. What may pass in a moment is not worth a condition.
 func (x *exposing) failed(ctx context.Context, ref exposure.Ref, r lifecycle.Result) {
-	ctrllog.FromContext(ctx).Info("cannot keep what is beside the driver", "object", ref.String(), "answer", r.Message)
+	ctrllog.FromContext(ctx).Info("cannot apply or delete an auxiliary object of the driver", "object", ref.String(), "answer", r.Message)
 	if r.Class == lifecycle.ClassTransient {
 		x.again = sooner(x.again, exposureSoon)
 		x.after.Objects = append(x.after.Objects, ref.String()) // it may have been made
 		return
 	}
 	x.again = sooner(x.again, exposureRetry)
-	x.trouble = append(x.trouble, lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonExposureRefused), Message: ref.String() + ": " + r.Message})
+	x.problems = append(x.problems, lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonExposureRefused), Message: ref.String() + ": " + r.Message})
 }
 
-// describe tells the addresses of what is there.
+// describe records the addresses of what is there.
 func (e *Engine[T]) describe(ctx context.Context, x *exposing, there map[exposure.Ref]*unstructured.Unstructured, namespace string) {
 	w := x.wanted.Status
 	service := exposure.Ref{Kind: exposure.Service, Name: w.Service}
@@ -173,7 +173,7 @@ func sooner(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// leftovers reports whether something of an application that is over may still have to go: a driver, or what was beside it.
+// leftovers reports whether something of an application that is over must still be deleted: a driver, or its auxiliary objects.
 func (e *Engine[T]) leftovers(ctx context.Context, o client.Object, r lifecycle.Record) (bool, error) {
 	if len(r.Exposure.Objects) > 0 {
 		return true, nil
@@ -185,7 +185,7 @@ func (e *Engine[T]) leftovers(ctx context.Context, o client.Object, r lifecycle.
 	return e.Reader.HasAuxiliary(ctx, o)
 }
 
-// keep records what stays as it was made before, because something is wrong with what is asked for now, and goes on to tell
+// keep records what stays as it was made before, because something is wrong with what is asked for now, and keeps reporting
 // its addresses.
 func (x *exposing) keep() {
 	for _, p := range x.wanted.Problems {
@@ -204,7 +204,7 @@ func (x *exposing) keep() {
 	}
 }
 
-// complain tells what is wrong. A policy may change without an event that brings the application here.
+// complain reports what is wrong. A policy may change without an event that brings the application here.
 func (x *exposing) complain() {
 	var all []lifecycle.Cause
 	for _, p := range x.wanted.Problems {
@@ -213,17 +213,17 @@ func (x *exposing) complain() {
 			x.again = sooner(x.again, exposureRetry)
 		}
 	}
-	x.after.Trouble = lifecycle.Told(append(all, x.trouble...))
+	x.after.Trouble = lifecycle.Told(append(all, x.problems...))
 }
 
-// audit logs what an application may not have beside its driver, once for each edit of it and each other change of what is
+// audit logs the auxiliary objects that an application may not have, once for each edit of it and each other change of what is
 // objected to. Who has edited it is in the API server's audit log, at this generation.
 func (s *scope[T]) audit(ctx context.Context, to lifecycle.Record) {
 	if s.stored.Exposure.Trouble == to.Exposure.Trouble && s.stored.Generation == to.Generation {
 		return
 	}
 	for _, o := range s.objections {
-		ctrllog.FromContext(ctx).Info("a policy forbids what a running application asks for beside its driver",
+		ctrllog.FromContext(ctx).Info("a policy forbids auxiliary objects that a running application asks for",
 			"application", s.App.Namespace+"/"+s.App.Name, "generation", to.Generation, "object", o.Object.String(),
 			"field", o.Field, "value", o.Shown(), "policy", o.Policy, "limit", o.Limit, "problem", o.Problem)
 	}

@@ -48,8 +48,8 @@ func exposed(t *testing.T, others ...client.Object) *harness {
 	return w
 }
 
-// beside lists what is there for the driver.
-func (w *harness) beside() []string {
+// auxiliary lists what is there for the driver.
+func (w *harness) auxiliary() []string {
 	w.t.Helper()
 	var all []string
 	for kind, list := range map[string]client.ObjectList{"service": &corev1.ServiceList{}, "ingress": &networkingv1.IngressList{}, "poddisruptionbudget": &policyv1.PodDisruptionBudgetList{}} {
@@ -67,22 +67,22 @@ func (w *harness) beside() []string {
 	return all
 }
 
-var allBeside = []string{"ingress/pi-ing-9000", "ingress/pi-ui-ingress", "poddisruptionbudget/pi-driver", "service/pi-driver-9000", "service/pi-ui-svc"}
+var allAuxiliary = []string{"ingress/pi-ing-9000", "ingress/pi-ui-ingress", "poddisruptionbudget/pi-driver", "service/pi-driver-9000", "service/pi-ui-svc"}
 
-// What is wanted comes with the driver, is told in the very write that tells of it, and goes with it.
+// What is wanted comes with the driver, is told in the very write that reports it, and goes with it.
 func TestExposeAndConceal(t *testing.T) {
 	w := exposed(t)
 	w.settle()
-	if diff := cmp.Diff(allBeside, w.beside()); diff != "" {
+	if diff := cmp.Diff(allAuxiliary, w.auxiliary()); diff != "" {
 		t.Errorf("while the driver is there (-want +got):\n%s", diff)
 	}
 	if w.writes["status"] != 1 {
-		t.Errorf("%d status writes, want the one that tells of the driver", w.writes["status"])
+		t.Errorf("%d status writes, want the one that reports the driver", w.writes["status"])
 	}
 	id := w.app().Status.SparkApplicationID
 	want := v1beta2.DriverInfo{
 		PodName: "pi-driver", WebUIServiceName: "pi-ui-svc", WebUIPort: 4040, WebUIIngressName: "pi-ui-ingress",
-		WebUIIngressAddress: "http://ui.example.org/jobs/pi", HistoryServerURL: "https://history.example.org/history/" + id + "/jobs", ExposedBy: allBeside,
+		WebUIIngressAddress: "http://ui.example.org/jobs/pi", HistoryServerURL: "https://history.example.org/history/" + id + "/jobs", ExposedBy: allAuxiliary,
 	}
 	if diff := cmp.Diff(want, w.app().Status.DriverInfo); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -96,7 +96,7 @@ func TestExposeAndConceal(t *testing.T) {
 	w.settle()
 	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
 	w.settle()
-	if left := w.beside(); len(left) > 0 || w.state() != "COMPLETED" {
+	if left := w.auxiliary(); len(left) > 0 || w.state() != "COMPLETED" {
 		t.Errorf("the application is %s, and %v are left", w.state(), left)
 	}
 	over := v1beta2.DriverInfo{PodName: "pi-driver", HistoryServerURL: want.HistoryServerURL}
@@ -141,7 +141,7 @@ func TestExposeIsRestored(t *testing.T) {
 		}
 	}
 	w.settle()
-	if diff := cmp.Diff(allBeside, w.beside()); diff != "" {
+	if diff := cmp.Diff(allAuxiliary, w.auxiliary()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -158,7 +158,7 @@ func TestExposeIsEdited(t *testing.T) {
 		o.Spec.DriverIngressOptions = nil
 	})
 	w.settle()
-	if diff := cmp.Diff([]string{"ingress/pi-ui-ingress", "service/pi-ui-svc"}, w.beside()); diff != "" {
+	if diff := cmp.Diff([]string{"ingress/pi-ui-ingress", "service/pi-ui-svc"}, w.auxiliary()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got, _ := w.object(&corev1.Service{}, "pi-ui-svc").(*corev1.Service)
@@ -169,7 +169,7 @@ func TestExposeIsEdited(t *testing.T) {
 		t.Errorf("the driver was touched: %v", now)
 	}
 	if port := w.app().Status.DriverInfo.WebUIPort; port != 80 || w.app().Status.ObservedGeneration != 2 {
-		t.Errorf("the status tells port %d", port)
+		t.Errorf("the status has port %d", port)
 	}
 }
 
@@ -181,12 +181,12 @@ func TestConcealWhenSuspended(t *testing.T) {
 	w.settle()
 	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Suspend = new(true) })
 	w.settle()
-	if left := w.beside(); len(left) > 0 || w.state() != "SUSPENDED" {
+	if left := w.auxiliary(); len(left) > 0 || w.state() != "SUSPENDED" {
 		t.Errorf("the application is %s, and %v are left", w.state(), left)
 	}
 	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Suspend = nil })
 	w.settle()
-	if diff := cmp.Diff(allBeside, w.beside()); diff != "" {
+	if diff := cmp.Diff(allAuxiliary, w.auxiliary()); diff != "" {
 		t.Errorf("after it went on (-want +got):\n%s", diff)
 	}
 }
@@ -219,20 +219,20 @@ func TestExposeTouchesNothingForeign(t *testing.T) {
 	}
 }
 
-// An operator that dies after each single write leaves nothing behind, whenever it does.
+// An operator that crashes after each single write leaves nothing behind, whenever it does.
 func TestConcealSurvivesCrashes(t *testing.T) {
-	for dies := range 16 {
-		t.Run(fmt.Sprintf("after write %d", dies), func(t *testing.T) {
+	for writes := range 16 {
+		t.Run(fmt.Sprintf("after write %d", writes), func(t *testing.T) {
 			w := exposed(t)
-			w.dies(dies)
+			w.crashes(writes)
 			w.settle()
-			if diff := cmp.Diff(allBeside, w.beside()); diff != "" {
+			if diff := cmp.Diff(allAuxiliary, w.auxiliary()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			w.kubelet(corev1.PodFailed, exited(1, "Error"))
-			w.dies(dies)
+			w.crashes(writes)
 			w.settle()
-			if left := w.beside(); len(left) > 0 || w.state() != "FAILED" || len(w.app().Status.DriverInfo.ExposedBy) > 0 {
+			if left := w.auxiliary(); len(left) > 0 || w.state() != "FAILED" || len(w.app().Status.DriverInfo.ExposedBy) > 0 {
 				t.Errorf("the application is %s, %v are left, %v are recorded", w.state(), left, w.app().Status.DriverInfo.ExposedBy)
 			}
 		})
@@ -250,7 +250,7 @@ func TestExposeTrouble(t *testing.T) {
 	}{
 		"quota":     {"there may be room later", apierrors.NewForbidden(services, "x", errors.New("exceeded quota: team")), "QuotaExceeded", exposureRetry},
 		"rights":    {"an administrator has to help", apierrors.NewForbidden(services, "x", errors.New(`User "op" cannot create resource "services"`)), "OperatorForbidden", exposureRetry},
-		"policy":    {"somebody has to change something", apierrors.NewForbidden(services, "x", errors.New("no LoadBalancers here")), "ExposureRefused", exposureRetry},
+		"policy":    {"someone has to change something", apierrors.NewForbidden(services, "x", errors.New("no LoadBalancers here")), "ExposureRefused", exposureRetry},
 		"invalid":   {"the user has to change something", apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", nil), "ExposureRefused", exposureRetry},
 		"no API":    {"it may be installed later", &meta.NoKindMatchError{GroupKind: exposure.HTTPRoute.GroupKind()}, "ExposureRefused", exposureRetry},
 		"transient": {"it goes over", apierrors.NewServiceUnavailable("busy"), "", exposureSoon},
@@ -279,11 +279,11 @@ func TestExposeTrouble(t *testing.T) {
 				t.Errorf("%s: it is tried again in %s, want %s", tc.reason, r.RequeueAfter, tc.again)
 			}
 			if d := w.app().Status.DriverInfo; d.WebUIServiceName != "" || d.WebUIIngressName != "" {
-				t.Errorf("%s: the status tells of what is not there: %+v", tc.reason, d)
+				t.Errorf("%s: the status reports what is not there: %+v", tc.reason, d)
 			}
 			refuses = false
 			w.settle()
-			if diff := cmp.Diff(allBeside, w.beside()); diff != "" {
+			if diff := cmp.Diff(allAuxiliary, w.auxiliary()); diff != "" {
 				t.Errorf("%s: later (-want +got):\n%s", tc.reason, diff)
 			}
 			if c := meta.FindStatusCondition(w.app().Status.Conditions, "Exposed"); c != nil {
@@ -293,7 +293,7 @@ func TestExposeTrouble(t *testing.T) {
 	}
 }
 
-// What an operator before us has left of an application that is over is not looked at: it may be thousands.
+// What a previous operator has left of an application that is over is not checked: it may be thousands.
 func TestWhatHasEndedIsLeftAlone(t *testing.T) {
 	w := exposed(t)
 	o := w.app()
@@ -307,7 +307,7 @@ func TestWhatHasEndedIsLeftAlone(t *testing.T) {
 	before := w.reads["get *v1.PartialObjectMetadata"]
 	w.settle()
 	if got := w.app().Status.DriverInfo; got.WebUIServiceName != "pi-ui-svc" || got.WebUIPort != 4040 {
-		t.Errorf("the status tells %+v now", got)
+		t.Errorf("the status has %+v now", got)
 	}
 	if w.reads["get *v1.PartialObjectMetadata"] != before {
 		t.Errorf("it was looked for: %v", w.reads)
@@ -323,8 +323,8 @@ func (w *harness) object(o client.Object, name string) client.Object {
 	return o
 }
 
-// dies lets an operator work that dies after so many writes, and starts another one.
-func (w *harness) dies(writes int) {
+// crashes lets an operator work that crashes after so many writes, and starts another one.
+func (w *harness) crashes(writes int) {
 	w.t.Helper()
 	dead := func() error {
 		if writes--; writes < 0 {

@@ -33,17 +33,17 @@ func within(t *testing.T) *harness {
 	return w
 }
 
-// confined is a harness in which everything was made before anybody asked for too much, with the log of its operator.
+// confined is a harness in which everything was made before anyone asked for too much, with the log of its operator.
 func confined(t *testing.T) (w *harness, audit func() []string) {
 	t.Helper()
 	w = within(t)
 	w.settle()
 	w.kubelet(corev1.PodRunning, running())
 	w.settle()
-	if diff := cmp.Diff(allBeside, w.beside()); diff != "" {
+	if diff := cmp.Diff(allAuxiliary, w.auxiliary()); diff != "" {
 		t.Fatalf("before the edit (-want +got):\n%s", diff)
 	}
-	w.told()
+	w.events()
 	return w, w.logged()
 }
 
@@ -66,7 +66,7 @@ func (w *harness) logged() func() []string {
 func (w *harness) objects() map[string]client.Object {
 	w.t.Helper()
 	all := map[string]client.Object{}
-	for _, ref := range w.beside() {
+	for _, ref := range w.auxiliary() {
 		kind, name, _ := strings.Cut(ref, "/")
 		switch kind {
 		case "service":
@@ -141,7 +141,7 @@ var edits = map[string]struct {
 }
 
 // What a running application asks for beyond its limits is not made: what is there stays as it is, an operator that
-// starts anew keeps it, too, and it is told and logged once.
+// restarts keeps it, too, and it is reported and logged once.
 func TestLimitsHoldWhileItRuns(t *testing.T) {
 	for name, tc := range edits {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestLimitsHoldWhileItRuns(t *testing.T) {
 				if diff := cmp.Diff(before[tc.object], w.objects()[tc.object]); diff != "" {
 					t.Errorf("%s: %s, %s has changed (-want +got):\n%s", tc.reason, when, tc.object, diff)
 				}
-				if diff := cmp.Diff(allBeside, w.app().Status.DriverInfo.ExposedBy); diff != "" {
+				if diff := cmp.Diff(allAuxiliary, w.app().Status.DriverInfo.ExposedBy); diff != "" {
 					t.Errorf("%s: %s, recorded (-want +got):\n%s", tc.reason, when, diff)
 				}
 				want := tc.object + " is neither made nor changed: " + tc.says
@@ -164,8 +164,8 @@ func TestLimitsHoldWhileItRuns(t *testing.T) {
 			}
 			kept("after the edit")
 			want := "Warning SparkApplicationExposureForbidden SparkApplication pi asks for what a policy forbids: " + tc.object + " is neither made nor changed: " + tc.says
-			if told := w.told(); len(told) != 1 || told[0] != want {
-				t.Errorf("%s: told %q, want %q", tc.reason, told, want)
+			if events := w.events(); len(events) != 1 || events[0] != want {
+				t.Errorf("%s: events %q, want %q", tc.reason, events, want)
 			}
 			lines := audit()
 			if len(lines) != 1 {
@@ -182,12 +182,12 @@ func TestLimitsHoldWhileItRuns(t *testing.T) {
 			w.reconcile()
 			w.settle()
 			kept("after a restart")
-			if told, lines := w.told(), audit(); len(told) > 0 || len(lines) > 0 || w.drivers()[0].UID != driver || w.state() != "RUNNING" {
-				t.Errorf("%s: told %q again, logged %q, the application is %s", tc.reason, told, lines, w.state())
+			if events, lines := w.events(), audit(); len(events) > 0 || len(lines) > 0 || w.drivers()[0].UID != driver || w.state() != "RUNNING" {
+				t.Errorf("%s: events %q again, logged %q, the application is %s", tc.reason, events, lines, w.state())
 			}
 			w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
 			w.settle()
-			if left := w.beside(); len(left) > 0 || w.state() != "COMPLETED" || conditionOf(w, "Exposed").Type != "" {
+			if left := w.auxiliary(); len(left) > 0 || w.state() != "COMPLETED" || conditionOf(w, "Exposed").Type != "" {
 				t.Errorf("%s: at the end the application is %s, and %v are left", tc.reason, w.state(), left)
 			}
 		})
@@ -216,37 +216,37 @@ func TestLimitsHoldForWhatWasMadeBefore(t *testing.T) {
 	tighter.Hosts = []string{"*.example.com"}
 	w.govern(forJobs(tighter, policy.Defaults{}))
 	if r := w.settle(); r.RequeueAfter > exposureRetry {
-		t.Errorf("whether the policy has changed is looked at in %s", r.RequeueAfter)
+		t.Errorf("whether the policy has changed is checked in %s", r.RequeueAfter)
 	}
 	if diff := cmp.Diff(before, w.objects()); diff != "" {
 		t.Errorf("a tighter policy changed (-want +got):\n%s", diff)
 	}
-	if told, lines := w.told(), audit(); len(told) != 1 || len(lines) != 1 || conditionOf(w, "Exposed").Reason != "ExposureForbidden" {
-		t.Errorf("told %q, logged %q: %+v", told, lines, conditionOf(w, "Exposed"))
+	if events, lines := w.events(), audit(); len(events) != 1 || len(lines) != 1 || conditionOf(w, "Exposed").Reason != "ExposureForbidden" {
+		t.Errorf("events %q, logged %q: %+v", events, lines, conditionOf(w, "Exposed"))
 	}
 	if err := w.c.Delete(t.Context(), before[ingress]); err != nil {
 		t.Fatal(err)
 	}
 	w.settle()
 	if left := w.objects(); left[ingress] != nil || left[service] == nil {
-		t.Errorf("what is forbidden was made again, or more is gone: %v", w.beside())
+		t.Errorf("what is forbidden was made again, or more is gone: %v", w.auxiliary())
 	}
 	w.edit(ui(func(o *v1beta2.SparkUIConfiguration) { o.ServiceLabels = map[string]string{"team": "a"} }))
 	w.settle()
 	if label := w.objects()[service].GetLabels()["team"]; label != "a" {
-		t.Errorf("an edit of what nobody objects to is held back: %q", label)
+		t.Errorf("an edit of what no one objects to is held back: %q", label)
 	}
-	if told, lines := w.told(), audit(); len(told) > 0 || len(lines) != 1 {
-		t.Errorf("after another edit: told %q, logged %q, want what it still asks for in the log", told, lines)
+	if events, lines := w.events(), audit(); len(events) > 0 || len(lines) != 1 {
+		t.Errorf("after another edit: events %q, logged %q, want what it still asks for in the log", events, lines)
 	}
 	w.govern(forJobs(bounded, policy.Defaults{}))
 	w.settle()
-	if diff := cmp.Diff(allBeside, w.beside()); diff != "" || conditionOf(w, "Exposed").Type != "" {
+	if diff := cmp.Diff(allAuxiliary, w.auxiliary()); diff != "" || conditionOf(w, "Exposed").Type != "" {
 		t.Errorf("with the former policy: %+v (-want +got):\n%s", conditionOf(w, "Exposed"), diff)
 	}
 }
 
-// The status goes on to tell where the UI is that stays, and a corrected spec is followed.
+// The status continues to tell where the UI is that stays, and a corrected spec is followed.
 func TestForbiddenEditIsCorrected(t *testing.T) {
 	w, _ := confined(t)
 	before := w.app().Status.DriverInfo
@@ -259,7 +259,7 @@ func TestForbiddenEditIsCorrected(t *testing.T) {
 		t.Errorf("what stays is told otherwise (-want +got):\n%s", diff)
 	}
 	if c := conditionOf(w, "Exposed"); !strings.Contains(c.Message, `serviceType: "LoadBalancer"`) || !strings.Contains(c.Message, "a-snippet") {
-		t.Errorf("the condition does not tell all: %+v", c)
+		t.Errorf("the condition does not say all: %+v", c)
 	}
 	w.edit(ui(func(o *v1beta2.SparkUIConfiguration) { o.ServicePort = new(int32(80)) }))
 	w.settle()

@@ -35,7 +35,7 @@ var (
 	key   = types.NamespacedName{Namespace: "jobs", Name: "pi"}
 )
 
-// plain is a scheduler plugin that answers what it is told to. The core knows no real one.
+// plain is a scheduler plugin that returns what a test sets. The core knows no real one.
 type plain struct{ admission scheduler.Admission }
 
 func (plain) Describe() scheduler.Descriptor                          { return scheduler.Descriptor{Name: "plain"} }
@@ -240,8 +240,8 @@ func (w *harness) executor(name string, phase corev1.PodPhase) {
 	}
 }
 
-// told returns the events since it was called last.
-func (w *harness) told() []string {
+// events returns the events since it was called last.
+func (w *harness) events() []string {
 	var out []string
 	for {
 		select {

@@ -85,7 +85,7 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 		Named(k.name).
 		For(k.New()).
 		Watches(&corev1.Pod{}, podHandler(s.Schedulers, family)).
-		WatchesRawSource(source.Channel(s.SchedulerKinds.Woken(family.GroupKind()), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(s.SchedulerKinds.Events(family.GroupKind()), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(s.Namespaces.Source(engine.names)).
 		// A standby watches too, so that it need not list anything when its turn comes.
 		WithOptions(controller.Options{MaxConcurrentReconciles: s.Config.Workers, EnableWarmup: ptr.To(true), NewQueue: operator.NewFairQueue}).
@@ -120,28 +120,28 @@ func (e *Engine[T]) names(ctx context.Context, namespace string) ([]types.Namesp
 	return names, err
 }
 
-// podHandler wakes the application of a pod, and notes when a pod gives its room back. Executors are the driver's, not
+// podHandler enqueues the application of a pod, and notes when a pod gives its room back. Executors are the driver's, not
 // ours, but carry the label too.
 func podHandler(m *operator.Schedulers, family lifecycle.Family) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	wake := func(q queue, pod client.Object) {
+	enqueue := func(q queue, pod client.Object) {
 		if app := pod.GetLabels()[family.Labels.App]; app != "" {
 			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: app}})
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { wake(q, e.Object) },
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { enqueue(q, e.Object) },
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
 			before, _ := e.ObjectOld.(*corev1.Pod)
 			after, _ := e.ObjectNew.(*corev1.Pod)
 			if before != nil && after != nil && !observe.Ended(before) && observe.Ended(after) {
 				m.MadeRoom()
 			}
-			wake(q, e.ObjectNew)
+			enqueue(q, e.ObjectNew)
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
 			m.MadeRoom()
-			wake(q, e.Object)
+			enqueue(q, e.Object)
 		},
 	}
 }

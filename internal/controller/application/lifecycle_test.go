@@ -32,7 +32,7 @@ func started(t *testing.T, change func(*v1beta2.SparkApplicationSpec)) *harness 
 		t.Fatalf("state %q", w.state())
 	}
 	clear(w.writes)
-	w.told()
+	w.events()
 	return w
 }
 
@@ -127,7 +127,7 @@ func TestSuspendAndResume(t *testing.T) {
 	}
 }
 
-// An edit of what the pods are made from runs the application anew, also after its end; one that means the same does not.
+// An edit of what the pods are made from runs the application again, also after its end; one that means the same does not.
 func TestInvalidation(t *testing.T) {
 	for _, over := range []bool{false, true} {
 		w := started(t, func(*v1beta2.SparkApplicationSpec) {})
@@ -137,7 +137,7 @@ func TestInvalidation(t *testing.T) {
 		}
 		first := w.drivers()[0].UID
 		clear(w.writes)
-		w.edit(func(o *v1beta2.SparkApplication) { // as the incumbent's webhook completes it
+		w.edit(func(o *v1beta2.SparkApplication) { // as the webhook of the Kubeflow operator completes it
 			o.Spec.Mode, o.Spec.Driver.Cores, o.Spec.RestartPolicy.Type = "cluster", new(int32(1)), "Never"
 		})
 		w.settle()
@@ -150,7 +150,7 @@ func TestInvalidation(t *testing.T) {
 			t.Fatalf("over: %t: state %q, drivers %v", over, w.state(), d)
 		}
 		if diff := cmp.Diff([4]int32{1, 1, 2, 2}, w.counters()); diff != "" {
-			t.Errorf("over: %t: counters begin anew, attempts go on (-want +got):\n%s", over, diff)
+			t.Errorf("over: %t: counters start over, attempts continue (-want +got):\n%s", over, diff)
 		}
 	}
 }
@@ -159,14 +159,14 @@ func TestTimeToLive(t *testing.T) {
 	w := started(t, func(s *v1beta2.SparkApplicationSpec) { s.TimeToLiveSeconds = new(int64(3600)) })
 	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
 	if r := w.settle(); r.RequeueAfter < 59*time.Minute || r.RequeueAfter > time.Hour {
-		t.Fatalf("looked at again after %s, want the rest of the hour", r.RequeueAfter)
+		t.Fatalf("checked again after %s, want the rest of the hour", r.RequeueAfter)
 	}
 	w.pass(59 * time.Minute)
 	w.settle()
 	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.TimeToLiveSeconds = new(int64(7200)) })
 	w.pass(time.Minute)
 	if r := w.settle(); w.gone() || r.RequeueAfter > time.Hour {
-		t.Fatalf("gone: %t, looked at again after %s; a longer time acts at once", w.gone(), r.RequeueAfter)
+		t.Fatalf("gone: %t, checked again after %s; a longer time acts at once", w.gone(), r.RequeueAfter)
 	}
 	w.pass(time.Hour)
 	w.reconcile()
@@ -216,7 +216,7 @@ func TestFinishedCostsCachedReadsOnly(t *testing.T) {
 		w.kubelet(corev1.PodSucceeded, end)
 		w.settle()
 		w.restart()
-		w.engine.Reader.Live = nil // whoever asks the API server panics
+		w.engine.Reader.Live = nil // anyone who asks the API server panics
 		clear(w.writes)
 		clear(w.reads)
 		const looks = 5
@@ -226,20 +226,20 @@ func TestFinishedCostsCachedReadsOnly(t *testing.T) {
 		if diff := cmp.Diff(map[string]int{"get *v1beta2.SparkApplication": looks, "list *v1.PodList": looks}, w.reads); diff != "" {
 			t.Errorf("%s: reads (-want +got):\n%s", w.state(), diff)
 		}
-		if len(w.writes) != 0 || len(w.told()) > 3 {
+		if len(w.writes) != 0 || len(w.events()) > 3 {
 			t.Errorf("%s: writes %v", w.state(), w.writes)
 		}
 	}
 }
 
-// herd is a cache with many executors in memory: a fake API server would take longer for them than the test may.
-type herd struct {
+// manyExecutors is a cache with many executors in memory: a fake API server would take longer for them than the test may.
+type manyExecutors struct {
 	client.Reader
 	driver    *corev1.Pod
 	executors []corev1.Pod
 }
 
-func (h *herd) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (h *manyExecutors) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	pods, ok := list.(*corev1.PodList)
 	if !ok {
 		return h.Reader.List(ctx, list, opts...)
@@ -253,7 +253,7 @@ func TestChurnOfAThousandExecutors(t *testing.T) {
 	const executors, seconds = 1000, 600
 	w := started(t, func(s *v1beta2.SparkApplicationSpec) { s.Executor.Instances = new(int32(executors)) })
 	driver := w.drivers()[0]
-	h := &herd{Reader: w.c, driver: &driver}
+	h := &manyExecutors{Reader: w.c, driver: &driver}
 	for n := range executors {
 		h.executors = append(h.executors, corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "jobs", Name: fmt.Sprintf("pi-0123456789abcdef-exec-%d", n+1),

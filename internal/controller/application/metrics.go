@@ -21,7 +21,7 @@ func subjectOf(o client.Object) metrics.Subject {
 // scrapePatience bounds how long a scrape waits for a cache that is not filled yet.
 const scrapePatience = 5 * time.Second
 
-// applications tells of the applications in the operator's namespaces once this replica leads. With a selector the cache has
+// applications lists the applications in the operator's namespaces once this replica leads. With a selector the cache has
 // those of other namespaces, too, which may be another operator's.
 func (e *Engine[T]) applications(leads <-chan struct{}) metrics.Source {
 	return func(each func(metrics.Subject, metrics.View)) bool {

@@ -90,7 +90,7 @@ func TestMetricsOfALifecycle(t *testing.T) {
 	}
 }
 
-// The incumbent counts again what it finds when it starts.
+// The Kubeflow operator counts again what it finds when it starts.
 func TestMetricsAfterARestart(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
 	w.measured()
@@ -134,16 +134,16 @@ func TestStandbyHasNoGauges(t *testing.T) {
 	elected := make(chan struct{})
 	m := w.measuredOnce(elected)
 	if got := testutil.Scrape(t, m); len(got) != 0 {
-		t.Errorf("a standby tells %v", got)
+		t.Errorf("a standby reports %v", got)
 	}
 	close(elected)
 	if got := testutil.Scrape(t, m); got["spark_applications New"] != 1 {
-		t.Errorf("a leader tells %v", got)
+		t.Errorf("a leader reports %v", got)
 	}
 }
 
-// With a selector of namespaces the cache holds all applications of the cluster. Those elsewhere are counted by whoever runs
-// them, and those of a namespace that was taken away by nobody: an alert about them would never end.
+// With a selector of namespaces the cache holds all applications of the cluster. Those elsewhere are counted by anyone who runs
+// them, and those of a namespace that was taken away by no one: an alert about them would never end.
 func TestGaugesAreOfTheOperatorsNamespaces(t *testing.T) {
 	theirs, running := testutil.Pi(), testutil.Pi()
 	theirs.Namespace, running.Namespace, running.Name = "theirs", "theirs", "running"
@@ -184,10 +184,10 @@ func TestWaitingFor(t *testing.T) {
 		status v1beta2.SparkApplicationStatus
 		want   metrics.View
 	}{
-		"New":     {reason: "nobody has looked yet", want: metrics.View{Reason: "NotSubmitted"}},
+		"New":     {reason: "no one has looked yet", want: metrics.View{Reason: "NotSubmitted"}},
 		"Queued":  {reason: "for what it waits and since when", status: v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "SUBMITTED"}, Attempt: 1, Cause: &v1beta2.CauseStatus{Reason: "QuotaExceeded"}, Conditions: ready("NotSubmitted"), Scheduling: &v1beta2.SchedulingStatus{QueuedAt: since}}, want: metrics.View{State: "Queued", Reason: "QuotaExceeded", Waiting: time.Hour}},
 		"Pending": {reason: "what the pod waits for", status: v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "SUBMITTED"}, ExecutionAttempts: 1, Attempt: 1, LastSubmissionAttemptTime: *since, Conditions: ready("Unschedulable")}, want: metrics.View{State: "Submitted", Reason: "Unschedulable", Waiting: time.Hour}},
-		"Foreign": {reason: "an operator before us has no conditions", status: v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "SUBMITTED"}, ExecutionAttempts: 1}, want: metrics.View{State: "Submitted", Reason: "DriverPending"}},
+		"Foreign": {reason: "a previous operator has no conditions", status: v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "SUBMITTED"}, ExecutionAttempts: 1}, want: metrics.View{State: "Submitted", Reason: "DriverPending"}},
 		"Running": {reason: "it does not wait", status: v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "RUNNING"}, Executors: &v1beta2.ExecutorSummary{Running: 2, Pending: 1}, Scheduling: &v1beta2.SchedulingStatus{QueuedAt: since}}, want: metrics.View{State: "Running", Pending: 1, Running: 2}},
 		"Over":    {reason: "what is over has no executors", status: v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "FAILED"}, Executors: &v1beta2.ExecutorSummary{Running: 2}}, want: metrics.View{State: "Failed"}},
 	}

@@ -39,7 +39,7 @@ func (w *harness) hold() {
 	}
 }
 
-// A reconcile in which nothing has changed writes nothing, in whatever state, and does not come back at once for ever.
+// A reconcile in which nothing has changed writes nothing, in whatever state, and does not come back at once forever.
 func TestNoChangeNoWriteInEveryState(t *testing.T) {
 	slow := func(s *v1beta2.SparkApplicationSpec) {
 		s.RestartPolicy = v1beta2.RestartPolicy{
@@ -120,7 +120,7 @@ func TestNoChangeNoWriteInEveryState(t *testing.T) {
 			for range 5 {
 				r := w.reconcile()
 				if final := state == "COMPLETED" || state == "FAILED"; (r.RequeueAfter > 0) == final {
-					t.Errorf("looked at again after %s", r.RequeueAfter)
+					t.Errorf("checked again after %s", r.RequeueAfter)
 				}
 				w.pass(time.Second)
 			}

@@ -65,7 +65,7 @@ func TestStaleCacheRunsNothingTwice(t *testing.T) {
 func TestStrayDriverOfAFinishedApplicationIsStopped(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
 	w.reconcile()
-	stray := w.drivers()[0]
+	orphan := w.drivers()[0]
 	w.kubelet(corev1.PodFailed, exited(1, "Error"))
 	for range 4 {
 		w.reconcile()
@@ -73,11 +73,11 @@ func TestStrayDriverOfAFinishedApplicationIsStopped(t *testing.T) {
 	if w.state() != "FAILED" {
 		t.Fatalf("state %s", w.state())
 	}
-	if err := w.c.Delete(t.Context(), &stray); client.IgnoreNotFound(err) != nil {
+	if err := w.c.Delete(t.Context(), &orphan); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
-	stray.ResourceVersion, stray.UID = "", ""
-	if err := w.c.Create(t.Context(), &stray); err != nil {
+	orphan.ResourceVersion, orphan.UID = "", ""
+	if err := w.c.Create(t.Context(), &orphan); err != nil {
 		t.Fatal(err)
 	}
 	w.reconcile()

@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// What else has to be looked at soon does not wait for a status that is held back.
+// What else has to be checked soon does not wait for a status that is held back.
 func TestHeldWriteKeepsTheSoonerTimer(t *testing.T) {
 	o := testutil.Pi()
 	o.Spec.Deadlines = &v1beta2.Deadlines{Run: &metav1.Duration{Duration: 20 * time.Second}}
@@ -26,16 +26,16 @@ func TestHeldWriteKeepsTheSoonerTimer(t *testing.T) {
 	w.pass(9 * time.Second)
 	w.executor("pi-exec-1", corev1.PodRunning)
 	w.pass(2 * time.Second)
-	w.reconcile() // tells of it
+	w.reconcile() // reports it
 	w.pass(7 * time.Second)
 	w.executor("pi-exec-2", corev1.PodRunning)
 	before := w.writes["status"]
 	if r := w.reconcile(); w.writes["status"] != before || r.RequeueAfter > 2*time.Second {
-		t.Errorf("%d writes, and looked at again after %s: its time is over in 2 s", w.writes["status"]-before, r.RequeueAfter)
+		t.Errorf("%d writes, and checked again after %s: its time is over in 2 s", w.writes["status"]-before, r.RequeueAfter)
 	}
 }
 
-// The executors of a short job come and go within the window, and are worth no write of their own. Its status tells of
+// The executors of a short job come and go within the window, and are worth no write of their own. Its status reports
 // them all the same when it is over.
 func TestExecutorsOfAShortJobAreTold(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
@@ -73,10 +73,10 @@ func TestStaleCacheIsNotDecidedOn(t *testing.T) {
 	stale := w.app()
 	w.reconcile()
 	fresh := w.engine.Cache
-	w.engine.Cache = frozen{Reader: fresh, app: stale}
+	w.engine.Cache = staleCache{Reader: fresh, app: stale}
 	before := w.writes["create *v1.Pod"]
 	if r := w.reconcile(); r.RequeueAfter != staleRetry {
-		t.Errorf("looked at again after %s, want %s: the event may be lost", r.RequeueAfter, staleRetry)
+		t.Errorf("checked again after %s, want %s: the event may be lost", r.RequeueAfter, staleRetry)
 	}
 	if w.writes["create *v1.Pod"] != before || w.writes["status"] != 1 {
 		t.Errorf("decided on a version that we have replaced: %v", w.writes)
@@ -123,7 +123,7 @@ func TestStaleCacheStopsNobodysDriver(t *testing.T) {
 	}
 	second := w.drivers()[0].UID
 	w.restart()
-	w.engine.Cache = frozen{Reader: w.engine.Cache, app: stale}
+	w.engine.Cache = staleCache{Reader: w.engine.Cache, app: stale}
 	for range 6 {
 		w.pass(10 * time.Second)
 		w.reconcile()

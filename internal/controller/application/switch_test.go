@@ -95,7 +95,7 @@ func TestDisabledSchedulerIsReleased(t *testing.T) {
 			w.engine = NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, w.engine.Reader, w.c, registry, w.recorder, w.clock, operator.NewSchedulers(w.clock, nil))
 			w.settle()
 			if s := w.app().Status.Scheduling; w.state() != "RUNNING" || len(w.tickets()) != 1 || s.HeldBy != "gang" {
-				t.Fatalf("state %q, tickets %v, status.scheduling %+v: what runs goes on when its scheduler is disabled", w.state(), w.tickets(), s)
+				t.Fatalf("state %q, tickets %v, status.scheduling %+v: what runs continues when its scheduler is disabled", w.state(), w.tickets(), s)
 			}
 			tc.end(w)
 			w.settle()
@@ -106,7 +106,7 @@ func TestDisabledSchedulerIsReleased(t *testing.T) {
 	}
 }
 
-// Whoever is told to wait by one scheduler and then asks another leaves nothing in the first one's queue.
+// An application that is told to wait by one scheduler and then asks another leaves nothing in the first one's queue.
 func TestAnotherSchedulerWhileQueued(t *testing.T) {
 	o := testutil.Pi()
 	o.Spec.BatchScheduler = new("gang")

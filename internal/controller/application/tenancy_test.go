@@ -40,13 +40,13 @@ func TestPolicyRefuses(t *testing.T) {
 		}
 	}
 	w.reconcile()
-	if told := w.told(); len(told) != 1 || told[0] != "Warning SparkApplicationFailed SparkApplication pi failed: "+want {
-		t.Errorf("told %q, want the refusal once", told)
+	if events := w.events(); len(events) != 1 || events[0] != "Warning SparkApplicationFailed SparkApplication pi failed: "+want {
+		t.Errorf("events %q, want the refusal once", events)
 	}
 }
 
 // A scheduler that a policy names and that there is not is the policy's mistake: the status says what was asked for and by
-// whom, and the application goes on by itself when the policy is corrected.
+// whom, and the application continues automatically when the policy is corrected.
 func TestPolicyNamesAScheduler(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
 	w.govern(forJobs(policy.Limits{}, policy.Defaults{BatchScheduler: "vulcano"}))
@@ -58,8 +58,8 @@ func TestPolicyNamesAScheduler(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || conditionOf(w, "Admitted").Message != says {
 		t.Errorf("condition %+v, status (-want +got):\n%s", conditionOf(w, "Admitted"), diff)
 	}
-	if told := w.told(); len(told) != 1 || told[0] != "Warning SparkApplicationWaiting "+says {
-		t.Errorf("told %q, want the wait once", told)
+	if events := w.events(); len(events) != 1 || events[0] != "Warning SparkApplicationWaiting "+says {
+		t.Errorf("events %q, want the wait once", events)
 	}
 	w.govern(forJobs(policy.Limits{}, policy.Defaults{BatchScheduler: "plain"}))
 	w.settle()
@@ -123,7 +123,7 @@ func TestPolicyTimeToLive(t *testing.T) {
 	}
 }
 
-// An application of a namespace that is not the operator's is left as it is, and goes on when the namespace is back.
+// An application of a namespace that is not the operator's is left as it is, and continues when the namespace is back.
 func TestNamespaceIsLeftAlone(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
 	watched := true
@@ -140,6 +140,6 @@ func TestNamespaceIsLeftAlone(t *testing.T) {
 	watched = true
 	w.settle()
 	if w.state() != "COMPLETED" {
-		t.Errorf("it did not go on: %s", w.state())
+		t.Errorf("it did not continue: %s", w.state())
 	}
 }

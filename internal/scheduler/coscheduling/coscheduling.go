@@ -76,7 +76,7 @@ func (p Plugin) Describe() scheduler.Descriptor {
 	}
 }
 
-// Validate checks the parameters. A gang of executors that Spark never creates together would wait for ever.
+// Validate checks the parameters. A gang of executors that Spark never creates together would wait forever.
 func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	p, findings := parametersOf(a)
 	if p.ExecutorGang && a.PodSets.MaxPending > 0 && a.PodSets.MaxPending < a.PodSets.Initial {
@@ -101,15 +101,15 @@ func gang(a scheduler.Attempt, p parameters) bool { return p.ExecutorGang && a.P
 // Reads asks for the PriorityClass that the application names.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
 
-// Admit applies the group and lets the attempt start: it waits with its driver pod.
+// Admit applies the group and admits the attempt: it waits with its driver pod.
 func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return missing, nil
 	}
 	p, _ := parametersOf(a)
-	message := "the driver starts when the cluster has room for the whole application"
+	message := "the driver starts when the cluster has capacity for the whole application"
 	if gang(a, p) {
-		message = fmt.Sprintf("the driver starts when a node has room for it, and its %d executors start together", a.PodSets.Initial)
+		message = fmt.Sprintf("the driver starts when a node has capacity for it, and its %d executors start together", a.PodSets.Initial)
 	}
 	wanted, err := group(a, p, a.Total(), nil)
 	if err != nil {
@@ -153,7 +153,7 @@ func group(a scheduler.Attempt, p parameters, room corev1.ResourceList, annotati
 
 // Times of the nudges that the scheduler needs; see Observe.
 const (
-	// settle is how long a change of a group's spec needs until the scheduler judges by it.
+	// settle is how long a change of a group's spec needs until the scheduler uses it.
 	settle = 5 * time.Second
 	// pause is the least time between two nudges of a group.
 	pause = 15 * time.Second

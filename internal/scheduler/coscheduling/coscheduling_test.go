@@ -41,9 +41,9 @@ func TestAdmit(t *testing.T) {
 		code               scheduler.Reason
 		says, spec         string
 	}{
-		"Headroom":   {reason: "the room of all, and one member", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "room for the whole application", spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
+		"Headroom":   {reason: "the room of all, and one member", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "capacity for the whole application", spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
 		"Gang":       {reason: "executors alone", parameters: gangOfExecutors, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "its 3 executors start together", spec: `{minMember: 3}`},
-		"NoGang":     {reason: "a gang of nobody is none", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.PodSets.Initial = 0 }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "1", memory: 2Gi}}`},
+		"NoGang":     {reason: "a gang of no one is none", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.PodSets.Initial = 0 }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "1", memory: 2Gi}}`},
 		"Timeout":    {reason: "the user's patience", parameters: `{"scheduleTimeoutSeconds":30}`, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}, scheduleTimeoutSeconds: 30}`},
 		"Override":   {reason: "the user's own number", change: func(a *scheduler.Attempt) { a.Resources = schedulertest.PodResources("9", "1Gi").Requests }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "9", memory: 1Gi}}`},
 		"Class":      {reason: "the pods would be refused", change: func(a *scheduler.Attempt) { a.PriorityClass = "high" }, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
@@ -86,7 +86,7 @@ func TestDecorate(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got, err = scheduler.Decorate(New("batch"), attempt(gangOfExecutors), spark.Application{}); err != nil || got.Driver.Overlay.Labels != nil || got.Executor.Overlay.Labels == nil {
-		t.Errorf("a driver in the gang of its executors would wait for them for ever: %+v, %v", got.Driver.Overlay.Labels, err)
+		t.Errorf("a driver in the gang of its executors would wait for them forever: %+v, %v", got.Driver.Overlay.Labels, err)
 	}
 	if name := New("").Describe().SchedulerName; name != "scheduler-plugins-scheduler" {
 		t.Errorf("scheduler name %q", name)
@@ -133,18 +133,18 @@ func TestCare(t *testing.T) {
 		retry          time.Duration
 	}{
 		"Waiting":   {reason: "the driver waits for the room of all", facts: facts(0, false, 0), cpu: "7"},
-		"RoomMade":  {reason: "the scheduler does not wake it by itself", facts: made(facts(60*second, false, 0), 59*second), cpu: "7", wantN: clock(60 * second)},
+		"RoomMade":  {reason: "the scheduler does not requeue it", facts: made(facts(60*second, false, 0), 59*second), cpu: "7", wantN: clock(60 * second)},
 		"Patience":  {reason: "at most every 15 s", facts: made(facts(60*second, false, 0), 59*second), nudged: clock(50 * second), cpu: "7", wantN: clock(50 * second), retry: 5 * second},
 		"OldNews":   {reason: "room that was made before the last nudge", facts: made(facts(60*second, false, 0), 30*second), nudged: clock(40 * second), cpu: "7", wantN: clock(40 * second)},
 		"Lower":     {reason: "the driver has a node: the others need no such room", facts: facts(100*second, true, 2), cpu: "1", wantLow: clock(100 * second), retry: 5 * second},
 		"Settle":    {reason: "the scheduler still judges by the old spec", facts: facts(102*second, true, 2), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second), retry: 3 * second},
 		"Nudge":     {reason: "now it judges by the new one", facts: facts(105*second, true, 2), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(105 * second)},
 		"Once":      {reason: "one nudge suffices", facts: facts(120*second, true, 2), lowered: clock(100 * second), nudged: clock(105 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(105 * second)},
-		"Placed":    {reason: "nobody waits", facts: facts(120*second, true, 0), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second)},
+		"Placed":    {reason: "no one waits", facts: facts(120*second, true, 0), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second)},
 		"Late":      {reason: "an executor that came later, and room for it", facts: made(facts(200*second, true, 1), 199*second), lowered: clock(100 * second), nudged: clock(105 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(200 * second)},
-		"Restarted": {reason: "a new operator takes room for made when it starts: who waits since before is woken", facts: made(since(facts(60*second, false, 0), 10*second), 50*second), cpu: "7", wantN: clock(60 * second)},
+		"Restarted": {reason: "a new operator takes room for made when it starts: pods that wait since before are requeued", facts: made(since(facts(60*second, false, 0), 10*second), 50*second), cpu: "7", wantN: clock(60 * second)},
 		"Newcomer":  {reason: "the scheduler knew of that room when it first found too little", facts: made(since(facts(60*second, false, 0), 55*second), 50*second), cpu: "7"},
-		"Spoilt":    {reason: "an annotation that somebody wrote", facts: facts(0, false, 0), nudged: "yesterday", cpu: "7"},
+		"Spoilt":    {reason: "an annotation that someone wrote", facts: facts(0, false, 0), nudged: "yesterday", cpu: "7"},
 		"Gang":      {reason: "a gang asks for no room", parameters: gangOfExecutors, facts: facts(100*second, true, 2), cpu: ""},
 		"Unscathed": {reason: "the clock went back", facts: made(facts(0, false, 0), 30*second), cpu: "7", retry: 30 * second},
 	}
@@ -191,7 +191,7 @@ func TestObserve(t *testing.T) {
 		"Short":    {reason: "executors wait one by one", facts: facts(0, true, 2), stage: scheduler.StageShort, code: scheduler.ReasonWaitingForCapacity, applies: true},
 		"Gang":     {reason: "executors wait for each other", parameters: gangOfExecutors, facts: facts(0, true, 2), stage: scheduler.StageShort, code: scheduler.ReasonWaitingForGang, applies: true},
 		"Absent":   {reason: "no driver, no care", stage: scheduler.StageGone, code: scheduler.ReasonDriverGone},
-		"Deleting": {reason: "a group on its way out is not made anew", facts: gone, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
+		"Deleting": {reason: "a group being deleted is not recreated", facts: gone, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
 		"Ended":    {reason: "an attempt that is over", facts: ended, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
 	}
 	for name, tc := range cases {

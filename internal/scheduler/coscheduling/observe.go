@@ -22,11 +22,11 @@ func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.PodStatuses) []sched
 	return []scheduler.Read{groupOf(a).Read()}
 }
 
-// Observe judges the pods and looks after the group, whose phase says nothing about the application.
+// Observe reads the pods and maintains the group, whose phase says nothing about the application.
 //
 // Once the driver has a node the group is lowered to the driver's room, or a late or replaced executor would be held
-// against the room of the whole application. The scheduler does not wake pods of a group when other pods end, and it
-// judges a changed group by its old spec; any further change of the group wakes them. So a group whose pods wait is
+// against the room of the whole application. The scheduler does not requeue pods of a group when other pods end, and it
+// evaluates a changed group by its old spec; any further change of the group requeues them. So a group whose pods wait is
 // nudged, by an annotation, a while after it was lowered and when room was made.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o := scheduler.Pods(f)
@@ -98,7 +98,7 @@ func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured,
 	return c, 0
 }
 
-// nextNudge is when waiting pods must be woken, if there is a reason to.
+// nextNudge is when waiting pods must be requeued, if there is a reason to.
 func nextNudge(c care, f scheduler.PodStatuses) (time.Time, bool) {
 	settled := c.lowered.Add(settle)
 	if !c.lowered.IsZero() && c.nudged.Before(settled) {

@@ -30,7 +30,7 @@ func TestStory(t *testing.T) {
 		writes int
 	}{
 		{"the driver waits for the room of all", facts(10*second, false, 0), scheduler.StageQueued, "7", 1},
-		{"somebody's pod ended: the scheduler is told", room, scheduler.StageQueued, "7", 2},
+		{"someone's pod ended: the scheduler is told", room, scheduler.StageQueued, "7", 2},
 		{"the driver has a node: the group asks for its room only", facts(50*second, true, 0), scheduler.StagePlaced, "1", 3},
 		{"executors are there, and the scheduler judges by the old group", facts(52*second, true, 3), scheduler.StageShort, "1", 3},
 		{"it is told again", facts(56*second, true, 3), scheduler.StageShort, "1", 4},
@@ -55,7 +55,7 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// The group is deleted by somebody while the application runs: late executors would not be scheduled.
+// The group is deleted by someone while the application runs: late executors would not be scheduled.
 func TestStoryOfMeddling(t *testing.T) {
 	c := schedulertest.NewCluster(t, New(""))
 	a := attempt(gangOfExecutors)

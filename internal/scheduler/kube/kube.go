@@ -41,7 +41,7 @@ func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 // Reads asks for the PriorityClass that the application names.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
 
-// Admit lets the attempt start unless its PriorityClass is missing.
+// Admit admits the attempt unless its PriorityClass is missing.
 func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return missing, nil

@@ -19,7 +19,7 @@ var highRead = scheduler.Read{GroupVersionKind: scheduler.PriorityClassKind, Nam
 func TestDescribe(t *testing.T) {
 	d := Plugin{}.Describe()
 	if d.Name != "kube" || d.SchedulerName != "" || !d.NoBatchScheduler || d.Supports != (scheduler.Support{}) {
-		t.Errorf("plain Kubernetes leaves schedulerName alone and promises nothing: %+v", d)
+		t.Errorf("plain Kubernetes leaves schedulerName alone and guarantees nothing: %+v", d)
 	}
 }
 

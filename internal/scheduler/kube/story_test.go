@@ -34,7 +34,7 @@ func TestStory(t *testing.T) {
 	}{
 		{"no node has room", scheduler.PodStatus{Phase: corev1.PodPending, Conditions: condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable")}, scheduler.StageQueued, scheduler.ReasonWaitingForCapacity},
 		{"whatever scheduler the user named is fine", scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1", SchedulerName: "mine"}, scheduler.StagePlaced, scheduler.ReasonScheduled},
-		{"somebody more important", scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1", Conditions: condition(corev1.DisruptionTarget, corev1.ConditionTrue, corev1.PodReasonPreemptionByScheduler)}, scheduler.StageEvicted, scheduler.ReasonPreempted},
+		{"someone more important", scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1", Conditions: condition(corev1.DisruptionTarget, corev1.ConditionTrue, corev1.PodReasonPreemptionByScheduler)}, scheduler.StageEvicted, scheduler.ReasonPreempted},
 	}
 	for _, step := range steps {
 		if got := c.Observe(a, scheduler.PodStatuses{Driver: &step.driver}); got.Stage != step.stage || got.Reason != step.code {

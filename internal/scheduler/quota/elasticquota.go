@@ -16,7 +16,7 @@ var (
 	elasticQuotaKind = v1alpha1.SchemeGroupVersion.WithKind("ElasticQuota")
 	elasticQuotaAPI  = scheduler.API{
 		GroupKind: elasticQuotaKind.GroupKind(), Versions: []string{elasticQuotaKind.Version}, Optional: true,
-		Hint: "install the CRDs and the controller of kubernetes-sigs/scheduler-plugins, or take batchScheduler.quota.elasticQuotaSchedulers out of the operator's configuration",
+		Hint: "install the CRDs and the controller of kubernetes-sigs/scheduler-plugins, or remove batchScheduler.quota.elasticQuotaSchedulers from the operator's configuration",
 	}
 	// allElasticQuotas are those of all namespaces: together they may not use more than the sum of their mins. An operator
 	// for some namespaces need not see them.
@@ -29,19 +29,19 @@ func elasticQuotasIn(namespace string) scheduler.Read {
 }
 
 // elasticQuotas finds whether the ElasticQuota of the namespace, or all of them together, have no room. The rules are
-// those of the scheduler's CapacityScheduling plugin. The remark is about quotas that it cannot judge.
+// those of the scheduler's CapacityScheduling plugin. The remark is about quotas that it cannot evaluate.
 func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string, error) {
 	own, err := elasticQuotasOf(s, elasticQuotasIn(a.App.Namespace))
 	switch {
 	case err != nil || len(own) == 0: // a namespace without one is neither bound nor counted
 		return nil, "", err
 	case len(own) > 1:
-		return nil, fmt.Sprintf("namespace %s has %d ElasticQuotas, of which the scheduler heeds only one: keep one", a.App.Namespace, len(own)), nil
+		return nil, fmt.Sprintf("namespace %s has %d ElasticQuotas, of which the scheduler uses only one: keep one", a.App.Namespace, len(own)), nil
 	}
 	asked := demand{requests(roles(a.PodSets, "", 1, int64(a.PodSets.Initial))), requests(roles(a.PodSets, "", 1, int64(a.PodSets.Max)))}
 	var found []finding
 	if q := own[0]; q.Spec.Max != nil {
-		left := room{used: q.Status.Used, promised: notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}), limit: maxOf(q)}
+		left := room{used: q.Status.Used, reserved: notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}), limit: maxOf(q)}
 		found = append(found, compare(a, "ElasticQuota "+q.Name, asked, left))
 	}
 	if !s.Complete(allElasticQuotas) { // the sum of some is less than the scheduler has to give
@@ -62,12 +62,12 @@ func together(all []*v1alpha1.ElasticQuota, demand corev1.ResourceList, others [
 		scheduler.AddTo(used, q.Status.Used, 1)
 		scheduler.AddTo(floor, q.Spec.Min, 1)
 	}
-	for name := range demand { // what nobody has a min of, nobody gets
+	for name := range demand { // what no one has a min of, no one gets
 		if _, given := floor[name]; !given {
 			floor[name] = resource.Quantity{}
 		}
 	}
-	return room{used: used, promised: notRunning(others, bound), limit: floor}
+	return room{used: used, reserved: notRunning(others, bound), limit: floor}
 }
 
 func elasticQuotasOf(s scheduler.Snapshot, r scheduler.Read) ([]*v1alpha1.ElasticQuota, error) {
@@ -82,7 +82,7 @@ func elasticQuotasOf(s scheduler.Snapshot, r scheduler.Read) ([]*v1alpha1.Elasti
 	return quotas, nil
 }
 
-// maxOf is a quota's max. Of what a max does not name, the native resources are taken for zero and the others for
+// maxOf is a quota's max. Of what a max does not name, the native resources count as zero and the others as
 // unlimited.
 func maxOf(q *v1alpha1.ElasticQuota) corev1.ResourceList {
 	limit := corev1.ResourceList{corev1.ResourceCPU: {}, corev1.ResourceMemory: {}, corev1.ResourceEphemeralStorage: {}}

@@ -3,8 +3,8 @@
 // Package quota holds an application back that the quotas of its namespace have no room for, instead of starting a driver
 // whose executors would be refused. It is asked before the plugin that places the pods, whichever that is.
 //
-// It is an estimate: the API server (ResourceQuota) and the scheduler (ElasticQuota) stay the authority, so in doubt it
-// lets through. It counts what the quotas report as used, what other admitted applications will still take
+// It is an estimate: the API server (ResourceQuota) and the scheduler (ElasticQuota) stay the authority, so when unsure it
+// admits. It counts what the quotas report as used, what other admitted applications will still take
 // (scheduler.Ledger), and the driver with all initial executors of this one. Executors that dynamic allocation adds
 // later are not counted.
 package quota
@@ -29,7 +29,7 @@ const Name = "quota"
 type Mode string
 
 const (
-	// Off looks at no quota.
+	// Off reads no quota.
 	Off Mode = "Off"
 	// Warn starts the application and says what it found.
 	Warn Mode = "Warn"
@@ -37,7 +37,7 @@ const (
 	Enforce Mode = "Enforce"
 )
 
-// retry is how often an application that waits is asked again. Quotas are watched; this is for pods that end without
+// retry is how often an application that waits is checked again. Quotas are watched; this is for pods that end without
 // changing one.
 const retry = 30 * time.Second
 
@@ -98,19 +98,19 @@ func (p Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
 // Decorate does nothing.
 func (Plugin) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return nil }
 
-// off is whether the plugin lets everything through without looking.
+// off is whether the plugin admits everything without reading quotas.
 func (p Plugin) off() bool { return p.mode != Warn && p.mode != Enforce }
 
-// holds is whether the attempt was let in already. A warning holds nothing, and is still to be said.
+// holds is whether the attempt was admitted already. A warning reserves nothing, and is still reported.
 func (p Plugin) holds(a scheduler.Attempt) bool { return p.mode == Enforce && a.Quota.Held }
 
 // bound is whether ElasticQuotas bind the attempt's pods.
 func (p Plugin) bound(a scheduler.Attempt) bool { return slices.Contains(p.elastic, a.Scheduler) }
 
-// Admit lets the attempt through if all quotas have room for it and nobody has waited longer.
+// Admit admits the attempt if all quotas have room for it and no other has waited longer.
 func (p Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if p.off() || p.holds(a) {
-		return lets(""), nil
+		return admit(""), nil
 	}
 	found, err := resourceQuotas(a, s)
 	if err != nil {
@@ -125,7 +125,7 @@ func (p Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admi
 		found, note = append(found, elastic...), remark
 	}
 	if p.mode == Warn {
-		return lets(warning(found, note)), nil
+		return admit(warning(found, note)), nil
 	}
 	return verdict(a, found, note), nil
 }
@@ -167,7 +167,7 @@ func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Admiss
 		return wait(a, scheduler.ReasonBehindOthers,
 			fmt.Sprintf("waiting for quota in namespace %s: there is room, but other applications have waited longer", a.App.Namespace), lines)
 	}
-	return lets(warning(found, note))
+	return admit(warning(found, note))
 }
 
 func warning(found []finding, note string) string {
@@ -181,8 +181,8 @@ func warning(found []finding, note string) string {
 	return scheduler.Warnings(append(parts, note)...)
 }
 
-// lets is the answer for an attempt that may start.
-func lets(warning string) scheduler.Admission {
+// admit is the answer for an attempt that may start.
+func admit(warning string) scheduler.Admission {
 	return scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Warning: warning}
 }
 
@@ -190,8 +190,8 @@ func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.A
 	return scheduler.Admission{Verdict: v, Reason: r, Message: message}
 }
 
-// wait keeps the attempt in line. The first of its lines asks again as soon as less is promised to others: no quota
-// changes by that. Those behind it are woken by its pods.
+// wait keeps the attempt in line. The first of a line is checked again as soon as less is reserved for others: no quota
+// changes by that. Those behind it are enqueued by its pods.
 func wait(a scheduler.Attempt, r scheduler.Reason, message string, lines []string) scheduler.Admission {
 	again := retry
 	first := !slices.ContainsFunc(lines, func(line string) bool { return a.Quota.Ahead[line] > 0 })
@@ -201,8 +201,8 @@ func wait(a scheduler.Attempt, r scheduler.Reason, message string, lines []strin
 	return scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: again, Lines: lines}
 }
 
-// room is what a quota leaves: what others were promised comes off it, too.
-type room struct{ used, promised, limit corev1.ResourceList }
+// room is what a quota leaves: what is reserved for others comes off it, too.
+type room struct{ used, reserved, limit corev1.ResourceList }
 
 // demand is what the driver asks for with its initial executors, and with the most that there may be.
 type demand struct{ initial, most corev1.ResourceList }
@@ -217,7 +217,7 @@ func compare(a scheduler.Attempt, quota string, d demand, r room) finding {
 	if a.Grows() {
 		found.growth = scheduler.CannotGrow(a, quota, d.most, r.limit)
 	}
-	if now := scheduler.ShortagesBeside(d.initial, r.used, r.promised, r.limit); len(now) > 0 {
+	if now := scheduler.ShortagesWithReserved(d.initial, r.used, r.reserved, r.limit); len(now) > 0 {
 		found.reason, found.message = scheduler.ReasonWaitingForQuota, fmt.Sprintf("quota in %s: %s (%s)", where, scheduler.Waiting(now), quota)
 	}
 	return found

@@ -99,10 +99,10 @@ func TestResourceQuota(t *testing.T) {
 		"DefaultMore": {reason: "a default adds to what the pods ask for themselves, and does not replace it", quotas: quota("{requests.cpu: 7, requests.ephemeral-storage: 3Gi}", "{}"), ranges: objects{requestRange(t, "{cpu: 9, ephemeral-storage: 1Gi}")}, verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.ephemeral-storage asked 4Gi, limit 3Gi"},
 		"DefaultPromised": {reason: "the pods of others get the same limits", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{})}
-		}, quotas: quota("{limits.cpu: 10}", "{limits.cpu: 0}"), ranges: objects{limitRange(t, "{cpu: 2}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.cpu asked 8, free 10 of 10, promised 8 to others (ResourceQuota compute)"},
+		}, quotas: quota("{limits.cpu: 10}", "{limits.cpu: 0}"), ranges: objects{limitRange(t, "{cpu: 2}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: limits.cpu asked 8, free 10 of 10, reserved 8 for others (ResourceQuota compute)"},
 		"RequestPromised": {reason: "and the same requests", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{DriverCreated: true})}
-		}, quotas: quota("{requests.ephemeral-storage: 6Gi}", "{}"), ranges: objects{requestRange(t, "{ephemeral-storage: 1Gi}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.ephemeral-storage asked 4Gi, free 6Gi of 6Gi, promised 3Gi to others (ResourceQuota compute)"},
+		}, quotas: quota("{requests.ephemeral-storage: 6Gi}", "{}"), ranges: objects{requestRange(t, "{ephemeral-storage: 1Gi}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.ephemeral-storage asked 4Gi, free 6Gi of 6Gi, reserved 3Gi for others (ResourceQuota compute)"},
 		"Best":      {reason: "Spark's pods have requests", quotas: scoped("scopes: [BestEffort]")},
 		"NotBest":   {reason: "Spark's pods have requests", quotas: scoped("scopes: [NotBestEffort, NotTerminating]"), verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 1"},
 		"Ending":    {reason: "Spark's pods have no deadline", quotas: scoped("scopes: [Terminating]")},
@@ -114,10 +114,10 @@ func TestResourceQuota(t *testing.T) {
 		"ClassNone": {reason: "pods without a class", change: func(a *scheduler.Attempt) { a.PriorityClass = "low" }, quotas: classes("DoesNotExist", "")},
 		"Promised": {reason: "what others will take is taken", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{})}
-		}, quotas: quota("{requests.cpu: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.cpu asked 7, free 10 of 10, promised 7 to others (ResourceQuota compute)"},
+		}, quotas: quota("{requests.cpu: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.cpu asked 7, free 10 of 10, reserved 7 for others (ResourceQuota compute)"},
 		"Partly": {reason: "what exists is counted by the quota", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{DriverCreated: true, ExecutorsCreated: 1})}
-		}, quotas: quota("{requests.cpu: 10}", "{requests.cpu: 3}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.cpu asked 7, free 7 of 10, promised 4 to others (ResourceQuota compute)"},
+		}, quotas: quota("{requests.cpu: 10}", "{requests.cpu: 3}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.cpu asked 7, free 7 of 10, reserved 4 for others (ResourceQuota compute)"},
 		"Complete": {reason: "nothing is outstanding", change: func(a *scheduler.Attempt) { a.Quota.Others = []scheduler.Reservation{other("team-a", fully)} }, quotas: quota("{requests.cpu: 14}", "{requests.cpu: 7}")},
 		"Elsewhere": {reason: "another namespace has its own quota", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-b", scheduler.Progress{})}
@@ -164,18 +164,18 @@ func TestElasticQuota(t *testing.T) {
 		"Unnamed": {reason: "what a max does not name is zero", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 20}}", "{}"), rich}, verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ElasticQuota a of namespace team-a can ever give: memory asked 14Gi, limit 0"},
 		"NoMax":   {reason: "no max is no limit", quotas: objects{elasticQuota(t, "team-a", "a", "{}", "{cpu: 50}"), rich}},
 		"Floor":   {reason: "all together never use more than the sum of the mins", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 4, memory: 100Gi}}", "{}"), elasticQuota(t, "team-b", "b", "{min: {cpu: 4}}", "{cpu: 3}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 5 of 8 (the min of all ElasticQuotas together)"},
-		"NoFloor": {reason: "what nobody has a min of, nobody gets", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 9}}", "{}")}, verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than the min of all ElasticQuotas together of namespace team-a can ever give: memory asked 14Gi, limit 0"},
-		"Two":     {reason: "nobody knows which one the scheduler heeds", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 1}}", "{}"), elasticQuota(t, "team-a", "b", wide, "{}")}, message: "namespace team-a has 2 ElasticQuotas, of which the scheduler heeds only one: keep one"},
+		"NoFloor": {reason: "what no one has a min of, no one gets", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 9}}", "{}")}, verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than the min of all ElasticQuotas together of namespace team-a can ever give: memory asked 14Gi, limit 0"},
+		"Two":     {reason: "no one knows which one the scheduler uses", quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 1}}", "{}"), elasticQuota(t, "team-a", "b", wide, "{}")}, message: "namespace team-a has 2 ElasticQuotas, of which the scheduler uses only one: keep one"},
 		"Starting": {reason: "the quota counts running pods only", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 3, ExecutorsRunning: 1})}
-		}, quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 10, memory: 100Gi}}", "{cpu: 3}"), rich}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 7 of 10, promised 4 to others (ElasticQuota a)"},
+		}, quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 10, memory: 100Gi}}", "{cpu: 3}"), rich}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 7 of 10, reserved 4 for others (ElasticQuota a)"},
 		"Borrower": {reason: "other bound namespaces count against the floor", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-b", scheduler.Progress{})}
-		}, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 5, memory: 100Gi}}", "{}"), elasticQuota(t, "team-b", "b", "{min: {cpu: 5}}", "{}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 10 of 10, promised 7 to others (the min of all ElasticQuotas together)"},
+		}, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 5, memory: 100Gi}}", "{}"), elasticQuota(t, "team-b", "b", "{min: {cpu: 5}}", "{}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 10 of 10, reserved 7 for others (the min of all ElasticQuotas together)"},
 		"Free": {reason: "unbound namespaces do not", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-c", scheduler.Progress{})}
 		}, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 100Gi}}", "{}")}},
-		"NotBound": {reason: "another scheduler heeds no ElasticQuota", change: func(a *scheduler.Attempt) { a.Scheduler = "other" }, quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 1}}", "{}")}},
+		"NotBound": {reason: "another scheduler ignores ElasticQuota", change: func(a *scheduler.Attempt) { a.Scheduler = "other" }, quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 1}}", "{}")}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestSpoiltObjects(t *testing.T) {
 		"ResourceQuota": snapshot(objects{bad}, nil, nil), "LimitRange": snapshot(nil, objects{bad}, nil), "ElasticQuota": snapshot(nil, nil, objects{bad}),
 	} {
 		if got, err := scheduler.AdmitAttempt(p, attempt(), s); err == nil || got.Verdict != scheduler.Unavailable || !strings.Contains(got.Message, "decode") {
-			t.Errorf("%s: %+v, %v: trouble is no verdict", name, got, err)
+			t.Errorf("%s: %+v, %v: an error is no verdict", name, got, err)
 		}
 	}
 }
@@ -266,7 +266,7 @@ func TestRace(t *testing.T) {
 			got[plan.Verdict] = plan.Message
 		}
 		want := map[scheduler.Verdict]string{
-			scheduler.Admit: "", scheduler.Wait: "waiting for quota in namespace team-a: requests.cpu asked 7, free 10 of 10, promised 7 to others (ResourceQuota compute)",
+			scheduler.Admit: "", scheduler.Wait: "waiting for quota in namespace team-a: requests.cpu asked 7, free 10 of 10, reserved 7 for others (ResourceQuota compute)",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("exactly one enters (-want +got):\n%s", diff)

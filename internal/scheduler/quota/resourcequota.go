@@ -73,7 +73,7 @@ func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, error
 		}
 		asked := demand{sumOf(q, charges), sumOf(q, most)}
 		if counts(q, asked.initial) {
-			left := room{used: q.Status.Used, promised: sumOf(q, others), limit: q.Spec.Hard}
+			left := room{used: q.Status.Used, reserved: sumOf(q, others), limit: q.Spec.Hard}
 			found = append(found, compare(a, nameOf(q), asked, left))
 		}
 	}

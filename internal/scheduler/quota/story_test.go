@@ -51,8 +51,8 @@ func TestStory(t *testing.T) {
 	}
 	want("it is empty", first, scheduler.ReasonAdmitted)
 	want("the first has no pod yet", second, scheduler.ReasonWaitingForQuota)
-	want("nor has anybody else room", third, scheduler.ReasonWaitingForQuota)
-	want("who was let in stays in", first, scheduler.ReasonAdmitted)
+	want("nor has anyone else room", third, scheduler.ReasonWaitingForQuota)
+	want("what was admitted stays admitted", first, scheduler.ReasonAdmitted)
 	c.Status(quotaRef, "7", "used", "requests.cpu")
 	c.Observe(first, pods(3))
 	want("the quota counts the first now", second, scheduler.ReasonWaitingForQuota)
@@ -65,7 +65,7 @@ func TestStory(t *testing.T) {
 	want("all are gone", third, scheduler.ReasonAdmitted)
 }
 
-// The quota's report of the first one's pods comes late: nobody slips in before, and whoever could start after asks again
+// The quota's report of the first one's pods comes late: no one slips in before, and anyone who could start after asks again
 // by themselves.
 func TestStoryOfALateReport(t *testing.T) {
 	elasticRef := scheduler.Ref{GroupVersionKind: elasticQuotaKind, Namespace: "team-a", Name: "share"}
@@ -87,7 +87,7 @@ func TestStoryOfALateReport(t *testing.T) {
 				t.Errorf("there is room for two: %+v", got)
 			}
 			if got := c.Admit(third); got.Verdict != scheduler.Wait {
-				t.Errorf("the pods of the first run, and no report tells of them: %+v", got)
+				t.Errorf("the pods of the first run, and no report reports them: %+v", got)
 			}
 			c.Release(second)
 			c.Status(tc.ref, "7", "used", tc.field) // the report
@@ -134,11 +134,11 @@ func TestStoryOfABigOne(t *testing.T) {
 		t.Errorf("%+v: it does not fit at all now", got)
 	}
 	if got := c.Admit(small); got.Verdict != scheduler.Admit {
-		t.Errorf("%+v: what can never start is in nobody's way", got)
+		t.Errorf("%+v: what can never start is in no one's way", got)
 	}
 }
 
-// Who waits for one quota is in nobody's way who is bound by others.
+// Who waits for one quota is in no one's way who is bound by others.
 func TestStoryOfTwoQuotas(t *testing.T) {
 	class := func(name, used string) *unstructured.Unstructured {
 		return resourceQuota(t, "q-"+name, "{requests.cpu: 10}", "{requests.cpu: "+used+"}",
@@ -196,7 +196,7 @@ func TestStoryOfTwoQuotas(t *testing.T) {
 	}
 }
 
-// Whoever was let in, and is edited before a driver is there, is looked at anew.
+// An attempt that was admitted, and is edited before a driver is there, is checked again.
 func TestStoryOfAnEdit(t *testing.T) {
 	c := cluster(t, "8")
 	a := named(1)
@@ -209,8 +209,8 @@ func TestStoryOfAnEdit(t *testing.T) {
 			t.Errorf("%d executors: %+v, want %s", step.executors, got, step.want)
 		}
 	}
-	if got := c.Admit(named(2)); got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 8 of 8, promised 3 to others (ResourceQuota compute)" {
-		t.Errorf("what it is now is promised: %+v", got)
+	if got := c.Admit(named(2)); got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 8 of 8, reserved 3 for others (ResourceQuota compute)" {
+		t.Errorf("what it is now is reserved: %+v", got)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestStoryOfARestart(t *testing.T) {
 	c.Restart(map[*scheduler.Attempt]scheduler.PodStatuses{&first: pods(1)})
 	c.Pass(time.Minute)
 	got := c.Admit(second)
-	if got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 7 of 10, promised 4 to others (ResourceQuota compute)" {
+	if got.Message != "waiting for quota in namespace team-a: requests.cpu asked 7, free 7 of 10, reserved 4 for others (ResourceQuota compute)" {
 		t.Errorf("%+v: two executors of the first are still to come", got)
 	}
 	c.Status(quotaRef, "1", "used", "requests.cpu") // its executors have ended

@@ -14,10 +14,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// waitRetry is for what Volcano does not tell by a change of the group or of its queue, e.g. the words of its events.
+// waitRetry is for what Volcano does not report by a change of the group or of its queue, e.g. its events.
 const waitRetry = time.Minute
 
-// Admit applies the group and lets the attempt start when Volcano has let the group in. A group that its queue cannot take
+// Admit applies the group and admits the attempt when Volcano has admitted the group. A group that its queue cannot take
 // must not exist.
 func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
@@ -45,7 +45,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	case phase == "":
 		answer = notSeen(a)
 	case phase != string(v1beta1.PodGroupPending):
-		answer = scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: fmt.Sprintf("queue %s holds the room for the whole application", a.Queue)}
+		answer = scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: fmt.Sprintf("queue %s has reserved capacity for the whole application", a.Queue)}
 		answer.Warning, err = all.growth(a)
 	case !roomy:
 		answer = full
@@ -82,12 +82,12 @@ func phaseOf(group *unstructured.Unstructured) string {
 func notSeen(a scheduler.Attempt) scheduler.Admission {
 	return scheduler.Admission{
 		Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForScheduler,
-		Message: fmt.Sprintf("waiting for Volcano to look at PodGroup %s; if this lasts, see whether its scheduler is running", a.ID),
+		Message: fmt.Sprintf("waiting for Volcano to process PodGroup %s; if this lasts, see whether its scheduler is running", a.ID),
 	}
 }
 
-// pending is the answer for a group that is not let in although its queue seems to have room: the room is promised to
-// others, or the nodes are full. What is promised Volcano tells nowhere, so that the numbers of the queue may seem to have
+// pending is the answer for a group that is not admitted although its queue seems to have room: the room is reserved for
+// others, or the nodes are full. Volcano does not report what is reserved, so that the numbers of the queue may seem to have
 // room: they are shown as what they are.
 func pending(a scheduler.Attempt, s scheduler.Snapshot, own *unstructured.Unstructured, whole demand) (scheduler.Admission, error) {
 	queue, err := scheduler.As[v1beta1.Queue](own)
@@ -98,15 +98,15 @@ func pending(a scheduler.Attempt, s scheduler.Snapshot, own *unstructured.Unstru
 	if len(queue.Spec.Capability) > 0 {
 		message += "; the queue has " + scheduler.Allocated(queue.Status.Allocated, queue.Spec.Capability)
 	}
-	if words := spoken(s.List(groupEvents(a))); words != "" {
+	if words := eventMessage(s.List(groupEvents(a))); words != "" {
 		message += "; " + words
 	}
 	return scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForCapacity, Message: message}, nil
 }
 
-// spoken returns what the scheduler says about a group without pods. Its Warning events say nothing: there is one for
-// every such group, let in or not. Raw Go values are not for people.
-func spoken(events []*unstructured.Unstructured) string {
+// eventMessage returns what the scheduler says about a group without pods. Its Warning events say nothing: there is one for
+// every such group, admitted or not. Raw Go values are not for people.
+func eventMessage(events []*unstructured.Unstructured) string {
 	newest, words := "", ""
 	for _, event := range events {
 		kind, _, _ := unstructured.NestedString(event.Object, "type")

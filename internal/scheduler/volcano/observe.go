@@ -22,7 +22,7 @@ func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.PodStatuses) []sched
 	return []scheduler.Read{groupOf(a).Read()}
 }
 
-// Observe judges the pods, tells reclaim from preemption, and sees to it that the group exists: pods whose group is gone
+// Observe reads the pods, distinguishes reclaim from preemption, and keeps the group in place: pods whose group is gone
 // are left alone by Volcano without a word.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o := scheduler.Pods(f)
@@ -95,7 +95,7 @@ func driverDemand(a scheduler.Attempt) demand {
 }
 
 // minResources says everything twice: nodes and queues are compared by the plain names, and namespaces' ResourceQuotas
-// (Volcano's plugin resourcequota) by theirs. Each gate ignores the names of the other.
+// (Volcano's plugin resourcequota) by theirs. Each check ignores the names of the other.
 func (d demand) minResources() corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for name, quantity := range d.requests {

@@ -52,9 +52,9 @@ func TestObserve(t *testing.T) {
 		"Running":   {reason: "the group is kept: late executors need it", facts: up(3), stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled, message: "all pods have a node", applies: true},
 		"Waiting":   {reason: "the driver is larger than any node", facts: waiting, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForCapacity, message: "the driver waits for a node: 0/3 nodes are available: 3 Insufficient cpu.", applies: true},
 		"Reclaimed": {reason: "another queue took its share", facts: evictedBy("reclaim"), stage: scheduler.StageEvicted, code: scheduler.ReasonReclaimed, message: "the driver was evicted: Pod is evicted, because of reclaim"},
-		"Preempted": {reason: "somebody more important", facts: evictedBy("preempt"), stage: scheduler.StageEvicted, code: scheduler.ReasonPreempted, message: "the driver was evicted: Pod is evicted, because of preempt"},
+		"Preempted": {reason: "someone more important", facts: evictedBy("preempt"), stage: scheduler.StageEvicted, code: scheduler.ReasonPreempted, message: "the driver was evicted: Pod is evicted, because of preempt"},
 		"Drained":   {reason: "not Volcano's doing", facts: drained, stage: scheduler.StageEvicted, code: scheduler.ReasonNodeFailure, message: "the driver was evicted"},
-		"Deleting":  {reason: "a group that is on its way out is not made anew", facts: deleting, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled, message: "all pods have a node"},
+		"Deleting":  {reason: "a group that is being deleted is not recreated", facts: deleting, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled, message: "all pods have a node"},
 		"Ended":     {reason: "an attempt that is over needs no group", facts: ended, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled, message: "all pods have a node"},
 		"Gone":      {reason: "nothing to look after", stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, message: "the driver pod is gone"},
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// queues are all queues of the cluster, by name. They are decoded one by one, when they are looked at.
+// queues are all queues of the cluster, by name. They are decoded one by one, when they are needed.
 type queues map[string]*unstructured.Unstructured
 
 func queuesOf(s scheduler.Snapshot) queues {
@@ -80,7 +80,7 @@ func (q queues) leaves(a scheduler.Attempt) []string {
 }
 
 // check finds what keeps the queue from taking the attempt whatever its group says. Volcano says none of it: a group
-// without a queue is never looked at, and a group in a queue with children stops all scheduling in the cluster where
+// without a queue is never processed, and a group in a queue with children stops all scheduling in the cluster where
 // queues are hierarchical.
 func (q queues) check(a scheduler.Attempt) (scheduler.Admission, bool) {
 	queue := q[a.Queue]
@@ -93,14 +93,14 @@ func (q queues) check(a scheduler.Attempt) (scheduler.Admission, bool) {
 	if a.Queue == rootQueue || len(q.children(a.Queue)) > 0 {
 		return scheduler.Admission{
 			Verdict: scheduler.Reject, Reason: scheduler.ReasonQueueNotLeaf,
-			Message: fmt.Sprintf("%s: queue %q has queues below it and takes no applications; %s", a.QueueField(), a.Queue, scheduler.Usable(q.leaves(a))),
+			Message: fmt.Sprintf("%s: queue %q has child queues and accepts no applications; %s", a.QueueField(), a.Queue, scheduler.Usable(q.leaves(a))),
 		}, true
 	}
 	state, _, _ := unstructured.NestedString(queue.Object, "status", "state")
 	if state == string(v1beta1.QueueStateClosed) || state == string(v1beta1.QueueStateClosing) {
 		return scheduler.Admission{
 			Verdict: scheduler.Wait, Reason: scheduler.ReasonQueueClosed,
-			Message: fmt.Sprintf("queue %s is %s: it takes nothing until it is opened again", a.Queue, state),
+			Message: fmt.Sprintf("queue %s is %s: it accepts no applications until it is opened again", a.Queue, state),
 		}, true
 	}
 	return scheduler.Admission{}, false

@@ -73,7 +73,7 @@ func TestStoryOfAQueue(t *testing.T) {
 		want   scheduler.Reason
 		group  bool
 	}{
-		{"nobody made it", func() {}, scheduler.ReasonQueueNotFound, false},
+		{"no one made it", func() {}, scheduler.ReasonQueueNotFound, false},
 		{"it appears", func() { c.Put(queue(t, "team-a", "", "", 0, 0)) }, scheduler.ReasonWaitingForScheduler, true},
 		{"it is closed", func() { c.Status(team, "Closed", "state") }, scheduler.ReasonQueueClosed, false},
 		{"it is opened", func() { c.Status(team, "Open", "state") }, scheduler.ReasonWaitingForScheduler, true},
@@ -94,7 +94,7 @@ func TestStoryOfAQueue(t *testing.T) {
 	}
 }
 
-// Somebody deletes the group, or changes it.
+// Someone deletes the group, or changes it.
 func TestStoryOfMeddling(t *testing.T) {
 	c := schedulertest.NewCluster(t, New(""), queue(t, "team-a", "", "Open", 0, 0))
 	a := attempt()

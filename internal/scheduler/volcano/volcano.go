@@ -4,7 +4,7 @@
 //
 // Each attempt gets a PodGroup of its own before it gets any pod. The group asks for the room of the whole application
 // (minResources) and for one member only: the driver must run before there are executors, so a group that counted them
-// would never be complete. Volcano lets the group in (phase Inqueue) when its queue has the room, and holds that room for
+// would never be complete. Volcano admits the group (phase Inqueue) when its queue has the room, and holds that room for
 // it; until then there is no driver.
 package volcano
 
@@ -37,7 +37,7 @@ var (
 	podGroupKind = v1beta1.SchemeGroupVersion.WithKind("PodGroup")
 	queueKind    = v1beta1.SchemeGroupVersion.WithKind("Queue")
 	eventKind    = schema.GroupVersionKind{Version: "v1", Kind: "Event"}
-	// allQueues are read together: whether a queue is a leaf, only the others tell.
+	// allQueues are read together: whether a queue is a leaf shows in the others.
 	allQueues = scheduler.Read{GroupVersionKind: queueKind}
 )
 
@@ -60,7 +60,7 @@ var (
 
 // parameters are spec.batchSchedulerOptions.parameters.
 type parameters struct {
-	// AfterStart says what becomes of the room that is held for the application once its driver and its initial
+	// AfterStart says what happens to the room that is held for the application once its driver and its initial
 	// executors run: it stays held (KeepReservation), or shrinks to the driver's, so that queues below their share can
 	// take executors' room back (DriverOnly).
 	AfterStart string `json:"afterStart"`
@@ -147,7 +147,7 @@ func groupEvents(a scheduler.Attempt) scheduler.Read {
 	}
 }
 
-// group returns the PodGroup as it must be. There is no status in it: the CRD has no status subresource, so that whoever
+// group returns the PodGroup as it must be. There is no status in it: the CRD has no status subresource, so that any client that
 // writes the whole object overwrites what the scheduler wrote.
 func group(a scheduler.Attempt, demand demand) (*unstructured.Unstructured, error) {
 	minResources := demand.minResources()

@@ -81,13 +81,13 @@ func TestPlanByQueue(t *testing.T) {
 		says    string
 		group   bool
 	}{
-		"New":         {reason: "the group is there before any pod", queues: []*unstructured.Unstructured{open(0, 0)}, verdict: wait, code: scheduler.ReasonWaitingForScheduler, says: "waiting for Volcano to look at PodGroup spark-0123456789abcdef-1", group: true},
-		"NoState":     {reason: "nobody has looked at the queue yet", queues: []*unstructured.Unstructured{queue(t, "team-a", "", "", 0, 0)}, verdict: wait, code: scheduler.ReasonWaitingForScheduler, group: true},
+		"New":         {reason: "the group is there before any pod", queues: []*unstructured.Unstructured{open(0, 0)}, verdict: wait, code: scheduler.ReasonWaitingForScheduler, says: "waiting for Volcano to process PodGroup spark-0123456789abcdef-1", group: true},
+		"NoState":     {reason: "no one has checked the queue yet", queues: []*unstructured.Unstructured{queue(t, "team-a", "", "", 0, 0)}, verdict: wait, code: scheduler.ReasonWaitingForScheduler, group: true},
 		"Missing":     {reason: "Volcano would never say a word", queues: []*unstructured.Unstructured{queue(t, "default", "root", "Open", 0, 0), queue(t, "root", "", "Open", 0, 0)}, verdict: wait, code: scheduler.ReasonQueueNotFound, says: `queue "team-a" does not exist; queues you may use: default`},
 		"Theirs":      {reason: "only queues that the namespace may use are offered", change: func(a *scheduler.Attempt) { a.UsableQueues = []string{"team-*"} }, queues: []*unstructured.Unstructured{queue(t, "default", "", "Open", 0, 0), queue(t, "team-x", "", "Open", 0, 0)}, verdict: wait, code: scheduler.ReasonQueueNotFound, says: "queues you may use: team-x"},
 		"Closed":      {reason: "an administrator closed it", queues: []*unstructured.Unstructured{queue(t, "team-a", "", "Closed", 0, 0)}, verdict: wait, code: scheduler.ReasonQueueClosed, says: "queue team-a is Closed"},
 		"Closing":     {reason: "it takes nothing more", queues: []*unstructured.Unstructured{queue(t, "team-a", "", "Closing", 0, 0)}, verdict: wait, code: scheduler.ReasonQueueClosed, says: "Closing"},
-		"Inner":       {reason: "a group there stops the whole cluster", queues: []*unstructured.Unstructured{open(0, 0), queue(t, "a1", "team-a", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf, says: `queue "team-a" has queues below it and takes no applications; queues you may use: a1`},
+		"Inner":       {reason: "a group there stops the whole cluster", queues: []*unstructured.Unstructured{open(0, 0), queue(t, "a1", "team-a", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf, says: `queue "team-a" has child queues and accepts no applications; queues you may use: a1`},
 		"Root":        {reason: "the root is no leaf, even alone", change: func(a *scheduler.Attempt) { a.Queue = "root" }, queues: []*unstructured.Unstructured{queue(t, "root", "", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf, says: `"root"`},
 		"TooBig":      {reason: "it can never fit, with numbers", queues: []*unstructured.Unstructured{open(6, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "more than queue team-a can ever give: cpu asked 7, limit 6"},
 		"TooBigAbove": {reason: "a queue above is smaller", queues: []*unstructured.Unstructured{queue(t, "team-a", "dept", "Open", 40, 0), queue(t, "dept", "root", "Open", 5, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "queue dept can ever give: cpu asked 7, limit 5"},
@@ -135,15 +135,15 @@ func TestPlanByGroup(t *testing.T) {
 		code                  scheduler.Reason
 		message               string
 	}{
-		"Unseen":    {reason: "no status is its normal state at first", verdict: scheduler.Wait, code: scheduler.ReasonWaitingForScheduler, message: "waiting for Volcano to look at PodGroup spark-0123456789abcdef-1; if this lasts, see whether its scheduler is running"},
+		"Unseen":    {reason: "no status is its normal state at first", verdict: scheduler.Wait, code: scheduler.ReasonWaitingForScheduler, message: "waiting for Volcano to process PodGroup spark-0123456789abcdef-1; if this lasts, see whether its scheduler is running"},
 		"Full":      {reason: "the numbers of the queue", phase: "Pending", capability: 40, allocated: 36, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in queue team-a: cpu asked 7, free 4 of 40"},
-		"Promised":  {reason: "room that is promised to others shows nowhere", phase: "Pending", capability: 40, allocated: 4, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a: asked cpu 7, memory 14Gi; the queue has allocated cpu 4 of 40"},
+		"Promised":  {reason: "room that is reserved for others shows nowhere", phase: "Pending", capability: 40, allocated: 4, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a: asked cpu 7, memory 14Gi; the queue has allocated cpu 4 of 40"},
 		"Noise":     {reason: "every group without pods has this warning, admitted ones, too", phase: "Pending", events: []*unstructured.Unstructured{noise}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a: asked cpu 7, memory 14Gi"},
 		"Words":     {reason: "the scheduler's own words, the newest", phase: "Pending", events: []*unstructured.Unstructured{noise, event(t, "Normal", "Unschedulable", "2026-11-21T10:00:00Z", overused), event(t, "Normal", "Unschedulable", "2026-11-21T09:00:00Z", "old")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a: asked cpu 7, memory 14Gi; " + overused},
 		"Raw":       {reason: "Go values are not for people", phase: "Pending", events: []*unstructured.Unstructured{event(t, "Normal", "Unschedulable", "", "resource quota insufficient, requested: map[requests.cpu:{{4 0} {<nil>} 4 DecimalSI}]")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a: asked cpu 7, memory 14Gi"},
-		"Inqueue":   {reason: "the room is held", phase: "Inqueue", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, message: "queue team-a holds the room for the whole application"},
-		"InqueueUp": {reason: "who is let in is let in, whatever the queue counts", phase: "Inqueue", capability: 40, allocated: 40, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, message: "queue team-a holds the room for the whole application"},
-		"Running":   {reason: "the driver exists already", phase: "Running", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, message: "queue team-a holds the room for the whole application"},
+		"Inqueue":   {reason: "the room is held", phase: "Inqueue", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, message: "queue team-a has reserved capacity for the whole application"},
+		"InqueueUp": {reason: "who is let in is let in, whatever the queue counts", phase: "Inqueue", capability: 40, allocated: 40, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, message: "queue team-a has reserved capacity for the whole application"},
+		"Running":   {reason: "the driver exists already", phase: "Running", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, message: "queue team-a has reserved capacity for the whole application"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -60,7 +60,7 @@ func refused(driver *scheduler.PodStatus, events []*unstructured.Unstructured) s
 	if driver.Reason == constants.ApplicationInsufficientResourcesFailure {
 		return scheduler.Observation{
 			Stage: scheduler.StageEvicted, Reason: scheduler.ReasonPodsReadyTimeout,
-			Message:  "YuniKorn did not find room for the whole gang in time: " + strings.TrimSpace(driver.Message),
+			Message:  "YuniKorn did not find capacity for the whole gang in time: " + strings.TrimSpace(driver.Message),
 			Eviction: &scheduler.Eviction{Reason: scheduler.ReasonPodsReadyTimeout, By: "YuniKorn"},
 		}
 	}
@@ -84,12 +84,12 @@ func silent(a scheduler.Attempt) scheduler.Observation {
 	if options, _ := parametersOf(a); options.GangSchedulingStyle == styleNone {
 		return scheduler.Observation{
 			Stage: scheduler.StageQueued, Reason: scheduler.ReasonWaitingForQuota,
-			Message: fmt.Sprintf("waiting in %s for room or for its turn: the driver %s", queueOf(a), scheduler.Asking(a.PodSets.Driver.Requests)),
+			Message: fmt.Sprintf("waiting in %s for capacity or for its turn: the driver %s", queueOf(a), scheduler.Asking(a.PodSets.Driver.Requests)),
 		}
 	}
 	whole := scheduler.Sum(a.PodSets.Driver.Requests, scheduler.Times(a.PodSets.Executor.Requests, int64(a.PodSets.Initial)))
 	return scheduler.Observation{
 		Stage: scheduler.StageReserving, Reason: scheduler.ReasonWaitingForGang,
-		Message: fmt.Sprintf("waiting in %s for the room of the driver and %d executors: together they %s", queueOf(a), a.PodSets.Initial, scheduler.Asking(whole)),
+		Message: fmt.Sprintf("waiting in %s for the capacity of the driver and %d executors: together they %s", queueOf(a), a.PodSets.Initial, scheduler.Asking(whole)),
 	}
 }

@@ -34,7 +34,7 @@ const (
 	styleNone = "None"
 )
 
-// annotationUser carries the user and its groups. YuniKorn heeds it on pods that the operator creates only if the
+// annotationUser carries the user and its groups. YuniKorn reads it on pods that the operator creates only if the
 // operator is listed in its admission controller's externalUsers.
 const annotationUser = constants.DomainYuniKorn + "user.info"
 
@@ -48,7 +48,7 @@ var (
 
 // parameters are spec.batchSchedulerOptions.parameters, by YuniKorn's own names.
 type parameters struct {
-	// GangSchedulingStyle says what happens when the room for the whole gang is not found in time: Soft goes on without
+	// GangSchedulingStyle says what happens when the room for the whole gang is not found in time: Soft continues without
 	// a gang, Hard gives up. None asks for no gang.
 	GangSchedulingStyle string `json:"gangSchedulingStyle"`
 	// PlaceholderTimeoutInSeconds is how long placeholders live, from their creation to the replacement of the last one:
@@ -116,7 +116,7 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 // Reads asks for the PriorityClass that the application names.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
 
-// Admit lets the attempt start: it waits with its driver pod. Which queues there are, only YuniKorn knows.
+// Admit always admits the attempt: it waits with its driver pod. Which queues there are, only YuniKorn knows.
 func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return missing, nil

@@ -173,7 +173,7 @@ func TestFewPending(t *testing.T) {
 		a := attempt(tc.parameters)
 		a.PodSets.MaxPending = tc.pending
 		got, err := scheduler.AdmitAttempt(Plugin{}, a, scheduler.Snapshot{})
-		if err != nil || got.Verdict != scheduler.Admit || strings.Contains(got.Warning, "spark.kubernetes.allocation.maxPendingPods is 2: only so many of the 3 executors") != tc.warns {
+		if err != nil || got.Verdict != scheduler.Admit || strings.Contains(got.Warning, "spark.kubernetes.allocation.maxPendingPods is 2: of the 3 executors that capacity is reserved for") != tc.warns {
 			t.Errorf("%s: %s: %+v, %v; want a warning: %t", name, tc.reason, got, err, tc.warns)
 		}
 	}
@@ -204,8 +204,8 @@ func TestObserve(t *testing.T) {
 		"Explained": {reason: "the event says more", driver: &rejected, events: []*unstructured.Unstructured{other, failed}, stage: scheduler.StageRefused, code: scheduler.ReasonSchedulerRefused, says: full},
 		"Started":   {reason: "a program may use the same word", driver: &started, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
 		"TimedOut":  {reason: "a hard gang may find room another day", driver: &scheduler.PodStatus{Phase: corev1.PodFailed, Reason: "ResourceReservationTimeout", Message: "Scheduling has timed out due to insufficient resources"}, stage: scheduler.StageEvicted, code: scheduler.ReasonPodsReadyTimeout, says: "timed out due to insufficient resources", evicted: true},
-		"Reserving": {reason: "no condition while placeholders are gathered", driver: &waiting, stage: scheduler.StageReserving, code: scheduler.ReasonWaitingForGang, says: "waiting in queue root.team-a for the room of the driver and 3 executors: together they asked cpu 7, memory 14Gi"},
-		"Queued":    {reason: "no condition while the queue is full", parameters: `{"gangSchedulingStyle":"None"}`, driver: &waiting, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForQuota, says: "waiting in queue root.team-a for room or for its turn: the driver asked cpu 1, memory 2Gi"},
+		"Reserving": {reason: "no condition while placeholders are gathered", driver: &waiting, stage: scheduler.StageReserving, code: scheduler.ReasonWaitingForGang, says: "waiting in queue root.team-a for the capacity of the driver and 3 executors: together they asked cpu 7, memory 14Gi"},
+		"Queued":    {reason: "no condition while the queue is full", parameters: `{"gangSchedulingStyle":"None"}`, driver: &waiting, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForQuota, says: "waiting in queue root.team-a for capacity or for its turn: the driver asked cpu 1, memory 2Gi"},
 		"NoNode":    {reason: "the one condition there is", driver: &noNode, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForCapacity, says: "waiting for cluster resources"},
 		"Running":   {reason: "it runs", driver: &scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1"}, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
 		"Stopped":   {reason: "its victims stop before they are gone", driver: &scheduler.PodStatus{Phase: corev1.PodFailed, Node: "n1", Started: true, Deleting: true}, stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, says: "does not say whether it was preempted", evicted: true},

@@ -36,7 +36,7 @@ func total() uint64 {
 	return stats.TotalAlloc
 }
 
-// Bombs are Spark properties that are small and stand for what is not, by the name of what they do. Each has the key
+// Bombs are Spark properties that are small and expand to something large, by the name of what they do. Each has the key
 // Trigger, which Spark reads as a size.
 func Bombs() map[string]map[string]string {
 	wide := map[string]string{"spark.a": strings.Repeat("a", 1_000_000), Trigger: strings.Repeat("${spark.a}", 500)}

@@ -31,7 +31,7 @@ type Reader struct {
 	Env []string
 	// Fill puts in what the page leaves to the reader.
 	Fill *strings.Replacer
-	// Tee gets what a command prints while it runs, if somebody waits for that.
+	// Tee gets what a command prints while it runs, if someone waits for that.
 	Tee io.Writer
 }
 

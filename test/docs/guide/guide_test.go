@@ -140,7 +140,7 @@ func TestInto(t *testing.T) {
 	}
 }
 
-// Who waits for a line gets it while the command goes on.
+// Who waits for a line gets it while the command continues.
 func TestTee(t *testing.T) {
 	r := reader(t)
 	in, out := io.Pipe()
@@ -160,7 +160,7 @@ func TestTee(t *testing.T) {
 	}
 }
 
-// A command that goes on ends with its children when the time is up.
+// A command that continues ends with its children when the time is up.
 func TestRunIsBounded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()

@@ -84,7 +84,7 @@ var programs = regexp.MustCompile(`^(kubectl|helm|make|go|hack/\S+|\.ci/\S+|[A-Z
 type Line struct {
 	// Number is its first line in the page, counted from 1.
 	Number int
-	// Text is for the shell; a line that goes on behind a backslash is one line.
+	// Text is for the shell; a line that continues behind a backslash is one line.
 	Text string
 	// Shown is what the page shows of its output.
 	Shown string

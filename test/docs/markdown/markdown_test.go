@@ -13,7 +13,7 @@ import (
 )
 
 const page = "# One page\n\nSee [this](a.md#b), `make x` and `[no](link)`.\n\n    make y    # why\n    echo\n\n    helm a \\\n      --set 'b\\.c=d e'\n\n" +
-	"## It's 2 things, and why\n\n<!-- not run: why -->\n\n    kubectl a | kubectl b > c\n\nText\n    that goes on\n\n```yaml\na: 1\n\nb: 2\n```\n\n" +
+	"## It's 2 things, and why\n\n<!-- not run: why -->\n\n    kubectl a | kubectl b > c\n\nText\n    that continues\n\n```yaml\na: 1\n\nb: 2\n```\n\n" +
 	"    $ kubectl get x\n    kubectl says this\n\n<!-- lost -->\n\nText\n\n```\n# no heading\n```\n"
 
 func TestBlocks(t *testing.T) {
@@ -52,7 +52,7 @@ func TestLines(t *testing.T) {
 		want         []markdown.Line
 	}{
 		"Whole":    {"the shell gets comments, pipes and redirections, too", "kubectl a | kubectl b > c  # why\n", []markdown.Line{{Number: 7, Text: "kubectl a | kubectl b > c  # why"}}},
-		"Long":     {"a line goes on behind a backslash", "helm a \\\n  --set b\n\nhelm c\n", []markdown.Line{{Number: 7, Text: "helm a   --set b"}, {Number: 10, Text: "helm c"}}},
+		"Long":     {"a line continues behind a backslash", "helm a \\\n  --set b\n\nhelm c\n", []markdown.Line{{Number: 7, Text: "helm a   --set b"}, {Number: 10, Text: "helm c"}}},
 		"Dialogue": {"what is printed belongs to the command above", "$ kubectl a\nX  Y\n\nkubectl z\n$ kubectl b\n", []markdown.Line{{Number: 7, Text: "kubectl a", Shown: "X  Y\n\nkubectl z\n"}, {Number: 11, Text: "kubectl b"}}},
 		"None":     {"a drawing has no commands", "a ─► b\n", nil},
 		"Bare":     {"a program without arguments", "helm\n", []markdown.Line{{Number: 7, Text: "helm"}}},

@@ -15,7 +15,7 @@ func plainly(a *app) {
 	*a.Spec.BatchScheduler = scheduler.NoScheduler
 }
 
-// apiMissing : the application says which API is missing and how to get it, and others go on.
+// apiMissing : the application says which API is missing and how to get it, and others continue.
 func apiMissing(w *Harness) {
 	w.start()
 	a := w.create("waits")
@@ -31,7 +31,7 @@ func apiMissing(w *Harness) {
 	w.gone(a)
 }
 
-// apiLater : an operator that started without the API goes on with it once it is there.
+// apiLater : an operator that started without the API continues with it once it is there.
 func apiLater(w *Harness) {
 	w.start()
 	a := w.create("waits")
@@ -54,7 +54,7 @@ func (w *Harness) withPlace(o *app) *app {
 	return o
 }
 
-// schedulerNotRunning : the application waits, says so, and goes on when the scheduler is back.
+// schedulerNotRunning : the application waits, says so, and continues when the scheduler is back.
 func schedulerNotRunning(w *Harness) {
 	w.startWithRoomFor(1)
 	a := w.create("waits")

@@ -107,14 +107,14 @@ func (w *Harness) nothingOwned() {
 	})
 }
 
-// respecified : an application that is changed while it waits goes on waiting, with what it asks for by now.
+// respecified : an application that is changed while it waits keeps waiting, with what it asks for now.
 func respecified(w *Harness) {
 	first := w.create("occupies")
 	w.runs(first, 1)
 	a := w.create("changes")
 	w.waits(a, w.Full...)
 	w.change(a, func(o *app) { o.Spec.Executor.CoreRequest = ptr.To("500m") })
-	w.eventually("the change is heeded", func() error {
+	w.eventually("the change is applied", func() error {
 		current, err := w.get(a)
 		if err == nil && current.Status.ObservedGeneration < current.Generation {
 			err = fmt.Errorf("observed generation %d of %d", current.Status.ObservedGeneration, current.Generation)
@@ -130,15 +130,15 @@ func respecified(w *Harness) {
 	w.hasGroups(a, true)
 	if w.Reckons != nil {
 		reckoned, err := w.Reckons(w.Context(), w.Client, w.driver(a), w.ownedBy(a))
-		must(w, "see what the scheduler was told", err)
+		must(w, "read what the scheduler got", err)
 		if cpu := reckoned[corev1.ResourceCPU]; cpu.Cmp(quantity("1500m")) != 0 {
-			w.Errorf("the scheduler was told of %s CPUs, and the application asks for 1500m", cpu.String())
+			w.Errorf("the scheduler got %s CPUs, and the application asks for 1500m", cpu.String())
 		}
 	}
 	w.completes(a)
 }
 
-// edited : what somebody edits in an object of the scheduler's is put right, whether the application waits or runs.
+// edited : what someone edits in an object of the scheduler's is put right, whether the application waits or runs.
 func (w *Harness) edited(a *app) {
 	w.Helper()
 	all := w.ownedBy(a)

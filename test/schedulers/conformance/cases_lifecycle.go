@@ -53,7 +53,7 @@ func retry(w *Harness) {
 		w.Errorf("both attempts have the object %s", after[0])
 	}
 	if after := w.claimed(w.driver(a)); slices.Equal(marks, after) {
-		w.Errorf("the scheduler cannot tell the attempts apart: %v", after)
+		w.Errorf("the scheduler cannot distinguish the attempts: %v", after)
 	}
 	w.completes(a)
 }
@@ -77,7 +77,7 @@ func suspend(w *Harness) {
 	w.change(first, on)
 	w.eventually("it is suspended", w.inState(first, stateSuspended))
 	w.hasGroups(first, false)
-	third := w.create("third") // nobody is before it in any line
+	third := w.create("third") // no one is before it in any line
 	w.runs(third, 1)
 	w.completes(third)
 	w.change(second, off)
@@ -127,7 +127,7 @@ func eviction(w *Harness) {
 	current, err := w.get(a)
 	must(w, "read it", err)
 	if s := current.Status.Scheduling; s != nil && s.Evictions != 0 || current.Status.ExecutionAttempts != 1 {
-		w.Errorf("an executor's eviction was taken for the driver's: %+v", s)
+		w.Errorf("an executor's eviction was counted as the driver's: %+v", s)
 	}
 	w.evict(w.driver(a))
 	w.eventually("it is counted", func() error {
@@ -159,7 +159,7 @@ func eviction(w *Harness) {
 	}
 }
 
-// patient lets an application go on after the loss of a driver, and after nothing else.
+// patient lets an application continue after the loss of a driver, and after nothing else.
 func patient(a *app) {
 	soon := &v1beta2.Backoff{Initial: &metav1.Duration{Duration: time.Second}}
 	a.Spec.RestartPolicy = v1beta2.RestartPolicy{
@@ -193,7 +193,7 @@ func shapes(w *Harness) {
 	elsewhere := w.create("client", func(a *app) { a.Spec.Mode = v1beta2.DeployModeClient })
 	message := w.fails(elsewhere, "InvalidSpec")
 	if !strings.Contains(message, "mode") {
-		w.Errorf("the message does not speak of the mode: %s", message)
+		w.Errorf("the message does not name the mode: %s", message)
 	}
 }
 

@@ -21,11 +21,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// quiet wakes the operator again and again, and sees to it that it writes nothing: whatever there was to say was said.
+// quiet triggers the operator again and again, and sees to it that it writes nothing: whatever there was to say was said.
 // What is in flight when it begins may still arrive.
 func (w *Harness) quiet(when string, a *app, d time.Duration) {
 	w.Helper()
-	w.eventually("the status tells of the executors", func() error {
+	w.eventually("the status has the executors", func() error {
 		current, err := w.get(a)
 		if err == nil && current.Status.AppState.State == stateRunning && !meta.IsStatusConditionTrue(current.Status.Conditions, "ExecutorsReady") {
 			err = errors.New("it does not say that they run: changes of executors alone are written now and then")
@@ -131,7 +131,7 @@ func names(w *Harness) {
 		w.Errorf("both have the object %s", a[0])
 	}
 	if a, b := w.claimed(w.driver(mine)), w.claimed(w.driver(theirs)); len(a) > 0 && slices.Equal(a, b) && len(w.DoesNotApply[13]) == 0 {
-		w.Errorf("the scheduler cannot tell their pods apart: %v", a)
+		w.Errorf("the scheduler cannot distinguish their pods: %v", a)
 	}
 	w.completes(mine)
 	w.completes(theirs)
@@ -185,7 +185,7 @@ func foreign(w *Harness) {
 	w.completes(a)
 }
 
-// meddling : what somebody else deletes is made again, under the same name, and what they edit is put right, whether the
+// meddling : what someone else deletes is made again, under the same name, and what they edit is put right, whether the
 // application waits or runs.
 func meddling(w *Harness) {
 	w.startWithRoomFor(1)
@@ -252,10 +252,10 @@ func sizes(w *Harness) {
 		return
 	}
 	reckoned, err := w.Reckons(w.Context(), w.Client, driver, w.owned(w.Context(), w.Namespace))
-	must(w, "see what the scheduler was told", err)
+	must(w, "read what the scheduler got", err)
 	for name, q := range want {
 		if got := reckoned[name]; got.Cmp(q) != 0 {
-			w.Errorf("the scheduler was told %s of %s, and not %s", got.String(), name, q.String())
+			w.Errorf("the scheduler got %s of %s, and not %s", got.String(), name, q.String())
 		}
 	}
 }

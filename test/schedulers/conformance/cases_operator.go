@@ -46,7 +46,7 @@ func newDefault(w *Harness) {
 	w.hasGroups(a, false)
 }
 
-// disabled : what runs goes on when its plugin is disabled, what has not started waits for it.
+// disabled : what runs continues when its plugin is disabled, what has not started waits for it.
 func disabled(w *Harness) {
 	w.startWithRoomFor(1)
 	running := w.create("running")
@@ -61,7 +61,7 @@ func disabled(w *Harness) {
 	if had == 0 {
 		w.waits(queued, scheduler.ReasonSchedulerDisabled)
 	}
-	must(w, "what runs goes on", w.inState(running, stateRunning)())
+	must(w, "what runs continues", w.inState(running, stateRunning)())
 	w.hasGroups(running, true)
 	w.completes(running)
 	w.hasGroups(running, false)
@@ -92,9 +92,9 @@ func allocation(w *Harness) {
 	want(3)
 	if w.Reckons != nil {
 		reckoned, err := w.Reckons(w.Context(), w.Client, w.driver(a), w.owned(w.Context(), w.Namespace))
-		must(w, "see what the scheduler was told", err)
+		must(w, "read what the scheduler got", err)
 		if cpu := reckoned[corev1.ResourceCPU]; cpu.Cmp(quantity("2")) != 0 {
-			w.Errorf("the scheduler was told of %s CPUs, and the application started with 2", cpu.String())
+			w.Errorf("the scheduler got %s CPUs, and the application started with 2", cpu.String())
 		}
 	}
 	want(1)
@@ -122,7 +122,7 @@ func order(w *Harness) {
 	w.completes(small)
 }
 
-// as starts the operator as somebody with these rights only.
+// as starts the operator as someone with these rights only.
 func (w *Harness) as(name string, rules []rbacv1.PolicyRule) {
 	w.Helper()
 	name = w.Namespace + "-" + name
@@ -154,7 +154,7 @@ func (w *Harness) rules() []rbacv1.PolicyRule {
 	return all
 }
 
-// reviewed waits until the operator has looked at its rights: until then it believes to have them.
+// reviewed waits until the operator has checked its rights: until then it believes to have them.
 func (w *Harness) reviewed() {
 	w.Helper()
 	registry, err := w.Registry(w.Settings)
@@ -163,7 +163,7 @@ func (w *Harness) reviewed() {
 	for _, p := range registry.Plugins() {
 		rights += len(p.Describe().Accesses())
 	}
-	w.eventually("the operator looks at its rights", func() error {
+	w.eventually("the operator checks its rights", func() error {
 		if n := w.operator.writes.reviews(); n < rights {
 			return fmt.Errorf("%d of %d rights", n, rights)
 		}
@@ -192,7 +192,7 @@ func rights(w *Harness) {
 	w.completes(third)
 }
 
-// forbidden : an application says which right is missing, for each that the plugin declares, and goes on with it.
+// forbidden : an application says which right is missing, for each that the plugin declares, and continues with it.
 func forbidden(w *Harness) {
 	w.makePlace(1)
 	for i, rule := range w.plugin(w).Describe().Rules {

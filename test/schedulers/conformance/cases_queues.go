@@ -76,7 +76,7 @@ func queueAbsent(w *Harness) {
 	w.completes(a)
 }
 
-// queueClosed : nothing starts in a closed queue, and what runs in it goes on.
+// queueClosed : nothing starts in a closed queue, and what runs in it continues.
 func queueClosed(w *Harness) {
 	w.start()
 	queue := w.QueueName("door")
@@ -86,7 +86,7 @@ func queueClosed(w *Harness) {
 	must(w, "close the queue", w.queues().CloseQueue(w.Context(), queue))
 	a := w.create("after", inQueue(queue))
 	w.stuck(a, w.ClosedQueue)
-	must(w, "what runs goes on", w.inState(before, stateRunning)())
+	must(w, "what runs continues", w.inState(before, stateRunning)())
 	must(w, "open the queue", w.queues().OpenQueue(w.Context(), queue))
 	w.unstuck(a, w.ClosedQueue)
 	w.completes(before)
@@ -114,7 +114,7 @@ func tooBig(w *Harness) {
 		w.Errorf("it took %d attempts", current.Status.Attempt)
 	}
 	w.hasGroups(a, false)
-	small := w.create("small") // and it is in nobody's way
+	small := w.create("small") // and it is in no one's way
 	w.runs(small, 1)
 	w.completes(small)
 }
@@ -126,7 +126,7 @@ func full(w *Harness) {
 	w.runs(first, 1)
 	second := w.create("second")
 	w.waits(second, w.Full...)
-	w.during("it goes on waiting", 2*time.Second, w.inState(second, stateNew, stateSubmitted))
+	w.during("it keeps waiting", 2*time.Second, w.inState(second, stateNew, stateSubmitted))
 	w.completes(first)
 	w.runs(second, 1)
 	w.completes(second)
@@ -155,7 +155,7 @@ func race(w *Harness) {
 }
 
 // stable : while an application waits its status is written no more often than there is something new to say. How much is
-// free by now is told once a minute, however often others come and go.
+// free now is told once a minute, however often others come and go.
 func stable(w *Harness) {
 	w.startWithRoomFor(3)
 	holder, visitors := w.create("first"), []*app{w.create("visitor-1"), w.create("visitor-2")}

@@ -97,8 +97,8 @@ type Subject struct {
 	ClosedQueue scheduler.Reason
 	// QueuePrefix begins the names of the queues that the cases make.
 	QueuePrefix string
-	// Reckons reads from the driver and the plugin's objects what the scheduler was told of the application's size; nil if
-	// it is told nothing but the pods.
+	// Reckons reads from the driver and the plugin's objects what the scheduler got of the application's size; nil if
+	// it gets nothing but the pods.
 	Reckons func(ctx context.Context, c client.Client, driver *corev1.Pod, objects []unstructured.Unstructured) (corev1.ResourceList, error)
 	// DriverStays says that the scheduler takes executors down for something more important, but not a driver.
 	DriverStays bool
@@ -147,7 +147,7 @@ type Case struct {
 	Name   string
 	stage  stage
 	run    func(*Harness)
-	// absent says why it applies to nobody at present.
+	// absent says why it applies to no one at present.
 	absent string
 }
 
@@ -209,7 +209,7 @@ func Run(t *testing.T, s Subject, report *Report) {
 	must(t, "uninstall the scheduler's API", s.Environment.Uninstall(ctx))
 }
 
-// selection reads the numbers of the only cases to run, for whoever works on them.
+// selection reads the numbers of the only cases to run, for anyone who works on them.
 func selection() map[int]bool {
 	only := map[int]bool{}
 	for _, text := range strings.FieldsFunc(os.Getenv("CONFORMANCE_CASES"), func(r rune) bool { return r == ',' }) {

@@ -25,7 +25,7 @@ import (
 
 const poll = 100 * time.Millisecond
 
-// patience is how long anything may take that must come about. Whoever works on a case may have less.
+// patience is how long anything may take that must come about. Anyone who works on a case may have less.
 var patience = func() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("CONFORMANCE_PATIENCE")); err == nil {
 		return d
@@ -79,7 +79,7 @@ func (w *Harness) newNamespace() string {
 	return name
 }
 
-// describe tells a person what the namespace looked like when the case failed.
+// describe says what the namespace looked like when the case failed.
 func (w *Harness) describe(ctx context.Context, namespace string) string {
 	var b strings.Builder
 	var apps v1beta2.SparkApplicationList
@@ -177,7 +177,7 @@ func (w *Harness) change(a *app, edit func(*app)) {
 	})
 }
 
-// touch wakes the operator without changing anything.
+// touch triggers the operator without changing anything.
 func (w *Harness) touch(a *app, n int) {
 	w.Helper()
 	w.change(a, func(o *app) { metav1.SetMetaDataAnnotation(&o.ObjectMeta, "touched", fmt.Sprint(n)) })
@@ -224,7 +224,7 @@ func (w *Harness) during(what string, d time.Duration, check func() error) {
 	}
 }
 
-// nextSecond lets the clock move on: statuses tell times in whole seconds, and who came first goes by them.
+// nextSecond lets the clock move on: statuses have times in whole seconds, and who came first goes by them.
 func (w *Harness) nextSecond() {
 	w.Helper()
 	now := time.Now().Unix()

@@ -29,7 +29,7 @@ type operator struct {
 	ended  chan error
 }
 
-// manager lets several operators live in one process, which controller-runtime takes for a mistake otherwise.
+// manager lets several operators live in one process, which controller-runtime refuses otherwise.
 type manager struct{ ctrl.Manager }
 
 func (m manager) GetControllerOptions() ctrlconfig.Controller {
@@ -87,7 +87,7 @@ type writes struct {
 	asked int // about its rights
 }
 
-// counted is a transport that notes them. Events and questions about rights change nothing that anybody waits for.
+// counted is a transport that notes them. Events and questions about rights change nothing that anyone waits for.
 type counted struct {
 	next   http.RoundTripper
 	writes *writes

@@ -77,7 +77,7 @@ func (r *Report) Write(w io.Writer) error {
 	return nil
 }
 
-// Missing returns the fields of which nothing came: neither was the case run, nor does anybody say why not.
+// Missing returns the fields of which nothing came: neither was the case run, nor does anyone say why not.
 func (r *Report) Missing() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

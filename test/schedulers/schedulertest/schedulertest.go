@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package schedulertest holds what the tests of all scheduler plugins share, those outside of this repository included:
-// an attempt to begin with, and the promises that every plugin must keep.
+// an attempt to begin with, and the guarantees that every plugin must give.
 package schedulertest
 
 import (
@@ -53,7 +53,7 @@ func Object(tb testing.TB, text string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: content}
 }
 
-// Keeps checks the promises that hold for any attempt and any snapshot: nothing panics, nothing that was given is changed,
+// Keeps checks the guarantees that hold for any attempt and any snapshot: nothing panics, nothing that was given is changed,
 // the same question has the same answer, a verdict has a reason and a sentence, a wait has an end, what is applied can be
 // applied, and the pods get nothing that was not announced.
 func Keeps(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) {
@@ -131,7 +131,7 @@ func encode(tb testing.TB, a scheduler.Attempt, s scheduler.Snapshot, f schedule
 	return string(text)
 }
 
-// Fuzz feeds a plugin attempts that nobody wrote by hand. The snapshot answers every read with what found returns; nil is
+// Fuzz feeds a plugin attempts that no one wrote by hand. The snapshot answers every read with what found returns; nil is
 // an empty cluster.
 func Fuzz(f *testing.F, p scheduler.Plugin, found func(scheduler.Read) *unstructured.Unstructured) {
 	f.Add("", "", "", int32(0), "1", int64(0), "Running", "n1")

@@ -98,7 +98,7 @@ func TestKinds(t *testing.T) {
 
 func TestPolicy(t *testing.T) {
 	if text := Policy("somebody"); !strings.Contains(text, `users: ["somebody"]`) {
-		t.Errorf("the policy names nobody:\n%s", text)
+		t.Errorf("the policy names no one:\n%s", text)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestTail(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if _, err := tail.Quiet(ended, time.Hour, time.Hour); !errors.Is(err, context.Canceled) {
-		t.Errorf("somebody interrupts: %v", err)
+		t.Errorf("someone interrupts: %v", err)
 	}
 	write("hello\n")
 	if _, err := tail.Quiet(t.Context(), time.Millisecond, time.Minute); err == nil {

@@ -17,7 +17,7 @@ import (
 // Resource is how the API calls SparkApplications.
 const Resource = "sparkapplications"
 
-// Application is what is read of a SparkApplication. Whoever measures should not spend time on the rest of it.
+// Application is what is read of a SparkApplication. Anyone who measures should not spend time on the rest of it.
 type Application struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`

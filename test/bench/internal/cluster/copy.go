@@ -17,7 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
 )
 
-// elsewhere is a node that nobody plays: what is there stays as it is.
+// elsewhere is a node that no one plays: what is there stays as it is.
 const elsewhere = "elsewhere"
 
 // original is an application that has ended, and its driver.

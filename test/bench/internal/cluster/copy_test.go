@@ -57,6 +57,6 @@ func TestDriverOf(t *testing.T) {
 		Status:     corev1.PodStatus{Phase: corev1.PodSucceeded},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("nobody plays the copy's node, and it belongs to the new application (-want +got):\n%s", diff)
+		t.Errorf("no one plays the copy's node, and it belongs to the new application (-want +got):\n%s", diff)
 	}
 }

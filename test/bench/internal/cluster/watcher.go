@@ -140,7 +140,7 @@ func (w *Watcher) Fingerprints(names []string) map[string]string {
 	return out
 }
 
-// Wait waits until something is true of so many of the applications. It gives up when somebody failed.
+// Wait waits until something is true of so many of the applications. It gives up when someone failed.
 func (w *Watcher) Wait(ctx context.Context, what string, names []string, want int, is func(*Seen) bool, failed func() error) error {
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()

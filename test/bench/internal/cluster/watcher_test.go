@@ -41,7 +41,7 @@ func TestWatcher(t *testing.T) {
 	}
 	before := w.Fingerprints([]string{"a"})
 	if w.see(pod("driver", "3", corev1.PodPending)); w.Fingerprints([]string{"a"})["a"] == before["a"] || len(a.Drivers) != 1 {
-		t.Error("a second driver does not show, or shows in what was looked at before")
+		t.Error("a second driver does not show, or shows in what was checked before")
 	}
 }
 
@@ -53,8 +53,8 @@ func TestWait(t *testing.T) {
 		says   []string
 	}{
 		"There":       {reason: "it has come about", failed: alive},
-		"Interrupted": {reason: "nobody waits any more", end: true, failed: alive, says: []string{"1 of 2 applications", "so far 0", "canceled"}},
-		"Failed":      {reason: "somebody has ended", failed: func() error { return errors.New("etcd has ended") }, says: []string{"have ended", "etcd has ended"}},
+		"Interrupted": {reason: "no one waits any more", end: true, failed: alive, says: []string{"1 of 2 applications", "so far 0", "canceled"}},
+		"Failed":      {reason: "someone has ended", failed: func() error { return errors.New("etcd has ended") }, says: []string{"have ended", "etcd has ended"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -107,7 +107,7 @@ func Up(ctx context.Context, programs Programs, dir, logs string) (_ *Ground, er
 	return g, g.start(StandIn, programs.Self, StandIn, "--kubeconfig="+g.AdminKubeconfig)
 }
 
-// Down ends everything, the youngest first. Nobody needs the ground's data afterwards, so that nobody gets time to say farewell.
+// Down ends everything, the youngest first. No one needs the ground's data afterwards, so that no one gets time to say farewell.
 func (g *Ground) Down() {
 	for i := len(g.Processes) - 1; i >= 0; i-- {
 		g.Processes[i].Kill()
@@ -220,7 +220,7 @@ func (g *Ground) furnish(ctx context.Context) error {
 	return furnish(ctx, client)
 }
 
-// FreePorts are addresses on which nobody listens now.
+// FreePorts are addresses on which no one listens now.
 func FreePorts(n int) ([]string, error) {
 	var addresses []string
 	for range n {

@@ -15,7 +15,7 @@ import (
 )
 
 // Process is a program that was started, in a process group of its own. It is told to end by its standard input, too,
-// which closes when this process dies, if it heeds that.
+// which closes when this process dies, if it applies that.
 type Process struct {
 	Name string
 
@@ -89,6 +89,6 @@ func (p *Process) Stop(grace time.Duration) {
 
 // Kill kills the program and its children.
 func (p *Process) Kill() {
-	_ = syscall.Kill(-p.PID(), syscall.SIGKILL) // nobody may be left
+	_ = syscall.Kill(-p.PID(), syscall.SIGKILL) // no one may be left
 	<-p.ended
 }

@@ -134,10 +134,10 @@ func (l *limit) seeDriver(o any) {
 	a := about{owner.Name, owner.UID}
 	switch pod.Status.Phase {
 	case corev1.PodRunning:
-		l.give(a.name, func(ctx context.Context) error { return l.tell(ctx, a, "running", "status-running") })
+		l.give(a.name, func(ctx context.Context) error { return l.report(ctx, a, "running", "status-running") })
 	case corev1.PodSucceeded:
 		l.give(a.name, func(ctx context.Context) error {
-			return l.tell(ctx, a, "completed", "status-succeeding", "status-completed")
+			return l.report(ctx, a, "completed", "status-succeeding", "status-completed")
 		})
 	default:
 	}
@@ -168,11 +168,11 @@ func (l *limit) submit(ctx context.Context, a about) error {
 	if _, err := core.Pods(ground.Namespace).Create(ctx, driver, options); err != nil {
 		return fmt.Errorf("create the driver: %w", err)
 	}
-	return l.tell(ctx, a, "submitted", "status-submitted")
+	return l.report(ctx, a, "submitted", "status-submitted")
 }
 
-// tell writes statuses, and an event.
-func (l *limit) tell(ctx context.Context, a about, event string, statuses ...string) error {
+// report writes statuses, and an event.
+func (l *limit) report(ctx context.Context, a about, event string, statuses ...string) error {
 	now := time.Now()
 	for _, status := range statuses {
 		patch, err := a.text(status, now)

@@ -97,7 +97,7 @@ func ParseBusy(text []byte) (float64, error) {
 	return float64(busy) / ticksPerSecond, nil
 }
 
-// Descendants are root and all that descend from it, the parents before their children; nobody if root is not there.
+// Descendants are root and all that descend from it, the parents before their children; no one if root is not there.
 func Descendants(all []Stat, root int) []Stat {
 	children := map[int][]Stat{}
 	var out []Stat

@@ -88,7 +88,7 @@ func TestDescendants(t *testing.T) {
 		want   []int
 	}{
 		"Family":  {reason: "children of children, parents first", root: 2, want: []int{2, 4, 5}},
-		"Alone":   {reason: "nobody descends from it", root: 3, want: []int{3}},
+		"Alone":   {reason: "no one descends from it", root: 3, want: []int{3}},
 		"Missing": {reason: "it has ended", root: 9},
 	}
 	for name, tc := range cases {

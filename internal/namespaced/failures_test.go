@@ -15,9 +15,9 @@ import (
 )
 
 // says is what the cache has told last about a namespace; "" if nothing is wrong.
-func (s *seen) says(namespace string) (trouble string) {
-	s.read(func() bool { trouble = s.trouble[namespace]; return true })
-	return trouble
+func (s *seen) says(namespace string) (failures string) {
+	s.read(func() bool { failures = s.failed[namespace]; return true })
+	return failures
 }
 
 // deny takes a right away and ends all watches, as an API server does from time to time.
@@ -35,15 +35,15 @@ func TestTroubleComesAndGoes(t *testing.T) {
 	}
 	deny(a, testutil.Request{Namespace: "a"})
 	eventually(t, "a is not watched", func() bool { return !c.Watching("a") })
-	eventually(t, "it is told", func() bool { return strings.Contains(s.says("a"), "forbidden") })
+	eventually(t, "it is reported", func() bool { return strings.Contains(s.says("a"), "forbidden") })
 	if !c.Ready("a") || get(t, c, "a", "one") != nil || !c.Watching("c") {
 		t.Errorf("ready %v, %v; c is watched: %v", c.Ready("a"), get(t, c, "a", "one"), c.Watching("c"))
 	}
 	a.Deny()
 	eventually(t, "a is watched again", func() bool { return c.Watching("a") })
-	eventually(t, "it is told", func() bool { return s.says("a") == "" })
+	eventually(t, "it is reported", func() bool { return s.says("a") == "" })
 	if says := s.says("c"); says != "" {
-		t.Errorf("of c it is told: %s", says)
+		t.Errorf("reported of c: %s", says)
 	}
 }
 
@@ -55,16 +55,16 @@ func TestTroubleIsOfOneKind(t *testing.T) {
 	}
 	eventually(t, "a is watched with both", func() bool { return c.Watching("a") })
 	deny(a, testutil.Request{Namespace: "a"})
-	eventually(t, "both kinds are in trouble", func() bool {
+	eventually(t, "both kinds are failing", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return len(c.members["a"].trouble) == 2
+		return len(c.members["a"].failed) == 2
 	})
 	a.Deny(testutil.Request{Namespace: "a", Resource: "configmaps"})
 	eventually(t, "one is watched again", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return len(c.members["a"].trouble) == 1
+		return len(c.members["a"].failed) == 1
 	})
 	if c.Watching("a") || s.says("a") == "" || s.read(func() bool { return s.ended > 0 }) {
 		t.Error("a is said to be watched without its ConfigMaps")
@@ -73,10 +73,10 @@ func TestTroubleIsOfOneKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !c.Watching("a") {
-		t.Error("a kind that nobody watches any more is still missing")
+		t.Error("a kind that no one watches any more is still missing")
 	}
 	gvk := corev1.SchemeGroupVersion.WithKind("ConfigMap")
-	c.trouble(c.members["a"], kind{GroupVersionKind: gvk}, apierrors.NewForbidden(schema.GroupResource{}, "", nil))
+	c.noteFailed(c.members["a"], kind{GroupVersionKind: gvk}, apierrors.NewForbidden(schema.GroupResource{}, "", nil))
 	if !c.Watching("a") {
 		t.Error("an error that comes after the removal counts")
 	}

@@ -14,13 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Watching reports whether a namespace is ready, and nothing keeps its watches from going on at present. What was listed
+// Watching reports whether a namespace is ready and its watches work. What was listed
 // before can be read in any case. For All, what has no namespace counts, too.
 func (c *Cache) Watching(namespace string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := c.memberLocked(namespace)
-	return m != nil && m.ready && !m.troubled() && (namespace != All || !c.cluster.troubled())
+	return m != nil && m.ready && !m.failing() && (namespace != All || !c.cluster.failing())
 }
 
 // newInformer returns what makes the informers of a member: usual ones, of which it is known whether they watch.
@@ -35,7 +35,7 @@ func (c *Cache) newInformer(m *member) func(toolscache.ListerWatcher, runtime.Ob
 	}
 }
 
-// observed notes that trouble is over when a watch begins. A list would not do: the right to list is not that to watch.
+// observed records that an error is over when a watch begins. A list would not do: the right to list is not that to watch.
 func (c *Cache) observed(source toolscache.ListerWatcher, m *member, key kind) toolscache.ListerWatcher {
 	from := toolscache.ToListerWatcherWithContext(source)
 	return &toolscache.ListWatch{
@@ -54,30 +54,30 @@ func (c *Cache) observed(source toolscache.ListerWatcher, m *member, key kind) t
 func (c *Cache) watchErrors(m *member, key kind) toolscache.WatchErrorHandlerWithContext {
 	return func(ctx context.Context, r *toolscache.Reflector, err error) {
 		toolscache.DefaultWatchErrorHandler(ctx, r, err)
-		if isTrouble(err) {
-			c.trouble(m, key, err)
+		if isWatchError(err) {
+			c.noteFailed(m, key, err)
 		}
 	}
 }
 
-// trouble notes that a kind cannot be watched at present, unless it was removed meanwhile.
-func (c *Cache) trouble(m *member, key kind, err error) {
+// noteFailed records that a kind cannot be watched, unless it was removed meanwhile.
+func (c *Cache) noteFailed(m *member, key kind, err error) {
 	c.mu.Lock()
 	if _, joined := m.informers[key]; joined || key == (kind{}) {
-		m.trouble[key] = true
-		c.tellLocked()
+		m.failed[key] = true
+		c.notifyLocked()
 	}
 	c.mu.Unlock()
-	c.troubled(m.namespace, err)
+	c.failing(m.namespace, err)
 }
 
-// over notes that a kind is watched, and tells when that was the member's last trouble.
+// over records that a kind is watched, and notifies if it was the member's last failing one.
 func (c *Cache) over(m *member, key kind) {
 	c.mu.Lock()
-	last := m.trouble[key] && len(m.trouble) == 1
-	delete(m.trouble, key)
+	last := m.failed[key] && len(m.failed) == 1
+	delete(m.failed, key)
 	c.mu.Unlock()
 	if last {
-		c.troubled(m.namespace, nil)
+		c.failing(m.namespace, nil)
 	}
 }

@@ -20,13 +20,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// woken are the applications on their way to a controller. Those of these tests have no kind.
-func (k *SchedulerKinds) woken() chan event.GenericEvent { return k.wakers.of(schema.GroupKind{}) }
+// enqueued are the applications on their way to a controller. Those of these tests have no kind.
+func (k *SchedulerKinds) pending() chan event.GenericEvent { return k.triggers.of(schema.GroupKind{}) }
 
-// roused returns who was woken since it was called last.
-func (k *SchedulerKinds) roused() (names []string) {
-	for len(k.woken()) > 0 {
-		o := (<-k.woken()).Object
+// enqueued returns who was enqueued since it was called last.
+func (k *SchedulerKinds) enqueued() (names []string) {
+	for len(k.pending()) > 0 {
+		o := (<-k.pending()).Object
 		names = append(names, o.GetNamespace()+"/"+o.GetName())
 	}
 	return names
@@ -74,7 +74,7 @@ func TestAChangeWakesItsNamespace(t *testing.T) {
 				}
 			}
 			k.handler(queues).OnAdd(quotaIn(tc.namespace, nil), false)
-			if diff := cmp.Diff(tc.want, k.roused()); diff != "" {
+			if diff := cmp.Diff(tc.want, k.enqueued()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -99,29 +99,29 @@ func TestEachNamespaceHasItsOwnLine(t *testing.T) {
 		namespace string
 		all       bool
 	}{
-		{reason: "nobody was woken yet", namespace: "a", all: true},
+		{reason: "no one was enqueued yet", namespace: "a", all: true},
 		{reason: "the other namespace's were not", namespace: "b", all: true},
 		{reason: "the others are on their way", after: time.Second, namespace: "b"},
-		{reason: "that is long ago", after: wakePeriod, namespace: "b", all: true},
+		{reason: "that is long ago", after: enqueuePeriod, namespace: "b", all: true},
 	}
 	for _, step := range steps {
 		now = now.Add(step.after)
-		_, on := k.known[queues].wokenAt[step.namespace]
-		was := k.known[queues].wokenAt[step.namespace]
-		k.wakeWaiters(queues, step.namespace)
-		if woken := k.roused(); len(woken) < FirstInLine || woken[0] != step.namespace+"/app-00" || woken[FirstInLine-1] != fmt.Sprintf("%s/app-%02d", step.namespace, FirstInLine-1) {
-			t.Errorf("%s: woken are %v", step.reason, woken)
+		_, on := k.known[queues].enqueuedAt[step.namespace]
+		was := k.known[queues].enqueuedAt[step.namespace]
+		k.enqueueWaiters(queues, step.namespace)
+		if enqueued := k.enqueued(); len(enqueued) < FirstInLine || enqueued[0] != step.namespace+"/app-00" || enqueued[FirstInLine-1] != fmt.Sprintf("%s/app-%02d", step.namespace, FirstInLine-1) {
+			t.Errorf("%s: enqueued are %v", step.reason, enqueued)
 		}
-		if news := !on || !was.Equal(k.known[queues].wokenAt[step.namespace]); news != step.all {
-			t.Errorf("%s: all woken %v, want %v", step.reason, news, step.all)
+		if news := !on || !was.Equal(k.known[queues].enqueuedAt[step.namespace]); news != step.all {
+			t.Errorf("%s: all enqueued %v, want %v", step.reason, news, step.all)
 		}
 	}
-	if n := len(k.known[queues].wokenAt); n != 1 {
+	if n := len(k.known[queues].enqueuedAt); n != 1 {
 		t.Errorf("%d namespaces are remembered, want the one of the last period", n)
 	}
 }
 
-// A write that changes nothing wakes nobody.
+// A write that changes nothing enqueues nothing.
 func TestOnlyChangesWake(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -148,7 +148,7 @@ func TestOnlyChangesWake(t *testing.T) {
 			}
 			untouched := after.DeepCopy()
 			k.handler(queues).OnUpdate(before, after)
-			if diff := cmp.Diff(tc.want, k.roused()); diff != "" {
+			if diff := cmp.Diff(tc.want, k.enqueued()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(untouched, after); diff != "" {
@@ -158,7 +158,7 @@ func TestOnlyChangesWake(t *testing.T) {
 	}
 }
 
-// That an object is gone is always news, also if nobody saw it go.
+// That an object is gone is always news, also if no one saw it go.
 func TestDeletionsWake(t *testing.T) {
 	for name, gone := range map[string]any{
 		"Seen": quotaIn("a", nil), "Missed": toolscache.DeletedFinalStateUnknown{Key: "a/quota", Obj: quotaIn("a", nil)},
@@ -166,7 +166,7 @@ func TestDeletionsWake(t *testing.T) {
 		k := crowd()
 		k.waitedForBy(scheduler.Key{Namespace: "a", Name: "waits"})
 		k.handler(queues).OnDelete(gone)
-		if diff := cmp.Diff([]string{"a/waits"}, k.roused()); diff != "" {
+		if diff := cmp.Diff([]string{"a/waits"}, k.enqueued()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -22,14 +22,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// counting is a plugin that is told what others were promised.
+// counting is a plugin that records what is reserved for others.
 type counting struct{ plain }
 
 func (counting) Describe() scheduler.Descriptor {
 	return scheduler.Descriptor{Name: "counting", Quota: true}
 }
 
-// counted is a harness in which promises are counted.
+// counted is a harness in which reservations are counted.
 func counted(t *testing.T, change func(*v1beta2.SparkApplication)) *harness {
 	t.Helper()
 	o := testutil.Pi()
@@ -43,8 +43,8 @@ func counted(t *testing.T, change func(*v1beta2.SparkApplication)) *harness {
 	return w
 }
 
-// promised is how many executors and drivers the ledger holds room for, which no quota reports yet.
-func (w *harness) promised() (pods int32) {
+// reserved is how many executors and drivers the ledger holds room for, which no quota reports yet.
+func (w *harness) reserved() (pods int32) {
 	w.t.Helper()
 	somebody := scheduler.Attempt{ID: "somebody", App: scheduler.App{Namespace: "jobs"}}
 	for _, r := range w.engine.Schedulers.Outstanding(somebody).Others {
@@ -65,7 +65,7 @@ func (w *harness) remove(name string) {
 	}
 }
 
-// A restarted operator promises executors that are to come, and none of those that came and went.
+// A restarted operator reserves room for executors that are to come, and none of those that came and went.
 func TestWhatCameIsNotPromisedAgain(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -73,7 +73,7 @@ func TestWhatCameIsNotPromisedAgain(t *testing.T) {
 		atOnce  int32
 		soon    int32
 	}{
-		"Growing": {reason: "one of three is still to come, and no report tells of the others yet", atOnce: 4, soon: 1},
+		"Growing": {reason: "one of three is still to come, and no report reports the others yet", atOnce: 4, soon: 1},
 		"Shrunk":  {reason: "all were there, and none is now", shrinks: true},
 	}
 	for name, tc := range cases {
@@ -82,8 +82,8 @@ func TestWhatCameIsNotPromisedAgain(t *testing.T) {
 				o.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: new(int32(3)), ShuffleTrackingEnabled: new(true)}
 			})
 			w.settle()
-			if got := w.promised(); got != 3 {
-				t.Fatalf("%d pods are promised, want the three executors: the driver is there", got)
+			if got := w.reserved(); got != 3 {
+				t.Fatalf("%d pods are reserved, want the three executors: the driver is there", got)
 			}
 			w.kubelet(corev1.PodRunning, running())
 			w.executor("e-1", corev1.PodRunning)
@@ -102,12 +102,12 @@ func TestWhatCameIsNotPromisedAgain(t *testing.T) {
 			if err := w.engine.EnterRunning(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			got := []int32{w.promised()}
+			got := []int32{w.reserved()}
 			w.pass(5 * time.Second)
-			got = append(got, w.promised())
+			got = append(got, w.reserved())
 			w.pass(5 * time.Minute) // its patience ends
 			for range 2 {
-				got = append(got, w.promised())
+				got = append(got, w.reserved())
 				w.engine.Schedulers.RebuildAgain() // a namespace has come
 				if err := w.engine.EnterRunning(t.Context()); err != nil {
 					t.Fatal(err)
@@ -138,7 +138,7 @@ func (w *harness) answer(err error, created bool) {
 	})
 }
 
-// What was promised to an application that cannot start is free for others. If its driver may exist, it is not.
+// What is reserved for an application that cannot start is free for others. If its driver may exist, it is not.
 func TestPromisesOfWhoDoesNotStart(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	cases := map[string]struct {
@@ -146,11 +146,11 @@ func TestPromisesOfWhoDoesNotStart(t *testing.T) {
 		foreign bool
 		answer  error
 		created bool
-		// first and then are promised after one reconcile and after the next; an application has a driver and an executor.
+		// first and then are reserved after one reconcile and after the next; an application has a driver and an executor.
 		first, then int32
 	}{
 		"Started": {reason: "the driver is seen with the next reconcile", first: 2, then: 1},
-		"Foreign": {reason: "a pod of somebody else has the driver's name", foreign: true},
+		"Foreign": {reason: "a pod of someone else has the driver's name", foreign: true},
 		"Quota":   {reason: "the quota has no room for the driver", answer: apierrors.NewForbidden(pods, "pi-driver", errors.New("exceeded quota: compute"))},
 		"Refused": {reason: "the API server does not take it", answer: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi-driver", nil)},
 		"Lost":    {reason: "the answer was lost, and the driver is there", answer: apierrors.NewTimeoutError("gone", 1), created: true, first: 2, then: 1},
@@ -172,21 +172,21 @@ func TestPromisesOfWhoDoesNotStart(t *testing.T) {
 				if err != nil && tc.answer == nil {
 					t.Fatal(err)
 				}
-				return w.promised()
+				return w.reserved()
 			}
 			first := again()
 			for range 3 { // it is adopted, seen, and reported
 				w.pass(15 * time.Second)
 				again()
 			}
-			if diff := cmp.Diff([]int32{tc.first, tc.then}, []int32{first, w.promised()}); diff != "" {
+			if diff := cmp.Diff([]int32{tc.first, tc.then}, []int32{first, w.reserved()}); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// An operator that did not live to record a driver left a promise behind: the next one makes it again.
+// An operator that crashed before it recorded a driver left a reservation behind: the next one makes it again.
 func TestPromiseOfAnUnrecordedDriver(t *testing.T) {
 	w := counted(t, nil)
 	w.patchFails = errors.New("the operator is killed")
@@ -200,15 +200,15 @@ func TestPromiseOfAnUnrecordedDriver(t *testing.T) {
 	}
 	w.settle()
 	w.pass(time.Minute)
-	if got := w.promised(); got != 1 {
-		t.Errorf("%d pods are promised, want the executor", got)
+	if got := w.reserved(); got != 1 {
+		t.Errorf("%d pods are reserved, want the executor", got)
 	}
 	w.kubelet(corev1.PodRunning, running())
 	w.executor("e-1", corev1.PodRunning)
 	w.settle()
 	w.pass(time.Minute)
 	w.settle()
-	if got := w.promised(); got != 0 {
-		t.Errorf("%d pods are promised, and all are there", got)
+	if got := w.reserved(); got != 0 {
+		t.Errorf("%d pods are reserved, and all are there", got)
 	}
 }

@@ -38,13 +38,13 @@ var (
 	elasticQuota      = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "ElasticQuota"}
 )
 
-// beside runs the real schedulers: processes of this machine in the network of the node.
-type beside struct{ logs string }
+// externalSchedulers runs the real schedulers: processes of this machine in the network of the node.
+type externalSchedulers struct{ logs string }
 
-// newBeside gives the operator all its scheduler plugins, and takes them away again when the specs are over.
-func newBeside(ctx context.Context) *beside {
+// newExternalSchedulers gives the operator all its scheduler plugins, and takes them away again when the specs are over.
+func newExternalSchedulers(ctx context.Context) *externalSchedulers {
 	GinkgoHelper()
-	b := &beside{logs: GinkgoT().TempDir()}
+	b := &externalSchedulers{logs: GinkgoT().TempDir()}
 	kubectl(append([]string{"delete", "--ignore-not-found"}, coschedulingAPI(ctx)...)...)
 	kubectl("apply", "--server-side", "-f", volcanoAPI(ctx))
 	rollOut(filepath.Join("testdata", "schedulers"))
@@ -104,7 +104,7 @@ func coschedulingAPI(ctx context.Context) []string {
 }
 
 // start runs a program in the cluster's network until the specs are over, or the kernel ends it with this process.
-func (b *beside) start(ctx context.Context, name, path string, env []string, args ...string) {
+func (b *externalSchedulers) start(ctx context.Context, name, path string, env []string, args ...string) {
 	GinkgoHelper()
 	log, err := os.Create(filepath.Join(b.logs, name+".log"))
 	Expect(err).NotTo(HaveOccurred())
@@ -127,7 +127,7 @@ func (b *beside) start(ctx context.Context, name, path string, env []string, arg
 }
 
 // tails are the last words of the schedulers, for a spec that failed.
-func (b *beside) tails() string {
+func (b *externalSchedulers) tails() string {
 	text := ""
 	files, _ := filepath.Glob(filepath.Join(b.logs, "*.log"))
 	for _, file := range files {
@@ -138,7 +138,7 @@ func (b *beside) tails() string {
 	return text
 }
 
-func (b *beside) startVolcano(ctx context.Context) {
+func (b *externalSchedulers) startVolcano(ctx context.Context) {
 	GinkgoHelper()
 	dir, config := tool(ctx, "volcano"), "--kubeconfig="+os.Getenv("FIRESTEEL_E2E_KUBECONFIG")
 	b.start(ctx, "volcano-controllers", filepath.Join(dir, "controller-manager"), nil, config, "--leader-elect=false",
@@ -147,7 +147,7 @@ func (b *beside) startVolcano(ctx context.Context) {
 		"--scheduler-conf="+filepath.Join(schedulerConfigs, "volcano.yaml"), "--listen-address=127.0.0.1:18083", "--cache-dumper=false", "--priority-class=true")
 }
 
-func (b *beside) startYuniKorn(ctx context.Context) {
+func (b *externalSchedulers) startYuniKorn(ctx context.Context) {
 	GinkgoHelper()
 	kubectl("apply", "--server-side", "-f", filepath.Join("testdata", "schedulers", "yunikorn.yaml"))
 	b.start(ctx, "yunikorn", filepath.Join(tool(ctx, "yunikorn"), "shim"), []string{"NAMESPACE=yunikorn"})
@@ -175,7 +175,7 @@ func yunikorn(ctx context.Context, path string) string {
 }
 
 // startCoscheduling installs its API, too.
-func (b *beside) startCoscheduling(ctx context.Context) {
+func (b *externalSchedulers) startCoscheduling(ctx context.Context) {
 	GinkgoHelper()
 	kubectl(append([]string{"apply", "--server-side"}, coschedulingAPI(ctx)...)...)
 	dir, kubeconfig := tool(ctx, "scheduler-plugins"), os.Getenv("FIRESTEEL_E2E_KUBECONFIG")
@@ -208,7 +208,7 @@ func object(ctx context.Context, kind schema.GroupVersionKind, namespace, name s
 	Eventually(func() error { return admin.Create(ctx, u) }, reasonWait, poll).Should(Succeed()) // its API may be new
 }
 
-// groupOf is the group of the application's first attempt. It has the name that the status tells.
+// groupOf is the group of the application's first attempt. It has the name that the status has.
 func groupOf(ctx context.Context, app *v1beta2.SparkApplication, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind)
@@ -237,9 +237,9 @@ func phaseOf(u *unstructured.Unstructured) string {
 	return phase
 }
 
-// told counts how often an application's events have said something. An event is told at the first word of a wait: how
+// countEvents counts how often an application's events have a message. An event is recorded at the first word of a wait: how
 // much is free may be another number by then.
-func told(ctx context.Context, app *v1beta2.SparkApplication, sentence string) int {
+func countEvents(ctx context.Context, app *v1beta2.SparkApplication, sentence string) int {
 	GinkgoHelper()
 	list, err := clientset.EventsV1().Events(app.Namespace).List(ctx, metav1.ListOptions{})
 	Expect(err).NotTo(HaveOccurred())

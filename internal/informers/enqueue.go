@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// FirstInLine is how many of those that wait are woken at once by a change that may concern all of them. The others
-	// follow, at most every wakePeriod and spread over spreadOver.
-	FirstInLine = 20
-	wakePeriod  = 10 * time.Second
-	spreadOver  = 20 * time.Second
+	// FirstInLine is how many of those that wait are enqueued at once by a change that may concern all of them. The others
+	// follow, at most every enqueuePeriod and spread over spreadOver.
+	FirstInLine   = 20
+	enqueuePeriod = 10 * time.Second
+	spreadOver    = 20 * time.Second
 )
 
-// handler wakes the application that an object belongs to, or those that wait for a change of its kind.
+// handler enqueues the application that an object belongs to, or those that wait for a change of its kind.
 func (k *SchedulerKinds) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
 	changed := func(o any) {
 		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
@@ -38,10 +38,10 @@ func (k *SchedulerKinds) handler(kind schema.GroupVersionKind) toolscache.Resour
 			return
 		}
 		if apps := appsOf(k.families, object); len(apps) > 0 {
-			k.Wake(apps)
+			k.Enqueue(apps)
 			return
 		}
-		k.wakeWaiters(kind, object.GetNamespace())
+		k.enqueueWaiters(kind, object.GetNamespace())
 	}
 	return toolscache.ResourceEventHandlerFuncs{
 		AddFunc: changed,
@@ -72,7 +72,7 @@ func meaning(u *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// noteRead remembers that somebody has read the objects of all namespaces: from then on a change of one concerns all who
+// noteRead records that a plugin has read the objects of all namespaces: from then on a change of one concerns all who
 // wait for the kind.
 func (k *SchedulerKinds) noteRead(kind schema.GroupVersionKind, namespace string) {
 	if namespace != "" {
@@ -85,10 +85,10 @@ func (k *SchedulerKinds) noteRead(kind schema.GroupVersionKind, namespace string
 	}
 }
 
-// wakeWaiters wakes those that wait for a change of the kind: the first in line at once, the others spread over some
-// time and at most every wakePeriod. What happens in one namespace concerns those in it alone, as long as nobody has read
+// enqueueWaiters enqueues those that wait for a change of the kind: the first in line at once, the others spread over some
+// time and at most every enqueuePeriod. What happens in one namespace concerns those in it alone, as long as no one has read
 // the kind in all of them; "" stands for all.
-func (k *SchedulerKinds) wakeWaiters(kind schema.GroupVersionKind, namespace string) {
+func (k *SchedulerKinds) enqueueWaiters(kind schema.GroupVersionKind, namespace string) {
 	k.mu.Lock()
 	state := k.known[kind]
 	if state != nil && state.everywhere {
@@ -96,45 +96,45 @@ func (k *SchedulerKinds) wakeWaiters(kind schema.GroupVersionKind, namespace str
 	}
 	k.mu.Unlock()
 	apps := k.Waiters(kind, namespace)
-	k.Wake(apps[:min(len(apps), FirstInLine)])
-	if len(apps) <= FirstInLine || !k.mayWakeAll(state, namespace) {
+	k.Enqueue(apps[:min(len(apps), FirstInLine)])
+	if len(apps) <= FirstInLine || !k.mayEnqueueAll(state, namespace) {
 		return
 	}
 	rest := apps[FirstInLine:]
 	for i := range rest {
-		time.AfterFunc(spreadOver*time.Duration(i+1)/time.Duration(len(rest)), func() { k.Wake(rest[i : i+1]) })
+		time.AfterFunc(spreadOver*time.Duration(i+1)/time.Duration(len(rest)), func() { k.Enqueue(rest[i : i+1]) })
 	}
 }
 
-// mayWakeAll is whether those who are not first in line are to be woken again, and notes that they are.
-func (k *SchedulerKinds) mayWakeAll(state *kindState, namespace string) bool {
+// mayEnqueueAll is whether those who are not first in line are to be enqueued again, and notes that they are.
+func (k *SchedulerKinds) mayEnqueueAll(state *kindState, namespace string) bool {
 	if state == nil {
 		return true
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
-	maps.DeleteFunc(state.wokenAt, func(_ string, at time.Time) bool { return now.Sub(at) >= wakePeriod })
-	if _, again := state.wokenAt[namespace]; again {
+	maps.DeleteFunc(state.enqueuedAt, func(_ string, at time.Time) bool { return now.Sub(at) >= enqueuePeriod })
+	if _, again := state.enqueuedAt[namespace]; again {
 		return false
 	}
-	if state.wokenAt == nil {
-		state.wokenAt = map[string]time.Time{}
+	if state.enqueuedAt == nil {
+		state.enqueuedAt = map[string]time.Time{}
 	}
-	state.wokenAt[namespace] = now
+	state.enqueuedAt[namespace] = now
 	return true
 }
 
-// Wake enqueues applications.
-func (k *SchedulerKinds) Wake(apps []scheduler.Key) {
+// Enqueue sends applications to their controllers.
+func (k *SchedulerKinds) Enqueue(apps []scheduler.Key) {
 	for _, app := range apps {
-		k.wakers.wake(app)
+		k.triggers.enqueue(app)
 	}
 }
 
-// Woken are the applications of a kind that are to be looked at.
-func (k *SchedulerKinds) Woken(kind schema.GroupKind) <-chan event.GenericEvent {
-	return k.wakers.of(kind)
+// Events are the applications of a kind that are to be reconciled.
+func (k *SchedulerKinds) Events(kind schema.GroupKind) <-chan event.GenericEvent {
+	return k.triggers.of(kind)
 }
 
 // appsOf names the applications of an object, by its labels.
@@ -148,30 +148,30 @@ func appsOf(families []lifecycle.Family, o client.Object) []scheduler.Key {
 	return apps
 }
 
-// maxWakes is how many applications of a kind may wait to be woken; more of them lose nothing, for every wait has a timer.
-const maxWakes = 10000
+// maxPending is how many applications of a kind may wait to be enqueued; more of them lose nothing, for every wait has a timer.
+const maxPending = 10000
 
-// wakers reach the controller of each kind.
-type wakers struct {
+// triggers reach the controller of each kind.
+type triggers struct {
 	mu    sync.Mutex
 	kinds map[schema.GroupKind]chan event.GenericEvent
 }
 
 // of returns the events of a kind.
-func (w *wakers) of(kind schema.GroupKind) chan event.GenericEvent {
+func (w *triggers) of(kind schema.GroupKind) chan event.GenericEvent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.kinds == nil {
 		w.kinds = map[schema.GroupKind]chan event.GenericEvent{}
 	}
 	if w.kinds[kind] == nil {
-		w.kinds[kind] = make(chan event.GenericEvent, maxWakes)
+		w.kinds[kind] = make(chan event.GenericEvent, maxPending)
 	}
 	return w.kinds[kind]
 }
 
-// wake sends an application to its controller. A full channel loses nothing for good: every wait has a timer.
-func (w *wakers) wake(app scheduler.Key) {
+// enqueue sends an application to its controller. A full channel is harmless: every wait has a timer.
+func (w *triggers) enqueue(app scheduler.Key) {
 	named := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}
 	select {
 	case w.of(app.Kind) <- event.GenericEvent{Object: named}:

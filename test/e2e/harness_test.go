@@ -64,7 +64,7 @@ func sparkPi(namespace, name string, arguments ...string) *v1beta2.SparkApplicat
 	}
 }
 
-// endless is an application that has an executor and hardly takes a processor's time, until somebody ends it.
+// endless is an application that has an executor and hardly takes a processor's time, until someone ends it.
 func endless(namespace, name string) *v1beta2.SparkApplication {
 	app := sparkPi(namespace, name, "sleep", "3600")
 	app.Spec.MainClass = ptr.To("io.firesteel.e2e.Behave")
