@@ -14,7 +14,7 @@ import (
 func TestTroubleshootingQuotes(t *testing.T) {
 	page := strings.Join(strings.Fields(read(t, "docs/troubleshooting.md")), " ")
 	for quote, source := range map[string]string{
-		"check that the operator is running and watches this namespace":                              "internal/explain/advice.go",
+		"check that the operator is running and watches this namespace":                         "internal/explain/advice.go",
 		"the cluster does not know SparkApplications":                                           "cmd/kubectl-spark/errors.go",
 		"cannot watch; it is tried again":                                                       "internal/informers/namespaces.go",
 		"spark_operator_namespace_watched":                                                      "internal/metrics/tenancy.go",

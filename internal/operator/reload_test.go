@@ -98,7 +98,7 @@ func TestReloadIsTold(t *testing.T) {
 		},
 		{
 			reason: "wrong", file: "namespaces: [a]\npolicies: [{name: x}]",
-			want:  []string{`Warning ConfigurationRefused the changed configuration is not applied, the previous one stays in force: policies[0].namespaces: "": name at least one; "*" stands for all`},
+			want:  []string{`Warning ConfigurationRefused the changed configuration is not applied, the previous one stays in force: policies[0].namespaces: "": name at least one; "*" matches all`},
 			count: map[string]float64{reloads + "applied": 1, reloads + "refused": 1},
 		},
 		{

@@ -137,7 +137,7 @@ func (s *store) record(i id, o client.Object, gone bool) {
 	c := change{id: i, app: i.name, of: i.kind}
 	switch o := o.(type) {
 	case *v1beta2.SparkApplication, *family.Job:
-		c.object = o.(client.Object)
+		c.object = o
 	case *corev1.Pod:
 		if o.Labels[v1beta2.LabelLaunchedBy] != "true" && o.Labels[family.LabelJob] != "true" {
 			return
