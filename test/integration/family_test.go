@@ -88,7 +88,7 @@ var _ = Describe("A second family", Ordered, func() {
 		Expect(w.c.Create(ctx, newJob(ns))).To(Succeed())
 		Eventually(w.why(ctx, ns), wait, poll).Should(Equal("NameConflict"))
 		told := meta.FindStatusCondition(w.job(ctx, ns).Status.Conditions, "Submitted")
-		Expect(told.Message).To(And(ContainSubstring("pod pi-driver exists already"), ContainSubstring("spec.pod")))
+		Expect(told.Message).To(And(ContainSubstring("pod pi-driver already exists"), ContainSubstring("spec.pod")))
 		Expect(w.owned(ctx, ns, w.job(ctx, ns).UID)).To(BeEmpty(), "nothing is half-created")
 		w.kubelet(ctx, driver, corev1.PodRunning, running())
 		Eventually(w.state(ctx, ns), wait, poll).Should(Equal(v1beta2.ApplicationStateRunning))

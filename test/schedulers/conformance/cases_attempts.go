@@ -79,10 +79,7 @@ func (w *Harness) askAndGiveBack(ctx context.Context, owner *app, number int32) 
 		return fmt.Errorf("the plugin makes nothing: %+v", plan)
 	}
 	writer := actuate.Writer{Client: client.WithFieldOwner(w.Client, "conformance"), Existing: reader.Existing}
-	mark := lifecycle.Owner{
-		Reference:    kubeflow.SparkApplications{}.Family().Owner(owner, "").Reference,
-		SubmissionID: spark.NewIdentity(owner.UID, number, time.Now()).SubmissionID,
-	}
+	mark := kubeflow.SparkApplications{}.Family().Owner(owner, spark.NewIdentity(owner.UID, number, time.Now()).SubmissionID)
 	if r := writer.Schedule(ctx, mark, owner.Name, plan, seen); r.Class != lifecycle.ClassDone {
 		return fmt.Errorf("schedule: %s %s", r.Class, r.Message)
 	}
