@@ -85,8 +85,8 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 	return o, err
 }
 
-// renamed looks for a driver that was created under another name than the recorded one: by a reconcile that did not live
-// to record it, after the spec had changed.
+// renamed looks for a driver that was created under another name than the recorded one: by a reconcile that crashed before
+// it wrote the status, after the spec had changed.
 func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *lifecycle.Driver) error {
 	pods, err := r.Drivers(ctx, t.Namespace, t.SubmissionID)
 	if err != nil {

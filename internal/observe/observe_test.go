@@ -246,7 +246,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// A reconcile that did not live to record it has created the driver under the name that the spec gives it by now. The
+// A reconcile that crashed before it wrote the status has created the driver under the name that the spec now gives it. The
 // cache does not have it yet.
 func TestDriverUnderANewName(t *testing.T) {
 	current := func() *corev1.Pod { return ours(driverPod(), "renamed", "driver", "s-1") }

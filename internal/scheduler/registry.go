@@ -224,7 +224,7 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	return resolution, Admission{}
 }
 
-// choose returns the scheduler's name as it was written, and by whom.
+// choose returns the scheduler's name as it was written, and the source of the choice.
 func (r *Registry) choose(w SelectionRequest) Choice {
 	annotated := ""
 	if r.policy.NamespaceDefaults {

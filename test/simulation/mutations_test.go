@@ -71,7 +71,7 @@ func TestMutationsAreFound(t *testing.T) {
 			wrapped(func(c client.Client) client.Client { return forgetful{c} }),
 		},
 		"what appears beside a driver wakes nobody": {
-			"an operator that did not live to record it, or that was behind, has made it for an application that is over",
+			"an operator that crashed before it wrote the status, or that was behind, has made it for an application that is over",
 			func(h *history) { h.deafToNew, h.exposes = true, true },
 		},
 		"deletes beside a driver are taken for done": {

@@ -45,8 +45,8 @@ func TestPolicyRefuses(t *testing.T) {
 	}
 }
 
-// A scheduler that a policy names and that there is not is the policy's mistake: the status says what was asked for and by
-// whom, and the application continues automatically when the policy is corrected.
+// A scheduler that a policy names and that there is not is the policy's mistake: the status says what was requested and which
+// policy did, and the application continues automatically when the policy is corrected.
 func TestPolicyNamesAScheduler(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
 	w.govern(forJobs(policy.Limits{}, policy.Defaults{BatchScheduler: "vulcano"}))
