@@ -29,7 +29,8 @@ var combinations = map[string]combination{
 	"Default": {reason: "zero values work in one namespace, without rights in the whole cluster", check: func(t *testing.T, all objects) {
 		t.Helper()
 		want := []string{
-			"ConfigMap ops/spark-operator-controller-config", "CustomResourceDefinition sparkapplications.sparkoperator.k8s.io",
+			"ConfigMap ops/spark-operator-controller-config", "CustomResourceDefinition scheduledsparkapplications.sparkoperator.k8s.io",
+			"CustomResourceDefinition sparkapplications.sparkoperator.k8s.io",
 			"Deployment ops/spark-operator-controller", "Role default/spark-operator-controller", "Role default/spark-operator-spark",
 			"Role ops/spark-operator-controller", "RoleBinding default/spark-operator-controller", "RoleBinding default/spark-operator-spark",
 			"RoleBinding ops/spark-operator-controller", "ServiceAccount default/spark-operator-spark", "ServiceAccount ops/spark-operator-controller",

@@ -14,18 +14,7 @@ import (
 // object would fail as a whole. Such an object is decoded without its spec, and MalformedSpec says why.
 func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	type plain SparkApplication
-	err := checkNumbers(data)
-	if err != nil {
-		var o struct {
-			Spec stdjson.RawMessage `json:"spec"`
-		}
-		if stdjson.Unmarshal(data, &o) == nil {
-			err = checkNumbers(o.Spec) // an annotation may have as many digits as it likes
-		}
-	}
-	if err == nil {
-		err = json.Unmarshal(data, (*plain)(in))
-	}
+	err := decode(data, (*plain)(in))
 	if err == nil {
 		return nil
 	}
@@ -40,6 +29,43 @@ func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	in.Spec = SparkApplicationSpec{}
 	in.MalformedSpec = err.Error()
 	return nil
+}
+
+// UnmarshalJSON does for a schedule, whose template is as open, what SparkApplication's does.
+func (in *ScheduledSparkApplication) UnmarshalJSON(data []byte) error {
+	type plain ScheduledSparkApplication
+	err := decode(data, (*plain)(in))
+	if err == nil {
+		return nil
+	}
+	var rest struct {
+		plain
+		Spec struct{} `json:"spec"`
+	}
+	if json.Unmarshal(data, &rest) != nil {
+		return err // not the spec's fault
+	}
+	*in = ScheduledSparkApplication(rest.plain)
+	in.Spec = ScheduledSparkApplicationSpec{}
+	in.MalformedSpec = err.Error()
+	return nil
+}
+
+// decode decodes an object whose numbers can be read.
+func decode(data []byte, into any) error {
+	err := checkNumbers(data)
+	if err != nil {
+		var o struct {
+			Spec stdjson.RawMessage `json:"spec"`
+		}
+		if stdjson.Unmarshal(data, &o) == nil {
+			err = checkNumbers(o.Spec) // an annotation may have as many digits as it likes
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
 }
 
 // maxDigits bounds the numbers of an object. Reading a quantity takes memory that grows with the square of its length:
