@@ -254,7 +254,7 @@ func (c *decision) skip(times *Timetable, until time.Time, reason SkipReason) {
 	n := int64(count)
 	exists := map[int64]bool{}
 	for _, run := range c.observed.Runs {
-		if s := (Start{Reason: ReasonSchedule, Tick: run.Tick}); s.same(run) && run.Tick.After(base) && !run.Tick.After(until) && !exists[run.Tick.Unix()] {
+		if s := (Start{Reason: ReasonSchedule, Tick: run.Tick}); s.Is(run) && run.Tick.After(base) && !run.Tick.After(until) && !exists[run.Tick.Unix()] {
 			if exists[run.Tick.Unix()] = true; times.Next(run.Tick.Add(-time.Second)).Equal(run.Tick) {
 				n--
 			}

@@ -238,14 +238,14 @@ type Start struct {
 	From, To time.Time
 }
 
-// same is whether a run is the one to be started: schedule and backfill mean the same run by a time.
-func (s Start) same(r Run) bool {
+// Is reports whether a run is the one to be started: schedule and backfill mean the same run by a time.
+func (s Start) Is(r Run) bool {
 	return r.Tick.Equal(s.Tick) && r.Reason != "" && (r.Reason == ReasonTrigger) == (s.Reason == ReasonTrigger)
 }
 
 // find returns the run that is the one to be started, if it exists.
 func (s Start) find(runs []Run) *Run {
-	if i := slices.IndexFunc(runs, s.same); i >= 0 {
+	if i := slices.IndexFunc(runs, s.Is); i >= 0 {
 		return &runs[i]
 	}
 	return nil
