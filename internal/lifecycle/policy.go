@@ -76,7 +76,10 @@ type RetryPolicy struct {
 	Linear  bool
 }
 
-// Deadlines bound the stages of an attempt; 0 is no bound.
+// Unbounded is a deadline that the user has turned off: a policy does not set it.
+const Unbounded time.Duration = -1
+
+// Deadlines bound the stages of an attempt; 0 and Unbounded are no bound.
 type Deadlines struct {
 	Queued          time.Duration
 	DriverScheduled time.Duration

@@ -24,9 +24,6 @@ const (
 	defaultBackoff        = 10 * time.Second
 	defaultMaxBackoff     = 10 * time.Minute
 	defaultEvictions      = 3
-	defaultQueued         = 24 * time.Hour
-	defaultScheduled      = 24 * time.Hour
-	defaultReady          = 30 * time.Minute
 	restartField          = "spec.restartPolicy"
 	outOfMemoryField      = restartField + ".outOfMemory"
 	applicationField      = restartField + ".application"
@@ -177,12 +174,20 @@ func (r *policyReader) deadlines(d *v1beta2.Deadlines) lifecycle.Deadlines {
 	}
 	const field = "spec.deadlines."
 	return lifecycle.Deadlines{
-		Queued:          r.duration(field+"queued", d.Queued, defaultQueued),
-		DriverScheduled: r.duration(field+"driverScheduled", d.DriverScheduled, defaultScheduled),
-		DriverReady:     r.duration(field+"driverReady", d.DriverReady, defaultReady),
-		FirstExecutors:  r.duration(field+"firstExecutors", d.FirstExecutors, 0),
-		Run:             r.duration(field+"run", d.Run, 0),
+		Queued:          r.deadline(field+"queued", d.Queued),
+		DriverScheduled: r.deadline(field+"driverScheduled", d.DriverScheduled),
+		DriverReady:     r.deadline(field+"driverReady", d.DriverReady),
+		FirstExecutors:  r.deadline(field+"firstExecutors", d.FirstExecutors),
+		Run:             r.deadline(field+"run", d.Run),
 	}
+}
+
+// deadline reads a bound. "0s" is the user's word for none, which no policy replaces.
+func (r *policyReader) deadline(field string, d *metav1.Duration) time.Duration {
+	if d != nil && d.Duration == 0 {
+		return lifecycle.Unbounded
+	}
+	return r.duration(field, d, 0)
 }
 
 func (r *policyReader) retention(s *v1beta2.SparkApplicationSpec) lifecycle.Retention {

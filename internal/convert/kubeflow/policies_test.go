@@ -22,7 +22,6 @@ func unset() lifecycle.Policies {
 	five := lifecycle.RetryPolicy{Initial: 5 * time.Second, Max: time.Hour, Linear: true}
 	return lifecycle.Policies{
 		Restart:   lifecycle.Restart{Type: lifecycle.Never, Failures: five, Submissions: five, Evictions: lifecycle.RetryPolicy{Retries: 3, Initial: 10 * time.Second, Max: 10 * time.Minute}},
-		Deadlines: lifecycle.Deadlines{Queued: 24 * time.Hour, DriverScheduled: 24 * time.Hour, DriverReady: 30 * time.Minute},
 	}
 }
 
@@ -108,12 +107,12 @@ func TestPolicies(t *testing.T) {
 			},
 		},
 		"Deadlines": {
-			reason: "0s is no bound, and what is not named keeps its default",
+			reason: "0s is no bound whatever a policy says, and what is not named has none",
 			set: func(s *spec) {
 				s.Deadlines = &v1beta2.Deadlines{Queued: every(0), DriverReady: every(time.Minute), FirstExecutors: every(2 * time.Minute), Run: every(time.Hour)}
 			},
 			want: func(p *policies) {
-				p.Deadlines = lifecycle.Deadlines{DriverScheduled: 24 * time.Hour, DriverReady: time.Minute, FirstExecutors: 2 * time.Minute, Run: time.Hour}
+				p.Deadlines = lifecycle.Deadlines{Queued: lifecycle.Unbounded, DriverReady: time.Minute, FirstExecutors: 2 * time.Minute, Run: time.Hour}
 			},
 		},
 		"TTL": {
