@@ -21,7 +21,7 @@ func every(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration:
 func unset() lifecycle.Policies {
 	five := lifecycle.RetryPolicy{Initial: 5 * time.Second, Max: time.Hour, Linear: true}
 	return lifecycle.Policies{
-		Restart:   lifecycle.Restart{Type: lifecycle.Never, Failures: five, Submissions: five, Evictions: lifecycle.RetryPolicy{Retries: 3, Initial: 10 * time.Second, Max: 10 * time.Minute}},
+		Restart: lifecycle.Restart{Type: lifecycle.Never, Failures: five, Submissions: five, Evictions: lifecycle.RetryPolicy{Retries: 3, Initial: 10 * time.Second, Max: 10 * time.Minute}},
 	}
 }
 
