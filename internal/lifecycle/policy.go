@@ -39,7 +39,8 @@ const (
 	OutOfMemory FailureClass = "OutOfMemory"
 	// ApplicationExit : the driver ended with another exit code than 0.
 	ApplicationExit FailureClass = "Application"
-	// Evicted : the application's batch scheduler took the driver's place away. It has a budget whatever the restart type.
+	// Evicted : the application's batch scheduler took the driver's place away. It has a budget whatever the restart type; with
+	// Never that is for drivers that have not started.
 	Evicted FailureClass = "Evicted"
 	// Deadline : a stage took longer than it may. It is never retried.
 	Deadline FailureClass = "Deadline"
@@ -57,7 +58,11 @@ type Restart struct {
 	// refused submissions.
 	Failures    RetryPolicy
 	Submissions RetryPolicy
-	Evictions   RetryPolicy
+	// Evictions is the rule for drivers that the batch scheduler took down.
+	Evictions RetryPolicy
+	// RestartsEvicted says that with Never a driver that was evicted after it had started runs again, too: the user has asked for
+	// it. Without, only a driver that never started is submitted again.
+	RestartsEvicted bool
 	Classes     map[FailureClass]RetryPolicy
 	// RetryExitCodes, unless empty, are the only exit codes worth another attempt; FailExitCodes are never.
 	RetryExitCodes []int32

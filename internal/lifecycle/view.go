@@ -24,12 +24,12 @@ func (b Budget) Left() int32 { return max(0, b.Retries-b.Used) }
 
 // Budgets lists the budgets of a restart policy, none if nothing is retried.
 func (r Restart) Budgets(used map[FailureClass]int32) []Budget {
-	if r.Type == Never {
-		return nil
-	}
 	var all []Budget
 	for _, class := range FailureClasses() {
 		rule, sharing := r.rule(class)
+		if r.Type == Never && !r.despiteNever(class) {
+			continue
+		}
 		if slices.ContainsFunc(all, func(b Budget) bool { return slices.Contains(b.Classes, class) }) {
 			continue
 		}

@@ -23,6 +23,10 @@ func TestBudgets(t *testing.T) {
 		want    []Budget
 	}{
 		"never": {"no budget at all", Restart{Type: Never, Failures: RetryPolicy{Retries: 3}}, nil, nil},
+		"never but infrastructure": {
+			"what the user has asked for", Restart{Type: Never, Classes: map[FailureClass]RetryPolicy{Infrastructure: {Retries: 2}, OutOfMemory: {Retries: 1}}}, nil,
+			[]Budget{{Classes: []FailureClass{Infrastructure}, Retries: 2}},
+		},
 		"shared": {
 			"one budget for all failures of a run", Restart{Type: OnFailure, Failures: RetryPolicy{Retries: 3}, Submissions: RetryPolicy{Retries: 1}},
 			map[FailureClass]int32{Infrastructure: 1, ApplicationExit: 1},

@@ -28,7 +28,8 @@ type RestartPolicy struct {
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	OnFailureRetryInterval *int64 `json:"onFailureRetryInterval,omitempty"`
-	// Infrastructure is the rule for attempts that the cluster ended: eviction, preemption, a lost node, a deleted driver pod.
+	// Infrastructure is the rule for attempts that the cluster ended: eviction, preemption, a lost node, a deleted driver pod. It
+	// holds with the type Never, too.
 	// +optional
 	Infrastructure *RetryRule `json:"infrastructure,omitempty"`
 	// Submission is the rule for submissions that the API server refused.
