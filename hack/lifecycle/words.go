@@ -33,7 +33,7 @@ const (
 	respecced     = "the spec was changed"
 	suspended     = "`spec.suspend` became true"
 	editedToo     = "the spec was changed while `spec.suspend` is true"
-	refusedPod    = "the API server refuses an object permanently, or for longer than 30 s"
+	refusedPod    = "the API server refuses an object"
 	neverAdmitted = "the spec cannot be run, or `spec.deadlines.queued` is over"
 	ended         = "the driver failed, is gone, was given up with its node, or a deadline is over"
 	waits         = "the scheduler, a quota or the API server makes it wait"

@@ -164,9 +164,17 @@ func (w Writer) recreate(ctx context.Context, owner lifecycle.Owner, s spark.Sub
 	return seen
 }
 
-// DeleteDriver deletes the pod if it still is the one with the given UID.
-func (w Writer) DeleteDriver(ctx context.Context, namespace, name, uid string) lifecycle.Result {
+// DeleteDriver deletes the pod if it still is the one with the given UID. With a version, a pod that has changed since or is gone is
+// trouble: what was seen of it does not hold any more.
+func (w Writer) DeleteDriver(ctx context.Context, namespace, name, uid, version string) lifecycle.Result {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid)}}
+	if version != "" {
+		err := w.Client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			return lifecycle.Result{Kind: lifecycle.DeleteDriver, Class: lifecycle.ClassTransient, Message: err.Error()}
+		}
+		return resultOf(lifecycle.DeleteDriver, err)
+	}
 	return resultOf(lifecycle.DeleteDriver, w.delete(ctx, pod))
 }
 

@@ -107,10 +107,14 @@ func TestDeleteDriver(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		uid    string
-		fail   error
-		class  lifecycle.Class
-		left   []string
+		// old asks for a version that the pod does not have any more, same for the one that it has.
+		old, same bool
+		fail      error
+		class     lifecycle.Class
+		left      []string
 	}{
+		"Unchanged": {reason: "the very version", uid: "other-uid", same: true, class: lifecycle.ClassDone},
+		"Changed":   {reason: "it may have got a node since: it is looked at again", uid: "other-uid", old: true, class: lifecycle.ClassTransient, left: []string{"pod pi-driver"}},
 		"Meant":     {reason: "the very pod", uid: "other-uid", class: lifecycle.ClassDone},
 		"Replaced":  {reason: "another pod of the name is left alone, and the one meant is gone", uid: "uid-0", class: lifecycle.ClassDone, left: []string{"pod pi-driver"}},
 		"Trouble":   {reason: "an API server in trouble is asked again", uid: "other-uid", fail: apierrors.NewServiceUnavailable("etcd"), class: lifecycle.ClassTransient, left: []string{"pod pi-driver"}},
@@ -123,7 +127,16 @@ func TestDeleteDriver(t *testing.T) {
 			if tc.fail != nil {
 				w.Client = interceptor.NewClient(s, interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return tc.fail }})
 			}
-			got := w.DeleteDriver(t.Context(), "jobs", "pi-driver", tc.uid)
+			version := ""
+			switch found, err := w.Existing(t.Context(), &corev1.Pod{ObjectMeta: metaOf("pi-driver")}); {
+			case err != nil:
+				t.Fatal(err)
+			case tc.old:
+				version = found.GetResourceVersion() + "0"
+			case tc.same:
+				version = found.GetResourceVersion()
+			}
+			got := w.DeleteDriver(t.Context(), "jobs", "pi-driver", tc.uid, version)
 			if got.Class != tc.class || got.Kind != lifecycle.DeleteDriver {
 				t.Errorf("%s: result %+v, want %s", tc.reason, got, tc.class)
 			}
@@ -135,7 +148,7 @@ func TestDeleteDriver(t *testing.T) {
 }
 
 func TestDeleteDriverThatIsGone(t *testing.T) {
-	if got := newServer().writer().DeleteDriver(t.Context(), "jobs", "pi-driver", "u"); got.Class != lifecycle.ClassDone {
+	if got := newServer().writer().DeleteDriver(t.Context(), "jobs", "pi-driver", "u", ""); got.Class != lifecycle.ClassDone {
 		t.Errorf("result %+v, want Done", got)
 	}
 }

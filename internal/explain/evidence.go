@@ -100,6 +100,15 @@ func (v view) deadlines() []Deadline {
 	return out
 }
 
+// unbounded is the field that would bound the present wait.
+func (v view) unbounded() string {
+	reason := lifecycle.WaitsUnbounded(v.Scope.Desired, v.plan.Record, v.Observed.Driver)
+	if reason == "" {
+		return ""
+	}
+	return v.field(fields[reason])
+}
+
 // attempts are those on record, and the end of the log of one whose end is about to be recorded.
 func (v view) attempts() []Attempt {
 	var out []Attempt

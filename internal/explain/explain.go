@@ -55,11 +55,13 @@ type Report struct {
 	Executors  Executors  `json:"executors"`
 	Quotas     []Quota    `json:"quotas,omitempty"`
 	// RestartPolicy is Never, OnFailure or Always; Retries are its budgets.
-	RestartPolicy string             `json:"restartPolicy"`
-	Retries       []Budget           `json:"retries,omitempty"`
-	Deadlines     []Deadline         `json:"deadlines,omitempty"`
-	Attempts      []Attempt          `json:"attempts,omitempty"`
-	Conditions    []metav1.Condition `json:"conditions,omitempty"`
+	RestartPolicy string     `json:"restartPolicy"`
+	Retries       []Budget   `json:"retries,omitempty"`
+	Deadlines     []Deadline `json:"deadlines,omitempty"`
+	// Unbounded is the field of the deadline that is not set for what the application waits for; empty if it does not wait.
+	Unbounded  string             `json:"unbounded,omitempty"`
+	Attempts   []Attempt          `json:"attempts,omitempty"`
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// Advice is what a user can do.
 	Advice []string `json:"advice,omitempty"`
 	// Unreadable lists what could not be read.
@@ -162,7 +164,7 @@ func Explain(in Input) Report {
 		Attempt: max(1, v.before.Attempt), Created: in.Object.GetCreationTimestamp(),
 		Summary: v.summary(), Reason: string(cause.Reason), Message: cause.Message,
 		Decision: v.decision(), Next: v.next(), Scheduling: v.scheduling(), Driver: v.driver(), Executors: v.executors(),
-		RestartPolicy: string(s.Desired.Policies.Restart.Type), Retries: v.budgets(), Deadlines: v.deadlines(), Attempts: v.attempts(),
+		RestartPolicy: string(s.Desired.Policies.Restart.Type), Retries: v.budgets(), Deadlines: v.deadlines(), Unbounded: v.unbounded(), Attempts: v.attempts(),
 		Conditions: in.Conditions, Advice: v.advice(), Unreadable: in.Unreadable, now: in.Now,
 	}
 	if v.before.State.Starting() {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
@@ -73,6 +74,7 @@ func queues() map[string]func(*harness) Report {
 			return w.explain(obs, reserved("Running"))
 		},
 		"evicted": func(w *harness) Report {
+			w.o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{OnEviction: v1beta2.EvictionPolicyRequeue}
 			w.says = letsStart()
 			obs := w.running()
 			obs.Scheduler = scheduler.Observation{Stage: scheduler.StageEvicted, Eviction: &scheduler.Eviction{}, Reason: "Preempted", Message: "the driver was evicted: preempting to accommodate a higher priority pod (batch)"}

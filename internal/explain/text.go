@@ -27,6 +27,9 @@ func (r Report) Text() string {
 	for _, e := range r.Next {
 		p.field("Next", "%s: %s", p.in(e.At.Time), e.What)
 	}
+	if r.Unbounded != "" {
+		p.field("Deadline", "none is set for this wait: set %s to end it after a while", r.Unbounded)
+	}
 	p.list("What you can do", r.Advice)
 	r.evidence(&p)
 	r.history(&p)

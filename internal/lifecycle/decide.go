@@ -52,6 +52,8 @@ type Action struct {
 	Kind ActionKind
 	// UID of the driver pod that DeleteDriver means: another pod of the same name is left alone.
 	UID string
+	// Version of the driver pod that DeleteDriver means; "" for any.
+	Version string
 	// Attempt whose objects DeleteResources and Release mean.
 	Attempt int32
 }

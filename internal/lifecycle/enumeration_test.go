@@ -187,7 +187,7 @@ func sameScheduling(a, b lifecycle.Scheduling) bool {
 func sameAttempt(a, b lifecycle.Attempt) bool {
 	return a.Number == b.Number && a.SubmissionID == b.SubmissionID && a.StartedAt.Equal(b.StartedAt) && a.EndedAt.Equal(b.EndedAt) &&
 		(a.ExitCode == b.ExitCode || a.ExitCode != nil && b.ExitCode != nil && *a.ExitCode == *b.ExitCode) &&
-		a.Class == b.Class && a.Cause == b.Cause && a.LogTail == b.LogTail
+		a.Class == b.Class && a.Cause == b.Cause && a.LogTail == b.LogTail && a.Withdrawn == b.Withdrawn
 }
 
 // TestSameRecordSeesEveryField keeps sameRecord complete when records grow.
@@ -195,7 +195,7 @@ func TestSameRecordSeesEveryField(t *testing.T) {
 	if got, want := reflect.TypeFor[lifecycle.Record]().NumField(), 21; got != want {
 		t.Errorf("Record has %d fields and sameRecord compares %d", got, want)
 	}
-	if got, want := reflect.TypeFor[lifecycle.Attempt]().NumField(), 8; got != want {
+	if got, want := reflect.TypeFor[lifecycle.Attempt]().NumField(), 9; got != want {
 		t.Errorf("Attempt has %d fields and sameAttempt compares %d", got, want)
 	}
 }
@@ -238,7 +238,23 @@ func (c *checker) plan(p *lifecycle.Plan) {
 		c.broken("a foreign pod leads to a deletion")
 	}
 	c.counters(&e.Record, &p.Record)
+	c.once(&e.Record, &p.Record)
 	c.objects(p)
+}
+
+// once checks that Never is at most one run: only an attempt whose driver certainly never started is followed by another, unless
+// the user asked for it by an edit, a resumption or a rule.
+func (c *checker) once(from, to *lifecycle.Record) {
+	restart := c.e.App.Policies.Restart
+	if restart.Type != lifecycle.Never || restart.RestartsEvicted || len(restart.Classes) > 0 || from.State != lifecycle.Failing || to.State != lifecycle.Rerunning {
+		return
+	}
+	if a := from.Current(); a == nil || !a.Withdrawn {
+		c.broken("a second driver after one that may have started: %+v", a)
+	}
+	if d := c.e.Observation.Driver; d.Presence == lifecycle.Present && d.Ownership != lifecycle.NotOwned && d.Unplaced == "" {
+		c.broken("a second driver after one that had a node")
+	}
 }
 
 // counters checks what only grows.

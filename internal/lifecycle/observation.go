@@ -57,6 +57,9 @@ type Driver struct {
 	ScheduledAt time.Time
 	StartedAt   time.Time
 	Phase       DriverPhase
+	// Unplaced is the version of a pod that has no node, "" once it has one. Such a pod never starts if it has ended, is being
+	// deleted, or is deleted at that very version.
+	Unplaced string
 	// Waiting says why a pending driver does not run; empty when all is normal.
 	Waiting Wait
 	// Exit is set when the phase is DriverFailed.

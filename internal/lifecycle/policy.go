@@ -39,7 +39,8 @@ const (
 	OutOfMemory FailureClass = "OutOfMemory"
 	// ApplicationExit : the driver ended with another exit code than 0.
 	ApplicationExit FailureClass = "Application"
-	// Evicted : the application's batch scheduler took the driver's place away. It has a budget whatever the restart type.
+	// Evicted : the application's batch scheduler took the driver's place away. It has a budget whatever the restart type; with
+	// Never that is for drivers that have not started.
 	Evicted FailureClass = "Evicted"
 	// Deadline : a stage took longer than it may. It is never retried.
 	Deadline FailureClass = "Deadline"
@@ -57,7 +58,11 @@ type Restart struct {
 	// refused submissions.
 	Failures    RetryPolicy
 	Submissions RetryPolicy
-	Evictions   RetryPolicy
+	// Evictions is the rule for drivers that the batch scheduler took down.
+	Evictions RetryPolicy
+	// RestartsEvicted says that with Never a driver that was evicted after it had started runs again, too: the user has asked for
+	// it. Without, only a driver that never started is submitted again.
+	RestartsEvicted bool
 	Classes     map[FailureClass]RetryPolicy
 	// RetryExitCodes, unless empty, are the only exit codes worth another attempt; FailExitCodes are never.
 	RetryExitCodes []int32
@@ -76,7 +81,10 @@ type RetryPolicy struct {
 	Linear  bool
 }
 
-// Deadlines bound the stages of an attempt; 0 is no bound.
+// Unbounded is a deadline that the user has turned off: a policy does not set it.
+const Unbounded time.Duration = -1
+
+// Deadlines bound the stages of an attempt; 0 and Unbounded are no bound.
 type Deadlines struct {
 	Queued          time.Duration
 	DriverScheduled time.Duration

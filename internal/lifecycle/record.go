@@ -124,6 +124,14 @@ type Attempt struct {
 	Cause Cause
 	// LogTail holds the last lines of a failed driver's log.
 	LogTail string
+	// Withdrawn says that the batch scheduler took the driver away and that its pod never got a node, so that it certainly never
+	// started. In doubt it is false.
+	Withdrawn bool
+}
+
+// withdrawn reports whether an attempt was ended by its scheduler, and its pod, which is seen, has not started.
+func (a *Attempt) withdrawn(d Driver) bool {
+	return a.Class == Evicted && a.StartedAt.IsZero() && d.ours() && d.Unplaced != ""
 }
 
 // Released says what was deleted of a finished application.

@@ -32,7 +32,7 @@ func (r Restart) rule(c FailureClass) (RetryPolicy, []FailureClass) {
 // Retry says whether a failure of the class is worth another attempt, after how many failures of the same budget, and
 // after which wait. used counts the failures that were retried already.
 func (r Restart) Retry(c FailureClass, exitCode *int32, used map[FailureClass]int32, seed string) (wait time.Duration, ok bool) {
-	if r.Type == Never && c != Evicted || c == Deadline || c == "" {
+	if r.Type == Never && !r.despiteNever(c) || c == Deadline || c == "" {
 		return 0, false
 	}
 	if c == ApplicationExit && exitCode != nil && !r.worth(*exitCode) {
@@ -49,6 +49,13 @@ func (r Restart) Retry(c FailureClass, exitCode *int32, used map[FailureClass]in
 		return 0, false
 	}
 	return rule.wait(failures+1, seed), true
+}
+
+// despiteNever reports whether a class may run again although nothing else does: the user has said so, or the driver was taken
+// down by its scheduler, see RetryAt.
+func (r Restart) despiteNever(c FailureClass) bool {
+	_, own := r.Classes[c]
+	return c == Evicted || c == Infrastructure && own
 }
 
 func (r Restart) worth(exitCode int32) bool {
@@ -94,6 +101,9 @@ func RetryAt(app Application, rec Record) (at time.Time, ok bool) {
 			return time.Time{}, false
 		}
 		class, exitCode = a.Class, a.ExitCode
+		if class == Evicted && !a.Withdrawn && app.Policies.Restart.Type == Never && !app.Policies.Restart.RestartsEvicted {
+			return time.Time{}, false // it may have started: never means at most one run
+		}
 	}
 	wait, ok := app.Policies.Restart.Retry(class, exitCode, rec.Retries.Used, app.UID)
 	return rec.TerminatedAt.Add(wait), ok

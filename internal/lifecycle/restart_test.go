@@ -28,6 +28,8 @@ func TestRetry(t *testing.T) {
 	}{
 		"Never":             {reason: "is never", restart: with(func(r *Restart) { r.Type = Never }), class: ApplicationExit},
 		"NeverInfra":        {reason: "is never, whoever is to blame", restart: with(func(r *Restart) { r.Type = Never }), class: Infrastructure},
+		"NeverOwnInfra":     {reason: "but for what the user has set a number of retries", restart: Restart{Type: Never, Classes: map[FailureClass]RetryPolicy{Infrastructure: one}}, class: Infrastructure, again: true, wait: 5 * time.Second},
+		"NeverOwnUsedUp":    {reason: "which bounds it", restart: Restart{Type: Never, Classes: map[FailureClass]RetryPolicy{Infrastructure: one}}, class: Infrastructure, used: used{Infrastructure: 1}},
 		"First":             {reason: "the first failure waits the interval", restart: plain, class: ApplicationExit, again: true, wait: time.Second},
 		"Linear":            {reason: "the third in a row three times as long", restart: plain, class: ApplicationExit, used: used{ApplicationExit: 2}, again: true, wait: 3 * time.Second},
 		"UsedUp":            {reason: "retries + 1 attempts, and no more", restart: plain, class: ApplicationExit, used: used{ApplicationExit: 3}},

@@ -92,6 +92,7 @@ func failing(p Plan, class FailureClass, c Cause, d Driver, env Env) Plan {
 			a.ExitCode = &d.Exit.Code
 		}
 		a.LogTail = d.LogTail
+		a.Withdrawn = a.withdrawn(d) && (d.Deleting || !d.live())
 	}
 	r.Attempts = boundAttempts(r.Attempts)
 	r.State, r.Cause = Failing, c
@@ -107,11 +108,10 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 		p.Requeue = unknownRetry
 		return p
 	case d.ours() && d.live() && !d.lost(env.Now):
-		if !d.Deleting {
-			p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
-		}
-		p.Requeue = unknownRetry
-		return p
+		return stopFailed(p, d)
+	}
+	if a := p.Record.Current(); a != nil && d.ours() && d.Unplaced == "" {
+		a.Withdrawn = false // it got a node after all
 	}
 	p = release(p)
 	at, again := RetryAt(p.App, p.Record)
@@ -132,6 +132,22 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 		p.Record.Retries.MemoryRaises++
 	}
 	return rerun(p, Cause{ReasonRerun, "the application runs again after: " + p.Record.Cause.Message})
+}
+
+// stopFailed deletes the driver of a failed attempt. If its scheduler has withdrawn it before it got a node, it is deleted at the
+// version that was seen: so it is certain that it never started.
+func stopFailed(p Plan, d Driver) Plan {
+	action := Action{Kind: DeleteDriver, UID: d.UID}
+	if a := p.Record.Current(); a != nil {
+		if a.Withdrawn = a.withdrawn(d); a.Withdrawn {
+			action.Version = d.Unplaced
+		}
+	}
+	if !d.Deleting {
+		p.Actions = []Action{action}
+	}
+	p.Requeue = unknownRetry
+	return p
 }
 
 // decideSucceeding ends the application, or runs it again if the user wants it always to run.

@@ -194,6 +194,7 @@ func TestSchedulersVerdicts(t *testing.T) {
 	evicted := scheduler.Observation{Stage: scheduler.StageEvicted, Eviction: &scheduler.Eviction{}, Reason: why.Reason, Message: why.Message}
 	app := testApp()
 	app.Policies.Restart.Evictions = RetryPolicy{Retries: 1, Initial: time.Second, Max: time.Second}
+	app.Policies.Restart.RestartsEvicted = true
 	cases := map[string]struct {
 		reason string
 		said   scheduler.Observation
@@ -219,6 +220,63 @@ func TestSchedulersVerdicts(t *testing.T) {
 			rec.Retries.Used = map[FailureClass]int32{Evicted: 1}
 			if _, again := RetryAt(app, rec); again {
 				t.Errorf("%s: the budget is used up", tc.reason)
+			}
+		})
+	}
+}
+
+// Never is at most one run. A driver that its scheduler takes down is followed by another only if its pod is known to have had no
+// node until it was gone, or if the user has asked for it.
+func TestNeverRunsOnce(t *testing.T) {
+	said := scheduler.Observation{StopApp: true, Reason: "Preempted", Message: "taken down (batch)"}
+	unplaced := func(change func(*Driver)) Driver {
+		d := driver(Current, DriverPending)
+		d.Unplaced = "7"
+		change(&d)
+		return d
+	}
+	leaving := func(d *Driver) { d.Deleting, d.GoneAt = true, later.Add(time.Minute) }
+	placed := driver(Current, DriverPending)
+	placed.ScheduledAt = later
+	cases := map[string]struct {
+		reason string
+		// then are what is seen of the driver while the attempt is being ended, after the first look.
+		first   Driver
+		then    []Driver
+		asked   bool
+		version string
+		again   bool
+	}{
+		"Running":     {reason: "it has started", first: driver(Current, DriverRunning), then: []Driver{driver(Current, DriverRunning), absent}},
+		"Gone":        {reason: "in doubt it has started", first: absent, then: []Driver{absent}},
+		"Placed":      {reason: "it has a node, and may start before it is deleted", first: placed, then: []Driver{placed, absent}},
+		"Unplaced":    {reason: "it was deleted at the version that has no node", first: unplaced(func(*Driver) {}), then: []Driver{unplaced(func(*Driver) {}), absent}, version: "7", again: true},
+		"Vanished":    {reason: "somebody else deleted it, perhaps after its start", first: unplaced(func(*Driver) {}), then: []Driver{absent}},
+		"PlacedSince": {reason: "it got a node meanwhile", first: unplaced(func(*Driver) {}), then: []Driver{placed, absent}},
+		"Leaving":     {reason: "a pod that is being deleted gets no node any more", first: unplaced(leaving), then: []Driver{absent}, again: true},
+		"GivenUp":     {reason: "a pod that has failed without a node never starts", first: unplaced(func(d *Driver) { d.Phase = DriverFailed }), then: []Driver{unplaced(func(d *Driver) { d.Phase = DriverFailed })}, again: true},
+		"Asked":       {reason: "the user's word wins", first: driver(Current, DriverRunning), then: []Driver{absent}, asked: true, again: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			app := testApp()
+			app.Policies.Restart.Evictions, app.Policies.Restart.RestartsEvicted = RetryPolicy{Retries: 1}, tc.asked
+			rec, version := ran(Submitted), ""
+			rec.Current().StartedAt = time.Time{}
+			for i, d := range append([]Driver{tc.first}, tc.then...) {
+				obs := Observation{Driver: d}
+				if i == 0 {
+					obs.Scheduler = said
+				}
+				p := Decide(app, rec, obs, scheduler.Admission{}, Env{Now: later})
+				var done []Result
+				for _, a := range p.Actions {
+					done, version = append(done, Result{Kind: a.Kind, Class: ClassDone}), version+a.Version
+				}
+				rec = Settle(p, done, Env{Now: later}).Record
+			}
+			if want := map[bool]State{true: Rerunning, false: Failed}[tc.again]; rec.State != want || version != tc.version {
+				t.Errorf("%s: %s after a deletion of version %q, want %s and %q", tc.reason, rec.State, version, want, tc.version)
 			}
 		})
 	}

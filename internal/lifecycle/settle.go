@@ -39,8 +39,8 @@ type Outcome struct {
 const (
 	// operatorRetry is how often a call is repeated that the operator's own rights do not allow.
 	operatorRetry = 30 * time.Second
-	// policyRetry is how often a driver is tried again that a policy refuses, and policyGrace for how long: what is
-	// applied together, such as a service account, may arrive a little later.
+	// policyRetry is how often a driver is tried again that a policy refuses and that has no retries, and policyGrace for how
+	// long: what is applied together, such as a service account, may arrive a little later.
 	policyRetry = 5 * time.Second
 	policyGrace = 30 * time.Second
 )
@@ -158,14 +158,7 @@ func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
 		o = delayed(o, p, c, operatorRetry, env)
 	case ClassPolicy:
 		c.Reason = ReasonAdmissionRefused
-		if o.Record.Cause.Reason != ReasonAdmissionRefused {
-			o.Record.SubmittedAt = env.Now
-		}
-		if env.Now.Sub(o.Record.SubmittedAt) < policyGrace {
-			o = delayed(o, p, c, policyRetry, env)
-		} else {
-			o = refused(o, c, p, env)
-		}
+		o = denied(o, c, p, env)
 	case ClassRefused:
 		o = refused(o, c, p, env)
 	case ClassTransient: // Settle has made it an error: nothing is known to have changed
@@ -185,6 +178,22 @@ func delayed(o Outcome, p Plan, c Cause, retry time.Duration, env Env) Outcome {
 // settleSchedule waits when the scheduler's objects cannot be made.
 func settleSchedule(o Outcome, p Plan, r Result, env Env) Outcome {
 	return delayed(o, p, Cause{r.Class.Reason(ReasonSchedulerObjects), r.Message}, operatorRetry, env)
+}
+
+// denied handles a policy's refusal. With a budget it is a failed submission, on the user's interval; the state between the tries
+// is what tools expect. Without a budget the first refusal would be the end, so there is a grace.
+func denied(o Outcome, c Cause, p Plan, env Env) Outcome {
+	final := refused(o, c, p, env)
+	if _, again := RetryAt(p.App, final.Record); again || final.Record.Retries.Used[Submission] > 0 {
+		return final
+	}
+	if o.Record.Cause.Reason != ReasonAdmissionRefused {
+		o.Record.SubmittedAt = env.Now
+	}
+	if env.Now.Sub(o.Record.SubmittedAt) < policyGrace {
+		return delayed(o, p, c, policyRetry, env)
+	}
+	return final
 }
 
 func refused(o Outcome, c Cause, p Plan, env Env) Outcome {

@@ -74,6 +74,51 @@ func TestSettleSubmit(t *testing.T) {
 	}
 }
 
+// A policy's refusal is a failed submission, on the user's interval. Only if nothing would be tried again is there a short grace
+// for what is applied together.
+func TestRefusalByPolicy(t *testing.T) {
+	since := func(ago time.Duration) Record {
+		r := queued()
+		r.Cause, r.SubmittedAt = Cause{ReasonAdmissionRefused, "no"}, later.Add(-ago)
+		return r
+	}
+	spent := since(time.Second)
+	spent.Submissions, spent.Retries.Used = 2, map[FailureClass]int32{Submission: 2}
+	cases := map[string]struct {
+		reason  string
+		restart Restart
+		record  Record
+		want    State
+		next    time.Duration
+	}{
+		"Budget":     {reason: "the user's own interval decides", restart: onFailure, record: queued(), want: SubmissionFailed, next: 20 * time.Second},
+		"Always":     {reason: "there is always another try", restart: always, record: queued(), want: SubmissionFailed, next: 20 * time.Second},
+		"UsedUp":     {reason: "the last try of a budget has no grace", restart: onFailure, record: spent, want: SubmissionFailed},
+		"Never":      {reason: "what was applied together may arrive a little later", restart: never, record: queued(), want: Queued, next: policyRetry},
+		"NeverAgain": {reason: "within the grace", restart: never, record: since(policyGrace - time.Second), want: Queued, next: policyRetry},
+		"NeverLate":  {reason: "after the grace it has failed", restart: never, record: since(policyGrace), want: SubmissionFailed},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			app, env := with(restarting(tc.restart)), Env{Now: later}
+			p := Plan{App: app, Before: tc.record, Record: tc.record, Driver: absent, Admission: admit, Actions: submit}
+			o := Settle(p, []Result{{Kind: Submit, Class: ClassPolicy, Message: words}}, env)
+			if o.Record.State != tc.want || o.Record.Cause.Reason != ReasonAdmissionRefused {
+				t.Fatalf("%s: %s (%s), want %s", tc.reason, o.Record.State, o.Record.Cause.Reason, tc.want)
+			}
+			next := o.Requeue
+			if tc.want == SubmissionFailed {
+				if next = 0; tc.next > 0 {
+					next = Decide(app, o.Record, Observation{Driver: absent}, admit, env).Requeue
+				}
+			}
+			if next != tc.next {
+				t.Errorf("%s: the next try is after %s, want %s", tc.reason, next, tc.next)
+			}
+		})
+	}
+}
+
 // Passing trouble undoes the plan: whatever it wanted to record did not happen.
 func TestSettleTransient(t *testing.T) {
 	waits := queued()

@@ -24,12 +24,12 @@ func (b Budget) Left() int32 { return max(0, b.Retries-b.Used) }
 
 // Budgets lists the budgets of a restart policy, none if nothing is retried.
 func (r Restart) Budgets(used map[FailureClass]int32) []Budget {
-	if r.Type == Never {
-		return nil
-	}
 	var all []Budget
 	for _, class := range FailureClasses() {
 		rule, sharing := r.rule(class)
+		if r.Type == Never && !r.despiteNever(class) {
+			continue
+		}
 		if slices.ContainsFunc(all, func(b Budget) bool { return slices.Contains(b.Classes, class) }) {
 			continue
 		}
@@ -52,21 +52,39 @@ type Timer struct {
 
 // Timers lists the deadlines that run for what is recorded of an application and seen of its driver.
 func Timers(app Application, rec Record, d Driver) []Timer {
-	var running []stage
-	switch {
-	case app.Deleting:
-	case rec.State.Starting() && !app.Suspend:
-		running = []stage{queueStage(app, rec)}
-	case (rec.State == Submitted || rec.State == Running) && d.ours() && d.live():
-		running = stages(app, rec, d)
-	}
 	var all []Timer
-	for _, s := range running {
+	for _, s := range current(app, rec, d) {
 		if _, bounded := s.remaining(time.Time{}); bounded {
 			all = append(all, Timer{Reason: s.reason, Since: s.since, Limit: s.limit})
 		}
 	}
 	return all
+}
+
+// current lists the stages that an application is in.
+func current(app Application, rec Record, d Driver) []stage {
+	switch {
+	case app.Deleting:
+	case rec.State.Starting() && !app.Suspend:
+		return []stage{queueStage(app, rec)}
+	case rec.State.HasDriver() && d.ours() && d.live():
+		return stages(app, rec, d)
+	}
+	return nil
+}
+
+// WaitsUnbounded returns the reason with which a deadline would end the wait for a driver to run, if no deadline is set; "" if
+// the application does not wait for that, or not without bound.
+func WaitsUnbounded(app Application, rec Record, d Driver) Reason {
+	if rec.State == Running {
+		return ""
+	}
+	for _, s := range current(app, rec, d) {
+		if s.limit <= 0 {
+			return s.reason
+		}
+	}
+	return ""
 }
 
 // Expiration is when something of a finished application is to be deleted.

@@ -23,6 +23,10 @@ func TestBudgets(t *testing.T) {
 		want    []Budget
 	}{
 		"never": {"no budget at all", Restart{Type: Never, Failures: RetryPolicy{Retries: 3}}, nil, nil},
+		"never but infrastructure": {
+			"what the user has asked for", Restart{Type: Never, Classes: map[FailureClass]RetryPolicy{Infrastructure: {Retries: 2}, OutOfMemory: {Retries: 1}}}, nil,
+			[]Budget{{Classes: []FailureClass{Infrastructure}, Retries: 2}},
+		},
 		"shared": {
 			"one budget for all failures of a run", Restart{Type: OnFailure, Failures: RetryPolicy{Retries: 3}, Submissions: RetryPolicy{Retries: 1}},
 			map[FailureClass]int32{Infrastructure: 1, ApplicationExit: 1},
@@ -69,14 +73,19 @@ func TestTimers(t *testing.T) {
 		rec    Record
 		driver Driver
 		want   []Reason
+		// unbounded is the deadline that would end the wait and is not set.
+		unbounded Reason
 	}{
-		"queued":    {"the wait for the driver", app, Record{State: Queued, QueuedAt: began}, Driver{}, []Reason{ReasonQueueTimeout}},
-		"suspended": {"suspension does not count", Application{Suspend: true, Policies: app.Policies}, Record{State: Queued, QueuedAt: began}, Driver{}, nil},
-		"pending":   {"the wait for a node", app, Record{State: Submitted}, with(DriverPending), []Reason{ReasonSchedulingTimeout}},
-		"running":   {"two at once", app, Record{State: Running}, with(DriverRunning), []Reason{ReasonExecutorsTimeout, ReasonRunTimeout}},
-		"ended":     {"none after the end", app, Record{State: Running}, with(DriverFailed), nil},
-		"deleting":  {"none while it goes", Application{Deleting: true, Policies: app.Policies}, Record{State: Running}, with(DriverRunning), nil},
-		"unbounded": {"none is set", Application{}, Record{State: Running}, with(DriverRunning), nil},
+		"queued":       {"the wait for the driver", app, Record{State: Queued, QueuedAt: began}, Driver{}, []Reason{ReasonQueueTimeout}, ""},
+		"suspended":    {"suspension does not count", Application{Suspend: true, Policies: app.Policies}, Record{State: Queued, QueuedAt: began}, Driver{}, nil, ""},
+		"pending":      {"the wait for a node", app, Record{State: Submitted}, with(DriverPending), []Reason{ReasonSchedulingTimeout}, ""},
+		"running":      {"two at once", app, Record{State: Running}, with(DriverRunning), []Reason{ReasonExecutorsTimeout, ReasonRunTimeout}, ""},
+		"ended":        {"none after the end", app, Record{State: Running}, with(DriverFailed), nil, ""},
+		"deleting":     {"none while it goes", Application{Deleting: true, Policies: app.Policies}, Record{State: Running}, with(DriverRunning), nil, ""},
+		"unbounded":    {"none is set, and a run is no wait", Application{}, Record{State: Running}, with(DriverRunning), nil, ""},
+		"queuesOn":     {"none is set for the queue", Application{}, Record{State: Queued, QueuedAt: began}, Driver{}, nil, ReasonQueueTimeout},
+		"pendsOn":      {"none is set for the node", Application{}, Record{State: Submitted}, with(DriverPending), nil, ReasonSchedulingTimeout},
+		"finishedLong": {"what is over does not wait", Application{}, Record{State: Failed}, Driver{}, nil, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -89,6 +98,9 @@ func TestTimers(t *testing.T) {
 			}
 			if !slices.Equal(got, tc.want) {
 				t.Errorf("%s: %v, want %v", tc.reason, got, tc.want)
+			}
+			if got := WaitsUnbounded(tc.app, tc.rec, tc.driver); got != tc.unbounded {
+				t.Errorf("%s: waits unbounded for %q, want %q", tc.reason, got, tc.unbounded)
 			}
 		})
 	}

@@ -29,6 +29,9 @@ func (r Reader) driverOf(pod *corev1.Pod) lifecycle.Driver {
 		Disruption:   disruption(pod),
 		Phase:        lifecycle.DriverPending,
 	}
+	if pod.Spec.NodeName == "" {
+		d.Unplaced = pod.ResourceVersion
+	}
 	if pod.DeletionTimestamp != nil {
 		d.Deleting, d.GoneAt = true, pod.DeletionTimestamp.Time
 	}

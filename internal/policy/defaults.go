@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strconv"
@@ -118,6 +119,19 @@ func (s Set) Retention(r lifecycle.Retention) lifecycle.Retention {
 		}
 	}
 	return r
+}
+
+// Deadlines returns the deadlines of an application: its own, else the policies' defaults.
+func (s Set) Deadlines(d lifecycle.Deadlines) lifecycle.Deadlines {
+	for i := range s {
+		preset := s[i].Defaults.Deadlines
+		d.Queued = cmp.Or(d.Queued, preset.Queued.duration())
+		d.DriverScheduled = cmp.Or(d.DriverScheduled, preset.DriverScheduled.duration())
+		d.DriverReady = cmp.Or(d.DriverReady, preset.DriverReady.duration())
+		d.FirstExecutors = cmp.Or(d.FirstExecutors, preset.FirstExecutors.duration())
+		d.Run = cmp.Or(d.Run, preset.Run.duration())
+	}
+	return d
 }
 
 func seconds(n int64) *time.Duration {

@@ -148,6 +148,38 @@ func TestRetention(t *testing.T) {
 	}
 }
 
+func TestDeadlines(t *testing.T) {
+	const hour, two = time.Hour, 2 * time.Hour
+	cases := map[string]struct {
+		reason   string
+		policies string
+		spec     string
+		want     lifecycle.Deadlines
+	}{
+		"None": {reason: "nobody has set a clock: nothing ends for one", policies: `[{name: x, namespaces: ["*"]}]`},
+		"Default": {
+			reason: "the first policy wins, for each field", policies: `[{name: x, namespaces: ["*"], defaults: {deadlines: {queued: 1h, run: 2h}}},
+				{name: y, namespaces: ["*"], defaults: {deadlines: {queued: 2h, driverScheduled: 1h, driverReady: 1h, firstExecutors: 1h}}}]`,
+			want: lifecycle.Deadlines{Queued: hour, DriverScheduled: hour, DriverReady: hour, FirstExecutors: hour, Run: two},
+		},
+		"Own": {
+			reason: "the application's own word, which may be that there is no bound", policies: `[{name: x, namespaces: ["*"], defaults: {deadlines: {queued: 1h, run: 1h}}}]`,
+			spec: "  deadlines: {queued: 2h, run: 0s}\n", want: lifecycle.Deadlines{Queued: two, Run: lifecycle.Unbounded},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			wishes, problems := kubeflow.Policies(application(t, tc.spec))
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			if diff := cmp.Diff(tc.want, set(t, tc.policies).Deadlines(wishes.Deadlines)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestCheckRetention(t *testing.T) {
 	s := set(t, `[{name: x, namespaces: ["*"], limits: {timeToLiveSeconds: 3600}}]`)
 	cases := map[string]struct {

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -51,6 +52,29 @@ type Defaults struct {
 	Queue          string `json:"queue,omitempty"`
 	// TimeToLiveSeconds is how long an application is kept when it is over.
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
+	// Deadlines bound the stages of an attempt.
+	Deadlines Deadlines `json:"deadlines,omitempty"`
+}
+
+// Deadlines are those of an application's spec.deadlines.
+type Deadlines struct {
+	Queued          Span `json:"queued,omitempty"`
+	DriverScheduled Span `json:"driverScheduled,omitempty"`
+	DriverReady     Span `json:"driverReady,omitempty"`
+	FirstExecutors  Span `json:"firstExecutors,omitempty"`
+	Run             Span `json:"run,omitempty"`
+}
+
+// Span is a length of time such as "2h30m"; empty for none.
+type Span string
+
+// duration is 0 for a span that is empty or invalid.
+func (s Span) duration() time.Duration {
+	d, err := time.ParseDuration(string(s))
+	if err != nil {
+		return 0
+	}
+	return d
 }
 
 // RoleDefaults are the size of a pod in Spark's units.
@@ -189,6 +213,24 @@ func (v *validator) defaults(field string, d Defaults) {
 		}
 	}
 	v.timeToLive(field, d.TimeToLiveSeconds)
+	v.deadlines(field+".deadlines.", d.Deadlines)
+}
+
+func (v *validator) deadlines(field string, d Deadlines) {
+	for _, s := range []struct {
+		name string
+		span Span
+	}{
+		{"queued", d.Queued},
+		{"driverScheduled", d.DriverScheduled},
+		{"driverReady", d.DriverReady},
+		{"firstExecutors", d.FirstExecutors},
+		{"run", d.Run},
+	} {
+		if s.span != "" && s.span.duration() <= 0 {
+			v.fail(field+s.name, string(s.span), `write a positive duration such as "30m"; leave it out for no deadline`)
+		}
+	}
 }
 
 func (v *validator) roleDefaults(field string, d RoleDefaults) {

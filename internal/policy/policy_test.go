@@ -147,13 +147,17 @@ func TestValidate(t *testing.T) {
 			`policies[0].limits.executor.memory: "16g": write a positive Kubernetes quantity such as "500m", "4" or "16Gi"`,
 			`policies[0].limits.executors: "-1": must not be negative`,
 		}},
-		"Words": {reason: "each would fail in every application", text: `[{name: x, namespaces: [a], defaults: {imagePullPolicy: Sometimes, serviceAccount: "A b", sparkConf: {executor.memory: 1g}, labels: {"a b": c, spark-role: x}, timeToLiveSeconds: -1}, limits: {requiredLabels: [" "], images: [""], serviceTypes: [clusterip], hosts: [""], timeToLiveSeconds: 9999999999}}]`, want: []string{
+		"Words": {reason: "each would fail in every application", text: `[{name: x, namespaces: [a], defaults: {imagePullPolicy: Sometimes, serviceAccount: "A b", sparkConf: {executor.memory: 1g}, labels: {"a b": c, spark-role: x}, timeToLiveSeconds: -1, deadlines: {queued: 0s, driverScheduled: soon, driverReady: 60, firstExecutors: -1m, run: 1h}}, limits: {requiredLabels: [" "], images: [""], serviceTypes: [clusterip], hosts: [""], timeToLiveSeconds: 9999999999}}]`, want: []string{
 			`policies[0].defaults.imagePullPolicy: "Sometimes": must be "Always", "Never" or "IfNotPresent"`,
 			`policies[0].defaults.serviceAccount: "A b": not the name of a service account`,
 			`policies[0].defaults.sparkConf: "executor.memory": not a Spark property; those begin with spark.`,
 			`policies[0].defaults.labels: "a b=c": not a label that a pod may have; Spark's own are reserved`,
 			`policies[0].defaults.labels: "spark-role=x": not a label that a pod may have; Spark's own are reserved`,
 			`policies[0].defaults.timeToLiveSeconds: "-1": must be seconds, not negative and at most 100 years`,
+			`policies[0].defaults.deadlines.queued: "0s": write a positive duration such as "30m"; leave it out for no deadline`,
+			`policies[0].defaults.deadlines.driverScheduled: "soon": write a positive duration such as "30m"; leave it out for no deadline`,
+			`policies[0].defaults.deadlines.driverReady: "60": write a positive duration such as "30m"; leave it out for no deadline`,
+			`policies[0].defaults.deadlines.firstExecutors: "-1m": write a positive duration such as "30m"; leave it out for no deadline`,
 			`policies[0].limits.images[0]: "": write a name, in which * matches any text`,
 			`policies[0].limits.hosts[0]: "": write a name, in which * matches any text`,
 			`policies[0].limits.serviceTypes[0]: "clusterip": must be one of ClusterIP, NodePort, LoadBalancer, ExternalName`,

@@ -23,7 +23,7 @@ func restarts() []named[lifecycle.Restart] {
 		own[c] = lifecycle.RetryPolicy{Retries: Retries, Initial: wait, Max: wait}
 	}
 	return []named[lifecycle.Restart]{
-		{"Never", lifecycle.Restart{Type: lifecycle.Never, Failures: rule, Submissions: rule}},
+		{"Never", lifecycle.Restart{Type: lifecycle.Never, Failures: rule, Submissions: rule, Evictions: rule}},
 		{"OnFailure", lifecycle.Restart{Type: lifecycle.OnFailure, Failures: rule, Submissions: rule, FailExitCodes: []int32{42}}},
 		{"OnFailure by class", lifecycle.Restart{Type: lifecycle.OnFailure, Failures: rule, Submissions: rule, Classes: own, ResetAfter: time.Minute}},
 		{"Always", lifecycle.Restart{Type: lifecycle.Always, Failures: rule, Submissions: rule}},

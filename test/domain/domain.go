@@ -114,7 +114,9 @@ func drivers() []named[lifecycle.Driver] {
 			for _, leaving := range []string{"", " leaving", " lost"} {
 				d := owner.value
 				d.Presence, d.Name, d.UID, d.Phase, d.CreatedAt = lifecycle.Present, driverName, "uid-"+owner.name, phase, Now.Add(-time.Hour)
-				if phase != lifecycle.DriverPending {
+				if phase == lifecycle.DriverPending {
+					d.Unplaced = "7"
+				} else {
 					d.ScheduledAt, d.StartedAt = d.CreatedAt, d.CreatedAt
 				}
 				if phase == lifecycle.DriverFailed {

@@ -131,6 +131,9 @@ func live(state lifecycle.State) []named[lifecycle.Record] {
 	for _, budget := range used() {
 		first := driven(base(state, lifecycle.Cause{}))
 		first.Retries.Used = budget.value
+		if state == lifecycle.Submitted {
+			first.Attempts[0].StartedAt = time.Time{}
+		}
 		next := driven(second(base(state, lifecycle.Cause{})))
 		next.Retries.Used = budget.value
 		next.Executors = map[string]lifecycle.ExecutorState{"e-1": lifecycle.ExecutorRunning, "e-2": lifecycle.ExecutorPending}
@@ -149,12 +152,16 @@ func endings(state lifecycle.State) []named[lifecycle.Attempt] {
 	because := func(class lifecycle.FailureClass, reason lifecycle.Reason) named[lifecycle.Attempt] {
 		return named[lifecycle.Attempt]{string(class), lifecycle.Attempt{Class: class, Cause: lifecycle.Cause{Reason: reason, Message: "it ended"}}}
 	}
+	withdrawn := because(lifecycle.Evicted, "QueueFull")
+	withdrawn.name, withdrawn.value.Withdrawn = "withdrawn", true
 	return []named[lifecycle.Attempt]{
 		{"exit code", lifecycle.Attempt{Class: lifecycle.ApplicationExit, ExitCode: exit(1), Cause: failure}},
 		{"exit code that fails at once", lifecycle.Attempt{Class: lifecycle.ApplicationExit, ExitCode: exit(42), Cause: failure}},
 		because(lifecycle.Infrastructure, lifecycle.ReasonDriverEvicted),
 		because(lifecycle.OutOfMemory, lifecycle.ReasonDriverOutOfMemory),
 		because(lifecycle.Deadline, lifecycle.ReasonRunTimeout),
+		because(lifecycle.Evicted, "QueueFull"),
+		withdrawn,
 	}
 }
 
@@ -167,6 +174,9 @@ func ended(state lifecycle.State, how []named[lifecycle.Attempt]) []named[lifecy
 				r.Attempts = append([]lifecycle.Attempt(nil), r.Attempts...)
 				last := &r.Attempts[len(r.Attempts)-1]
 				last.EndedAt, last.Class, last.ExitCode, last.Cause = at.value, end.value.Class, end.value.ExitCode, end.value.Cause
+				if last.Withdrawn = end.value.Withdrawn; last.Withdrawn {
+					last.StartedAt = time.Time{}
+				}
 				r.TerminatedAt = at.value
 				if end.value.Class != "" {
 					r.Cause = end.value.Cause

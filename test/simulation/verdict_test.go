@@ -82,19 +82,15 @@ func (l *invariants) times(w *wish, is *v1beta2.SparkApplicationStatus) {
 	}
 }
 
-// readyWithin is the default of spec.deadlines.driverReady, and the shortest of the defaults.
-const readyWithin = 30 * time.Minute
-
-// failing judges the end of an attempt: a driver that lives and is not on its way out has not failed, unless it took too
-// long.
+// failing judges the end of an attempt: a driver that lives and is not on its way out has not failed, unless it took longer
+// than the user allowed.
 func (l *invariants) failing(app *v1beta2.SparkApplication) {
 	for _, r := range l.drivers {
 		if r.app != app.UID || r.submission != app.Status.SubmissionID || r.over || r.excused {
 			continue
 		}
 		for _, p := range l.h.pods(func(p *corev1.Pod) bool { return p.UID == r.uid && p.DeletionTimestamp == nil }) {
-			late := app.Spec.Deadlines != nil || !running(p) && l.h.now.Sub(p.CreationTimestamp.Time) >= readyWithin
-			if !late {
+			if app.Spec.Deadlines == nil {
 				l.h.fail("driver %s is declared failed, but it lives", p.Name)
 			}
 		}

@@ -28,7 +28,8 @@ type RestartPolicy struct {
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	OnFailureRetryInterval *int64 `json:"onFailureRetryInterval,omitempty"`
-	// Infrastructure is the rule for attempts that the cluster ended: eviction, preemption, a lost node, a deleted driver pod.
+	// Infrastructure is the rule for attempts that the cluster ended: eviction, preemption, a lost node, a deleted driver pod. It
+	// holds with the type Never, too.
 	// +optional
 	Infrastructure *RetryRule `json:"infrastructure,omitempty"`
 	// Submission is the rule for submissions that the API server refused.
@@ -88,21 +89,22 @@ type ApplicationRule struct {
 	FailExitCodes []int32 `json:"failExitCodes,omitempty"`
 }
 
-// Deadlines bound the stages of an attempt. A stage that takes longer ends the attempt; "0s" is no bound.
+// Deadlines bound the stages of an attempt. A stage that takes longer ends the attempt. One that is not set has no bound, unless a
+// policy of the operator sets it; "0s" is no bound in any case.
 type Deadlines struct {
-	// Queued bounds the wait for the driver pod's creation (scheduler, quota); 24h by default. Suspension does not count.
+	// Queued bounds the wait for the driver pod's creation (scheduler, quota). Suspension does not count.
 	// +optional
 	Queued *metav1.Duration `json:"queued,omitempty"`
-	// DriverScheduled bounds the wait of the driver pod for a node; 24h by default.
+	// DriverScheduled bounds the wait of the driver pod for a node.
 	// +optional
 	DriverScheduled *metav1.Duration `json:"driverScheduled,omitempty"`
-	// DriverReady bounds the time from the driver pod's node to its running container (images, volumes); 30m by default.
+	// DriverReady bounds the time from the driver pod's node to its running container (images, volumes).
 	// +optional
 	DriverReady *metav1.Duration `json:"driverReady,omitempty"`
-	// FirstExecutors bounds the time from a running driver to its first running executor; no bound by default.
+	// FirstExecutors bounds the time from a running driver to its first running executor.
 	// +optional
 	FirstExecutors *metav1.Duration `json:"firstExecutors,omitempty"`
-	// Run bounds the time that the driver runs; no bound by default.
+	// Run bounds the time that the driver runs.
 	// +optional
 	Run *metav1.Duration `json:"run,omitempty"`
 }

@@ -265,7 +265,8 @@ type BatchSchedulerConfiguration struct {
 	// +kubebuilder:validation:Type=object
 	// +optional
 	Parameters *runtime.RawExtension `json:"parameters,omitempty"`
-	// OnEviction says what becomes of an application whose driver the scheduler takes down: Requeue, by default, or Fail.
+	// OnEviction says what becomes of an application whose driver the scheduler takes down: Requeue, by default, or Fail. With the
+	// restart policy Never a driver that has started is only requeued if this or maxEvictions is set.
 	// +optional
 	OnEviction EvictionPolicy `json:"onEviction,omitempty"`
 	// MaxEvictions is how often it is requeued; 3 by default.

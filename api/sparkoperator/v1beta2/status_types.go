@@ -206,6 +206,9 @@ type AttemptStatus struct {
 	// LogTail holds the last lines of a failed driver's log.
 	// +optional
 	LogTail string `json:"logTail,omitempty"`
+	// Withdrawn says that the batch scheduler took the driver away before it had a node: it certainly never started.
+	// +optional
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
 // RetryStatus counts failures by class since the budgets were last full.

@@ -205,7 +205,7 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 		case lifecycle.Release:
 			r = e.Writer.Release(ctx, owner, e.release(ctx, s, action.Attempt))
 		case lifecycle.DeleteDriver:
-			r = e.Writer.DeleteDriver(ctx, s.App.Namespace, plan.Driver.Name, action.UID)
+			r = e.Writer.DeleteDriver(ctx, s.App.Namespace, plan.Driver.Name, action.UID, action.Version)
 		case lifecycle.DeleteResources:
 			r = e.Writer.DeleteResources(ctx, s.App.Namespace, s.Family.Owner(s.obj, s.submissionOf(action.Attempt)))
 		case lifecycle.DeleteApplication:

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
@@ -178,12 +179,16 @@ func (w *warner) role(s *v1beta2.SparkApplicationSpec, r role) {
 	}
 }
 
-// sparkVariables are set by Spark in its executors, after those of the template.
+// sparkVariables are set by Spark in its executors, after those of the template. The value is whether those of properties
+// (spark.executorEnv) come after them.
 var sparkVariables = map[string]bool{
 	"SPARK_USER": true, "SPARK_DRIVER_URL": true, "SPARK_EXECUTOR_CORES": true, "SPARK_EXECUTOR_MEMORY": true,
 	"SPARK_APPLICATION_ID": true, "SPARK_CONF_DIR": true, "SPARK_EXECUTOR_ID": true, "SPARK_RESOURCE_PROFILE_ID": true,
-	"SPARK_EXECUTOR_POD_IP": true, "SPARK_EXECUTOR_POD_NAME": true, "SPARK_LOCAL_DIRS": true,
+	"SPARK_EXECUTOR_POD_IP": false, "SPARK_EXECUTOR_POD_NAME": false, "SPARK_LOCAL_DIRS": false,
 }
+
+// replaces is whether a variable is one that Spark sets, and that a property can replace.
+func replaces(v *corev1.EnvVar) bool { return sparkVariables[v.Name] && v.ValueFrom == nil }
 
 // executor warns of what the driver overwrites in the template that it makes executors from.
 func (w *warner) executor(e *v1beta2.ExecutorSpec) {
@@ -191,9 +196,17 @@ func (w *warner) executor(e *v1beta2.ExecutorSpec) {
 		w.warn("spec.executor.memoryLimit", limit,
 			"has no effect: Spark limits each executor to its memory and memoryOverhead; raise spec.executor.memoryOverhead instead")
 	}
-	for _, v := range e.Env {
-		if sparkVariables[v.Name] {
-			w.warn("spec.executor.env", v.Name, "has no effect: Spark sets this variable itself, after those of spec.executor.env; use spec.executor.envVars")
+	for i := range e.Env {
+		v := &e.Env[i]
+		late, known := sparkVariables[v.Name]
+		switch {
+		case !known, replaces(v):
+		case late:
+			w.warn("spec.executor.env", v.Name, "has no effect: Spark sets this variable after those that have no value of their own; write a value")
+		case v.Name == "SPARK_LOCAL_DIRS":
+			w.warn("spec.executor.env", v.Name, "has no effect: Spark sets this variable last; mount scratch space as volumes named "+localDirPrefix+"...")
+		default:
+			w.warn("spec.executor.env", v.Name, "has no effect: Spark sets this variable last; use another name")
 		}
 	}
 }
@@ -203,8 +216,13 @@ const (
 	hadoopPrefix = "spark.hadoop."
 )
 
-// properties warns of those that nothing reads.
+// properties warns of those that nothing reads, and of fields that they overrule.
 func (w *warner) properties(s *v1beta2.SparkApplicationSpec) {
+	for _, f := range belowSparkConf(s) {
+		if said, set := s.SparkConf[f.key]; set && said != f.value {
+			w.warn(f.name, f.value, fmt.Sprintf("has no effect: sparkConf sets %s to %q, which wins over this field; keep one of them", f.key, said))
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(s.SparkConf)) {
 		if !strings.HasPrefix(key, sparkPrefix) {
 			w.warn("spec.sparkConf", key, "has no effect: Spark reads properties that begin with \"spark.\" and no others; "+

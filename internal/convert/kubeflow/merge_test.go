@@ -4,6 +4,7 @@ package kubeflow
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,7 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// Every typed field that becomes a property wins over the same property in sparkConf.
+// Every typed field that becomes a property wins over the same property in sparkConf, but for four.
 func TestTypedFieldsWinOverSparkConf(t *testing.T) {
 	for path, tc := range fieldCases() {
 		if path == "sparkConf" {
@@ -25,10 +26,36 @@ func TestTypedFieldsWinOverSparkConf(t *testing.T) {
 			o := testutil.Pi()
 			o.Spec.SparkConf = props{key: "from-sparkConf"}
 			tc.set(&o.Spec)
+			switch path {
+			case "imagePullPolicy", "imagePullSecrets", "pythonVersion", "memoryOverheadFactor":
+				want = "from-sparkConf"
+			}
 			if got := normalize(t, o).Conf[key]; got != want {
-				t.Errorf("%s: sparkConf overrides the typed field %s: %q, want %q", key, path, got, want)
+				t.Errorf("%s, in sparkConf and in the typed field %s: %q, want %q", key, path, got, want)
 			}
 		}
+	}
+}
+
+// A variable of an executor that Spark sets, too: a value of the user's becomes a property, whose variables come after Spark's.
+func TestExecutorVariablesOverSparks(t *testing.T) {
+	o := testutil.Pi()
+	o.Spec.Executor.EnvVars = map[string]string{"SPARK_USER": "by envVars"}
+	o.Spec.Executor.Env = []corev1.EnvVar{
+		{Name: "SPARK_USER", Value: "ada"}, {Name: "SPARK_CONF_DIR", Value: "/mine"}, {Name: "MINE", Value: "x"}, {Name: "SPARK_LOCAL_DIRS", Value: "/tmp"},
+		{Name: "SPARK_EXECUTOR_CORES", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{Key: "k"}}},
+	}
+	app, got := normalize(t, o), props{}
+	for key, value := range app.Conf {
+		if name, ok := strings.CutPrefix(key, "spark.executorEnv."); ok {
+			got[name] = value
+		}
+	}
+	if diff := cmp.Diff(props{"SPARK_USER": "ada", "SPARK_CONF_DIR": "/mine"}, got); diff != "" {
+		t.Errorf("variables of executors by properties (-want +got):\n%s", diff)
+	}
+	if len(app.Warnings) != 2 {
+		t.Errorf("two of the variables cannot replace Spark's: %v", app.Warnings)
 	}
 }
 

@@ -160,12 +160,9 @@ func confOf(o *v1beta2.SparkApplication) conf {
 	maps.Copy(c.user, s.SparkConf)
 	c.setAll("spark.hadoop.", s.HadoopConf, "spec.hadoopConf")
 	c.setString(spark.ConfImage, s.Image, "spec.image")
-	c.setString("spark.kubernetes.container.image.pullPolicy", s.ImagePullPolicy, "spec.imagePullPolicy")
-	if len(s.ImagePullSecrets) > 0 {
-		c.set("spark.kubernetes.container.image.pullSecrets", strings.Join(s.ImagePullSecrets, ","), "spec.imagePullSecrets")
+	for _, f := range belowSparkConf(s) {
+		c.setDefault(f.key, f.value, f.name)
 	}
-	c.setString("spark.kubernetes.pyspark.pythonVersion", s.PythonVersion, "spec.pythonVersion")
-	c.setString("spark.kubernetes.memoryOverheadFactor", s.MemoryOverheadFactor, "spec.memoryOverheadFactor")
 	c.setAll("spark.kubernetes.node.selector.", s.NodeSelector, "spec.nodeSelector")
 	driverConf(c, o)
 	executorConf(c, o)
@@ -174,6 +171,26 @@ func confOf(o *v1beta2.SparkApplication) conf {
 	metricsOf(o).conf(c, o)
 	operatorConf(c, o)
 	return c
+}
+
+// lowField is a field that sparkConf overrules.
+type lowField struct{ name, key, value string }
+
+// belowSparkConf are the typed fields, as far as they are set, that the Kubeflow operator gives to spark-submit before sparkConf: of equal properties the
+// last one counts. All other fields come after it.
+func belowSparkConf(s *v1beta2.SparkApplicationSpec) []lowField {
+	var set []lowField
+	add := func(name, key, value string, given bool) {
+		if given {
+			set = append(set, lowField{name, key, value})
+		}
+	}
+	text := func(name, key string, value *string) { add(name, key, ptr.Deref(value, ""), ptr.Deref(value, "") != "") }
+	text("spec.imagePullPolicy", spark.ConfImagePullPolicy, s.ImagePullPolicy)
+	add("spec.imagePullSecrets", spark.ConfImagePullSecrets, strings.Join(s.ImagePullSecrets, ","), len(s.ImagePullSecrets) > 0)
+	text("spec.pythonVersion", "spark.kubernetes.pyspark.pythonVersion", s.PythonVersion)
+	text("spec.memoryOverheadFactor", spark.ConfMemoryOverheadFactor, s.MemoryOverheadFactor)
+	return set
 }
 
 func dynamicAllocation(c conf, s *v1beta2.SparkApplicationSpec) {

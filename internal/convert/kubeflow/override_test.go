@@ -163,6 +163,31 @@ func TestDeniedKeysAreRefusedByName(t *testing.T) {
 	}
 }
 
+// Four typed fields are below sparkConf, as the Kubeflow operator puts them; each is named if it is overruled.
+func TestSparkConfWinsOverFourFields(t *testing.T) {
+	o := testutil.Pi()
+	o.Spec.ImagePullPolicy, o.Spec.ImagePullSecrets = new("Always"), []string{"field"}
+	o.Spec.PythonVersion, o.Spec.MemoryOverheadFactor = new("3"), new("0.2")
+	fields, _ := Normalize(o)
+	o.Spec.SparkConf = props{
+		spark.ConfImagePullPolicy: "Never", spark.ConfImagePullSecrets: "conf",
+		"spark.kubernetes.pyspark.pythonVersion": "2", spark.ConfMemoryOverheadFactor: "0.3",
+	}
+	app, _ := Normalize(o)
+	text := ""
+	for _, w := range app.Warnings {
+		text += validation.Explain(app, w) + "\n"
+	}
+	for key, want := range o.Spec.SparkConf {
+		if got := app.Conf[key]; got != want {
+			t.Errorf("%s=%s, want %s of sparkConf", key, got, want)
+		}
+		if field := fields.Origins[key]; !strings.Contains(text, field+": ") || !strings.Contains(text, key) {
+			t.Errorf("%s is overruled by %s, and nobody is told:\n%s", field, key, text)
+		}
+	}
+}
+
 // What is the user's stays the user's.
 func TestUsersPropertiesAreKept(t *testing.T) {
 	o := testutil.Pi()

@@ -24,9 +24,6 @@ const (
 	defaultBackoff        = 10 * time.Second
 	defaultMaxBackoff     = 10 * time.Minute
 	defaultEvictions      = 3
-	defaultQueued         = 24 * time.Hour
-	defaultScheduled      = 24 * time.Hour
-	defaultReady          = 30 * time.Minute
 	restartField          = "spec.restartPolicy"
 	outOfMemoryField      = restartField + ".outOfMemory"
 	applicationField      = restartField + ".application"
@@ -42,7 +39,7 @@ func Policies(o *v1beta2.SparkApplication) (lifecycle.Policies, []*spark.ConfErr
 	var r policyReader
 	p := lifecycle.Policies{Restart: r.restart(&o.Spec.RestartPolicy), Deadlines: r.deadlines(o.Spec.Deadlines)}
 	p.Retention = r.retention(&o.Spec)
-	p.Restart.Evictions = evictions(o.Spec.BatchSchedulerOptions)
+	p.Restart = withEvictions(p.Restart, o.Spec.BatchSchedulerOptions)
 	return p, r.problems
 }
 
@@ -75,7 +72,7 @@ func (r *policyReader) restart(p *v1beta2.RestartPolicy) lifecycle.Restart {
 	}
 	add := func(class lifecycle.FailureClass, field string, rule *v1beta2.RetryRule) {
 		out.Classes[class] = r.rule(restartField+"."+field, rule)
-		if p.Type == v1beta2.RestartPolicyNever {
+		if p.Type == v1beta2.RestartPolicyNever && class != lifecycle.Infrastructure {
 			r.fail(restartField+"."+field, "", `has no effect with restartPolicy.type "Never"; write OnFailure, or take the rule away`)
 		}
 	}
@@ -112,17 +109,22 @@ func linear(retries *int32, interval *int64) lifecycle.RetryPolicy {
 	return lifecycle.RetryPolicy{Retries: ptr.Deref(retries, 0), Initial: wait, Max: maxInterval, Linear: true}
 }
 
-// evictions is the rule for drivers that their scheduler takes down.
-func evictions(o *v1beta2.BatchSchedulerConfiguration) lifecycle.RetryPolicy {
-	rule := lifecycle.RetryPolicy{Retries: defaultEvictions, Initial: defaultBackoff, Max: defaultMaxBackoff}
+// withEvictions adds the rule for drivers that their scheduler takes down. With Never, the user's word about them, or about what
+// the cluster does, makes them run again also if they had started.
+func withEvictions(out lifecycle.Restart, o *v1beta2.BatchSchedulerConfiguration) lifecycle.Restart {
+	out.Evictions = lifecycle.RetryPolicy{Retries: defaultEvictions, Initial: defaultBackoff, Max: defaultMaxBackoff}
+	rule, asked := out.Classes[lifecycle.Infrastructure]
 	switch {
-	case o == nil:
-	case o.OnEviction == v1beta2.EvictionPolicyFail:
-		rule.Retries = 0
-	case o.MaxEvictions != nil:
-		rule.Retries = *o.MaxEvictions
+	case o != nil && o.OnEviction == v1beta2.EvictionPolicyFail:
+		out.Evictions.Retries = 0
+	case o != nil && o.MaxEvictions != nil:
+		out.Evictions.Retries, out.RestartsEvicted = *o.MaxEvictions, true
+	case o != nil && o.OnEviction != "":
+		out.RestartsEvicted = true
+	case out.Type == lifecycle.Never && asked && rule.Retries > 0:
+		out.Evictions, out.RestartsEvicted = rule, true
 	}
-	return rule
+	return out
 }
 
 // secondsOf is a number of seconds as a duration: "for ever" must not overflow into "at once".
@@ -177,12 +179,20 @@ func (r *policyReader) deadlines(d *v1beta2.Deadlines) lifecycle.Deadlines {
 	}
 	const field = "spec.deadlines."
 	return lifecycle.Deadlines{
-		Queued:          r.duration(field+"queued", d.Queued, defaultQueued),
-		DriverScheduled: r.duration(field+"driverScheduled", d.DriverScheduled, defaultScheduled),
-		DriverReady:     r.duration(field+"driverReady", d.DriverReady, defaultReady),
-		FirstExecutors:  r.duration(field+"firstExecutors", d.FirstExecutors, 0),
-		Run:             r.duration(field+"run", d.Run, 0),
+		Queued:          r.deadline(field+"queued", d.Queued),
+		DriverScheduled: r.deadline(field+"driverScheduled", d.DriverScheduled),
+		DriverReady:     r.deadline(field+"driverReady", d.DriverReady),
+		FirstExecutors:  r.deadline(field+"firstExecutors", d.FirstExecutors),
+		Run:             r.deadline(field+"run", d.Run),
 	}
+}
+
+// deadline reads a bound. "0s" is the user's word for none, which no policy replaces.
+func (r *policyReader) deadline(field string, d *metav1.Duration) time.Duration {
+	if d != nil && d.Duration == 0 {
+		return lifecycle.Unbounded
+	}
+	return r.duration(field, d, 0)
 }
 
 func (r *policyReader) retention(s *v1beta2.SparkApplicationSpec) lifecycle.Retention {

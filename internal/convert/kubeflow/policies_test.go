@@ -21,8 +21,7 @@ func every(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration:
 func unset() lifecycle.Policies {
 	five := lifecycle.RetryPolicy{Initial: 5 * time.Second, Max: time.Hour, Linear: true}
 	return lifecycle.Policies{
-		Restart:   lifecycle.Restart{Type: lifecycle.Never, Failures: five, Submissions: five, Evictions: lifecycle.RetryPolicy{Retries: 3, Initial: 10 * time.Second, Max: 10 * time.Minute}},
-		Deadlines: lifecycle.Deadlines{Queued: 24 * time.Hour, DriverScheduled: 24 * time.Hour, DriverReady: 30 * time.Minute},
+		Restart: lifecycle.Restart{Type: lifecycle.Never, Failures: five, Submissions: five, Evictions: lifecycle.RetryPolicy{Retries: 3, Initial: 10 * time.Second, Max: 10 * time.Minute}},
 	}
 }
 
@@ -62,7 +61,23 @@ func TestPolicies(t *testing.T) {
 			set: func(s *spec) {
 				s.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{MaxEvictions: new(int32(7))}
 			},
-			want: func(p *policies) { p.Restart.Evictions.Retries = 7 },
+			want: func(p *policies) { p.Restart.Evictions.Retries, p.Restart.RestartsEvicted = 7, true },
+		},
+		"EvictionsAsked": {
+			reason: "the word that is the default, said, wins over Never",
+			set:    func(s *spec) { s.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{OnEviction: "Requeue"} },
+			want:   func(p *policies) { p.Restart.RestartsEvicted = true },
+		},
+		"NeverInfrastructure": {
+			reason: "retries after what the cluster did, with Never, count for the scheduler's doing as well",
+			set: func(s *spec) {
+				s.RestartPolicy = v1beta2.RestartPolicy{Type: "Never", Infrastructure: &v1beta2.RetryRule{Retries: 2}}
+			},
+			want: func(p *policies) {
+				rule := lifecycle.RetryPolicy{Retries: 2, Initial: 10 * time.Second, Max: 10 * time.Minute}
+				p.Restart.Classes = map[lifecycle.FailureClass]lifecycle.RetryPolicy{lifecycle.Infrastructure: rule}
+				p.Restart.Evictions, p.Restart.RestartsEvicted = rule, true
+			},
 		},
 		"Class": {
 			reason: "a rule for a class is wish enough to run again; its back-off has defaults",
@@ -108,12 +123,12 @@ func TestPolicies(t *testing.T) {
 			},
 		},
 		"Deadlines": {
-			reason: "0s is no bound, and what is not named keeps its default",
+			reason: "0s is no bound whatever a policy says, and what is not named has none",
 			set: func(s *spec) {
 				s.Deadlines = &v1beta2.Deadlines{Queued: every(0), DriverReady: every(time.Minute), FirstExecutors: every(2 * time.Minute), Run: every(time.Hour)}
 			},
 			want: func(p *policies) {
-				p.Deadlines = lifecycle.Deadlines{DriverScheduled: 24 * time.Hour, DriverReady: time.Minute, FirstExecutors: 2 * time.Minute, Run: time.Hour}
+				p.Deadlines = lifecycle.Deadlines{Queued: lifecycle.Unbounded, DriverReady: time.Minute, FirstExecutors: 2 * time.Minute, Run: time.Hour}
 			},
 		},
 		"TTL": {
@@ -217,7 +232,7 @@ func TestPolicyProblems(t *testing.T) {
 		"Bounds": {reason: "the longest wait is not shorter than the first", set: func(s *spec) {
 			s.RestartPolicy.Infrastructure = &v1beta2.RetryRule{Backoff: &v1beta2.Backoff{Initial: every(time.Minute), Max: every(time.Second)}}
 		}, field: "spec.restartPolicy.infrastructure.backoff.max", value: "1s", problem: "must not be smaller than backoff.initial, 1m0s"},
-		"Never":       {reason: "a rule that never acts", set: func(s *spec) { s.RestartPolicy.Type, s.RestartPolicy.Infrastructure = "Never", &rule }, field: "spec.restartPolicy.infrastructure", problem: never},
+		"Never":       {reason: "a rule that never acts", set: func(s *spec) { s.RestartPolicy.Type, s.RestartPolicy.Submission = "Never", &rule }, field: "spec.restartPolicy.submission", problem: never},
 		"NeverExit":   {reason: "a rule that never acts", set: func(s *spec) { s.RestartPolicy.Type, s.RestartPolicy.Application = "Never", &v1beta2.ApplicationRule{} }, field: "spec.restartPolicy.application", problem: never},
 		"RetryZero":   {reason: "0 is success", set: func(s *spec) { s.RestartPolicy.Application = &v1beta2.ApplicationRule{RetryExitCodes: []int32{1, 0}} }, field: "spec.restartPolicy.application.retryExitCodes", value: "0", problem: exit},
 		"FailLarge":   {reason: "a byte", set: func(s *spec) { s.RestartPolicy.Application = &v1beta2.ApplicationRule{FailExitCodes: []int32{256}} }, field: "spec.restartPolicy.application.failExitCodes", value: "256", problem: exit},

@@ -126,6 +126,7 @@ func projectAttempts(all []lifecycle.Attempt) []v1beta2.AttemptStatus {
 		out = append(out, v1beta2.AttemptStatus{
 			Attempt: a.Number, SubmissionID: a.SubmissionID, StartTime: secondsOrNil(a.StartedAt), EndTime: secondsOrNil(a.EndedAt), ExitCode: a.ExitCode,
 			FailureClass: string(a.Class), Reason: string(a.Cause.Reason), Message: lifecycle.Truncate(a.Cause.Message, maxAttemptMessage), LogTail: a.LogTail,
+			Withdrawn: a.Withdrawn,
 		})
 	}
 	boundLogs(out)

@@ -84,7 +84,7 @@ func attemptsOf(all []v1beta2.AttemptStatus) []lifecycle.Attempt {
 		out = append(out, lifecycle.Attempt{
 			Number: a.Attempt, SubmissionID: a.SubmissionID, StartedAt: timeOf(a.StartTime), EndedAt: timeOf(a.EndTime), ExitCode: a.ExitCode,
 			Class: lifecycle.FailureClass(a.FailureClass), Cause: lifecycle.Cause{Reason: lifecycle.Reason(a.Reason), Message: a.Message},
-			LogTail: a.LogTail,
+			LogTail: a.LogTail, Withdrawn: a.Withdrawn,
 		})
 	}
 	return out

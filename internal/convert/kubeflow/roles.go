@@ -61,6 +61,11 @@ func executorConf(c conf, o *v1beta2.SparkApplication) {
 		// Spark's own default is 2; users of this API rely on 1.
 		c.set(spark.ConfExecutorInstances, "1", "spec.executor.instances")
 	}
+	for i := range e.Env {
+		if v := &e.Env[i]; replaces(v) { // Spark's come after the template's, and a property's after Spark's
+			c.set(executorKeys.env+v.Name, v.Value, "spec.executor.env")
+		}
+	}
 	executorOverrides(c, o)
 	if e.DeleteOnTermination != nil {
 		c.set("spark.kubernetes.executor.deleteOnTermination", strconv.FormatBool(*e.DeleteOnTermination), "spec.executor.deleteOnTermination")

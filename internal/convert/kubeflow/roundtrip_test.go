@@ -193,7 +193,7 @@ func TestRecordRoundTripByState(t *testing.T) {
 			lifecycle.Infrastructure: 1, lifecycle.Submission: 2, lifecycle.OutOfMemory: 3, lifecycle.ApplicationExit: 4,
 		}},
 		Attempts: []lifecycle.Attempt{
-			{Number: 1, SubmissionID: "s-1", StartedAt: now, EndedAt: now.Add(time.Minute), ExitCode: new(int32(1)), Class: lifecycle.ApplicationExit, Cause: failed, LogTail: "last\nwords"},
+			{Number: 1, SubmissionID: "s-1", StartedAt: now, EndedAt: now.Add(time.Minute), ExitCode: new(int32(1)), Class: lifecycle.ApplicationExit, Cause: failed, LogTail: "last\nwords", Withdrawn: true},
 			{Number: 2, SubmissionID: "s-2", StartedAt: now},
 		},
 	}
