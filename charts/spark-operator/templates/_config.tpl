@@ -112,10 +112,8 @@ batchScheduler:
 {{- with .Values.controller.batchScheduler -}}
 {{- $plugins := deepCopy (.plugins | default dict) }}
 {{- with .kubeSchedulerNames }}
-{{- if gt (len .) 1 }}
-{{- fail (printf "controller.batchScheduler.kubeSchedulerNames: %s: one scheduler at most; applications name the plugin, coscheduling" (toJson .)) }}
-{{- end }}
-{{- $_ := set $plugins "coscheduling" (merge (get $plugins "coscheduling" | default dict) (dict "schedulerName" (first .))) }}
+{{- $names := without . "coscheduling" -}}
+{{- $_ := set $plugins "coscheduling" (merge (get $plugins "coscheduling" | default dict) (dict "schedulerName" (ternary "coscheduling" (first .) (has "coscheduling" .)) "schedulerNames" $names)) }}
 {{- end -}}
 default: {{ .default | default "kube" }}
 enabled: {{ include "spark-operator.schedulers" $ }}
