@@ -67,7 +67,7 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 		BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
 		LeaderElection: defaultLeaderElection(),
 		Webhook:        DefaultWebhook(),
-		UI:             UI{Service: true},
+		UI:             UI{Service: true, Ingress: UIIngress{Enabled: true}},
 	}
 	var document, second yamlv3.Node
 	decoder := yamlv3.NewDecoder(bytes.NewReader(text))

@@ -20,7 +20,7 @@ func defaults() OperatorConfiguration {
 		Metrics: defaultMetrics(), Health: Endpoint{BindAddress: ":8081"}, BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
 		LeaderElection: LeaderElection{Name: lock, LeaseDuration: seconds(4), RenewDeadline: seconds(2.5), RetryPeriod: seconds(0.1)},
 		Webhook:        DefaultWebhook(),
-		UI:             UI{Service: true},
+		UI:             UI{Service: true, Ingress: UIIngress{Enabled: true}},
 	}
 }
 

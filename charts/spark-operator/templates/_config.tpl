@@ -41,9 +41,13 @@ metrics:
 health:
   bindAddress: ":8081"
 {{- with .Values.controller }}
-{{- if or (not .uiService.enable) .uiIngress.enable .uiRoute.enable }}
+{{- if or (not .uiService.enable) .uiIngress.enable (not .driverIngress.enable) .uiRoute.enable }}
 ui:
   service: {{ .uiService.enable }}
+  {{- if not (or .driverIngress.enable .uiIngress.enable) }}
+  ingress:
+    enabled: false
+  {{- end }}
   {{- with .uiIngress }}
   {{- if .enable }}
   ingress:
