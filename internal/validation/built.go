@@ -74,7 +74,7 @@ func checkObjects(app spark.Application, s spark.Submission) []*spark.ConfError 
 		case *corev1.PersistentVolumeClaim:
 			if len(utilvalidation.IsDNS1123Subdomain(o.Name)) > 0 {
 				found = append(found, &spark.ConfError{
-					Field: app.Fields.Path("sparkConf"), Value: o.Name, Problem: `not the name of a claim; write lower-case letters, digits, '-' and '.', or "OnDemand"`,
+					Field: app.Fields.Path("sparkConf"), Value: o.Name, Problem: `not the name of a claim; write lower-case letters, digits, '-' and '.', or "OnDemand"; SPARK_EXECUTOR_ID is replaced in claims of executors only`,
 				})
 			}
 			if size := o.Spec.Resources.Requests[corev1.ResourceStorage]; size.Sign() <= 0 {
