@@ -191,8 +191,9 @@ func TestValidate(t *testing.T) {
 			reason: "all mistakes at once, each with its field", operation: admissionv1.Create,
 			sent: "spec: {type: Scala, sparkVersion: '1.6', mainApplicationFile: 'local:///a.jar', driver: {memory: 2gb}, sparkConf: {spark.master: local}}",
 			refused: []string{
-				`spec.sparkVersion: "1.6"`, `spec.driver.memory: "2gb"`, `spec.sparkConf["spark.master"]: sparkConf key "spark.master" is not allowed`,
+				`spec.driver.memory: "2gb"`, `spec.sparkConf["spark.master"]: sparkConf key "spark.master" is not allowed`,
 			},
+			warned: []string{`spec.sparkVersion: "1.6"`},
 		},
 		"Malformed": {
 			reason: "the schema is open there", operation: admissionv1.Create, sent: "spec: {driver: {template: text}}",

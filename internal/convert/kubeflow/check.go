@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -38,7 +39,7 @@ func conflicts(o *v1beta2.SparkApplication) []*spark.ConfError {
 			}
 			if v := volumeNamed(s, mount.Name); v == nil {
 				found = append(found, &spark.ConfError{
-					Field: r.field + ".volumeMounts", Value: mount.Name,
+					Field: r.field + ".volumeMounts", Value: mount.Name, Type: field.ErrorTypeNotFound,
 					Problem: "volume not found; add it to spec.volumes, or remove the mount",
 				})
 			}
