@@ -17,9 +17,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler/yunikorn"
 )
 
-// plugins are the schedulers that this program knows. A build with another one adds its line here; one without deletes
+// base are the schedulers that this program knows. A build with another one adds its line here; one without deletes
 // its line and its folder. What users may choose among them is configured.
-func plugins(c config.BatchScheduler) []scheduler.Plugin {
+func base(c config.BatchScheduler) []scheduler.Plugin {
 	return []scheduler.Plugin{
 		kube.Plugin{},
 		volcano.New(c.Plugins[volcano.Name].SchedulerName),
@@ -28,11 +28,48 @@ func plugins(c config.BatchScheduler) []scheduler.Plugin {
 	}
 }
 
+// plugins are those schedulers, and each once more for every further name that is configured for it.
+func plugins(c config.BatchScheduler) []scheduler.Plugin {
+	all := base(c)
+	for _, plugin := range base(c) {
+		multiple, ok := plugin.(scheduler.Multiple)
+		if !ok {
+			continue // checkNames refuses further names
+		}
+		for _, name := range c.Plugins[plugin.Describe().Name].SchedulerNames {
+			all = append(all, multiple.ForScheduler(name))
+		}
+	}
+	return all
+}
+
+// checkNames refuses further names of a plugin that serves one scheduler only.
+func checkNames(c config.BatchScheduler) error {
+	for _, plugin := range base(c) {
+		name := plugin.Describe().Name
+		if _, ok := plugin.(scheduler.Multiple); !ok && len(c.Plugins[name].SchedulerNames) > 0 {
+			return fmt.Errorf("batchScheduler.plugins.%s.schedulerNames: this plugin serves one scheduler; leave the field out", name)
+		}
+	}
+	return nil
+}
+
 // admissions are asked before every scheduler. They are added and deleted like plugins.
 func admissions(c config.BatchScheduler) []scheduler.Plugin {
 	return []scheduler.Plugin{
-		quota.New(string(c.Quota.Mode), c.Quota.ElasticQuotaSchedulers),
+		quota.New(string(c.Quota.Mode), elasticQuotaSchedulers(c)),
 	}
+}
+
+// elasticQuotaSchedulers are the configured plugins by all their names.
+func elasticQuotaSchedulers(c config.BatchScheduler) []string {
+	names := slices.Clone(c.Quota.ElasticQuotaSchedulers)
+	for _, plugin := range plugins(c) {
+		if d := plugin.Describe(); d.AliasOf != "" && slices.Contains(names, d.AliasOf) && !slices.Contains(names, d.Name) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
 }
 
 // All returns every scheduler plugin, and last those that are asked before each of them, as they are configured.
@@ -51,6 +88,9 @@ func Every() (*scheduler.Registry, error) {
 
 // Registry holds the plugins that are configured.
 func Registry(c config.BatchScheduler) (*scheduler.Registry, error) {
+	if err := checkNames(c); err != nil {
+		return nil, err
+	}
 	policy := scheduler.Policy{
 		Default: c.Default, Enabled: c.Enabled, NamespaceDefaults: c.NamespaceDefaults, DefaultQueues: map[string]string{},
 	}

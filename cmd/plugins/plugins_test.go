@@ -3,7 +3,9 @@
 package plugins
 
 import (
+	fallback "cmp"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +63,57 @@ func TestSchedulersAsConfigured(t *testing.T) {
 	}
 }
 
+// A plugin that serves several schedulers is chosen by the name of each of them, and each is told apart on the pods. The test
+// takes the plugins as they come.
+func TestSchedulerNames(t *testing.T) {
+	for _, plugin := range base(config.BatchScheduler{}) {
+		name := plugin.Describe().Name
+		if _, ok := plugin.(scheduler.Multiple); !ok {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			r, err := Registry(configured(t, `{default: kube-scheduler, enabled: [kube, `+name+`], quota: {mode: Enforce, elasticQuotaSchedulers: [`+name+`]},
+  plugins: {`+name+`: {schedulerName: gang, schedulerNames: [gang, kube-scheduler, default-scheduler]}}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []string{name, "default-scheduler", "gang", "kube", "kube-scheduler"}
+			if diff := cmp.Diff(want, r.Names()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for written, schedulerName := range map[string]string{"": "kube-scheduler", name: "gang", "gang": "gang", "kube-scheduler": "kube-scheduler", "default-scheduler": "default-scheduler"} {
+				got, admission := r.Resolve(scheduler.SelectionRequest{Scheduling: spark.Scheduling{Scheduler: written}})
+				if got.Plugin == nil {
+					t.Fatalf("%q: %+v", written, admission)
+				}
+				if d := got.Plugin.Describe(); d.SchedulerName != schedulerName || got.Scheduler != fallback.Or(written, "kube-scheduler") {
+					t.Errorf("%q: %q, pods by %q", written, got.Scheduler, d.SchedulerName)
+				}
+			}
+			if _, known := r.Plugin("other"); known {
+				t.Error("a name that nobody configured")
+			}
+		})
+	}
+}
+
+// An ElasticQuota binds a plugin's pods by whichever name it was chosen.
+func TestElasticQuotaSchedulersByAllNames(t *testing.T) {
+	c := config.BatchScheduler{Plugins: map[string]config.SchedulerPlugin{}}
+	want := []string{}
+	for _, plugin := range base(c) {
+		name := plugin.Describe().Name
+		c.Quota.ElasticQuotaSchedulers = append(c.Quota.ElasticQuotaSchedulers, name)
+		if _, ok := plugin.(scheduler.Multiple); ok {
+			c.Plugins[name] = config.SchedulerPlugin{SchedulerNames: []string{name + "-2"}}
+			want = append(want, name+"-2")
+		}
+	}
+	if diff := cmp.Diff(slices.Concat(c.Quota.ElasticQuotaSchedulers, want), elasticQuotaSchedulers(c)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestQuotaIsAskedFirst(t *testing.T) {
 	if len(admissions(config.BatchScheduler{})) == 0 && os.Getenv("CI") == "" {
 		t.Skip("this build has no quota check")
@@ -79,10 +132,11 @@ func TestQuotaIsAskedFirst(t *testing.T) {
 
 func TestSchedulersErrors(t *testing.T) {
 	for text, says := range map[string]string{
-		"{default: volcan}":                      `batchScheduler.default: "volcan" is not a known scheduler`,
-		"{enabled: [kub]}":                       `batchScheduler.enabled: "kub" is not a known scheduler`,
-		"{quota: {elasticQuotaSchedulers: [x]}}": `batchScheduler.quota.elasticQuotaSchedulers: "x" is not a known scheduler; known: kube`,
-		"{plugins: {x: {}}}":                     `batchScheduler.plugins: "x" is not a known scheduler`,
+		"{default: volcan}":                        `batchScheduler.default: "volcan" is not a known scheduler`,
+		"{enabled: [kub]}":                         `batchScheduler.enabled: "kub" is not a known scheduler`,
+		"{quota: {elasticQuotaSchedulers: [x]}}":   `batchScheduler.quota.elasticQuotaSchedulers: "x" is not a known scheduler; known: kube`,
+		"{plugins: {x: {}}}":                       `batchScheduler.plugins: "x" is not a known scheduler`,
+		"{plugins: {kube: {schedulerNames: [x]}}}": `batchScheduler.plugins.kube.schedulerNames: this plugin serves one scheduler`,
 	} {
 		if _, err := Registry(configured(t, text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", text, err, says)

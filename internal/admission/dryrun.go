@@ -112,7 +112,7 @@ func (f *DryRunResult) assume(queueKnown bool) {
 	case answer.Verdict != scheduler.Reject:
 		f.Assumptions = append(f.Assumptions, fmt.Sprintf("the scheduler %s must admit it; the objects that it needs are not shown", f.candidate.attempt.Scheduler))
 	case queueKnown: // marks on the pods may depend on the queue
-		f.Errors = append(f.Errors, invalid(f.candidate.attempt.Field(scheduler.FieldScheduler), answer.Message))
+		f.Errors = append(f.Errors, contradiction(f.candidate.attempt.Field(scheduler.FieldScheduler), answer.Message))
 	}
 }
 
@@ -137,6 +137,11 @@ func (f DryRunResult) Objects() ([]spark.Object, error) {
 		f.checked.Owner.Own(object)
 	}
 	return objects, nil
+}
+
+// contradiction is what this operator's scheduler says of pods that Kubernetes would take.
+func contradiction(path, problem string) *field.Error {
+	return &field.Error{Type: field.ErrorTypeNotSupported, Field: path, BadValue: field.OmitValueType{}, Detail: problem}
 }
 
 func invalid(path, problem string) *field.Error {

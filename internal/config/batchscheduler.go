@@ -46,6 +46,8 @@ type Quota struct {
 type SchedulerPlugin struct {
 	// SchedulerName is what the scheduler calls itself, if not by its usual name.
 	SchedulerName string `json:"schedulerName,omitempty"`
+	// SchedulerNames are schedulers that the plugin serves as well. Applications choose each by its name.
+	SchedulerNames []string `json:"schedulerNames,omitempty"`
 	// DefaultQueue is the queue of applications that name none.
 	DefaultQueue string `json:"defaultQueue,omitempty"`
 }

@@ -62,15 +62,14 @@ type Endpoint struct {
 // version and a value out of range are errors that name the field.
 func Parse(text []byte) (OperatorConfiguration, error) {
 	c := OperatorConfiguration{
-		Workers:        10,
-		Metrics:        defaultMetrics(),
-		Health:         Endpoint{BindAddress: ":8081"},
-		BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
-		LeaderElection: defaultLeaderElection(),
-		Webhook:        DefaultWebhook(),
-		UI:             UI{Service: true},
-
+		Workers:                   10,
+		Metrics:                   defaultMetrics(),
+		Health:                    Endpoint{BindAddress: ":8081"},
+		BatchScheduler:            BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
+		LeaderElection:            defaultLeaderElection(),
+		Webhook:                   DefaultWebhook(),
 		ScheduledSparkApplication: ScheduledSparkApplication{TimestampPrecision: "nanos"},
+		UI:                        UI{Service: true, Ingress: UIIngress{Enabled: true}},
 	}
 	var document, second yamlv3.Node
 	decoder := yamlv3.NewDecoder(bytes.NewReader(text))

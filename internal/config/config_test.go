@@ -18,11 +18,10 @@ func defaults() OperatorConfiguration {
 	return OperatorConfiguration{
 		APIVersion: APIVersion, Kind: Kind, Workers: 10,
 		Metrics: defaultMetrics(), Health: Endpoint{BindAddress: ":8081"}, BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
-		LeaderElection: LeaderElection{Name: lock, LeaseDuration: seconds(4), RenewDeadline: seconds(2.5), RetryPeriod: seconds(0.1)},
-		Webhook:        DefaultWebhook(),
-		UI:             UI{Service: true},
-
+		LeaderElection:            LeaderElection{Name: lock, LeaseDuration: seconds(4), RenewDeadline: seconds(2.5), RetryPeriod: seconds(0.1)},
+		Webhook:                   DefaultWebhook(),
 		ScheduledSparkApplication: ScheduledSparkApplication{TimestampPrecision: "nanos"},
+		UI:                        UI{Service: true, Ingress: UIIngress{Enabled: true}},
 	}
 }
 

@@ -23,8 +23,8 @@ type UI struct {
 
 // UIIngress says whether and how Ingresses are made.
 type UIIngress struct {
-	// Enabled lets the operator make Ingresses; a urlFormat implies it. Without a urlFormat, only spec.driverIngressOptions
-	// of applications gets some.
+	// Enabled lets the operator make Ingresses; default true, and a urlFormat implies it. Without a urlFormat, only
+	// spec.driverIngressOptions of applications gets some.
 	Enabled bool `json:"enabled,omitempty"`
 	// URLFormat is the URL of each UI, with {{$appName}}, {{$appNamespace}} and {{$appId}}; "" for no Ingress of the UI.
 	URLFormat string `json:"urlFormat,omitempty"`

@@ -18,22 +18,23 @@ func TestExposure(t *testing.T) {
 		text   string
 		want   exposure.Config
 	}{
-		"Default": {reason: "a Service for each UI", text: "", want: exposure.Config{Service: true}},
-		"Off":     {reason: "none", text: "ui: {service: false}", want: exposure.Config{}},
-		"Section": {reason: "a section that says nothing of it keeps the default", text: "ui: {ingress: {className: nginx}}", want: exposure.Config{Service: true, Ingress: exposure.Ingress{ClassName: "nginx"}}},
+		"Default": {reason: "a Service for each UI", text: "", want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true}}},
+		"Off":     {reason: "none", text: "ui: {service: false, ingress: {enabled: false}}", want: exposure.Config{}},
+		"Section": {reason: "a section that says nothing of it keeps the default", text: "ui: {ingress: {className: nginx}}", want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true, ClassName: "nginx"}}},
 		"Ports":   {reason: "Ingresses for ports only", text: "ui: {ingress: {enabled: true}}", want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true}}},
+		"NoPorts": {reason: "applications ask in vain", text: "ui: {ingress: {enabled: false}}", want: exposure.Config{Service: true}},
 		"Ingress": {reason: "a URL means that there is one", text: `ui: {ingress: {urlFormat: "{{$appName}}.example.org", tls: [{hosts: [a], secretName: b}], annotations: {c: d}}}`, want: exposure.Config{
 			Service: true,
 			Ingress: exposure.Ingress{Enabled: true, URLFormat: "{{$appName}}.example.org", TLS: []networkingv1.IngressTLS{{Hosts: []string{"a"}, SecretName: "b"}}, Annotations: map[string]string{"c": "d"}},
 		}},
 		"Route": {reason: "a Gateway", text: `ui: {route: {urlFormat: "x.example.org/{{$appId}}", parentRefs: [{name: public, namespace: gw, sectionName: https, port: 443}], annotations: {a: b}}}`, want: exposure.Config{
-			Service: true,
+			Service: true, Ingress: exposure.Ingress{Enabled: true},
 			Route: exposure.Route{URLFormat: "x.example.org/{{$appId}}", Annotations: map[string]string{"a": "b"},
 				ParentRefs: []exposure.ParentRef{{Name: "public", Namespace: "gw", SectionName: "https", Port: 443}}},
 		}},
 		"Both":    {reason: "at the same path", text: `ui: {ingress: {urlFormat: "https://a.example.org/ui/{{$appId}}/"}, route: {urlFormat: "b.example.org/ui/{{$appId}}", parentRefs: [{name: p}]}}`, want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true, URLFormat: "https://a.example.org/ui/{{$appId}}/"}, Route: exposure.Route{URLFormat: "b.example.org/ui/{{$appId}}", ParentRefs: []exposure.ParentRef{{Name: "p"}}}}},
-		"Budget":  {reason: "applications may ask", text: "driverPodDisruptionBudget: {enabled: true}", want: exposure.Config{Service: true, DisruptionBudget: true}},
-		"History": {reason: "a link", text: `historyServer: {urlFormat: "http://h:18080/history/{{$appId}}?x=y"}`, want: exposure.Config{Service: true, HistoryURLFormat: "http://h:18080/history/{{$appId}}?x=y"}},
+		"Budget":  {reason: "applications may ask", text: "driverPodDisruptionBudget: {enabled: true}", want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true}, DisruptionBudget: true}},
+		"History": {reason: "a link", text: `historyServer: {urlFormat: "http://h:18080/history/{{$appId}}?x=y"}`, want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true}, HistoryURLFormat: "http://h:18080/history/{{$appId}}?x=y"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -321,7 +321,7 @@ func TestAbout(t *testing.T) {
 	}
 }
 
-// A right for each kind that a configuration may turn on.
+// A right for each kind that is off until a configuration turns it on.
 func TestFragments(t *testing.T) {
 	granted := map[string]bool{}
 	for _, f := range Fragments() {
@@ -330,7 +330,7 @@ func TestFragments(t *testing.T) {
 			granted[rule.APIGroups[0]+"/"+strings.TrimSuffix(rule.Resources[0], "es")] = true
 		}
 	}
-	for _, kind := range Kinds(Config{Ingress: Ingress{Enabled: true}, Route: Route{URLFormat: "x"}, DisruptionBudget: true})[1:] {
+	for _, kind := range Kinds(Config{Route: Route{URLFormat: "x"}, DisruptionBudget: true})[1:] {
 		if !granted[kind.Group+"/"+strings.ToLower(kind.Kind)] {
 			t.Errorf("there is no fragment for %s", kind)
 		}

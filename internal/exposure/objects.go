@@ -280,7 +280,7 @@ type Fragment struct {
 	Rules []rbacv1.PolicyRule
 }
 
-// Fragments returns the rights for each kind that is off by default. Services belong to the operator's own role.
+// Fragments returns the rights for each kind that is off by default. Services and Ingresses belong to the operator's own role.
 func Fragments() []Fragment {
 	of := func(name, group, resource string) Fragment {
 		return Fragment{name, []rbacv1.PolicyRule{{
@@ -289,7 +289,6 @@ func Fragments() []Fragment {
 	}
 	return []Fragment{
 		of("httproute", HTTPRoute.Group, "httproutes"),
-		of("ingress", IngressKind.Group, "ingresses"),
 		of("poddisruptionbudget", DisruptionBudget.Group, "poddisruptionbudgets"),
 	}
 }

@@ -76,16 +76,16 @@ func TestProblems(t *testing.T) {
 		want   []Problem
 	}{
 		"none":    {"a good one", "spec: {type: Scala}\n", nil},
-		"unknown": {"a typo", "spec:\n  typo: x\n", []Problem{{5, "spec.typo: unknown field; the API server would drop it"}}},
+		"unknown": {"a typo", "spec:\n  typo: x\n", []Problem{{5, "spec.typo: unknown field; the operator would not see it"}}},
 		"nested": {
 			"a typo further down", "spec:\n  driver:\n    memori: 1g\n",
-			[]Problem{{6, "spec.driver.memori: unknown field; the API server would drop it"}},
+			[]Problem{{6, "spec.driver.memori: unknown field; the operator would not see it"}},
 		},
 		"in a list": {
 			"the second of them", "spec:\n  driver:\n    secrets:\n    - {name: a, path: b, secretType: Generic}\n    - name: c\n      paht: d\n",
-			[]Problem{{9, "spec.driver.secrets[1].paht: unknown field; the API server would drop it"}},
+			[]Problem{{9, "spec.driver.secrets[1].paht: unknown field; the operator would not see it"}},
 		},
-		"case":   {"fields are case-sensitive", "spec:\n  sparkversion: 4.1.4\n", []Problem{{5, "spec.sparkversion: unknown field; the API server would drop it"}}},
+		"case":   {"fields are case-sensitive", "spec:\n  sparkversion: 4.1.4\n", []Problem{{5, "spec.sparkversion: unknown field; the operator would not see it"}}},
 		"number": {"not a number", "spec:\n  driver:\n    cores: two\n", []Problem{{6, "spec.driver.cores: a string is not valid here; write a whole number"}}},
 		"text":   {"not a text", "spec:\n  sparkVersion: 4\n", []Problem{{5, "spec.sparkVersion: a number is not valid here; write a string, in quotes if it looks like a number"}}},
 		"list":   {"not a list", "spec:\n  arguments: x\n", []Problem{{5, "spec.arguments: a string is not valid here; write a list"}}},

@@ -144,7 +144,9 @@ func (d *Document) decode(text []byte) error {
 	}
 	// The operator's own decoder contains what is malformed.
 	d.Application = &v1beta2.SparkApplication{}
-	return json.Unmarshal(content, d.Application)
+	err = json.Unmarshal(content, d.Application)
+	d.Application.UnknownFields = nil // they are among the problems, with their lines
+	return err
 }
 
 // embedded are the names of Go's embedded structs, which have no name in a manifest.
@@ -171,7 +173,7 @@ var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
 
 func (d *Document) addStrict(text string) {
 	if match := unknownField.FindStringSubmatch(text); match != nil {
-		d.add(match[1], match[1]+": unknown field; the API server would drop it")
+		d.add(match[1], match[1]+": unknown field; the operator would not see it")
 	}
 }
 

@@ -68,8 +68,8 @@ func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
 	r := &Registry{policy: policy, plugins: make(map[string]Plugin, len(plugins))}
 	for _, p := range plugins {
 		d := p.Describe()
-		if _, taken := r.plugins[d.Name]; taken {
-			return nil, fmt.Errorf("two scheduler plugins are called %q", d.Name)
+		if _, taken := r.plugins[d.Name]; taken || d.Name == NoScheduler || d.Name == "" {
+			return nil, nameTaken(d)
 		}
 		r.plugins[d.Name] = p
 		if d.NoBatchScheduler {
@@ -91,10 +91,23 @@ func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
 			r.policy.Enabled = append(r.policy.Enabled, r.plain)
 		}
 	}
+	for _, p := range plugins {
+		if d := p.Describe(); slices.Contains(r.policy.Enabled, d.AliasOf) {
+			r.policy.Enabled = append(slices.Clip(r.policy.Enabled), d.Name)
+		}
+	}
 	if !slices.Contains(r.policy.Enabled, policy.Default) {
 		return nil, fmt.Errorf("batchScheduler.default: %q is not among batchScheduler.enabled: %s", policy.Default, strings.Join(policy.Enabled, ", "))
 	}
 	return r, nil
+}
+
+// nameTaken is the error for a plugin whose name means something else already.
+func nameTaken(d Descriptor) error {
+	if d.AliasOf == "" {
+		return fmt.Errorf("two scheduler plugins are called %q", d.Name)
+	}
+	return fmt.Errorf("batchScheduler.plugins.%s.schedulerNames: %q is taken: write each name once, and none of another plugin", d.AliasOf, d.Name)
 }
 
 // check returns an error for a name that no plugin has.
@@ -253,10 +266,8 @@ func (r *Registry) queue(w SelectionRequest, c Choice, d Descriptor) string {
 		return w.Scheduling.Queue
 	case r.annotates(w, d):
 		return w.NamespaceAnnotations[AnnotationQueue]
-	case r.policy.DefaultQueues[d.Name] != "":
-		return r.policy.DefaultQueues[d.Name]
 	}
-	return d.DefaultQueue
+	return cmp.Or(r.policy.DefaultQueues[d.Name], r.policy.DefaultQueues[d.AliasOf], d.DefaultQueue)
 }
 
 // annotates is whether the namespace names a queue for this scheduler.

@@ -91,6 +91,35 @@ func TestNewRegistryErrors(t *testing.T) {
 	}
 }
 
+// A further name of a plugin must mean that plugin alone.
+func TestAliasErrors(t *testing.T) {
+	for name, says := range map[string]string{"a": `batchScheduler.plugins.a.schedulerNames: "a" is taken`, NoScheduler: `"none" is taken`, "": `"" is taken`} {
+		_, err := NewRegistry("a", stub{name: "a"}, stub{name: name, descriptor: Descriptor{AliasOf: "a"}})
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q", name, err, says)
+		}
+	}
+}
+
+// What is enabled and set for a plugin is so for its further names.
+func TestAliasFollowsItsPlugin(t *testing.T) {
+	alias := stub{name: "b", descriptor: Descriptor{AliasOf: "a", DefaultQueue: "own"}}
+	r, err := NewRegistryFor(Policy{Default: "b", Enabled: []string{"a"}, DefaultQueues: map[string]string{"a": "batch"}}, stub{name: "a"}, alias)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, refused := r.Resolve(SelectionRequest{}); got.Scheduler != "b" || got.Queue != "batch" {
+		t.Errorf("%+v, %+v", got, refused)
+	}
+	r, err = NewRegistryFor(Policy{Default: "b"}, stub{name: "a"}, alias)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"b"}, r.Names()); diff != "" {
+		t.Errorf("an alias does not enable its plugin (-want +got):\n%s", diff)
+	}
+}
+
 func TestNamesAreSorted(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c"}, registry(t, "c", "c", "a", "b").Names()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -54,10 +54,19 @@ type Releaser interface {
 	Release(Attempt) []Ref
 }
 
+// Multiple is a plugin that can serve several schedulers, each by its own name, e.g. profiles of the kube-scheduler.
+type Multiple interface {
+	// ForScheduler returns the plugin for one of them. Users choose it by the scheduler's name.
+	ForScheduler(name string) Plugin
+}
+
 // Descriptor introduces a plugin.
 type Descriptor struct {
 	// Name is what users write in spec.batchScheduler.
 	Name string
+	// AliasOf is the plugin's name in the operator's configuration, if Name is a further one that users may write (see
+	// Multiple). What is enabled or set for that name is so for this one.
+	AliasOf string
 	// SchedulerName is written to the pods of both roles; "" leaves it alone.
 	SchedulerName string
 	// NoBatchScheduler says that this plugin is what users mean who opt out of batch scheduling (NoScheduler).

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Ports of the driver when nothing else is set.
@@ -40,7 +41,7 @@ func (b *builder) basic() {
 func (b *builder) image() {
 	image, _ := b.conf.text(ConfDriverImage)
 	if image == "" {
-		b.conf.fail(ConfImage, "", "the application has no image; write the image of Spark that it runs in")
+		b.conf.failAs(field.ErrorTypeRequired, ConfImage, "", "the application has no image; write the image of Spark that it runs in")
 	}
 	if b.profile.ImagePlaceholder {
 		image = strings.ReplaceAll(image, "{{SPARK_VERSION}}", releaseOf(b.app.SparkVersion))

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // builder holds what the steps of one submission share. It owns everything that it points to; the application is only
@@ -141,7 +142,7 @@ func (b *builder) check() {
 	b.checkKerberos()
 	for _, class := range b.conf.list(confFeatureSteps) {
 		if class != volcanoStep || !b.profile.VolcanoFeatureStep {
-			b.conf.fail(confFeatureSteps, class, "unknown step; custom steps would need Spark's JVM in the operator")
+			b.conf.failAs(field.ErrorTypeNotSupported, confFeatureSteps, class, "unknown step; custom steps would need Spark's JVM in the operator")
 		}
 	}
 }

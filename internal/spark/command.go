@@ -5,6 +5,8 @@ package spark
 import (
 	"path"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 const (
@@ -45,7 +47,7 @@ func (b *builder) rResource() string {
 	}
 	if b.conf.err == nil {
 		b.conf.err = &ConfError{Field: "MainFile", Value: b.app.MainFile,
-			Problem: "relative to a directory that does not exist here; write local:// and the path in the image"}
+			Problem: "relative to a directory that does not exist here; write local:// and the path in the image", Type: field.ErrorTypeNotSupported}
 	}
 	return ""
 }
@@ -53,7 +55,7 @@ func (b *builder) rResource() string {
 // pythonEnv chooses the interpreters of the driver. Properties win over the submitter's variables.
 func (b *builder) pythonEnv() {
 	if version, ok := b.conf.text(confPythonVersion); ok && b.profile.PythonVersionConf && version != "3" {
-		b.conf.fail(confPythonVersion, version, `must be "3"`)
+		b.conf.failAs(field.ErrorTypeNotSupported, confPythonVersion, version, `must be "3"`)
 	}
 	python, hasPython := b.conf.text(confPython)
 	driver, hasDriver := b.conf.text(confDriverPython)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // conf is the effective Spark configuration with Spark's ways of reading it.
@@ -71,8 +73,13 @@ var defaults = map[string]string{
 
 // fail records a refusal because of the property key, unless there was one before.
 func (c *conf) fail(key, value, problem string) {
+	c.failAs("", key, value, problem)
+}
+
+// failAs records a refusal of another class than Invalid, unless there was one before.
+func (c *conf) failAs(class field.ErrorType, key, value, problem string) {
 	if c.err == nil {
-		c.err = &ConfError{Key: key, Value: value, Problem: problem}
+		c.err = &ConfError{Key: key, Value: value, Problem: problem, Type: class}
 	}
 }
 

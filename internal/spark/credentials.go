@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // oauthTokenSuffix ends the keys whose values never reach the driver.
@@ -136,10 +137,10 @@ func (b *builder) checkKerberos() {
 	} {
 		first, second := b.conf.has(pair[0]), b.conf.has(pair[1])
 		if first && !second {
-			b.conf.fail(pair[1], "", "missing; it goes together with "+pair[0])
+			b.conf.failAs(field.ErrorTypeRequired, pair[1], "", "missing; it goes together with "+pair[0])
 		}
 		if second && !first {
-			b.conf.fail(pair[0], "", "missing; it goes together with "+pair[1])
+			b.conf.failAs(field.ErrorTypeRequired, pair[0], "", "missing; it goes together with "+pair[1])
 		}
 	}
 }

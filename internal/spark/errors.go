@@ -3,6 +3,7 @@
 package spark
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -21,6 +22,10 @@ type ConfError struct {
 	Problem string
 	// Field is the name of the field of Application at fault (MainFile, MainClass ...) when Key is "".
 	Field string
+	// Type is the API machinery's class of the error. "" is Invalid: a value that no one could ever read or run.
+	// Required is something missing that may come later or from elsewhere, NotFound the name of something missing, and NotSupported what
+	// another Spark or another operator takes.
+	Type field.ErrorType
 }
 
 // Error renders the property or field, the value if there is one, and the problem.
@@ -58,7 +63,7 @@ func (e *ConfError) Invalid(subject string) *field.Error {
 	default:
 		value = shorten(e.Value)
 	}
-	return field.Invalid(field.NewPath(subject), value, e.Problem)
+	return &field.Error{Type: cmp.Or(e.Type, field.ErrorTypeInvalid), Field: field.NewPath(subject).String(), BadValue: value, Detail: e.Problem}
 }
 
 // credentialKey is Spark's default of spark.redaction.regex; what it matches in secretReference is the name of a Secret

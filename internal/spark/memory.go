@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 const (
@@ -117,7 +118,7 @@ func (c *conf) customResources(prefix string, limits corev1.ResourceList) {
 		last = name
 		amountKey := prefix + name + ".amount"
 		if !c.has(amountKey) {
-			c.fail(amountKey, "", "missing; write how many of the resource "+name+" each pod needs")
+			c.failAs(field.ErrorTypeRequired, amountKey, "", "missing; write how many of the resource "+name+" each pod needs")
 			return
 		}
 		count := c.number(amountKey)
@@ -126,7 +127,7 @@ func (c *conf) customResources(prefix string, limits corev1.ResourceList) {
 		}
 		vendor, ok := c.raw(prefix + name + ".vendor")
 		if !ok {
-			c.fail(prefix+name+".vendor", "", `missing; write the domain of the resource `+name+`, e.g. "nvidia.com"`)
+			c.failAs(field.ErrorTypeRequired, prefix+name+".vendor", "", `missing; write the domain of the resource `+name+`, e.g. "nvidia.com"`)
 			return
 		}
 		limits[corev1.ResourceName(vendor+"/"+name)] = *resource.NewQuantity(count, resource.DecimalSI)

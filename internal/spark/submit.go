@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // kind is how Spark runs the primary resource. Its value is what spark.kubernetes.resource.type says.
@@ -127,12 +129,12 @@ var shells = []string{"spark-shell", "pyspark-shell", "sparkr-shell", "connect-s
 func checkMain(app *Application, values map[string]string, profile Profile) error {
 	switch {
 	case app.MainFile == "":
-		return &ConfError{Field: "MainFile", Problem: `the application has no main file; write its URI, or "` +
+		return &ConfError{Field: "MainFile", Type: field.ErrorTypeRequired, Problem: `the application has no main file; write its URI, or "` +
 			NoResource + `" if its classes are in the image`}
 	case slices.Contains(shells, app.MainFile):
 		return &ConfError{Field: "MainFile", Value: app.MainFile, Problem: "a shell cannot run in cluster mode"}
 	case kindOf(app.MainFile) == kindJava && app.MainClass == "":
-		return &ConfError{Field: "MainClass", Problem: "a Java or Scala application needs its main class"}
+		return &ConfError{Field: "MainClass", Type: field.ErrorTypeRequired, Problem: "a Java or Scala application needs its main class"}
 	}
 	if principal, ok := values[confPrincipal]; ok && app.ProxyUser != "" {
 		return &ConfError{Key: confPrincipal, Value: principal, Problem: "cannot be combined with a proxy user"}
@@ -202,7 +204,7 @@ func resolveLists(app *Application, values map[string]string, _ Profile) error {
 		values[key] = strings.Join(elements, ",")
 	}
 	if app.MainFile != NoResource && kindOf(app.MainFile) != kindR && OnSubmitter(app.MainFile) {
-		return &ConfError{Field: "MainFile", Value: app.MainFile, Problem: notUploaded}
+		return &ConfError{Field: "MainFile", Value: app.MainFile, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
 	}
 	return nil
 }
@@ -217,10 +219,10 @@ func resolve(key, value string) ([]string, error) {
 		name, _ := scheme(element)
 		switch {
 		case OnSubmitter(element):
-			return nil, &ConfError{Key: key, Value: element, Problem: notUploaded}
+			return nil, &ConfError{Key: key, Value: element, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
 		case !untouched[name] && strings.ContainsAny(element, "*?[]"):
 			return nil, &ConfError{Key: key, Value: element,
-				Problem: "patterns are not expanded, because this would need access to the file system; list the files"}
+				Problem: "patterns are not expanded, because this would need access to the file system; list the files", Type: field.ErrorTypeNotSupported}
 		}
 		elements = append(elements, element)
 	}

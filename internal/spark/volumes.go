@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // The types of volumes that Spark knows.
@@ -92,7 +93,7 @@ func (v *volume) validate(c *conf, profile Profile) {
 	}
 	for _, option := range append([]string{"mount.path"}, required...) {
 		if _, ok := v.options[option]; !ok {
-			c.fail(v.key+option, "", "missing; a volume of the type "+v.kind+" needs it")
+			c.failAs(field.ErrorTypeRequired, v.key+option, "", "missing; a volume of the type "+v.kind+" needs it")
 		}
 	}
 	v.mountPath = v.options["mount.path"]

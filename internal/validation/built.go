@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -74,7 +75,7 @@ func checkObjects(app spark.Application, s spark.Submission) []*spark.ConfError 
 		case *corev1.PersistentVolumeClaim:
 			if len(utilvalidation.IsDNS1123Subdomain(o.Name)) > 0 {
 				found = append(found, &spark.ConfError{
-					Field: app.Fields.Path("sparkConf"), Value: o.Name, Problem: `not the name of a claim; write lower-case letters, digits, '-' and '.', or "OnDemand"`,
+					Field: app.Fields.Path("sparkConf"), Value: o.Name, Problem: `not the name of a claim; write lower-case letters, digits, '-' and '.', or "OnDemand"; SPARK_EXECUTOR_ID is replaced in claims of executors only`,
 				})
 			}
 			if size := o.Spec.Resources.Requests[corev1.ResourceStorage]; size.Sign() <= 0 {
@@ -108,7 +109,12 @@ func newPodCheck(app spark.Application, role string, pod *corev1.Pod) *podCheck 
 func (p *podCheck) fieldOf(name string) string { return p.app.Fields.Path(p.role + "." + name) }
 
 func (p *podCheck) refuse(field, value, problem string) {
-	p.found = append(p.found, &spark.ConfError{Field: field, Value: value, Problem: problem})
+	p.refuseAs("", field, value, problem)
+}
+
+// refuseAs is a refusal of another class than Invalid.
+func (p *podCheck) refuseAs(class field.ErrorType, at, value, problem string) {
+	p.found = append(p.found, &spark.ConfError{Field: at, Value: value, Problem: problem, Type: class})
 }
 
 // executor knows what the driver will add to its executors.

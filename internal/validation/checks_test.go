@@ -57,6 +57,17 @@ func scaling(minimum, initial, maximum string) change {
 		conf(dynamicKey+"initialExecutors", initial), conf(dynamicKey+"maxExecutors", maximum))
 }
 
+// claim mounts a volume claim in a role, as sparkConf does, and claimMade lets Spark make the claim.
+func claim(role, volume, name string) change {
+	prefix := "spark.kubernetes." + role + ".volumes.persistentVolumeClaim." + volume + "."
+	return all(conf(prefix+"options.claimName", name), conf(prefix+"mount.path", "/"+volume))
+}
+
+func claimMade(role, volume string) change {
+	prefix := "spark.kubernetes." + role + ".volumes.persistentVolumeClaim." + volume + "."
+	return all(conf(prefix+"options.storageClass", "fast"), conf(prefix+"options.sizeLimit", "1Gi"))
+}
+
 // What works must not be refused, however odd it looks.
 func TestOddButWorking(t *testing.T) {
 	cases := map[string]struct {
@@ -92,7 +103,10 @@ func TestOddButWorking(t *testing.T) {
 		"GPU":             {reason: "a resource with a domain", change: driver(func(o *spark.PodOverlay) { o.Limits = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")} })},
 		"RoomyLimit":      {reason: "a limit above the request", change: driver(func(o *spark.PodOverlay) { o.MemoryLimit = new(resource.MustParse("8Gi")) })},
 		"PythonByAnyType": {reason: "the suffix decides", change: func(a *spark.Application) { a.MainFile, a.MainClass = "local:///a.py", "" }},
-		"RemoteFile":      {reason: "the pods read it", change: func(a *spark.Application) { a.MainFile = "s3a://bucket/a.jar" }},
+		"ClaimOfExecutor": {reason: "Spark writes the executor's id into it, whether it makes the claim or not", change: all(claim("executor", "a", "c-SPARK_EXECUTOR_ID"),
+			claim("executor", "b", "c-SPARK_EXECUTOR_ID"), claimMade("executor", "b"), claim("executor", "c", "x-OnDemand"), claimMade("executor", "c"))},
+		"ClaimOfDriver": {reason: "Spark makes up a name wherever the word stands", change: all(claim("driver", "a", "x-OnDemand"), claimMade("driver", "a"), claim("driver", "b", "data"))},
+		"RemoteFile":    {reason: "the pods read it", change: func(a *spark.Application) { a.MainFile = "s3a://bucket/a.jar" }},
 		"OwnImageName": {reason: "an image by digest", change: func(a *spark.Application) {
 			a.OperatorConf[spark.ConfImage] = "r.example:5000/a/b@sha256:" + strings.Repeat("0", 64)
 		}},
@@ -172,6 +186,7 @@ func TestBuiltIsChecked(t *testing.T) {
 		"HostPorts":      {reason: "a node has each port once", change: driver(func(o *spark.PodOverlay) { o.HostNetwork = true; ports(port("a", 4040))(o) }), says: `spec.driver.ports: "4040": two ports of the pod`, right: "different"},
 		"ServicePorts":   {reason: "a service has each port once", change: conf(spark.ConfUIPort, "7078"), says: `spec.sparkConf: "7078": both driver-rpc-port and spark-ui`, right: "different"},
 		"GPUName":        {reason: "no such resource", change: driver(func(o *spark.PodOverlay) { o.Limits = corev1.ResourceList{"gpu": resource.MustParse("1")} }), says: `spec.driver: "gpu": not the name of a resource`, right: "nvidia.com/gpu"},
+		"ExecutorsClaim": {reason: "Spark replaces the word in executors only, and the API server refuses the claim", change: all(claim("driver", "a", "c-SPARK_EXECUTOR_ID"), claimMade("driver", "a")), says: `spec.sparkConf: "c-SPARK_EXECUTOR_ID": not the name of a claim`, right: "SPARK_EXECUTOR_ID is replaced in claims of executors only"},
 		"MemoryLimit":    {reason: "less than is requested", change: driver(func(o *spark.PodOverlay) { o.MemoryLimit = new(resource.MustParse("1Gi")) }), says: `spec.driver.memoryLimit: "1Gi": the limit of memory is lower than the 1408Mi`, right: "raise it"},
 		"CoreLimit":      {reason: "less than is requested", change: all(conf(spark.ConfExecutorCores, "2"), conf(spark.ConfExecutorLimitCores, "1")), says: `spec.executor.coreLimit: "1": the limit of cpu is lower than the 2`, right: "raise it"},
 		"LongProperties": {reason: "no ConfigMap holds them", change: conf("spark.x", strings.Repeat("x", 1<<20)), says: `spec: the ConfigMap spark-drv-`, right: "shorten"},

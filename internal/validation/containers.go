@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -33,7 +34,7 @@ func (p *podCheck) container(c *corev1.Container) {
 		p.refuse(p.field, c.Name, "not the name of a container; write at most 63 lower-case letters, digits and '-'")
 	}
 	if c.Image == "" && !p.spark(c) {
-		p.refuse(p.field, c.Name, "the container has no image; write one")
+		p.refuseAs(field.ErrorTypeRequired, p.field, c.Name, "the container has no image; write one")
 	}
 	if c.Image != strings.TrimSpace(c.Image) {
 		p.refuse(p.field, c.Image, "an image with leading or trailing spaces; remove them")
@@ -54,7 +55,7 @@ func (p *podCheck) mounts(c *corev1.Container) {
 		}
 		paths[mount.MountPath] = true
 		if later := p.role == spark.RoleExecutor && strings.HasPrefix(mount.Name, "spark-local-dir-"); !p.volumes[mount.Name] && !later {
-			p.refuse(p.field, mount.Name, fmt.Sprintf("container %s mounts a volume that the pod does not have; the volumes of %s are "+
+			p.refuseAs(field.ErrorTypeNotFound, p.field, mount.Name, fmt.Sprintf("container %s mounts a volume that the pod does not have; the volumes of %s are "+
 				"those of the roles that name them in volumeMounts", c.Name, p.app.Fields.Path("volumes")))
 		}
 		if mount.SubPath != "" && mount.SubPathExpr != "" {
@@ -164,6 +165,9 @@ var deniedKeys = map[string]string{
 // deniedToken matches properties that carry a credential for the API server.
 var deniedToken = regexp.MustCompile(`^spark\.kubernetes\.authenticate\.(submission\.|driver\.|executor\.)?oauthToken(File)?$`)
 
+// submissionToken begins those of them that are for spark-submit.
+const submissionToken = "spark.kubernetes.authenticate.submission."
+
 // checkDeniedKeys checks the keys of sparkConf itself: the same property from a typed field is fine.
 func checkDeniedKeys(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
@@ -172,6 +176,7 @@ func checkDeniedKeys(app spark.Application) []*spark.ConfError {
 			continue
 		}
 		instead, denied := deniedKeys[key]
+		class := field.ErrorType("")
 		if !denied && deniedToken.MatchString(key) {
 			instead, denied = "a pod uses its service account", true
 		}
@@ -179,7 +184,10 @@ func checkDeniedKeys(app spark.Application) []*spark.ConfError {
 			instead, denied = "an application runs in its own namespace", true
 		}
 		if denied {
-			found = append(found, &spark.ConfError{Key: key, Problem: fmt.Sprintf("sparkConf key %q is not allowed: %s", key, app.Fields.Text(instead))})
+			if strings.HasPrefix(key, submissionToken) { // which Kubeflow's operator takes
+				class = field.ErrorTypeNotSupported
+			}
+			found = append(found, &spark.ConfError{Key: key, Type: class, Problem: fmt.Sprintf("sparkConf key %q is not allowed: %s", key, app.Fields.Text(instead))})
 		}
 	}
 	return found

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -16,11 +17,21 @@ import (
 func checkVersion(app spark.Application) []*spark.ConfError {
 	if _, err := spark.ProfileFor(app.SparkVersion); err != nil {
 		return []*spark.ConfError{{
-			Field: "SparkVersion", Value: app.SparkVersion,
+			Field: "SparkVersion", Value: app.SparkVersion, Type: versionError(app),
 			Problem: "not a supported Spark version; supported: " + strings.Join(spark.SupportedVersions(), ", "),
 		}}
 	}
 	return nil
+}
+
+// versionError is the class of a version that is not supported. Pod templates need Spark 3, whoever submits.
+func versionError(app spark.Application) field.ErrorType {
+	major, _, _ := strings.Cut(strings.TrimPrefix(app.SparkVersion, "v"), ".")
+	number, err := strconv.Atoi(major)
+	if (err != nil || number < 3) && (app.Driver.Template != nil || app.Executor.Template != nil) {
+		return field.ErrorTypeInvalid
+	}
+	return field.ErrorTypeNotSupported
 }
 
 func checkDriverName(app spark.Application) []*spark.ConfError {

@@ -67,6 +67,12 @@ func ErrorList(app spark.Application, problems []*spark.ConfError) field.ErrorLi
 	return list
 }
 
+// Later reports whether an error may be gone when the application starts, or is a limit of this operator alone: what names something
+// missing and what another Spark or operator takes. Admission warns of it and refuses the rest, which no one could ever run.
+func Later(e *field.Error) bool {
+	return e.Type == field.ErrorTypeRequired || e.Type == field.ErrorTypeNotFound || e.Type == field.ErrorTypeNotSupported
+}
+
 // Sentences renders errors as text: the field, its value in quotes if there is one, and what is wrong.
 func Sentences(list field.ErrorList) []string {
 	all := make([]string, 0, len(list))

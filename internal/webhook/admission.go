@@ -109,13 +109,13 @@ func (a *admitter[T]) validate(_ context.Context, request admission.Request) adm
 	case !asked:
 		return admission.Allowed("")
 	}
-	errs, warnings := a.findings(object)
+	errs, warnings := a.refusals(object)
 	if request.Operation == admissionv1.Update {
 		stored := a.empty()
 		if err := a.decoder.DecodeRaw(request.OldObject, stored); err != nil {
 			return admission.Errored(http.StatusBadRequest, err)
 		}
-		before, _ := a.findings(stored)
+		before, _ := a.refusals(stored)
 		var old field.ErrorList
 		errs, old = split(errs, before)
 		for _, e := range old {
@@ -126,6 +126,19 @@ func (a *admitter[T]) validate(_ context.Context, request admission.Request) adm
 		return admission.Allowed("").WithWarnings(bounded(warnings)...)
 	}
 	return a.refuse(cmp.Or(object.GetName(), request.Name), errs).WithWarnings(bounded(warnings)...)
+}
+
+// refusals are the findings that refuse an object, and the sentences about the others.
+func (a *admitter[T]) refusals(object T) (refused field.ErrorList, warnings []string) {
+	errs, ignored := a.findings(object)
+	for _, e := range errs {
+		if validation.Later(e) {
+			warnings = append(warnings, validation.Sentence(e)+"; as it is, the application fails")
+		} else {
+			refused = append(refused, e)
+		}
+	}
+	return refused, append(warnings, ignored...)
 }
 
 // asked returns the object of a request, and whether there is anything to say about it: not when an edit leaves the

@@ -191,8 +191,9 @@ func TestValidate(t *testing.T) {
 			reason: "all mistakes at once, each with its field", operation: admissionv1.Create,
 			sent: "spec: {type: Scala, sparkVersion: '1.6', mainApplicationFile: 'local:///a.jar', driver: {memory: 2gb}, sparkConf: {spark.master: local}}",
 			refused: []string{
-				`spec.sparkVersion: "1.6"`, `spec.driver.memory: "2gb"`, `spec.sparkConf["spark.master"]: sparkConf key "spark.master" is not allowed`,
+				`spec.driver.memory: "2gb"`, `spec.sparkConf["spark.master"]: sparkConf key "spark.master" is not allowed`,
 			},
+			warned: []string{`spec.sparkVersion: "1.6"`},
 		},
 		"Malformed": {
 			reason: "the schema is open there", operation: admissionv1.Create, sent: "spec: {driver: {template: text}}",
@@ -201,6 +202,11 @@ func TestValidate(t *testing.T) {
 		"Warning": {
 			reason: "it would be accepted and ignored", operation: admissionv1.Create, sent: strings.Replace(good, "Scala", "Python", 1),
 			warned: []string{`spec.type: "Python"`},
+		},
+		"Unknown": {
+			reason: "the schema is open there, and a typing error would vanish", operation: admissionv1.Create,
+			sent:   strings.Replace(good, "type:", "executor: {tolerations: [{efect: NoSchedule}]}, type:", 1),
+			warned: []string{"spec.executor.tolerations[0].efect: unknown field"},
 		},
 		"Policy":       {reason: "checks of the installation", operation: admissionv1.Create, sent: more, refused: []string{`spec.executor.instances: "2": namespace jobs allows at most 1 executors`}},
 		"PolicyOfLife": {reason: "checks of the installation", operation: admissionv1.Create, sent: strings.Replace(good, "type:", "timeToLiveSeconds: 61, type:", 1), refused: []string{`spec.timeToLiveSeconds: "1m1s": namespace jobs allows at most 60 seconds`}},

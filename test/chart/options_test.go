@@ -71,7 +71,27 @@ controller:
 			t.Errorf("rules %+v", rules)
 		}
 	}},
-	"NoUI": {reason: "no Service either", values: `controller: {uiService: {enable: false}}`, check: func(t *testing.T, all objects) {
+	"DriverIngress": {reason: "applications ask for Ingresses of their own, as with Kubeflow's operator, whether or not UIs have one", check: func(t *testing.T, all objects) {
+		t.Helper()
+		if i := configOf(t, all, configMap).Exposure().Ingress; !i.Enabled || i.URLFormat != "" {
+			t.Errorf("ingress %+v", i)
+		}
+		if rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules; !grants(rules, "networking.k8s.io", "ingresses", "create") {
+			t.Errorf("rules %+v", rules)
+		}
+	}},
+	"DriverRole": {reason: "drivers may do what Kubeflow's Role lets them do", check: func(t *testing.T, all objects) {
+		t.Helper()
+		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-spark").Rules
+		for _, resource := range []string{"pods", "configmaps", "persistentvolumeclaims", "services"} {
+			for _, verb := range []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"} {
+				if !grants(rules, "", resource, verb) {
+					t.Errorf("no right to %s %s", verb, resource)
+				}
+			}
+		}
+	}},
+	"NoUI": {reason: "no Service either", values: `controller: {uiService: {enable: false}, driverIngress: {enable: false}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		if configOf(t, all, configMap).UI.Service {
 			t.Error("a Service for each UI all the same")

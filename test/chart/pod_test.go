@@ -133,7 +133,6 @@ func TestRefused(t *testing.T) {
 		"Spread":     {reason: "nothing to spread", values: `controller: {topologySpreadConstraints: [{maxSkew: 1}]}`, says: []string{"controller.topologySpreadConstraints", "controller.replicas: 1"}},
 		"Budget":     {reason: "it would block drains", values: `controller: {podDisruptionBudget: {enable: true}}`, says: []string{"controller.podDisruptionBudget.enable", "at least 2"}},
 		"WebhookPDB": {reason: "for the webhook as well", values: `webhook: {enable: true, podDisruptionBudget: {enable: true}}`, says: []string{"webhook.podDisruptionBudget.enable"}},
-		"TwoNames":   {reason: "one plugin speaks to one scheduler", values: `controller: {batchScheduler: {kubeSchedulerNames: [a, b]}}`, says: []string{"kubeSchedulerNames", `["a","b"]`}},
 		"Selector":   {reason: "a selector that says nothing", values: `{webhook: {enable: true}, spark: {jobNamespaceSelector: "=x"}}`, says: []string{"spark.jobNamespaceSelector", `"=x"`}},
 		"NoMetrics":  {reason: "a monitor of nothing", values: `prometheus: {metrics: {enable: false}, podMonitor: {create: true}}`, says: []string{"prometheus.podMonitor.create"}},
 	}

@@ -118,12 +118,30 @@ spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations:
 	"Kubeflow": {reason: "Kubeflow's own keys", values: `controller: {batchScheduler: {enable: true, kubeSchedulerNames: [gang]}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler
-		if !slices.Equal(c.Enabled, []string{"kube", "volcano", "yunikorn", "coscheduling"}) || c.Plugins["coscheduling"].SchedulerName != "gang" {
+		if !slices.Equal(c.Enabled, []string{"kube", "volcano", "yunikorn", "coscheduling"}) || c.Plugins["coscheduling"].SchedulerName != "gang" || !slices.Equal(c.Plugins["coscheduling"].SchedulerNames, []string{"gang"}) {
 			t.Errorf("configuration %+v", c)
 		}
 		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules
 		if !grants(rules, "scheduling.x-k8s.io", "podgroups", "create") {
 			t.Errorf("no rights for coscheduling: %+v", rules)
+		}
+	}},
+	"KubeSchedulers": {reason: "applications choose among several kube-schedulers by their names, and one of them is the default", values: `controller: {batchScheduler: {kubeSchedulerNames: [kube-scheduler, gang], default: gang}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler
+		want := config.SchedulerPlugin{SchedulerName: "kube-scheduler", SchedulerNames: []string{"kube-scheduler", "gang"}}
+		if diff := cmp.Diff(want, c.Plugins["coscheduling"]); diff != "" || c.Default != "gang" || !slices.Equal(c.Enabled, []string{"coscheduling", "kube"}) {
+			t.Errorf("configuration %+v (-want +got):\n%s", c, diff)
+		}
+		registry, err := plugins.Registry(c)
+		if err != nil {
+			t.Fatalf("the operator does not start with it: %v", err)
+		}
+		if !slices.Equal(registry.Names(), []string{"coscheduling", "gang", "kube", "kube-scheduler"}) {
+			t.Errorf("names %q", registry.Names())
+		}
+		if rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules; !grants(rules, "scheduling.x-k8s.io", "podgroups", "create") {
+			t.Errorf("no rights for PodGroups: %+v", rules)
 		}
 	}},
 	"Quota": {reason: "rights to see quotas, and everything else of the section", values: `

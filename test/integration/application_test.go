@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -225,6 +226,19 @@ var _ = Describe("An application", func() {
 		Entry("mode", func(a *v1beta2.SparkApplication) { a.Spec.Mode = v1beta2.DeployModeClient }, `spec.mode: "client": `),
 		Entry("forbidden property", func(a *v1beta2.SparkApplication) { a.Spec.SparkConf = map[string]string{"spark.master": "local"} }, `"spark.master" is not allowed`),
 	)
+
+	It("runs in spite of a misspelt field where the schema is open, and names it", func() {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(sparkPi(ns, "pi"))
+		Expect(err).NotTo(HaveOccurred())
+		o := &unstructured.Unstructured{Object: content}
+		o.SetGroupVersionKind(v1beta2.GroupVersion.WithKind("SparkApplication"))
+		toleration := []any{map[string]any{"key": "spot", "efect": "NoSchedule"}}
+		Expect(unstructured.SetNestedSlice(o.Object, toleration, "spec", "driver", "tolerations")).To(Succeed())
+		Expect(admin.Create(ctx, o)).To(Succeed())
+		driverPod(ctx, ns, "pi-driver")
+		Eventually(func() string { return condition(ctx, ns, "pi", "Admitted").Message }, wait, poll).
+			Should(ContainSubstring("note: spec.driver.tolerations[0].efect: unknown field"))
+	})
 
 	It("does not hide others when its spec cannot be decoded", func() {
 		bad := &unstructured.Unstructured{Object: map[string]any{

@@ -195,20 +195,20 @@ var _ = Describe("The webhook", Ordered, func() {
 
 	It("refuses what cannot run, with every field at once, and stores nothing", func(ctx SpecContext) {
 		o := sparkPi(ns, "pi")
-		o.Spec.SparkVersion, o.Spec.Driver.Memory = "1.6", ptr.To("2gb")
+		o.Spec.Executor.CoreLimit, o.Spec.Driver.Memory = ptr.To("many"), ptr.To("2gb")
 		o.Spec.SparkConf = map[string]string{"spark.master": "local", "spark.kubernetes.namespace": "kube-system"}
 		err := admin.Create(ctx, o)
 		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
 		Expect(err).To(MatchError(And(
 			ContainSubstring("validate-sparkoperator-k8s-io-v1beta2-sparkapplication.sparkoperator.k8s.io"),
-			ContainSubstring(`spec.sparkVersion: "1.6"`), ContainSubstring(`spec.driver.memory: "2gb"`),
+			ContainSubstring(`spec.executor.coreLimit: "many"`), ContainSubstring(`spec.driver.memory: "2gb"`),
 			ContainSubstring(`sparkConf key "spark.master" is not allowed`), ContainSubstring(`"spark.kubernetes.namespace" is not allowed`),
 		)))
 		var fields []string
 		for _, cause := range err.(apierrors.APIStatus).Status().Details.Causes {
 			fields = append(fields, cause.Field)
 		}
-		Expect(fields).To(ContainElements("spec.sparkVersion", "spec.driver.memory", `spec.sparkConf["spark.master"]`))
+		Expect(fields).To(ContainElements("spec.executor.coreLimit", "spec.driver.memory", `spec.sparkConf["spark.master"]`))
 		Expect(gone(ctx, o)()).To(BeTrue())
 
 		long := sparkPi(ns, strings.Repeat("a", 64))

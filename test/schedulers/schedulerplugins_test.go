@@ -213,10 +213,13 @@ func (r *coschedulingRules) verdict(s *sight, pod *corev1.Pod) judgement {
 	return judgement{}
 }
 
+// aliasScheduler is a second profile with the plugin Coscheduling, which applications choose by its name.
+const aliasScheduler = "kube-scheduler"
+
 func coschedulingSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	e := &coscheduling{cluster: c}
 	if tier == conformance.StandIn {
-		e.stand = &standIn{cluster: c, name: "coscheduling", rules: &coschedulingRules{cluster: c}}
+		e.stand = &standIn{cluster: c, name: "coscheduling", alias: aliasScheduler, rules: &coschedulingRules{cluster: c}}
 	}
 	s := conformance.Subject{
 		Title: "coscheduling", Tier: tier, Scheduler: "coscheduling", Settings: settings("coscheduling"), Environment: e,
@@ -224,7 +227,8 @@ func coschedulingSubject(c *cluster, tier conformance.Tier) conformance.Subject 
 		Silent: scheduler.ReasonWaitingForScheduler, Full: []scheduler.Reason{scheduler.ReasonWaitingForCapacity},
 		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 24: doesNotChoose, 25: orderIsTheirs},
 	}
-	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling"}}
+	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling", SchedulerNames: []string{aliasScheduler}}}
+	s.Alias = aliasScheduler
 	return s
 }
 
@@ -232,9 +236,9 @@ func elasticSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	s := coschedulingSubject(c, tier)
 	e := s.Environment.(*coscheduling)
 	if e.stand != nil {
-		e.stand.name = "coscheduling-quota"
+		e.stand.name, e.stand.alias = "coscheduling-quota", ""
 	}
-	s.Title, s.Environment, s.Alone = "elasticquota", elastic{e}, nil
+	s.Title, s.Environment, s.Alone, s.Alias = "elasticquota", elastic{e}, nil, ""
 	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling-quota"}}
 	s.Settings.Quota = config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}}
 	s.Full, s.TooBig = []scheduler.Reason{scheduler.ReasonWaitingForQuota}, scheduler.ReasonExceedsQuota

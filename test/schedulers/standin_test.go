@@ -23,6 +23,7 @@ import (
 type standIn struct {
 	*cluster
 	name  string
+	alias string // a further name; "" for none
 	rules rules
 
 	cancel context.CancelFunc
@@ -101,7 +102,7 @@ func (s *standIn) once(ctx context.Context) error {
 	var errs []error
 	for i := range see.pods {
 		pod := &see.pods[i]
-		if pod.Spec.SchedulerName != s.name || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || ended(pod) {
+		if n := pod.Spec.SchedulerName; n != s.name && (n != s.alias || s.alias == "") || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || ended(pod) {
 			continue
 		}
 		errs = append(errs, s.place(ctx, see, pod))

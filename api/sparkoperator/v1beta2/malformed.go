@@ -5,16 +5,20 @@ package v1beta2
 import (
 	stdjson "encoding/json"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/json"
+	kjson "sigs.k8s.io/json"
 )
 
 // UnmarshalJSON keeps one application that cannot be decoded from hiding all others: the schema leaves parts of the
 // spec open (pod templates), so the API server stores text where a list belongs, and a typed list that holds one such
-// object would fail as a whole. Such an object is decoded without its spec, and MalformedSpec says why.
+// object would fail as a whole. Such an object is decoded without its spec, and MalformedSpec says why. What is open also
+// keeps fields that mean nothing, which UnknownFields names.
 func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	type plain SparkApplication
-	err := decode(data, (*plain)(in))
+	unknown, err := decode(data, (*plain)(in))
+	in.UnknownFields = unknown
 	if err == nil {
 		return nil
 	}
@@ -34,7 +38,8 @@ func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 // UnmarshalJSON does for a schedule, whose template is as open, what SparkApplication's does.
 func (in *ScheduledSparkApplication) UnmarshalJSON(data []byte) error {
 	type plain ScheduledSparkApplication
-	err := decode(data, (*plain)(in))
+	unknown, err := decode(data, (*plain)(in))
+	in.UnknownFields = unknown
 	if err == nil {
 		return nil
 	}
@@ -51,8 +56,8 @@ func (in *ScheduledSparkApplication) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decode decodes an object whose numbers can be read.
-func decode(data []byte, into any) error {
+// decode decodes an object whose numbers can be read, and names the unknown fields of its spec.
+func decode(data []byte, into any) ([]string, error) {
 	err := checkNumbers(data)
 	if err != nil {
 		var o struct {
@@ -63,9 +68,39 @@ func decode(data []byte, into any) error {
 		}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return json.Unmarshal(data, into)
+	strict, err := kjson.UnmarshalStrict(data, into, kjson.DisallowUnknownFields)
+	if err != nil {
+		return nil, err
+	}
+	return unknownFields(strict), nil
+}
+
+// What an object keeps of its unknown fields: so many of them, and so many bytes of each.
+const (
+	maxUnknownFields = 10
+	maxUnknownField  = 200
+)
+
+// unknownFields picks what the decoder says of the spec. What it says of the rest is not the user's: a status may be that
+// of another release.
+func unknownFields(strict []error) []string {
+	var fields []string
+	for _, problem := range strict {
+		field, ok := strings.CutPrefix(problem.Error(), `unknown field "`)
+		if field = strings.TrimSuffix(field, `"`); !ok || !strings.HasPrefix(field, "spec.") {
+			continue
+		}
+		if len(fields) == maxUnknownFields {
+			return append(fields, "...")
+		}
+		if len(field) > maxUnknownField {
+			field = strings.ToValidUTF8(field[:maxUnknownField], "") + "..."
+		}
+		fields = append(fields, strings.Clone(field))
+	}
+	return fields
 }
 
 // maxDigits bounds the numbers of an object. Reading a quantity takes memory that grows with the square of its length:

@@ -4,8 +4,10 @@ package v1beta2
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,6 +107,51 @@ func TestMalformedSpecHidesNothingElse(t *testing.T) {
 	}
 	if encoded, err := json.Marshal(bad); err != nil || strings.Contains(string(encoded), "MalformedSpec") {
 		t.Errorf("json = %s, %v: MalformedSpec is no field of the API", encoded, err)
+	}
+}
+
+// The schema is open for what Kubernetes' own types have, and a typing error in there would vanish.
+func TestUnknownFieldsAreNamed(t *testing.T) {
+	many, wantMany := []string{}, []string{}
+	for i := range 2 * maxUnknownFields {
+		name := fmt.Sprintf("x%02d", i)
+		many = append(many, fmt.Sprintf("%q: 1", name))
+		if i < maxUnknownFields {
+			wantMany = append(wantMany, "spec.driver.affinity."+name)
+		}
+	}
+	long := strings.Repeat("ä", maxUnknownField)
+	cases := map[string]struct {
+		reason, text string
+		want         []string
+	}{
+		"None": {reason: "nothing is wrong", text: `"spec": {"driver": {"tolerations": [{"effect": "NoSchedule"}], "template": {"spec": {"containers": [{"name": "a"}]}}}}`},
+		"Typo": {reason: "in a list", text: `"spec": {"driver": {"tolerations": [{"key": "a"}, {"efect": "NoSchedule"}]}}`, want: []string{"spec.driver.tolerations[1].efect"}},
+		"Deep": {reason: "in templates, sidecars and volumes", text: `"spec": {"executor": {"template": {"spec": {"node": {}}}, "sidecars": [{"imag": "x"}], "env": [{"name": "A", "valeu": ""}]}, "volumes": [{"emptydir": {}}]}`,
+			want: []string{"spec.executor.template.spec.node", "spec.executor.env[0].valeu", "spec.executor.sidecars[0].imag", "spec.volumes[0].emptydir"}},
+		"Others": {reason: "another release's status and metadata", text: `"metadata": {"new": 1}, "status": {"new": 1}, "spec": {}`},
+		"Many":   {reason: "the message is bounded", text: `"spec": {"driver": {"affinity": {` + strings.Join(many, ",") + `}}}`, want: append(wantMany, "...")},
+		"Long":   {reason: "each of them is bounded", text: `"spec": {"driver": {"affinity": {"` + long + `": 1}}}`, want: []string{strings.ToValidUTF8(("spec.driver.affinity." + long)[:maxUnknownField], "") + "..."}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var app SparkApplication
+			if err := json.Unmarshal([]byte("{"+tc.text+"}"), &app); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(app.UnknownFields)
+			slices.Sort(tc.want)
+			if !slices.Equal(app.UnknownFields, tc.want) {
+				t.Errorf("%s: %q, want %q", tc.reason, app.UnknownFields, tc.want)
+			}
+		})
+	}
+	var schedule ScheduledSparkApplication
+	if err := json.Unmarshal([]byte(`{"spec": {"template": {"driver": {"tolerations": [{"efect": ""}]}}}}`), &schedule); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"spec.template.driver.tolerations[0].efect"}; !slices.Equal(schedule.UnknownFields, want) {
+		t.Errorf("%q, want %q", schedule.UnknownFields, want)
 	}
 }
 

@@ -45,9 +45,13 @@ metrics:
 health:
   bindAddress: ":8081"
 {{- with .Values.controller }}
-{{- if or (not .uiService.enable) .uiIngress.enable .uiRoute.enable }}
+{{- if or (not .uiService.enable) .uiIngress.enable (not .driverIngress.enable) .uiRoute.enable }}
 ui:
   service: {{ .uiService.enable }}
+  {{- if not (or .driverIngress.enable .uiIngress.enable) }}
+  ingress:
+    enabled: false
+  {{- end }}
   {{- with .uiIngress }}
   {{- if .enable }}
   ingress:
@@ -116,10 +120,8 @@ batchScheduler:
 {{- with .Values.controller.batchScheduler -}}
 {{- $plugins := deepCopy (.plugins | default dict) }}
 {{- with .kubeSchedulerNames }}
-{{- if gt (len .) 1 }}
-{{- fail (printf "controller.batchScheduler.kubeSchedulerNames: %s: one scheduler at most; applications name the plugin, coscheduling" (toJson .)) }}
-{{- end }}
-{{- $_ := set $plugins "coscheduling" (merge (get $plugins "coscheduling" | default dict) (dict "schedulerName" (first .))) }}
+{{- $names := without . "coscheduling" -}}
+{{- $_ := set $plugins "coscheduling" (merge (get $plugins "coscheduling" | default dict) (dict "schedulerName" (ternary "coscheduling" (first .) (has "coscheduling" .)) "schedulerNames" $names)) }}
 {{- end -}}
 default: {{ .default | default "kube" }}
 enabled: {{ include "spark-operator.schedulers" $ }}

@@ -88,10 +88,12 @@ app.kubernetes.io/managed-by: {{ $.Release.Service }}
 {{- include "spark-operator.jobNamespaces" . | fromJsonArray | first | default "default" -}}
 {{- end -}}
 
-{{/* The scheduler plugins that applications may choose, as a JSON list. */}}
+{{/* The scheduler plugins that applications may choose, as a JSON list. A name of a kube-scheduler stands for coscheduling. */}}
 {{- define "spark-operator.schedulers" -}}
 {{- with .Values.controller.batchScheduler -}}
-{{- $enabled := prepend (.enabled | default list) (.default | default "kube") -}}
+{{- $names := .kubeSchedulerNames | default list -}}
+{{- $enabled := list -}}
+{{- range prepend (.enabled | default list) (.default | default "kube") }}{{ $enabled = append $enabled (ternary "coscheduling" . (has . $names)) }}{{ end -}}
 {{- if .enable }}{{ $enabled = concat $enabled (list "volcano" "yunikorn") }}{{ end -}}
 {{- if .kubeSchedulerNames }}{{ $enabled = append $enabled "coscheduling" }}{{ end -}}
 {{- $enabled | uniq | toJson -}}

@@ -1,11 +1,13 @@
 {{/* The rules of the controller, and of what else is enabled, as a JSON list. */}}
 {{- define "spark-operator.rules" -}}
-{{- $rules := (.Files.Get "files/role.yaml" | fromYaml).rules -}}
+{{- $rules := list -}}
+{{- range (.Files.Get "files/role.yaml" | fromYaml).rules -}}
+{{- if or $.Values.controller.uiIngress.enable $.Values.controller.driverIngress.enable (not (has "ingresses" .resources)) }}{{ $rules = append $rules . }}{{ end -}}
+{{- end -}}
 {{- $fragments := list -}}
 {{- range include "spark-operator.schedulers" . | fromJsonArray }}{{ $fragments = append $fragments (printf "schedulers/%s" .) }}{{ end -}}
 {{- if ne (include "spark-operator.quotaMode" .) "Off" }}{{ $fragments = append $fragments "schedulers/quota" }}{{ end -}}
 {{- with .Values.controller -}}
-{{- if .uiIngress.enable }}{{ $fragments = append $fragments "exposure/ingress" }}{{ end -}}
 {{- if .uiRoute.enable }}{{ $fragments = append $fragments "exposure/httproute" }}{{ end -}}
 {{- if .driverPodDisruptionBudget.enable }}{{ $fragments = append $fragments "exposure/poddisruptionbudget" }}{{ end -}}
 {{- end -}}

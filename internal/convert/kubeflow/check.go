@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -39,7 +40,7 @@ func conflicts(o *v1beta2.SparkApplication) []*spark.ConfError {
 			}
 			if v := volumeNamed(s, mount.Name); v == nil {
 				found = append(found, &spark.ConfError{
-					Field: r.field + ".volumeMounts", Value: mount.Name,
+					Field: r.field + ".volumeMounts", Value: mount.Name, Type: field.ErrorTypeNotFound,
 					Problem: "volume not found; add it to spec.volumes, or remove the mount",
 				})
 			}
@@ -99,6 +100,7 @@ func (w *warner) warn(field, value, problem string) {
 // warnings are for what is accepted, as it always was, and has no effect or another one than it seems.
 func warnings(o *v1beta2.SparkApplication) []*spark.ConfError {
 	s, w := &o.Spec, &warner{}
+	w.unknown(o.UnknownFields)
 	w.language(s)
 	seen := map[string]bool{}
 	for i := range s.Volumes {
@@ -125,6 +127,17 @@ func warnings(o *v1beta2.SparkApplication) []*spark.ConfError {
 		w.warn(monitoringField, "", "without prometheus the metrics are shown by Spark's UI, which spark.ui.enabled turns off")
 	}
 	return w.found
+}
+
+// unknown warns of fields that do not exist.
+func (w *warner) unknown(fields []string) {
+	for _, field := range fields {
+		if field == "..." {
+			w.warn("spec", "", "has more unknown fields")
+			continue
+		}
+		w.warn(field, "", "unknown field, which has no effect; see how it is spelt")
+	}
 }
 
 // language compares the declared type with what Spark will do.

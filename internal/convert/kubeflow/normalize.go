@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -56,7 +57,7 @@ func Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfErr
 	}
 	if o.Spec.Mode == v1beta2.DeployModeClient {
 		problems = append(problems, &spark.ConfError{
-			Field: "spec.mode", Value: string(o.Spec.Mode),
+			Field: "spec.mode", Value: string(o.Spec.Mode), Type: field.ErrorTypeNotSupported,
 			Problem: `the operator runs drivers in pods only; use "cluster"`,
 		})
 	}

@@ -32,7 +32,12 @@ const schedulerName = "scheduler-plugins-scheduler"
 var podGroupKind = v1alpha1.SchemeGroupVersion.WithKind("PodGroup")
 
 // Plugin connects Coscheduling.
-type Plugin struct{ schedulerName string }
+type Plugin struct {
+	// name is what users choose it by, and alias whether that is the name of the scheduler.
+	name          string
+	alias         bool
+	schedulerName string
+}
 
 // New returns the plugin. name is the scheduler profile that has
 // the plugin Coscheduling; "" stands for scheduler-plugins-scheduler.
@@ -40,13 +45,19 @@ func New(name string) Plugin {
 	if name == "" {
 		name = schedulerName
 	}
-	return Plugin{schedulerName: name}
+	return Plugin{name: Name, schedulerName: name}
+}
+
+// ForScheduler returns the plugin for another profile that has the plugin Coscheduling.
+func (Plugin) ForScheduler(name string) scheduler.Plugin {
+	return Plugin{name: name, alias: true, schedulerName: name}
 }
 
 var (
 	_ scheduler.Plugin   = Plugin{}
 	_ scheduler.Observer = Plugin{}
 	_ scheduler.Releaser = Plugin{}
+	_ scheduler.Multiple = Plugin{}
 )
 
 // parameters are spec.batchSchedulerOptions.parameters.
@@ -60,8 +71,8 @@ type parameters struct {
 
 // Describe introduces the plugin.
 func (p Plugin) Describe() scheduler.Descriptor {
-	return scheduler.Descriptor{
-		Name: Name, SchedulerName: p.schedulerName,
+	d := scheduler.Descriptor{
+		Name: p.name, SchedulerName: p.schedulerName,
 		Needs: []scheduler.API{{
 			GroupKind: podGroupKind.GroupKind(), Versions: []string{podGroupKind.Version},
 			Hint: "install the CRDs, the controller and the scheduler of kubernetes-sigs/scheduler-plugins",
@@ -74,6 +85,10 @@ func (p Plugin) Describe() scheduler.Descriptor {
 		},
 		ManagedKeys: []scheduler.PodKey{{Part: scheduler.PodLabel, Key: v1alpha1.PodGroupLabel}, {Part: scheduler.PodPriorityClass}},
 	}
+	if p.alias {
+		d.AliasOf = Name
+	}
+	return d
 }
 
 // Validate checks the parameters. A gang of executors that Spark never creates together would wait forever.

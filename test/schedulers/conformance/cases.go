@@ -37,5 +37,6 @@ var cases = []Case{
 	{Number: 26, Name: "scheduled applications", absent: "the operator has no kind for applications that run by a schedule yet"},
 	{Number: 33, Name: "all executors or none", stage: normal, run: allOrNothing},
 	{Number: 34, Name: "gives up in time", stage: normal, run: givesUp},
+	{Number: 35, Name: "another scheduler's name", stage: normal, run: alias},
 	{Number: 5, Name: "API removed", stage: last, run: apiRemoved},
 }

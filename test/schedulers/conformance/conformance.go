@@ -79,6 +79,8 @@ type Subject struct {
 	// Settings are the operator's, and Registry makes its plugins of them.
 	Settings config.BatchScheduler
 	Registry func(config.BatchScheduler) (*scheduler.Registry, error)
+	// Alias is a further name of the plugin, which is that of another scheduler; "" if it serves only one.
+	Alias string
 	// Other is the name of another plugin in the registry.
 	Other string
 	// Role are the rights that the operator has whatever its plugins.
@@ -158,6 +160,8 @@ func (s Subject) doesNotApply(k Case) string {
 		return k.absent
 	case k.Number == 33 && s.AllOrNothing == "", k.Number == 34 && s.GivesUp == "":
 		return "the plugin has no such option"
+	case k.Number == 35 && s.Alias == "":
+		return "the plugin serves one scheduler"
 	}
 	return s.DoesNotApply[k.Number]
 }
