@@ -41,8 +41,8 @@ render() {
   done
   "$(hack/tools/build.sh promql)/promql" charts/spark-operator/files/dashboard.json charts/spark-operator/files/alerts.yaml
   helm=$(hack/tools/build.sh helm)/helm
-  "$helm" lint --strict charts/spark-operator charts/spark-operator/charts/crds
-  for values in "" "spark.jobNamespaces={}" "controller.replicas=2,prometheus.metrics.enable=false,fullnameOverride=other" "webhook.enable=true,userRoles.create=true"; do
+  "$helm" lint --strict charts/spark-operator
+  for values in "" "spark.jobNamespaces={}" "controller.replicas=2,prometheus.metrics.enable=false,fullnameOverride=other" "webhook.enable=false,userRoles.create=true"; do
     "$helm" template spark-operator charts/spark-operator -n spark-operator ${values:+--set "$values"} >/dev/null
   done
 }

@@ -42,6 +42,8 @@ type OperatorConfiguration struct {
 	LeaderElection LeaderElection `json:"leaderElection,omitempty"`
 	Metrics        Metrics        `json:"metrics,omitempty"`
 	Health         Endpoint       `json:"health,omitempty"`
+	// Pprof serves Go's profiles of the controller, without authentication; off by default.
+	Pprof          Endpoint       `json:"pprof,omitempty"`
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitempty"`
 	Webhook        Webhook        `json:"webhook,omitempty"`
 	UI             UI             `json:"ui,omitempty"`
@@ -65,6 +67,7 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 		Workers:                   10,
 		Metrics:                   defaultMetrics(),
 		Health:                    Endpoint{BindAddress: ":8081"},
+		Pprof:                     Endpoint{BindAddress: "0"},
 		BatchScheduler:            BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
 		LeaderElection:            defaultLeaderElection(),
 		Webhook:                   DefaultWebhook(),
@@ -99,7 +102,7 @@ func (c OperatorConfiguration) validate() error {
 	errs = append(errs, c.Policies.Validate("policies")...)
 	errs = append(errs, c.BatchScheduler.validate()...)
 	errs = append(errs, c.Metrics.validate()...)
-	errs = append(errs, c.Health.validate("health"), c.LeaderElection.validate(), c.Webhook.validate(), c.ScheduledSparkApplication.validate())
+	errs = append(errs, c.Health.validate("health"), c.Pprof.validate("pprof"), c.LeaderElection.validate(), c.Webhook.validate(), c.ScheduledSparkApplication.validate())
 	errs = append(errs, c.validateExposure()...)
 	return errors.Join(errs...)
 }

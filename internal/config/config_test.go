@@ -17,7 +17,7 @@ const head = "apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfigura
 func defaults() OperatorConfiguration {
 	return OperatorConfiguration{
 		APIVersion: APIVersion, Kind: Kind, Workers: 10,
-		Metrics: defaultMetrics(), Health: Endpoint{BindAddress: ":8081"}, BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
+		Metrics: defaultMetrics(), Health: Endpoint{BindAddress: ":8081"}, Pprof: Endpoint{BindAddress: "0"}, BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
 		LeaderElection:            LeaderElection{Name: lock, LeaseDuration: seconds(4), RenewDeadline: seconds(2.5), RetryPeriod: seconds(0.1)},
 		Webhook:                   DefaultWebhook(),
 		ScheduledSparkApplication: ScheduledSparkApplication{TimestampPrecision: "nanos"},
@@ -40,6 +40,7 @@ func TestParse(t *testing.T) {
 		}},
 		"Empty":     {reason: "an empty list is all", text: head + "namespaces: []", want: func(c *OperatorConfiguration) { c.Namespaces = []string{} }},
 		"Metrics":   {reason: "0 turns it off", text: head + `metrics: {bindAddress: "0"}`, want: func(c *OperatorConfiguration) { c.Metrics.BindAddress = "0" }},
+		"Pprof":     {reason: "for this machine only", text: head + `pprof: {bindAddress: "127.0.0.1:6060"}`, want: func(c *OperatorConfiguration) { c.Pprof.BindAddress = "127.0.0.1:6060" }},
 		"Part":      {reason: "a section that says nothing keeps its default", text: head + "health: {}\nbatchScheduler: {}", want: func(*OperatorConfiguration) {}},
 		"Leader":    {reason: "a section", text: head + "leaderElection: {enabled: true, namespace: ops}", want: func(c *OperatorConfiguration) { c.LeaderElection.Enabled, c.LeaderElection.Namespace = true, "ops" }},
 		"Scheduler": {reason: "another default", text: head + "batchScheduler: {default: volcano}", want: func(c *OperatorConfiguration) { c.BatchScheduler.Default = "volcano" }},

@@ -3,8 +3,10 @@
 package config
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -33,6 +35,64 @@ type MetricsTLS struct {
 	// CertDir holds tls.crt and tls.key, which are read again when they change. Without it the operator signs a
 	// certificate of its own at each start.
 	CertDir string `json:"certDir,omitempty"`
+	// MinVersion is VersionTLS12, the default, or VersionTLS13.
+	MinVersion string `json:"minVersion,omitempty"`
+	// CipherSuites are those of TLS 1.2, by their names in Go; empty for Go's choice. TLS 1.3 has no choice.
+	CipherSuites []string `json:"cipherSuites,omitempty"`
+}
+
+// Versions of TLS, by their names in Go and in Kubernetes.
+const (
+	versionTLS12 = "VersionTLS12"
+	versionTLS13 = "VersionTLS13"
+)
+
+// Version returns the lowest version of TLS that is served.
+func (t MetricsTLS) Version() uint16 {
+	if t.MinVersion == versionTLS13 {
+		return tls.VersionTLS13
+	}
+	return tls.VersionTLS12
+}
+
+// Suites returns the cipher suites of TLS 1.2, nil for Go's choice.
+func (t MetricsTLS) Suites() []uint16 {
+	var ids []uint16
+	for _, name := range t.CipherSuites {
+		ids = append(ids, suites()[name])
+	}
+	return ids
+}
+
+// suites are the cipher suites of TLS 1.2 that Go does not call insecure.
+func suites() map[string]uint16 {
+	found := map[string]uint16{}
+	for _, s := range tls.CipherSuites() {
+		if slices.Contains(s.SupportedVersions, tls.VersionTLS12) {
+			found[s.Name] = s.ID
+		}
+	}
+	return found
+}
+
+func (t MetricsTLS) validate() []error {
+	var errs []error
+	if t.CertDir != "" && !t.Enabled {
+		errs = append(errs, errors.New("metrics.tls.certDir: it has no effect unless metrics.tls.enabled is true"))
+	}
+	if t.MinVersion != "" && t.MinVersion != versionTLS12 && t.MinVersion != versionTLS13 {
+		errs = append(errs, fmt.Errorf("metrics.tls.minVersion: %q: write %s or %s", t.MinVersion, versionTLS12, versionTLS13))
+	}
+	known := suites()
+	for i, name := range t.CipherSuites {
+		if _, ok := known[name]; !ok {
+			errs = append(errs, fmt.Errorf("metrics.tls.cipherSuites[%d]: %q: write one of %s", i, name, strings.Join(slices.Sorted(maps.Keys(known)), ", ")))
+		}
+	}
+	if len(t.CipherSuites) > 0 && t.MinVersion == versionTLS13 {
+		errs = append(errs, errors.New("metrics.tls.cipherSuites: they have no effect with metrics.tls.minVersion VersionTLS13, which has no choice; leave them out"))
+	}
+	return errs
 }
 
 // NamespaceLabel is the key in Metrics.Labels that means the namespace.
@@ -80,10 +140,7 @@ func (m Metrics) validate() []error {
 		errs = append(errs, fmt.Errorf("metrics.maxLabelValues: %d: must be at least 1", m.MaxLabelValues))
 	}
 	errs = append(errs, buckets("metrics.jobSubmitLatencyBuckets", m.JobSubmitLatencyBuckets), buckets("metrics.jobStartLatencyBuckets", m.JobStartLatencyBuckets))
-	if m.TLS.CertDir != "" && !m.TLS.Enabled {
-		errs = append(errs, errors.New("metrics.tls.certDir: it has no effect unless metrics.tls.enabled is true"))
-	}
-	return errs
+	return append(errs, m.TLS.validate()...)
 }
 
 func (m Metrics) validateLabels() []error {

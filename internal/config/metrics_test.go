@@ -61,6 +61,9 @@ func TestMetricsErrors(t *testing.T) {
 		"Decreasing": {reason: "the library would panic", text: "{jobSubmitLatencyBuckets: [1, 3, 2]}", says: []string{"metrics.jobSubmitLatencyBuckets[2]: 2"}},
 		"Zero":       {reason: "nothing is faster than 0 s", text: "{jobSubmitLatencyBuckets: [0, 3]}", says: []string{"metrics.jobSubmitLatencyBuckets[0]: 0"}},
 		"NoTLS":      {reason: "who names a certificate wants it to be used", text: "{tls: {certDir: /c}}", says: []string{"metrics.tls.certDir", "metrics.tls.enabled"}},
+		"OldTLS":     {reason: "a version that is broken", text: "{tls: {enabled: true, minVersion: VersionTLS11}}", says: []string{"metrics.tls.minVersion", `"VersionTLS11"`, "VersionTLS12"}},
+		"Cipher":     {reason: "a cipher suite that is broken", text: "{tls: {enabled: true, cipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_RSA_WITH_RC4_128_SHA]}}", says: []string{"metrics.tls.cipherSuites[1]", `"TLS_RSA_WITH_RC4_128_SHA"`, "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"}},
+		"NoChoice":   {reason: "TLS 1.3 has its own", text: "{tls: {enabled: true, minVersion: VersionTLS13, cipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]}}", says: []string{"metrics.tls.cipherSuites", "VersionTLS13"}},
 		"Unknown":    {reason: "a field that does not exist", text: "{endpoint: /metrics}", says: []string{"endpoint"}},
 		"All":        {reason: "all mistakes at once", text: "{prefix: ., labels: [le], maxLabelValues: -1}", says: []string{"prefix", "labels[0]", "maxLabelValues"}},
 	}

@@ -6,6 +6,7 @@
 package metrics
 
 import (
+	"crypto/tls"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -164,6 +165,12 @@ const Off = "0"
 // would silently sign one itself.
 func ServerOptions(c config.Metrics) (metricsserver.Options, error) {
 	options := metricsserver.Options{BindAddress: c.BindAddress, SecureServing: c.TLS.Enabled, CertDir: c.TLS.CertDir}
+	options.TLSOpts = []func(*tls.Config){func(t *tls.Config) {
+		t.MinVersion, t.CipherSuites = c.TLS.Version(), c.TLS.Suites()
+		if len(t.CipherSuites) > 0 {
+			t.NextProtos = []string{"http/1.1"} // HTTP/2 refuses some of the suites that may be chosen
+		}
+	}}
 	if c.BindAddress == Off || c.TLS.CertDir == "" {
 		return options, nil
 	}

@@ -51,6 +51,7 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtim
 		Scheme:                  scheme,
 		Metrics:                 served,
 		HealthProbeBindAddress:  c.Health.BindAddress,
+		PprofBindAddress:        c.Pprof.BindAddress,
 		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
 		Cache:                   cached,
 		NewCache: func(cfg *rest.Config, o cache.Options) (cache.Cache, error) {

@@ -70,6 +70,9 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	if err := mgr.Add(recorder); err != nil {
 		return nil, fmt.Errorf("add sender of events: %w", err)
 	}
+	if err := addDefinitions(mgr, families, recorder, ownPod(os.Getenv)); err != nil {
+		return nil, err
+	}
 	if s.Metrics, err = NewMetrics(mgr, c.Metrics); err != nil {
 		return nil, err
 	}

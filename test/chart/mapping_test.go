@@ -115,10 +115,17 @@ func TestEveryKeyOfKubeflowIsMapped(t *testing.T) {
 	}
 }
 
-// TestKubeflowValues renders with all of their defaults at once, as a file of someone who copied the whole of it.
-func TestKubeflowValues(t *testing.T) {
+// kubeflowValues are all of their defaults at once, as a file of someone who copied the whole of it, but for the image.
+func kubeflowValues(t *testing.T) map[string]any {
+	t.Helper()
 	values := valuesOf(t, "testdata/kubeflow-values.yaml")
 	delete(values, "image")
+	return values
+}
+
+// TestKubeflowValues renders with them.
+func TestKubeflowValues(t *testing.T) {
+	values := kubeflowValues(t)
 	all := render(t, toJSON(t, values))
 	if all["Deployment ops/"+controller] == nil || all["Deployment ops/"+webhook] == nil {
 		t.Errorf("not what their defaults ask for: %v", slices.Sorted(maps.Keys(all)))

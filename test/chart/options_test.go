@@ -140,6 +140,35 @@ controller:
 			t.Errorf("annotations %v", template.Annotations)
 		}
 	}},
+	"MetricsTLSLimits": {reason: "what an administrator's rules for TLS ask for", values: `prometheus: {metrics: {tls: {enable: true, cipherSuites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384]}}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		if got := configOf(t, all, configMap).Metrics.TLS; !slices.Equal(got.CipherSuites, []string{"TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"}) || got.MinVersion != "" {
+			t.Errorf("TLS %+v", got)
+		}
+	}},
+	"MetricsTLSVersion": {reason: "nothing but TLS 1.3", values: `prometheus: {metrics: {tls: {enable: true, minVersion: VersionTLS13}}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		if got := configOf(t, all, configMap).Metrics.TLS; got.MinVersion != "VersionTLS13" {
+			t.Errorf("TLS %+v", got)
+		}
+	}},
+	"Pprof": {reason: "Kubeflow's keys and its Service; only the controller has profiles", values: `controller: {pprof: {enable: true, port: 6061, portName: prof}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		if got := configOf(t, all, configMap).Pprof.BindAddress; got != ":6061" {
+			t.Errorf("it listens on %q", got)
+		}
+		service := as[corev1.Service](t, all, "Service ops/spark-operator-controller-svc")
+		template := as[appsv1.Deployment](t, all, "Deployment ops/"+controller).Spec.Template
+		for key, value := range service.Spec.Selector {
+			if template.Labels[key] != value {
+				t.Errorf("the Service looks for %s=%s, the pods have %v", key, value, template.Labels)
+			}
+		}
+		port := corev1.ContainerPort{Name: "prof", ContainerPort: 6061}
+		if p := service.Spec.Ports[0]; p.Port != 6061 || p.TargetPort.StrVal != "prof" || !slices.Contains(template.Spec.Containers[0].Ports, port) {
+			t.Errorf("port %+v of the Service, %+v of the pod", p, template.Spec.Containers[0].Ports)
+		}
+	}},
 	"Alerts": {reason: "alert rules and the dashboard", values: `{prometheus: {rules: {create: true, labels: {release: p}}}, grafana: {dashboard: {create: true, annotations: {folder: spark}}}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		rule := all["PrometheusRule ops/spark-operator-alerts"]
@@ -151,7 +180,18 @@ controller:
 			t.Errorf("dashboard %v, %v", board.Labels, board.Annotations)
 		}
 	}},
-	"Webhook": {reason: "with a certificate of its own, and rights to nothing else", values: `{webhook: {enable: true, failurePolicy: Fail, timeoutSeconds: 5, port: 9444}, spark: {jobNamespaces: [a]}}`, check: func(t *testing.T, all objects) {
+	"NoWebhook": {reason: "as safe without it: the controller makes the same checks", values: `webhook: {enable: false}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		for _, key := range sorted(all) {
+			if strings.Contains(strings.ToLower(key), "webhook") {
+				t.Errorf("%s is made all the same", key)
+			}
+		}
+		if len(all.keys("ClusterRole", "ClusterRoleBinding")) > 0 {
+			t.Error("rights in the whole cluster, and nothing needs them")
+		}
+	}},
+	"Webhook": {reason: "with a certificate of its own, and rights to nothing else", values: `{webhook: {failurePolicy: Fail, timeoutSeconds: 5, port: 9444}, spark: {jobNamespaces: [a]}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		c := configOf(t, all, configMap).Webhook
 		if c.Port != 9444 || c.SecretName != "spark-operator-webhook-certs" || c.ServiceName != "spark-operator-webhook-svc" || c.Configurations != webhook || c.Certificates != config.CertificatesSelf {

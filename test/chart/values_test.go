@@ -29,11 +29,15 @@ var combinations = map[string]combination{
 	"Default": {reason: "zero values work in one namespace, without rights in the whole cluster", check: func(t *testing.T, all objects) {
 		t.Helper()
 		want := []string{
+			"ClusterRole spark-operator-webhook", "ClusterRoleBinding spark-operator-webhook",
 			"ConfigMap ops/spark-operator-controller-config", "CustomResourceDefinition scheduledsparkapplications.sparkoperator.k8s.io",
 			"CustomResourceDefinition sparkapplications.sparkoperator.k8s.io",
-			"Deployment ops/spark-operator-controller", "Role default/spark-operator-controller", "Role default/spark-operator-spark",
-			"Role ops/spark-operator-controller", "RoleBinding default/spark-operator-controller", "RoleBinding default/spark-operator-spark",
-			"RoleBinding ops/spark-operator-controller", "ServiceAccount default/spark-operator-spark", "ServiceAccount ops/spark-operator-controller",
+			"Deployment ops/spark-operator-controller", "Deployment ops/spark-operator-webhook", "MutatingWebhookConfiguration spark-operator-webhook",
+			"Role default/spark-operator-controller", "Role default/spark-operator-spark", "Role ops/spark-operator-controller", "Role ops/spark-operator-webhook",
+			"RoleBinding default/spark-operator-controller", "RoleBinding default/spark-operator-spark",
+			"RoleBinding ops/spark-operator-controller", "RoleBinding ops/spark-operator-webhook", "Secret ops/spark-operator-webhook-certs",
+			"Service ops/spark-operator-webhook-svc", "ServiceAccount default/spark-operator-spark", "ServiceAccount ops/spark-operator-controller",
+			"ServiceAccount ops/spark-operator-webhook", "ValidatingWebhookConfiguration spark-operator-webhook",
 		}
 		if diff := cmp.Diff(want, sorted(all)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -60,8 +64,11 @@ var combinations = map[string]combination{
 	}},
 	"List": {reason: "one Role a namespace, the operator's own among them", values: `spark: {jobNamespaces: [a, ops, b, a]}`, check: func(t *testing.T, all objects) {
 		t.Helper()
-		if found := all.keys("ClusterRole", "ClusterRoleBinding"); found != nil {
+		if found := all.keys("ClusterRole", "ClusterRoleBinding"); len(found) != 2 {
 			t.Errorf("rights in the whole cluster: %v", found)
+		}
+		if rules := as[rbacv1.ClusterRole](t, all, "ClusterRole "+webhook).Rules; len(rules) != 1 || !slices.Equal(rules[0].ResourceNames, []string{webhook}) {
+			t.Errorf("the webhook has more than its own configurations: %+v", rules)
 		}
 		has(t, all, "ServiceAccount a/spark-operator-spark", "ServiceAccount ops/spark-operator-spark", "RoleBinding b/spark-operator-controller")
 		rules := as[rbacv1.Role](t, all, "Role ops/spark-operator-controller").Rules
@@ -72,7 +79,7 @@ var combinations = map[string]combination{
 			t.Errorf("the lease is in the operator's namespace only: %+v", rules)
 		}
 	}},
-	"NoRights": {reason: "anyone who makes the rights themselves", values: `{controller: {rbac: {create: false}, serviceAccount: {create: false, name: mine}}, spark: {rbac: {create: false}, serviceAccount: {create: false, name: theirs}}}`, check: func(t *testing.T, all objects) {
+	"NoRights": {reason: "anyone who makes the rights themselves", values: `{controller: {rbac: {create: false}, serviceAccount: {create: false, name: mine}}, webhook: {rbac: {create: false}, serviceAccount: {create: false, name: asked}}, spark: {rbac: {create: false}, serviceAccount: {create: false, name: theirs}}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		if found := all.keys("Role", "RoleBinding", "ClusterRole", "ServiceAccount"); found != nil {
 			t.Errorf("made all the same: %v", found)

@@ -21,6 +21,11 @@ type Files struct {
 	names  []string
 }
 
+// Kubeflow are the definitions of Kubeflow's operator, which an installation of ours may find in the cluster.
+var Kubeflow = Files{"github.com/kubeflow/spark-operator/v2", "config/crd/bases", []string{
+	"sparkoperator.k8s.io_sparkapplications.yaml", "sparkoperator.k8s.io_scheduledsparkapplications.yaml", "sparkoperator.k8s.io_sparkconnects.yaml",
+}}
+
 // What we make objects of.
 var (
 	GatewayAPI  = Files{"sigs.k8s.io/gateway-api", "config/crd/standard", []string{"gateway.networking.k8s.io_httproutes.yaml"}}

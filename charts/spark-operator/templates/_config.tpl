@@ -40,10 +40,22 @@ metrics:
     {{- if .tls.secretName }}
     certDir: /etc/spark-operator-metrics
     {{- end }}
+    {{- if ne .tls.minVersion "VersionTLS12" }}
+    minVersion: {{ .tls.minVersion }}
+    {{- end }}
+    {{- with .tls.cipherSuites }}
+    cipherSuites: {{ toJson . }}
+    {{- end }}
   {{- end }}
 {{- end }}
 health:
   bindAddress: ":8081"
+{{- with .Values.controller.pprof }}
+{{- if .enable }}
+pprof:
+  bindAddress: ":{{ .port }}"
+{{- end }}
+{{- end }}
 {{- with .Values.controller }}
 {{- if or (not .uiService.enable) .uiIngress.enable (not .driverIngress.enable) .uiRoute.enable }}
 ui:

@@ -1,0 +1,89 @@
+{{/*
+The files of the definitions that this release installs and upgrades, as a JSON list: those that do not exist yet, and its own.
+A definition of somebody else's (kubectl, Argo CD, Kubeflow's chart, another release) stays out of the release: Helm would refuse to
+install over it. Without a cluster, as in `helm template`, none is known to exist, and all are rendered.
+*/}}
+{{- define "spark-operator.ownDefinitions" -}}
+{{- $own := list -}}
+{{- if .Values.crds.install -}}
+{{- range $path, $_ := .Files.Glob "files/crds/*.yaml" -}}
+{{- $name := ($.Files.Get $path | fromYaml).metadata.name -}}
+{{- $exists := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $name -}}
+{{- if or (not $exists) (include "spark-operator.isOwnDefinition" (list $ $exists)) -}}
+{{- $own = append $own (base $path) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $own -}}
+{{- end -}}
+
+{{/*
+"true" if a definition that exists belongs to this release: by the marks that Helm goes by, or because the release has installed it.
+`kubectl replace` takes the marks away, and `keep` with them: without the second, an upgrade would leave the definition out, and Helm
+would delete it, with all objects.
+*/}}
+{{- define "spark-operator.isOwnDefinition" -}}
+{{- $ := index . 0 -}}
+{{- $metadata := (index . 1).metadata -}}
+{{- $marks := $metadata.annotations | default dict -}}
+{{- $named := and (eq (get $marks "meta.helm.sh/release-name") $.Release.Name) (eq (get $marks "meta.helm.sh/release-namespace") $.Release.Namespace) -}}
+{{- if and $named (eq (get ($metadata.labels | default dict) "app.kubernetes.io/managed-by") "Helm") -}}
+true
+{{- else -}}
+{{- $config := lookup "v1" "ConfigMap" $.Release.Namespace (printf "%s-config" (include "spark-operator.controller" $)) -}}
+{{- $installed := get (dig "metadata" "annotations" dict $config) "firesteel.dev/definitions" -}}
+{{- if has $metadata.name (splitList "," $installed) }}true{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The names of the definitions of this release, for its ConfigMap: see above. */}}
+{{- define "spark-operator.definitionNames" -}}
+{{- $names := list -}}
+{{- range include "spark-operator.ownDefinitions" . | fromJsonArray -}}
+{{- $names = append $names ($.Files.Get (printf "files/crds/%s" .) | fromYaml).metadata.name -}}
+{{- end -}}
+{{- join "," $names -}}
+{{- end -}}
+
+{{/* The definitions that are left to somebody else, as a JSON object: name to the fields that they lack. */}}
+{{- define "spark-operator.foreignDefinitions" -}}
+{{- $found := dict -}}
+{{- if .Values.crds.install -}}
+{{- $own := include "spark-operator.ownDefinitions" . | fromJsonArray -}}
+{{- range $path, $_ := .Files.Glob "files/crds/*.yaml" -}}
+{{- if not (has (base $path) $own) -}}
+{{- $wanted := $.Files.Get $path | fromYaml -}}
+{{- $exists := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $wanted.metadata.name -}}
+{{- $lacks := list -}}
+{{- range $version := $wanted.spec.versions -}}
+{{- $there := dict -}}
+{{- range $exists.spec.versions }}{{ if eq .name $version.name }}{{ $there = . }}{{ end }}{{ end -}}
+{{- $fields := include "spark-operator.lackingFields" (list $version.schema.openAPIV3Schema (dig "schema" "openAPIV3Schema" dict $there) "") -}}
+{{- $lacks = concat $lacks (splitList " " $fields | compact) -}}
+{{- end -}}
+{{- $_ := set $found $wanted.metadata.name $lacks -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $found -}}
+{{- end -}}
+
+{{/* The fields of one schema that another lacks, each with a space behind it: (list WANTED THERE PATH). */}}
+{{- define "spark-operator.lackingFields" -}}
+{{- $wanted := index . 0 -}}
+{{- $there := index . 1 -}}
+{{- $path := index . 2 -}}
+{{- if not (get $there "x-kubernetes-preserve-unknown-fields") -}}
+{{- $properties := get $there "properties" | default dict -}}
+{{- range $name, $schema := get $wanted "properties" | default dict -}}
+{{- if hasKey $properties $name -}}
+{{- include "spark-operator.lackingFields" (list $schema (get $properties $name) (printf "%s.%s" $path $name)) -}}
+{{- else }}{{ printf "%s.%s" $path $name | trimPrefix "." }} {{ end -}}
+{{- end -}}
+{{- range $inner, $suffix := dict "items" "[]" "additionalProperties" ".*" -}}
+{{- if and (kindIs "map" (get $wanted $inner)) (kindIs "map" (get $there $inner)) -}}
+{{- include "spark-operator.lackingFields" (list (get $wanted $inner) (get $there $inner) (printf "%s%s" $path $suffix)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/openapi"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// definitionsPeriod is how often the definitions are compared: who installs another operator replaces them without a restart of this one.
+const definitionsPeriod = 10 * time.Minute
+
+// definitions reports served definitions that are older than this operator. The API server drops every field that it does not know,
+// without an error: the operator continues, but conditions, history and what it remembers of retries are lost.
+type definitions struct {
+	log      logr.Logger
+	served   openapi.Client
+	scheme   *runtime.Scheme
+	versions []schema.GroupVersion
+	recorder events.EventRecorder
+	pod      *corev1.Pod // may be nil
+
+	last string
+}
+
+// addDefinitions has a manager compare the definitions of all families, and of what else is in their groups.
+func addDefinitions(mgr ctrl.Manager, families []lifecycle.Family, recorder events.EventRecorder, pod *corev1.Pod) error {
+	apis, err := discovery.NewDiscoveryClientForConfig(mgr.GetConfig())
+	if err != nil {
+		return fmt.Errorf("create client for schemas: %w", err)
+	}
+	d := &definitions{log: mgr.GetLogger().WithName("definitions"), served: apis.OpenAPIV3(), scheme: mgr.GetScheme(), recorder: recorder, pod: pod}
+	for _, f := range families {
+		if v := (schema.GroupVersion{Group: f.Group, Version: f.Version}); !slices.Contains(d.versions, v) {
+			d.versions = append(d.versions, v)
+		}
+	}
+	if err := mgr.Add(d); err != nil {
+		return fmt.Errorf("add comparison of the definitions: %w", err)
+	}
+	return nil
+}
+
+// Start compares until the context ends. It implements manager.Runnable; only the leader runs it.
+func (d *definitions) Start(ctx context.Context) error {
+	ticker := time.NewTicker(definitionsPeriod)
+	defer ticker.Stop()
+	for {
+		d.look()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// look compares once, and reports what has changed since the last time.
+func (d *definitions) look() {
+	var all []string
+	for _, version := range d.versions {
+		lacking, err := d.lacking(version)
+		if err != nil {
+			d.log.Error(err, "cannot compare the definitions with what this operator writes", "groupVersion", version)
+			return
+		}
+		all = append(all, lacking...)
+	}
+	now := strings.Join(all, "; ")
+	if now == d.last {
+		return
+	}
+	d.last = now
+	if now == "" {
+		d.log.Info("the definitions have all fields that this operator writes")
+		return
+	}
+	const remedy = "the API server drops them; update the definitions as docs/install.md says under Custom resource definitions"
+	d.log.Error(errors.New(now), "the definitions are older than this operator: "+remedy)
+	if d.pod != nil {
+		d.recorder.Eventf(d.pod, nil, corev1.EventTypeWarning, "DefinitionsOutdated", "Compare", "%s; %s", now, remedy)
+	}
+}
+
+// lacking says for each kind of a group version that is served which fields of its status it lacks.
+func (d *definitions) lacking(version schema.GroupVersion) ([]string, error) {
+	paths, err := d.served.Paths()
+	if err != nil {
+		return nil, fmt.Errorf("list the served schemas: %w", err)
+	}
+	document, found := paths["apis/"+version.String()]
+	if !found {
+		return nil, nil // not installed: the cache says so
+	}
+	text, err := document.Schema(runtime.ContentTypeJSON)
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of %s: %w", version, err)
+	}
+	var served struct {
+		Components struct{ Schemas map[string]servedSchema }
+	}
+	if err := json.Unmarshal(text, &served); err != nil {
+		return nil, fmt.Errorf("decode the schema of %s: %w", version, err)
+	}
+	var all []string
+	for _, s := range served.Components.Schemas {
+		for _, kind := range s.Kinds {
+			status, known := statusOf(d.scheme, kind)
+			if !known {
+				continue
+			}
+			if fields := lackingFields(status, s.Properties["status"], "status"); len(fields) > 0 {
+				all = append(all, fmt.Sprintf("%s lacks %s", kind.Kind, some(fields)))
+			}
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// some are the first few of many.
+func some(fields []string) string {
+	const few = 5
+	if len(fields) <= few {
+		return strings.Join(fields, ", ")
+	}
+	return fmt.Sprintf("%s and %d more fields", strings.Join(fields[:few], ", "), len(fields)-few)
+}
+
+// servedSchema is what matters of a schema in OpenAPI v3.
+type servedSchema struct {
+	Properties           map[string]servedSchema
+	Items                *servedSchema
+	AdditionalProperties json.RawMessage // a schema, or a boolean
+	Preserve             bool                      `json:"x-kubernetes-preserve-unknown-fields"`
+	Kinds                []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+}
+
+// statusOf returns the type of the status of a kind that this operator knows.
+func statusOf(scheme *runtime.Scheme, kind schema.GroupVersionKind) (reflect.Type, bool) {
+	t, known := scheme.AllKnownTypes()[kind]
+	if !known {
+		return nil, false
+	}
+	status, found := t.FieldByName("Status")
+	return status.Type, found && status.Type.Kind() == reflect.Struct
+}
+
+// lackingFields are the fields of a type that a schema lacks. Types with an encoding of their own, such as times, have none.
+func lackingFields(t reflect.Type, served servedSchema, path string) []string {
+	if served.Preserve || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return lackingFields(t.Elem(), served, path)
+	case reflect.Slice:
+		if served.Items != nil {
+			return lackingFields(t.Elem(), *served.Items, path+"[]")
+		}
+	case reflect.Map:
+		var values servedSchema
+		if json.Unmarshal(served.AdditionalProperties, &values) == nil {
+			return lackingFields(t.Elem(), values, path+".*")
+		}
+	case reflect.Struct:
+		var all []string
+		for field := range t.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			inner, found := served.Properties[name]
+			switch {
+			case name == "-":
+			case name == "":
+				all = append(all, lackingFields(field.Type, served, path)...)
+			case !found:
+				all = append(all, path+"."+name)
+			default:
+				all = append(all, lackingFields(field.Type, inner, path+"."+name)...)
+			}
+		}
+		return all
+	default:
+	}
+	return nil
+}
