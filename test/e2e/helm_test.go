@@ -118,14 +118,10 @@ func withoutSuiteOperator(ctx context.Context) {
 	DeferCleanup(scale, int32(1))
 }
 
-// crdNames are the definitions of the chart.
-var crdNames = []string{crdName, "scheduledsparkapplications.sparkoperator.k8s.io"}
-
-// withoutMarks makes the definitions nobody's: another spec may have made them a release's.
-func withoutMarks() {
+// mark changes labels or annotations of the chart's definitions.
+func mark(verb string, marks ...string) {
 	GinkgoHelper()
-	kubectl(append([]string{"label", "crd", "app.kubernetes.io/managed-by-"}, crdNames...)...)
-	kubectl(append([]string{"annotate", "crd", "meta.helm.sh/release-name-", "meta.helm.sh/release-namespace-"}, crdNames...)...)
+	kubectl(append([]string{verb, "--overwrite", "crd", crdName, "scheduledsparkapplications.sparkoperator.k8s.io"}, marks...)...)
 }
 
 // prepare makes the namespace of the release, as strict as any, and takes release and namespace away in the end.
@@ -167,13 +163,14 @@ var _ = Describe("The chart", Serial, func() {
 		Expect(leftOver()).To(BeEmpty())
 
 		By("meeting definitions that are not Helm's, and leaving them as they are")
-		withoutMarks()
+		mark("label", "app.kubernetes.io/managed-by-") // of another spec
+		mark("annotate", "meta.helm.sh/release-name-", "meta.helm.sh/release-namespace-")
 		Expect(helm.do(install...)).To(ContainSubstring("exists already and is not of this release"))
 		Expect(columns(ctx)).NotTo(ContainElement("Former"))
 
 		By("making them the release's")
-		kubectl(append([]string{"label", "--overwrite", "crd", "app.kubernetes.io/managed-by=Helm"}, crdNames...)...)
-		kubectl(append([]string{"annotate", "--overwrite", "crd", "meta.helm.sh/release-name=" + helmRelease, "meta.helm.sh/release-namespace=" + helmNamespace}, crdNames...)...)
+		mark("label", "app.kubernetes.io/managed-by=Helm")
+		mark("annotate", "meta.helm.sh/release-name="+helmRelease, "meta.helm.sh/release-namespace="+helmNamespace)
 		helm.do(append([]string{"upgrade", helmRelease, older("Queue"), "--force-conflicts"}, values...)...)
 		Expect(columns(ctx)).To(ContainElement("Former"))
 
@@ -231,7 +228,7 @@ var _ = Describe("The chart", Serial, func() {
 
 		By("refusing a slip, and writing defaults down")
 		Eventually(refusal, installWait, poll).Should(Satisfy(apierrors.IsInvalid), "the API server asks the webhook")
-		app := sparkPi("default", "values-of-kubeflow", "10")
+		app := sparkPi("default", "values-of-kubeflow", "400")
 		app.Spec.Driver.ServiceAccount = ptr.To(fullname + "-spark")
 		app.Spec.Executor.Instances, app.Spec.Mode = nil, ""
 		Expect(admin.Create(ctx, app)).To(Succeed())
@@ -240,8 +237,9 @@ var _ = Describe("The chart", Serial, func() {
 		Expect(app.Spec.Mode).To(Equal(v1beta2.DeployModeCluster))
 
 		By("running it")
-		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
 		Expect(s.DriverInfo.WebUIServiceName).To(Equal("values-of-kubeflow-ui-svc"))
+		eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 		Expect(driverLog(ctx, app)).To(ContainSubstring("Pi is roughly 3.1"))
 
 		By("uninstalling")
