@@ -30,15 +30,15 @@ func (w Writer) CreateRun(ctx context.Context, run client.Object) (existing clie
 }
 
 // DeleteRun deletes a run of a schedule, with what belongs to it, if it still is the one with the UID and, unless that is
-// empty, the version.
+// empty, the version: a conflict is returned then.
 func (w Writer) DeleteRun(ctx context.Context, run client.Object, uid, version string) error {
 	condition := client.Preconditions{UID: (*types.UID)(&uid)}
 	if version != "" {
 		condition.ResourceVersion = &version
 	}
 	err := w.Client.Delete(ctx, run, condition, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // it is gone, or has changed, which is an event
+	if apierrors.IsNotFound(err) || version == "" && apierrors.IsConflict(err) {
+		return nil // it is gone
 	}
 	return err
 }

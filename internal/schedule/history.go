@@ -19,6 +19,9 @@ func (c *decision) census() {
 		if run.Phase == Active {
 			r.Active = append(r.Active, run.Name)
 		}
+		if run.Reason == ReasonTrigger && run.Tick.After(r.LastTrigger) {
+			r.LastTrigger = run.Tick // started by an operator that crashed; the trigger may be another by now
+		}
 		if run.Created.After(r.LastRun) {
 			r.LastRun, r.LastRunName = run.Created, run.Name
 		}
@@ -61,14 +64,15 @@ func (r Run) about() time.Time {
 // stored is whether it is stored that a run was started, so that it is not started again when it is gone.
 func (c *decision) stored(run Run) bool {
 	b := c.before
+	trigger, _ := c.desired.trigger()
 	switch {
 	case b.Since.IsZero():
 		return false
 	case run.Reason == "":
 		return true
-	case run.Reason == ReasonTrigger:
-		return !run.Tick.After(b.LastTrigger)
-	case run.Tick.After(b.base()):
+	case (run.Reason == ReasonTrigger || run.Tick.Equal(trigger)) && run.Tick.After(b.LastTrigger):
+		return false
+	case run.Tick.After(b.base()) && c.times.Next(run.Tick.Add(-time.Second)).Equal(run.Tick):
 		return false
 	}
 	wanted := c.desired.Backfill

@@ -9,8 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
 // row is what docs/helm-values.md says of a key.
@@ -129,6 +134,12 @@ func TestKubeflowValues(t *testing.T) {
 	all := render(t, toJSON(t, values))
 	if all["Deployment ops/"+controller] == nil || all["Deployment ops/"+webhook] == nil {
 		t.Errorf("not what their defaults ask for: %v", slices.Sorted(maps.Keys(all)))
+	}
+	// their times are for client-go's elector: 15s, 10s and 2s
+	want := config.LeaderElection{Enabled: true, Name: controller + "-lock", LeaseDuration: metav1.Duration{Duration: 15 * time.Second},
+		RenewDeadline: metav1.Duration{Duration: 9375 * time.Millisecond}, RetryPeriod: metav1.Duration{Duration: 1875 * time.Millisecond}}
+	if diff := cmp.Diff(want, configOf(t, all, configMap).LeaderElection); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	values["image"] = map[string]any{"registry": "ghcr.io", "repository": "kubeflow/spark-operator/controller"}
 	if _, err := helm(t, toJSON(t, values)); err == nil || !strings.Contains(err.Error(), "image of Kubeflow's operator") {

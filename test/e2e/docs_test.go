@@ -50,8 +50,8 @@ func newReader(ctx context.Context, fill ...string) *reader {
 			"PATH=" + strings.Join([]string{filepath.Join(root, "dist"), filepath.Dir(r.helm.program), os.Getenv("PATH")}, ":"),
 			"HELM_CACHE_HOME=" + folder, "HELM_CONFIG_HOME=" + folder, "HELM_DATA_HOME=" + folder,
 		},
-		// the definitions are there already, and other namespaces belong to other tests
-		Fill: strings.NewReplacer(append(fill, "helm install ", "helm install --take-ownership --force-conflicts --set 'spark.jobNamespaces={"+r.jobs+"}' ",
+		// other namespaces belong to other tests
+		Fill: strings.NewReplacer(append(fill, "helm install ", "helm install --set 'spark.jobNamespaces={"+r.jobs+"}' ",
 			"REGISTRY", "firesteel.local", "=TAG", "=dev", "spark-pi.yaml", manifest, "app.yaml", manifest,
 			"k8s://... ARGS", "k8s://https://10.0.0.1:6443 --name pi --class Main --conf spark.kubernetes.container.image=spark:4.1.4 local:///app.jar", "NAME", "spark-pi")...),
 	}
@@ -194,7 +194,7 @@ var _ = Describe("The pages of docs/", longest, func() {
 		app.Spec.Suspend = ptr.To(true)
 		Expect(admin.Create(ctx, app)).To(Succeed())
 
-		r.run(ctx, "docs/migrate-from-kubeflow.md", "4. Install Firesteel, and take over the definitions")
+		r.run(ctx, "docs/migrate-from-kubeflow.md", "4. Update the definitions, and install Firesteel")
 		eventuallyReason(ctx, app, "Suspended", "Suspended", "spec.suspend is true")
 		Expect(r.run(ctx, "docs/migrate-from-kubeflow.md", "5. See that all is well")).To(And(ContainSubstring(app.Name), ContainSubstring("SUBMITTED")))
 		Expect(r.run(ctx, "docs/migrate-from-kubeflow.md", "Roll back")).To(ContainSubstring(`release "firesteel" uninstalled`))

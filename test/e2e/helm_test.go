@@ -16,6 +16,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -68,7 +69,7 @@ func older(column string) string {
 	GinkgoHelper()
 	folder := filepath.Join(GinkgoT().TempDir(), "spark-operator")
 	Expect(os.CopyFS(folder, os.DirFS(chartPath))).To(Succeed())
-	file := filepath.Join(folder, "charts", "crds", "files", "sparkoperator.k8s.io_sparkapplications.yaml")
+	file := filepath.Join(folder, "files", "crds", "sparkoperator.k8s.io_sparkapplications.yaml")
 	text, err := os.ReadFile(file)
 	Expect(err).NotTo(HaveOccurred())
 	changed := strings.Replace(string(text), "name: "+column+"\n", "name: Former\n", 1)
@@ -117,6 +118,24 @@ func withoutSuiteOperator(ctx context.Context) {
 	DeferCleanup(scale, int32(1))
 }
 
+// mark changes labels or annotations of the chart's definitions.
+func mark(verb string, marks ...string) {
+	GinkgoHelper()
+	kubectl(append([]string{verb, "--overwrite", "crd", crdName, "scheduledsparkapplications.sparkoperator.k8s.io"}, marks...)...)
+}
+
+// prepare makes the namespace of the release, as strict as any, and takes release and namespace away in the end.
+func prepare(ctx context.Context, helm chart) {
+	GinkgoHelper()
+	ops := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: helmNamespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+	Expect(admin.Create(ctx, ops)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) {
+		_, _ = helm.try("uninstall", helmRelease, "--ignore-not-found", "--wait")
+		Expect(client.IgnoreNotFound(admin.Delete(ctx, ops))).To(Succeed())
+		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(ops), ops) }, installWait, poll).Should(Satisfy(apierrors.IsNotFound))
+	})
+}
+
 // leftOver are the objects of the release and of its operator that still exist, but for its definitions.
 func leftOver() string {
 	GinkgoHelper()
@@ -132,16 +151,8 @@ var _ = Describe("The chart", Serial, func() {
 	It("installs, upgrades under a running application, tests itself, and leaves nothing", func() {
 		helm := newChart()
 		withoutSuiteOperator(ctx)
-		jobs := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "helm-jobs-"}}
-		Expect(admin.Create(ctx, jobs)).To(Succeed())
-		ops := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: helmNamespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
-		Expect(admin.Create(ctx, ops)).To(Succeed())
-		DeferCleanup(func() {
-			_, _ = helm.try("uninstall", helmRelease, "--ignore-not-found", "--wait")
-			for _, ns := range []client.Object{jobs, ops} {
-				Expect(client.IgnoreNotFound(admin.Delete(ctx, ns))).To(Succeed())
-			}
-		})
+		jobs := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: newNamespace(ctx, "helm-jobs")}}
+		prepare(ctx, helm)
 		values := []string{"--set", "spark.jobNamespaces={" + jobs.Name + "}", "--wait", "--timeout", "3m"}
 		install := append([]string{"install", helmRelease, older("Queue")}, values...)
 
@@ -151,11 +162,16 @@ var _ = Describe("The chart", Serial, func() {
 		Expect(out).To(ContainSubstring(`spark.jobNamespaces[1]: namespace "nowhere" does not exist`))
 		Expect(leftOver()).To(BeEmpty())
 
-		By("meeting definitions that are not Helm's, and taking them over")
-		out, err = helm.try(install...)
-		Expect(err).To(HaveOccurred(), out)
-		Expect(out).To(ContainSubstring("invalid ownership metadata"))
-		helm.do(append(install, "--take-ownership", "--force-conflicts")...)
+		By("meeting definitions that are not Helm's, and leaving them as they are")
+		mark("label", "app.kubernetes.io/managed-by-") // of another spec
+		mark("annotate", "meta.helm.sh/release-name-", "meta.helm.sh/release-namespace-")
+		Expect(helm.do(install...)).To(ContainSubstring("exists already and is not of this release"))
+		Expect(columns(ctx)).NotTo(ContainElement("Former"))
+
+		By("making them the release's")
+		mark("label", "app.kubernetes.io/managed-by=Helm")
+		mark("annotate", "meta.helm.sh/release-name="+helmRelease, "meta.helm.sh/release-namespace="+helmNamespace)
+		helm.do(append([]string{"upgrade", helmRelease, older("Queue"), "--force-conflicts"}, values...)...)
 		Expect(columns(ctx)).To(ContainElement("Former"))
 
 		By("running the example of the notes as it is")
@@ -191,5 +207,44 @@ var _ = Describe("The chart", Serial, func() {
 		Eventually(leftOver, installWait, poll).Should(BeEmpty(), "the operator's pod takes a moment to stop")
 		Expect(columns(ctx)).To(ContainElement("Queue"), "the definitions stay, and the applications with them")
 		Expect(statusOf(ctx, pi).AppState.State).To(Equal(v1beta2.ApplicationStateCompleted))
+	})
+
+	It("takes a values file of Kubeflow's chart, unchanged but for the image", func() {
+		const fullname = helmRelease + "-spark-operator"
+		helm := newChart()
+		withoutSuiteOperator(ctx)
+		prepare(ctx, helm)
+		values := filepath.Join("..", "chart", "testdata", "kubeflow-values.yaml")
+		out := helm.do("install", helmRelease, chartPath, "-f", values, "--set", "image.registry=firesteel.local,image.repository=spark-operator", "--wait", "--timeout", "3m")
+		Expect(out).To(ContainSubstring("applications of this namespace: default"))
+
+		By("finding what Kubeflow's chart has made, by its names")
+		kubectl("get", "deployment,serviceaccount", fullname+"-controller", fullname+"-webhook", "-n", helmNamespace)
+		kubectl("get", "service", fullname+"-webhook-svc", "-n", helmNamespace)
+		kubectl("get", "mutatingwebhookconfiguration,validatingwebhookconfiguration", fullname+"-webhook")
+		kubectl("get", "serviceaccount,role,rolebinding", fullname+"-spark", "-n", "default")
+		kubectl("get", "lease", fullname+"-controller-lock", "-n", helmNamespace)
+		Expect(kubectl("get", "validatingwebhookconfiguration", fullname+"-webhook", "-o", "jsonpath={.webhooks[*].failurePolicy}")).To(MatchRegexp("^Fail( Fail)*$"))
+
+		By("refusing a slip, and writing defaults down")
+		Eventually(refusal, installWait, poll).Should(Satisfy(apierrors.IsInvalid), "the API server asks the webhook")
+		app := sparkPi("default", "values-of-kubeflow", "400")
+		app.Spec.Driver.ServiceAccount = ptr.To(fullname + "-spark")
+		app.Spec.Executor.Instances, app.Spec.Mode = nil, ""
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(admin.Delete(ctx, app))).To(Succeed()) })
+		Expect(app.Spec.Executor.Instances).To(HaveValue(BeEquivalentTo(1)))
+		Expect(app.Spec.Mode).To(Equal(v1beta2.DeployModeCluster))
+
+		By("running it")
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
+		Expect(s.DriverInfo.WebUIServiceName).To(Equal("values-of-kubeflow-ui-svc"))
+		eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		Expect(driverLog(ctx, app)).To(ContainSubstring("Pi is roughly 3.1"))
+
+		By("uninstalling")
+		helm.do("uninstall", helmRelease, "--wait")
+		Eventually(leftOver, installWait, poll).Should(BeEmpty())
+		Expect(statusOf(ctx, app).AppState.State).To(Equal(v1beta2.ApplicationStateCompleted))
 	})
 })

@@ -80,10 +80,14 @@ func startOperator(cfg *rest.Config) { startOperatorWith(cfg, `{bindAddress: "0"
 
 // startOperatorWith also says how it serves metrics.
 func startOperatorWith(cfg *rest.Config, metrics string) {
-	cfg = rest.CopyConfig(cfg)
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { writes.next = next; return writes })
 	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nhealth: {bindAddress: \"0\"}\nmetrics: " + metrics + "\n" + extraConfig))
 	Expect(err).NotTo(HaveOccurred())
+	startConfigured(cfg, c)
+}
+
+func startConfigured(cfg *rest.Config, c config.OperatorConfiguration) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { writes.next = next; return writes })
 	registry, err := scheduler.NewRegistry(c.BatchScheduler.Default, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())
 	mgr, err := controller.NewManager(cfg, c)

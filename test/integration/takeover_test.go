@@ -37,10 +37,10 @@ type left struct {
 }
 
 // restore creates what a fixture holds, in a namespace of its own. It gives the objects what only the API server knows.
-func restore(ctx context.Context, file string) left {
+func restore(ctx context.Context, path string) left {
 	GinkgoHelper()
 	w := left{namespace: newNamespace(ctx)}
-	text, err := os.Open(filepath.Join(takeOverFixtures, file))
+	text, err := os.Open(path)
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { Expect(text.Close()).To(Succeed()) }()
 	uids := map[string]types.UID{}
@@ -50,7 +50,7 @@ func restore(ctx context.Context, file string) left {
 		if err := decoder.Decode(&o.Object); errors.Is(err, io.EOF) {
 			break
 		} else {
-			Expect(err).NotTo(HaveOccurred(), file)
+			Expect(err).NotTo(HaveOccurred(), path)
 		}
 		o.SetNamespace(w.namespace)
 		refs := o.GetOwnerReferences()
@@ -64,6 +64,18 @@ func restore(ctx context.Context, file string) left {
 		}
 	}
 	return w
+}
+
+// restoreAll restores every fixture, by its name.
+func restoreAll(ctx context.Context) map[string]left {
+	GinkgoHelper()
+	files, err := os.ReadDir(takeOverFixtures)
+	Expect(err).NotTo(HaveOccurred())
+	restored := map[string]left{}
+	for _, file := range files {
+		restored[strings.TrimSuffix(file.Name(), ".yaml")] = restore(ctx, filepath.Join(takeOverFixtures, file.Name()))
+	}
+	return restored
 }
 
 // create stores an object with its status. One with a deletion timestamp is deleted; its finalizer holds it.
@@ -183,6 +195,22 @@ func goesAndStarts(ctx context.Context, w left) {
 	starts(ctx, w)
 }
 
+// happens lets it happen, and returns the status that the application has in the end.
+func (c continued) happens(ctx context.Context, w left) v1beta2.SparkApplicationStatus {
+	GinkgoHelper()
+	if c.then != nil {
+		c.then(ctx, w)
+	}
+	ns := w.namespace
+	eventuallyState(ctx, ns, "pi", c.state)
+	Eventually(func() int64 { return app(ctx, ns, "pi").Status.ObservedGeneration }, wait, poll).Should(Equal(app(ctx, ns, "pi").Generation))
+	s := app(ctx, ns, "pi").Status
+	Expect(s.SubmissionAttempts).To(Equal(c.submissions), "submissionAttempts")
+	Expect(s.ExecutionAttempts).To(Equal(c.executions), "executionAttempts")
+	Expect(s.AppState.ErrorMessage).To(ContainSubstring(c.err))
+	return s
+}
+
 var taken = map[string]continued{
 	"new":                       {drivers: 1, then: ends, state: "COMPLETED", submissions: 1, executions: 1, attempts: []int32{1}},
 	"new-crashed":               {then: ends, state: "COMPLETED", submissions: 1, executions: 1, attempts: []int32{1}},
@@ -216,17 +244,13 @@ var kept = map[string]bool{
 var _ = Describe("Taking over from the Kubeflow operator", Ordered, ContinueOnFailure, func() {
 	var (
 		ctx      context.Context
-		restored = map[string]left{}
+		restored map[string]left
 		births   census
 	)
 	BeforeAll(func() {
 		ctx = context.Background()
 		restartOperator(func() {
-			files, err := os.ReadDir(takeOverFixtures)
-			Expect(err).NotTo(HaveOccurred())
-			for _, file := range files {
-				restored[strings.TrimSuffix(file.Name(), ".yaml")] = restore(ctx, file.Name())
-			}
+			restored = restoreAll(ctx)
 			births.begin(ctx)
 		})
 		Expect(restored).To(HaveLen(len(taken)), "every fixture has an expectation")
@@ -238,24 +262,15 @@ var _ = Describe("Taking over from the Kubeflow operator", Ordered, ContinueOnFa
 		It("continues "+name, func() {
 			w, known := restored[name]
 			Expect(known).To(BeTrue(), "testdata/takeover/%s.yaml", name)
-			if want.then != nil {
-				want.then(ctx, w)
-			}
-			ns := w.namespace
-			eventuallyState(ctx, ns, "pi", want.state)
-			Eventually(func() int64 { return app(ctx, ns, "pi").Status.ObservedGeneration }, wait, poll).Should(Equal(app(ctx, ns, "pi").Generation))
-			s := app(ctx, ns, "pi").Status
-			Expect(s.SubmissionAttempts).To(Equal(want.submissions), "submissionAttempts")
-			Expect(s.ExecutionAttempts).To(Equal(want.executions), "executionAttempts")
-			Expect(s.AppState.ErrorMessage).To(ContainSubstring(want.err))
+			s := want.happens(ctx, w)
 			var numbers []int32
 			for _, a := range s.Attempts {
 				numbers = append(numbers, a.Attempt)
 			}
 			Expect(numbers).To(Equal(want.attempts), "the history of %+v", s)
-			Eventually(func() []types.UID { return births.of(ns) }, wait, poll).Should(HaveLen(want.drivers), "driver pods created")
+			Eventually(func() []types.UID { return births.of(w.namespace) }, wait, poll).Should(HaveLen(want.drivers), "driver pods created")
 			if kept[name] {
-				Expect(driverPod(ctx, ns, "pi-driver").UID).To(Equal(w.driver), "the driver is the one from before")
+				Expect(driverPod(ctx, w.namespace, "pi-driver").UID).To(Equal(w.driver), "the driver is the one from before")
 			}
 			for _, c := range s.Conditions {
 				Expect(c.Reason).NotTo(BeEmpty(), "reason of %s", c.Type)

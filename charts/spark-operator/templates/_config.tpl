@@ -16,8 +16,7 @@ leaderElection:
   enabled: {{ .enable }}
   name: {{ include "spark-operator.lock" $ }}
   leaseDuration: {{ .leaseDuration }}
-  renewDeadline: {{ .renewDeadline }}
-  retryPeriod: {{ .retryPeriod }}
+  {{- include "spark-operator.config.renewal" . | nindent 2 }}
 {{- end }}
 {{- with .Values.prometheus.metrics }}
 metrics:
@@ -109,6 +108,31 @@ policies:
 {{- end }}
 batchScheduler:
   {{- include "spark-operator.config.batchScheduler" . | nindent 2 }}
+{{- end -}}
+
+{{/*
+The times of the election. Those that are good for client-go's elector, as Kubeflow's defaults are, may be too long for ours, which renews
+a lease four times: they become the longest that the lease allows (internal/config).
+*/}}
+{{- define "spark-operator.config.renewal" -}}
+{{- $lease := include "spark-operator.milliseconds" .leaseDuration | int64 -}}
+{{- $retry := include "spark-operator.milliseconds" .retryPeriod | int64 -}}
+{{- $deadline := include "spark-operator.milliseconds" .renewDeadline | int64 -}}
+{{- $longestRetry := div $lease 8 -}}
+{{- $longestDeadline := sub (div (mul $lease 3) 4) (min $retry $longestRetry) -}}
+renewDeadline: {{ gt $deadline $longestDeadline | ternary (printf "%dms" $longestDeadline) .renewDeadline }}
+retryPeriod: {{ gt $retry $longestRetry | ternary (printf "%dms" $longestRetry) .retryPeriod }}
+{{- end -}}
+
+{{/* A duration such as 1m30s or 2.5s in milliseconds. */}}
+{{- define "spark-operator.milliseconds" -}}
+{{- $factors := dict "h" 3600000 "m" 60000 "s" 1000 "ms" 1 -}}
+{{- $sum := 0.0 -}}
+{{- range regexFindAll "[0-9.]+(h|ms|m|s)" (toString .) -1 -}}
+{{- $unit := regexFind "[a-z]+" . -}}
+{{- $sum = addf $sum (mulf (trimSuffix $unit . | float64) (get $factors $unit)) -}}
+{{- end -}}
+{{- round $sum 0 | int64 -}}
 {{- end -}}
 
 {{/* What restarts a part when it changes: all of the configuration but for what the controller reloads. */}}

@@ -162,7 +162,8 @@ func (e *Engine) act(ctx context.Context, s *scope, plan schedule.Plan) (r sched
 		r = e.start(ctx, s, *plan.Start)
 	}
 	for _, run := range plan.Remove {
-		if err := e.delete(ctx, s, run, run.Version); err != nil && r.Err == nil {
+		err := e.delete(ctx, s, run, run.Version)
+		if r.Changed = r.Changed || apierrors.IsConflict(err); err != nil && !apierrors.IsConflict(err) && r.Err == nil {
 			r.Err = err
 		}
 	}
