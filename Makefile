@@ -73,7 +73,7 @@ test-integration: ## A real kube-apiserver and etcd
 	hack/test.sh integration
 
 .PHONY: test-schedulers
-test-schedulers: ## Every scheduler plugin: 34 cases with a stand-in, and with the real scheduler
+test-schedulers: ## Every scheduler plugin: 36 cases with a stand-in, and with the real scheduler
 	hack/test.sh schedulers
 
 .PHONY: test-e2e
