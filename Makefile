@@ -110,6 +110,7 @@ manifests: ## CRDs, RBAC and webhook configurations, also in the chart
 	cp config/rbac/spark-driver/role.yaml charts/spark-operator/files/spark_driver_role.yaml
 	cp config/rbac/*_admin_role.yaml config/rbac/*_editor_role.yaml config/rbac/*_viewer_role.yaml charts/spark-operator/files/user-roles/
 	cp config/admission-policy/executors.yaml charts/spark-operator/files/executor_admission_policy.yaml
+	cp config/executor-memory/policy.yaml charts/spark-operator/files/executor_memory_policy.yaml
 
 .PHONY: fmt
 fmt: ## gofmt and import order

@@ -202,7 +202,7 @@ var sparkVariables = map[string]bool{
 func (w *warner) executor(e *v1beta2.ExecutorSpec) {
 	if limit := ptr.Deref(e.MemoryLimit, ""); limit != "" {
 		w.warn("spec.executor.memoryLimit", limit,
-			"has no effect: Spark limits each executor to its memory and memoryOverhead; raise spec.executor.memoryOverhead instead")
+			"has no effect without the admission policy for executors' memory: Spark limits each of them to its memory and memoryOverhead; raise spec.executor.memoryOverhead, or ask for the policy")
 	}
 	for _, v := range e.Env {
 		if sparkVariables[v.Name] {
@@ -274,6 +274,5 @@ func Ignored() map[string]string {
 		"type":                 "Spark goes by the suffix of mainApplicationFile; a type that contradicts it causes a warning",
 		"failureRetries":       "the Kubeflow operator ignores it too; use restartPolicy.onFailureRetries",
 		"retryInterval":        "the Kubeflow operator ignores it too; use restartPolicy.onFailureRetryInterval",
-		"executor.memoryLimit": "the driver limits each executor to the memory that Spark computes, regardless of the template; raise memoryOverhead instead",
 	}
 }
