@@ -73,7 +73,7 @@ test-integration: ## A real kube-apiserver and etcd
 	hack/test.sh integration
 
 .PHONY: test-schedulers
-test-schedulers: ## Every scheduler plugin: 34 cases with a stand-in, and with the real scheduler
+test-schedulers: ## Every scheduler plugin: 36 cases with a stand-in, and with the real scheduler
 	hack/test.sh schedulers
 
 .PHONY: test-e2e
@@ -110,6 +110,7 @@ manifests: ## CRDs, RBAC and webhook configurations, also in the chart
 	cp config/rbac/spark-driver/role.yaml charts/spark-operator/files/spark_driver_role.yaml
 	cp config/rbac/*_admin_role.yaml config/rbac/*_editor_role.yaml config/rbac/*_viewer_role.yaml charts/spark-operator/files/user-roles/
 	cp config/admission-policy/executors.yaml charts/spark-operator/files/executor_admission_policy.yaml
+	cp config/executor-memory/policy.yaml charts/spark-operator/files/executor_memory_policy.yaml
 
 .PHONY: fmt
 fmt: ## gofmt and import order

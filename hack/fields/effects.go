@@ -50,6 +50,7 @@ var inModel = map[string]string{
 	"PriorityClassName": "pod: `spec.priorityClassName`", "Resources": "for the scheduler plugin", "Parameters": "for the scheduler plugin",
 	// Of the overlay.
 	"Env": "container: `env`", "EnvFrom": "container: `envFrom`", "VolumeMounts": "container: `volumeMounts`", "Ports": "container: `ports`",
+	"Annotations": "pod: annotation `firesteel.dev/memory-limit`, by which an admission policy sets the limit",
 	"MemoryLimit": "container: `resources.limits.memory`", "Limits": "container: `resources.limits`",
 	"SecurityContext": "container: `securityContext`", "Lifecycle": "container: `lifecycle`",
 	"Volumes": "pod: `spec.volumes`", "InitContainers": "pod: `spec.initContainers`", "Sidecars": "pod: `spec.containers`, after Spark's",

@@ -52,6 +52,7 @@ var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonBehindOthers:             "wait; see what is ahead: kubectl spark queue -A QUEUE",
 	scheduler.ReasonQueueClosed:              "ask an administrator to open the queue, or take another one in {batchScheduler.queue}",
 	scheduler.ReasonQueueNotFound:            "correct {batchScheduler.queue}, or ask an administrator to create the queue: the application continues automatically then",
+	scheduler.ReasonPodGroupNotFound:         "create the PodGroup that the pods name, or remove its name from their labels and annotations",
 	scheduler.ReasonPriorityClassNotFound:    "create the PriorityClass, or name another one",
 	scheduler.ReasonQueueNotLeaf:             "name one of the queues of the message in {batchScheduler.queue}",
 	scheduler.ReasonQueueForbidden:           "name one of the queues of the message in {batchScheduler.queue}, or ask an administrator for the permission",

@@ -87,6 +87,8 @@ const (
 	ReasonQueueNotFound Reason = "QueueNotFound"
 	// ReasonPriorityClassNotFound : Wait; the named PriorityClass does not exist (yet).
 	ReasonPriorityClassNotFound Reason = "PriorityClassNotFound"
+	// ReasonPodGroupNotFound : Wait; the PodGroup that the pods name themselves does not exist (yet).
+	ReasonPodGroupNotFound Reason = "PodGroupNotFound"
 
 	// ReasonQueueNotLeaf : Reject; the queue has child queues and accepts no applications.
 	ReasonQueueNotLeaf Reason = "QueueNotLeaf"

@@ -250,6 +250,15 @@ controller:
 		t.Helper()
 		checkPod(t, all, webhook)
 	}},
+	"ExecutorMemory": {reason: "it holds in the job namespaces", values: `{executorMemoryLimit: {enable: true}, spark: {jobNamespaces: [a]}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		const name = "spark-operator-executor-memory"
+		as[admissionv1.MutatingAdmissionPolicy](t, all, "MutatingAdmissionPolicy "+name)
+		binding := as[admissionv1.MutatingAdmissionPolicyBinding](t, all, "MutatingAdmissionPolicyBinding "+name).Spec
+		if binding.PolicyName != name || binding.MatchResources == nil || binding.MatchResources.NamespaceSelector == nil {
+			t.Errorf("binding %+v", binding)
+		}
+	}},
 	"ExecutorPolicy": {reason: "it is about the chart's service account, in the job namespaces", values: `{executorAdmissionPolicy: {enable: true, executorServiceAccounts: [exec]}, spark: {jobNamespaces: [a], serviceAccount: {name: driver}}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		policy := as[admissionv1.ValidatingAdmissionPolicy](t, all, "ValidatingAdmissionPolicy spark-operator-executors")

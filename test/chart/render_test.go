@@ -33,7 +33,7 @@ const (
 	webhook    = "spark-operator-webhook"
 	// apis are those of others that the chart looks for before it renders their objects.
 	apis = "monitoring.coreos.com/v1/PodMonitor,monitoring.coreos.com/v1/ServiceMonitor,monitoring.coreos.com/v1/PrometheusRule," +
-		"cert-manager.io/v1/Certificate,admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"
+		"cert-manager.io/v1/Certificate,admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy,admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
 )
 
 // tool builds a tool once and returns the path of one of its programs.

@@ -31,6 +31,7 @@ var compositions = map[string]struct {
 	"Prometheus":   {resources: []string{"config/default"}, components: []string{"config/prometheus", "config/network-policy"}},
 	"Applications": {components: []string{"config/prometheus/applications"}, namespace: namespace},
 	"Rights":       {resources: []string{"config/default"}, components: []string{"config/rbac/schedulers", "config/rbac/exposure", "config/rbac/namespaces"}},
+	"Memory":       {resources: []string{"config/default"}, components: []string{"config/executor-memory"}},
 	"Executors":    {resources: []string{"config/default"}, components: []string{"config/admission-policy"}},
 }
 

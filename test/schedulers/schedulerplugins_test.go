@@ -228,7 +228,7 @@ func coschedulingSubject(c *cluster, tier conformance.Tier) conformance.Subject 
 		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 24: doesNotChoose, 25: orderIsTheirs},
 	}
 	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling", SchedulerNames: []string{aliasScheduler}}}
-	s.Alias = aliasScheduler
+	s.Alias, s.OwnGroup = aliasScheduler, scheduler.PodKey{Part: scheduler.PodLabel, Key: v1alpha1.PodGroupLabel}
 	return s
 }
 

@@ -307,5 +307,6 @@ func volcanoSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonExceedsQueueCapacity, MissingQueue: scheduler.ReasonQueueNotFound, ClosedQueue: scheduler.ReasonQueueClosed,
 		DriverStays: true, Reckons: volcanoReckons, DoesNotApply: map[int]string{25: orderIsTheirs},
+		OwnGroup: scheduler.PodKey{Part: scheduler.PodAnnotation, Key: v1beta1.KubeGroupNameAnnotationKey},
 	}
 }

@@ -207,7 +207,7 @@ func replaces(v *corev1.EnvVar) bool { return sparkVariables[v.Name] && v.ValueF
 func (w *warner) executor(e *v1beta2.ExecutorSpec) {
 	if limit := ptr.Deref(e.MemoryLimit, ""); limit != "" {
 		w.warn("spec.executor.memoryLimit", limit,
-			"has no effect: Spark limits each executor to its memory and memoryOverhead; raise spec.executor.memoryOverhead instead")
+			"has no effect without the admission policy for executors' memory: Spark limits each of them to its memory and memoryOverhead; raise spec.executor.memoryOverhead, or ask for the policy")
 	}
 	for i := range e.Env {
 		v := &e.Env[i]
@@ -292,6 +292,5 @@ func Ignored() map[string]string {
 		"type":                 "Spark goes by the suffix of mainApplicationFile; a type that contradicts it causes a warning",
 		"failureRetries":       "the Kubeflow operator ignores it too; use restartPolicy.onFailureRetries",
 		"retryInterval":        "the Kubeflow operator ignores it too; use restartPolicy.onFailureRetryInterval",
-		"executor.memoryLimit": "the driver limits each executor to the memory that Spark computes, regardless of the template; raise memoryOverhead instead",
 	}
 }

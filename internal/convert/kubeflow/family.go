@@ -120,7 +120,9 @@ func SpecHash(o *v1beta2.SparkApplication) string {
 	}
 	s.Suspend, s.TimeToLiveSeconds, s.Retention, s.Deadlines = nil, nil, nil, nil
 	s.RestartPolicy = v1beta2.RestartPolicy{}
-	s.Type, s.FailureRetries, s.RetryInterval, s.Executor.MemoryLimit = "", nil, nil, nil // see Ignored
+	s.Type, s.FailureRetries, s.RetryInterval = "", nil, nil // see Ignored
+	// The limit was ignored once, and what runs with one keeps its hash: the next attempt has the new limit.
+	s.Executor.MemoryLimit = nil
 	s.DriverPodDisruptionBudget = nil
 	s.SparkUIOptions, s.DriverIngressOptions = nil, nil
 	if options := s.BatchSchedulerOptions; options != nil {

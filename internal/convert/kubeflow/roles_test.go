@@ -104,7 +104,10 @@ func podCases(r roleUnderTest) map[string]fieldCase {
 		reason: "where Spark starts from", set: func(s *spec) { r.pod(s).Template = template },
 		model: func(a spark.Application) any { return r.model(a).Template }, want: template,
 	}
-	if r.limit != "" {
+	if r.limit == "" {
+		overlay("memoryLimit", "Java's g is Gi, and Spark overwrites it in executors: admission goes by the annotation", func(p *pod) { p.MemoryLimit = new("2g") },
+			func(o spark.PodOverlay) any { return o.Annotations["firesteel.dev/memory-limit"] + limitText(o) }, "2Gi")
+	} else {
 		overlay("memoryLimit", "Java's g is Gi, and Spark overwrites it in executors", func(p *pod) { p.MemoryLimit = new("2g") }, func(o spark.PodOverlay) any { return limitText(o) }, r.limit)
 	}
 	overlay("gpu", "an extended resource has a limit only", func(p *pod) { p.GPU = &v1beta2.GPUSpec{Name: "nvidia.com/gpu", Quantity: 2} }, func(o spark.PodOverlay) any { return o.Limits }, corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")})

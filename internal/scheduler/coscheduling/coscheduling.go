@@ -29,6 +29,9 @@ const Name = "coscheduling"
 // schedulerName is the one of scheduler-plugins' own chart, if the configuration names no other.
 const schedulerName = "scheduler-plugins-scheduler"
 
+// groupLabel puts a pod into a group.
+var groupLabel = scheduler.PodKey{Part: scheduler.PodLabel, Key: v1alpha1.PodGroupLabel}
+
 var podGroupKind = v1alpha1.SchemeGroupVersion.WithKind("PodGroup")
 
 // Plugin connects Coscheduling.
@@ -83,7 +86,7 @@ func (p Plugin) Describe() scheduler.Descriptor {
 			{APIGroups: []string{podGroupKind.Group}, Resources: []string{"podgroups"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
 			{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}},
 		},
-		ManagedKeys: []scheduler.PodKey{{Part: scheduler.PodLabel, Key: v1alpha1.PodGroupLabel}, {Part: scheduler.PodPriorityClass}},
+		ManagedKeys: []scheduler.PodKey{groupLabel, {Part: scheduler.PodPriorityClass}},
 	}
 	if p.alias {
 		d.AliasOf = Name
@@ -113,13 +116,27 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 // gang is whether the attempt's group is one of executors alone. Without executors there is none.
 func gang(a scheduler.Attempt, p parameters) bool { return p.ExecutorGang && a.PodSets.Initial > 0 }
 
-// Reads asks for the PriorityClass that the application names.
-func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
+// usersGroups are those that the user put the pods into. Then the plugin makes none.
+func usersGroups(a scheduler.Attempt) []scheduler.Ref {
+	return scheduler.UsersGroups(a, groupLabel, podGroupKind)
+}
+
+// Reads asks for the PriorityClass that the application names, and for the groups.
+func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
+	reads := scheduler.ReadPriorityClass(a)
+	if groups := usersGroups(a); len(groups) > 0 {
+		reads = append(append(reads, scheduler.ReadRefs(groups)...), groupOf(a).Read())
+	}
+	return reads
+}
 
 // Admit applies the group and admits the attempt: it waits with its driver pod.
 func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return missing, nil
+	}
+	if groups := usersGroups(a); len(groups) > 0 {
+		return scheduler.AdmitToUsersGroups(groups, groupOf(a), s), nil
 	}
 	p, _ := parametersOf(a)
 	message := "the driver starts when the cluster has capacity for the whole application"
@@ -136,13 +153,16 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	}, nil
 }
 
-// Decorate puts the pods into the group.
+// Decorate puts the pods into the group, unless the user put them into another one.
 func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
+	scheduler.DecoratePriorityClass(a, d)
+	if len(usersGroups(a)) > 0 {
+		return nil
+	}
 	if p, _ := parametersOf(a); !gang(a, p) {
 		scheduler.SetIn(&d.Driver.Labels, v1alpha1.PodGroupLabel, a.ID)
 	}
 	scheduler.SetIn(&d.Executor.Labels, v1alpha1.PodGroupLabel, a.ID)
-	scheduler.DecoratePriorityClass(a, d)
 	return nil
 }
 

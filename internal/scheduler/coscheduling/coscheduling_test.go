@@ -213,3 +213,52 @@ func FuzzPlugin(f *testing.F) {
 func BenchmarkAdmit(b *testing.B) {
 	schedulertest.Bench(b, New(""), attempt(gangOfExecutors), scheduler.Snapshot{})
 }
+
+// Pods that the user put into a group stay there: the plugin waits for it, makes none and touches none.
+func TestUsersGroup(t *testing.T) {
+	mine := map[string]string{"scheduling.x-k8s.io/pod-group": "mine"}
+	theirs := scheduler.Ref{GroupVersionKind: podGroupKind, Namespace: "team-a", Name: "mine"}
+	exists := &unstructured.Unstructured{Object: wanted(t, "{minMember: 3}")}
+	cases := map[string]struct {
+		reason   string
+		set      func(*scheduler.Attempt)
+		snapshot func(scheduler.Attempt) scheduler.Snapshot
+		verdict  scheduler.Verdict
+		code     scheduler.Reason
+		says     string
+		deletes  int
+	}{
+		"Absent": {reason: "the scheduler would place nothing", set: func(a *scheduler.Attempt) { a.PodSets.ExecutorAttributes.Labels = mine },
+			verdict: scheduler.Wait, code: scheduler.ReasonPodGroupNotFound, says: "PodGroup mine does not exist; create it"},
+		"There": {reason: "the group decides", set: func(a *scheduler.Attempt) {
+			a.PodSets.DriverAttributes.Labels, a.PodSets.ExecutorAttributes.Labels = mine, mine
+		},
+			snapshot: func(scheduler.Attempt) scheduler.Snapshot { return scheduler.Snapshot{theirs.Read(): exists} }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "the pods belong to PodGroup mine"},
+		"Before": {reason: "the one that was made before the edit would hold room", set: func(a *scheduler.Attempt) { a.PodSets.DriverAttributes.Labels = mine },
+			snapshot: func(a scheduler.Attempt) scheduler.Snapshot {
+				return scheduler.Snapshot{theirs.Read(): exists, groupOf(a).Read(): exists}
+			}, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, deletes: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a, s := attempt(""), scheduler.Snapshot{}
+			tc.set(&a)
+			if tc.snapshot != nil {
+				s = tc.snapshot(a)
+			}
+			got, err := scheduler.AdmitAttempt(New(""), a, s)
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) || len(got.Apply) > 0 || len(got.Delete) != tc.deletes {
+				t.Errorf("%s: %+v, %v", tc.reason, got, err)
+			}
+			app, err := scheduler.Decorate(New(""), a, spark.Application{})
+			if err != nil || len(app.Driver.Overlay.Labels)+len(app.Executor.Overlay.Labels) > 0 || app.Driver.Overlay.SchedulerName == "" {
+				t.Errorf("%s: marks %+v, %v", tc.reason, app, err)
+			}
+			o, err := scheduler.Observe(New(""), a, s, facts(0, true, 2))
+			if err != nil || len(o.Apply) > 0 {
+				t.Errorf("%s: it writes %+v, %v", tc.reason, o.Apply, err)
+			}
+			schedulertest.Keeps(t, New(""), a, s, facts(0, true, 2))
+		})
+	}
+}

@@ -35,7 +35,7 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	case scheduler.StageEvicted, scheduler.StageRefused, scheduler.StageGone:
 		return o, nil
 	}
-	if f.Driver.Deleting || f.Driver.Phase == corev1.PodSucceeded || f.Driver.Phase == corev1.PodFailed {
+	if f.Driver.Deleting || f.Driver.Phase == corev1.PodSucceeded || f.Driver.Phase == corev1.PodFailed || len(usersGroups(a)) > 0 {
 		return o, nil
 	}
 	p, _ := parametersOf(a)

@@ -3,6 +3,7 @@
 package volcano
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -22,6 +23,9 @@ const waitRetry = time.Minute
 func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return held(a, s, missing), nil
+	}
+	if groups := usersGroups(a); len(groups) > 0 {
+		return toUsersGroups(a, groups, s)
 	}
 	all := queuesOf(s)
 	if wrong, ok := all.check(a); ok {
@@ -57,6 +61,26 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	}
 	answer.Group, answer.Apply = &ref, []*unstructured.Unstructured{wanted}
 	return answer, err
+}
+
+// toUsersGroups admits the attempt to the groups of the user's own, whose queues must be among those that its namespace may use.
+func toUsersGroups(a scheduler.Attempt, groups []scheduler.Ref, s scheduler.Snapshot) (scheduler.Admission, error) {
+	for _, ref := range groups {
+		group, err := scheduler.As[v1beta1.PodGroup](s[ref.Read()])
+		if err != nil {
+			return scheduler.Admission{}, err
+		}
+		if group == nil {
+			continue
+		}
+		if queue := cmp.Or(group.Spec.Queue, defaultQueue); !a.MayUse(queue) {
+			return held(a, s, scheduler.Admission{
+				Verdict: scheduler.Reject, Reason: scheduler.ReasonQueueForbidden,
+				Message: fmt.Sprintf("PodGroup %s is in queue %q, which may not be used from namespace %q; %s", ref.Name, queue, a.App.Namespace, scheduler.Usable(a.UsableQueues)),
+			}), nil
+		}
+	}
+	return scheduler.AdmitToUsersGroups(groups, groupOf(a), s), nil
 }
 
 // held is the answer for an attempt that must not have a group for now.

@@ -29,7 +29,7 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	if o.Stage == scheduler.StageEvicted {
 		return reclaimed(f, o), nil
 	}
-	if f.Driver == nil || f.Driver.Deleting || ended(f.Driver) {
+	if f.Driver == nil || f.Driver.Deleting || ended(f.Driver) || len(usersGroups(a)) > 0 {
 		return o, nil
 	}
 	keep := wholeDemand(a)

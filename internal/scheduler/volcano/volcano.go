@@ -33,6 +33,9 @@ const (
 	rootQueue    = "root"
 )
 
+// groupAnnotation puts a pod into a group.
+var groupAnnotation = scheduler.PodKey{Part: scheduler.PodAnnotation, Key: v1beta1.KubeGroupNameAnnotationKey}
+
 var (
 	podGroupKind = v1beta1.SchemeGroupVersion.WithKind("PodGroup")
 	queueKind    = v1beta1.SchemeGroupVersion.WithKind("Queue")
@@ -89,7 +92,7 @@ func (p Plugin) Describe() scheduler.Descriptor {
 			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
 		},
 		ManagedKeys: []scheduler.PodKey{
-			{Part: scheduler.PodAnnotation, Key: v1beta1.KubeGroupNameAnnotationKey},
+			groupAnnotation,
 			{Part: scheduler.PodAnnotation, Key: batchv1alpha1.TaskSpecKey},
 			{Part: scheduler.PodAnnotation, Key: v1beta1.PodPreemptable},
 			{Part: scheduler.PodPriorityClass},
@@ -115,13 +118,23 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 
 // Reads asks for the attempt's group, for what Volcano says about it, and for the queues.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
-	return append(scheduler.ReadPriorityClass(a), allQueues, groupOf(a).Read(), groupEvents(a))
+	reads := append(scheduler.ReadPriorityClass(a), allQueues, groupOf(a).Read(), groupEvents(a))
+	return append(reads, scheduler.ReadRefs(usersGroups(a))...)
+}
+
+// usersGroups are those that the user put the pods into. Then the plugin makes none.
+func usersGroups(a scheduler.Attempt) []scheduler.Ref {
+	return scheduler.UsersGroups(a, groupAnnotation, podGroupKind)
 }
 
 // Decorate puts both roles into the group. The driver must not be preempted: Volcano protects as many pods as the group
 // needs at least, which is one, and any one. The roles are named because Volcano remembers per role which nodes do not
-// fit.
+// fit. Pods that the user put into a group of their own stay as they are.
 func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
+	scheduler.DecoratePriorityClass(a, d)
+	if len(usersGroups(a)) > 0 {
+		return nil
+	}
 	mark := func(o *spark.PodOverlay, role, preemptable string) {
 		scheduler.SetIn(&o.Annotations, v1beta1.KubeGroupNameAnnotationKey, a.ID)
 		scheduler.SetIn(&o.Annotations, batchv1alpha1.TaskSpecKey, role)
@@ -129,7 +142,6 @@ func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	}
 	mark(&d.Driver, spark.RoleDriver, "false")
 	mark(&d.Executor, spark.RoleExecutor, "true")
-	scheduler.DecoratePriorityClass(a, d)
 	return nil
 }
 

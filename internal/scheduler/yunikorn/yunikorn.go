@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/apache/yunikorn-k8shim/pkg/common/constants"
@@ -71,7 +72,7 @@ func (Plugin) Describe() scheduler.Descriptor {
 			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
 		},
 		ManagedKeys: []scheduler.PodKey{
-			claim(scheduler.PodLabel, constants.CanonicalLabelApplicationID),
+			applicationID,
 			claim(scheduler.PodLabel, constants.CanonicalLabelQueueName),
 			claim(scheduler.PodAnnotation, constants.AnnotationQueueName),
 			claim(scheduler.PodAnnotation, constants.AnnotationTaskGroups),
@@ -122,7 +123,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 		return missing, nil
 	}
 	answer := scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: "the driver pod waits in " + queueOf(a)}
-	if options, _ := parametersOf(a); options.GangSchedulingStyle != styleNone {
+	if options, _ := parametersOf(a); options.GangSchedulingStyle != styleNone && !usersGang(a) {
 		answer.Warning = scheduler.FewPending(a)
 	}
 	return answer, nil
@@ -135,19 +136,34 @@ func queueOf(a scheduler.Attempt) string {
 	return "queue " + a.Queue
 }
 
+// What users may set themselves: the application that the pods belong to, and the gang.
+var (
+	applicationID = scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.CanonicalLabelApplicationID}
+	gangMarks     = []scheduler.PodKey{
+		{Part: scheduler.PodAnnotation, Key: constants.AnnotationTaskGroups}, {Part: scheduler.PodAnnotation, Key: constants.AnnotationTaskGroupName},
+	}
+)
+
+// usersGang is whether the user described a gang, or put the pods into one. Then the plugin describes none.
+func usersGang(a scheduler.Attempt) bool {
+	return slices.ContainsFunc(gangMarks, func(key scheduler.PodKey) bool { return len(scheduler.UsersMarks(a, key)) > 0 })
+}
+
 // Decorate marks both roles as one application, which no other attempt is: YuniKorn lets an application that comes back
-// with a known id join the old one, queue, gang and all.
+// with a known id join the old one, queue, gang and all. That is what users ask for who set an id themselves.
 func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	options, _ := parametersOf(a)
 	for _, o := range []*spark.PodOverlay{&d.Driver, &d.Executor} {
-		scheduler.SetIn(&o.Labels, constants.CanonicalLabelApplicationID, a.ID)
+		if len(scheduler.UsersMarks(a, applicationID)) == 0 {
+			scheduler.SetIn(&o.Labels, applicationID.Key, a.ID)
+		}
 		setQueue(o, a.Queue)
 		if err := setUser(o, a.User); err != nil {
 			return err
 		}
 	}
 	scheduler.DecoratePriorityClass(a, d)
-	if options.GangSchedulingStyle == styleNone {
+	if options.GangSchedulingStyle == styleNone || usersGang(a) {
 		return nil
 	}
 	return setGang(a, options, d)

@@ -63,6 +63,15 @@ func TestDecorateVariants(t *testing.T) {
 		labels           int
 	}{
 		"Default":    {reason: "a soft gang", driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, executor: []string{"task-group-name"}, labels: 2},
+		"OwnID": {reason: "the application that the user named", change: func(a *scheduler.Attempt) {
+			a.PodSets.ExecutorAttributes.Labels = map[string]string{"yunikorn.apache.org/app-id": "mine"}
+		}, driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, executor: []string{"task-group-name"}, labels: 1},
+		"OwnGang": {reason: "the gang that the user described", change: func(a *scheduler.Attempt) {
+			a.PodSets.DriverAttributes.Annotations = map[string]string{"yunikorn.apache.org/task-groups": "[]"}
+		}, labels: 2},
+		"OwnGroup": {reason: "the gang that the user put executors into", change: func(a *scheduler.Attempt) {
+			a.PodSets.ExecutorAttributes.Annotations = map[string]string{"yunikorn.apache.org/task-group-name": "mine"}
+		}, labels: 2},
 		"None":       {reason: "no gang", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"gangSchedulingStyle":"None"}`) }, labels: 2},
 		"DriverOnly": {reason: "a group without members is no group", change: func(a *scheduler.Attempt) { a.PodSets.Initial = 0 }, driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, labels: 2},
 		"NoQueue":    {reason: "placement rules choose", change: func(a *scheduler.Attempt) { a.Queue = "" }, driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, executor: []string{"task-group-name"}, labels: 1},

@@ -38,5 +38,6 @@ var cases = []Case{
 	{Number: 33, Name: "all executors or none", stage: normal, run: allOrNothing},
 	{Number: 34, Name: "gives up in time", stage: normal, run: givesUp},
 	{Number: 35, Name: "another scheduler's name", stage: normal, run: alias},
+	{Number: 36, Name: "a group of the user's own", stage: normal, run: ownGroup},
 	{Number: 5, Name: "API removed", stage: last, run: apiRemoved},
 }

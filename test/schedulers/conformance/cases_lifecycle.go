@@ -197,25 +197,6 @@ func shapes(w *Harness) {
 	}
 }
 
-// alias : an application that chooses the plugin by the name of another scheduler runs by that one.
-func alias(w *Harness) {
-	w.startWithRoomFor(1)
-	a := w.create("other", func(a *app) { a.Spec.BatchScheduler = &w.Alias })
-	w.runs(a, 1)
-	for _, pod := range append(w.pods(a, spark.RoleDriver), w.pods(a, spark.RoleExecutor)...) {
-		if pod.Spec.SchedulerName != w.Alias {
-			w.Errorf("%s has the scheduler %q, and not %q", pod.Name, pod.Spec.SchedulerName, w.Alias)
-		}
-	}
-	w.hasGroups(a, true)
-	current, err := w.get(a)
-	must(w, "read it", err)
-	if s := current.Status.Scheduling; s == nil || s.Scheduler != w.Alias {
-		w.Errorf("the status says %+v", s)
-	}
-	w.completes(a)
-}
-
 // marks : labels, annotations, affinity and tolerations of the user are on the pods next to the plugin's, and a mark that
 // contradicts the plugin's is reported.
 func marks(w *Harness) {
@@ -240,7 +221,7 @@ func marks(w *Harness) {
 	}
 	w.completes(a)
 	for _, key := range w.plugin(w).Describe().ManagedKeys {
-		if key.Part == scheduler.PodLabel || key.Part == scheduler.PodAnnotation {
+		if key != w.OwnGroup && (key.Part == scheduler.PodLabel || key.Part == scheduler.PodAnnotation) {
 			w.contradict(key)
 			return
 		}

@@ -81,6 +81,8 @@ type Subject struct {
 	Registry func(config.BatchScheduler) (*scheduler.Registry, error)
 	// Alias is a further name of the plugin, which is that of another scheduler; "" if it serves only one.
 	Alias string
+	// OwnGroup is the mark by which users put pods into a group of their own.
+	OwnGroup scheduler.PodKey
 	// Other is the name of another plugin in the registry.
 	Other string
 	// Role are the rights that the operator has whatever its plugins.
@@ -160,6 +162,8 @@ func (s Subject) doesNotApply(k Case) string {
 		return k.absent
 	case k.Number == 33 && s.AllOrNothing == "", k.Number == 34 && s.GivesUp == "":
 		return "the plugin has no such option"
+	case k.Number == 36 && s.OwnGroup.Key == "":
+		return "the scheduler has no groups"
 	case k.Number == 35 && s.Alias == "":
 		return "the plugin serves one scheduler"
 	}
