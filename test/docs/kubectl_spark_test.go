@@ -154,4 +154,21 @@ func kubectlSpark(w *harness) {
 		func(o *v1beta2.SparkApplication) { o.Status.Executors = &v1beta2.ExecutorSummary{Running: 1} })
 	w.run("docs/kubectl-spark.md", "list")
 	w.do("kubectl delete sparkapp --all")
+	verbs(w)
+}
+
+// verbs has what the page changes. No operator acts on it.
+func verbs(w *harness) {
+	w.Helper()
+	w.create("etl")
+	w.create("report")
+	must(w.T, w.admin.Create(w.Context(), &v1beta2.ScheduledSparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: jobs, Name: "nightly"},
+		Spec:       v1beta2.ScheduledSparkApplicationSpec{Schedule: "30 2 * * *", TimeZone: "Europe/Berlin", Template: testutil.Pi().Spec},
+	}))
+	w.run("docs/kubectl-spark.md", "Verbs")
+	w.says(w.do("kubectl get scheduledsparkapp nightly -o yaml"), "maxActive: 2", `from: "2026-02-28T23:00:00Z"`, v1beta2.AnnotationTriggerAt)
+	w.says(w.do("kubectl get sparkapp etl -o yaml"), v1beta2.AnnotationRerunAt, "suspend: false")
+	w.run("docs/schedules.md", "kubectl spark trigger nightly --from 2026-03-01 --to 2026-04-01")
+	w.do("kubectl delete sparkapp,scheduledsparkapp --all")
 }
