@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeflow
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/schedule"
+)
+
+// ScheduleKind is the kind of schedules.
+const ScheduleKind = "ScheduledSparkApplication"
+
+// DesiredSchedule returns what the user of a schedule wants.
+func DesiredSchedule(o *v1beta2.ScheduledSparkApplication) schedule.Desired {
+	spec := &o.Spec
+	d := schedule.Desired{
+		Name: o.Name, UID: string(o.UID), Generation: o.Generation, Created: o.CreationTimestamp.Time, Malformed: o.MalformedSpec,
+		Schedule: spec.Schedule, TimeZone: spec.TimeZone, Suspend: ptr.Deref(spec.Suspend, false),
+		Concurrency: string(spec.ConcurrencyPolicy), Missed: string(spec.MissedRunPolicy),
+		KeepSucceeded: ptr.Deref(spec.SuccessfulRunHistoryLimit, 1), KeepFailed: ptr.Deref(spec.FailedRunHistoryLimit, 1),
+		Jitter: secondsLong(ptr.Deref(spec.JitterSeconds, 0)), Trigger: o.Annotations[v1beta2.AnnotationTriggerAt], Texts: textsOf(&spec.Template),
+	}
+	if s := spec.StartingDeadlineSeconds; s != nil {
+		d.Deadline = ptr.To(secondsLong(*s))
+	}
+	if b := spec.Backfill; b != nil {
+		d.Backfill = &schedule.Backfill{From: b.From.Time, To: b.To.Time, MaxActive: ptr.Deref(b.MaxActive, 0)}
+	}
+	return d
+}
+
+// secondsLong is a number of seconds, or the longest duration for one that has none.
+func secondsLong(n int64) time.Duration {
+	const limit = math.MaxInt64 / int64(time.Second)
+	return time.Duration(min(max(n, -limit), limit)) * time.Second
+}
+
+// textsOf are the texts of a template in which variables are replaced.
+func textsOf(t *v1beta2.SparkApplicationSpec) []schedule.Text {
+	var all []schedule.Text
+	for i, text := range t.Arguments {
+		all = append(all, schedule.Text{Path: fmt.Sprintf("spec.template.arguments[%d]", i), Value: text})
+	}
+	for _, conf := range []struct {
+		field  string
+		values map[string]string
+	}{{"sparkConf", t.SparkConf}, {"hadoopConf", t.HadoopConf}} {
+		for _, key := range slices.Sorted(maps.Keys(conf.values)) {
+			all = append(all, schedule.Text{Path: fmt.Sprintf("spec.template.%s[%s]", conf.field, key), Value: conf.values[key]})
+		}
+	}
+	return all
+}
+
+// NewRun returns the application of a run.
+func NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start) *v1beta2.SparkApplication {
+	labels := maps.Clone(o.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[v1beta2.LabelScheduledAppName] = o.Name
+	run := &v1beta2.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: o.Namespace, Name: s.Name, Labels: labels,
+			Annotations: map[string]string{
+				v1beta2.AnnotationScheduledTime: s.Tick.Format(time.RFC3339), v1beta2.AnnotationRunReason: string(s.Reason),
+			},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: ScheduleKind, Name: o.Name, UID: o.UID, BlockOwnerDeletion: ptr.To(true),
+			}},
+		},
+		Spec: *o.Spec.Template.DeepCopy(),
+	}
+	for i, text := range run.Spec.Arguments {
+		run.Spec.Arguments[i] = s.Expand(text)
+	}
+	for _, conf := range []map[string]string{run.Spec.SparkConf, run.Spec.HadoopConf} {
+		for key, text := range conf {
+			conf[key] = s.Expand(text)
+		}
+	}
+	return run
+}
+
+// ScheduleOf returns the name and UID of the schedule that an application is a run of.
+func ScheduleOf(app metav1.Object) (name, uid string, isRun bool) {
+	for _, owner := range app.GetOwnerReferences() {
+		if owner.Kind == ScheduleKind {
+			return owner.Name, string(owner.UID), true
+		}
+	}
+	return "", "", false
+}
+
+// RunOf returns what the schedule has to know of one of its runs.
+func RunOf(app *v1beta2.SparkApplication) schedule.Run {
+	run := schedule.Run{
+		Name: app.Name, UID: string(app.UID), Version: app.ResourceVersion, Created: app.CreationTimestamp.Time,
+		Deleting: !app.DeletionTimestamp.IsZero(), Phase: PhaseOf(app),
+	}
+	if at, err := time.Parse(time.RFC3339, app.Annotations[v1beta2.AnnotationScheduledTime]); err == nil {
+		run.Tick, run.Reason = at, schedule.RunReason(app.Annotations[v1beta2.AnnotationRunReason])
+	}
+	return run
+}
+
+// PhaseOf returns how far a run is.
+func PhaseOf(app *v1beta2.SparkApplication) schedule.Phase {
+	switch app.Status.AppState.State {
+	case v1beta2.ApplicationStateCompleted:
+		return schedule.Succeeded
+	case v1beta2.ApplicationStateFailed:
+		return schedule.Failed
+	}
+	return schedule.Active
+}
+
+// ScheduleRecord reads back from a status what ScheduleStatus wrote, or what the Kubeflow operator wrote.
+func ScheduleRecord(s *v1beta2.ScheduledSparkApplicationStatus) schedule.Record {
+	r := schedule.Record{
+		State: schedule.State(s.ScheduleState), Error: s.Reason, Generation: s.ObservedGeneration,
+		Key: s.Scheduled, Since: timeOf(s.ScheduledSince), LastTick: timeOf(s.LastScheduledTime),
+		LastRun: s.LastRun.Time, NextRun: s.NextRun.Time, LastRunName: s.LastRunName,
+		Active: s.Active, Succeeded: s.PastSuccessfulRunNames, Failed: s.PastFailedRunNames,
+		Skips: s.SkippedRuns, LastSkipped: timeOf(s.LastSkipped), LastSkipReason: schedule.SkipReason(s.LastSkippedReason),
+		LastTrigger: timeOf(s.LastTrigger),
+	}
+	if b := s.Backfill; b != nil {
+		r.Backfill = &schedule.Progress{From: b.From.Time, To: b.To.Time, Next: timeOf(b.Next), Started: b.Started}
+	}
+	if c := meta.FindStatusCondition(s.Conditions, schedule.ConditionStalled); c != nil && c.Status == metav1.ConditionTrue {
+		r.StalledBy = schedule.Reason(c.Reason)
+		if r.StalledBy == schedule.ReasonNameConflict || r.StalledBy == schedule.ReasonRunRefused {
+			r.Trouble = schedule.Trouble{Reason: r.StalledBy, Message: c.Message, Since: c.LastTransitionTime.Time}
+		}
+	}
+	return r
+}
+
+// ScheduleStatus returns the status for an outcome. now is the time of conditions that change.
+func ScheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Outcome, now time.Time) v1beta2.ScheduledSparkApplicationStatus {
+	s := *old.DeepCopy()
+	r := o.Record
+	s.ScheduleState, s.Reason, s.ObservedGeneration = v1beta2.ScheduleState(r.State), r.Error, r.Generation
+	s.LastRun, s.NextRun, s.LastRunName = seconds(r.LastRun), seconds(r.NextRun), r.LastRunName
+	s.Active, s.PastSuccessfulRunNames, s.PastFailedRunNames = r.Active, r.Succeeded, r.Failed
+	s.Scheduled, s.ScheduledSince, s.LastScheduledTime = r.Key, secondsOrNil(r.Since), secondsOrNil(r.LastTick)
+	s.SkippedRuns, s.LastSkipped, s.LastSkippedReason = r.Skips, secondsOrNil(r.LastSkipped), string(r.LastSkipReason)
+	s.LastTrigger = secondsOrNil(r.LastTrigger)
+	s.Backfill = nil
+	if b := r.Backfill; b != nil {
+		s.Backfill = &v1beta2.ScheduleBackfillStatus{From: seconds(b.From), To: seconds(b.To), Next: secondsOrNil(b.Next), Started: b.Started}
+	}
+	for _, c := range o.Conditions {
+		next := metav1.Condition{
+			Type: c.Type, Status: metav1.ConditionFalse, Reason: string(c.Reason), Message: c.Message, ObservedGeneration: r.Generation, LastTransitionTime: seconds(now),
+		}
+		if c.True {
+			next.Status = metav1.ConditionTrue
+		}
+		// A run that is in trouble is given up by how long its reason has been there.
+		if last := meta.FindStatusCondition(s.Conditions, c.Type); last != nil && last.Reason != next.Reason && c.Type == schedule.ConditionStalled {
+			last.LastTransitionTime = next.LastTransitionTime
+		}
+		meta.SetStatusCondition(&s.Conditions, next)
+	}
+	return s
+}

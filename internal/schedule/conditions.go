@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Reason says in one word why a condition is what it is. The list is closed and documented.
+type Reason string
+
+// Reasons of a schedule's conditions.
+const (
+	// ReasonOnSchedule : runs are started at the times of the schedule.
+	ReasonOnSchedule Reason = "OnSchedule"
+	// ReasonSuspended : spec.suspend is true.
+	ReasonSuspended Reason = "Suspended"
+	// ReasonInvalidSchedule : the spec is wrong.
+	ReasonInvalidSchedule Reason = "InvalidSchedule"
+	// ReasonRunsActive : runs have not finished.
+	ReasonRunsActive Reason = "RunsActive"
+	// ReasonNoActiveRuns : all runs have finished.
+	ReasonNoActiveRuns Reason = "NoActiveRuns"
+	// ReasonWaitingForActive : a run is due and waits for an earlier one.
+	ReasonWaitingForActive Reason = "WaitingForActiveRun"
+	// ReasonReplacing : a run is due, and earlier ones are being deleted.
+	ReasonReplacing Reason = "ReplacingRun"
+	// ReasonNameConflict : another object has the name of a run.
+	ReasonNameConflict Reason = "NameConflict"
+	// ReasonRunRefused : the API server refuses a run.
+	ReasonRunRefused Reason = "RunRefused"
+	// ReasonInvalidTrigger : the annotation that asks for a run is no time.
+	ReasonInvalidTrigger Reason = "InvalidTrigger"
+	// ReasonNoTrouble : no action required.
+	ReasonNoTrouble Reason = "NoTrouble"
+)
+
+// Reasons lists them.
+func Reasons() []Reason {
+	return []Reason{
+		ReasonOnSchedule, ReasonSuspended, ReasonInvalidSchedule, ReasonRunsActive, ReasonNoActiveRuns, ReasonWaitingForActive,
+		ReasonReplacing, ReasonNameConflict, ReasonRunRefused, ReasonInvalidTrigger, ReasonNoTrouble,
+	}
+}
+
+// The conditions that every schedule shows.
+const (
+	// ConditionScheduled : runs are started at the times of the schedule.
+	ConditionScheduled = "Scheduled"
+	// ConditionRunActive : a run has not finished.
+	ConditionRunActive = "RunActive"
+	// ConditionStalled : something that a person has to change prevents a run (kstatus).
+	ConditionStalled = "Stalled"
+)
+
+// Condition is one aspect of a schedule.
+type Condition struct {
+	Type    string
+	True    bool
+	Reason  Reason
+	Message string
+}
+
+// maxMessage bounds a message, in bytes.
+const maxMessage = 512
+
+func conditions(p Plan, r Record) []Condition {
+	all := []Condition{scheduled(p, r), runActive(p, r), stalled(p, r)}
+	for i := range all {
+		all[i].Message = head(all[i].Message, maxMessage)
+	}
+	return all
+}
+
+func scheduled(p Plan, r Record) Condition {
+	c := Condition{Type: ConditionScheduled, True: true, Reason: ReasonOnSchedule, Message: "runs are started at the times of the schedule; status.nextRun is the next"}
+	switch {
+	case r.State == FailedValidation:
+		c.True, c.Reason, c.Message = false, ReasonInvalidSchedule, r.Error
+	case p.desired.Suspend:
+		c.True, c.Reason, c.Message = false, ReasonSuspended, "spec.suspend is true"
+	}
+	return c
+}
+
+func runActive(p Plan, r Record) Condition {
+	c := Condition{Type: ConditionRunActive, True: true, Reason: ReasonRunsActive}
+	if len(r.Active) == 0 {
+		return Condition{Type: ConditionRunActive, Reason: ReasonNoActiveRuns, Message: "all runs have finished"}
+	}
+	c.Message = "not finished: " + some(r.Active)
+	switch p.waits {
+	case ReasonWaitingForActive:
+		c.Reason, c.Message = p.waits, "a run is due and waits, because spec.concurrencyPolicy is Forbid; "+c.Message
+	case ReasonReplacing:
+		c.Reason, c.Message = p.waits, "a run is due and waits until those before it are deleted, because spec.concurrencyPolicy is Replace; "+c.Message
+	}
+	return c
+}
+
+// some names the first of many.
+func some(names []string) string {
+	const shown = 3
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}
+
+func stalled(p Plan, r Record) Condition {
+	c := Condition{Type: ConditionStalled, Reason: ReasonNoTrouble, Message: "no action required"}
+	wrong := p.desired.ValidateTrigger()
+	switch {
+	case r.State == FailedValidation:
+		c.True, c.Reason, c.Message = true, ReasonInvalidSchedule, r.Error
+	case r.Trouble.Reason != "":
+		c.True, c.Reason, c.Message = true, r.Trouble.Reason, r.Trouble.Message
+	case wrong != nil:
+		c.True, c.Reason, c.Message = true, ReasonInvalidTrigger, wrong.Error()
+	}
+	return c
+}
+
+// head is the beginning of a text.
+func head(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const ellipsis = "..."
+	end := limit - len(ellipsis)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Plan is what a decision says to do.
+type Plan struct {
+	// Start is the run to be created; nil for none.
+	Start *Start
+	// Stop are the runs to be deleted because a later one replaces them, Remove the finished ones that are not kept.
+	Stop, Remove []Run
+	// NeedsLive says that the runs have to be read from the API server, and Decide be asked again, before anything is done: a
+	// cache may not have a run that a previous operator started.
+	NeedsLive bool
+	// Errors are what is wrong with the schedule; nothing starts then.
+	Errors field.ErrorList
+
+	desired Desired
+	times   *Timetable
+	// record is what is stored if no run is started, and before what is stored at present.
+	record, before Record
+	observed       Observation
+	skipped        []skipped
+	// waits is why a run that is due is not started, "" if none is.
+	waits Reason
+	// again says that there is more to do at once, next when there will be.
+	again bool
+	next  time.Time
+}
+
+// skipped are runs that were due and will not be started.
+type skipped struct {
+	reason SkipReason
+	n      int64
+}
+
+// Decide says what to do about a schedule.
+func Decide(d Desired, r Record, o Observation, env Env) Plan {
+	p := Plan{desired: d, before: r, record: r.clone(), observed: o, next: env.Now.Add(maxWait)}
+	c := &decision{Plan: &p, env: env, now: env.Now, second: env.Now.Truncate(time.Second)}
+	p.record.Generation = d.Generation
+	p.Errors = d.Validate(env.Local)
+	c.times, _ = d.Timetable(env.Local) // Validate says what is wrong
+	if d.Malformed == "" {
+		c.rebase()
+	}
+	c.census()
+	if len(p.Errors) > 0 {
+		p.record.State, p.record.Error, p.record.NextRun, p.record.Trouble = FailedValidation, invalid(p.Errors), time.Time{}, Trouble{}
+		return p
+	}
+	p.record.State, p.record.Error = Scheduled, ""
+	c.history()
+	if !c.giveUp() {
+		c.choose()
+	}
+	c.plan()
+	return p
+}
+
+// decision is a plan in the making.
+type decision struct {
+	*Plan
+	env         Env
+	now, second time.Time
+}
+
+// base is the time after which times of the schedule have to be dealt with.
+func (r Record) base() time.Time {
+	if r.LastTick.After(r.Since) {
+		return r.LastTick
+	}
+	return r.Since
+}
+
+func (r Record) clone() Record {
+	r.Active, r.Succeeded, r.Failed = slices.Clone(r.Active), slices.Clone(r.Succeeded), slices.Clone(r.Failed)
+	if r.Backfill != nil {
+		b := *r.Backfill
+		r.Backfill = &b
+	}
+	return r
+}
+
+// upTo is the last time whose run may have been started.
+func (c *decision) upTo() time.Time { return c.now.Add(-c.desired.Delay()) }
+
+func (c *decision) wake(at time.Time) {
+	if at.Before(c.next) {
+		c.next = at
+	}
+}
+
+// rebase says from when the schedule counts: a changed one from now on. What was due of the former is skipped.
+func (c *decision) rebase() {
+	key := Key(c.desired.Schedule, c.desired.TimeZone)
+	switch {
+	case c.record.Since.IsZero():
+		c.record.Key, c.record.Since = key, c.since()
+	case c.record.Key != key:
+		if former, err := Parse(c.record.Key, "", c.env.Local, c.desired.Created); err == nil {
+			c.skip(former, c.upTo(), SkipChanged)
+		}
+		c.record.Key, c.record.Since, c.record.LastTick = key, c.second, time.Time{}
+		c.record.Trouble = Trouble{}
+	}
+}
+
+// since is from when a schedule counts that has no record of ours: its creation, or the last run of the Kubeflow operator.
+func (c *decision) since() time.Time {
+	since := c.desired.Created
+	switch next := c.record.NextRun; {
+	case !c.record.LastRun.IsZero():
+		since = c.record.LastRun
+	case next.After(c.now):
+		since = c.second
+	case !next.IsZero():
+		since = next.Add(-time.Second)
+	}
+	for _, run := range c.observed.Runs {
+		if run.Reason == "" && run.Created.After(since) {
+			since = run.Created
+		}
+	}
+	return since.Truncate(time.Second)
+}
+
+// choose chooses the run to be started: a person waits for a trigger, and a backfill can wait.
+func (c *decision) choose() {
+	s := c.trigger()
+	if s == nil {
+		s = c.tick()
+	}
+	if b := c.backfill(); s == nil {
+		s = b
+	}
+	if s != nil {
+		c.admit(*s)
+	}
+}
+
+// trigger is the run that was asked for beside the schedule.
+func (c *decision) trigger() *Start {
+	at, err := c.desired.trigger()
+	switch {
+	case err != nil || !at.After(c.record.LastTrigger):
+		return nil
+	case at.After(c.now):
+		c.wake(at)
+		return nil
+	}
+	s := c.start(at, ReasonTrigger)
+	if s.find(c.observed.Runs) != nil {
+		c.record.LastTrigger = at
+		return nil
+	}
+	return &s
+}
+
+// start is the run of a time.
+func (c *decision) start(at time.Time, reason RunReason) Start {
+	s := Start{Name: Name(c.desired.Name, at, c.env.Precision), Reason: reason, Tick: at.In(c.times.Location)}
+	if reason == ReasonTrigger {
+		s.From, s.To = c.times.LastInterval(s.Tick)
+	} else {
+		s.From, s.To = c.times.Interval(s.Tick)
+	}
+	return s
+}
+
+// tick is the run of the schedule that is due.
+func (c *decision) tick() *Start {
+	upTo := c.upTo()
+	if first := c.times.Next(c.record.base()); c.desired.Suspend || first.IsZero() || first.After(upTo) {
+		return nil
+	}
+	if limit, reason := c.lateness(); limit != nil {
+		c.skip(c.times, c.second.Add(-c.desired.Delay()-*limit-time.Nanosecond), reason)
+	}
+	c.supersede(upTo)
+	for {
+		at := c.times.Next(c.record.base())
+		if at.IsZero() || at.After(upTo) {
+			return nil
+		}
+		s := c.start(at, ReasonSchedule)
+		if s.find(c.observed.Runs) == nil {
+			if limit, _ := c.lateness(); limit != nil {
+				c.wake(at.Add(c.desired.Delay() + *limit + time.Second))
+			}
+			return &s
+		}
+		c.record.LastTick = at
+	}
+}
+
+// lateness is how late a run may start, nil for no limit, and why a later one is skipped.
+func (c *decision) lateness() (limit *time.Duration, reason SkipReason) {
+	if c.desired.Deadline != nil {
+		return c.desired.Deadline, SkipDeadline
+	}
+	if c.desired.Missed == Skip {
+		window := skipWindow
+		return &window, c.obstacle()
+	}
+	return nil, ""
+}
+
+// supersede skips the runs that are due and not made up for.
+func (c *decision) supersede(upTo time.Time) {
+	if c.desired.Missed != RunAll {
+		if latest := c.times.Latest(c.record.base(), upTo); !latest.IsZero() {
+			c.skip(c.times, latest.Add(-time.Second), c.obstacle())
+		}
+		return
+	}
+	if _, more := c.times.Count(c.record.base(), upTo, MaxOutstanding); !more {
+		return
+	}
+	oldest := upTo.Add(time.Nanosecond)
+	for range MaxOutstanding {
+		oldest = c.times.Latest(c.record.base(), oldest.Add(-time.Nanosecond))
+	}
+	c.skip(c.times, oldest.Add(-time.Second), SkipTooMany)
+}
+
+// obstacle is why runs of the schedule were not started when they were due.
+func (c *decision) obstacle() SkipReason {
+	switch {
+	case c.record.Trouble.Reason == ReasonNameConflict:
+		return SkipConflict
+	case c.record.Trouble.Reason == ReasonRunRefused:
+		return SkipRefused
+	case c.desired.Concurrency == Forbid && len(c.record.Active) > 0:
+		return SkipActive
+	}
+	return SkipMissed
+}
+
+// skip skips the times up to another whose runs do not exist, and counts them.
+func (c *decision) skip(times *Timetable, until time.Time, reason SkipReason) {
+	base := c.record.base()
+	last := times.Latest(base, until)
+	if last.IsZero() {
+		return
+	}
+	count, _ := times.Count(base, until, maxCounted)
+	n := int64(count)
+	exists := map[int64]bool{}
+	for _, run := range c.observed.Runs {
+		if s := (Start{Reason: ReasonSchedule, Tick: run.Tick}); s.same(run) && run.Tick.After(base) && !run.Tick.After(until) && !exists[run.Tick.Unix()] {
+			if exists[run.Tick.Unix()] = true; times.Next(run.Tick.Add(-time.Second)).Equal(run.Tick) {
+				n--
+			}
+		}
+	}
+	c.record.LastTick = last
+	if n <= 0 {
+		return
+	}
+	for exists[last.Unix()] {
+		last = times.Latest(base, last.Add(-time.Second))
+	}
+	c.count(last, reason, n)
+}
+
+// count counts runs that are skipped, of which the last was due at a time.
+func (c *decision) count(last time.Time, reason SkipReason, n int64) {
+	c.record.Skips += n
+	c.record.LastSkipped, c.record.LastSkipReason = last, reason
+	c.skipped = append(c.skipped, skipped{reason, n})
+	c.NeedsLive = !c.observed.Live
+}
+
+// backfill is the next run of the backfill.
+func (c *decision) backfill() *Start {
+	b := c.desired.Backfill
+	if b == nil {
+		c.record.Backfill = nil
+		return nil
+	}
+	p := c.record.Backfill
+	if p == nil || !p.From.Equal(b.From) || !p.To.Equal(b.To) {
+		p = &Progress{From: b.From, To: b.To, Next: b.From}
+		c.record.Backfill = p
+	}
+	if c.desired.Suspend {
+		return nil
+	}
+	for !p.Next.IsZero() {
+		at := c.times.Next(p.Next.Add(-time.Second))
+		if at.IsZero() || !at.Before(b.To) || at.After(c.now) {
+			p.Next = time.Time{}
+			return nil
+		}
+		s := c.start(at, ReasonBackfill)
+		if s.find(c.observed.Runs) == nil {
+			p.Next = at
+			if c.backfilling() < max(int(b.MaxActive), defaultMaxActive) {
+				return &s
+			}
+			return nil
+		}
+		p.Started, p.Next = p.Started+1, at.Add(time.Second)
+	}
+	return nil
+}
+
+// backfilling counts the runs of backfills that have not finished.
+func (c *decision) backfilling() int {
+	n := 0
+	for _, run := range c.observed.Runs {
+		if run.Phase == Active && run.Reason == ReasonBackfill {
+			n++
+		}
+	}
+	return n
+}
+
+// admit starts a run as far as those that have not finished allow it.
+func (c *decision) admit(s Start) {
+	var active []Run
+	for _, run := range c.observed.Runs {
+		if run.Phase == Active && (c.desired.Concurrency == Forbid || run.Reason != ReasonBackfill) {
+			active = append(active, run)
+		}
+	}
+	blocked := len(active)+len(c.observed.Stopping) > 0
+	switch {
+	case c.desired.Concurrency == Forbid && blocked:
+		c.waits = ReasonWaitingForActive
+	case c.desired.Concurrency == Replace && s.Reason != ReasonBackfill && blocked:
+		c.waits = ReasonReplacing
+		c.Stop = slices.DeleteFunc(active, func(r Run) bool { return r.Deleting })
+		c.wake(c.now.Add(gonePeriod))
+	case c.env.Hold.After(c.now):
+		c.wake(c.env.Hold)
+	default:
+		c.Start = &s
+	}
+	if c.desired.Concurrency != "" && c.desired.Concurrency != Allow && (c.Start != nil || len(c.Stop) > 0) {
+		c.NeedsLive = !c.observed.Live
+	}
+}
+
+// plan says when the next run is due.
+func (c *decision) plan() {
+	after := c.upTo()
+	if base := c.record.base(); base.After(after) {
+		after = base
+	}
+	c.record.NextRun = time.Time{}
+	if next := c.times.Next(after); !next.IsZero() {
+		c.record.NextRun = next.Add(c.desired.Delay())
+		c.wake(c.record.NextRun)
+	}
+}

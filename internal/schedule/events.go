@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Event is something that happened to a schedule, reported once, after it is stored.
+type Event struct {
+	Warning                 bool
+	Reason, Action, Message string
+}
+
+// maxNote is the API's limit for the text of an event, in bytes.
+const maxNote = 1024
+
+// Events is the difference between a stored record and an outcome that was stored after it.
+func Events(d Desired, from Record, o Outcome) []Event {
+	var all []Event
+	add := func(warning bool, reason, action, format string, args ...any) {
+		all = append(all, Event{Warning: warning, Reason: reason, Action: action, Message: head(fmt.Sprintf(format, args...), maxNote)})
+	}
+	to := o.Record
+	if to.Key != from.Key && !from.Since.IsZero() {
+		add(false, "ScheduleChanged", "Schedule", "the schedule is now %q; it counts from %s", to.Key, utc(to.Since))
+	}
+	if to.State == FailedValidation && to.Error != from.Error {
+		add(true, "ScheduleInvalid", "Validate", "no run starts: %s", to.Error)
+	}
+	ended(add, d, o.Ended)
+	for _, run := range o.Started {
+		if run.Tick.IsZero() {
+			continue // the Kubeflow operator's
+		}
+		add(false, "RunStarted", "Run", "run %s was started (%s) for %s", run.Name, run.Reason, utc(run.Tick))
+	}
+	switch n := to.Skips - from.Skips; {
+	case n == 1:
+		add(true, "RunSkipped", "Skip", "the run of %s was skipped: %s", utc(to.LastSkipped), to.LastSkipReason)
+	case n > 1:
+		add(true, "RunsSkipped", "Skip", "%d runs were skipped, the last of %s: %s", n, utc(to.LastSkipped), to.LastSkipReason)
+	}
+	stalls(add, from, o)
+	if b := to.Backfill; b != nil && b.Next.IsZero() && to.State == Scheduled && !finished(from.Backfill, b) {
+		add(false, "BackfillFinished", "Backfill", "the runs from %s to before %s were started: %d", utc(b.From), utc(b.To), b.Started)
+	}
+	return all
+}
+
+type adder func(warning bool, reason, action, format string, args ...any)
+
+func ended(add adder, d Desired, all []Ended) {
+	for _, e := range all {
+		switch {
+		case e.Gone && d.Concurrency == Replace:
+			add(false, "RunReplaced", "Run", "run %s was deleted before it had finished", e.Name)
+		case e.Gone:
+			add(true, "RunDeleted", "Run", "run %s was deleted before it had finished, by somebody else", e.Name)
+		case e.Phase == Failed:
+			add(true, "RunFailed", "Run", "run %s failed", e.Name)
+		default:
+			add(false, "RunSucceeded", "Run", "run %s succeeded", e.Name)
+		}
+	}
+}
+
+// stalls reports what prevents a run, when that begins.
+func stalls(add adder, from Record, o Outcome) {
+	if t := o.Record.Trouble; t.Reason != "" && t.Reason != from.Trouble.Reason {
+		add(true, string(t.Reason), "Run", "%s", t.Message)
+		return
+	}
+	i := slices.IndexFunc(o.Conditions, func(c Condition) bool { return c.Type == ConditionStalled })
+	if i >= 0 && o.Conditions[i].Reason == ReasonInvalidTrigger && from.StalledBy != ReasonInvalidTrigger {
+		add(true, string(ReasonInvalidTrigger), "Run", "%s", o.Conditions[i].Message)
+	}
+}
+
+func finished(from, to *Progress) bool {
+	return from != nil && from.Next.IsZero() && from.From.Equal(to.From) && from.To.Equal(to.To)
+}
+
+func utc(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Class is what came of an action.
+type Class int
+
+// Classes of results.
+const (
+	// ClassNone : there was nothing to start.
+	ClassNone Class = iota
+	// ClassStarted : the run exists.
+	ClassStarted
+	// ClassConflict : another object has its name.
+	ClassConflict
+	// ClassRefused : the API server does not take it.
+	ClassRefused
+	// ClassFailed : it is not known, or not done; it is tried again.
+	ClassFailed
+)
+
+// Result is what came of Plan.Start.
+type Result struct {
+	Class Class
+	// Created is when the run was created.
+	Created time.Time
+	Message string
+	// Err is what failed of the plan.
+	Err error
+}
+
+// Outcome is what is true after a plan was carried out.
+type Outcome struct {
+	Record     Record
+	Conditions []Condition
+	// Requeue is when to reconcile again, at the latest.
+	Requeue time.Duration
+	// Started are the runs that are new in the record, Skipped counts those that were skipped, by reason.
+	Started []Run
+	Skipped map[SkipReason]int64
+	// Ended are the runs that were active before, and what became of them.
+	Ended []Ended
+	// Delay is how long after its time the run of the schedule was started that this plan has started; negative for none.
+	Delay time.Duration
+	// Hold is when a refused run is tried again; zero for none.
+	Hold time.Time
+	Err  error
+}
+
+// Ended is a run that is not active any more.
+type Ended struct {
+	Name string
+	// Phase is how it has finished, if it still exists.
+	Phase Phase
+	Gone  bool
+}
+
+// Settle returns what is true after a plan was carried out with a result.
+func Settle(p Plan, result Result, env Env) Outcome {
+	o := Outcome{Record: p.record.clone(), Skipped: map[SkipReason]int64{}, Delay: -1, Err: result.Err}
+	for _, s := range p.skipped {
+		o.Skipped[s.reason] += s.n
+	}
+	next := p.next
+	if s := p.Start; s != nil {
+		switch result.Class {
+		case ClassStarted:
+			o.started(p, *s, result, env)
+			next = env.Now.Add(time.Second) // there may be more to start
+		case ClassConflict, ClassRefused:
+			reason := ReasonRunRefused
+			if result.Class == ClassConflict {
+				reason = ReasonNameConflict
+			}
+			if o.Record.Trouble.Reason != reason {
+				o.Record.Trouble.Since = env.Now.Truncate(time.Second)
+			}
+			o.Record.Trouble.Reason, o.Record.Trouble.Message = reason, head(result.Message, maxMessage)
+			o.Hold = env.Now.Add(retryPeriod)
+			next = earlier(next, o.Hold)
+		case ClassNone, ClassFailed:
+		}
+	} else if p.waits == "" && !env.Hold.After(env.Now) {
+		o.Record.Trouble = Trouble{} // nothing is due that could be in trouble
+	}
+	if p.again {
+		next = env.Now.Add(time.Millisecond)
+	}
+	o.Conditions = conditions(p, o.Record)
+	o.Requeue = max(time.Millisecond, next.Sub(env.Now))
+	o.compare(p)
+	return o
+}
+
+// started records a run.
+func (o *Outcome) started(p Plan, s Start, result Result, env Env) {
+	r := &o.Record
+	r.Trouble = Trouble{}
+	if !slices.Contains(r.Active, s.Name) {
+		r.Active = append(r.Active, s.Name)
+		slices.Sort(r.Active)
+	}
+	if !result.Created.Before(r.LastRun) {
+		r.LastRun, r.LastRunName = result.Created, s.Name
+	}
+	switch s.Reason {
+	case ReasonTrigger:
+		r.LastTrigger = s.Tick
+	case ReasonBackfill:
+		b := r.Backfill
+		b.Started++
+		if b.Next = p.times.Next(s.Tick); b.Next.IsZero() || !b.Next.Before(b.To) || b.Next.After(env.Now) {
+			b.Next = time.Time{}
+		}
+	case ReasonSchedule:
+		r.LastTick = s.Tick
+		o.Delay = max(0, env.Now.Sub(s.Tick))
+	}
+	o.Started = append(o.Started, Run{Name: s.Name, Reason: s.Reason, Tick: s.Tick, Created: result.Created})
+}
+
+// compare finds out what became of the runs that were active, and which have been found.
+func (o *Outcome) compare(p Plan) {
+	runs := map[string]Run{}
+	for _, run := range p.observed.Runs {
+		runs[run.Name] = run
+	}
+	for _, name := range p.before.Active {
+		if !slices.Contains(o.Record.Active, name) {
+			run, exists := runs[name]
+			o.Ended = append(o.Ended, Ended{Name: name, Phase: run.Phase, Gone: !exists})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		run := runs[name]
+		known := slices.Contains(p.before.Active, name) || slices.ContainsFunc(o.Started, func(s Run) bool { return s.Name == name })
+		if slices.Contains(o.Record.Active, name) && !known {
+			o.Started = append(o.Started, run)
+		}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

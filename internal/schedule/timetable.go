@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+const (
+	// horizon is how far two times of a schedule may be apart: 29 February is skipped at the turn of most centuries.
+	horizon = 9 * 366 * 24 * time.Hour
+	// allHours are the bits of the hour field in cron's values.
+	allHours = 1<<24 - 1
+)
+
+// errTimeZone is what is wrong with a schedule whose time zone is unknown.
+var errTimeZone = errors.New("unknown time zone")
+
+// errNever is what is wrong with a schedule that is well-formed and has no times.
+var errNever = errors.New("no date matches it")
+
+// Timetable has the times of a schedule. They are a function of the schedule, its time zone and, for @every, the object's
+// creation, and not of when they are asked for.
+//
+// Five fields of cron are what a clock on a wall shows. Where a clock is put forward, a time that it does not show is as long
+// after the last change as it would be without this one: 02:30 becomes 03:30, once if 03:30 is a time of the schedule, too.
+// Where it is put back, a time that it shows twice counts the first time only, unless the schedule runs in every hour.
+type Timetable struct {
+	// Location is the schedule's time zone.
+	Location *time.Location
+
+	wall      cron.Schedule // in UTC, as if it had no time zone
+	everyHour bool
+	every     time.Duration
+	anchor    time.Time
+}
+
+// Parse returns the times of a schedule: five fields of cron or a descriptor, which may begin with CRON_TZ= or TZ=. Its zone is
+// that, or else the one given, or else local. The times of @every are counted from created.
+func Parse(text, zone string, local *time.Location, created time.Time) (*Timetable, error) {
+	zone, fields, err := split(text, zone)
+	if err != nil {
+		return nil, err
+	}
+	t := &Timetable{Location: local, anchor: created.Truncate(time.Second)}
+	if zone != "" && zone != "Local" {
+		if t.Location, err = time.LoadLocation(zone); err != nil {
+			return nil, fmt.Errorf("%w: %q; write a name of the IANA database such as Europe/Berlin", errTimeZone, zone)
+		}
+	}
+	if rest, ok := strings.CutPrefix(fields, "@every "); ok {
+		t.every, err = interval(rest)
+		return t, err
+	}
+	if t.wall, err = cron.ParseStandard(fields); err != nil {
+		return nil, fmt.Errorf("%w; write five fields such as \"30 2 * * *\", or @yearly, @monthly, @weekly, @daily, @hourly, \"@every 2h\"", err)
+	}
+	if spec, ok := t.wall.(*cron.SpecSchedule); ok {
+		t.everyHour = spec.Hour&allHours == allHours
+	}
+	if t.Next(created).IsZero() {
+		return nil, fmt.Errorf("%w; choose a day that its month has", errNever)
+	}
+	return t, nil
+}
+
+// split separates the time zone from the fields of a schedule.
+func split(text, zone string) (effective, fields string, err error) {
+	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
+		rest, found := strings.CutPrefix(text, prefix)
+		if !found {
+			continue
+		}
+		if zone, text, found = strings.Cut(rest, " "); !found {
+			return "", "", fmt.Errorf("there is nothing behind the time zone; write %s%s 30 2 * * *", prefix, zone)
+		}
+		if zone == "" {
+			zone = "UTC" // as cron's parser has it
+		}
+		break
+	}
+	fields = strings.Join(strings.Fields(text), " ")
+	if strings.HasPrefix(fields, "TZ=") || strings.HasPrefix(fields, "CRON_TZ=") {
+		return "", "", errors.New("it has two time zones; write one")
+	}
+	return zone, fields, nil
+}
+
+// interval reads the duration of @every, in whole seconds.
+func interval(text string) (time.Duration, error) {
+	every, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no duration; write one such as 90s or 2h30m", text)
+	}
+	if every = every.Truncate(time.Second); every < time.Second || every > horizon/2 {
+		return 0, fmt.Errorf("%q is out of range; write at least 1s and at most %s", text, horizon/2)
+	}
+	return every, nil
+}
+
+// Key is a schedule with its time zone in one text that Parse takes. Two that mean the same may have different keys.
+func Key(text, zone string) string {
+	effective, fields, err := split(text, zone)
+	if err != nil {
+		return text
+	}
+	if effective == "" {
+		return fields
+	}
+	return "CRON_TZ=" + effective + " " + fields
+}
+
+// Next returns the first time after another. It is zero if there is none within the next years.
+func (t *Timetable) Next(after time.Time) time.Time {
+	if t.every > 0 {
+		next := t.anchor.Add(after.Sub(t.anchor) / t.every * t.every)
+		for !next.After(after) {
+			next = next.Add(t.every)
+		}
+		return next.In(t.Location)
+	}
+	limit := after.Add(horizon)
+	for at := after; at.Before(limit); {
+		p := t.periodAt(at)
+		if next := p.next(t, after); !next.IsZero() {
+			return next
+		}
+		if p.end.IsZero() {
+			break
+		}
+		if at = t.leap(p.end); at.IsZero() {
+			break
+		}
+	}
+	return time.Time{}
+}
+
+// leap leaves out the changes of the clock that come before the next time of a sparse schedule.
+func (t *Timetable) leap(at time.Time) time.Time {
+	const margin = 36 * time.Hour // more than any change of a clock, and than the difference of two zones
+	wall := t.wall.Next(at.UTC().Add(-margin))
+	if wall.IsZero() {
+		return wall
+	}
+	if early := wall.Add(-margin); early.After(at) {
+		return early
+	}
+	return at
+}
+
+// period is a time in which a zone's difference to UTC stays.
+type period struct {
+	start, end       time.Time // zero for none
+	offset, previous time.Duration
+}
+
+func (t *Timetable) periodAt(at time.Time) period {
+	at = at.In(t.Location)
+	_, offset := at.Zone()
+	p := period{offset: time.Duration(offset) * time.Second}
+	p.start, p.end = at.ZoneBounds()
+	p.previous = p.offset
+	if !p.start.IsZero() {
+		_, previous := p.start.Add(-time.Second).Zone()
+		p.previous = time.Duration(previous) * time.Second
+	}
+	return p
+}
+
+// next returns the first time of a schedule after another in the period; zero if it has none.
+func (p period) next(t *Timetable, after time.Time) time.Time {
+	from := after.UTC()
+	if !p.start.IsZero() && from.Before(p.start) {
+		from = p.start.UTC().Add(-time.Second)
+	}
+	wall := from.Add(p.offset)
+	if repeated := p.start.UTC().Add(p.previous); p.offset < p.previous && !t.everyHour && wall.Before(repeated) {
+		wall = repeated.Add(-time.Second)
+	}
+	best := t.wall.Next(wall)
+	if !best.IsZero() {
+		best = best.Add(-p.offset)
+	}
+	if skipped := p.offset - p.previous; skipped > 0 && from.Before(p.start.Add(skipped)) {
+		// What the clock has left out between the last change and this one.
+		lost := t.wall.Next(from.Add(p.previous))
+		if at := lost.Add(-p.previous); !lost.IsZero() && at.Before(p.start.Add(skipped)) && (best.IsZero() || at.Before(best)) {
+			best = at
+		}
+	}
+	if best.IsZero() || !p.end.IsZero() && !best.Before(p.end) {
+		return time.Time{}
+	}
+	return best.In(t.Location)
+}
+
+// Latest returns the last time after one and not after another; zero if there is none. It does not go through all of them.
+func (t *Timetable) Latest(after, until time.Time) time.Time {
+	latest := t.Next(after)
+	if latest.IsZero() || latest.After(until) {
+		return time.Time{}
+	}
+	for end := until; end.Sub(latest) >= time.Second; {
+		middle := latest.Add(end.Sub(latest) / 2)
+		if next := t.Next(middle); !next.IsZero() && !next.After(until) {
+			latest = next
+		} else {
+			end = middle
+		}
+	}
+	return latest
+}
+
+// Previous returns the last time before another; zero if there is none within the last years.
+func (t *Timetable) Previous(before time.Time) time.Time {
+	return t.Latest(before.Add(-horizon), before.Add(-time.Nanosecond))
+}
+
+// Count counts the times after one and not after another, up to a limit. It tells whether there are more.
+func (t *Timetable) Count(after, until time.Time, limit int) (n int, more bool) {
+	for at := t.Next(after); !at.IsZero() && !at.After(until); at = t.Next(at) {
+		if n == limit {
+			return n, true
+		}
+		n++
+	}
+	return n, false
+}
+
+// Interval is the time that a run is about: from the time before its own, up to its own.
+func (t *Timetable) Interval(at time.Time) (start, end time.Time) {
+	return t.Previous(at), at
+}
+
+// LastInterval is the last complete interval before a time that need not be the schedule's. Its bounds are zero if there is none.
+func (t *Timetable) LastInterval(at time.Time) (start, end time.Time) {
+	end = t.Previous(at.Add(time.Nanosecond))
+	if end.IsZero() {
+		return time.Time{}, time.Time{}
+	}
+	return t.Previous(end), end
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Paths of the fields, for messages.
+var (
+	pathName      = field.NewPath("metadata", "name")
+	pathTrigger   = field.NewPath("metadata", "annotations").Key("sparkoperator.k8s.io/trigger-at")
+	pathSpec      = field.NewPath("spec")
+	pathSchedule  = pathSpec.Child("schedule")
+	pathTimeZone  = pathSpec.Child("timeZone")
+	pathPolicy    = pathSpec.Child("concurrencyPolicy")
+	pathMissed    = pathSpec.Child("missedRunPolicy")
+	pathSucceeded = pathSpec.Child("successfulRunHistoryLimit")
+	pathFailed    = pathSpec.Child("failedRunHistoryLimit")
+	pathDeadline  = pathSpec.Child("startingDeadlineSeconds")
+	pathJitter    = pathSpec.Child("jitterSeconds")
+	pathBackfill  = pathSpec.Child("backfill")
+)
+
+// Limits of durations, in the API's unit.
+const (
+	maxJitter   = 24 * time.Hour
+	maxDeadline = 10 * 366 * 24 * time.Hour
+)
+
+// Validate returns what is wrong with a schedule, by field; nothing starts until it is right. A trigger is not part of it
+// (ValidateTrigger).
+func (d Desired) Validate(local *time.Location) field.ErrorList {
+	if d.Malformed != "" {
+		return field.ErrorList{field.Invalid(pathSpec, field.OmitValueType{}, d.Malformed)}
+	}
+	var all field.ErrorList
+	times, err := d.Timetable(local)
+	if err != nil {
+		all = append(all, d.unreadable(err))
+	}
+	if problems := validation.IsDNS1035Label(d.Name); len(problems) > 0 {
+		all = append(all, field.Invalid(pathName, d.Name, "it begins the names of the runs: "+problems[0]))
+	}
+	switch d.Concurrency {
+	case "", Allow, Forbid, Replace:
+	default:
+		all = append(all, field.NotSupported(pathPolicy, d.Concurrency, []string{Allow, Forbid, Replace}))
+	}
+	switch d.Missed {
+	case "", RunLatest, RunAll, Skip:
+	default:
+		all = append(all, field.NotSupported(pathMissed, d.Missed, []string{RunLatest, RunAll, Skip}))
+	}
+	for _, limit := range []struct {
+		path  *field.Path
+		value int32
+	}{{pathSucceeded, d.KeepSucceeded}, {pathFailed, d.KeepFailed}} {
+		if limit.value < 0 {
+			all = append(all, field.Invalid(limit.path, limit.value, "must be 0 or more; 0 keeps none"))
+		}
+	}
+	if d.Deadline != nil && (*d.Deadline < 0 || *d.Deadline > maxDeadline) {
+		all = append(all, field.Invalid(pathDeadline, int64(*d.Deadline/time.Second), fmt.Sprintf("must be between 0 and %d", maxDeadline/time.Second)))
+	}
+	if d.Jitter < 0 || d.Jitter > maxJitter {
+		all = append(all, field.Invalid(pathJitter, int64(d.Jitter/time.Second), fmt.Sprintf("must be between 0 and %d", maxJitter/time.Second)))
+	}
+	all = append(all, d.validateBackfill(times)...)
+	for _, text := range d.Texts {
+		for _, use := range UnknownVariables(text.Value) {
+			all = append(all, field.Invalid(field.NewPath(text.Path), text.Value, unknownVariable(use)))
+		}
+	}
+	return all
+}
+
+// Timetable returns the times of the schedule.
+func (d Desired) Timetable(local *time.Location) (*Timetable, error) {
+	return Parse(d.Schedule, d.TimeZone, local, d.Created)
+}
+
+// unreadable is what is wrong with the schedule or its time zone.
+func (d Desired) unreadable(err error) *field.Error {
+	if errors.Is(err, errTimeZone) && !strings.Contains(d.Schedule, "TZ=") {
+		return field.Invalid(pathTimeZone, d.TimeZone, err.Error())
+	}
+	return field.Invalid(pathSchedule, d.Schedule, err.Error())
+}
+
+func (d Desired) validateBackfill(times *Timetable) field.ErrorList {
+	b := d.Backfill
+	switch {
+	case b == nil:
+		return nil
+	case !b.From.Before(b.To):
+		return field.ErrorList{field.Invalid(pathBackfill.Child("to"), b.To.UTC().Format(time.RFC3339), "must be later than from, "+b.From.UTC().Format(time.RFC3339))}
+	case b.MaxActive < 0:
+		return field.ErrorList{field.Invalid(pathBackfill.Child("maxActive"), b.MaxActive, "must be at least 1")}
+	case times == nil:
+		return nil
+	}
+	// The end of the range is not a part of it, its begin is.
+	n, more := times.Count(b.From.Add(-time.Second), b.To.Add(-time.Second), maxCounted)
+	if n <= MaxBackfill {
+		return nil
+	}
+	has := fmt.Sprint(n)
+	if more {
+		has = "more than " + has
+	}
+	return field.ErrorList{field.Invalid(pathBackfill, b.From.UTC().Format(time.RFC3339)+" to "+b.To.UTC().Format(time.RFC3339),
+		fmt.Sprintf("the range has %s times of the schedule; a backfill may have %d: choose a shorter range", has, MaxBackfill))}
+}
+
+// ValidateTrigger returns what is wrong with a trigger.
+func (d Desired) ValidateTrigger() *field.Error {
+	if _, err := d.trigger(); err != nil {
+		return field.Invalid(pathTrigger, d.Trigger, "write a time in RFC 3339, such as 2026-01-31T08:30:00Z")
+	}
+	return nil
+}
+
+// trigger is the time of the trigger, in whole seconds; zero if there is none.
+func (d Desired) trigger() (time.Time, error) {
+	if d.Trigger == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, d.Trigger)
+	return at.Truncate(time.Second), err
+}
+
+// invalid is what the status says of a schedule that is wrong. Tools look for how the Kubeflow operator begins the message about a
+// time zone.
+func invalid(all field.ErrorList) string {
+	text := all.ToAggregate().Error()
+	for _, e := range all {
+		if strings.Contains(e.Detail, errTimeZone.Error()) {
+			return "Invalid timezone: " + text
+		}
+	}
+	return text
+}
