@@ -133,6 +133,8 @@ func kubectlSpark(w *harness) {
 	w.run("docs/kubectl-spark.md", "explain")
 	w.do("kubectl delete sparkapp,pod --all --grace-period 0 --force")
 
+	w.says(w.run("docs/kubectl-spark.md", "validate and render"), "schedules checked: 1, errors: 0")
+
 	w.create("typo", volcano("taem-a"))
 	w.become(jobs, "typo", v1beta2.ApplicationStateSubmitted, inQueue(12*time.Minute, "QueueNotFound",
 		`spec.batchSchedulerOptions.queue: queue "taem-a" does not exist; queues you may use: default, team-a (volcano)`))
