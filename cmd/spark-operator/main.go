@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"sync/atomic"
+	_ "time/tzdata" // the image has no time zones
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"

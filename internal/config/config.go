@@ -48,6 +48,7 @@ type OperatorConfiguration struct {
 
 	DriverPodDisruptionBudget DriverPodDisruptionBudget `json:"driverPodDisruptionBudget,omitempty"`
 	HistoryServer             HistoryServer             `json:"historyServer,omitempty"`
+	ScheduledSparkApplication ScheduledSparkApplication `json:"scheduledSparkApplication,omitempty"`
 	// File is where the configuration was read from; empty if it was not read from a file.
 	File string `json:"-"`
 }
@@ -68,6 +69,8 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 		LeaderElection: defaultLeaderElection(),
 		Webhook:        DefaultWebhook(),
 		UI:             UI{Service: true},
+
+		ScheduledSparkApplication: ScheduledSparkApplication{TimestampPrecision: "nanos"},
 	}
 	var document, second yamlv3.Node
 	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
@@ -97,7 +100,7 @@ func (c OperatorConfiguration) validate() error {
 	errs = append(errs, c.Policies.Validate("policies")...)
 	errs = append(errs, c.BatchScheduler.validate()...)
 	errs = append(errs, c.Metrics.validate()...)
-	errs = append(errs, c.Health.validate("health"), c.LeaderElection.validate(), c.Webhook.validate())
+	errs = append(errs, c.Health.validate("health"), c.LeaderElection.validate(), c.Webhook.validate(), c.ScheduledSparkApplication.validate())
 	errs = append(errs, c.validateExposure()...)
 	return errors.Join(errs...)
 }

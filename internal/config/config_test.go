@@ -21,6 +21,8 @@ func defaults() OperatorConfiguration {
 		LeaderElection: LeaderElection{Name: lock, LeaseDuration: seconds(4), RenewDeadline: seconds(2.5), RetryPeriod: seconds(0.1)},
 		Webhook:        DefaultWebhook(),
 		UI:             UI{Service: true},
+
+		ScheduledSparkApplication: ScheduledSparkApplication{TimestampPrecision: "nanos"},
 	}
 }
 
@@ -42,6 +44,7 @@ func TestParse(t *testing.T) {
 		"Part":      {reason: "a section that says nothing keeps its default", text: head + "health: {}\nbatchScheduler: {}", want: func(*OperatorConfiguration) {}},
 		"Leader":    {reason: "a section", text: head + "leaderElection: {enabled: true, namespace: ops}", want: func(c *OperatorConfiguration) { c.LeaderElection.Enabled, c.LeaderElection.Namespace = true, "ops" }},
 		"Scheduler": {reason: "another default", text: head + "batchScheduler: {default: volcano}", want: func(c *OperatorConfiguration) { c.BatchScheduler.Default = "volcano" }},
+		"Schedules": {reason: "a word", text: head + "scheduledSparkApplication: {timestampPrecision: minutes}", want: func(c *OperatorConfiguration) { c.ScheduledSparkApplication.TimestampPrecision = "minutes" }},
 		"JSON":      {reason: "JSON is YAML", text: `{"apiVersion":"config.firesteel.dev/v1alpha1","kind":"OperatorConfiguration","workers":2}`, want: func(c *OperatorConfiguration) { c.Workers = 2 }},
 		"Comments":  {reason: "people explain themselves", text: "# ours\n" + head + "workers: 10 # the default", want: func(*OperatorConfiguration) {}},
 	}
@@ -75,6 +78,7 @@ func TestParseErrors(t *testing.T) {
 		"OtherVersion":  {reason: "fields may mean something else there", text: "apiVersion: config.firesteel.dev/v2\nkind: OperatorConfiguration", says: []string{"config.firesteel.dev/v2", APIVersion}},
 		"OtherKind":     {reason: "another document", text: "apiVersion: " + APIVersion + "\nkind: ConfigMap", says: []string{"ConfigMap", Kind}},
 		"NoWorkers":     {reason: "no one would work", text: head + "workers: 0", says: []string{"workers: 0", "at least 1"}},
+		"Precision":     {reason: "a unit that no name has", text: head + "scheduledSparkApplication: {timestampPrecision: hours}", says: []string{"scheduledSparkApplication.timestampPrecision", "hours", "nanos micros millis seconds minutes"}},
 		"Negative":      {reason: "no one would work", text: head + "workers: -1", says: []string{"workers: -1", "at least 1"}},
 		"Selector":      {reason: "no selector", text: head + `namespaceSelector: "a in"`, says: []string{`namespaceSelector: "a in"`, "label selector such as"}},
 		"SelectorMap":   {reason: "a selector is text, as kubectl takes it", text: head + "namespaceSelector: {matchLabels: {a: b}}", says: []string{"namespaceSelector"}},

@@ -47,6 +47,8 @@ type Metrics struct {
 	gauges   gauges
 	operator operator
 	tenancy  tenancy
+
+	schedules schedules
 }
 
 var _ prometheus.Collector = (*Metrics)(nil)
@@ -59,6 +61,7 @@ func New(c config.Metrics) *Metrics {
 	m.gauges = m.newGauges()
 	m.operator = m.newOperator()
 	m.tenancy = m.newTenancy()
+	m.schedules = m.newSchedules()
 	return m
 }
 
@@ -96,6 +99,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 		v.Describe(out)
 	}
 	m.gauges.describe(out)
+	out <- m.schedules.states
 }
 
 // Collect implements prometheus.Collector.
@@ -106,6 +110,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	if all := m.sources.list(); len(all) > 0 {
 		m.collectGauges(all, out)
 	}
+	m.collectSchedules(out)
 }
 
 // add remembers a family, and returns its full name and labels.

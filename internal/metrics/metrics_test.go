@@ -107,6 +107,10 @@ func busy(c config.Metrics) *Metrics {
 	done()
 	m.NamespaceWatched("jobs", true)
 	m.NamespaceTrouble("jobs")
+	m.RunStarted(s, "Schedule")
+	m.RunsSkipped(s, "Missed", 3)
+	m.RunDelayed(s, time.Second)
+	m.ObserveSchedules(func(each func(Subject, string)) { each(s, "Scheduled") })
 	return m
 }
 

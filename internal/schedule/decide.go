@@ -45,8 +45,7 @@ func Decide(d Desired, r Record, o Observation, env Env) Plan {
 	p := Plan{desired: d, before: r, record: r.clone(), observed: o, next: env.Now.Add(maxWait)}
 	c := &decision{Plan: &p, env: env, now: env.Now, second: env.Now.Truncate(time.Second)}
 	p.record.Generation = d.Generation
-	p.Errors = d.Validate(env.Local)
-	c.times, _ = d.Timetable(env.Local) // Validate says what is wrong
+	c.times, p.Errors = d.validate(env.Local)
 	if d.Malformed == "" {
 		c.rebase()
 	}
@@ -254,7 +253,7 @@ func (c *decision) skip(times *Timetable, until time.Time, reason SkipReason) {
 	n := int64(count)
 	exists := map[int64]bool{}
 	for _, run := range c.observed.Runs {
-		if s := (Start{Reason: ReasonSchedule, Tick: run.Tick}); s.same(run) && run.Tick.After(base) && !run.Tick.After(until) && !exists[run.Tick.Unix()] {
+		if run.Reason != "" && run.Tick.After(base) && !run.Tick.After(until) && !exists[run.Tick.Unix()] {
 			if exists[run.Tick.Unix()] = true; times.Next(run.Tick.Add(-time.Second)).Equal(run.Tick) {
 				n--
 			}
@@ -337,7 +336,9 @@ func (c *decision) admit(s Start) {
 		c.waits = ReasonWaitingForActive
 	case c.desired.Concurrency == Replace && s.Reason != ReasonBackfill && blocked:
 		c.waits = ReasonReplacing
-		c.Stop = slices.DeleteFunc(active, func(r Run) bool { return r.Deleting })
+		// The driver pod of a run that is gone is only looked for if the run is stored as active.
+		c.again = slices.ContainsFunc(active, func(r Run) bool { return !slices.Contains(c.before.Active, r.Name) })
+		c.Stop = slices.DeleteFunc(active, func(r Run) bool { return r.Deleting || !slices.Contains(c.before.Active, r.Name) })
 		c.wake(c.now.Add(gonePeriod))
 	case c.env.Hold.After(c.now):
 		c.wake(c.env.Hold)

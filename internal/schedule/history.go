@@ -61,14 +61,15 @@ func (r Run) about() time.Time {
 // stored is whether it is stored that a run was started, so that it is not started again when it is gone.
 func (c *decision) stored(run Run) bool {
 	b := c.before
+	trigger, _ := c.desired.trigger()
 	switch {
 	case b.Since.IsZero():
 		return false
 	case run.Reason == "":
 		return true
-	case run.Reason == ReasonTrigger:
-		return !run.Tick.After(b.LastTrigger)
-	case run.Tick.After(b.base()):
+	case (run.Reason == ReasonTrigger || run.Tick.Equal(trigger)) && run.Tick.After(b.LastTrigger):
+		return false
+	case run.Tick.After(b.base()) && c.times.Next(run.Tick.Add(-time.Second)).Equal(run.Tick):
 		return false
 	}
 	wanted := c.desired.Backfill

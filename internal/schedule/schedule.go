@@ -238,14 +238,12 @@ type Start struct {
 	From, To time.Time
 }
 
-// same is whether a run is the one to be started: schedule and backfill mean the same run by a time.
-func (s Start) same(r Run) bool {
-	return r.Tick.Equal(s.Tick) && r.Reason != "" && (r.Reason == ReasonTrigger) == (s.Reason == ReasonTrigger)
-}
+// Is reports whether a run is the one to be started: a time has one run, whatever it was started for.
+func (s Start) Is(r Run) bool { return r.Reason != "" && r.Tick.Equal(s.Tick) }
 
 // find returns the run that is the one to be started, if it exists.
 func (s Start) find(runs []Run) *Run {
-	if i := slices.IndexFunc(runs, s.same); i >= 0 {
+	if i := slices.IndexFunc(runs, s.Is); i >= 0 {
 		return &runs[i]
 	}
 	return nil

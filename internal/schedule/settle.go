@@ -31,6 +31,8 @@ type Result struct {
 	// Created is when the run was created.
 	Created time.Time
 	Message string
+	// Changed says that a run to be removed has changed.
+	Changed bool
 	// Err is what failed of the plan.
 	Err error
 }
@@ -74,20 +76,20 @@ func Settle(p Plan, result Result, env Env) Outcome {
 			o.started(p, *s, result, env)
 			next = env.Now.Add(time.Second) // there may be more to start
 		case ClassConflict, ClassRefused:
-			reason := ReasonRunRefused
-			if result.Class == ClassConflict {
-				reason = ReasonNameConflict
+			if s.Reason == ReasonTrigger && result.Class == ClassConflict {
+				o.dropTrigger(*s)
+				next = env.Now.Add(time.Second)
+				break
 			}
-			if o.Record.Trouble.Reason != reason {
-				o.Record.Trouble.Since = env.Now.Truncate(time.Second)
-			}
-			o.Record.Trouble.Reason, o.Record.Trouble.Message = reason, head(result.Message, maxMessage)
-			o.Hold = env.Now.Add(retryPeriod)
+			o.refused(result, env)
 			next = earlier(next, o.Hold)
 		case ClassNone, ClassFailed:
 		}
 	} else if p.waits == "" && !env.Hold.After(env.Now) {
 		o.Record.Trouble = Trouble{} // nothing is due that could be in trouble
+	}
+	if result.Changed {
+		next = earlier(next, env.Now.Add(time.Second))
 	}
 	if p.again {
 		next = env.Now.Add(time.Millisecond)
@@ -96,6 +98,28 @@ func Settle(p Plan, result Result, env Env) Outcome {
 	o.Requeue = max(time.Millisecond, next.Sub(env.Now))
 	o.compare(p)
 	return o
+}
+
+// dropTrigger gives up a trigger whose name is taken: a later one has another, and the schedule need not wait.
+func (o *Outcome) dropTrigger(s Start) {
+	r := &o.Record
+	r.LastTrigger, r.LastSkipped, r.LastSkipReason = s.Tick, s.Tick, SkipConflict
+	r.Skips++
+	o.Skipped[SkipConflict]++
+}
+
+// refused records that a run cannot be created at present.
+func (o *Outcome) refused(result Result, env Env) {
+	t := &o.Record.Trouble
+	reason := ReasonRunRefused
+	if result.Class == ClassConflict {
+		reason = ReasonNameConflict
+	}
+	if t.Reason != reason {
+		t.Since = env.Now.Truncate(time.Second)
+	}
+	t.Reason, t.Message = reason, head(result.Message, maxMessage)
+	o.Hold = env.Now.Add(retryPeriod)
 }
 
 // started records a run.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -49,7 +50,7 @@ func Parse(text, zone string, local *time.Location, created time.Time) (*Timetab
 	}
 	t := &Timetable{Location: local, anchor: created.Truncate(time.Second)}
 	if zone != "" && zone != "Local" {
-		if t.Location, err = time.LoadLocation(zone); err != nil {
+		if t.Location, err = location(zone); err != nil {
 			return nil, fmt.Errorf("%w: %q; write a name of the IANA database such as Europe/Berlin", errTimeZone, zone)
 		}
 	}
@@ -67,6 +68,20 @@ func Parse(text, zone string, local *time.Location, created time.Time) (*Timetab
 		return nil, fmt.Errorf("%w; choose a day that its month has", errNever)
 	}
 	return t, nil
+}
+
+// locations are those that were loaded: a schedule is parsed each time it is looked at.
+var locations sync.Map
+
+func location(zone string) (*time.Location, error) {
+	if known, ok := locations.Load(zone); ok {
+		return known.(*time.Location), nil
+	}
+	l, err := time.LoadLocation(zone)
+	if err == nil {
+		locations.Store(zone, l)
+	}
+	return l, err
 }
 
 // split separates the time zone from the fields of a schedule.
@@ -205,6 +220,9 @@ func (t *Timetable) Latest(after, until time.Time) time.Time {
 	if latest.IsZero() || latest.After(until) {
 		return time.Time{}
 	}
+	if next := t.Next(latest); next.IsZero() || next.After(until) {
+		return latest // as nearly always
+	}
 	for end := until; end.Sub(latest) >= time.Second; {
 		middle := latest.Add(end.Sub(latest) / 2)
 		if next := t.Next(middle); !next.IsZero() && !next.After(until) {
@@ -218,7 +236,13 @@ func (t *Timetable) Latest(after, until time.Time) time.Time {
 
 // Previous returns the last time before another; zero if there is none within the last years.
 func (t *Timetable) Previous(before time.Time) time.Time {
-	return t.Latest(before.Add(-horizon), before.Add(-time.Nanosecond))
+	until := before.Add(-time.Nanosecond)
+	for back := time.Minute; back < horizon; back *= 4 {
+		if latest := t.Latest(before.Add(-back), until); !latest.IsZero() {
+			return latest
+		}
+	}
+	return t.Latest(before.Add(-horizon), until)
 }
 
 // Count counts the times after one and not after another, up to a limit. It tells whether there are more.

@@ -18,6 +18,9 @@ func (c *decision) giveUp() bool {
 	first := c.times.Next(c.record.base())
 	switch at, err := c.desired.trigger(); {
 	case err == nil && at.After(c.record.LastTrigger) && !at.After(t.Since):
+		if c.start(at, ReasonTrigger).find(c.observed.Runs) != nil {
+			return false
+		}
 		c.record.LastTrigger = at
 		c.count(at, SkipReason(t.Reason), 1)
 	case !first.IsZero() && !first.Add(c.desired.Delay()).After(t.Since):
@@ -31,6 +34,9 @@ func (c *decision) giveUp() bool {
 		c.skip(c.times, until, SkipReason(t.Reason))
 	case c.record.Backfill != nil && !c.record.Backfill.Next.IsZero():
 		at := c.times.Next(c.record.Backfill.Next.Add(-time.Second))
+		if c.start(at, ReasonBackfill).find(c.observed.Runs) != nil {
+			return false
+		}
 		c.count(at, SkipReason(t.Reason), 1)
 		c.record.Backfill.Next = at.Add(time.Second)
 	}

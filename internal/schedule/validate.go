@@ -37,8 +37,14 @@ const (
 // Validate returns what is wrong with a schedule, by field; nothing starts until it is right. A trigger is not part of it
 // (ValidateTrigger).
 func (d Desired) Validate(local *time.Location) field.ErrorList {
+	_, all := d.validate(local)
+	return all
+}
+
+// validate returns the times of the schedule, too.
+func (d Desired) validate(local *time.Location) (*Timetable, field.ErrorList) {
 	if d.Malformed != "" {
-		return field.ErrorList{field.Invalid(pathSpec, field.OmitValueType{}, d.Malformed)}
+		return nil, field.ErrorList{field.Invalid(pathSpec, field.OmitValueType{}, d.Malformed)}
 	}
 	var all field.ErrorList
 	times, err := d.Timetable(local)
@@ -78,7 +84,7 @@ func (d Desired) Validate(local *time.Location) field.ErrorList {
 			all = append(all, field.Invalid(field.NewPath(text.Path), text.Value, unknownVariable(use)))
 		}
 	}
-	return all
+	return times, all
 }
 
 // Timetable returns the times of the schedule.
@@ -107,7 +113,7 @@ func (d Desired) validateBackfill(times *Timetable) field.ErrorList {
 		return nil
 	}
 	// The end of the range is not a part of it, its begin is.
-	n, more := times.Count(b.From.Add(-time.Second), b.To.Add(-time.Second), maxCounted)
+	n, more := times.Count(b.From.Add(-time.Second), b.To.Add(-time.Second), 10*MaxBackfill)
 	if n <= MaxBackfill {
 		return nil
 	}

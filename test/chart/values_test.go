@@ -149,11 +149,11 @@ controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, el
 		}
 	}},
 	"Controller": {reason: "numbers and switches of the configuration file", values: `
-controller: {workers: 3, leaderElection: {enable: false, leaseDuration: 8s}}
+controller: {workers: 3, scheduledSparkApplicationTimestampPrecision: minutes, leaderElection: {enable: false, leaseDuration: 8s}}
 prometheus: {metrics: {enable: false}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config")
-		if c.Workers != 3 || c.LeaderElection.Enabled || c.LeaderElection.LeaseDuration.Seconds() != 8 || c.Metrics.BindAddress != "0" {
+		if c.Workers != 3 || c.LeaderElection.Enabled || c.LeaderElection.LeaseDuration.Seconds() != 8 || c.Metrics.BindAddress != "0" || c.ScheduledSparkApplication.TimestampPrecision != "minutes" {
 			t.Errorf("configuration %+v", c)
 		}
 		deployment := as[appsv1.Deployment](t, all, "Deployment ops/"+controller)

@@ -125,7 +125,7 @@ spec:
 {{- $found := list -}}
 {{- range $key := list "hook" "submitter" "controller.featureGates" "controller.driverPodCreationGracePeriod"
   "controller.maxTrackedExecutorPerApp" "controller.kubeAPIQPS" "controller.kubeAPIBurst"
-  "controller.scheduledSparkApplicationTimestampPrecision" "controller.pprof" "controller.workqueueRateLimiter"
+  "controller.pprof" "controller.workqueueRateLimiter"
   "webhook.leaderElection" "webhook.kubeAPIQPS" "webhook.kubeAPIBurst" "webhook.resourceQuotaEnforcement"
   "prometheus.metrics.endpoint" -}}
 {{- $at := $.Values -}}

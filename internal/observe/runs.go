@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// IndexSchedule indexes runs in the cache by the UID of their schedule.
+const IndexSchedule = "schedule"
+
+// Runs says which runs of a schedule to read.
+type Runs struct {
+	Namespace, UID string
+	// Label is what every run carries.
+	Label client.MatchingLabels
+	// Named are the names of those that are read, whatever a list says of them.
+	Named []string
+	// Live reads the list from the API server, which knows those that a cache does not know yet.
+	Live bool
+}
+
+// ListRuns returns the runs of a schedule; owned says which objects are. list is an empty list of their kind, empty
+// returns an empty object. What comes from the cache must not be changed.
+func ListRuns[T client.Object](ctx context.Context, r Reader, which Runs, list client.ObjectList, empty func() T, owned func(T) bool) ([]T, error) {
+	cached, err := listed[T](ctx, r.Cache, list, client.InNamespace(which.Namespace), client.MatchingFields{IndexSchedule: which.UID}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, err
+	}
+	all := cached
+	ask := which.Named
+	if which.Live {
+		if all, err = listed[T](ctx, r.Live, list, client.InNamespace(which.Namespace), which.Label); err != nil {
+			return nil, err
+		}
+		for _, run := range cached { // somebody may have taken the label away
+			ask = append(ask[:len(ask):len(ask)], run.GetName())
+		}
+	}
+	var runs []T
+	known := map[string]bool{}
+	for _, run := range all {
+		if owned(run) {
+			known[run.GetName()] = true
+			runs = append(runs, run)
+		}
+	}
+	for _, name := range ask {
+		if known[name] {
+			continue
+		}
+		known[name] = true
+		run := empty()
+		err := r.Live.Get(ctx, client.ObjectKey{Namespace: which.Namespace, Name: name}, run)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("get run %s/%s: %w", which.Namespace, name, err)
+		}
+		if owned(run) {
+			runs = append(runs, run)
+		}
+	}
+	return runs, nil
+}
+
+func listed[T client.Object](ctx context.Context, from client.Reader, empty client.ObjectList, options ...client.ListOption) ([]T, error) {
+	list, _ := empty.DeepCopyObject().(client.ObjectList)
+	if err := from.List(ctx, list, options...); err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	var all []T
+	err := meta.EachListItem(list, func(o runtime.Object) error {
+		all = append(all, o.(T))
+		return nil
+	})
+	return all, err
+}
+
+// HasDriver reports whether a driver pod of an application exists that has not ended. The application need not.
+func (r Reader) HasDriver(ctx context.Context, namespace, app string) (bool, error) {
+	var list corev1.PodList
+	drivers := client.MatchingLabels{r.Labels.App: app, spark.LabelRole: spark.RoleDriver}
+	if err := r.Live.List(ctx, &list, client.InNamespace(namespace), drivers); err != nil {
+		return false, fmt.Errorf("list driver pods of %s/%s: %w", namespace, app, err)
+	}
+	for i := range list.Items {
+		if !Ended(&list.Items[i]) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

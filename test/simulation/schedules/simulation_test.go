@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedules
+
+import (
+	"flag"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	_ "time/tzdata"
+)
+
+var seed = flag.Uint64("seed", 0, "tell the history of this seed only")
+
+// TestHistories runs very many histories. A failing one prints its seed and its story.
+func TestHistories(t *testing.T) {
+	histories := uint64(20_000)
+	if testing.Short() {
+		histories = 2_000
+	}
+	if *seed > 0 {
+		h := newHistory(*seed, nil)
+		verdict := h.play()
+		t.Logf("seed %d:\n%s", *seed, strings.Join(h.story, "\n"))
+		if verdict != "" {
+			t.Error(verdict)
+		}
+		return
+	}
+	if failed := search(histories, nil); failed != nil {
+		t.Errorf("seed %d: %s\n%s\n... go test ./test/simulation/schedules -run TestHistories -v -args -seed %d", failed.seed, failed.verdict, tail(failed.story, 60), failed.seed)
+	}
+}
+
+type failure struct {
+	seed    uint64
+	verdict string
+	story   []string
+}
+
+// search plays histories until one fails.
+func search(n uint64, broken mutation) *failure {
+	var next atomic.Uint64
+	var mu sync.Mutex
+	var found *failure
+	var all sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for {
+				s := next.Add(1)
+				mu.Lock()
+				done := found != nil || s > n
+				mu.Unlock()
+				if done {
+					return
+				}
+				h := newHistory(s, broken)
+				if verdict := h.play(); verdict != "" {
+					mu.Lock()
+					found = &failure{s, verdict, h.story}
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	all.Wait()
+	return found
+}
+
+func tail(story []string, n int) string {
+	return strings.Join(story[max(0, len(story)-n):], "\n")
+}
