@@ -140,12 +140,10 @@ func (c *connection) names(ctx context.Context, k kind) ([]string, error) {
 	return names, nil
 }
 
-// nothing says that no object has a name, and which others it may be. A schedule beside applications has its type before it.
+// nothing says that no object of the first kind has a name, and which others of all kinds it may be. A schedule beside applications has its type before it.
 func (c *connection) nothing(ctx context.Context, name string, kinds ...kind) error {
 	var all []candidate
-	what := make([]string, 0, len(kinds))
 	for _, k := range kinds {
-		what = append(what, k.name)
 		names, _ := c.names(ctx, k) // for the suggestion only
 		for _, near := range similar(name, names) {
 			if k == schedules && len(kinds) > 1 {
@@ -154,11 +152,11 @@ func (c *connection) nothing(ctx context.Context, name string, kinds ...kind) er
 			all = append(all, near)
 		}
 	}
-	text := fmt.Sprintf("there is no %s %q in namespace %s", strings.Join(what, " and no "), name, c.namespace)
+	text := fmt.Sprintf("there is no %s %q in namespace %s", kinds[0].name, name, c.namespace)
 	if len(all) == 0 {
 		hint := "kubectl spark list -A"
 		if kinds[0] == schedules {
-			hint += " --schedules"
+			hint = "kubectl spark list schedules -A"
 		}
 		return fmt.Errorf("%s; %s shows all", text, hint)
 	}

@@ -171,7 +171,7 @@ func TestVerbs(t *testing.T) {
 		"near name": {
 			"of both kinds; what there is, is done", "suspend nightl done", app + "done suspended\n",
 			"done: it is COMPLETED; this matters when it runs again\n" +
-				"error: there is no SparkApplication and no ScheduledSparkApplication \"nightl\" in namespace jobs; did you mean scheduledsparkapp/nightly?\n", 1,
+				"error: there is no SparkApplication \"nightl\" in namespace jobs; did you mean scheduledsparkapp/nightly?\n", 1,
 			[]string{`patch sparkapplications/done {"metadata":{"uid":"uid-done"},"spec":{"suspend":true}}`},
 		},
 		"no type of ours": {"another kind", "delete pod/pi", "", "error: there is no type \"pod\" here; the types are sparkapp and scheduledsparkapp\n", 1, nil},

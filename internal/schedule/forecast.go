@@ -18,3 +18,15 @@ func (d Desired) Forecast(after time.Time, n int, env Env) []Start {
 	}
 	return next
 }
+
+// Due returns the time of the schedule whose run is due and not dealt with yet, as far as the plan goes; zero if none is.
+func (p Plan) Due(env Env) time.Time {
+	if p.times == nil || p.desired.Suspend || len(p.Errors) > 0 {
+		return time.Time{}
+	}
+	at := p.times.Next(p.record.base())
+	if at.After(env.Now.Add(-p.desired.Delay())) {
+		return time.Time{}
+	}
+	return at
+}
