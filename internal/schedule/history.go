@@ -19,6 +19,9 @@ func (c *decision) census() {
 		if run.Phase == Active {
 			r.Active = append(r.Active, run.Name)
 		}
+		if run.Reason == ReasonTrigger && run.Tick.After(r.LastTrigger) {
+			r.LastTrigger = run.Tick // started by an operator that crashed; the trigger may be another by now
+		}
 		if run.Created.After(r.LastRun) {
 			r.LastRun, r.LastRunName = run.Created, run.Name
 		}

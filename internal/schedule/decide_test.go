@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// daily runs at six and is looked at on 5 January, when the runs until the third are dealt with.
+func daily() (Desired, Record, Env) {
+	created := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	d := Desired{Name: "job", UID: "u", Generation: 1, Created: created, Schedule: "0 6 * * *", KeepSucceeded: 1, KeepFailed: 1}
+	r := Record{State: Scheduled, Generation: 1, Key: "0 6 * * *", Since: created, LastTick: day(3)}
+	return d, r, Env{Now: day(4).Add(time.Second), Local: time.UTC, Precision: Minutes}
+}
+
+// day is six o'clock of a day.
+func day(n int) time.Time { return time.Date(2026, 1, n, 6, 0, 0, 0, time.UTC) }
+
+// runOf is a run of a day.
+func runOf(n int, phase Phase) Run {
+	at := day(n)
+	return Run{Name: Name("job", at, Minutes), UID: fmt.Sprint(n), Reason: ReasonSchedule, Tick: at, Created: at, Phase: phase}
+}
+
+// words says what a plan does, and what the record says then if the run is started.
+func words(d Desired, p Plan, env Env) string {
+	var all []string
+	if p.NeedsLive {
+		all = append(all, "live")
+	}
+	result := Result{}
+	if p.Start != nil {
+		all = append(all, fmt.Sprintf("start %s %s", p.Start.Reason, p.Start.Tick.Format("02 15:04")))
+		result = Result{Class: ClassStarted, Created: env.Now}
+	}
+	for _, run := range p.Stop {
+		all = append(all, "stop "+run.Tick.Format("02"))
+	}
+	for _, run := range p.Remove {
+		all = append(all, "remove "+run.about().Format("02"))
+	}
+	o := Settle(p, result, env)
+	for _, reason := range SkipReasons() {
+		if n := o.Skipped[reason]; n > 0 {
+			all = append(all, fmt.Sprintf("skip %d %s", n, reason))
+		}
+	}
+	if o.Record.State == FailedValidation {
+		all = append(all, "invalid")
+	}
+	if len(all) == 0 {
+		all = append(all, "nothing")
+	}
+	_ = d
+	return strings.Join(all, ", ")
+}
+
+func TestDecide(t *testing.T) {
+	minute, hour := time.Minute, time.Hour
+	for name, c := range map[string]struct {
+		reason string
+		change func(*Desired, *Record, *Observation, *Env)
+		want   string
+	}{
+		"Due":          {"a run is due", func(*Desired, *Record, *Observation, *Env) {}, "start Schedule 04 06:00"},
+		"NotDue":       {"a second too early", func(_ *Desired, _ *Record, _ *Observation, e *Env) { e.Now = day(4).Add(-time.Second) }, "nothing"},
+		"Dealt":        {"it was started", func(_ *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick = day(4) }, "nothing"},
+		"Ahead":        {"the clock went back", func(_ *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick = day(9) }, "nothing"},
+		"New":          {"a new object does not run at once", func(_ *Desired, r *Record, _ *Observation, e *Env) { *r, e.Now = Record{}, day(1).Add(-hour) }, "nothing"},
+		"NewFirst":     {"its first time is after its creation", func(_ *Desired, r *Record, _ *Observation, e *Env) { *r, e.Now = Record{}, day(1) }, "start Schedule 01 06:00"},
+		"Suspended":    {"no runs", func(d *Desired, _ *Record, _ *Observation, _ *Env) { d.Suspend = true }, "nothing"},
+		"Crashed":      {"the run was created, and no status was written", func(_ *Desired, _ *Record, o *Observation, _ *Env) { o.Runs = []Run{runOf(4, Active)} }, "nothing"},
+		"CrashedLater": {"as above, and the next is due", func(_ *Desired, _ *Record, o *Observation, e *Env) { o.Runs, e.Now = []Run{runOf(4, Active)}, day(5) }, "start Schedule 05 06:00"},
+
+		"Missed": {"the latest runs, the others are counted", func(_ *Desired, _ *Record, _ *Observation, e *Env) { e.Now = day(9) }, "live, start Schedule 09 06:00, skip 5 Missed"},
+		"MissedCrashed": {"what was started is not missed", func(_ *Desired, _ *Record, o *Observation, e *Env) {
+			o.Runs, e.Now = []Run{runOf(6, Succeeded)}, day(9)
+		}, "live, start Schedule 09 06:00, skip 4 Missed"},
+		"MissedLast": {"nor is the last", func(_ *Desired, _ *Record, o *Observation, e *Env) { o.Runs, e.Now = []Run{runOf(9, Active)}, day(9) }, "live, skip 5 Missed"},
+		"MissedLive": {"the list is the API server's", func(_ *Desired, _ *Record, o *Observation, e *Env) { o.Live, e.Now = true, day(9) }, "start Schedule 09 06:00, skip 5 Missed"},
+		"RunAll":     {"the oldest first", func(d *Desired, _ *Record, _ *Observation, e *Env) { d.Missed, e.Now = RunAll, day(9) }, "start Schedule 04 06:00"},
+		"RunAllMany": {"at most a hundred", func(d *Desired, _ *Record, _ *Observation, e *Env) {
+			d.Missed, e.Now = RunAll, day(3).AddDate(0, 0, 130)
+		},
+			"live, start Schedule 03 06:00, skip 30 TooManyMissed"},
+		"RunAllDeadline": {"those that are not too late", func(d *Desired, _ *Record, _ *Observation, e *Env) {
+			d.Missed, d.Deadline, e.Now = RunAll, new(50*time.Hour), day(9)
+		}, "live, start Schedule 07 06:00, skip 3 DeadlineExceeded"},
+		"Skip": {"in time", func(d *Desired, _ *Record, _ *Observation, e *Env) {
+			d.Missed, e.Now = Skip, day(4).Add(10*time.Second)
+		}, "start Schedule 04 06:00"},
+		"SkipLate": {"too late", func(d *Desired, _ *Record, _ *Observation, e *Env) {
+			d.Missed, e.Now = Skip, day(4).Add(11*time.Second)
+		}, "live, skip 1 Missed"},
+		"SkipMany": {"only what is due now", func(d *Desired, _ *Record, _ *Observation, e *Env) { d.Missed, e.Now = Skip, day(9).Add(time.Second) }, "live, start Schedule 09 06:00, skip 5 Missed"},
+		"SkipBound": {"with a deadline", func(d *Desired, _ *Record, _ *Observation, e *Env) {
+			d.Missed, d.Deadline, e.Now = Skip, &hour, day(4).Add(time.Minute)
+		}, "start Schedule 04 06:00"},
+		"Deadline": {"the last moment", func(d *Desired, _ *Record, _ *Observation, e *Env) {
+			d.Deadline, e.Now = &minute, day(4).Add(minute+time.Second/2)
+		}, "start Schedule 04 06:00"},
+		"DeadlineOver": {"a second later", func(d *Desired, _ *Record, _ *Observation, e *Env) {
+			d.Deadline, e.Now = &minute, day(4).Add(minute+time.Second)
+		}, "live, skip 1 DeadlineExceeded"},
+		"DeadlineZero": {"within its second", func(d *Desired, _ *Record, _ *Observation, e *Env) {
+			d.Deadline, e.Now = new(time.Duration), day(4).Add(time.Second/2)
+		}, "start Schedule 04 06:00"},
+
+		"Allow":  {"beside another", func(d *Desired, r *Record, o *Observation, _ *Env) { active(r, o, 3) }, "start Schedule 04 06:00"},
+		"Forbid": {"nothing starts beside another", func(d *Desired, r *Record, o *Observation, _ *Env) { d.Concurrency = Forbid; active(r, o, 3) }, "nothing"},
+		"ForbidGo": {"the other has finished", func(d *Desired, _ *Record, o *Observation, _ *Env) {
+			d.Concurrency, o.Runs = Forbid, []Run{runOf(3, Failed)}
+		}, "live, start Schedule 04 06:00"},
+		"ForbidStopping": {"the other's driver still runs", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Concurrency, r.Active, o.Stopping = Forbid, []string{"x"}, []string{"x"}
+		}, "nothing"},
+		"ForbidMissed": {"those that wait are superseded", func(d *Desired, r *Record, o *Observation, e *Env) {
+			d.Concurrency, e.Now = Forbid, day(6)
+			active(r, o, 3)
+		}, "live, skip 2 RunStillActive"},
+		"ForbidBackfill": {"Forbid holds over everything", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Concurrency = Forbid
+			active(r, o, 3)
+			o.Runs[0].Reason = ReasonBackfill
+		}, "nothing"},
+		"Replace": {"the other has to go", func(d *Desired, r *Record, o *Observation, _ *Env) { d.Concurrency = Replace; active(r, o, 3) }, "live, stop 03"},
+		"ReplaceNew": {"which is stored first", func(d *Desired, _ *Record, o *Observation, _ *Env) {
+			d.Concurrency, o.Runs = Replace, []Run{runOf(3, Active)}
+		}, "nothing"},
+		"ReplaceWaits": {"until it is gone", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Concurrency = Replace
+			active(r, o, 3)
+			o.Runs[0].Deleting = true
+		}, "nothing"},
+		"ReplaceStopping": {"with its driver", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Concurrency, r.Active, o.Stopping = Replace, []string{"x"}, []string{"x"}
+		}, "nothing"},
+		"ReplaceBackfill": {"the runs of a backfill stay", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Concurrency = Replace
+			active(r, o, 2)
+			o.Runs[0].Reason = ReasonBackfill
+		}, "live, start Schedule 04 06:00"},
+		"Held": {"a refused run is not tried at once", func(_ *Desired, _ *Record, _ *Observation, e *Env) { e.Hold = e.Now.Add(time.Second) }, "nothing"},
+
+		"Jitter": {"not before its delay", func(d *Desired, _ *Record, _ *Observation, _ *Env) { d.Jitter = 24 * hour }, "nothing"},
+		"Edited": {"a changed schedule counts from now", func(d *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick, d.Schedule = day(4), "0 5 * * *" }, "nothing"},
+		"EditedMissed": {"what was due before is skipped", func(d *Desired, _ *Record, _ *Observation, e *Env) {
+			d.Schedule, e.Now = "0 5 * * *", day(5).Add(minute)
+		}, "live, skip 2 ScheduleChanged"},
+		"Zone":   {"so does a changed zone", func(d *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick, d.TimeZone = day(4), "Asia/Tokyo" }, "nothing"},
+		"Policy": {"an unknown policy", func(d *Desired, _ *Record, _ *Observation, _ *Env) { d.Concurrency = "Sometimes" }, "invalid"},
+		"Malformed": {"nothing is deleted", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			*d = Desired{Name: "job", Malformed: "bad"}
+			o.Runs = []Run{runOf(1, Succeeded), runOf(2, Succeeded)}
+		}, "invalid"},
+
+		"Trigger": {"a run beside the schedule", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			r.LastTick, d.Trigger = day(4), "2026-01-04T05:00:00Z"
+		}, "start Trigger 04 05:00"},
+		"TriggerSuspended": {"also while it is suspended", func(d *Desired, _ *Record, _ *Observation, _ *Env) {
+			d.Suspend, d.Trigger = true, "2026-01-04T05:00:00Z"
+		}, "start Trigger 04 05:00"},
+		"TriggerOld": {"it was started", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			r.LastTick, r.LastTrigger, d.Trigger = day(4), day(4), "2026-01-04T05:00:00Z"
+		}, "nothing"},
+		"TriggerSoon": {"not before its time", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			r.LastTick, d.Trigger = day(4), "2026-01-05T05:00:00Z"
+		}, "nothing"},
+		"TriggerWord": {"no half of it", func(d *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick, d.Trigger = day(4), "now" }, "nothing"},
+		"TriggerForbid": {"Forbid holds", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Concurrency, d.Trigger = Forbid, "2026-01-04T05:00:00Z"
+			active(r, o, 3)
+		}, "nothing"},
+		"TriggerTick": {"the run of that time exists", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			active(r, o, 4)
+			r.LastTick, d.Trigger = day(4), "2026-01-04T06:00:00Z"
+		}, "nothing"},
+
+		"Backfill": {"the oldest first", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			r.LastTick, d.Backfill = day(4), &Backfill{From: day(1), To: day(4)}
+		}, "start Backfill 01 06:00"},
+		"BackfillNext": {"one at a time", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			r.LastTick, d.Backfill = day(4), &Backfill{From: day(1), To: day(4)}
+			o.Runs = []Run{runOf(1, Active)}
+			o.Runs[0].Reason = ReasonBackfill
+		}, "nothing"},
+		"BackfillMore": {"as many as are wanted", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			r.LastTick, d.Backfill = day(4), &Backfill{From: day(1), To: day(4), MaxActive: 2}
+			o.Runs = []Run{runOf(1, Active)}
+			o.Runs[0].Reason = ReasonBackfill
+		}, "start Backfill 02 06:00"},
+		"BackfillExists": {"a run that exists counts", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			r.LastTick, d.Backfill, o.Runs = day(4), &Backfill{From: day(2), To: day(4)}, []Run{runOf(2, Succeeded)}
+		}, "start Backfill 03 06:00"},
+		"BackfillDone": {"it is stored that there is nothing left", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			r.LastTick, d.Backfill, r.Backfill = day(4), &Backfill{From: day(1), To: day(4)}, &Progress{From: day(1), To: day(4), Started: 3}
+		}, "nothing"},
+		"BackfillAgain": {"a changed range is a new one", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			r.LastTick, d.Backfill, r.Backfill = day(4), &Backfill{From: day(1), To: day(3)}, &Progress{From: day(1), To: day(4), Started: 3}
+		}, "start Backfill 01 06:00"},
+		"BackfillFuture": {"the schedule itself runs what is to come", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			r.LastTick, d.Backfill = day(4), &Backfill{From: day(5), To: day(9)}
+		}, "nothing"},
+		"BackfillWaits": {"what is due comes first", func(d *Desired, _ *Record, _ *Observation, _ *Env) { d.Backfill = &Backfill{From: day(1), To: day(4)} }, "start Schedule 04 06:00"},
+		"BackfillSuspended": {"no runs", func(d *Desired, _ *Record, _ *Observation, _ *Env) {
+			d.Suspend, d.Backfill = true, &Backfill{From: day(1), To: day(4)}
+		}, "nothing"},
+		"BackfillLong": {"more than a thousand times", func(d *Desired, _ *Record, _ *Observation, _ *Env) {
+			d.Backfill = &Backfill{From: day(1), To: day(1).AddDate(4, 0, 0)}
+		}, "invalid"},
+
+		"History": {"the newest of each kind is kept", func(_ *Desired, r *Record, o *Observation, _ *Env) {
+			r.LastTick, o.Runs = day(4), []Run{runOf(1, Succeeded), runOf(2, Failed), runOf(3, Succeeded), runOf(4, Failed)}
+		}, "remove 01, remove 02"},
+		"HistoryNone": {"none is kept", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.KeepSucceeded, r.LastTick, o.Runs = 0, day(4), []Run{runOf(4, Succeeded)}
+		}, "remove 04"},
+		"HistoryUnstored": {"it says that it was started", func(d *Desired, _ *Record, o *Observation, _ *Env) {
+			d.KeepSucceeded, o.Runs = 0, []Run{runOf(4, Succeeded)}
+		}, "nothing"},
+		"HistoryNegative": {"it is no panic", func(d *Desired, _ *Record, o *Observation, _ *Env) {
+			d.KeepFailed, o.Runs = -1, []Run{runOf(1, Failed)}
+		}, "invalid"},
+		"HistoryDeleting": {"it is on its way", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			r.LastTick, o.Runs = day(4), []Run{runOf(1, Succeeded), runOf(2, Succeeded)}
+			o.Runs[0].Deleting = true
+		}, "nothing"},
+		"HistoryForeign": {"runs of the Kubeflow operator, by their creation", func(_ *Desired, r *Record, o *Observation, _ *Env) {
+			r.LastTick, o.Runs = day(4), []Run{{Name: "a", Created: day(1), Phase: Succeeded}, runOf(2, Succeeded)}
+		}, "remove 01"},
+		"HistoryNew": {"nothing is deleted before a status is stored", func(_ *Desired, r *Record, o *Observation, _ *Env) {
+			*r, o.Runs = Record{LastRun: day(4)}, []Run{{Name: "a", Created: day(1), Phase: Succeeded}, {Name: "b", Created: day(2), Phase: Succeeded}}
+		}, "nothing"},
+
+		"TakeOver":     {"counted from the last run", func(_ *Desired, r *Record, _ *Observation, _ *Env) { *r = Record{State: Scheduled, LastRun: day(3)} }, "start Schedule 04 06:00"},
+		"TakeOverNext": {"or from the next, if none has run", func(_ *Desired, r *Record, _ *Observation, _ *Env) { *r = Record{State: Scheduled, NextRun: day(4)} }, "start Schedule 04 06:00"},
+		"TakeOverFuture": {"which is to come", func(_ *Desired, r *Record, _ *Observation, e *Env) {
+			*r, e.Now = Record{State: Scheduled, NextRun: day(5)}, day(4).Add(hour)
+		}, "nothing"},
+		"TakeOverCrash": {"the newest run counts", func(_ *Desired, r *Record, o *Observation, _ *Env) {
+			*r, o.Runs = Record{State: Scheduled, LastRun: day(3)}, []Run{{Name: "a", Created: day(4), Phase: Active}}
+		}, "nothing"},
+
+		"GivesUp": {"a run that was refused until the next was due", func(_ *Desired, r *Record, _ *Observation, e *Env) {
+			r.Trouble, e.Now = Trouble{Reason: ReasonRunRefused, Since: day(4)}, day(5)
+		}, "live, skip 1 RunRefused"},
+		"GivesUpOne": {"of all that are wanted, the one", func(d *Desired, r *Record, _ *Observation, e *Env) {
+			d.Missed, r.Trouble, e.Now = RunAll, Trouble{Reason: ReasonNameConflict, Since: day(6)}, day(7)
+		}, "live, skip 1 NameConflict"},
+		"GivesUpTrigger": {"a trigger", func(d *Desired, r *Record, _ *Observation, e *Env) {
+			d.Trigger, r.LastTick, r.Trouble, e.Now = "2026-01-04T05:00:00Z", day(4), Trouble{Reason: ReasonRunRefused, Since: day(4)}, day(5)
+		}, "live, skip 1 RunRefused"},
+		"GivesUpBackfill": {"a run of a backfill", func(d *Desired, r *Record, _ *Observation, e *Env) {
+			d.Backfill, r.Backfill = &Backfill{From: day(1), To: day(4)}, &Progress{From: day(1), To: day(4), Next: day(2)}
+			r.LastTick, r.Trouble, e.Now = day(4), Trouble{Reason: ReasonRunRefused, Since: day(4)}, day(5)
+		}, "live, skip 1 RunRefused"},
+		"Persists": {"the next is not due", func(_ *Desired, r *Record, _ *Observation, e *Env) {
+			r.Trouble, e.Now = Trouble{Reason: ReasonRunRefused, Since: day(4)}, day(4).Add(hour)
+		}, "start Schedule 04 06:00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, r, env := daily()
+			var o Observation
+			c.change(&d, &r, &o, &env)
+			before := r.clone()
+			p := Decide(d, r, o, env)
+			if got := words(d, p, env); got != c.want {
+				t.Errorf("%s:\ngot  %s\nwant %s", c.reason, got, c.want)
+			}
+			if diff := cmp.Diff(before, r.clone()); diff != "" {
+				t.Errorf("the record that was handed in is changed:\n%s", diff)
+			}
+			settled(t, d, p, o, env)
+		})
+	}
+}
+
+// active makes a run of a day be active and stored.
+func active(r *Record, o *Observation, n int) {
+	run := runOf(n, Active)
+	r.Active, o.Runs = []string{run.Name}, []Run{run}
+}
+
+// settled checks what is true of every outcome: it has a timer, all conditions with reasons of the list, and asking again about what
+// was just stored starts nothing more of the same.
+func settled(t *testing.T, d Desired, p Plan, o Observation, env Env) {
+	t.Helper()
+	result := Result{}
+	if p.Start != nil {
+		result = Result{Class: ClassStarted, Created: env.Now}
+		o.Runs = append(slices.Clone(o.Runs), Run{Name: p.Start.Name, Reason: p.Start.Reason, Tick: p.Start.Tick, Created: env.Now})
+	}
+	out := Settle(p, result, env)
+	if out.Requeue <= 0 || out.Requeue > maxWait {
+		t.Errorf("the timer ends after %s", out.Requeue)
+	}
+	if len(out.Conditions) != 3 {
+		t.Errorf("conditions %+v", out.Conditions)
+	}
+	for _, c := range out.Conditions {
+		if !slices.Contains(Reasons(), c.Reason) || c.Message == "" {
+			t.Errorf("condition %+v", c)
+		}
+	}
+	o.Live = true
+	again := Decide(d, out.Record, o, env)
+	if again.Start != nil && p.Start != nil && again.Start.Name == p.Start.Name {
+		t.Errorf("%s is started again", again.Start.Name)
+	}
+	if len(again.skipped) > 0 && len(p.skipped) > 0 {
+		t.Errorf("skipped again: %+v", again.skipped)
+	}
+}
