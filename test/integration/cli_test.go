@@ -211,8 +211,20 @@ var _ = Describe("kubectl spark", Ordered, func() {
 		Expect(code).To(BeZero(), errOut)
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(nightly), nightly)).To(Succeed())
 		Expect(nightly.Annotations).To(HaveKey(v1beta2.AnnotationTriggerAt))
+
+		var runs v1beta2.SparkApplicationList
+		Eventually(func() []v1beta2.SparkApplication {
+			Expect(admin.List(ctx, &runs, client.InNamespace(ns), client.MatchingLabels{v1beta2.LabelScheduledAppName: "nightly"})).To(Succeed())
+			return runs.Items
+		}, wait, poll).Should(HaveLen(1))
+		Eventually(func() string { out, _, _ := spark("list", "schedules"); return out }, wait, poll).Should(MatchRegexp(`(?m)^nightly +30 2 \* \* \* +- +Suspended +1 `))
+		out, errOut, code := spark("explain", "nightly")
+		Expect(code).To(BeZero(), errOut)
+		Expect(out).To(And(ContainSubstring("nightly is suspended"), ContainSubstring(runs.Items[0].Name+": "), ContainSubstring("Trigger, for "),
+			ContainSubstring("0 of 2 runs started, at most 1 at a time")))
 		_, errOut, code = spark("delete", "scheduledsparkapp/nightly")
 		Expect(code).To(BeZero(), errOut)
+		Expect(errOut).To(ContainSubstring("its 1 run goes with it: " + runs.Items[0].Name))
 		Eventually(gone(ctx, nightly), wait, poll).Should(BeTrue())
 	})
 })
