@@ -17,6 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/test/docs/markdown"
@@ -43,7 +44,7 @@ func TestManifests(t *testing.T) {
 			}
 		}
 	}
-	for kind, least := range map[string]int{"application": 2, "spec": 12, "configuration": 6, "values": 1} {
+	for kind, least := range map[string]int{"application": 2, "schedule": 1, "spec": 12, "configuration": 6, "values": 1} {
 		if kinds[kind] < least {
 			t.Errorf("%d blocks of kind %s were found, at least %d are there", kinds[kind], kind, least)
 		}
@@ -60,6 +61,8 @@ func check(t *testing.T, text string) (string, error) {
 	switch {
 	case content["kind"] == v1beta2ApplicationKind:
 		return "application", application(content)
+	case content["kind"] == kubeflow.ScheduleKind:
+		return "schedule", judged(content)
 	case content["kind"] == config.Kind:
 		return "configuration", configuration(content)
 	case content["spec"] != nil:
@@ -108,7 +111,12 @@ func application(content tree) error {
 		},
 	}
 	merge(whole, content)
-	text, err := yaml.Marshal(whole)
+	return judged(whole)
+}
+
+// judged says what kubectl spark validate would.
+func judged(content tree) error {
+	text, err := yaml.Marshal(content)
 	if err != nil {
 		return err
 	}

@@ -19,13 +19,14 @@ import (
 
 var (
 	applicationKind = v1beta2.GroupVersion.WithKind("SparkApplication")
+	scheduleKind    = v1beta2.GroupVersion.WithKind("ScheduledSparkApplication")
 	podGroupKind    = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
 )
 
 // newAPI starts an API server that kubectl's configuration points to. The real one is in test/integration.
 func newAPI(t *testing.T, objects ...client.Object) *testutil.APIServer {
 	t.Helper()
-	kinds := []schema.GroupVersionKind{applicationKind, appsv1.SchemeGroupVersion.WithKind("Deployment")}
+	kinds := []schema.GroupVersionKind{applicationKind, scheduleKind, appsv1.SchemeGroupVersion.WithKind("Deployment")}
 	for _, kind := range []string{"Pod", "ResourceQuota", "Event", "ConfigMap", "Namespace"} {
 		kinds = append(kinds, corev1.SchemeGroupVersion.WithKind(kind))
 	}

@@ -6,14 +6,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -43,16 +42,17 @@ func addCluster(command *cobra.Command) cluster {
 	return c
 }
 
-// reader is what this program may do to a cluster: look.
+// reader is what all commands may do to a cluster: look. What changes something is in write.go.
 type reader interface {
 	client.Reader
 	Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error)
 	RESTMapper() meta.RESTMapper
 }
 
-// connection is a cluster that can be read.
+// connection is a cluster that can be read, and changed by the functions of write.go.
 type connection struct {
 	reader
+	writes    writer
 	pods      typedcorev1.PodsGetter
 	namespace string
 	config    *rest.Config
@@ -77,7 +77,7 @@ func (c cluster) connect() (*connection, error) {
 	utilruntime.Must(corev1.AddToScheme(scheme))
 	utilruntime.Must(appsv1.AddToScheme(scheme))
 	utilruntime.Must(v1beta2.AddToScheme(scheme))
-	reads, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	all, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, err
 	}
@@ -85,16 +85,15 @@ func (c cluster) connect() (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &connection{reader: reads, pods: core, namespace: namespace, config: config}, nil
+	return &connection{reader: all, writes: all, pods: core, namespace: namespace, config: config}, nil
 }
 
 // application reads one application, and suggests others if there is none of that name.
 func (c *connection) application(ctx context.Context, name string) (*v1beta2.SparkApplication, error) {
 	var o v1beta2.SparkApplication
 	err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &o)
-	if apierrors.IsNotFound(err) && isApplication(err) {
-		names, _ := c.names(ctx) // for the suggestion only
-		return nil, noApplication(name, c.namespace, names)
+	if isMissing(err, applications) {
+		return nil, c.nothing(ctx, name, applications)
 	}
 	if err != nil {
 		return nil, err
@@ -102,35 +101,42 @@ func (c *connection) application(ctx context.Context, name string) (*v1beta2.Spa
 	return &o, nil
 }
 
-// names lists the applications of the namespace, up to a readable number.
-func (c *connection) names(ctx context.Context) ([]string, error) {
-	const enough = 500
-	list := metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(v1beta2.GroupVersion.WithKind("SparkApplicationList"))
-	if err := c.List(ctx, &list, client.InNamespace(c.namespace), client.Limit(enough)); err != nil {
-		return nil, err
-	}
-	names := make([]string, 0, len(list.Items))
-	for i := range list.Items {
-		names = append(names, list.Items[i].Name)
-	}
-	return names, nil
-}
-
 // complete offers the names of applications, or nothing if the cluster does not answer soon.
 func (c cluster) complete(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const patience = 3 * time.Second
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	ctx, cancel := context.WithTimeout(command.Context(), patience)
+	return c.offer(command.Context(), args, applications), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeObjects offers the names of several kinds, schedules with their type, without those that are there already.
+func (c cluster) completeObjects(kinds ...kind) cobra.CompletionFunc {
+	return func(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return c.offer(command.Context(), args, kinds...), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func (c cluster) offer(ctx context.Context, args []string, kinds ...kind) []string {
+	const patience = 3 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	connected, err := c.connect()
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
-	names, _ := connected.names(ctx) // a shell has no place for an error
-	return names, cobra.ShellCompDirectiveNoFileComp
+	var all []string
+	for _, k := range kinds {
+		names, _ := connected.names(ctx, k) // a shell has no place for an error
+		for _, name := range names {
+			if k == schedules && len(kinds) > 1 {
+				name = k.short + "/" + name
+			}
+			if !slices.Contains(args, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
 }
 
 // tail returns the last lines of a log, at most limit bytes.

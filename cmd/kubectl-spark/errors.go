@@ -41,8 +41,12 @@ func forPeople(err error) error {
 	case clientcmd.IsEmptyConfig(err):
 		return fmt.Errorf("no cluster is configured: set KUBECONFIG or --kubeconfig, as for kubectl")
 	case isMissingKind(err):
-		return fmt.Errorf("the cluster does not know SparkApplications (%s): install the operator or at least its "+
-			"definitions, see README.md, Install: kubectl apply --server-side -k config/crd", v1beta2.GroupVersion)
+		missing := "the cluster does not know SparkApplications"
+		if none, ok := errors.AsType[*meta.NoKindMatchError](err); ok && none.GroupKind.Kind == schedules.name {
+			missing = "the cluster does not know ScheduledSparkApplications"
+		}
+		return fmt.Errorf("%s (%s): install the operator or at least its "+
+			"definitions, see README.md, Install: kubectl apply --server-side -k config/crd", missing, v1beta2.GroupVersion)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster does not accept your credentials: log in again (kubectl auth whoami shows who you are): %w", err)
 	case apierrors.IsForbidden(err):
@@ -62,20 +66,6 @@ func hostOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// isMissingKind reports whether the cluster lacks our definitions: discovery finds none, or it found them and they went.
-func isMissingKind(err error) bool {
-	if meta.IsNoMatchError(err) {
-		return true
-	}
-	return apierrors.IsNotFound(err) && !isApplication(err) && strings.Contains(err.Error(), "could not find the requested resource")
-}
-
-// isApplication reports whether an error is about one application, and not about the kind as a whole.
-func isApplication(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "sparkapplications" && status.Status().Details.Name != ""
-}
-
 // forbidden names the right that is missing.
 func forbidden(err error) error {
 	found := denied.FindStringSubmatch(err.Error())
@@ -90,26 +80,26 @@ func forbidden(err error) error {
 	if namespace != "" {
 		where, flag = "in namespace "+namespace, "-n "+namespace
 	}
-	return fmt.Errorf("you may not %s %s %s: an administrator can give you that right (kubectl auth can-i %s %s %s)",
-		verb, resource, where, verb, resource, flag)
+	role := ""
+	if verb == "patch" || verb == "delete" {
+		role = ", which the cluster role edit has with the operator's roles for users"
+	}
+	return fmt.Errorf("you may not %s %s %s: an administrator can give you that right%s (kubectl auth can-i %s %s %s)",
+		verb, resource, where, role, verb, resource, flag)
 }
 
-// noApplication says that there is no application of the name, and which others it may be.
-func noApplication(name, namespace string, names []string) error {
-	text := fmt.Sprintf("there is no SparkApplication %q in namespace %s", name, namespace)
-	if near := similar(name, names); len(near) > 0 {
-		return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, ", "))
-	}
-	return fmt.Errorf("%s; kubectl spark list -A shows all", text)
+// candidate is a name that may have been meant.
+type candidate struct {
+	name     string
+	distance int
 }
 
-// similar returns up to three names that may have been meant, the nearest first.
-func similar(name string, names []string) []string {
-	const most, shown = 2, 3
-	type candidate struct {
-		name     string
-		distance int
-	}
+// shownNames is how many names are suggested.
+const shownNames = 3
+
+// similar returns the names that may have been meant, up to the number that is shown, the nearest first.
+func similar(name string, names []string) []candidate {
+	const most = 2
 	var all []candidate
 	for _, other := range names {
 		d := distance(name, other)
@@ -120,14 +110,14 @@ func similar(name string, names []string) []string {
 			all = append(all, candidate{other, d})
 		}
 	}
+	return nearest(all)
+}
+
+func nearest(all []candidate) []candidate {
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
 	})
-	near := make([]string, 0, shown)
-	for _, c := range all[:min(shown, len(all))] {
-		near = append(near, c.name)
-	}
-	return near
+	return all[:min(shownNames, len(all))]
 }
 
 // distance is Levenshtein's: how many letters must be put in, left out or changed.

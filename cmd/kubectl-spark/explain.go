@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,22 +26,24 @@ func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
 	var clusters cluster
 	var operators installed
 	command := &cobra.Command{
-		Use:   "explain NAME",
-		Short: "Say what an application is, what comes next and why",
-		Long: "Say what an application is, what the operator decides about it, on what evidence, what happens next and when, and what a person\n" +
-			"can do.\n\n" +
+		Use:   "explain [TYPE/]NAME",
+		Short: "Say what an application or a schedule is, what comes next and why",
+		Long: "Say what an application or a schedule is, what the operator decides about it, on what evidence, what happens next and when, and what\n" +
+			"a person can do. A name without a type is that of an application, or else of a schedule.\n\n" +
 			"The decision is made on this machine by the operator's own code from what the cluster shows now, so that it is there also when\n" +
 			"the operator does not run, and when the status is behind the spec. Nothing is changed.",
 		Example: "  kubectl spark explain spark-pi -n jobs\n\n" +
+			"  # when a schedule starts its next run, or why it does not\n" +
+			"  kubectl spark explain scheduledsparkapp/nightly\n\n" +
 			"  # for a program\n" +
 			"  kubectl spark explain spark-pi -o json | jq .decision.sentence",
-		Args: cobra.ExactArgs(1),
+		Args: cobra.RangeArgs(1, 2), // TYPE NAME, too
 		RunE: func(command *cobra.Command, args []string) error {
 			connected, err := clusters.connect()
 			if err != nil {
 				return err
 			}
-			report, err := connected.explain(command.Context(), args[0], operators, time.Now())
+			report, err := connected.explain(command.Context(), strings.Join(args, "/"), operators, time.Now())
 			if err != nil {
 				return err
 			}
@@ -52,20 +55,39 @@ func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 	}
 	clusters = addCluster(command)
+	command.ValidArgsFunction = clusters.completeObjects(applications, schedules)
 	operators.addTo(command)
 	out.addFormat(command, "", "format of the output: json or yaml; text for people by default", "json", "yaml")
 	return command
 }
 
+// explanation is printed as values or as text.
+type explanation interface{ Text() string }
+
 // explain reads what the operator would read, and decides as it would.
-func (c *connection) explain(ctx context.Context, name string, operators installed, now time.Time) (explain.Report, error) {
-	o, err := c.application(ctx, name)
+func (c *connection) explain(ctx context.Context, name string, operators installed, now time.Time) (explanation, error) {
+	o, err := c.find(ctx, name, applications, schedules)
 	if err != nil {
-		return explain.Report{}, err
+		return nil, err
 	}
+	if o.kind == schedules {
+		decoded, err := decoded(o)
+		if err != nil {
+			return nil, err
+		}
+		return c.explainSchedule(ctx, decoded, operators, now)
+	}
+	application, err := typed(o.Object)
+	if err != nil {
+		return nil, err
+	}
+	return c.explainApplication(ctx, application, operators, now)
+}
+
+func (c *connection) explainApplication(ctx context.Context, o *v1beta2.SparkApplication, operators installed, now time.Time) (explanation, error) {
 	operator, unread, err := operators.operator(ctx, c)
 	if err != nil {
-		return explain.Report{}, err
+		return nil, err
 	}
 	s := load(o, operator, now)
 	in := explain.Input{

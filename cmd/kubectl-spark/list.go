@@ -30,6 +30,7 @@ const chunk = 500
 
 // listing is what the flags of list say.
 type listing struct {
+	kind   kind
 	all    bool
 	states []string
 	out    output
@@ -39,20 +40,22 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 	var l listing
 	var clusters cluster
 	command := &cobra.Command{
-		Use:     "list",
+		Use:     "list [TYPE]",
 		Aliases: []string{"ls"},
-		Short:   "List applications, with what each of them waits for",
-		Long: "List the applications of a namespace, or of all, by name.\n\n" +
+		Short:   "List applications, with what each of them waits for, or schedules",
+		Long: "List the applications of a namespace, or of all, by name; with the type schedules (or scheduledsparkapp) the schedules.\n\n" +
 			"EXECUTORS is how many run and how many the application starts with; REASON is why it waits or how it failed; DURATION is how long\n" +
-			"the driver of the last attempt has run.",
+			"the driver of the last attempt has run.\n\n" +
+			"Of a schedule, ACTIVE is how many runs have not finished, LAST how long ago the last run was started, and NEXT when the next will be.",
 		Example: "  kubectl spark list\n\n" +
 			"  # what is not running yet, everywhere, and why\n" +
 			"  kubectl spark list -A --state submitted,pending_rerun -o wide\n\n" +
+			"  kubectl spark list schedules\n\n" +
 			"  # for a program\n" +
 			"  kubectl spark list --state failed -o name | xargs kubectl delete",
-		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			if err := l.check(); err != nil {
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			if err := l.check(args); err != nil {
 				return err
 			}
 			connected, err := clusters.connect()
@@ -63,9 +66,9 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 	}
 	clusters = addCluster(command)
-	command.ValidArgsFunction = cobra.NoFileCompletions
-	command.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "list the applications of all namespaces")
-	command.Flags().StringSliceVar(&l.states, "state", nil, "only applications in these states, such as running,failed")
+	command.ValidArgsFunction = cobra.FixedCompletions([]string{"applications", "schedules"}, cobra.ShellCompDirectiveNoFileComp)
+	command.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "list those of all namespaces")
+	command.Flags().StringSliceVar(&l.states, "state", nil, "only those in these states, such as running,failed")
 	l.out.addFormat(command, "", "format of the output: wide, name, json or yaml; a table by default", "wide", "name", "json", "yaml")
 	_ = command.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
 	return command
@@ -89,12 +92,28 @@ func stateName(s string) string {
 	return s
 }
 
-func (l *listing) check() error {
-	for i, state := range l.states {
-		l.states[i] = strings.ToUpper(state)
-		if !slices.Contains(stateNames(), l.states[i]) {
-			return fmt.Errorf("--state: there is no state %q; the states are %s", state, strings.Join(stateNames(), ", "))
+// check checks arguments and flags, and brings the states into the form that they are stored in.
+func (l *listing) check(args []string) error {
+	l.kind = applications
+	known := stateNames()
+	if len(args) > 0 && args[0] != "applications" {
+		var err error
+		if l.kind, err = kindOf(args[0]); args[0] == "schedules" {
+			l.kind, err = schedules, nil
 		}
+		if err != nil {
+			return fmt.Errorf("%w; write applications or schedules", err)
+		}
+	}
+	if l.kind == schedules {
+		known = scheduleStates
+	}
+	for i, state := range l.states {
+		at := slices.IndexFunc(known, func(s string) bool { return strings.EqualFold(s, state) })
+		if at < 0 {
+			return fmt.Errorf("--state: there is no state %q; the states are %s", state, strings.Join(known, ", "))
+		}
+		l.states[i] = known[at]
 	}
 	if formats := []string{"", "wide", "name", "json", "yaml"}; !slices.Contains(formats, l.out.format) {
 		return fmt.Errorf("--output: %q is none of wide, name, json and yaml", l.out.format)
@@ -112,7 +131,7 @@ func (l *listing) run(ctx context.Context, c *connection, streams genericiooptio
 		return l.out.print(streams.Out, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 	case "name":
 		for _, o := range items {
-			say(streams.Out, "sparkapplication.%s/%s", v1beta2.GroupVersion.Group, nested(o, "metadata", "name"))
+			say(streams.Out, "%s/%s", l.kind.qualified(), nested(o, "metadata", "name"))
 		}
 		return nil
 	}
@@ -121,7 +140,11 @@ func (l *listing) run(ctx context.Context, c *connection, streams genericiooptio
 		if l.all {
 			where = "in any namespace"
 		}
-		say(streams.ErrOut, "No applications found %s.", where)
+		what := "applications"
+		if l.kind == schedules {
+			what = "schedules"
+		}
+		say(streams.ErrOut, "No %s found %s.", what, where)
 		return nil
 	}
 	return l.table(streams.Out, items, now)
@@ -136,12 +159,15 @@ func (l *listing) read(ctx context.Context, c *connection) ([]map[string]any, er
 	items := []map[string]any{}
 	for {
 		var list unstructured.UnstructuredList
-		list.SetGroupVersionKind(v1beta2.GroupVersion.WithKind("SparkApplicationList"))
+		list.SetGroupVersionKind(v1beta2.GroupVersion.WithKind(l.kind.name + "List"))
 		if err := c.List(ctx, &list, options); err != nil {
 			return nil, err
 		}
 		for _, o := range list.Items {
 			state := stateName(nested(o.Object, "status", "applicationState", "state"))
+			if l.kind == schedules {
+				state = scheduleState(&o)
+			}
 			if len(l.states) == 0 || slices.Contains(l.states, state) {
 				items = append(items, o.Object)
 			}
@@ -161,30 +187,49 @@ func nested(o map[string]any, path ...string) string {
 	return text
 }
 
-// table prints one line for each application.
+// table prints one line for each object.
 func (l *listing) table(out io.Writer, items []map[string]any, now time.Time) error {
 	w := printers.GetNewTabWriter(out)
+	wide := l.out.format == "wide"
 	header := []string{"NAME", "STATE", "ATTEMPT", "DRIVER", "EXECUTORS", "REASON", "AGE", "DURATION"}
+	more := []string{"SPARK", "SCHEDULER", "QUEUE", "MESSAGE"}
+	if l.kind == schedules {
+		header, more = scheduleHeader, scheduleMore
+	}
+	if wide {
+		header = slices.Concat(header, more)
+	}
 	if l.all {
 		header = append([]string{"NAMESPACE"}, header...)
 	}
-	wide := l.out.format == "wide"
-	if wide {
-		header = append(header, "SPARK", "SCHEDULER", "QUEUE", "MESSAGE")
-	}
 	say(w, "%s", strings.Join(header, "\t"))
 	for _, item := range items {
-		o, err := typed(item)
+		cells, err := l.cells(item, now, wide)
 		if err != nil {
 			return err
 		}
-		cells := row(o, now, wide)
 		if l.all {
-			cells = append([]string{o.Namespace}, cells...)
+			cells = append([]string{nested(item, "metadata", "namespace")}, cells...)
 		}
 		say(w, "%s", strings.Join(cells, "\t"))
 	}
 	return w.Flush()
+}
+
+// cells are the line of an object.
+func (l *listing) cells(item map[string]any, now time.Time, wide bool) ([]string, error) {
+	if l.kind == schedules {
+		o, err := decoded(found{schedules, &unstructured.Unstructured{Object: item}})
+		if err != nil {
+			return nil, err
+		}
+		return scheduleRow(o, now, wide), nil
+	}
+	o, err := typed(item)
+	if err != nil {
+		return nil, err
+	}
+	return row(o, now, wide), nil
 }
 
 // typed decodes an application, also one whose spec cannot be decoded.

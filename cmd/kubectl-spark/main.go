@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-spark is a plugin of kubectl: what the operator would say and create, without a cluster.
+// Command kubectl-spark is a plugin of kubectl: what the operator would say and create, without a cluster, and how
+// applications and schedules of a cluster stand. What it changes there is in write.go.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	_ "time/tzdata" // time zones of schedules, also where the machine has none
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -60,13 +62,14 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Inspect Spark applications the way the operator does",
 		Long: "Inspect Spark applications the way the operator does, with the operator's own code.\n\n" +
 			"convert, render and validate work on manifests and need no cluster. explain, list, logs, queue, ui and wait read the cluster that kubectl\n" +
-			"would use. None of them changes anything.",
+			"would use, and change nothing. suspend, resume, rerun, trigger and delete change what they are told to, with your own rights.",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spark"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams),
-		newExplain(streams), newList(streams), newLogs(streams), newQueue(streams), newUI(streams), newWait(streams))
+		newExplain(streams), newList(streams), newLogs(streams), newQueue(streams), newUI(streams), newWait(streams),
+		newSuspend(streams), newResume(streams), newRerun(streams), newTrigger(streams), newDelete(streams))
 	return command
 }
 

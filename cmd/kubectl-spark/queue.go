@@ -56,7 +56,7 @@ type inLine struct {
 }
 
 func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOStreams, all bool, queue string, now time.Time) error {
-	items, err := (&listing{all: all}).read(ctx, c)
+	items, err := (&listing{kind: applications, all: all}).read(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 // render is the command that prints what the operator would create.
@@ -29,7 +31,8 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "render -f FILE",
 		Short: "Print the objects that the operator would create",
-		Long: "Print the objects that the operator would create for the first attempt of each SparkApplication, in its order.\n\n" +
+		Long: "Print the objects that the operator would create for the first attempt of each SparkApplication, in its order, and for each\n" +
+			"ScheduledSparkApplication the run of its next time, with its objects. With --submit-time that is the next time after it.\n\n" +
 			"Their names depend on the application's UID, which only a cluster gives. Without --uid, and without a UID in the manifest,\n" +
 			"it is " + string(manifest.DefaultUID) + ". What would not run is refused with the operator's own words, and exit code 1.\n\n" +
 			"What the operator makes of an application depends on its configuration, too: its policies, its default scheduler and the URLs of\n" +
@@ -39,7 +42,7 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 			"  # the size of the driver of an application in the cluster\n" +
 			"  kubectl get sparkapp pi -o yaml | kubectl spark render -f - -o json | jq '.items[] | select(.kind == \"Pod\") | .spec.containers[].resources'",
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return r.run() },
+		RunE: func(command *cobra.Command, _ []string) error { return r.run(command.Flags().Changed("submit-time")) },
 	}
 	r.files.addTo(command)
 	r.output.addTo(command)
@@ -50,7 +53,7 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 	return command
 }
 
-func (r *render) run() error {
+func (r *render) run(timed bool) error {
 	at, err := time.Parse(time.RFC3339, r.submitTime)
 	if err != nil {
 		return fmt.Errorf("--submit-time: %q: not a time; write it as 2006-01-02T15:04:05Z", r.submitTime)
@@ -62,29 +65,18 @@ func (r *render) run() error {
 	if !known {
 		r.say("without --config, %s", notConsidered)
 	}
-	assumed := manifest.Assumed{Namespace: r.namespace, UID: types.UID(r.uid), SubmitTime: at}
+	assumed := manifest.Assumed{Namespace: r.namespace, UID: types.UID(r.uid), SubmitTime: at, Now: at}
+	if !timed {
+		assumed.Now = time.Now()
+	}
 	var objects []any
 	err = r.files.read(r.IOStreams, func(name string, documents []manifest.Document) error {
 		for i := range documents {
-			document := &documents[i]
-			if document.Application == nil {
-				r.say("%s:%d: %s %s is not rendered: not a SparkApplication", name, document.Line, document.Kind, document.Name)
-				continue
-			}
-			for _, problem := range document.Problems {
-				r.say("%s:%d: %s", name, problem.Line, problem.Message)
-			}
-			forecast := manifest.DryRun(document.Application, assumed, operator)
-			created, err := forecast.Objects()
+			created, err := r.document(name, &documents[i], assumed, operator)
 			if err != nil {
-				return fmt.Errorf("%s:%d: %w", name, document.LineOf(manifest.FieldOf(err.Error())), err)
+				return err
 			}
-			for _, assumption := range forecast.Assumptions {
-				r.say("%s:%d: %s", name, document.LineOf(manifest.FieldOf(assumption)), assumption)
-			}
-			for _, object := range created {
-				objects = append(objects, object)
-			}
+			objects = append(objects, created...)
 		}
 		return nil
 	})
@@ -92,6 +84,39 @@ func (r *render) run() error {
 		return err
 	}
 	return r.output.print(r.Out, objects...)
+}
+
+// document returns the objects of one document, and says what there is to say about it.
+func (r *render) document(name string, d *manifest.Document, assumed manifest.Assumed, operator resolve.Operator) ([]any, error) {
+	if d.Application == nil && d.Schedule == nil {
+		r.say("%s:%d: %s %s is not rendered: neither a SparkApplication nor a ScheduledSparkApplication", name, d.Line, d.Kind, d.Name)
+		return nil, nil
+	}
+	for _, problem := range d.Problems {
+		r.say("%s:%d: %s", name, problem.Line, problem.Message)
+	}
+	var objects []any
+	var forecast admission.DryRunResult
+	if d.Application != nil {
+		forecast = manifest.DryRun(d.Application, assumed, operator)
+	} else {
+		scheduled := manifest.DryRunSchedule(d.Schedule, assumed, operator)
+		forecast = scheduled.DryRunResult
+		if scheduled.Run != nil {
+			objects = append(objects, scheduled.Run)
+		}
+	}
+	created, err := forecast.Objects()
+	if err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", name, d.LineOf(manifest.FieldOf(err.Error())), err)
+	}
+	for _, assumption := range forecast.Assumptions {
+		r.say("%s:%d: %s", name, d.LineOf(manifest.FieldOf(assumption)), assumption)
+	}
+	for _, object := range created {
+		objects = append(objects, object)
+	}
+	return objects, nil
 }
 
 // say writes to standard error, so that the objects can be piped.

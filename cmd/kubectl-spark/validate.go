@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -17,9 +18,10 @@ func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 	var namespace string
 	command := &cobra.Command{
 		Use:   "validate -f FILE",
-		Short: "Say what is wrong with an application, and in which line",
-		Long: "Say what is wrong with the SparkApplications of a manifest, and in which line: fields that do not exist, invalid values,\n" +
-			"and everything that the operator would refuse; with --config also what its policies forbid. Other objects are noted and left alone. The exit code is 1 if there are errors.",
+		Short: "Say what is wrong with an application or a schedule, and in which line",
+		Long: "Say what is wrong with the SparkApplications and ScheduledSparkApplications of a manifest, and in which line: fields that do not exist,\n" +
+			"invalid values, and everything that the operator would refuse; with --config also what its policies forbid. Of a schedule that is right, the\n" +
+			"next runs are noted. Other objects are noted and left alone. The exit code is 1 if there are errors.",
 		Example: "  kubectl spark validate -f spark-pi.yaml\n\n" +
 			"  # with the policies of the operator, whose configuration is in operator.yaml\n" +
 			"  kubectl spark validate -f spark-pi.yaml -n team-a --config operator.yaml\n\n" +
@@ -45,19 +47,17 @@ func validate(files filenames, config configured, namespace string, streams gene
 	found := false
 	err = files.read(streams, func(name string, documents []manifest.Document) error {
 		errors := 0
-		for _, finding := range manifest.Check(documents, manifest.Assumed{Namespace: namespace}, operator) {
+		for _, finding := range manifest.Check(documents, manifest.Assumed{Namespace: namespace, Now: time.Now()}, operator) {
 			_, _ = fmt.Fprintf(streams.Out, "%s:%d: %s: %s\n", name, finding.Line, finding.Severity, finding.Message)
 			if finding.Severity == manifest.Error {
 				errors++
 			}
 		}
-		applications := 0
-		for _, document := range documents {
-			if document.Application != nil {
-				applications++
-			}
+		checked := fmt.Sprintf("applications checked: %d", count(documents, func(d manifest.Document) bool { return d.Application != nil }))
+		if n := count(documents, func(d manifest.Document) bool { return d.Schedule != nil }); n > 0 {
+			checked += fmt.Sprintf(", schedules checked: %d", n)
 		}
-		_, _ = fmt.Fprintf(streams.Out, "%s: applications checked: %d, errors: %d\n", name, applications, errors)
+		_, _ = fmt.Fprintf(streams.Out, "%s: %s, errors: %d\n", name, checked, errors)
 		found = found || errors > 0
 		return nil
 	})
@@ -65,4 +65,14 @@ func validate(files filenames, config configured, namespace string, streams gene
 		err = errFound
 	}
 	return err
+}
+
+func count(documents []manifest.Document, which func(manifest.Document) bool) int {
+	n := 0
+	for _, d := range documents {
+		if which(d) {
+			n++
+		}
+	}
+	return n
 }

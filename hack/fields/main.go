@@ -38,7 +38,11 @@ func run(folder, file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(text), 0o644)
+	schedule, err := scheduleTable(comments)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(text+schedule), 0o644)
 }
 
 // commentsIn returns the first paragraphs of the comments of all fields, by "Type.Field".

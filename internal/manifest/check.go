@@ -33,6 +33,9 @@ type Assumed struct {
 	Namespace  string
 	UID        types.UID
 	SubmitTime time.Time
+	// Now is when a schedule is looked at, and Local the operator's time zone; UTC if there is none.
+	Now   time.Time
+	Local *time.Location
 }
 
 // DryRun judges an application as the operator would, completed with what the API server would fill in.
@@ -69,11 +72,14 @@ func Check(documents []Document, a Assumed, operator resolve.Operator) []Finding
 	var findings []Finding
 	for i := range documents {
 		document := &documents[i]
-		if document.Application == nil {
+		switch {
+		case document.Application != nil:
+			findings = append(findings, check(document, a, operator)...)
+		case document.Schedule != nil:
+			findings = append(findings, checkSchedule(document, a, operator)...)
+		default:
 			findings = append(findings, unchecked(document))
-			continue
 		}
-		findings = append(findings, check(document, a, operator)...)
 	}
 	slices.SortStableFunc(findings, func(x, y Finding) int { return cmp.Compare(x.Line, y.Line) })
 	return findings
@@ -83,9 +89,9 @@ func Check(documents []Document, a Assumed, operator resolve.Operator) []Finding
 // the API are passed over: anything else is a slip that would otherwise look like success.
 func unchecked(d *Document) Finding {
 	group, _, _ := strings.Cut(d.APIVersion, "/")
-	if group == v1beta2.GroupVersion.Group && !slices.Contains([]string{"ScheduledSparkApplication", "SparkConnect"}, d.Kind) {
-		return Finding{d.Line, Error, fmt.Sprintf("%s: %s has no such kind; write kind: SparkApplication, apiVersion: %s",
-			other(d), group, v1beta2.GroupVersion)}
+	if group == v1beta2.GroupVersion.Group && d.Kind != "SparkConnect" {
+		return Finding{d.Line, Error, fmt.Sprintf("%s: %s has no such kind; write kind: SparkApplication or %s, apiVersion: %s",
+			other(d), group, kubeflow.ScheduleKind, v1beta2.GroupVersion)}
 	}
 	return Finding{d.Line, Note, other(d) + ": not checked"}
 }
@@ -99,18 +105,28 @@ func other(d *Document) string {
 }
 
 func check(d *Document, a Assumed, operator resolve.Operator) []Finding {
-	var findings []Finding
+	findings, enough := d.reported(d.Application.MalformedSpec, "an application needs a name")
+	if enough {
+		return findings
+	}
+	return append(findings, d.findings(DryRun(d.Application, a, operator))...)
+}
+
+// reported are the findings about the fields of a document. They are enough if there is nothing that could be judged.
+func (d *Document) reported(malformed, nameless string) (findings []Finding, enough bool) {
 	for _, problem := range d.Problems {
 		findings = append(findings, Finding{problem.Line, Error, problem.Message})
 	}
 	if d.Name == "" {
-		// Everything that the operator creates is called after the application.
-		return append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; an application needs a name"})
+		// Everything that the operator creates is called after the object.
+		return append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; " + nameless}), true
 	}
-	if d.Application.MalformedSpec != "" && len(findings) > 0 {
-		return findings // the operator would report the same
-	}
-	forecast := DryRun(d.Application, a, operator)
+	return findings, malformed != "" && len(findings) > 0 // the operator would report the same
+}
+
+// findings are the lines of what is said about a document.
+func (d *Document) findings(forecast admission.DryRunResult) []Finding {
+	var findings []Finding
 	for _, said := range []struct {
 		severity  Severity
 		sentences []string

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 )
 
 // Document is one object of a manifest.
@@ -28,6 +29,8 @@ type Document struct {
 	APIVersion, Kind, Name string
 	// Application is set if the document is a SparkApplication of a version that we know.
 	Application *v1beta2.SparkApplication
+	// Schedule is set if it is a ScheduledSparkApplication.
+	Schedule *v1beta2.ScheduledSparkApplication
 	// Problems are what the API server, or a strict client, would report about its fields.
 	Problems []Problem
 
@@ -104,8 +107,11 @@ func shifted(err error, first int) error {
 	return errors.New(strings.TrimPrefix(text, "yaml: "))
 }
 
-// typed has the fields of an application without its lenient decoder.
-type typed v1beta2.SparkApplication
+// The fields of an application and of a schedule, without their lenient decoders.
+type (
+	typed         v1beta2.SparkApplication
+	typedSchedule v1beta2.ScheduledSparkApplication
+)
 
 // decode reads the document as kubectl does, and collects what a lenient decoder would pass over.
 func (d *Document) decode(text []byte) error {
@@ -123,15 +129,32 @@ func (d *Document) decode(text []byte) error {
 	// What has no such fields is not an object; it is named by what it has.
 	_ = json.Unmarshal(content, &head)
 	d.APIVersion, d.Kind, d.Name = head.APIVersion, head.Kind, head.Metadata.Name
-	if d.APIVersion != v1beta2.GroupVersion.String() || d.Kind != "SparkApplication" {
+	if d.APIVersion != v1beta2.GroupVersion.String() {
 		return nil
 	}
+	switch d.Kind {
+	case "SparkApplication":
+		d.inspect(content, func() any { return &typed{} })
+		// The operator's own decoder contains what is malformed.
+		d.Application = &v1beta2.SparkApplication{}
+		err = json.Unmarshal(content, d.Application)
+		d.Application.UnknownFields = nil // they are among the problems, with their lines
+	case kubeflow.ScheduleKind:
+		d.inspect(content, func() any { return &typedSchedule{} })
+		d.Schedule = &v1beta2.ScheduledSparkApplication{}
+		err = json.Unmarshal(content, d.Schedule)
+		d.Schedule.UnknownFields = nil
+	}
+	return err
+}
+
+// inspect collects the problems of an object of a type.
+func (d *Document) inspect(content []byte, empty func() any) {
 	d.duplicates(d.root, "")
-	d.Application = &v1beta2.SparkApplication{}
-	strict, err := kjson.UnmarshalStrict(content, (*typed)(d.Application))
+	strict, err := kjson.UnmarshalStrict(content, empty())
 	if err != nil {
 		// Kubernetes' decoder hides its kind of error; the standard one says where.
-		err = json.Unmarshal(content, &typed{})
+		err = json.Unmarshal(content, empty())
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := embedded.ReplaceAllString(wrong.Field, "")
@@ -142,11 +165,6 @@ func (d *Document) decode(text []byte) error {
 	for _, problem := range strict {
 		d.addStrict(problem.Error())
 	}
-	// The operator's own decoder contains what is malformed.
-	d.Application = &v1beta2.SparkApplication{}
-	err = json.Unmarshal(content, d.Application)
-	d.Application.UnknownFields = nil // they are among the problems, with their lines
-	return err
 }
 
 // embedded are the names of Go's embedded structs, which have no name in a manifest.

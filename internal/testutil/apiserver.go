@@ -28,7 +28,8 @@ import (
 const patience = 20 * time.Second
 
 // APIServer is an API server over HTTP for programs that look: it has discovery, get, list and watch of its kinds, and
-// logs. A write fails the test. Who wants a client and no HTTP uses controller-runtime's fake client.
+// logs. A write fails the test, unless AllowWrites was called. Who wants a client and no HTTP uses controller-runtime's
+// fake client.
 type APIServer struct {
 	*httptest.Server
 	t *testing.T
@@ -38,6 +39,7 @@ type APIServer struct {
 	logs   map[string]string // by pod/container
 	denied []Request
 	asked  []Request
+	writes bool
 	closed bool
 	// history has every change; the version of an object is the number of its last one.
 	history []change
@@ -50,10 +52,10 @@ type APIServer struct {
 
 // Request is an API request. As a pattern it matches all requests that have the same in every field that is set.
 type Request struct {
-	// Verb is get, list or watch.
+	// Verb is get, list, watch, patch or delete.
 	Verb, Resource, Namespace, Name string
-	// URL is the path with the query; a pattern has none.
-	URL string
+	// URL is the path with the query, and Body what was sent; a pattern has none.
+	URL, Body string
 }
 
 func (p Request) matches(r Request) bool {
@@ -124,6 +126,9 @@ func (s *APIServer) Uninstall(kind schema.GroupVersionKind) {
 
 // Deny refuses the requests of some patterns from now on, and no others.
 func (s *APIServer) Deny(patterns ...Request) { s.set(func() { s.denied = patterns }) }
+
+// AllowWrites takes merge patches and deletions from now on.
+func (s *APIServer) AllowWrites() { s.set(func() { s.writes = true }) }
 
 // SetLog sets the log of a container.
 func (s *APIServer) SetLog(pod, container, text string) {

@@ -3,8 +3,10 @@
 package testutil
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,8 +30,11 @@ var withoutNamespace = map[string]bool{"Namespace": true, "Node": true}
 
 func (s *APIServer) serve(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	s.mu.Lock()
+	writes := s.writes
+	s.mu.Unlock()
 	switch {
-	case r.Method != http.MethodGet:
+	case r.Method != http.MethodGet && !writes:
 		s.t.Errorf("a read-only program writes: %s %s", r.Method, r.URL)
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	case len(parts) == 1 && parts[0] == "api":
@@ -95,8 +100,13 @@ func (s *APIServer) answer(w http.ResponseWriter, r *http.Request, gv schema.Gro
 	case query.Get("watch") != "":
 		asked.Verb = "watch"
 	case len(parts) > 1:
-		asked.Verb, asked.Name = "get", parts[1]
+		asked.Verb, asked.Name = cmp.Or(writingVerbs[r.Method], "get"), parts[1]
 	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.t.Error(err)
+	}
+	asked.Body = string(body)
 	gr := schema.GroupResource{Group: gv.Group, Resource: asked.Resource}
 	s.mu.Lock()
 	s.asked = append(s.asked, asked)
@@ -119,6 +129,8 @@ func (s *APIServer) answer(w http.ResponseWriter, r *http.Request, gv schema.Gro
 		_, _ = w.Write([]byte(log))
 	case object == nil:
 		fail(w, apierrors.NewNotFound(gr, asked.Name))
+	case asked.Verb == "patch" || asked.Verb == "delete":
+		s.write(w, r, asked, object)
 	default:
 		reply(w, http.StatusOK, object)
 	}

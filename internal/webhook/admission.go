@@ -15,6 +15,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -33,7 +34,7 @@ import (
 
 // kind says how the objects of one kind are admitted. Its functions are pure.
 type kind[T client.Object] struct {
-	// complete writes down what is assumed of a spec.
+	// complete writes down what is assumed of a spec; nil if nothing is.
 	complete func(T)
 	// findings says what is wrong with an object, and in sentences what is accepted and ignored.
 	findings func(T) (field.ErrorList, []string)
@@ -43,6 +44,7 @@ type kind[T client.Object] struct {
 func register(server webhook.Server, scheme *runtime.Scheme, operator func() resolve.Operator) error {
 	return errors.Join(
 		serve(server, scheme, sparkApplication(operator)),
+		serve(server, scheme, scheduledSparkApplication(operator, time.Now)),
 	)
 }
 
@@ -57,7 +59,9 @@ func serve[S any, T interface {
 	}
 	a := &admitter[T]{kind: k, gvk: gvk, decoder: admission.NewDecoder(scheme), empty: func() T { return T(new(S)) }}
 	path := strings.ReplaceAll(gvk.Group, ".", "-") + "-" + gvk.Version + "-" + strings.ToLower(gvk.Kind)
-	server.Register("/mutate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.mutate)})
+	if k.complete != nil {
+		server.Register("/mutate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.mutate)})
+	}
 	server.Register("/validate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.validate)})
 	return nil
 }

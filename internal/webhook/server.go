@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -30,6 +31,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
 const (
@@ -155,6 +157,31 @@ func sparkApplication(operator func() resolve.Operator) kind[*v1beta2.SparkAppli
 			configured := operator()
 			forecast := admission.DryRun(resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, configured, time.Unix(0, 0)), configured.Registry)
 			return forecast.Errors, forecast.Warnings
+		},
+	}
+}
+
+// +kubebuilder:webhook:path=/validate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication,mutating=false,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=scheduledsparkapplications,verbs=create;update,versions=v1beta2,name=validate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator
+
+// scheduledSparkApplication completes nothing: a run is completed when it is created.
+func scheduledSparkApplication(operator func() resolve.Operator, now func() time.Time) kind[*v1beta2.ScheduledSparkApplication] {
+	return kind[*v1beta2.ScheduledSparkApplication]{
+		findings: func(o *v1beta2.ScheduledSparkApplication) (field.ErrorList, []string) {
+			configured := operator()
+			env := schedule.Env{Now: now(), Local: time.Local, Precision: schedule.Nanos}
+			if o.CreationTimestamp.IsZero() {
+				o = o.DeepCopy()
+				o.CreationTimestamp = metav1.NewTime(env.Now)
+			}
+			run := func(s schedule.Start) resolve.Application {
+				return resolve.Load(kubeflow.SparkApplications{}, kubeflow.NewRun(o, s), lifecycle.Record{}, configured, time.Unix(0, 0))
+			}
+			forecast := admission.DryRunSchedule(kubeflow.DesiredSchedule(o), run, env, configured.Registry)
+			warnings := forecast.Warnings
+			if len(forecast.Errors) == 0 && len(forecast.Next) > 0 {
+				warnings = append(warnings, forecast.NextRun())
+			}
+			return forecast.Errors, warnings
 		},
 	}
 }

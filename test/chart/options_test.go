@@ -212,11 +212,13 @@ controller:
 		want := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 			{Key: "x", Operator: "In", Values: []string{"y"}}, {Key: "z", Operator: "NotIn", Values: []string{"1", "2"}}, {Key: "w", Operator: "DoesNotExist"},
 		}}
-		if len(hooks) != 2 {
+		if len(hooks) != 4 { // two of each kind
 			t.Fatalf("webhooks %+v", hooks)
 		}
-		if diff := cmp.Diff(want, hooks[1].NamespaceSelector); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
+		for _, i := range []int{1, 3} {
+			if diff := cmp.Diff(want, hooks[i].NamespaceSelector); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", hooks[i].Name, diff)
+			}
 		}
 	}},
 	"WebhookAll": {reason: "all namespaces", values: `{webhook: {enable: true}, spark: {jobNamespaces: []}}`, check: func(t *testing.T, all objects) {
@@ -279,7 +281,18 @@ controller:
 func checkAdmission(t *testing.T, all objects, suffix, namespaces string) {
 	t.Helper()
 	mutating := as[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration "+webhook).Webhooks[0]
-	validating := as[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration "+webhook).Webhooks[0]
+	hooks := as[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration "+webhook).Webhooks
+	i := slices.IndexFunc(hooks, func(h admissionv1.ValidatingWebhook) bool { return slices.Equal(h.Rules[0].Resources, mutating.Rules[0].Resources) })
+	scheduled := slices.IndexFunc(hooks, func(h admissionv1.ValidatingWebhook) bool {
+		return slices.Equal(h.Rules[0].Resources, []string{"scheduledsparkapplications"})
+	})
+	if i < 0 || scheduled < 0 {
+		t.Fatalf("webhooks %+v", hooks)
+	}
+	validating := hooks[i]
+	if diff := cmp.Diff(validating.NamespaceSelector, hooks[scheduled].NamespaceSelector); diff != "" {
+		t.Errorf("schedules of other namespaces are judged: %s", diff)
+	}
 	if mutating.Name != "mutate-sparkoperator-k8s-io-v1beta2-sparkapplication"+suffix+".sparkoperator.k8s.io" {
 		t.Errorf("name %s", mutating.Name)
 	}

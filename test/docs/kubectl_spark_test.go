@@ -13,6 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/schedule"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -133,6 +134,8 @@ func kubectlSpark(w *harness) {
 	w.run("docs/kubectl-spark.md", "explain")
 	w.do("kubectl delete sparkapp,pod --all --grace-period 0 --force")
 
+	w.says(w.run("docs/kubectl-spark.md", "validate and render"), "schedules checked: 1, errors: 0")
+
 	w.create("typo", volcano("taem-a"))
 	w.become(jobs, "typo", v1beta2.ApplicationStateSubmitted, inQueue(12*time.Minute, "QueueNotFound",
 		`spec.batchSchedulerOptions.queue: queue "taem-a" does not exist; queues you may use: default, team-a (volcano)`))
@@ -154,4 +157,51 @@ func kubectlSpark(w *harness) {
 		func(o *v1beta2.SparkApplication) { o.Status.Executors = &v1beta2.ExecutorSummary{Running: 1} })
 	w.run("docs/kubectl-spark.md", "list")
 	w.do("kubectl delete sparkapp --all")
+	verbs(w)
+}
+
+// verbs has what the page changes. No operator acts on it.
+func verbs(w *harness) {
+	w.Helper()
+	w.create("etl")
+	w.create("report")
+	must(w.T, w.admin.Create(w.Context(), &v1beta2.ScheduledSparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: jobs, Name: "nightly"},
+		Spec:       v1beta2.ScheduledSparkApplicationSpec{Schedule: "30 2 * * *", TimeZone: "Europe/Berlin", Template: testutil.Pi().Spec},
+	}))
+	w.run("docs/kubectl-spark.md", "Verbs")
+	w.says(w.do("kubectl get scheduledsparkapp nightly -o yaml"), "maxActive: 2", `from: "2026-02-28T23:00:00Z"`, v1beta2.AnnotationTriggerAt)
+	w.says(w.do("kubectl get sparkapp etl -o yaml"), v1beta2.AnnotationRerunAt, "suspend: false")
+	w.run("docs/schedules.md", "kubectl spark trigger nightly --from 2026-03-01 --to 2026-04-01")
+	w.says(w.run("docs/schedules.md", "kubectl describe scheduledsparkapp nightly"), "Europe/Berlin")
+	w.do("kubectl delete sparkapp,scheduledsparkapp --all")
+	schedules(w)
+}
+
+// schedules are those of the page on schedules.
+func schedules(w *harness) {
+	w.Helper()
+	create := func(name string, spec v1beta2.ScheduledSparkApplicationSpec, status v1beta2.ScheduledSparkApplicationStatus) {
+		w.Helper()
+		spec.Template = testutil.Pi().Spec
+		o := &v1beta2.ScheduledSparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: jobs, Name: name}, Spec: spec}
+		must(w.T, w.admin.Create(w.Context(), o))
+		o.Status, o.Status.ScheduleState, o.Status.ObservedGeneration = status, v1beta2.ScheduleStateScheduled, o.Generation
+		o.Status.Scheduled, o.Status.ScheduledSince = schedule.Key(spec.Schedule, spec.TimeZone), &o.CreationTimestamp
+		must(w.T, w.admin.Status().Update(w.Context(), o))
+	}
+	create("hourly", v1beta2.ScheduledSparkApplicationSpec{Schedule: "5 * * * *"}, v1beta2.ScheduledSparkApplicationStatus{
+		LastRun: before(10 * time.Minute), LastRunName: "hourly-1", NextRun: before(-51 * time.Minute), Active: []string{"hourly-1"},
+	})
+	create("nightly", v1beta2.ScheduledSparkApplicationSpec{
+		Schedule: "30 2 * * *", TimeZone: "Europe/Berlin", Suspend: ptr.To(true), ConcurrencyPolicy: v1beta2.ConcurrencyForbid,
+	}, v1beta2.ScheduledSparkApplicationStatus{
+		LastRun: before(10 * time.Hour), LastRunName: "nightly-1773106200000000000", SkippedRuns: 12,
+		LastSkipped: ptr.To(metav1.Date(2026, 3, 10, 1, 30, 0, 0, time.UTC)), LastSkippedReason: "DeadlineExceeded",
+		Conditions: []metav1.Condition{{
+			Type: "Scheduled", Status: metav1.ConditionFalse, Reason: "Suspended", Message: "spec.suspend is true", LastTransitionTime: before(time.Hour),
+		}},
+	})
+	w.run("docs/schedules.md", "Look at them")
+	w.do("kubectl delete scheduledsparkapp --all")
 }

@@ -163,4 +163,68 @@ var _ = Describe("kubectl spark", Ordered, func() {
 		Expect(out).To(Equal("one\nboom\n"))
 		Expect(errOut).To(ContainSubstring("DriverFailed"))
 	})
+
+	It("suspends, resumes and deletes, and does nothing in a dry run", func() {
+		const line = "sparkapplication.sparkoperator.k8s.io/pi "
+		driver := run(sparkPi(ns, "pi"))
+		out, errOut, code := spark("suspend", "pi", "--dry-run=server")
+		Expect(code).To(BeZero(), errOut)
+		Expect(out).To(Equal(line + "suspended (server dry run)\n"))
+		Expect(app(ctx, ns, "pi").Spec.Suspend).To(BeNil())
+
+		out, errOut, code = spark("suspend", "sparkapp/pi")
+		Expect(code).To(BeZero(), errOut)
+		Expect(out).To(Equal(line + "suspended\n"))
+		Eventually(gone(ctx, driver), wait, poll).Should(BeTrue())
+		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSuspended)
+		out, _, _ = spark("suspend", "pi")
+		Expect(out).To(Equal(line + "suspended (no change)\n"))
+
+		out, errOut, code = spark("resume", "pi")
+		Expect(code).To(BeZero(), errOut)
+		Expect(out).To(Equal(line + "resumed\n"))
+		driver = driverPod(ctx, ns, "pi-driver")
+
+		out, errOut, code = spark("delete", "pi")
+		Expect(code).To(BeZero(), errOut)
+		Expect(out).To(Equal(line + "deleted\n"))
+		Expect(errOut).To(ContainSubstring("its executors and what else belongs to it go with it"))
+		_, errOut, code = spark("rerun", "pi")
+		Expect(code).To(Equal(1))
+		Expect(errOut).To(ContainSubstring(`there is no SparkApplication "pi"`))
+	})
+
+	It("writes what a schedule's runs are asked for with, with the rights that it names", func() {
+		nightly := &v1beta2.ScheduledSparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "nightly"}}
+		nightly.Spec = v1beta2.ScheduledSparkApplicationSpec{Schedule: "30 2 * * *", Suspend: ptr.To(true), Template: sparkPi(ns, "x").Spec}
+		Expect(admin.Create(ctx, nightly)).To(Succeed())
+		_, errOut, code := spark("trigger", "nightly", "--from", "2026-03-01", "--to", "2026-03-03")
+		Expect(code).To(BeZero(), errOut)
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(nightly), nightly)).To(Succeed())
+		Expect(nightly.Spec.Backfill.From.UTC().Format("2006-01-02T15:04:05Z")).To(Equal("2026-03-01T00:00:00Z"))
+		Expect(nightly.Spec.Backfill.MaxActive).To(BeNil())
+
+		_, errOut, code = spark("trigger", "nightly", "--as", "eve")
+		Expect(code).To(Equal(1))
+		Expect(errOut).To(ContainSubstring("you may not get scheduledsparkapplications.sparkoperator.k8s.io in namespace " + ns))
+		_, errOut, code = spark("trigger", "nightly")
+		Expect(code).To(BeZero(), errOut)
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(nightly), nightly)).To(Succeed())
+		Expect(nightly.Annotations).To(HaveKey(v1beta2.AnnotationTriggerAt))
+
+		var runs v1beta2.SparkApplicationList
+		Eventually(func() []v1beta2.SparkApplication {
+			Expect(admin.List(ctx, &runs, client.InNamespace(ns), client.MatchingLabels{v1beta2.LabelScheduledAppName: "nightly"})).To(Succeed())
+			return runs.Items
+		}, wait, poll).Should(HaveLen(1))
+		Eventually(func() string { out, _, _ := spark("list", "schedules"); return out }, wait, poll).Should(MatchRegexp(`(?m)^nightly +30 2 \* \* \* +- +Suspended +1 `))
+		out, errOut, code := spark("explain", "nightly")
+		Expect(code).To(BeZero(), errOut)
+		Expect(out).To(And(ContainSubstring("nightly is suspended"), ContainSubstring(runs.Items[0].Name+": "), ContainSubstring("Trigger, for "),
+			ContainSubstring("0 of 2 runs started, at most 1 at a time")))
+		_, errOut, code = spark("delete", "scheduledsparkapp/nightly")
+		Expect(code).To(BeZero(), errOut)
+		Expect(errOut).To(ContainSubstring("its 1 run goes with it: " + runs.Items[0].Name))
+		Eventually(gone(ctx, nightly), wait, poll).Should(BeTrue())
+	})
 })

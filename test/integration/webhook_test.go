@@ -259,4 +259,21 @@ var _ = Describe("The webhook", Ordered, func() {
 		Expect(admin.Patch(ctx, bare(ns, "pi"), mergePatch(`{"spec":{"sparkConf":{"spark.driver.memory":"2g"}}}`))).To(Succeed())
 		Expect(app(ctx, ns, "pi").Spec.Driver.Memory).To(BeNil())
 	})
+
+	It("judges a schedule with the template of its runs, and says when the next is due", func(ctx SpecContext) {
+		c, said := warned()
+		nightly := &v1beta2.ScheduledSparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: ns, GenerateName: "nightly-"}}
+		nightly.Spec = v1beta2.ScheduledSparkApplicationSpec{Schedule: "@yearly", TimeZone: "Europe/Berlin", Template: sparkPi(ns, "pi").Spec}
+		wrong := nightly.DeepCopy()
+		wrong.Spec.Schedule, wrong.Spec.Template.Driver.Memory = "never", ptr.To("2gb")
+		err := admin.Create(ctx, wrong)
+		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
+		Expect(err).To(MatchError(And(ContainSubstring(`spec.schedule: "never"`), ContainSubstring(`spec.template.driver.memory: "2gb"`))))
+
+		Expect(c.Create(ctx, nightly)).To(Succeed())
+		Expect(*said).To(ContainElement(MatchRegexp(`the next run is due at \d+-01-01T00:00:00\+01:00 \(Europe/Berlin\)`)))
+		Expect(nightly.Spec.Template.Mode).To(BeEmpty(), "nothing is assumed of a template")
+		Expect(admin.Patch(ctx, nightly, mergePatch(`{"spec":{"timeZone":"Berlin"}}`))).To(MatchError(ContainSubstring("spec.timeZone")))
+		Expect(admin.Delete(ctx, nightly)).To(Succeed())
+	})
 })

@@ -56,7 +56,7 @@ func textsOf(t *v1beta2.SparkApplicationSpec) []schedule.Text {
 		values map[string]string
 	}{{"sparkConf", t.SparkConf}, {"hadoopConf", t.HadoopConf}} {
 		for _, key := range slices.Sorted(maps.Keys(conf.values)) {
-			all = append(all, schedule.Text{Path: fmt.Sprintf("spec.template.%s[%s]", conf.field, key), Value: conf.values[key]})
+			all = append(all, schedule.Text{Path: fmt.Sprintf("spec.template.%s[%q]", conf.field, key), Value: conf.values[key]})
 		}
 	}
 	return all

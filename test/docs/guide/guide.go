@@ -124,7 +124,7 @@ func (r Reader) Run(ctx context.Context, s Step) (string, error) {
 }
 
 var (
-	times  = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	times  = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)`)
 	ages   = regexp.MustCompile(`\b(\d+(y|d|h|m|s))+\b`)
 	spaces = regexp.MustCompile(` +`)
 )

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
+	var keep bool
+	command := newVerb(&cobra.Command{
+		Use:   "delete [TYPE/]NAME...",
+		Short: "Delete applications, or schedules, and say what goes with them",
+		Long: "Delete applications or schedules, and say what goes with them.\n\n" +
+			"With an application its driver, its executors and everything else that the operator created for it are deleted; with a schedule its\n" +
+			"runs, also those that have not finished, unless --keep-runs. A name without a type is that of an application, or else of a schedule.",
+		Example: "  kubectl spark delete spark-pi\n\n" +
+			"  # what would go\n" +
+			"  kubectl spark delete scheduledsparkapp/nightly --dry-run=client\n\n" +
+			"  # the schedule alone\n" +
+			"  kubectl spark delete scheduledsparkapp/nightly --keep-runs",
+	}, verb{
+		past: "deleted", kinds: []kind{applications, schedules},
+		do: func(ctx context.Context, c *connection, o found, dry dryRun, _ time.Time) (bool, []string, error) {
+			if o.kind == applications {
+				if keep {
+					return false, nil, fmt.Errorf("--keep-runs: only for a %s", schedules.name)
+				}
+				return true, applicationGoes(o), c.remove(ctx, o, false, dry)
+			}
+			notes := c.scheduleGoes(ctx, o, keep)
+			return true, notes, c.remove(ctx, o, keep, dry)
+		},
+	}, streams)
+	command.Flags().BoolVar(&keep, "keep-runs", false, "leave the runs of a schedule, also those that have not finished")
+	return command
+}
+
+// applicationGoes says what is deleted with an application.
+func applicationGoes(o found) []string {
+	switch state := v1beta2.ApplicationStateType(stateOf(o)); state {
+	case v1beta2.ApplicationStateNew, v1beta2.ApplicationStateCompleted, v1beta2.ApplicationStateFailed:
+		return nil
+	default:
+		return []string{fmt.Sprintf("it was %s; driver pod %s, its executors and what else belongs to it go with it", state, dash(nested(o.Object, "status", "driverInfo", "podName")))}
+	}
+}
+
+// scheduleGoes says what becomes of the runs of a schedule.
+func (c *connection) scheduleGoes(ctx context.Context, o found, keep bool) []string {
+	all, err := c.selected(ctx, applications, labels.SelectorFromSet(labels.Set{v1beta2.LabelScheduledAppName: o.GetName()}))
+	if err != nil {
+		return []string{"which runs belong to it is not known: " + forPeople(err).Error()}
+	}
+	var runs, active []string
+	for _, run := range all {
+		owned := slices.ContainsFunc(run.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == o.GetUID() })
+		if !owned {
+			continue
+		}
+		runs = append(runs, run.GetName())
+		if state := v1beta2.ApplicationStateType(stateOf(run)); state != v1beta2.ApplicationStateCompleted && state != v1beta2.ApplicationStateFailed {
+			active = append(active, run.GetName())
+		}
+	}
+	var notes []string
+	switch {
+	case len(runs) == 0:
+	case keep:
+		notes = append(notes, fmt.Sprintf("its %s: %s", counted(len(runs), "run stays", "runs stay"), listed(runs)))
+	default:
+		notes = append(notes, fmt.Sprintf("its %s with it: %s", counted(len(runs), "run goes", "runs go"), listed(runs)))
+	}
+	if len(active) > 0 {
+		notes = append(notes, "not finished: "+listed(active))
+	}
+	return notes
+}
+
+// counted is a number with its noun.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// listed are some names, and how many more there are.
+func listed(names []string) string {
+	const shown = 5
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}
+
+func isAre(names []string) string {
+	if len(names) == 1 {
+		return "1 run is"
+	}
+	return fmt.Sprintf("%d runs are", len(names))
+}
+
+func hasHave(names []string) string {
+	if len(names) == 1 {
+		return listed(names) + " has"
+	}
+	return listed(names) + " have"
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// kind is one of the two kinds of objects that commands take.
+type kind struct {
+	// name is the kind's, singular what kubectl prints, and plural and short what it takes.
+	name, singular, plural, short string
+}
+
+var (
+	applications = kind{"SparkApplication", "sparkapplication", "sparkapplications", "sparkapp"}
+	schedules    = kind{"ScheduledSparkApplication", "scheduledsparkapplication", "scheduledsparkapplications", "scheduledsparkapp"}
+)
+
+// qualified is the singular with the group, as kubectl prints objects.
+func (k kind) qualified() string { return k.singular + "." + v1beta2.GroupVersion.Group }
+
+// kindOf finds a kind by what kubectl takes: its name, plural or short name, also with the group.
+func kindOf(text string) (kind, error) {
+	name, group, _ := strings.Cut(strings.ToLower(text), ".")
+	group = strings.TrimPrefix(group, v1beta2.GroupVersion.Version+".")
+	for _, k := range []kind{applications, schedules} {
+		if slices.Contains([]string{k.singular, k.plural, k.short}, name) && (group == "" || group == v1beta2.GroupVersion.Group) {
+			return k, nil
+		}
+	}
+	return kind{}, fmt.Errorf("there is no type %q here; the types are %s and %s", text, applications.short, schedules.short)
+}
+
+// named splits TYPE/NAME. The type is empty if there is only a name.
+func named(arg string) (kind, string, error) {
+	resource, name, typed := strings.Cut(arg, "/")
+	if !typed {
+		return kind{}, arg, nil
+	}
+	if name == "" || strings.Contains(name, "/") {
+		return kind{}, "", fmt.Errorf("%q is no TYPE/NAME; write for example %s/%s", arg, schedules.short, cmp.Or(strings.Trim(name, "/"), "nightly"))
+	}
+	k, err := kindOf(resource)
+	return k, name, err
+}
+
+// found is an object as it is stored.
+type found struct {
+	kind
+	*unstructured.Unstructured
+}
+
+// find reads the object that an argument names. Without a type it is of the first kind that has the name, the wanted ones
+// first. The error suggests other names of the wanted kinds.
+func (c *connection) find(ctx context.Context, arg string, wanted ...kind) (found, error) {
+	k, name, err := named(arg)
+	if err != nil {
+		return found{}, err
+	}
+	if k.name != "" {
+		o, err := c.object(ctx, k, name)
+		if isMissing(err, k) {
+			err = c.nothing(ctx, name, k)
+		}
+		return found{k, o}, err
+	}
+	for i, k := range []kind{wanted[0], other(wanted[0])} {
+		o, err := c.object(ctx, k, name)
+		switch {
+		case err == nil:
+			return found{k, o}, nil
+		case isMissing(err, k), i > 0 && (apierrors.IsForbidden(err) || isMissingKind(err)):
+			continue
+		}
+		return found{}, err
+	}
+	return found{}, c.nothing(ctx, name, wanted...)
+}
+
+// other is the other kind.
+func other(k kind) kind {
+	if k == applications {
+		return schedules
+	}
+	return applications
+}
+
+func (c *connection) object(ctx context.Context, k kind, name string) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(v1beta2.GroupVersion.WithKind(k.name))
+	return o, c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, o)
+}
+
+// selected lists the objects of a kind with some labels, by name.
+func (c *connection) selected(ctx context.Context, k kind, which labels.Selector) ([]found, error) {
+	options := &client.ListOptions{Namespace: c.namespace, LabelSelector: which, Limit: chunk}
+	var all []found
+	for {
+		var list unstructured.UnstructuredList
+		list.SetGroupVersionKind(v1beta2.GroupVersion.WithKind(k.name + "List"))
+		if err := c.List(ctx, &list, options); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			all = append(all, found{k, &list.Items[i]})
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			return all, nil
+		}
+	}
+}
+
+// names lists the objects of a kind in the namespace, up to a readable number.
+func (c *connection) names(ctx context.Context, k kind) ([]string, error) {
+	const enough = 500
+	list := metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(v1beta2.GroupVersion.WithKind(k.name + "List"))
+	if err := c.List(ctx, &list, client.InNamespace(c.namespace), client.Limit(enough)); err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(list.Items))
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names, nil
+}
+
+// nothing says that no object of the first kind has a name, and which others of all kinds it may be. A schedule beside applications has its type before it.
+func (c *connection) nothing(ctx context.Context, name string, kinds ...kind) error {
+	var all []candidate
+	for _, k := range kinds {
+		names, _ := c.names(ctx, k) // for the suggestion only
+		for _, near := range similar(name, names) {
+			if k == schedules && len(kinds) > 1 {
+				near.name = k.short + "/" + near.name
+			}
+			all = append(all, near)
+		}
+	}
+	text := fmt.Sprintf("there is no %s %q in namespace %s", kinds[0].name, name, c.namespace)
+	if len(all) == 0 {
+		hint := "kubectl spark list -A"
+		if kinds[0] == schedules {
+			hint = "kubectl spark list schedules -A"
+		}
+		return fmt.Errorf("%s; %s shows all", text, hint)
+	}
+	near := make([]string, 0, shownNames)
+	for _, one := range nearest(all) {
+		near = append(near, one.name)
+	}
+	return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, ", "))
+}
+
+// isMissing reports whether an error is about one object that does not exist, and not about the kind as a whole.
+func isMissing(err error, k kind) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil &&
+		status.Status().Details.Kind == k.plural && status.Status().Details.Name != ""
+}
+
+// isMissingKind reports whether the cluster lacks our definitions: discovery finds none, or it found them and they went.
+func isMissingKind(err error) bool {
+	if meta.IsNoMatchError(err) {
+		return true
+	}
+	return apierrors.IsNotFound(err) && !isMissing(err, applications) && !isMissing(err, schedules) &&
+		strings.Contains(err.Error(), "could not find the requested resource")
+}

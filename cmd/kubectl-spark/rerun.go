@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
+	return newVerb(&cobra.Command{
+		Use:   "rerun NAME...",
+		Short: "Run applications again",
+		Long: "Run applications again, as a changed spec does: what runs is stopped, and a new attempt begins with a full budget of retries.\n\n" +
+			"The annotation " + v1beta2.AnnotationRerunAt + " is set to the present time. A later time than the one before runs it again,\n" +
+			"so the annotation can be written by kubectl, too, or in Git.",
+		Example: "  kubectl spark rerun spark-pi && kubectl spark wait spark-pi\n\n" +
+			"  # the same without this program\n" +
+			"  kubectl annotate sparkapp spark-pi --overwrite " + v1beta2.AnnotationRerunAt + "=$(date -u +%Y-%m-%dT%H:%M:%SZ)",
+	}, verb{
+		past: "rerun", kinds: []kind{applications},
+		wrong: "kubectl spark trigger NAME starts a run of it",
+		do: func(ctx context.Context, c *connection, o found, dry dryRun, now time.Time) (bool, []string, error) {
+			var notes []string
+			if suspended(o.Unstructured) {
+				notes = append(notes, "it is suspended, and runs after kubectl spark resume "+o.GetName())
+			}
+			return true, notes, c.setTime(ctx, o, v1beta2.AnnotationRerunAt, laterThan(o, v1beta2.AnnotationRerunAt, now), dry)
+		},
+	}, streams)
+}
+
+// laterThan is the present time, or one that is later than that of an annotation: clocks differ, and two requests within
+// a second are two.
+func laterThan(o found, annotation string, now time.Time) time.Time {
+	now = now.Truncate(time.Second)
+	before, err := time.Parse(time.RFC3339, o.GetAnnotations()[annotation])
+	if err == nil && !now.After(before) {
+		return before.Truncate(time.Second).Add(time.Second)
+	}
+	return now
+}

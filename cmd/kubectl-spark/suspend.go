@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+func newSuspend(streams genericiooptions.IOStreams) *cobra.Command {
+	return newVerb(&cobra.Command{
+		Use:   "suspend [TYPE/]NAME...",
+		Short: "Suspend applications, or schedules",
+		Long: "Set spec.suspend of applications or schedules.\n\n" +
+			"The driver of a running application is deleted, and it waits; an application that has not begun does not begin. A schedule starts no\n" +
+			"more runs; those that run are left alone. A name without a type is that of an application, or else of a schedule.",
+		Example: "  kubectl spark suspend spark-pi\n\n" +
+			"  kubectl spark suspend scheduledsparkapp/nightly\n\n" +
+			"  # all applications of a team; first, what that would be\n" +
+			"  kubectl spark suspend sparkapp -l team=a --dry-run=client",
+	}, suspending("suspended", true), streams)
+}
+
+func newResume(streams genericiooptions.IOStreams) *cobra.Command {
+	return newVerb(&cobra.Command{
+		Use:   "resume [TYPE/]NAME...",
+		Short: "Let suspended applications and schedules go on",
+		Long: "Set spec.suspend of applications or schedules to false.\n\n" +
+			"An application begins its next attempt. A schedule starts runs again; what becomes of those that were due in between is said by\n" +
+			"spec.missedRunPolicy. A name without a type is that of an application, or else of a schedule.",
+		Example: "  kubectl spark resume spark-pi\n\n" +
+			"  kubectl spark resume scheduledsparkapp/nightly scheduledsparkapp/hourly",
+	}, suspending("resumed", false), streams)
+}
+
+// suspending sets spec.suspend.
+func suspending(past string, to bool) verb {
+	return verb{
+		past: past, kinds: []kind{applications, schedules},
+		do: func(ctx context.Context, c *connection, o found, dry dryRun, _ time.Time) (bool, []string, error) {
+			if suspended(o.Unstructured) == to {
+				return false, nil, nil
+			}
+			return true, suspendNotes(o, to), c.setSuspend(ctx, o, to, dry)
+		},
+	}
+}
+
+func suspended(o *unstructured.Unstructured) bool {
+	is, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend") // what is no boolean is not true
+	return is
+}
+
+// suspendNotes say what else follows from a change of spec.suspend.
+func suspendNotes(o found, to bool) []string {
+	state := v1beta2.ApplicationStateType(stateOf(o))
+	switch {
+	case o.kind == schedules && to:
+		if runs := activeRuns(o); len(runs) > 0 {
+			return []string{fmt.Sprintf("%s still running: %s", isAre(runs), listed(runs))}
+		}
+	case o.kind == applications && (state == v1beta2.ApplicationStateCompleted || state == v1beta2.ApplicationStateFailed):
+		return []string{fmt.Sprintf("it is %s; this matters when it runs again", state)}
+	}
+	return nil
+}
+
+// stateOf is the state of an application as it is stored.
+func stateOf(o found) string { return nested(o.Object, "status", "applicationState", "state") }
+
+// activeRuns are the runs of a schedule that have not finished, as it is stored.
+func activeRuns(o found) []string {
+	runs, _, _ := unstructured.NestedStringSlice(o.Object, "status", "active")
+	return runs
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// verb is what is done to each of some objects.
+type verb struct {
+	// past is what is said of an object to which it was done.
+	past string
+	// kinds are those that it takes, the one of a name without a type first.
+	kinds []kind
+	// wrong says what to do with an object of the other kind instead.
+	wrong string
+	// do does it, and returns whether there was anything to do, and what else there is to say.
+	do func(ctx context.Context, c *connection, o found, dry dryRun, now time.Time) (changed bool, notes []string, err error)
+}
+
+// targets are the flags that say to which objects something is done, and how.
+type targets struct {
+	selector string
+	all, yes bool
+	dry      dryRun
+}
+
+// newVerb completes a command that does something to objects.
+func newVerb(command *cobra.Command, v verb, streams genericiooptions.IOStreams) *cobra.Command {
+	var t targets
+	var clusters cluster
+	command.Args = t.args
+	command.RunE = func(command *cobra.Command, args []string) error {
+		if err := t.dry.check(); err != nil {
+			return err
+		}
+		connected, err := clusters.connect()
+		if err != nil {
+			return err
+		}
+		return t.run(command.Context(), connected, args, v, streams)
+	}
+	clusters = addCluster(command)
+	command.ValidArgsFunction = clusters.completeObjects(v.kinds...)
+	command.Flags().StringVarP(&t.selector, "selector", "l", "", "all objects of the type with these labels, such as team=a")
+	command.Flags().BoolVar(&t.all, "all", false, "all objects of the type in the namespace; needs --yes")
+	command.Flags().BoolVar(&t.yes, "yes", false, "do it to all of them")
+	t.dry.addTo(command)
+	return command
+}
+
+// args checks the number of arguments: names, or one type if the objects are chosen otherwise.
+func (t *targets) args(command *cobra.Command, args []string) error {
+	switch {
+	case t.all && t.selector != "":
+		return errors.New("--all and --selector: write one of them")
+	case t.all || t.selector != "":
+		return cobra.MaximumNArgs(1)(command, args)
+	}
+	return cobra.MinimumNArgs(1)(command, args)
+}
+
+// run does something to each object, also when one of them fails.
+func (t *targets) run(ctx context.Context, c *connection, args []string, v verb, streams genericiooptions.IOStreams) error {
+	objects, errs := t.choose(ctx, c, args, v)
+	if t.all && !t.yes && t.dry == dryRunNone && len(errs) == 0 && len(objects) > 0 {
+		for _, o := range objects {
+			say(streams.ErrOut, "%s would be %s", t.line(o), v.past)
+		}
+		return fmt.Errorf("--all: these are all objects of the type in namespace %s; with --yes they are %s", c.namespace, v.past)
+	}
+	if len(objects) == 0 && len(errs) == 0 {
+		say(streams.ErrOut, "No resources found in namespace %s.", c.namespace)
+	}
+	for _, o := range objects {
+		changed, notes, err := v.do(ctx, c, o, t.dry, time.Now())
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", t.line(o), forPeople(err)))
+			continue
+		}
+		suffix := ""
+		if !changed {
+			suffix = " (no change)"
+		}
+		say(streams.Out, "%s %s%s%s", t.line(o), v.past, suffix, t.dry.suffix())
+		for _, note := range notes {
+			say(streams.ErrOut, "%s: %s", o.GetName(), note)
+		}
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	for _, err := range errs {
+		say(streams.ErrOut, "error: %v", forPeople(err))
+	}
+	if len(errs) > 0 {
+		return errFound
+	}
+	return nil
+}
+
+// line is how kubectl names an object.
+func (t *targets) line(o found) string { return o.qualified() + "/" + o.GetName() }
+
+// choose returns the objects that arguments and flags name.
+func (t *targets) choose(ctx context.Context, c *connection, args []string, v verb) ([]found, []error) {
+	if t.all || t.selector != "" {
+		objects, err := t.list(ctx, c, args, v)
+		if err != nil {
+			return nil, []error{err}
+		}
+		return objects, nil
+	}
+	if _, err := kindOf(args[0]); err == nil && len(args) > 1 {
+		// TYPE NAME..., as kubectl has it.
+		var typed []string
+		for _, name := range args[1:] {
+			typed = append(typed, args[0]+"/"+name)
+		}
+		args = typed
+	}
+	var objects []found
+	var errs []error
+	for _, arg := range args {
+		o, err := c.find(ctx, arg, v.kinds...)
+		if err == nil && !slices.Contains(v.kinds, o.kind) {
+			err = fmt.Errorf("%s is a %s: %s", o.GetName(), o.name, strings.ReplaceAll(v.wrong, "NAME", o.GetName()))
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		objects = append(objects, o)
+	}
+	return objects, errs
+}
+
+func (t *targets) list(ctx context.Context, c *connection, args []string, v verb) ([]found, error) {
+	k := v.kinds[0]
+	if len(args) > 0 {
+		var err error
+		if k, err = kindOf(args[0]); err != nil {
+			return nil, fmt.Errorf("with --all and --selector there is a type and no name: %w", err)
+		}
+	}
+	if !slices.Contains(v.kinds, k) {
+		return nil, fmt.Errorf("not for %ss: %s", k.name, v.wrong)
+	}
+	which, err := labels.Parse(t.selector)
+	if err != nil {
+		return nil, fmt.Errorf("--selector: %w", err)
+	}
+	return c.selected(ctx, k, which)
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/schedule"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// ScheduleResult is what is certain about a schedule without reading the cluster.
+type ScheduleResult struct {
+	// DryRunResult is about the run of the next time, with the fields of the schedule, and about the schedule itself.
+	DryRunResult
+	// Next are the next runs; none if there is something wrong with the schedule.
+	Next []schedule.Start
+}
+
+// forecast is how many runs are foreseen.
+const forecast = 3
+
+// DryRunSchedule checks a schedule as the operator would, and the run of its next time as the application that it is.
+func DryRunSchedule(d schedule.Desired, run func(schedule.Start) resolve.Application, env schedule.Env, registry *scheduler.Registry) ScheduleResult {
+	r := ScheduleResult{Next: d.Forecast(env.Now, forecast, env)}
+	own := d.Validate(env.Local)
+	if wrong := d.ValidateTrigger(); wrong != nil && d.Malformed == "" {
+		own = append(own, wrong)
+	}
+	if d.Malformed != "" {
+		r.Errors = own
+		return r
+	}
+	// What is wrong with the schedule keeps nobody from hearing what is wrong with the template.
+	first := schedule.Start{Name: schedule.Name(d.Name, env.Now.Truncate(time.Second), env.Precision), Reason: schedule.ReasonSchedule, Tick: env.Now, From: env.Now, To: env.Now}
+	if len(r.Next) > 0 {
+		first = r.Next[0]
+	}
+	r.DryRunResult = DryRun(run(first), registry).ofTemplate()
+	named := slices.ContainsFunc(own, func(e *field.Error) bool { return e.Field == nameField })
+	if named { // the name of the run is wrong for the same reason
+		r.Errors = slices.DeleteFunc(r.Errors, func(e *field.Error) bool { return e.Field == nameField })
+	}
+	r.Errors = append(own, r.Errors...)
+	if d.Suspend {
+		r.Assumptions = append(r.Assumptions, "spec.suspend: no run is started while it is true")
+	}
+	return r
+}
+
+const nameField = "metadata.name"
+
+// ofSpec is where a sentence names a field of an application's spec.
+var ofSpec = regexp.MustCompile(`(^|[\s(;,])spec\.([a-zA-Z])`)
+
+// ofTemplate returns what is said about an application with the fields of the schedule whose template it is made from.
+func (f DryRunResult) ofTemplate() DryRunResult {
+	text := func(s string) string { return ofSpec.ReplaceAllString(s, "${1}spec.template.$2") }
+	for i, e := range f.Errors {
+		moved := *e
+		moved.Field, moved.Detail = text(e.Field), text(e.Detail)
+		f.Errors[i] = &moved
+	}
+	for _, sentences := range [][]string{f.Warnings, f.Assumptions} {
+		for i := range sentences {
+			sentences[i] = text(sentences[i])
+		}
+	}
+	return f
+}
+
+// NextRun says when the next run is due.
+func (r ScheduleResult) NextRun() string {
+	at := r.Next[0].Tick
+	return fmt.Sprintf("spec.schedule: the next run is due at %s (%s)", at.Format(time.RFC3339), at.Location())
+}

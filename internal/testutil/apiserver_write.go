@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package testutil
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// writingVerbs are the verbs of the methods that change something.
+var writingVerbs = map[string]string{http.MethodPatch: "patch", http.MethodDelete: "delete"}
+
+// write patches or deletes an object. A dry run changes nothing and answers the same.
+func (s *APIServer) write(w http.ResponseWriter, r *http.Request, asked Request, stored *unstructured.Unstructured) {
+	dry := r.URL.Query().Get("dryRun") != "" || strings.Contains(asked.Body, `"dryRun":["All"]`)
+	if asked.Verb == "delete" {
+		if !dry {
+			s.Remove(stored)
+		}
+		reply(w, http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess})
+		return
+	}
+	if got := types.PatchType(r.Header.Get("Content-Type")); got != types.MergePatchType {
+		s.t.Errorf("a patch of type %q: only merge patches are known here", got)
+	}
+	before, err := json.Marshal(stored)
+	if err != nil {
+		s.t.Error(err)
+	}
+	after, err := jsonpatch.MergePatch(before, []byte(asked.Body))
+	if err != nil {
+		s.t.Error(err)
+	}
+	changed := &unstructured.Unstructured{}
+	if err := json.Unmarshal(after, changed); err != nil {
+		s.t.Error(err)
+	}
+	if !dry {
+		s.Put(changed)
+	}
+	reply(w, http.StatusOK, changed)
+}

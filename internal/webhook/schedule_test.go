@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/validation"
+)
+
+const validateSchedule = "/validate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication"
+
+// nightly is a schedule whose fields begin its spec, and whose template is good.
+func nightly(fields string) string {
+	return "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: ScheduledSparkApplication\nmetadata: {name: nightly, namespace: jobs}\nspec: {" + fields +
+		", template: {type: Scala, sparkVersion: 4.1.4, image: 'spark:4.1.4', mainClass: Main, mainApplicationFile: 'local:///a.jar'}}"
+}
+
+func TestValidateSchedule(t *testing.T) {
+	good := nightly("schedule: '30 2 * * *', timeZone: UTC")
+	next := time.Now().UTC().Add(-150 * time.Minute).Truncate(24 * time.Hour).Add(24*time.Hour + 150*time.Minute)
+	tight := policy.Policy{Name: "tight", Namespaces: []string{"jobs"}, Limits: policy.Limits{Executors: new(int32(1))}}
+	for name, tc := range map[string]struct {
+		reason    string
+		operation admissionv1.Operation
+		stored    string
+		sent      string
+		refused   []string
+		warned    []string
+	}{
+		"Good": {"when it runs", admissionv1.Create, "", good, nil, []string{"spec.schedule: the next run is due at " + next.Format(time.RFC3339) + " (UTC)"}},
+		"Everything": {
+			"schedule and template at once, each with its field", admissionv1.Create, "",
+			strings.Replace(nightly("schedule: '30 25 * * *', concurrencyPolicy: Never"), "type:", "driver: {memory: 2gb}, type:", 1),
+			[]string{`spec.schedule: "30 25 * * *"`, `spec.concurrencyPolicy: "Never"`, `spec.template.driver.memory: "2gb"`}, nil,
+		},
+		"Policy": {
+			"limits of the installation", admissionv1.Create, "", strings.Replace(good, "type:", "executor: {instances: 2}, type:", 1),
+			[]string{`spec.template.executor.instances: "2": namespace jobs allows at most 1 executors`}, nil,
+		},
+		"Variable": {
+			"one that there is not", admissionv1.Create, "", strings.Replace(good, "type:", "sparkConf: {spark.a: $(SCHEDULED_DAY)}, type:", 1),
+			[]string{`spec.template.sparkConf["spark.a"]: "$(SCHEDULED_DAY)"`}, nil,
+		},
+		"Malformed": {"the schema is open there", admissionv1.Create, "", "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: ScheduledSparkApplication\nmetadata: {name: nightly}\nspec: {template: {driver: {template: text}}}", []string{"spec: "}, nil},
+		"Suspend": {
+			"what is wrong must not keep people from stopping it", admissionv1.Update, nightly("schedule: x"), nightly("schedule: x, suspend: true"), nil,
+			[]string{"invalid already before this change: spec.schedule"},
+		},
+		"Worse":  {"an edit that makes it wrong", admissionv1.Update, good, nightly("schedule: x"), []string{`spec.schedule: "x"`}, nil},
+		"Delete": {"anything may go", admissionv1.Delete, nightly("schedule: x"), "", nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			response := call(t, validateSchedule, tc.operation, tc.stored, tc.sent, tight)
+			if response.Allowed != (len(tc.refused) == 0) {
+				t.Fatalf("%s: allowed: %t, %v", tc.reason, response.Allowed, response.Result)
+			}
+			for _, text := range tc.refused {
+				if response.Result.Details.Kind != "ScheduledSparkApplication" || !strings.Contains(response.Result.Message, text) {
+					t.Errorf("%s: it does not say %q of its kind: %+v", tc.reason, text, response.Result)
+				}
+			}
+			warnings := strings.Join(response.Warnings, "\n")
+			for _, text := range tc.warned {
+				if !strings.Contains(warnings, text) {
+					t.Errorf("%s: no warning says %q: %s", tc.reason, text, warnings)
+				}
+			}
+			if len(tc.warned) == 0 && warnings != "" {
+				t.Errorf("%s: warned of %s", tc.reason, warnings)
+			}
+		})
+	}
+}
+
+// A schedule is sent as it is: what is assumed of its runs is written down when they are created.
+func TestNothingIsAssumedOfASchedule(t *testing.T) {
+	server := &recorder{served: map[string]*admission.Webhook{}}
+	if err := register(server, Scheme(), operator(t)); err != nil {
+		t.Fatal(err)
+	}
+	if len(server.served) != 3 || server.served[validateSchedule] == nil {
+		t.Errorf("served: %v", server.served)
+	}
+}
+
+// An object that is judged is not changed.
+func TestFindingsOfAScheduleChangeNothing(t *testing.T) {
+	var o, before v1beta2.ScheduledSparkApplication
+	for _, into := range []*v1beta2.ScheduledSparkApplication{&o, &before} {
+		if err := json.Unmarshal(object(t, nightly("schedule: '@every 1h'")), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	errs, warnings := scheduledSparkApplication(operator(t), func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }).findings(&o)
+	if len(errs) > 0 || len(warnings) != 1 || !strings.Contains(warnings[0], "the next run is due at 2026-03-01T13:00:00Z") {
+		t.Errorf("%v, %v", validation.Sentences(errs), warnings)
+	}
+	if diff := cmp.Diff(before, o); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
