@@ -167,6 +167,7 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	if lifecycle.NeedsAdmission(s.Desired, s.Record, s.observed.Driver, s.env) {
 		return e.admit(ctx, s)
 	}
+	e.restore(ctx, s)
 	s.observed.Scheduler, err = e.observeScheduler(ctx, s)
 	return err
 }
