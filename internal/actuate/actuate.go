@@ -164,6 +164,20 @@ func (w Writer) recreate(ctx context.Context, owner lifecycle.Owner, s spark.Sub
 	return seen
 }
 
+// Restore creates those resources of a submission again that do not exist.
+func (w Writer) Restore(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
+	for _, resource := range s.Resources {
+		left, err := w.Existing(ctx, resource)
+		if err == nil && left == nil {
+			err = w.Client.Create(ctx, marked(resource, owner))
+		}
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return resultOf(lifecycle.Submit, err)
+		}
+	}
+	return done()
+}
+
 // DeleteDriver deletes the pod if it still is the one with the given UID. With a version, a pod that has changed since or is gone is
 // trouble: what was seen of it does not hold any more.
 func (w Writer) DeleteDriver(ctx context.Context, namespace, name, uid, version string) lifecycle.Result {

@@ -91,7 +91,7 @@ func (v view) advice() []string {
 		all = append(all, "an auxiliary object of the driver is missing, and the application runs without it: the condition Exposed reports which and why")
 	}
 	if v.before.State == lifecycle.Failed && v.before.Cause.Reason != lifecycle.ReasonInvalidSpec {
-		all = append(all, "run it again: change the spec, or delete and create the application")
+		all = append(all, again(v.Scope.Family.RerunAt))
 	}
 	if v.Scope.Desired.Deleting && len(v.Object.GetFinalizers()) > 0 {
 		all = append(all, fmt.Sprintf("if it is not deleted, the owner of its finalizers must remove them: %s", strings.Join(v.Object.GetFinalizers(), ", ")))
@@ -106,6 +106,14 @@ func (v view) advice() []string {
 		all[i] = fill.Replace(fields.Text(all[i]))
 	}
 	return all
+}
+
+// again is how a user has a finished application run again.
+func again(annotation string) string {
+	if annotation == "" {
+		return "run it again: change the spec, or delete and create the application"
+	}
+	return "run it again: kubectl annotate sparkapp NAME -n NAMESPACE --overwrite " + annotation + `="$(date -u +%FT%TZ)"; or change the spec`
 }
 
 // mainReason is the reason that a user may act on.

@@ -107,6 +107,9 @@ func admitted(r Record, p Plan) Condition {
 	if c.Status == True && p.App.Notes != "" {
 		c.Message += "; note: " + p.App.Notes
 	}
+	if problem := r.Rerun.problem(p.App.Fields); problem != "" {
+		c.Message += "; note: " + problem
+	}
 	return c
 }
 

@@ -36,6 +36,8 @@ type Application struct {
 	RaisesMemory bool
 	// Notes are sentences about what is accepted and ignored, for the condition Admitted.
 	Notes string
+	// Rerun is what is to be recorded of requests to run again; the latest is a part of SpecHash.
+	Rerun Rerun
 	// Deleting is set when the application object has a deletion timestamp.
 	Deleting bool
 	// Fields names the user's fields in messages.
@@ -130,7 +132,11 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 	case Invalidating:
 		// a previous operator resets its counts only at the next attempt
 		p.Record.Submissions, p.Record.Executions, p.Record.Retries = 0, 0, Retries{}
-		return rerun(p, Cause{ReasonSpecChanged, "the spec has changed: the application runs again from the new one"})
+		c := specChanged
+		if p.Record.Cause.Reason == ReasonRerunRequested {
+			c = p.Record.Cause
+		}
+		return rerun(p, c)
 	case Suspending:
 		return decideSuspending(p, obs, env)
 	case Suspended:
@@ -165,19 +171,18 @@ func applySpecChanges(app Application, rec Record, env Env) Record {
 	r := clone(rec)
 	r.Attempt = max(r.Attempt, 1)
 	if r.SpecHash != "" && r.SpecHash != app.SpecHash {
-		r = resetForSpec(r, env)
+		r = resetForSpec(r, renewal(app, r), env)
 	}
 	if app.Suspend && stoppable(r) {
 		r.State, r.Cause = Suspending, stopping(app.Fields)
 	}
-	r.Generation, r.SpecHash = app.Generation, app.SpecHash
+	r.Generation, r.SpecHash, r.Rerun = app.Generation, app.SpecHash, app.Rerun
 	return r
 }
 
-// resetForSpec begins again with another spec: the budgets are full, and a driver that was made from the old one has to
+// resetForSpec begins again with another spec, or because the user asks for it: the budgets are full, and a driver that was made from the old one has to
 // go. An attempt that has none yet is made from the new spec as it is.
-func resetForSpec(r Record, env Env) Record {
-	changed := Cause{ReasonSpecChanged, "the spec has changed: the application runs again from the new one"}
+func resetForSpec(r Record, changed Cause, env Env) Record {
 	if r.NeverRan() && (r.State.Final() || r.State == SubmissionFailed) {
 		return Record{Attempt: 1, Scheduling: r.Scheduling.held()}
 	}
@@ -231,7 +236,7 @@ func nextAttempt(r Record, s State, c Cause) Record {
 	next := Record{
 		State: s, Cause: c, Generation: r.Generation, SpecHash: r.SpecHash, Attempt: r.Attempt + 1,
 		Submissions: r.Submissions, Executions: r.Executions, SubmittedAt: r.SubmittedAt,
-		DriverName: r.DriverName, Retries: r.Retries, Attempts: r.Attempts,
+		DriverName: r.DriverName, Retries: r.Retries, Attempts: r.Attempts, Rerun: r.Rerun,
 		Scheduling: r.Scheduling.held(),
 	}
 	return next

@@ -36,6 +36,12 @@ func Events(kind, name string, from, to Record) []Event {
 			all = append(all, e)
 		}
 	}
+	if request := to.Rerun.Ignored; request != "" && request != from.Rerun.Ignored {
+		all = append(all, Event{
+			Warning: true, Reason: kind + "RerunIgnored", Action: "Rerun",
+			Message: fmt.Sprintf("%s does not run again at %q: that is not a present time in RFC 3339", app, request),
+		})
+	}
 	if trouble := to.Exposure.Trouble; trouble.Reason == ReasonExposureForbidden && trouble != from.Exposure.Trouble {
 		all = append(all, Event{
 			Warning: true, Reason: kind + "ExposureForbidden", Action: "Expose",
@@ -61,7 +67,7 @@ func entered(kind, app string, to Record) (Event, bool) {
 	case Failing:
 		return Event{Warning: true, Reason: "SparkDriverFailed", Action: "Observe", Message: fmt.Sprintf("Driver %s failed: %s", to.DriverName, to.Cause.Message)}, true
 	case Rerunning:
-		return Event{Warning: to.Cause.Reason != ReasonSpecChanged, Reason: kind + "PendingRerun", Action: "Rerun", Message: app + " is pending rerun: " + to.Cause.Message}, true
+		return Event{Warning: to.Cause.Reason != ReasonSpecChanged && to.Cause.Reason != ReasonRerunRequested, Reason: kind + "PendingRerun", Action: "Rerun", Message: app + " is pending rerun: " + to.Cause.Message}, true
 	case Invalidating:
 		return Event{Reason: kind + "Invalidating", Action: "Rerun", Message: app + " is stopped: " + to.Cause.Message}, true
 	case Suspending:

@@ -21,6 +21,8 @@ type Family struct {
 	Group, Version, Kind string
 	Labels               Labels
 	Fields               spark.Fields
+	// RerunAt is the annotation by which a user asks for another run: a time in RFC 3339. "" if the family has none.
+	RerunAt string
 	// States are the family's names of states; one without an entry is empty in its statuses.
 	States map[State]string
 }

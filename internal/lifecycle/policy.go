@@ -63,7 +63,7 @@ type Restart struct {
 	// RestartsEvicted says that with Never a driver that was evicted after it had started runs again, too: the user has asked for
 	// it. Without, only a driver that never started is submitted again.
 	RestartsEvicted bool
-	Classes     map[FailureClass]RetryPolicy
+	Classes         map[FailureClass]RetryPolicy
 	// RetryExitCodes, unless empty, are the only exit codes worth another attempt; FailExitCodes are never.
 	RetryExitCodes []int32
 	FailExitCodes  []int32

@@ -40,6 +40,8 @@ const (
 	ReasonRerun Reason = "Rerun"
 	// ReasonSpecChanged : the spec has changed, and the application runs again from the new one.
 	ReasonSpecChanged Reason = "SpecChanged"
+	// ReasonRerunRequested : the user asked for another run, and the spec is the same.
+	ReasonRerunRequested Reason = "RerunRequested"
 	// ReasonResumed : spec.suspend became false, and the application runs again.
 	ReasonResumed Reason = "Resumed"
 	// ReasonNotSubmitted : there is no driver yet.

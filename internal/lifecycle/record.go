@@ -50,6 +50,7 @@ type Record struct {
 	// Released says what of a finished application was deleted already.
 	Released   Released
 	Scheduling Scheduling
+	Rerun      Rerun
 	// Exposure is the state of the auxiliary objects. No decision depends on it.
 	Exposure Exposure
 }

@@ -67,16 +67,21 @@ type Application struct {
 }
 
 // Rest returns what lifecycle.Rests needs of an object: it is cheaper than Load, and most applications are over.
-func Rest[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Operator) lifecycle.Application {
-	desired := k.Desired(o, record)
+func Rest[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Operator, now time.Time) lifecycle.Application {
+	desired := desiredOf(k, o, record, now)
 	desired.Policies.Retention = operator.Policies.For(o.GetNamespace()).Retention(desired.Policies.Retention)
 	return desired
+}
+
+// desiredOf is what the object wants, a request to run again included.
+func desiredOf[T metav1.Object](k Kind[T], o T, record lifecycle.Record, now time.Time) lifecycle.Application {
+	return k.Desired(o, record).WithRerun(o.GetAnnotations()[k.Family().RerunAt], record, now)
 }
 
 // Load resolves an object. now becomes the submission's time.
 func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Operator, now time.Time) Application {
 	a := Application{
-		Record: record, Desired: k.Desired(o, record), Now: now,
+		Record: record, Desired: desiredOf(k, o, record, now), Now: now,
 		Policies: operator.Policies.For(o.GetNamespace()), Family: k.Family(),
 	}
 	a.Identity = spark.NewIdentity(o.GetUID(), max(1, record.Attempt), now)

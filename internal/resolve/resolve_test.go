@@ -98,7 +98,7 @@ func TestRest(t *testing.T) {
 	o := testutil.Pi()
 	f := kubeflow.SparkApplications{}
 	rest := func(all policy.Set) lifecycle.Application {
-		return resolve.Rest(f, o, lifecycle.Record{}, resolve.Operator{Policies: all})
+		return resolve.Rest(f, o, lifecycle.Record{}, resolve.Operator{Policies: all}, time.Time{})
 	}
 	plain := f.Desired(o, lifecycle.Record{})
 	if diff := cmp.Diff(plain, rest(nil)); diff != "" {

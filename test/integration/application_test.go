@@ -4,10 +4,12 @@ package integration
 
 import (
 	"context"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -77,6 +79,45 @@ var _ = Describe("An application", func() {
 		Expect(count(all, "PATCH", "/sparkapplications/")).To(BeNumerically("<=", 4), "%v", all)
 		Expect(count(all, "", "/events")).To(BeNumerically("<=", 4), "%v", all)
 		Expect(count(all, "DELETE", "")).To(Equal(ui), "%v", all)
+	})
+
+	It("runs again when the annotation asks for it, and once for each time", func() {
+		pi := sparkPi(ns, "again")
+		asks := func(at time.Time) {
+			metav1.SetMetaDataAnnotation(&pi.ObjectMeta, v1beta2.AnnotationRerunAt, at.UTC().Format(time.RFC3339))
+		}
+		ends := func() *corev1.Pod {
+			driver := driverPod(ctx, ns, "again-driver")
+			kubelet(ctx, driver, corev1.PodSucceeded, driverContainer, exited(0, "Completed"))
+			eventuallyState(ctx, ns, "again", v1beta2.ApplicationStateCompleted)
+			return driver
+		}
+		By("the first run, which has the first request with it")
+		first := time.Now().Add(-time.Hour)
+		asks(first)
+		Expect(admin.Create(ctx, pi)).To(Succeed())
+		driver := ends()
+		Expect(app(ctx, ns, "again").Status.Rerun.At.Time).To(BeTemporally("==", first.Truncate(time.Second)))
+
+		By("a later time")
+		patch := client.MergeFrom(pi.DeepCopy())
+		asks(time.Now())
+		Expect(admin.Patch(ctx, pi, patch)).To(Succeed())
+		Eventually(func() bool {
+			var next corev1.Pod
+			err := admin.Get(ctx, client.ObjectKeyFromObject(driver), &next)
+			return err == nil && next.UID != driver.UID
+		}).Should(BeTrue())
+		ends()
+
+		By("a time that is none")
+		patch = client.MergeFrom(pi.DeepCopy())
+		metav1.SetMetaDataAnnotation(&pi.ObjectMeta, v1beta2.AnnotationRerunAt, "tomorrow")
+		Expect(admin.Patch(ctx, pi, patch)).To(Succeed())
+		Eventually(func() string {
+			return meta.FindStatusCondition(app(ctx, ns, "again").Status.Conditions, "Admitted").Message
+		}).Should(ContainSubstring(`"tomorrow": ignored`))
+		Expect(app(ctx, ns, "again").Status.Attempt).To(BeEquivalentTo(2))
 	})
 
 	It("owns what it creates, and creates it before the driver", func() {

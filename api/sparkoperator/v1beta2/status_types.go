@@ -101,6 +101,9 @@ type SparkApplicationStatus struct {
 	// Retries counts the failures since the budgets were last full.
 	// +optional
 	Retries *RetryStatus `json:"retries,omitempty"`
+	// Rerun is about the annotation sparkoperator.k8s.io/rerun-at.
+	// +optional
+	Rerun *RerunStatus `json:"rerun,omitempty"`
 	// Executors counts the executors of the current attempt. ExecutorState may hold only some of them.
 	// +optional
 	Executors *ExecutorSummary `json:"executors,omitempty"`
@@ -228,6 +231,16 @@ type RetryStatus struct {
 	// MemoryRaises is how often the driver's memory was raised.
 	// +optional
 	MemoryRaises int32 `json:"memoryRaises,omitempty"`
+}
+
+// RerunStatus is what became of requests to run again.
+type RerunStatus struct {
+	// At is the latest request that was acted on, or that came with the first run.
+	// +optional
+	At *metav1.Time `json:"at,omitempty"`
+	// Ignored is the request that the application has now, if it is never acted on: it is no time in RFC 3339, or was in the future.
+	// +optional
+	Ignored string `json:"ignored,omitempty"`
 }
 
 // ExecutorSummary counts executors.

@@ -130,7 +130,7 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 	}
 	now := e.Clock.Now()
 	record := e.Kind.FromStatus(obj)
-	if after, rests := lifecycle.NothingDue(resolve.Rest(e.Kind, obj, record, e.operator()), record, lifecycle.Env{Now: now}); rests {
+	if after, rests := lifecycle.NothingDue(resolve.Rest(e.Kind, obj, record, e.operator(), now), record, lifecycle.Env{Now: now}); rests {
 		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
 			e.written.Forget(req.NamespacedName)
 			return nil, after, err
@@ -167,6 +167,7 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	if lifecycle.NeedsAdmission(s.Desired, s.Record, s.observed.Driver, s.env) {
 		return e.admit(ctx, s)
 	}
+	e.restore(ctx, s)
 	s.observed.Scheduler, err = e.observeScheduler(ctx, s)
 	return err
 }

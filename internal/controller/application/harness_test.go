@@ -82,6 +82,9 @@ func newHarness(t *testing.T, objects ...client.Object) *harness {
 			},
 			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 				w.reads["list "+fmt.Sprintf("%T", list)]++
+				if _, selected := list.(*corev1.EventList); selected {
+					opts = nil // the fake server has no field selectors for events
+				}
 				return c.List(ctx, list, opts...)
 			},
 			Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {

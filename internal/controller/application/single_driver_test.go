@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -35,6 +36,43 @@ func TestRenamedDriverAfterACrash(t *testing.T) {
 	}
 	if w.writes["delete *v1.ConfigMap"] != 0 || w.writes["delete *v1.Service"] != 0 {
 		t.Errorf("Service and ConfigMap of a live driver were deleted: %v", w.writes)
+	}
+}
+
+// Another operator that believed to lead has deleted a ConfigMap of the driver: it would wait for its volume for ever.
+func TestDriverThatLacksItsConfigMap(t *testing.T) {
+	w := newHarness(t, testutil.Pi())
+	w.reconcile()
+	w.reconcile()
+	made := w.resources(w.app().Status.SubmissionID)
+	var maps corev1.ConfigMapList
+	if err := w.c.List(t.Context(), &maps); err != nil || len(maps.Items) == 0 {
+		t.Fatalf("%d ConfigMaps, %v", len(maps.Items), err)
+	}
+	for i := range maps.Items {
+		if err := w.c.Delete(t.Context(), &maps.Items[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.reconcile()
+	if n := w.resources(w.app().Status.SubmissionID); n == made {
+		t.Fatal("it is created again although nobody waits for it")
+	}
+	driver := w.drivers()[0]
+	driver.Status.Conditions = append(driver.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.clock.Now())})
+	if err := w.c.Status().Update(t.Context(), &driver); err != nil {
+		t.Fatal(err)
+	}
+	failed := corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: driver.Namespace, Name: "failed"}, Type: corev1.EventTypeWarning, Reason: "FailedMount",
+		InvolvedObject: corev1.ObjectReference{Name: driver.Name, UID: driver.UID}, Message: "MountVolume.SetUp failed: not found",
+	}
+	if err := w.c.Create(t.Context(), &failed); err != nil {
+		t.Fatal(err)
+	}
+	w.reconcile()
+	if n := w.resources(w.app().Status.SubmissionID); n != made {
+		t.Errorf("%d resources, want the %d of the submission", n, made)
 	}
 }
 

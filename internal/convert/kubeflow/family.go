@@ -31,6 +31,7 @@ var sparkApplications = lifecycle.Family{
 		SpecHash: v1beta2.LabelSpecHash, Submission: v1beta2.LabelSubmissionID, Exposes: v1beta2.LabelExposes,
 		Applied: v1beta2.AnnotationApplied,
 	},
+	RerunAt: v1beta2.AnnotationRerunAt,
 	Fields: spark.Fields{
 		"":                             "spec", // the others are named as they are here
 		"batchScheduler.queue":         "spec.batchSchedulerOptions.queue",
@@ -40,6 +41,7 @@ var sparkApplications = lifecycle.Family{
 		"ui":                           "spec.sparkUIOptions",
 		"ports":                        "spec.driverIngressOptions",
 		"labels":                       "metadata.labels",
+		"rerunAt":                      "annotation " + v1beta2.AnnotationRerunAt,
 	},
 	States: stateNames(),
 }

@@ -186,7 +186,9 @@ func belowSparkConf(s *v1beta2.SparkApplicationSpec) []lowField {
 			set = append(set, lowField{name, key, value})
 		}
 	}
-	text := func(name, key string, value *string) { add(name, key, ptr.Deref(value, ""), ptr.Deref(value, "") != "") }
+	text := func(name, key string, value *string) {
+		add(name, key, ptr.Deref(value, ""), ptr.Deref(value, "") != "")
+	}
 	text("spec.imagePullPolicy", spark.ConfImagePullPolicy, s.ImagePullPolicy)
 	add("spec.imagePullSecrets", spark.ConfImagePullSecrets, strings.Join(s.ImagePullSecrets, ","), len(s.ImagePullSecrets) > 0)
 	text("spec.pythonVersion", "spark.kubernetes.pyspark.pythonVersion", s.PythonVersion)

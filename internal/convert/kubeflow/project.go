@@ -67,7 +67,7 @@ func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time
 		s.SubmissionID = r.SubmissionID // while the next attempt waits, that of the last one is shown
 	}
 	s.Attempts, s.Retries, s.Executors = projectAttempts(r.Attempts), projectRetries(r.Retries), projectExecutors(r)
-	s.Scheduling = projectScheduling(r)
+	s.Scheduling, s.Rerun = projectScheduling(r), projectRerun(r.Rerun)
 	keep := keepsMessage(old, &s, r, now)
 	if keep {
 		s.Scheduling.Message, r.Cause.Message = old.Scheduling.Message, old.Scheduling.Message
@@ -142,6 +142,13 @@ func projectRetries(r lifecycle.Retries) *v1beta2.RetryStatus {
 		return nil
 	}
 	return &s
+}
+
+func projectRerun(r lifecycle.Rerun) *v1beta2.RerunStatus {
+	if r == (lifecycle.Rerun{}) {
+		return nil
+	}
+	return &v1beta2.RerunStatus{At: secondsOrNil(r.At), Ignored: r.Ignored}
 }
 
 func projectExecutors(r lifecycle.Record) *v1beta2.ExecutorSummary {

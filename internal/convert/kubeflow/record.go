@@ -31,6 +31,9 @@ func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 		Exposure:     exposureOf(s),
 	}
 	schedulingOf(&r, s.Scheduling)
+	if s.Rerun != nil {
+		r.Rerun = lifecycle.Rerun{At: timeOf(s.Rerun.At), Ignored: s.Rerun.Ignored}
+	}
 	for _, what := range s.Released {
 		r.Released.DriverPod = r.Released.DriverPod || what == releasedDriverPod
 		r.Released.Resources = r.Released.Resources || what == releasedResources
