@@ -289,8 +289,8 @@ func (w *warner) metrics(m *v1beta2.MonitoringSpec) {
 // for everything below it. The field reference is made from it, and a test verifies it.
 func Ignored() map[string]string {
 	return map[string]string{
-		"type":                 "Spark goes by the suffix of mainApplicationFile; a type that contradicts it causes a warning",
-		"failureRetries":       "the Kubeflow operator ignores it too; use restartPolicy.onFailureRetries",
-		"retryInterval":        "the Kubeflow operator ignores it too; use restartPolicy.onFailureRetryInterval",
+		"type":           "Spark goes by the suffix of mainApplicationFile; a type that contradicts it causes a warning",
+		"failureRetries": "the Kubeflow operator ignores it too; use restartPolicy.onFailureRetries",
+		"retryInterval":  "the Kubeflow operator ignores it too; use restartPolicy.onFailureRetryInterval",
 	}
 }

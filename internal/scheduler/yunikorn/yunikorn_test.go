@@ -62,7 +62,7 @@ func TestDecorateVariants(t *testing.T) {
 		driver, executor []string // annotations
 		labels           int
 	}{
-		"Default":    {reason: "a soft gang", driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, executor: []string{"task-group-name"}, labels: 2},
+		"Default": {reason: "a soft gang", driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, executor: []string{"task-group-name"}, labels: 2},
 		"OwnID": {reason: "the application that the user named", change: func(a *scheduler.Attempt) {
 			a.PodSets.ExecutorAttributes.Labels = map[string]string{"yunikorn.apache.org/app-id": "mine"}
 		}, driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, executor: []string{"task-group-name"}, labels: 1},
