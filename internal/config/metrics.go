@@ -80,7 +80,7 @@ func (t MetricsTLS) validate() []error {
 	if t.CertDir != "" && !t.Enabled {
 		errs = append(errs, errors.New("metrics.tls.certDir: it has no effect unless metrics.tls.enabled is true"))
 	}
-	if t.MinVersion != "" && t.MinVersion != versionTLS12 && t.MinVersion != versionTLS13 {
+	if t.MinVersion != versionTLS12 && t.MinVersion != versionTLS13 {
 		errs = append(errs, fmt.Errorf("metrics.tls.minVersion: %q: write %s or %s", t.MinVersion, versionTLS12, versionTLS13))
 	}
 	known := suites()
@@ -105,6 +105,7 @@ func defaultMetrics() Metrics {
 		MaxLabelValues:          100,
 		JobSubmitLatencyBuckets: []float64{0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256},
 		JobStartLatencyBuckets:  []float64{30, 60, 90, 120, 150, 180, 210, 240, 270, 300},
+		TLS:                     MetricsTLS{MinVersion: versionTLS12},
 	}
 }
 

@@ -23,7 +23,7 @@ func TestMetrics(t *testing.T) {
 		"Buckets": {reason: "a list replaces the default", text: "{jobSubmitLatencyBuckets: [1, 2.5], jobStartLatencyBuckets: [3]}", want: func(m *Metrics) {
 			m.JobSubmitLatencyBuckets, m.JobStartLatencyBuckets = []float64{1, 2.5}, []float64{3}
 		}},
-		"TLS": {reason: "a section", text: "{tls: {enabled: true, certDir: /certs}}", want: func(m *Metrics) { m.TLS = MetricsTLS{Enabled: true, CertDir: "/certs"} }},
+		"TLS": {reason: "a section", text: "{tls: {enabled: true, certDir: /certs}}", want: func(m *Metrics) { m.TLS = MetricsTLS{Enabled: true, CertDir: "/certs", MinVersion: "VersionTLS12"} }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -142,7 +142,7 @@ controller:
 	}},
 	"MetricsTLSLimits": {reason: "what an administrator's rules for TLS ask for", values: `prometheus: {metrics: {tls: {enable: true, cipherSuites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384]}}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
-		if got := configOf(t, all, configMap).Metrics.TLS; !slices.Equal(got.CipherSuites, []string{"TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"}) || got.MinVersion != "" {
+		if got := configOf(t, all, configMap).Metrics.TLS; !slices.Equal(got.CipherSuites, []string{"TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"}) || got.MinVersion != "VersionTLS12" {
 			t.Errorf("TLS %+v", got)
 		}
 	}},

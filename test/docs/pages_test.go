@@ -96,6 +96,7 @@ func configuration(w *harness) {
 	w.run("docs/tenants.md", "Changing it")
 	w.run("docs/metrics.md", "kubectl describe pod -n spark-operator -l app.kubernetes.io/component=controller")
 	w.run("docs/troubleshooting.md", "kubectl describe pod -n spark-operator -l app.kubernetes.io/component=controller")
+	w.run("docs/troubleshooting.md", "Conditions, history or retries are missing")
 	w.says(w.run("docs/metrics.md", "kubectl rollout restart -n spark-operator deployment spark-operator-controller"), "restarted")
 	w.do("kubectl get configmap -n spark-operator spark-operator-controller-config -o jsonpath='{.data.config\\.yaml}' > operator.yaml")
 	w.says(w.run("docs/kubectl-spark.md", "The operator's configuration"), "errors: 0")
