@@ -4,6 +4,7 @@ package main
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,16 +119,22 @@ func TestRestarts(t *testing.T) {
 				return true
 			}
 		}
-		return f.Path == "suspend" || f.Ignored != ""
+		return f.Path == "suspend" || f.Ignored != "" || f.Late
 	}
-	restarting := 0
+	restarting, late := 0, []string(nil)
 	for _, f := range apiFields() {
 		if f.Restarts {
 			restarting++
 		}
+		if f.Late {
+			late = append(late, f.Path)
+		}
 		if f.Restarts == live(f) {
 			t.Errorf("spec.%s: an edit restarts a running application: %t; its effects: %q, ignored: %q", f.Path, f.Restarts, f.Effects, f.Ignored)
 		}
+	}
+	if want := []string{"executor.affinity", "executor.tolerations", "executor.nodeSelector", "executor.priorityClassName"}; !slices.Equal(late, want) {
+		t.Errorf("%q hold from the next attempt on, want %q", late, want)
 	}
 	if restarting < 100 {
 		t.Errorf("%d fields restart an application, want most of them", restarting)
