@@ -70,6 +70,8 @@ type outcome struct {
 	Effects []string
 	// Restarts is whether a running application runs again from the new spec.
 	Restarts bool
+	// Late is whether attempts that begin after an edit are made otherwise.
+	Late bool
 }
 
 // effects changes the field in an application that uses every part of the API, and says what else changes.
@@ -89,7 +91,7 @@ func effects(path string) outcome {
 	compare(reflect.ValueOf(before), reflect.ValueOf(after), found)
 	policies(path, changed, found)
 	besides(path, before.Exposure, after.Exposure, found)
-	return outcome{Effects: slices.Sorted(maps.Keys(found)), Restarts: kubeflow.SpecHash(sample()) != kubeflow.SpecHash(changed)}
+	return outcome{Effects: slices.Sorted(maps.Keys(found)), Restarts: kubeflow.RestartHash(sample()) != kubeflow.RestartHash(changed), Late: kubeflow.SpecHash(sample()) != kubeflow.SpecHash(changed)}
 }
 
 // inPolicies says what the fields mean that act on the lifecycle of an application. The longest path that begins a field's is its.

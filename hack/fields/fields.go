@@ -23,6 +23,8 @@ type apiField struct {
 	// Restarts is whether an edit makes a running application run again from the new spec. What does not restart it acts
 	// at once, or on the next attempt.
 	Restarts bool
+	// Late is whether an edit that restarts nothing holds for the next attempt only.
+	Late bool
 	// Ignored is why nothing does; "" if something does.
 	Ignored string
 }
@@ -33,7 +35,7 @@ func apiFields() []apiField {
 	visit(reflect.ValueOf(sample()).Elem().FieldByName("Spec"), "", func(f apiField, _ reflect.Value) { all = append(all, f) })
 	for i := range all {
 		o := effects(all[i].Path)
-		all[i].Effects, all[i].Restarts = o.Effects, o.Restarts
+		all[i].Effects, all[i].Restarts, all[i].Late = o.Effects, o.Restarts, o.Late && !o.Restarts
 		all[i].Ignored = ignored(all[i].Path)
 	}
 	return all

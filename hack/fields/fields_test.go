@@ -4,6 +4,7 @@ package main
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,16 +120,22 @@ func TestRestarts(t *testing.T) {
 			}
 		}
 		// The limit had no effect once, and the hashes of what runs must not change: it acts on the next attempt.
-		return f.Path == "suspend" || f.Path == "executor.memoryLimit" || f.Ignored != ""
+		return f.Path == "suspend" || f.Path == "executor.memoryLimit" || f.Ignored != "" || f.Late
 	}
-	restarting := 0
+	restarting, late := 0, []string(nil)
 	for _, f := range apiFields() {
 		if f.Restarts {
 			restarting++
 		}
+		if f.Late {
+			late = append(late, f.Path)
+		}
 		if f.Restarts == live(f) {
 			t.Errorf("spec.%s: an edit restarts a running application: %t; its effects: %q, ignored: %q", f.Path, f.Restarts, f.Effects, f.Ignored)
 		}
+	}
+	if want := []string{"executor.affinity", "executor.tolerations", "executor.nodeSelector", "executor.priorityClassName"}; !slices.Equal(late, want) {
+		t.Errorf("%q hold from the next attempt on, want %q", late, want)
 	}
 	if restarting < 100 {
 		t.Errorf("%d fields restart an application, want most of them", restarting)

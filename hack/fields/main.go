@@ -95,7 +95,8 @@ application's lifecycle. *Ignored* fields change nothing of a submission, for th
 carried by properties instead, or ignored with a warning in the condition ` + "`Admitted`" + `.
 
 "Edit" says what an edit does to an application that has a driver, or has had one: *restarts* stops what runs and runs the
-application again from the new spec, also when it has finished; *live* acts at once on what runs, or on the next attempt.
+application again from the new spec, also when it has finished; *live* acts at once on what runs, or on the next attempt;
+*next attempt* restarts nothing and holds from the next attempt on, because a driver reads its executors' template from a ConfigMap that cannot be changed.
 
 | Field of ` + "`spec`" + ` | Type | Description | Effect | Edit |
 |---|---|---|---|---|
@@ -117,6 +118,8 @@ func page(all []apiField, comments map[string]string) (string, error) {
 		switch {
 		case f.Restarts:
 			edit = "restarts"
+		case f.Late:
+			edit = "next attempt"
 		case f.Ignored != "":
 			edit = "nothing"
 		}

@@ -107,11 +107,17 @@ func admitted(r Record, p Plan) Condition {
 	if c.Status == True && p.App.Notes != "" {
 		c.Message += "; note: " + p.App.Notes
 	}
+	if r.Placement.Outdated && r.State.HasDriver() {
+		c.Message += "; note: " + p.App.Fields.Text(placementEdited)
+	}
 	if problem := r.Rerun.problem(p.App.Fields); problem != "" {
 		c.Message += "; note: " + problem
 	}
 	return c
 }
+
+// placementEdited tells of an edit that waits.
+const placementEdited = "an edit of {executor} (tolerations, affinity, nodeSelector or priorityClassName) holds from the next attempt on"
 
 func submission(r Record) Condition {
 	c := Condition{Type: ConditionSubmitted, Status: False, Reason: ReasonNotSubmitted, Message: "the driver pod is not created yet"}

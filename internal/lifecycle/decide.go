@@ -22,7 +22,9 @@ type Application struct {
 	Generation int64
 	// SpecHash identifies what of the spec an attempt is made from.
 	SpecHash string
-	Suspend  bool
+	// Placement is where executors may run, as far as an edit of it does not run the application again.
+	Placement Placement
+	Suspend   bool
 	// SparkAppID is Spark's own id of the current attempt: it is known before there is a driver.
 	SparkAppID string
 	// SubmissionID marks the pods of the current attempt.
@@ -177,6 +179,8 @@ func applySpecChanges(app Application, rec Record, env Env) Record {
 		r.State, r.Cause = Suspending, stopping(app.Fields)
 	}
 	r.Generation, r.SpecHash, r.Rerun = app.Generation, app.SpecHash, app.Rerun
+	r.Placement.Rest = app.Placement.Rest
+	r.Placement.Outdated = r.State.HasDriver() && r.Placement.Made != "" && r.Placement.Made != app.Placement.Made
 	return r
 }
 
@@ -237,6 +241,7 @@ func nextAttempt(r Record, s State, c Cause) Record {
 		State: s, Cause: c, Generation: r.Generation, SpecHash: r.SpecHash, Attempt: r.Attempt + 1,
 		Submissions: r.Submissions, Executions: r.Executions, SubmittedAt: r.SubmittedAt,
 		DriverName: r.DriverName, Retries: r.Retries, Attempts: r.Attempts, Rerun: r.Rerun,
+		Placement:  Placement{Rest: r.Placement.Rest},
 		Scheduling: r.Scheduling.held(),
 	}
 	return next

@@ -36,6 +36,12 @@ func Events(kind, name string, from, to Record) []Event {
 			all = append(all, e)
 		}
 	}
+	if to.Placement.Outdated && !from.Placement.Outdated {
+		all = append(all, Event{
+			Reason: kind + "WebhookFieldsUpdated", Action: "Observe", // as the Kubeflow operator calls it
+			Message: fmt.Sprintf("%s is not run again: an edit of where executors may run holds from the next attempt on", app),
+		})
+	}
 	if request := to.Rerun.Ignored; request != "" && request != from.Rerun.Ignored {
 		all = append(all, Event{
 			Warning: true, Reason: kind + "RerunIgnored", Action: "Rerun",

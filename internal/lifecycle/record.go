@@ -51,8 +51,20 @@ type Record struct {
 	Released   Released
 	Scheduling Scheduling
 	Rerun      Rerun
+	Placement  Placement
 	// Exposure is the state of the auxiliary objects. No decision depends on it.
 	Exposure Exposure
+}
+
+// Placement is about the fields of executors that may be edited without another run: their tolerations, affinity, node selector and
+// priority. The driver reads them once, from a ConfigMap that cannot be changed, so an edit holds from the next attempt on.
+type Placement struct {
+	// Rest is a hash of the spec without these fields: as long as it stays, an edit runs nothing again. "" if it is not known.
+	Rest string
+	// Made is a hash of these fields, of a record those that the current attempt was made with; "" if they are not known.
+	Made string
+	// Outdated says that the attempt's executors are made otherwise than the spec has it now.
+	Outdated bool
 }
 
 // Exposure is the state of a running driver's auxiliary objects, which expose it to users and protect it from eviction.

@@ -144,6 +144,7 @@ func wait(p Plan, c Cause, requeue time.Duration) Plan {
 func submitted(r Record, app Application, now time.Time) Record {
 	r.Submissions++
 	r.SubmissionID, r.SparkAppID, r.DriverName = app.SubmissionID, app.SparkAppID, app.DriverName
+	r.Placement.Made, r.Placement.Outdated = app.Placement.Made, false
 	return created(r, now)
 }
 
@@ -154,7 +155,9 @@ func adopted(r Record, d Driver) Record {
 	if d.SpecHash != "" && d.SpecHash != r.SpecHash {
 		// The spec has changed since. This generation of it is not observed: what it means is to be read again.
 		r.SpecHash, r.Generation = d.SpecHash, max(0, r.Generation-1)
+		r.Placement.Rest = ""
 	}
+	r.Placement.Made, r.Placement.Outdated = "", false
 	return created(r, d.CreatedAt)
 }
 

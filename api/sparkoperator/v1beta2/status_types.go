@@ -104,6 +104,9 @@ type SparkApplicationStatus struct {
 	// Rerun is about the annotation sparkoperator.k8s.io/rerun-at.
 	// +optional
 	Rerun *RerunStatus `json:"rerun,omitempty"`
+	// ExecutorPlacement is about the tolerations, affinity, node selector and priority of executors, whose edit restarts nothing.
+	// +optional
+	ExecutorPlacement *ExecutorPlacementStatus `json:"executorPlacement,omitempty"`
 	// Executors counts the executors of the current attempt. ExecutorState may hold only some of them.
 	// +optional
 	Executors *ExecutorSummary `json:"executors,omitempty"`
@@ -241,6 +244,19 @@ type RerunStatus struct {
 	// Ignored is the request that the application has now, if it is never acted on: it is no time in RFC 3339, or was in the future.
 	// +optional
 	Ignored string `json:"ignored,omitempty"`
+}
+
+// ExecutorPlacementStatus is about where executors may run.
+type ExecutorPlacementStatus struct {
+	// RestHash identifies what of the spec an edit of runs the application again.
+	// +optional
+	RestHash string `json:"restHash,omitempty"`
+	// Hash identifies the placement that the current attempt was made with.
+	// +optional
+	Hash string `json:"hash,omitempty"`
+	// Outdated is true if the spec has another placement now, which holds from the next attempt on.
+	// +optional
+	Outdated bool `json:"outdated,omitempty"`
 }
 
 // ExecutorSummary counts executors.

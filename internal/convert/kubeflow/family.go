@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
@@ -99,12 +100,16 @@ func (SparkApplications) DriverWaits(o *v1beta2.SparkApplication) string {
 // Desired returns what lifecycle.Decide needs to know of the object itself.
 func Desired(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Application {
 	policies, _ := Policies(o)
-	hash := rec.SpecHash
-	if hash == "" || rec.Generation != o.Generation {
-		hash = SpecHash(o)
+	hash, placement := rec.SpecHash, lifecycle.Placement{Rest: rec.Placement.Rest, Made: hashOf(placementOf(&o.Spec.Executor))}
+	if hash == "" || placement.Rest == "" || rec.Generation != o.Generation {
+		rest := RestartHash(o)
+		if hash == "" || rec.Generation != o.Generation && rest != placement.Rest {
+			hash = SpecHash(o)
+		}
+		placement.Rest = rest
 	}
 	return lifecycle.Application{
-		UID: string(o.UID), Generation: o.Generation, SpecHash: hash, Suspend: ptr.Deref(o.Spec.Suspend, false),
+		UID: string(o.UID), Generation: o.Generation, SpecHash: hash, Placement: placement, Suspend: ptr.Deref(o.Spec.Suspend, false),
 		Policies: policies, RaisesMemory: RaisesMemory(o), Deleting: !o.DeletionTimestamp.IsZero(),
 		Fields: sparkApplications.Fields,
 	}
@@ -130,12 +135,40 @@ func SpecHash(o *v1beta2.SparkApplication) string {
 	if options := s.BatchSchedulerOptions; options != nil {
 		options.OnEviction, options.MaxEvictions = "", nil
 	}
-	text, err := json.Marshal(s)
+	return hashOf(s, o.MalformedSpec)
+}
+
+// hashOf identifies a value, and a text next to it.
+func hashOf(value any, beside ...string) string {
+	text, err := json.Marshal(value)
 	if err != nil {
-		text = fmt.Appendf(nil, "%+v", s) // only a quantity that cannot be written down gets here
+		text = fmt.Appendf(nil, "%+v", value) // only a quantity that cannot be written down gets here
 	}
 	h := fnv.New64a()
 	_, _ = h.Write(text) // a hash never fails
-	_, _ = h.Write([]byte(o.MalformedSpec))
+	for _, more := range beside {
+		_, _ = h.Write([]byte(more))
+	}
 	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// placement are the fields of executors whose edit the Kubeflow operator takes without another run (its feature PartialRestart).
+type placement struct {
+	NodeSelector      map[string]string
+	Affinity          *corev1.Affinity
+	Tolerations       []corev1.Toleration
+	PriorityClassName *string
+}
+
+func placementOf(e *v1beta2.ExecutorSpec) placement {
+	return placement{e.NodeSelector, e.Affinity, e.Tolerations, e.PriorityClassName}
+}
+
+// RestartHash identifies what of the spec runs an application again when it is edited: what SpecHash stands for, but for the placement
+// of executors. SpecHash itself has it, since it must stay what it was.
+func RestartHash(o *v1beta2.SparkApplication) string {
+	rest := *o
+	e := &rest.Spec.Executor
+	e.NodeSelector, e.Affinity, e.Tolerations, e.PriorityClassName = nil, nil, nil, nil
+	return SpecHash(&rest)
 }

@@ -31,6 +31,9 @@ func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 		Exposure:     exposureOf(s),
 	}
 	schedulingOf(&r, s.Scheduling)
+	if p := s.ExecutorPlacement; p != nil {
+		r.Placement = lifecycle.Placement{Rest: p.RestHash, Made: p.Hash, Outdated: p.Outdated}
+	}
 	if s.Rerun != nil {
 		r.Rerun = lifecycle.Rerun{At: timeOf(s.Rerun.At), Ignored: s.Rerun.Ignored}
 	}
