@@ -73,6 +73,8 @@ type Desired struct {
 	Trigger string
 	// Texts are those of the template in which variables are replaced.
 	Texts []Text
+	// Unknown are the paths of fields that do not exist and that the API server has stored.
+	Unknown []string
 }
 
 // Text is a text of the template and where it stands.

@@ -108,7 +108,7 @@ func TestDecodeParameters(t *testing.T) {
 		"Null":      {reason: "nothing was said", text: " null ", want: options{Style: "preset"}},
 		"Empty":     {reason: "nothing was said", text: "{}", want: options{Style: "preset"}},
 		"Some":      {reason: "the rest keeps its default", text: `{"gang":true,"limit":3}`, want: options{Gang: true, Style: "preset", Limit: new(int32(3))}},
-		"Unknown":   {reason: "a misspelt name", text: `{"gan":true}`, findings: field.ErrorList{Invalid(path(".gan"), "is not a parameter of x")}},
+		"Unknown":   {reason: "a misspelled name", text: `{"gan":true}`, findings: field.ErrorList{Invalid(path(".gan"), "is not a parameter of x")}},
 		"Case":      {reason: "names are exact", text: `{"Gang":true}`, findings: field.ErrorList{Invalid(path(".Gang"), "is not a parameter of x")}},
 		"Bool":      {reason: "text is no bool", text: `{"gang":"yes"}`, findings: field.ErrorList{Invalid(path(".gang"), `"yes": must be true or false`)}},
 		"Number":    {reason: "a word is no number", text: `{"seconds":"1m"}`, findings: field.ErrorList{Invalid(path(".seconds"), `"1m": must be a whole number`)}},

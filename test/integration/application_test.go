@@ -268,7 +268,7 @@ var _ = Describe("An application", func() {
 		Entry("forbidden property", func(a *v1beta2.SparkApplication) { a.Spec.SparkConf = map[string]string{"spark.master": "local"} }, `"spark.master" is not allowed`),
 	)
 
-	It("runs in spite of a misspelt field where the schema is open, and names it", func() {
+	It("runs in spite of a misspelled field where the schema is open, and names it", func() {
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(sparkPi(ns, "pi"))
 		Expect(err).NotTo(HaveOccurred())
 		o := &unstructured.Unstructured{Object: content}

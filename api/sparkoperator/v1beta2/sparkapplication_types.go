@@ -72,7 +72,7 @@ type SparkApplication struct {
 
 	// MalformedSpec says why the stored spec could not be decoded; Spec is empty then.
 	MalformedSpec string `json:"-"`
-	// UnknownFields are the paths of fields in the stored spec that do not exist, as in a misspelt toleration; of too many
+	// UnknownFields are the paths of fields in the stored spec that do not exist, as in a misspelled toleration; of too many
 	// the first, and "..." at the end.
 	UnknownFields []string `json:"-"`
 }

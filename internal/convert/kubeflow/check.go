@@ -136,7 +136,7 @@ func (w *warner) unknown(fields []string) {
 			w.warn("spec", "", "has more unknown fields")
 			continue
 		}
-		w.warn(field, "", "unknown field, which has no effect; see how it is spelt")
+		w.warn(field, "", "unknown field, which has no effect; check its spelling")
 	}
 }
 

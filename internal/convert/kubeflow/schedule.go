@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,6 +30,7 @@ func DesiredSchedule(o *v1beta2.ScheduledSparkApplication) schedule.Desired {
 		Concurrency: string(spec.ConcurrencyPolicy), Missed: string(spec.MissedRunPolicy),
 		KeepSucceeded: ptr.Deref(spec.SuccessfulRunHistoryLimit, 1), KeepFailed: ptr.Deref(spec.FailedRunHistoryLimit, 1),
 		Jitter: secondsLong(ptr.Deref(spec.JitterSeconds, 0)), Trigger: o.Annotations[v1beta2.AnnotationTriggerAt], Texts: textsOf(&spec.Template),
+		Unknown: o.UnknownFields,
 	}
 	if s := spec.StartingDeadlineSeconds; s != nil {
 		d.Deadline = ptr.To(secondsLong(*s))
@@ -80,6 +82,11 @@ func NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start) *v1beta2.Spa
 			}},
 		},
 		Spec: *o.Spec.Template.DeepCopy(),
+	}
+	for _, field := range o.UnknownFields { // a dry run says so; the API server is not sent them
+		if rest, ok := strings.CutPrefix(field, "spec.template."); ok {
+			run.UnknownFields = append(run.UnknownFields, "spec."+rest)
+		}
 	}
 	for i, text := range run.Spec.Arguments {
 		run.Spec.Arguments[i] = s.Expand(text)

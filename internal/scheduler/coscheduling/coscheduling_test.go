@@ -50,7 +50,7 @@ func TestAdmit(t *testing.T) {
 		"Never":      {reason: "Spark never makes them all", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.PodSets.MaxPending = 2 }, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "maxPendingPods allows 2"},
 		"Just":       {reason: "Spark makes just as many", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.PodSets.MaxPending = 3 }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 3}`},
 		"NoTime":     {reason: "no time at all", parameters: `{"scheduleTimeoutSeconds":0}`, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "parameters.scheduleTimeoutSeconds: 0: must be at least 1"},
-		"Misspelt":   {reason: "no such parameter", parameters: `{"executorgang":true}`, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "parameters.executorgang: is not a parameter of coscheduling"},
+		"Misspelled": {reason: "no such parameter", parameters: `{"executorgang":true}`, verdict: scheduler.Reject, code: scheduler.ReasonInvalidParameters, says: "parameters.executorgang: is not a parameter of coscheduling"},
 		"QueueNoted": {reason: "there are no queues to go to", change: func(a *scheduler.Attempt) { a.Queue = "q" }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
 	}
 	for name, tc := range cases {
