@@ -70,7 +70,7 @@ type Driver struct {
 	// Deleting is set when the pod is being deleted; GoneAt is when it must be gone.
 	Deleting bool
 	GoneAt   time.Time
-	// LogTail holds the last lines of a failed driver's log, if it was asked for.
+	// LogTail holds the last lines of a failed driver's log without control characters, if it was asked for.
 	LogTail string
 }
 
