@@ -13,6 +13,9 @@ wanted=" $* "
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 
+# Whoever deletes the folder must not delete the devices.
+trap 'umount -q "$work"/root-*/{proc,dev} || true' EXIT
+
 # root_of VERSION lays out the image's files, and the applications in /app.
 root_of() {
   local version=$1 root=$work/root-$1 home
@@ -23,9 +26,7 @@ root_of() {
   tar -C "$root" -xf "$(find "${home%/spark-*}" -maxdepth 1 -name 'base-*.tar')"
   cp -a "${home%/opt/spark}/." "$root/"
   install -m 755 "$repo/hack/image/spark/entrypoint.sh" "$root/opt/"
-  mkdir -p "$root/proc" "$root/dev" "$root/tmp/classes" "$root/tmp/x"
-  mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
-  mountpoint -q "$root/dev" || mount --bind /dev "$root/dev"
+  mkdir -p "$root/proc" "$root/dev" "$root/tmp/classes"
   echo 127.0.0.1 localhost >"$root/etc/hosts"
   mkdir "$root/app"
   cp "$here"/*.py "$root/app/"
@@ -67,6 +68,8 @@ python() { driver "py-$1" "${@:2}" local:///app/fail.py "${1%-json}"; }
 for version in ${VERSIONS:-3.5.9 4.0.5 4.1.4}; do
   minor=${version%.*} root=$work/root-$version with=()
   root_of "$version"
+  mount -t proc proc "$root/proc"
+  mount --bind /dev "$root/dev"
 
   for name in main task udf path s3a hdfs column format needs heap taskheap exit logged; do java "$name"; done
   driver class --class org.example.Missing local:///app/fail.jar
