@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/observe"
 )
 
 // cluster is the one that kubectl's flags and configuration choose.
@@ -141,10 +142,10 @@ func (c cluster) offer(ctx context.Context, args []string, kinds ...kind) []stri
 
 // tail returns the last lines of a log, at most limit bytes.
 func (c *connection) tail(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
-	const lines, patience = 20, 5 * time.Second
+	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	options := &corev1.PodLogOptions{Container: container, TailLines: ptr.To[int64](lines), LimitBytes: &limit}
+	options := &corev1.PodLogOptions{Container: container, TailLines: ptr.To[int64](observe.LogLines), LimitBytes: &limit}
 	text, err := c.pods.Pods(namespace).GetLogs(pod, options).DoRaw(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read log of %s/%s: %w", namespace, pod, err)

@@ -34,6 +34,10 @@ type Application struct {
 	// Executors is how many executors the application starts with.
 	Executors int32
 	Policies  Policies
+	// DriverHeap and DriverOverhead are the memory of the driver's JVM and of all else in its container, in bytes; 0 if
+	// the configuration does not say so in numbers.
+	DriverHeap     int64
+	DriverOverhead int64
 	// RaisesMemory says that an attempt which ran out of memory is followed by one with more.
 	RaisesMemory bool
 	// Notes are sentences about what is accepted and ignored, for the condition Admitted.

@@ -37,7 +37,7 @@ func TestFailureOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			class, cause := failureOf(tc.driver)
+			class, cause := failureOf(testApp(), tc.driver)
 			if class != tc.class || cause.Reason != tc.cause || cause.Message == "" {
 				t.Errorf("%s: %s %+v, want %s %s", tc.reason, class, cause, tc.class, tc.cause)
 			}
@@ -49,12 +49,58 @@ func TestFailureOf(t *testing.T) {
 	}
 }
 
+// The sentence of Kubeflow's operator comes first; what led to the end follows where it is known, and only for what the
+// application itself did.
+func TestFailureHasItsCause(t *testing.T) {
+	const log = "Exception in thread \"main\" a.B: b\n\tat x\n"
+	exited := func(code int32, reason, log string, limit int64) Driver {
+		d := driver(Current, DriverFailed)
+		d.Exit, d.LogTail, d.MemoryLimit = Exit{Code: code, Reason: reason}, log, limit
+		return d
+	}
+	evicted := exited(1, "Error", log, 896<<20)
+	evicted.Disruption = Cause{"TerminationByKubelet", "the cluster's words"}
+	cases := map[string]struct {
+		reason string
+		driver Driver
+		want   string
+	}{
+		"Log":       {reason: "the line of the log", driver: exited(1, "Error", log, 896<<20), want: "driver container failed with ExitCode: 1, Reason: Error, Cause: a.B: b"},
+		"NoLog":     {reason: "logs may not be read", driver: exited(1, "Error", "", 896<<20), want: "driver container failed with ExitCode: 1, Reason: Error"},
+		"Silent":    {reason: "a log may say nothing of it", driver: exited(3, "Error", "done\n", 0), want: "driver container failed with ExitCode: 3, Reason: Error"},
+		"OOM":       {reason: "the sizes, and not what was logged before", driver: exited(137, "OOMKilled", log, 896<<20), want: "driver container failed with ExitCode: 137, Reason: OOMKilled, Cause: it used more memory than its limit of 896Mi (heap 512Mi, overhead 384Mi)"},
+		"Elsewhere": {reason: "the limit may have been set by others", driver: exited(137, "OOMKilled", log, 2<<30), want: "driver container failed with ExitCode: 137, Reason: OOMKilled, Cause: it used more memory than its limit of 2Gi"},
+		"Unlimited": {reason: "a pod of another operator", driver: exited(137, "OOMKilled", log, 0), want: "driver container failed with ExitCode: 137, Reason: OOMKilled"},
+		"Evicted":   {reason: "the cluster did it", driver: evicted, want: "driver container failed with ExitCode: 1, Reason: Error: TerminationByKubelet: the cluster's words"},
+		"Stopped":   {reason: "a user did it", driver: deleting(exited(143, "Error", log, 0)), want: "driver container failed with ExitCode: 143, Reason: Error; the driver pod was being deleted"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			app := testApp()
+			app.DriverHeap, app.DriverOverhead = 512<<20, 384<<20
+			p := Decide(app, ran(Running), Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later})
+			o := Settle(p, nil, Env{Now: later})
+			if got := o.Record.Cause.Message; got != tc.want {
+				t.Errorf("%s:\n got %s\nwant %s", tc.reason, got, tc.want)
+			}
+			for _, c := range o.Conditions {
+				if c.Type == ConditionSucceeded && c.Message != tc.want {
+					t.Errorf("%s: condition %s: %s", tc.reason, c.Type, c.Message)
+				}
+			}
+			if all := Events("SparkApplication", "pi", p.Before, o.Record); len(all) != 1 || !strings.HasSuffix(all[0].Message, tc.want) {
+				t.Errorf("%s: events %+v", tc.reason, all)
+			}
+		})
+	}
+}
+
 // The kubelet says the same in the pod's status and as the reason of its end: people read it once.
 func TestEvictionIsToldOnce(t *testing.T) {
 	d := driver(Current, DriverFailed)
 	d.Exit = Exit{Code: -1, Reason: "Evicted", Message: "low on memory"}
 	d.Disruption = Cause{"Evicted", "low on memory"}
-	if _, c := failureOf(d); strings.Count(c.Message, "low on memory") != 1 {
+	if _, c := failureOf(testApp(), d); strings.Count(c.Message, "low on memory") != 1 {
 		t.Errorf("message %q", c.Message)
 	}
 }

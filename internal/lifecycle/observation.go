@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -64,12 +66,14 @@ type Driver struct {
 	Waiting Wait
 	// Exit is set when the phase is DriverFailed.
 	Exit Exit
+	// MemoryLimit is that of the Spark container, in bytes; 0 if it is not known.
+	MemoryLimit int64
 	// Disruption says what the cluster did to the pod, in its own words; empty if nothing.
 	Disruption Cause
 	// Deleting is set when the pod is being deleted; GoneAt is when it must be gone.
 	Deleting bool
 	GoneAt   time.Time
-	// LogTail holds the last lines of a failed driver's log, if it was asked for.
+	// LogTail holds the last lines of a failed driver's log without control characters, if it was asked for.
 	LogTail string
 }
 
@@ -185,7 +189,7 @@ const oomKilled = "OOMKilled"
 
 // failureOf says what kind of failure the end of a driver is. What the cluster did to the pod takes precedence over
 // what its container reported: an evicted driver has an exit code, too.
-func failureOf(d Driver) (FailureClass, Cause) {
+func failureOf(app Application, d Driver) (FailureClass, Cause) {
 	text := d.Exit.String()
 	switch {
 	case d.Disruption.Reason != "" && string(d.Disruption.Reason) == d.Exit.Reason:
@@ -193,11 +197,35 @@ func failureOf(d Driver) (FailureClass, Cause) {
 	case d.Disruption.Reason != "":
 		return Infrastructure, Cause{ReasonDriverEvicted, withDetail(text, string(d.Disruption.Reason), d.Disruption.Message)}
 	case d.Exit.Reason == oomKilled:
-		return OutOfMemory, Cause{ReasonDriverOutOfMemory, text}
+		return OutOfMemory, Cause{ReasonDriverOutOfMemory, withCause(text, memoryCause(app, d))}
 	case d.Exit.Code < 0:
 		return Infrastructure, Cause{ReasonDriverEvicted, text}
 	case d.Deleting:
 		return Infrastructure, Cause{ReasonDriverNotFound, text + "; the driver pod was being deleted"}
 	}
-	return ApplicationExit, Cause{ReasonDriverFailed, text}
+	return ApplicationExit, Cause{ReasonDriverFailed, withCause(text, logCause(d.LogTail))}
 }
+
+// withCause continues the sentence about an exit with what led to it.
+func withCause(text, cause string) string {
+	if cause == "" {
+		return text
+	}
+	return text + ", Cause: " + cause
+}
+
+// memoryCause says how much memory a driver that was killed for it could use, and what it was made up of. Pods that were
+// made under other policies, or that have a limit of their own, say the limit only.
+func memoryCause(app Application, d Driver) string {
+	if d.MemoryLimit <= 0 {
+		return ""
+	}
+	text := "it used more memory than its limit of " + quantity(d.MemoryLimit)
+	if app.DriverHeap > 0 && app.DriverHeap+app.DriverOverhead == d.MemoryLimit {
+		text += " (heap " + quantity(app.DriverHeap) + ", overhead " + quantity(app.DriverOverhead) + ")"
+	}
+	return text
+}
+
+// quantity is a number of bytes as Kubernetes writes it.
+func quantity(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }

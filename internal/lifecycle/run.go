@@ -43,7 +43,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		p.Record.Retries.Used = nil // and not the memory that it took
 		return p
 	case d.Phase == DriverFailed:
-		class, cause := failureOf(d)
+		class, cause := failureOf(p.App, d)
 		return failing(p, class, cause, d, env)
 	case d.lost(env.Now):
 		return failing(p, Infrastructure, Cause{ReasonNodeLost, "the driver pod is being deleted, and its node does not confirm that it has stopped"}, d, env)

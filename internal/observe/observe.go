@@ -156,8 +156,13 @@ func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (life
 	return d, nil
 }
 
-// logLimit bounds what is read of a log, in bytes. The record keeps less.
-const logLimit = 16 << 10
+// LogLines is how many of a log's last lines are read. An exception of Spark 4 that a query failed with, and the end of the
+// driver after it, have up to 300; the cause is among the first of them. The record keeps less.
+const LogLines = 500
+
+// logLimit bounds what is read of a log, in bytes. The kubelet counts them from the first of the lines, so that less would
+// cut off the end.
+const logLimit = 256 << 10
 
 // complete reads what the pod itself does not report: why its volumes are not mounted, and the end of a failed
 // driver's log. Both are only shown to users, so a failed read is not an error.

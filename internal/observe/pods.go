@@ -27,6 +27,7 @@ func (r Reader) driverOf(pod *corev1.Pod) lifecycle.Driver {
 		CreatedAt:    pod.CreationTimestamp.Time,
 		ScheduledAt:  scheduledAt(pod),
 		Disruption:   disruption(pod),
+		MemoryLimit:  memoryLimit(pod),
 		Phase:        lifecycle.DriverPending,
 	}
 	if pod.Spec.NodeName == "" {
@@ -115,6 +116,14 @@ func sparkContainer(pod *corev1.Pod) *corev1.Container {
 		}
 	}
 	return nil
+}
+
+// memoryLimit is that of Spark's container, in bytes; 0 if it has none.
+func memoryLimit(pod *corev1.Pod) int64 {
+	if c := sparkContainer(pod); c != nil {
+		return c.Resources.Limits.Memory().Value()
+	}
+	return 0
 }
 
 // stages are the kubelet's reasons that every pod goes through: not a wait.
@@ -238,12 +247,21 @@ func StripPod(o any) (any, error) {
 	return pod, nil
 }
 
-// stripSpec keeps what schedulers wrote, the name of Spark's container where it is not the usual one, and how to find it
-// once more.
+// stripSpec keeps what schedulers wrote, the name of Spark's container where it is not the usual one, the memory limit of a
+// driver, and how to find its container once more.
 func stripSpec(pod *corev1.Pod) corev1.PodSpec {
 	kept := corev1.PodSpec{NodeName: pod.Spec.NodeName, SchedulerName: pod.Spec.SchedulerName, SchedulingGates: pod.Spec.SchedulingGates}
-	if c := sparkContainer(pod); c != nil && c.Name != spark.DriverContainerName && c.Name != spark.ExecutorContainerName {
+	c := sparkContainer(pod)
+	if c == nil {
+		return kept
+	}
+	memory, limited := c.Resources.Limits[corev1.ResourceMemory]
+	limited = limited && pod.Labels[spark.LabelRole] != spark.RoleExecutor
+	if limited || c.Name != spark.DriverContainerName && c.Name != spark.ExecutorContainerName {
 		kept.Containers = []corev1.Container{{Name: c.Name, Env: []corev1.EnvVar{{Name: appIDEnv}}}}
+	}
+	if limited {
+		kept.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: memory}
 	}
 	return kept
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -264,6 +265,37 @@ func TestStripPodDropsTheRest(t *testing.T) {
 	again := strip(t, s)
 	if diff := cmp.Diff(s, again); diff != "" {
 		t.Errorf("stripping twice differs from once (-once +twice):\n%s", diff)
+	}
+}
+
+// The memory limit of a driver is kept, and nothing else of its container; executors are many.
+func TestMemoryLimitOfDriver(t *testing.T) {
+	limited := func(role, name string) *corev1.Pod {
+		p := withSpark(pod(corev1.PodRunning), name)
+		p.Labels = map[string]string{"spark-role": role}
+		for i := range p.Spec.Containers {
+			p.Spec.Containers[i].Resources.Limits = corev1.ResourceList{
+				corev1.ResourceMemory: resource.MustParse([]string{"64Mi", "896Mi"}[i]), corev1.ResourceCPU: resource.MustParse("1"),
+			}
+		}
+		return p
+	}
+	for _, name := range []string{driverContainer, "main"} {
+		p := limited("driver", name)
+		for how, p := range map[string]*corev1.Pod{"Whole": p, "Stripped": strip(t, p), "StrippedTwice": strip(t, strip(t, p))} {
+			if got := labeled.driverOf(p).MemoryLimit; got != 896<<20 {
+				t.Errorf("%s, container %s: limit %d, want 896Mi", how, name, got)
+			}
+		}
+		if kept := strip(t, p).Spec.Containers[0].Resources; len(kept.Limits) != 1 || len(kept.Requests) != 0 {
+			t.Errorf("container %s: kept %+v", name, kept)
+		}
+	}
+	if s := strip(t, limited("executor", "spark-kubernetes-executor")); len(s.Spec.Containers) != 0 {
+		t.Errorf("kept %+v of an executor", s.Spec.Containers)
+	}
+	if got := labeled.driverOf(withSpark(pod(corev1.PodRunning), driverContainer)).MemoryLimit; got != 0 {
+		t.Errorf("limit %d of a container without one", got)
 	}
 }
 

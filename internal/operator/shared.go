@@ -115,10 +115,10 @@ func (s *Shared) Policies() policy.Set { return *s.policies.Load() }
 // logsOf returns the reader of logs.
 func logsOf(c kubernetes.Interface) func(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
 	return func(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
-		const lines, patience = 100, 2 * time.Second
+		const patience = 2 * time.Second
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		options := &corev1.PodLogOptions{Container: container, TailLines: ptr.To(int64(lines)), LimitBytes: &limit}
+		options := &corev1.PodLogOptions{Container: container, TailLines: ptr.To[int64](observe.LogLines), LimitBytes: &limit}
 		text, err := c.CoreV1().Pods(namespace).GetLogs(pod, options).DoRaw(ctx)
 		if err != nil {
 			return "", fmt.Errorf("read log of %s/%s: %w", namespace, pod, err)

@@ -100,6 +100,7 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	a.Desired.SparkAppID, a.Desired.SubmissionID = a.Identity.AppID, a.Identity.SubmissionID
 	a.Desired.DriverName = a.App.OperatorConf[spark.ConfDriverPodName]
 	a.Desired.Executors, a.Desired.Notes = spark.InitialExecutors(a.App), validation.Notes(a.App)
+	a.Desired.DriverHeap, a.Desired.DriverOverhead = spark.DriverMemory(a.App)
 	return a
 }
 

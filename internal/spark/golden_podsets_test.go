@@ -5,6 +5,7 @@ package spark
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,9 @@ func TestGoldenPodSets(t *testing.T) {
 				if diff := cmp.Diff(resourcesOf(&driver), shapes.Driver); diff != "" {
 					t.Errorf("driver (-recorded +computed):\n%s", diff)
 				}
+				if heap, overhead := DriverMemory(app); !limits(&driver, heap+overhead) || heap <= 0 || overhead < 0 {
+					t.Errorf("driver: heap %d and overhead %d, but its containers are %+v", heap, overhead, driver.Containers)
+				}
 				for _, name := range []string{"pod-exec-1.json", "statefulset.json", "deployment.json"} {
 					if executor, ok := recordedPod(t, corpus, recorded.Dir, version, "driver", name); ok {
 						pods++
@@ -75,4 +79,9 @@ func recordedPod(t *testing.T, c golden.Corpus, elem ...string) (corev1.PodSpec,
 	var set appsv1.StatefulSet
 	err = json.Unmarshal(content, &set)
 	return set.Spec.Template.Spec, err == nil
+}
+
+// limits reports whether a container of the pod may use so many bytes of memory and no more.
+func limits(pod *corev1.PodSpec, memory int64) bool {
+	return slices.ContainsFunc(pod.Containers, func(c corev1.Container) bool { return c.Resources.Limits.Memory().Value() == memory })
 }

@@ -62,6 +62,22 @@ func InitialExecutors(app Application) int32 {
 	return initial
 }
 
+// DriverMemory returns the memory of the driver's JVM and what its container gets in addition, in bytes; 0 if the
+// configuration does not say so in numbers.
+func DriverMemory(app Application) (heap, overhead int64) {
+	profile, err := ProfileFor(app.SparkVersion)
+	if err != nil {
+		return 0, 0
+	}
+	conf := newConf(mergeConf(&app), app.Submitter.Env)
+	total := driverMemory.total(conf, kindOf(app.MainFile), profile)
+	heap = conf.mebibytes(ConfDriverMemory)
+	if conf.err != nil || heap <= 0 || total < heap || total > math.MaxInt64/mebibyte {
+		return 0, 0
+	}
+	return heap * mebibyte, (total - heap) * mebibyte
+}
+
 // executors counts executors. Properties: spark.executor.instances and spark.dynamicAllocation.*.
 func executors(c *conf) (initial, minimum, maximum int32) {
 	instances := int32(0)

@@ -234,3 +234,27 @@ func podSets(app Application, profile Profile) (PodSets, error) {
 	submission, err := Build(app, testIdentity(), profile)
 	return submission.PodSets, err
 }
+
+func TestDriverMemory(t *testing.T) {
+	tests := []struct {
+		main, version  string
+		conf           map[string]string
+		heap, overhead int64
+		reason         string
+	}{
+		{"local:///a.jar", "4.1", nil, 1024, 384, "Spark's defaults"},
+		{"local:///a.jar", "4.1", map[string]string{ConfDriverMemory: "8g"}, 8192, 819, "a tenth"},
+		{"local:///a.py", "3.5.9", map[string]string{ConfDriverMemory: "8g"}, 8192, 3276, "two fifths for Python"},
+		{"local:///a.jar", "4.1", map[string]string{ConfDriverMemory: "2g", ConfDriverMemoryOverhead: "1g"}, 2048, 1024, "what the user wrote"},
+		{"local:///a.jar", "2.4", nil, 0, 0, "no such version"},
+		{"local:///a.jar", "4.1", map[string]string{ConfDriverMemory: "a lot"}, 0, 0, "no number"},
+		{"local:///a.jar", "4.1", map[string]string{ConfDriverMemory: "9000000p"}, 0, 0, "more than 64 bits of bytes"},
+		{"local:///a.jar", "4.1", map[string]string{ConfDriverMemoryOverhead: "-2g"}, 0, 0, "less than nothing"},
+	}
+	for _, test := range tests {
+		heap, overhead := DriverMemory(Application{MainFile: test.main, SparkVersion: test.version, Conf: test.conf})
+		if heap != test.heap*mebibyte || overhead != test.overhead*mebibyte {
+			t.Errorf("%s: heap %d, overhead %d, want %d and %d MiB", test.reason, heap, overhead, test.heap, test.overhead)
+		}
+	}
+}

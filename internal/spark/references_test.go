@@ -85,6 +85,13 @@ func TestBombsAreRefused(t *testing.T) {
 			}
 			return nil
 		},
+		"DriverMemory": func(app Application) error {
+			app.Conf[ConfDriverMemory] = app.Conf[heaptest.Trigger]
+			if heap, overhead := DriverMemory(app); heap != 0 || overhead != 0 {
+				return fmt.Errorf("heap %d, overhead %d", heap, overhead)
+			}
+			return nil
+		},
 		"UIPort": func(app Application) error {
 			app.Conf[ConfUIPort], app.Conf[ConfEventLog] = app.Conf[heaptest.Trigger], app.Conf[heaptest.Trigger]
 			if got := UIPort(app); got != 0 || LogsEvents(app) {

@@ -145,7 +145,7 @@ var _ = Describe("A Spark job", func() {
 		app.Spec.MainClass = ptr.To("org.example.Missing")
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
-		Expect(s.AppState.ErrorMessage).To(MatchRegexp(`^driver container failed with ExitCode: 101, Reason: Error`))
+		Expect(s.AppState.ErrorMessage).To(Equal("driver container failed with ExitCode: 101, Reason: Error, Cause: Failed to load class org.example.Missing."))
 		c := meta.FindStatusCondition(s.Conditions, "Succeeded")
 		Expect(c).NotTo(BeNil())
 		Expect(c.Reason).To(Equal("DriverFailed"))

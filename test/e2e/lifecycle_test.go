@@ -68,6 +68,7 @@ var _ = Describe("The life of a Spark job", longest, func() {
 		Expect(driverLog(ctx, app)).To(ContainSubstring("held 1153433600"))
 		Expect(s.Attempts).To(HaveLen(2))
 		Expect(s.Attempts[0]).To(And(HaveField("Reason", "DriverOutOfMemory"), HaveField("FailureClass", "OutOfMemory"), HaveField("ExitCode", HaveValue(BeEquivalentTo(137)))))
+		Expect(s.Attempts[0].Message).To(HaveSuffix("Reason: OOMKilled, Cause: it used more memory than its limit of 896Mi (heap 512Mi, overhead 384Mi)"))
 		limit := driverOf(ctx, app).Spec.Containers[0].Resources.Limits[corev1.ResourceMemory]
 		Expect(limit.Value()).To(BeNumerically(">", 2<<30), "four times 512 MiB and what is beside it")
 	})

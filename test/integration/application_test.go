@@ -135,7 +135,8 @@ var _ = Describe("An application", func() {
 		driver := driverPod(ctx, ns, "pi-driver")
 		kubelet(ctx, driver, corev1.PodFailed, driverContainer, exited(137, "OOMKilled"))
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateFailed)
-		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(Equal("driver container failed with ExitCode: 137, Reason: OOMKilled"))
+		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(Equal(
+			"driver container failed with ExitCode: 137, Reason: OOMKilled, Cause: it used more memory than its limit of 896Mi (heap 512Mi, overhead 384Mi)"))
 		Expect(condition(ctx, ns, "pi", "Succeeded").Reason).To(Equal("DriverOutOfMemory"))
 	})
 

@@ -93,7 +93,7 @@ func TestDriverFails(t *testing.T) {
 	w.pass(time.Minute)
 	w.reconcile()
 	w.reconcile()
-	const message = "driver container failed with ExitCode: 137, Reason: OOMKilled"
+	const message = "driver container failed with ExitCode: 137, Reason: OOMKilled, Cause: it used more memory than its limit of 1408Mi (heap 1Gi, overhead 384Mi)"
 	if got := w.app().Status.AppState; got != (v1beta2.ApplicationState{State: "FAILED", ErrorMessage: message}) {
 		t.Errorf("state %+v", got)
 	}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// This file finds the line that names the cause of a failure in the end of a driver's log. A log is read as passages: a record of a
+// logger, an exception with what caused it, a Python traceback. The last passage of the strongest evidence has the cause.
+
+// maxLine bounds the line, in bytes: the sentence before it and the line fit into a condition.
+const maxLine = 384
+
+// evidence is how much a passage says about the end of the driver.
+type evidence int
+
+const (
+	// noise is everything else: tasks that failed and were repeated, what was cleaned up.
+	noise evidence = iota
+	// logged is an exception in a record of the level ERROR, or one that ended another thread than the main one.
+	logged
+	// cut is a passage that began before the end of the log that was read.
+	cut
+	// unstarted is a program that could not be started.
+	unstarted
+	// fatal is an exception that ended the main thread, or Python.
+	fatal
+)
+
+// recordStart is how a record of a logger begins: "26/11/22 19:16:13 ERROR SparkContext: ", with all that layouts put around the
+// level, or "ERROR:root:" of Python.
+var recordStart = regexp.MustCompile(`^(?:\W?\d[\d/.:,TZ+-]{4,}[^A-Za-z]?.{0,60}?\b)?(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b[\]: ]`)
+
+// unstartedLines are the lines by which the programs between the container and the application say that they could not start the next
+// one; the first group is the cause.
+var unstartedLines = []*regexp.Regexp{
+	regexp.MustCompile(`^(exec .*: exec format error)$`),                                                   // the container runtime: an image for another architecture
+	regexp.MustCompile(`^(?:Error: )?(Failed to load class .+)$`),                                          // spark-submit
+	regexp.MustCompile(`^Error: ((?:Could not find or load main class|Main method not found) .+)$`),        // java
+	regexp.MustCompile(`^(Unrecognized option: .+|Error opening zip file or JAR manifest missing ?: .+)$`), // java: its options
+	regexp.MustCompile(`^(Could not reserve enough space for .+|Invalid (?:maximum|initial) heap size: .+)$`),
+	regexp.MustCompile(`^(?:# )?((?:Terminating|Aborting) due to java\.lang\.OutOfMemoryError: .+|There is insufficient memory for the Java Runtime Environment to continue\.)$`),
+	regexp.MustCompile(`^# +(SIG[A-Z]+ \(0x[0-9a-f]+\)) at `), // java: a library crashed it
+	regexp.MustCompile(`^\S*python[\d.]*: (can't open file .+)$`),
+	regexp.MustCompile(`^(Fatal Python error: .+)$`),
+}
+
+const (
+	traceback = "Traceback (most recent call last):"
+	causedBy  = "Caused by: "
+	inMain    = `Exception in thread "main" `
+	inThread  = "Exception in thread "
+)
+
+var (
+	// javaException is an exception as Java prints it: its class with its package, and its message.
+	javaException = regexp.MustCompile(`^(?:[A-Za-z_$][\w$]*\.)+[A-Z][\w$]*(?:: |$)`)
+	// chained is what Python says between an exception and one that it led to.
+	chained = regexp.MustCompile(`^(?:The above exception was the direct cause of|During handling of the above exception)`)
+	// jobAborted is what Spark says before the exception of the task that made a job fail.
+	jobAborted = regexp.MustCompile(`^.*Job aborted due to stage failure: .*?\(TID \d+\) \([^)]*\): `)
+)
+
+// logCause returns the line of a log that names the cause of a failure; "" if there is none.
+func logCause(log string) string {
+	r := logReader{passage: passage{evidence: cut}}
+	for line := range strings.Lines(log) {
+		if line = strings.TrimRightFunc(line, unicode.IsSpace); !r.readRecord(line) {
+			r.read(line)
+		}
+		if line != "" {
+			r.previous = line
+		}
+	}
+	r.begin(noise)
+	return printable(deepest(r.best.chain))
+}
+
+// passage is a part of a log.
+type passage struct {
+	evidence evidence
+	// chain has the exceptions, each caused by the next.
+	chain []string
+}
+
+// logReader reads a log line by line.
+type logReader struct {
+	passage
+	best passage
+	// previous is the last line that was not empty.
+	previous string
+	// python is whether the lines are those of a traceback.
+	python bool
+	// message are further lines of an exception's message: that they are is known when the stack follows.
+	message string
+}
+
+// begin ends the passage and begins the next.
+func (r *logReader) begin(w evidence) {
+	better := r.evidence >= r.best.evidence
+	if r.evidence == unstarted { // what follows from it is said after it
+		better = r.evidence > r.best.evidence
+	}
+	if better && r.evidence > noise && len(r.chain) > 0 {
+		r.best = r.passage
+	}
+	r.passage, r.python, r.message = passage{evidence: w}, false, ""
+}
+
+// add appends an exception to the passage.
+func (r *logReader) add(exception string) {
+	r.message = ""
+	if strings.HasSuffix(exception, traceback) { // one of Python in one of Java
+		r.python = true
+		return
+	}
+	r.chain = append(r.chain, exception)
+}
+
+// read reads a line that is no record.
+func (r *logReader) read(line string) {
+	if program := unstartedLine(line); program != "" {
+		r.begin(unstarted)
+		r.add(program)
+		return
+	}
+	switch {
+	case strings.HasPrefix(line, inMain):
+		r.begin(fatal)
+		r.add(line[len(inMain):])
+	case strings.HasPrefix(line, inThread):
+		r.begin(logged)
+		if _, exception, ok := strings.Cut(line, `" `); ok {
+			r.add(exception)
+		}
+	case strings.HasPrefix(line, "Exception ignored"):
+		r.begin(noise)
+		r.python = true
+	case line == traceback:
+		if !r.python && !chained.MatchString(r.previous) {
+			r.begin(fatal)
+		}
+		r.python = true
+	case !r.python && strings.HasPrefix(line, `  File "`): // a syntax error has no traceback
+		r.begin(fatal)
+		r.python = true
+	case r.python:
+		r.readPython(line)
+	default:
+		r.readJava(line)
+	}
+}
+
+// readPython reads a line of a traceback, which ends with the exception.
+func (r *logReader) readPython(line string) {
+	switch {
+	case strings.HasPrefix(line, "\t"):
+		r.python = false
+	case line == "", strings.HasPrefix(line, " "), chained.MatchString(line):
+	default:
+		r.python = false
+		r.add(line)
+	}
+}
+
+// readJava reads a line of an exception and its stack. What is indented belongs to exceptions that were suppressed.
+func (r *logReader) readJava(line string) {
+	last := len(r.chain) - 1
+	switch {
+	case line == "Driver stacktrace:": // what was before it is of the task
+	case strings.HasPrefix(line, causedBy):
+		r.add(line[len(causedBy):])
+	case strings.HasPrefix(line, ": ") && last >= 0 && strings.HasPrefix(r.chain[last], "py4j."):
+		r.add(line[len(": "):])
+	case last < 0 && javaException.MatchString(line):
+		r.add(line)
+	case strings.HasPrefix(line, "\t"):
+		if last >= 0 {
+			r.chain[last] += r.message
+		}
+		r.message = ""
+	case line != "" && last >= 0 && len(r.message) < maxLine && !strings.HasSuffix(r.chain[last], ";"): // after it, Spark prints a plan
+		r.message += " " + strings.TrimSpace(line)
+	}
+}
+
+// readRecord reads a line that begins a record of a logger, and reports whether it does.
+func (r *logReader) readRecord(line string) bool {
+	if strings.HasPrefix(line, "{") {
+		return r.readStructured(line)
+	}
+	m := recordStart.FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	r.begin(evidenceOf(m[1]))
+	return true
+}
+
+// structuredRecord is a record in the layout of spark.log.structuredLogging.enabled.
+type structuredRecord struct {
+	Level     string `json:"level"`
+	Message   string `json:"msg"`
+	Exception struct {
+		Class   string `json:"class"`
+		Message string `json:"msg"`
+	} `json:"exception"`
+}
+
+// readStructured reads a line that is a record in JSON, and reports whether it is.
+func (r *logReader) readStructured(line string) bool {
+	var record structuredRecord
+	if json.Unmarshal([]byte(line), &record) != nil || record.Level == "" {
+		return false
+	}
+	r.begin(evidenceOf(record.Level))
+	first, more, _ := strings.Cut(record.Exception.Message, "\n")
+	if record.Exception.Class != "" {
+		r.add(record.Exception.Class + ": " + first)
+	}
+	for text := range strings.Lines(more) { // the message may be a traceback
+		r.read(strings.TrimRightFunc(text, unicode.IsSpace))
+	}
+	return true
+}
+
+// evidenceOf is the evidence of a record of a level.
+func evidenceOf(level string) evidence {
+	if level == "ERROR" || level == "CRITICAL" || level == "FATAL" {
+		return logged
+	}
+	return noise
+}
+
+// unstartedLine is the cause in a line that says that a program could not be started.
+func unstartedLine(line string) string {
+	for _, pattern := range unstartedLines {
+		if m := pattern.FindStringSubmatch(line); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// unknownSource is an exception that says more than what caused it, which is that a class was not found.
+const unknownSource = "[DATA_SOURCE_NOT_FOUND] "
+
+// deepest returns the exception that caused all others, or the one around it that says the same and more.
+func deepest(chain []string) string {
+	if len(chain) == 0 {
+		return ""
+	}
+	cause := chain[len(chain)-1]
+	for i := len(chain) - 2; i >= 0; i-- {
+		_, message, _ := strings.Cut(cause, ": ")
+		_, outer, _ := strings.Cut(chain[i], ": ")
+		repeats := message != "" && outer != message && strings.Contains(outer, message) && !strings.Contains(outer, cause)
+		if !repeats && !strings.HasPrefix(outer, unknownSource) {
+			break
+		}
+		cause = chain[i]
+	}
+	return jobAborted.ReplaceAllString(cause, "")
+}
+
+var (
+	userInfo   = regexp.MustCompile(`://[^\s/@]+@`)
+	credential = regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|secret|token|access\.?key|credential)[\w.-]*["']?\s*=\s*)[^\s,;&]+`)
+)
+
+// printable is a line as it is printed: bounded, without control characters and credentials. It ends up in statuses and events.
+func printable(line string) string {
+	const longest = 4 << 10 // for the expressions
+	line = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r), r == utf8.RuneError:
+			return -1
+		}
+		return r
+	}, head(line, longest))
+	line = userInfo.ReplaceAllString(line, "://(redacted)@")
+	line = credential.ReplaceAllString(line, "${1}(redacted)")
+	return head(strings.TrimSpace(line), maxLine)
+}

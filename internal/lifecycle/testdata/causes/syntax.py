@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+orders = [1, 2
+print(orders)
