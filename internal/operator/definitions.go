@@ -148,7 +148,7 @@ func some(fields []string) string {
 type servedSchema struct {
 	Properties           map[string]servedSchema
 	Items                *servedSchema
-	AdditionalProperties json.RawMessage // a schema, or a boolean
+	AdditionalProperties json.RawMessage           // a schema, or a boolean
 	Preserve             bool                      `json:"x-kubernetes-preserve-unknown-fields"`
 	Kinds                []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
 }

@@ -87,7 +87,10 @@ func TestDefinitions(t *testing.T) {
 		"Kubeflow": {reason: "the most that is lacking is counted", served: servedBy(t, func(status map[string]any) {
 			status["properties"] = map[string]any{"applicationState": map[string]any{"x-kubernetes-preserve-unknown-fields": true}}
 		}), says: []string{"more fields"}},
-		"Open":   {reason: "everything is kept", served: servedBy(t, func(status map[string]any) { delete(status, "properties"); status["x-kubernetes-preserve-unknown-fields"] = true })},
+		"Open": {reason: "everything is kept", served: servedBy(t, func(status map[string]any) {
+			delete(status, "properties")
+			status["x-kubernetes-preserve-unknown-fields"] = true
+		})},
 		"None":   {reason: "it is not installed; others say so", served: schemas{}},
 		"Absent": {reason: "an API server that does not answer is no reason for an event", served: nil},
 	}

@@ -282,7 +282,9 @@ func checkAdmission(t *testing.T, all objects, suffix, namespaces string) {
 	t.Helper()
 	mutating := as[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration "+webhook).Webhooks[0]
 	hooks := as[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration "+webhook).Webhooks
-	i := slices.IndexFunc(hooks, func(h admissionv1.ValidatingWebhook) bool { return slices.Equal(h.Rules[0].Resources, mutating.Rules[0].Resources) })
+	i := slices.IndexFunc(hooks, func(h admissionv1.ValidatingWebhook) bool {
+		return slices.Equal(h.Rules[0].Resources, mutating.Rules[0].Resources)
+	})
 	scheduled := slices.IndexFunc(hooks, func(h admissionv1.ValidatingWebhook) bool {
 		return slices.Equal(h.Rules[0].Resources, []string{"scheduledsparkapplications"})
 	})

@@ -76,7 +76,7 @@ func keepsOurs(ctx context.Context) bool {
 	o.SetGroupVersionKind(v1beta2.GroupVersion.WithKind("SparkApplication"))
 	err = client.WithFieldValidation(admin, metav1.FieldValidationStrict).Create(ctx, o, client.DryRunAll)
 	if err != nil {
-		Expect(err.Error()).To(ContainSubstring(`unknown field "status.specHash"`))
+		Expect(err).To(MatchError(ContainSubstring(`unknown field "status.specHash"`)))
 	}
 	return err == nil
 }
