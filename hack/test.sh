@@ -97,7 +97,7 @@ if [ "$what" = all ] || [ "$what" = schedulers ]; then
   schedulers
 fi
 if [ "$what" = all ]; then
-  packages+=(./test/simulation ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/...)
+  packages+=(./test/simulation/... ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/...)
 fi
 
 for reason in "${left_out[@]}"; do say "left out: $reason"; done

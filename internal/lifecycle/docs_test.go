@@ -46,7 +46,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	own, theirs := constants("reasons.go", "Reason"), constants(filepath.Join("..", "scheduler", "admission.go"), "Reason")
 	theirs = slices.DeleteFunc(theirs, func(r string) bool { return slices.Contains(own, r) })
 	compare(t, "docs/conditions.md, reasons", own, documented(t, "## Reasons", schedulers))
-	compare(t, "docs/conditions.md, reasons of schedulers", theirs, documented(t, schedulers, ""))
+	compare(t, "docs/conditions.md, reasons of schedulers", theirs, documented(t, schedulers, "## Schedules"))
 }
 
 func TestConditionsAreDocumented(t *testing.T) {

@@ -130,17 +130,15 @@ func (c *decision) since() time.Time {
 	return since.Truncate(time.Second)
 }
 
-// choose chooses the run to be started: a person waits for a trigger, and a backfill can wait.
+// choose chooses the run to be started: a person waits for a trigger, and a backfill can wait. All three are asked, for they find the
+// runs that exist already.
 func (c *decision) choose() {
-	s := c.trigger()
-	if s == nil {
-		s = c.tick()
-	}
-	if b := c.backfill(); s == nil {
-		s = b
-	}
-	if s != nil {
-		c.admit(*s)
+	trigger, tick, backfill := c.trigger(), c.tick(), c.backfill()
+	for _, s := range []*Start{trigger, tick, backfill} {
+		if s != nil {
+			c.admit(*s)
+			return
+		}
 	}
 }
 
@@ -336,9 +334,13 @@ func (c *decision) admit(s Start) {
 		c.waits = ReasonWaitingForActive
 	case c.desired.Concurrency == Replace && s.Reason != ReasonBackfill && blocked:
 		c.waits = ReasonReplacing
-		// The driver pod of a run that is gone is only looked for if the run is stored as active.
-		c.again = slices.ContainsFunc(active, func(r Run) bool { return !slices.Contains(c.before.Active, r.Name) })
-		c.Stop = slices.DeleteFunc(active, func(r Run) bool { return r.Deleting || !slices.Contains(c.before.Active, r.Name) })
+		// What becomes of its driver pod is only looked for if a run is stored as active, and that it was started has to be known.
+		c.again = slices.ContainsFunc(active, func(r Run) bool {
+			return !slices.Contains(c.before.Active, r.Name) && slices.Contains(c.record.Active, r.Name)
+		})
+		c.Stop = slices.DeleteFunc(active, func(r Run) bool {
+			return r.Deleting || !slices.Contains(c.before.Active, r.Name) || !c.stored(r)
+		})
 		c.wake(c.now.Add(gonePeriod))
 	case c.env.Hold.After(c.now):
 		c.wake(c.env.Hold)

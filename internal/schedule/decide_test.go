@@ -30,7 +30,7 @@ func runOf(n int, phase Phase) Run {
 }
 
 // words says what a plan does, and what the record says then if the run is started.
-func words(d Desired, p Plan, env Env) string {
+func words(p Plan, env Env) string {
 	var all []string
 	if p.NeedsLive {
 		all = append(all, "live")
@@ -58,7 +58,6 @@ func words(d Desired, p Plan, env Env) string {
 	if len(all) == 0 {
 		all = append(all, "nothing")
 	}
-	_ = d
 	return strings.Join(all, ", ")
 }
 
@@ -271,7 +270,7 @@ func TestDecide(t *testing.T) {
 			c.change(&d, &r, &o, &env)
 			before := r.clone()
 			p := Decide(d, r, o, env)
-			if got := words(d, p, env); got != c.want {
+			if got := words(p, env); got != c.want {
 				t.Errorf("%s:\ngot  %s\nwant %s", c.reason, got, c.want)
 			}
 			if diff := cmp.Diff(before, r.clone()); diff != "" {

@@ -224,3 +224,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkDecide is what a schedule costs that is not due, each time that it is reconciled.
+func BenchmarkDecide(b *testing.B) {
+	d, r, env := daily()
+	d.TimeZone, r.LastTick = "Europe/Berlin", day(4)
+	r.Key = Key(d.Schedule, d.TimeZone)
+	for b.Loop() {
+		p := Decide(d, r, Observation{}, env)
+		if o := Settle(p, Result{}, env); o.Requeue == 0 {
+			b.Fatal("no timer")
+		}
+	}
+}
