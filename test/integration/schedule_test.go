@@ -66,7 +66,9 @@ var _ = Describe("A schedule", func() {
 	}
 	trigger := func(at time.Time) string {
 		GinkgoHelper()
-		edit(func() { metav1.SetMetaDataAnnotation(&object.ObjectMeta, v1beta2.AnnotationTriggerAt, at.UTC().Format(time.RFC3339)) })
+		edit(func() {
+			metav1.SetMetaDataAnnotation(&object.ObjectMeta, v1beta2.AnnotationTriggerAt, at.UTC().Format(time.RFC3339))
+		})
 		return schedule.Name("nightly", at.Truncate(time.Second), schedule.Nanos)
 	}
 	finish := func(name string) {
