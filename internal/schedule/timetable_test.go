@@ -9,6 +9,8 @@ import (
 	_ "time/tzdata"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
 
 // at reads a time; a short one is in UTC.
@@ -207,6 +209,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed, "Europe/Berlin", int64(1_700_000_000))
 	}
 	f.Fuzz(func(t *testing.T, text, zone string, from int64) {
+		defer heaptest.Bound(t, len(text)+len(zone))()
 		from %= 1 << 33
 		times, err := Parse(text, zone, time.UTC, time.Unix(from, 0))
 		if err != nil {
