@@ -74,6 +74,7 @@ func TestEventsAreDocumented(t *testing.T) {
 		}
 	}
 	tell(lifecycle.Record{}, lifecycle.Record{Exposure: lifecycle.Exposure{Trouble: lifecycle.Cause{Reason: lifecycle.ReasonExposureForbidden}}})
+	tell(lifecycle.Record{}, lifecycle.Record{Rerun: lifecycle.Rerun{Ignored: "tomorrow"}, Placement: lifecycle.Placement{Outdated: true}})
 	compare(t, "docs/lifecycle.md, events", sent, cells(t, "lifecycle.md", "## Events", "## Deletion"))
 }
 
