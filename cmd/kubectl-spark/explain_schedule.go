@@ -52,7 +52,7 @@ func (c *connection) explainSchedule(ctx context.Context, o *v1beta2.ScheduledSp
 		in.Observed.Runs = nil
 	}
 	in.Template = templateErrors(o, in, operator)
-	return explain.ExplainSchedule(in), nil
+	return explain.Schedule(in), nil
 }
 
 // runs reads the runs of a schedule, and which of those that are gone still have a driver.

@@ -110,8 +110,8 @@ type Backfill struct {
 	Finished  bool         `json:"finished,omitempty"`
 }
 
-// ExplainSchedule decides as the operator would, and reports it.
-func ExplainSchedule(in ScheduleInput) ScheduleReport {
+// Schedule decides as the operator would, and reports it.
+func Schedule(in ScheduleInput) ScheduleReport {
 	d, env := in.Desired, in.Env
 	v := scheduleView{ScheduleInput: in, plan: schedule.Decide(d, in.Record, in.Observed, env), zone: env.Local}
 	v.outcome = schedule.Settle(v.plan, schedule.Result{}, env)

@@ -129,8 +129,8 @@ func scheduleSituations() map[string]ScheduleInput {
 func TestExplainSchedule(t *testing.T) {
 	for name, in := range scheduleSituations() {
 		t.Run(name, func(t *testing.T) {
-			report := ExplainSchedule(in)
-			testutil.Golden(t, "testdata/schedule-"+name+".txt", report.Text())
+			report := Schedule(in)
+			testutil.Golden(t, "testdata/schedules/"+name+".txt", report.Text())
 			text, err := json.Marshal(report)
 			if err != nil || !strings.Contains(string(text), report.Decision.Sentence[:5]) {
 				t.Errorf("JSON %s, %v", text, err)

@@ -99,6 +99,7 @@ func runActive(p Plan, r Record) Condition {
 		c.Reason, c.Message = p.waits, "a run is due and waits, because spec.concurrencyPolicy is Forbid; "+c.Message
 	case ReasonReplacing:
 		c.Reason, c.Message = p.waits, "a run is due and waits until those before it are deleted, because spec.concurrencyPolicy is Replace; "+c.Message
+	default:
 	}
 	return c
 }

@@ -14,34 +14,34 @@ import (
 )
 
 // at reads a time; a short one is in UTC.
-func at(t testing.TB, text string) time.Time {
-	t.Helper()
+func at(tb testing.TB, text string) time.Time {
+	tb.Helper()
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"} {
 		if v, err := time.Parse(layout, text); err == nil {
 			return v
 		}
 	}
-	t.Fatalf("%q is no time", text)
+	tb.Fatalf("%q is no time", text)
 	return time.Time{}
 }
 
-func timetable(t testing.TB, text, zone, created string) *Timetable {
-	t.Helper()
-	times, err := Parse(text, zone, time.UTC, at(t, created))
+func timetable(tb testing.TB, text, zone, created string) *Timetable {
+	tb.Helper()
+	times, err := Parse(text, zone, time.UTC, at(tb, created))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return times
 }
 
 // between lists the times after one and not after another, as a clock on a wall shows them.
-func between(t testing.TB, times *Timetable, after, until string) []string {
-	t.Helper()
+func between(tb testing.TB, times *Timetable, after, until string) []string {
+	tb.Helper()
 	var all []string
-	for next := times.Next(at(t, after)); !next.IsZero() && !next.After(at(t, until)); next = times.Next(next) {
+	for next := times.Next(at(tb, after)); !next.IsZero() && !next.After(at(tb, until)); next = times.Next(next) {
 		all = append(all, next.Format("02 15:04 -07"))
 		if len(all) > 200 {
-			t.Fatal("more than 200 times")
+			tb.Fatal("more than 200 times")
 		}
 	}
 	return all

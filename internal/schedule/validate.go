@@ -57,12 +57,12 @@ func (d Desired) validate(local *time.Location) (*Timetable, field.ErrorList) {
 	switch d.Concurrency {
 	case "", Allow, Forbid, Replace:
 	default:
-		all = append(all, field.NotSupported(pathPolicy, d.Concurrency, []string{Allow, Forbid, Replace}))
+		all = append(all, field.Invalid(pathPolicy, d.Concurrency, fmt.Sprintf("write %s, %s or %s", Allow, Forbid, Replace)))
 	}
 	switch d.Missed {
 	case "", RunLatest, RunAll, Skip:
 	default:
-		all = append(all, field.NotSupported(pathMissed, d.Missed, []string{RunLatest, RunAll, Skip}))
+		all = append(all, field.Invalid(pathMissed, d.Missed, fmt.Sprintf("write %s, %s or %s", RunLatest, RunAll, Skip)))
 	}
 	for _, limit := range []struct {
 		path  *field.Path
@@ -145,11 +145,16 @@ func (d Desired) trigger() (time.Time, error) {
 // invalid is what the status says of a schedule that is wrong. Tools look for how the Kubeflow operator begins the message about a
 // time zone.
 func invalid(all field.ErrorList) string {
-	text := all.ToAggregate().Error()
+	prefix, sentences := "", make([]string, 0, len(all))
 	for _, e := range all {
 		if strings.Contains(e.Detail, errTimeZone.Error()) {
-			return "Invalid timezone: " + text
+			prefix = "Invalid timezone: "
 		}
+		sentence := e.Field + ": " + e.Detail
+		if value, ok := e.BadValue.(string); ok {
+			sentence = fmt.Sprintf("%s: %q: %s", e.Field, value, e.Detail)
+		}
+		sentences = append(sentences, sentence)
 	}
-	return text
+	return prefix + strings.Join(sentences, "; ")
 }

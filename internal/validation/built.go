@@ -108,8 +108,8 @@ func newPodCheck(app spark.Application, role string, pod *corev1.Pod) *podCheck 
 // fieldOf is one of the role's fields.
 func (p *podCheck) fieldOf(name string) string { return p.app.Fields.Path(p.role + "." + name) }
 
-func (p *podCheck) refuse(field, value, problem string) {
-	p.refuseAs("", field, value, problem)
+func (p *podCheck) refuse(at, value, problem string) {
+	p.refuseAs("", at, value, problem)
 }
 
 // refuseAs is a refusal of another class than Invalid.
@@ -168,11 +168,11 @@ func (p *podCheck) all() {
 
 // metadata is of the template: what comes from properties is checked under their names.
 func (p *podCheck) metadata() {
-	field := p.fieldOf("template")
+	template := p.fieldOf("template")
 	for _, name := range slices.Sorted(maps.Keys(p.pod.Labels)) {
 		if _, ok := p.app.Conf[spark.ConfDriverLabelPrefix+name]; !ok {
 			if problem := labelProblem(name, p.pod.Labels[name]); problem != "" {
-				p.refuse(field, p.pod.Labels[name], problem)
+				p.refuse(template, p.pod.Labels[name], problem)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (p *podCheck) metadata() {
 		}
 	}
 	if name := p.pod.Spec.ServiceAccountName; name != "" && name != p.app.Conf[spark.ConfDriverServiceAccount] && len(utilvalidation.IsDNS1123Subdomain(name)) > 0 {
-		p.refuse(field, name, notAnAccount)
+		p.refuse(template, name, notAnAccount)
 	}
 }
 

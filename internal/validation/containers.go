@@ -93,21 +93,21 @@ func secretKey(name, key string) bool {
 func (p *podCheck) ports(c *corev1.Container, host map[string]bool) {
 	names := map[string]bool{}
 	for _, port := range c.Ports {
-		field := p.fieldOf("ports")
+		at := p.fieldOf("ports")
 		if len(utilvalidation.IsValidPortNum(int(port.ContainerPort))) > 0 {
-			p.refuse(field, fmt.Sprint(port.ContainerPort), fmt.Sprintf("the port %s of container %s must lie between 1 and 65535", port.Name, c.Name))
+			p.refuse(at, fmt.Sprint(port.ContainerPort), fmt.Sprintf("the port %s of container %s must lie between 1 and 65535", port.Name, c.Name))
 		}
 		if port.Name != "" && len(utilvalidation.IsValidPortName(port.Name)) > 0 {
-			p.refuse(field, port.Name, "not the name of a port; write at most 15 lower-case letters, digits and '-', with a letter among them")
+			p.refuse(at, port.Name, "not the name of a port; write at most 15 lower-case letters, digits and '-', with a letter among them")
 		}
 		if port.Name != "" && names[port.Name] {
-			p.refuse(field, port.Name, fmt.Sprintf("two ports of container %s have this name; rename one of them", c.Name))
+			p.refuse(at, port.Name, fmt.Sprintf("two ports of container %s have this name; rename one of them", c.Name))
 		}
 		names[port.Name] = true
 		switch port.Protocol {
 		case corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP, "":
 		default:
-			p.refuse(field, string(port.Protocol), `not a protocol; write "TCP", "UDP" or "SCTP"`)
+			p.refuse(at, string(port.Protocol), `not a protocol; write "TCP", "UDP" or "SCTP"`)
 		}
 		number := port.HostPort
 		if p.pod.Spec.HostNetwork {
@@ -115,7 +115,7 @@ func (p *podCheck) ports(c *corev1.Container, host map[string]bool) {
 		}
 		taken := fmt.Sprint(number, "/", port.HostIP, "/", cmp.Or(port.Protocol, corev1.ProtocolTCP))
 		if number != 0 && host[taken] {
-			p.refuse(field, fmt.Sprint(number), "two ports of the pod take this port of the node; give them different ones")
+			p.refuse(at, fmt.Sprint(number), "two ports of the pod take this port of the node; give them different ones")
 		}
 		host[taken] = true
 	}
@@ -133,11 +133,11 @@ func (p *podCheck) resources(c *corev1.Container) {
 		if !requested || request.Cmp(limit) <= 0 {
 			continue
 		}
-		field := p.field
+		at := p.field
 		if limited := limitFields[name]; limited != "" && p.spark(c) {
-			field = p.fieldOf(limited)
+			at = p.fieldOf(limited)
 		}
-		p.refuse(field, limit.String(), fmt.Sprintf("the limit of %s is lower than the %s that container %s requests; raise it or request less", name, request.String(), c.Name))
+		p.refuse(at, limit.String(), fmt.Sprintf("the limit of %s is lower than the %s that container %s requests; raise it or request less", name, request.String(), c.Name))
 	}
 }
 

@@ -183,7 +183,7 @@ var _ = Describe("kubectl spark", Ordered, func() {
 		out, errOut, code = spark("resume", "pi")
 		Expect(code).To(BeZero(), errOut)
 		Expect(out).To(Equal(line + "resumed\n"))
-		driver = driverPod(ctx, ns, "pi-driver")
+		driverPod(ctx, ns, "pi-driver")
 
 		out, errOut, code = spark("delete", "pi")
 		Expect(code).To(BeZero(), errOut)

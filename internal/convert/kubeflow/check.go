@@ -52,9 +52,9 @@ func conflicts(o *v1beta2.SparkApplication) []*spark.ConfError {
 // ingresses checks what would collide once the driver is exposed.
 func ingresses(options []v1beta2.DriverIngressConfiguration) []*spark.ConfError {
 	var found []*spark.ConfError
-	refuse := func(i int, field, value, problem string) {
+	refuse := func(i int, name, value, problem string) {
 		found = append(found, &spark.ConfError{
-			Field: fmt.Sprintf("spec.driverIngressOptions[%d].%s", i, field), Value: value,
+			Field: fmt.Sprintf("spec.driverIngressOptions[%d].%s", i, name), Value: value,
 			Problem: "DriverIngressOptions has " + problem,
 		})
 	}
@@ -93,8 +93,8 @@ func roles(s *v1beta2.SparkApplicationSpec) []role {
 // warner collects what will be ignored.
 type warner struct{ found []*spark.ConfError }
 
-func (w *warner) warn(field, value, problem string) {
-	w.found = append(w.found, &spark.ConfError{Field: field, Value: value, Problem: problem})
+func (w *warner) warn(path, value, problem string) {
+	w.found = append(w.found, &spark.ConfError{Field: path, Value: value, Problem: problem})
 }
 
 // warnings are for what is accepted, as it always was, and has no effect or another one than it seems.
@@ -131,12 +131,12 @@ func warnings(o *v1beta2.SparkApplication) []*spark.ConfError {
 
 // unknown warns of fields that do not exist.
 func (w *warner) unknown(fields []string) {
-	for _, field := range fields {
-		if field == "..." {
+	for _, path := range fields {
+		if path == "..." {
 			w.warn("spec", "", "has more unknown fields")
 			continue
 		}
-		w.warn(field, "", "unknown field, which has no effect; check its spelling")
+		w.warn(path, "", "unknown field, which has no effect; check its spelling")
 	}
 }
 

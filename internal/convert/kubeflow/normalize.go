@@ -201,14 +201,14 @@ func dynamicAllocation(c conf, s *v1beta2.SparkApplicationSpec) {
 	if d == nil || !d.Enabled {
 		return
 	}
-	const p, field = "spark.dynamicAllocation.", "spec.dynamicAllocation."
-	c.set(p+"enabled", "true", field+"enabled")
-	c.setInt(p+"initialExecutors", d.InitialExecutors, field+"initialExecutors")
-	c.setInt(p+"minExecutors", d.MinExecutors, field+"minExecutors")
-	c.setInt(p+"maxExecutors", d.MaxExecutors, field+"maxExecutors")
-	c.set(p+"shuffleTracking.enabled", strconv.FormatBool(ptr.Deref(d.ShuffleTrackingEnabled, true)), field+"shuffleTrackingEnabled")
+	const p, name = "spark.dynamicAllocation.", "spec.dynamicAllocation."
+	c.set(p+"enabled", "true", name+"enabled")
+	c.setInt(p+"initialExecutors", d.InitialExecutors, name+"initialExecutors")
+	c.setInt(p+"minExecutors", d.MinExecutors, name+"minExecutors")
+	c.setInt(p+"maxExecutors", d.MaxExecutors, name+"maxExecutors")
+	c.set(p+"shuffleTracking.enabled", strconv.FormatBool(ptr.Deref(d.ShuffleTrackingEnabled, true)), name+"shuffleTrackingEnabled")
 	if d.ShuffleTrackingTimeout != nil {
-		c.set(p+"shuffleTracking.timeout", strconv.FormatInt(*d.ShuffleTrackingTimeout, 10), field+"shuffleTrackingTimeout")
+		c.set(p+"shuffleTracking.timeout", strconv.FormatInt(*d.ShuffleTrackingTimeout, 10), name+"shuffleTrackingTimeout")
 	}
 }
 

@@ -128,8 +128,9 @@ func PhaseOf(app *v1beta2.SparkApplication) schedule.Phase {
 		return schedule.Succeeded
 	case v1beta2.ApplicationStateFailed:
 		return schedule.Failed
+	default:
+		return schedule.Active
 	}
-	return schedule.Active
 }
 
 // ScheduleRecord reads back from a status what ScheduleStatus wrote, or what the Kubeflow operator wrote.

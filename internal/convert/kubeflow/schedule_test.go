@@ -39,7 +39,7 @@ func TestDesiredSchedule(t *testing.T) {
 		Name: "nightly", UID: "u", Generation: 3, Created: noon, Schedule: "0 6 * * *", TimeZone: "Europe/Berlin", Concurrency: schedule.Forbid,
 		KeepSucceeded: 1, KeepFailed: 1, Trigger: "2026-01-01T00:00:00Z", Texts: []schedule.Text{
 			{Path: "spec.template.arguments[0]", Value: "--day"}, {Path: "spec.template.arguments[1]", Value: "$(SCHEDULED_TIME_DATE)"},
-			{Path: "spec.template.sparkConf[spark.x]", Value: "$(DATA_INTERVAL_START_UNIX)"}, {Path: "spec.template.hadoopConf[y]", Value: "$$(SCHEDULED_TIME)"},
+			{Path: `spec.template.sparkConf["spark.x"]`, Value: "$(DATA_INTERVAL_START_UNIX)"}, {Path: `spec.template.hadoopConf["y"]`, Value: "$$(SCHEDULED_TIME)"},
 		},
 	}
 	if diff := cmp.Diff(want, DesiredSchedule(o)); diff != "" {

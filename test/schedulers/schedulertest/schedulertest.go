@@ -121,7 +121,7 @@ func encode(tb testing.TB, a scheduler.Attempt, s scheduler.Snapshot, f schedule
 	objects := map[string]any{}
 	for read, object := range s {
 		if object != nil {
-			objects[fmt.Sprintf("%+v", read)] = object.Object
+			objects[fmt.Sprintf("%#v", read)] = object.Object
 		}
 	}
 	text, err := json.Marshal([]any{a, objects, f})

@@ -46,6 +46,7 @@ func (j *judge) key(reason schedule.RunReason, tick time.Time) string {
 		kind = "trigger"
 	case schedule.ReasonBackfill:
 		kind = fmt.Sprint("backfill ", j.backfills)
+	case schedule.ReasonSchedule:
 	}
 	return kind + " " + tick.UTC().Format(time.RFC3339)
 }
@@ -102,6 +103,7 @@ func (j *judge) overlap(starts, runs schedule.Run, name, other string) {
 		if starts.Reason != schedule.ReasonBackfill && runs.Reason != schedule.ReasonBackfill {
 			j.fail("%s starts while %s is active, with Replace", name, other)
 		}
+	case v1beta2.ConcurrencyAllow:
 	}
 }
 
