@@ -12,7 +12,7 @@ started=$SECONDS
 fresh() {
   rm -rf "$copy"
   mkdir -p "$copy"
-  git ls-files -co --exclude-standard -- '*.go' 'internal/**' go.mod go.sum | while read -r file; do
+  git ls-files -co --exclude-standard -- '*.go' 'internal/**' 'config/crd/**' go.mod go.sum | while read -r file; do
     [ ! -e "$file" ] || echo "$file"
   done | tar -cf - -T - | tar -xf - -C "$copy"
 }

@@ -193,3 +193,32 @@ func TestReasonsAreDocumented(t *testing.T) {
 		t.Errorf("docs/conditions.md (-want +got):\n%s", diff)
 	}
 }
+
+// Who filters events by their reasons finds all of them in the page, and none that is never sent.
+func TestEventsAreDocumented(t *testing.T) {
+	source, err := os.ReadFile("events.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/schedules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := []string{string(ReasonNameConflict), string(ReasonRunRefused), string(ReasonInvalidTrigger)}
+	for _, match := range regexp.MustCompile(`add\((?:true|false), "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+		sent = append(sent, match[1])
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Events\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var documented []string
+	for line := range strings.Lines(section) {
+		for _, match := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(strings.SplitN(line+"||", "|", 3)[1], -1) {
+			documented = append(documented, match[1])
+		}
+	}
+	slices.Sort(sent)
+	slices.Sort(documented)
+	if diff := cmp.Diff(slices.Compact(sent), documented); diff != "" {
+		t.Errorf("events that are sent (-) and that docs/schedules.md has (+):\n%s", diff)
+	}
+}

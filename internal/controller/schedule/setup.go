@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -25,16 +27,64 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/operator"
 )
 
-// Setup adds the controller to the manager.
+// lookPeriod is how often it is looked whether the definition of schedules has been installed.
+const lookPeriod = 10 * time.Second
+
+// Setup adds the controller to the manager. Without the definition of schedules it does so once there is one: a cache that cannot watch a
+// kind holds back its namespaces, and with them all applications.
 func Setup(ctx context.Context, s *operator.Shared) error {
-	mgr, now := s.Manager, clock.RealClock{}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1beta2.SparkApplication{}, observe.IndexSchedule, indexed); err != nil {
+	if err := s.Manager.GetFieldIndexer().IndexField(ctx, &v1beta2.SparkApplication{}, observe.IndexSchedule, indexed); err != nil {
 		return fmt.Errorf("index runs: %w", err)
 	}
+	there, err := installed(s.Manager)
+	if err != nil {
+		return err
+	}
+	if there {
+		return add(s)
+	}
+	s.Manager.GetLogger().Info("the definition of ScheduledSparkApplication is not installed: schedules are not run until it is")
+	if err := s.Manager.Add(latecomer{s}); err != nil {
+		return fmt.Errorf("wait for the definition of schedules: %w", err)
+	}
+	return nil
+}
+
+func installed(mgr ctrl.Manager) (bool, error) {
+	kind := v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind)
+	_, err := mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find the definition of schedules: %w", err)
+	}
+	return true, nil
+}
+
+// latecomer adds the controller when the definition is there.
+type latecomer struct{ shared *operator.Shared }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: a standby watches, too.
+func (latecomer) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable.
+func (l latecomer) Start(ctx context.Context) error {
+	err := wait.PollUntilContextCancel(ctx, lookPeriod, false, func(context.Context) (bool, error) {
+		there, err := installed(l.shared.Manager)
+		return there && err == nil, nil // an API server that does not answer is asked again
+	})
+	if err != nil {
+		return nil // the manager stops
+	}
+	return add(l.shared)
+}
+
+func add(s *operator.Shared) error {
+	mgr, now := s.Manager, clock.RealClock{}
 	writer := operator.CountWrites(client.WithFieldOwner(mgr.GetClient(), actuate.FieldOwner), s.Metrics, now, mgr.GetScheme())
 	engine := NewEngine(s.Reader, writer, s.Recorder, now, time.Local, s.Config.ScheduledSparkApplication.TimestampPrecision)
 	engine.Metrics, engine.Watches = s.Metrics, s.Namespaces.Watches
-	s.Metrics.ObserveSchedules(engine.schedules(mgr.Elected()))
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("scheduledsparkapplication").
 		For(&object{}).
@@ -45,6 +95,7 @@ func Setup(ctx context.Context, s *operator.Shared) error {
 	if err != nil {
 		return fmt.Errorf("set up the controller of schedules: %w", err)
 	}
+	s.Metrics.ObserveSchedules(engine.schedules(mgr.Elected()))
 	return nil
 }
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"path/filepath"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+)
+
+var _ = Describe("An operator without the definition of schedules", func() {
+	It("runs applications, and schedules as soon as it is installed", func(ctx SpecContext) {
+		definition := func(plural string) string {
+			return filepath.Join("..", "..", "config", "crd", "bases", "sparkoperator.k8s.io_"+plural+".yaml")
+		}
+		env := &envtest.Environment{CRDDirectoryPaths: []string{definition("sparkapplications")}, ErrorIfCRDPathMissing: true}
+		cfg, err := env.Start()
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(env.Stop)
+		c, err := client.New(cfg, client.Options{Scheme: controller.Scheme()})
+		Expect(err).NotTo(HaveOccurred())
+		configuration, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nhealth: {bindAddress: \"0\"}\nmetrics: {bindAddress: \"0\"}\n"))
+		Expect(err).NotTo(HaveOccurred())
+		registry, err := scheduler.NewRegistry(configuration.BatchScheduler.Default, kube.Plugin{})
+		Expect(err).NotTo(HaveOccurred())
+		mgr, err := controller.NewManager(cfg, configuration)
+		Expect(err).NotTo(HaveOccurred())
+		runs, stop := context.WithCancel(context.Background())
+		Expect(controller.Setup(runs, again{mgr}, configuration, registry)).To(Succeed())
+		ended := make(chan error, 1)
+		go func() { ended <- mgr.Start(runs) }()
+		DeferCleanup(func() {
+			stop()
+			Eventually(ended, wait).Should(Receive(BeNil()))
+		})
+
+		Expect(c.Create(ctx, sparkPi("default", "pi"))).To(Succeed())
+		Eventually(func() error {
+			return c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "pi-driver"}, &corev1.Pod{})
+		}, wait, poll).Should(Succeed())
+
+		_, err = envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{Paths: []string{definition("scheduledsparkapplications")}, ErrorIfPathMissing: true})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(c.Create(ctx, &v1beta2.ScheduledSparkApplication{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "often"},
+			Spec:       v1beta2.ScheduledSparkApplicationSpec{Schedule: "@every 1s", Template: sparkPi("default", "pi").Spec},
+		})).To(Succeed())
+		Eventually(func(g Gomega) {
+			var apps v1beta2.SparkApplicationList
+			g.Expect(c.List(ctx, &apps, client.MatchingLabels{v1beta2.LabelScheduledAppName: "often"})).To(Succeed())
+			g.Expect(apps.Items).NotTo(BeEmpty())
+		}, wait, poll).Should(Succeed())
+	})
+})
