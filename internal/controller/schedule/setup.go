@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -70,14 +69,18 @@ func (latecomer) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
 func (l latecomer) Start(ctx context.Context) error {
-	err := wait.PollUntilContextCancel(ctx, lookPeriod, false, func(context.Context) (bool, error) {
-		there, err := installed(l.shared.Manager)
-		return there && err == nil, nil // an API server that does not answer is asked again
-	})
-	if err != nil {
-		return nil // the manager stops
+	ticker := time.NewTicker(lookPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if there, err := installed(l.shared.Manager); there && err == nil { // an API server that does not answer is asked again
+			return add(l.shared)
+		}
 	}
-	return add(l.shared)
 }
 
 func add(s *operator.Shared) error {
