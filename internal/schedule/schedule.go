@@ -47,7 +47,7 @@ const (
 	// gonePeriod is when it is looked again whether a replaced run is gone: nothing reports the end of its driver pod.
 	gonePeriod = time.Second
 	// maxWait bounds the wait for the next time: the clock may be put forward.
-	maxWait = 30 * time.Minute
+	maxWait = time.Hour
 )
 
 // Desired is what the user wants.

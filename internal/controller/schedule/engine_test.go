@@ -124,7 +124,7 @@ func TestOneCreateAndOnePatch(t *testing.T) {
 	l := newLab(t, nil)
 	l.reconcile()
 	l.wrote("a run is due", "create "+first, "patch status")
-	if got := l.reconcile(); got.RequeueAfter != 30*time.Minute {
+	if got := l.reconcile(); got.RequeueAfter != time.Hour {
 		t.Errorf("the timer ends after %s", got.RequeueAfter)
 	}
 	l.wrote("nothing is due")
