@@ -27,6 +27,9 @@ import (
 // definitionsPeriod is how often the definitions are compared: who installs another operator replaces them without a restart of this one.
 const definitionsPeriod = 10 * time.Minute
 
+// definitionsDelay is how long a new leader has for its applications before it compares.
+const definitionsDelay = 10 * time.Second
+
 // definitions reports served definitions that are older than this operator. The API server drops every field that it does not know,
 // without an error: the operator continues, but conditions, history and what it remembers of retries are lost.
 type definitions struct {
@@ -60,15 +63,16 @@ func addDefinitions(mgr ctrl.Manager, families []lifecycle.Family, recorder even
 
 // Start compares until the context ends. It implements manager.Runnable; only the leader runs it.
 func (d *definitions) Start(ctx context.Context) error {
-	ticker := time.NewTicker(definitionsPeriod)
-	defer ticker.Stop()
+	timer := time.NewTimer(definitionsDelay)
+	defer timer.Stop()
 	for {
-		d.look()
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-timer.C:
 		}
+		d.look()
+		timer.Reset(definitionsPeriod)
 	}
 }
 

@@ -120,6 +120,9 @@ func (s *siege) enter(ctx context.Context) {
 // measure lets the first application begin, and kills its operator.
 func (s *siege) measure(ctx context.Context, op *operator) {
 	GinkgoHelper()
+	// The API server needs a second to serve a definition for the first time, which is not the operator's.
+	Expect(s.lab.client.List(ctx, &v1beta2.SparkApplicationList{})).To(Succeed())
+	Expect(s.lab.client.List(ctx, &v1beta2.ScheduledSparkApplicationList{})).To(Succeed())
 	began := time.Now()
 	Expect(op.start()).To(Succeed())
 	defer func() { _ = op.end(syscall.SIGKILL) }()
