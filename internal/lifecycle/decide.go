@@ -48,6 +48,12 @@ type Application struct {
 	Deleting bool
 	// Fields names the user's fields in messages.
 	Fields spark.Fields
+	// Endures says that the driver takes clients: it is ready when its pod is, and its auxiliary objects stay while there is none.
+	Endures bool
+	// Drain is how long a driver with open sessions is kept after an edit of the spec.
+	Drain time.Duration
+	// IdleTimeout is after how long without an execution the driver is stopped; 0 for never.
+	IdleTimeout time.Duration
 }
 
 // Env holds inputs that belong to no application.

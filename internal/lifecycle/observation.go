@@ -59,6 +59,9 @@ type Driver struct {
 	ScheduledAt time.Time
 	StartedAt   time.Time
 	Phase       DriverPhase
+	// Ready is whether the pod takes clients, and PodIP its address; "" before it has one.
+	Ready bool
+	PodIP string
 	// Unplaced is the version of a pod that has no node, "" once it has one. Such a pod never starts if it has ended, is being
 	// deleted, or is deleted at that very version.
 	Unplaced string
@@ -141,8 +144,21 @@ func (d Driver) unclaimed(now time.Time) bool {
 type Observation struct {
 	Driver    Driver
 	Executors []Executor
+	// Sessions are the driver's, if NeedsSessions asked for them.
+	Sessions Sessions
 	// Scheduler is what the application's scheduler says of a driver that was submitted. Its zero value says nothing.
 	Scheduler scheduler.Observation
+}
+
+// Sessions are what a Spark Connect server says of its clients.
+type Sessions struct {
+	// Known is whether it could be asked; Problem says why not.
+	Known   bool
+	Problem string
+	// Open sessions, and how many executions run.
+	Open, Executing int32
+	// LastExecution is when the last one began or ended; zero if there was none.
+	LastExecution time.Time
 }
 
 // Executor is one executor pod.

@@ -23,6 +23,9 @@ type Family struct {
 	Fields               spark.Fields
 	// RerunAt is the annotation by which a user asks for another run: a time in RFC 3339. "" if the family has none.
 	RerunAt string
+	// WakeAt is the annotation by which a user starts a driver that was stopped because it was idle: a time in RFC 3339.
+	// "" if the family has none.
+	WakeAt string
 	// States are the family's names of states; one without an entry is empty in its statuses.
 	States map[State]string
 }

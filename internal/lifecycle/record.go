@@ -52,8 +52,19 @@ type Record struct {
 	Scheduling Scheduling
 	Rerun      Rerun
 	Placement  Placement
+	// DrainSince is since when an edit waits for the sessions of the driver to end; zero if none does.
+	DrainSince time.Time
+	Idle       Idle
 	// Exposure is the state of the auxiliary objects. No decision depends on it.
 	Exposure Exposure
+}
+
+// Idle is about a driver that executes nothing.
+type Idle struct {
+	// Since is when it last executed something, or became ready.
+	Since time.Time
+	// StoppedAt is when it was stopped for that; zero if it was not.
+	StoppedAt time.Time
 }
 
 // Placement is about the fields of executors that may be edited without another run: their tolerations, affinity, node selector and

@@ -56,6 +56,9 @@ type Application struct {
 
 	Submitter Submitter
 
+	// Server is set for a Spark Connect server; nil for an application that runs to its end.
+	Server *Server
+
 	// Suspend asks that nothing of the application runs.
 	Suspend bool
 	// Scheduling is the user's choice of a batch scheduler.

@@ -123,6 +123,8 @@ type Exposure struct {
 	UI ExposedPort
 	// Ports of the driver that are exposed besides.
 	Ports []ExposedPort
+	// Services are requested whole.
+	Services []corev1.Service
 	// DisruptionBudget protects the driver from eviction for maintenance.
 	DisruptionBudget bool
 }

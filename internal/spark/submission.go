@@ -48,6 +48,8 @@ type Submission struct {
 	// keytab, the application's own ConfigMaps, and last the driver's ConfigMap.
 	Resources []Object
 	Driver    *corev1.Pod
+	// TokenSecret is created before the driver, once and with a random token; nil for none.
+	TokenSecret *corev1.Secret
 	// Properties is the final Spark configuration, as written to spark.properties.
 	Properties map[string]string
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package v1alpha1 holds the API types of sparkoperator.k8s.io/v1alpha1: field names, rules and states are those that
+// existing manifests and tools rely on.
+//
+// +kubebuilder:object:generate=true
+// +groupName=sparkoperator.k8s.io
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var (
+	// SchemeGroupVersion of every kind in this package, by the name that Kubebuilder's scaffold knows.
+	SchemeGroupVersion = schema.GroupVersion{Group: "sparkoperator.k8s.io", Version: "v1alpha1"}
+
+	// GroupVersion of every kind in this package.
+	GroupVersion = SchemeGroupVersion
+
+	// SchemeBuilder collects what AddToScheme registers. Each kind registers itself beside its types.
+	SchemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
+		metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
+		return nil
+	})
+
+	// AddToScheme adds the kinds of this package to a scheme.
+	AddToScheme = SchemeBuilder.AddToScheme
+)
