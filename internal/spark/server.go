@@ -10,6 +10,9 @@ type Server struct {
 	TokenSecret string
 }
 
+// TokenKey is the key of Server.TokenSecret that holds the token.
+const TokenKey = "token"
+
 // RoleServer is the role of a pod in which a Spark Connect server runs, where others have RoleDriver.
 const RoleServer = "connect-server"
 
