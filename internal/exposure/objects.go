@@ -133,7 +133,11 @@ func (w *wanted) add(typed metav1.Object, exposes string) {
 	}
 	ref := Ref{u.GroupVersionKind(), u.GetName()}
 	if w.wants(ref) {
-		w.problem(Ref{}, fmt.Sprintf("%s is created once: each port of %s is exposed once", ref, w.attempt.App.Fields.Path("ports")))
+		once := "each port of " + w.attempt.App.Fields.Path("ports") + " is exposed once"
+		if exposes == exposesConnect {
+			once = w.attempt.App.Fields.Path("driver.service") + " needs another name"
+		}
+		w.problem(Ref{}, fmt.Sprintf("%s is created once: %s", ref, once))
 		return
 	}
 	w.Objects = append(w.Objects, Object{ref, u})

@@ -21,9 +21,6 @@ type Server struct {
 	Labels map[string]string
 }
 
-// TokenKey is the key of Server.TokenSecret that holds the token.
-const TokenKey = "token"
-
 // RoleServer is the role of a pod in which a Spark Connect server runs, where others have RoleDriver.
 const RoleServer = "connect-server"
 
