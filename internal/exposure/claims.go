@@ -56,7 +56,7 @@ func Claims(app spark.Application, sparkAppID string) []Claim {
 	for i := range app.Exposure.Services {
 		s := &app.Exposure.Services[i]
 		claims = append(claims, Claim{
-			Object: Ref{Service, s.Name}, Field: app.Fields.Path("driver.service"), ServiceType: s.Spec.Type, TypeField: "spec.type",
+			Object: Ref{Service, s.Name}, Field: app.Fields.Path("services"), ServiceType: s.Spec.Type, TypeField: "spec.type",
 			ExternalIPs: s.Spec.ExternalIPs, Annotations: s.Annotations, AnnotationsField: "metadata.annotations",
 		})
 	}

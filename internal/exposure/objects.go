@@ -135,7 +135,7 @@ func (w *wanted) add(typed metav1.Object, exposes string) {
 	if w.wants(ref) {
 		once := "each port of " + w.attempt.App.Fields.Path("ports") + " is exposed once"
 		if exposes == exposesConnect {
-			once = w.attempt.App.Fields.Path("driver.service") + " needs another name"
+			once = w.attempt.App.Fields.Path("services") + " needs another name"
 		}
 		w.problem(Ref{}, fmt.Sprintf("%s is created once: %s", ref, once))
 		return

@@ -112,7 +112,7 @@ func TestServerIsSelectedByItsRole(t *testing.T) {
 // The Service of the UI has its name already.
 func TestRequestedServiceUnderATakenName(t *testing.T) {
 	w := Of(server(func(s *corev1.Service) { s.Name = "pi-ui-svc" }), Config{Service: true})
-	if len(w.Objects) != 1 || len(w.Problems) != 1 || w.Problems[0].Message != "service/pi-ui-svc is created once: spec.driver.service needs another name" {
+	if len(w.Objects) != 1 || len(w.Problems) != 1 || w.Problems[0].Message != "service/pi-ui-svc is created once: spec.services needs another name" {
 		t.Errorf("%d objects, problems %v", len(w.Objects), w.Problems)
 	}
 }
@@ -123,7 +123,7 @@ func TestClaimsOfARequestedService(t *testing.T) {
 	})
 	claims := Claims(a.App, "")
 	want := Claim{
-		Object: Ref{Service, "pi-server"}, Field: "spec.driver.service", ServiceType: corev1.ServiceTypeNodePort, TypeField: "spec.type",
+		Object: Ref{Service, "pi-server"}, Field: "spec.services", ServiceType: corev1.ServiceTypeNodePort, TypeField: "spec.type",
 		ExternalIPs: []string{"192.0.2.1"}, Annotations: map[string]string{"a": "b"}, AnnotationsField: "metadata.annotations",
 	}
 	if diff := cmp.Diff(want, claims[len(claims)-1]); diff != "" {

@@ -117,13 +117,13 @@ func TestRequestedService(t *testing.T) {
 		want           []string
 	}{
 		"Plain":       {"no type is the default", "serviceTypes: [ClusterIP]", serviceOf(""), nil},
-		"Type":        {"an address outside", "serviceTypes: [ClusterIP]", serviceOf("LoadBalancer"), []string{`spec.driver.service.spec.type: "LoadBalancer": namespace team-a allows Services of type ClusterIP (operator policy "small")`}},
+		"Type":        {"an address outside", "serviceTypes: [ClusterIP]", serviceOf("LoadBalancer"), []string{`spec.services.spec.type: "LoadBalancer": namespace team-a allows Services of type ClusterIP (operator policy "small")`}},
 		"Allowed":     {"what the policy lists", "serviceTypes: [ClusterIP, NodePort]", serviceOf("NodePort"), nil},
-		"ExternalIPs": {"traffic from outside without a load balancer", "serviceTypes: [ClusterIP, NodePort]", serviceOf("", "192.0.2.1", "192.0.2.2"), []string{`spec.driver.service.spec.externalIPs: "192.0.2.1, 192.0.2.2": namespace team-a allows Services of type ClusterIP, NodePort (operator policy "small")`}},
+		"ExternalIPs": {"traffic from outside without a load balancer", "serviceTypes: [ClusterIP, NodePort]", serviceOf("", "192.0.2.1", "192.0.2.2"), []string{`spec.services.spec.externalIPs: "192.0.2.1, 192.0.2.2": namespace team-a allows Services of type ClusterIP, NodePort (operator policy "small")`}},
 		"Outside":     {"who may have a load balancer may have addresses", "serviceTypes: [LoadBalancer]", serviceOf("LoadBalancer", "192.0.2.1"), nil},
 		"Unlimited":   {"no limit on types", "hosts: [a.b]", serviceOf("LoadBalancer", "192.0.2.1"), nil},
 		"Annotation": {"a controller's switch", `forbiddenAnnotations: ["*/load-balancer-*"]`, corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x.io/load-balancer-scheme": "internet"}}},
-			[]string{`spec.driver.service.metadata.annotations["x.io/load-balancer-scheme"]: namespace team-a allows no such annotation (operator policy "small")`}},
+			[]string{`spec.services.metadata.annotations["x.io/load-balancer-scheme"]: namespace team-a allows no such annotation (operator policy "small")`}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
