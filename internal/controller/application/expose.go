@@ -3,6 +3,7 @@
 package application
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"slices"
@@ -48,8 +49,11 @@ func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcom
 		o.Record.Exposure = x.before
 		return
 	}
-	x.owner.SubmissionID = o.Record.SubmissionID
-	attempt := exposure.Attempt{App: s.App, Owner: x.owner, SparkAppID: o.Record.SparkAppID, DriverName: o.Record.DriverName}
+	// What endures is there before the attempt has a driver.
+	x.owner.SubmissionID = cmp.Or(o.Record.SubmissionID, s.Identity.SubmissionID)
+	attempt := exposure.Attempt{
+		App: s.App, Owner: x.owner, SparkAppID: cmp.Or(o.Record.SparkAppID, s.Identity.AppID), DriverName: o.Record.DriverName,
+	}
 	applied := o.Auxiliary == lifecycle.AuxiliaryApplied
 	if applied {
 		x.wanted, s.objections = exposure.Of(attempt, e.Exposure).Without(s.Policies.CheckExposure(s.App, o.Record.SparkAppID))
