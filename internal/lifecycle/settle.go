@@ -30,6 +30,8 @@ type Outcome struct {
 	Reservation Reservation
 	// Auxiliary is what happens to the driver's auxiliary objects.
 	Auxiliary Auxiliary
+	// PodIP is the address of the driver's pod; "" before it has one.
+	PodIP string
 	// Gone says that the application itself was deleted.
 	Gone bool
 	// Err is an error that is not the application's: the reconcile is retried with back-off.
@@ -66,6 +68,9 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	o.Record.Cause.Message = Truncate(strings.ToValidUTF8(o.Record.Cause.Message, ""), maxCause) // what is decided on is what is stored
 	o.Conditions = conditions(o.Record, p)
 	o.Auxiliary = auxiliary(p, o.Record)
+	if o.Record.State.HasDriver() && p.Driver.ours() {
+		o.PodIP = p.Driver.PodIP
+	}
 	return o
 }
 

@@ -3,7 +3,6 @@
 package application
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"slices"
@@ -49,11 +48,11 @@ func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcom
 		o.Record.Exposure = x.before
 		return
 	}
-	// What endures is there before the attempt has a driver.
-	x.owner.SubmissionID = cmp.Or(o.Record.SubmissionID, s.Identity.SubmissionID)
-	attempt := exposure.Attempt{
-		App: s.App, Owner: x.owner, SparkAppID: cmp.Or(o.Record.SparkAppID, s.Identity.AppID), DriverName: o.Record.DriverName,
+	x.owner.SubmissionID = o.Record.SubmissionID
+	if s.Desired.Endures {
+		x.owner.SubmissionID = "" // an attempt's resources are deleted with it
 	}
+	attempt := exposure.Attempt{App: s.App, Owner: x.owner, SparkAppID: o.Record.SparkAppID, DriverName: o.Record.DriverName}
 	applied := o.Auxiliary == lifecycle.AuxiliaryApplied
 	if applied {
 		x.wanted, s.objections = exposure.Of(attempt, e.Exposure).Without(s.Policies.CheckExposure(s.App, o.Record.SparkAppID))
