@@ -54,7 +54,7 @@ func (b *builder) credentials() {
 		name := b.prefix + "-kubernetes-credentials"
 		b.mount("kubernetes-credentials", credentialsDirInPod, secretSource(name))
 		b.addResource(b.secret(name, data))
-	} else if account, ok := b.conf.text(ConfDriverServiceAccount); ok && !(b.mode.inPod && b.templateAccount()) {
+	} else if account, ok := b.conf.text(ConfDriverServiceAccount); ok && (!b.mode.inPod || !b.templateAccount()) {
 		b.pod.Spec.ServiceAccountName = account
 		b.pod.Spec.DeprecatedServiceAccount = account
 	}
