@@ -38,7 +38,7 @@ type edge struct{ from, to lifecycle.State }
 func transitions() map[edge]map[lifecycle.Reason]bool {
 	found := map[edge]map[lifecycle.Reason]bool{}
 	for _, state := range lifecycle.States() {
-		domain.Each(state, func(e *domain.Element) {
+		each := func(e *domain.Element) {
 			if e.App.Deleting {
 				return // nothing is stored any more
 			}
@@ -61,7 +61,9 @@ func transitions() map[edge]map[lifecycle.Reason]bool {
 					found[key][to.Cause.Reason] = true
 				}
 			}
-		})
+		}
+		domain.Each(state, each)
+		domain.EachServer(state, each)
 	}
 	return found
 }

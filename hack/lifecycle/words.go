@@ -65,8 +65,8 @@ var words = map[edge]explanation{
 	{lifecycle.Running, lifecycle.Submitted}:    {"", "the driver pod is pending again"},
 	{lifecycle.Running, lifecycle.Succeeding}:   {"exit code 0", "the driver's container ended with exit code 0"},
 	{lifecycle.Running, lifecycle.Failing}:      {"failed", ended},
-	{lifecycle.Running, lifecycle.Invalidating}: {"spec changed", respecced},
-	{lifecycle.Running, lifecycle.Suspending}:   {"suspended", suspended},
+	{lifecycle.Running, lifecycle.Invalidating}: {"spec changed", respecced + "; of a server, when its sessions have ended, too"},
+	{lifecycle.Running, lifecycle.Suspending}:   {"suspended", suspended + ", or a server was idle"},
 
 	{lifecycle.Succeeding, lifecycle.Succeeded}:    {"done", "it does not run again"},
 	{lifecycle.Succeeding, lifecycle.Rerunning}:    {"Always", "restart policy Always, and the interval is over"},
@@ -91,7 +91,7 @@ var words = map[edge]explanation{
 
 	{lifecycle.Suspending, lifecycle.Suspended}:  {"driver gone", "the driver pod is gone"},
 	{lifecycle.Suspending, lifecycle.Succeeding}: {"", "the driver finished with exit code 0 before it was stopped"},
-	{lifecycle.Suspended, lifecycle.Resuming}:    {"resumed", "`spec.suspend` became false"},
+	{lifecycle.Suspended, lifecycle.Resuming}:    {"resumed", "`spec.suspend` became false, or an idle server is wanted"},
 
 	{lifecycle.Resuming, lifecycle.Submitted}:        {"driver created", created},
 	{lifecycle.Resuming, lifecycle.Running}:          {"", found + "running"},

@@ -31,8 +31,11 @@ type Writer struct {
 }
 
 // Submit creates the resources of a submission and then its driver pod. Unless the API server fails, a submission that
-// does not get its driver leaves nothing behind.
+// does not get its driver leaves nothing behind but its clients' token.
 func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
+	if r := w.createToken(ctx, owner, s.TokenSecret); r.Class != lifecycle.ClassDone {
+		return w.abort(ctx, owner, s, r)
+	}
 	for _, resource := range s.Resources {
 		if r := w.createResource(ctx, owner, resource, s.Driver); r.Class != lifecycle.ClassDone {
 			return w.abort(ctx, owner, s, r)

@@ -76,8 +76,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 	if err != nil {
 		return err
 	}
-	for _, k := range all {
-		if err := k.Setup(s); err != nil {
+	if err := all[0].Setup(s); err != nil { // schedules make its objects: without its definition there is nothing to do
+		return err
+	}
+	for _, k := range all[1:] {
+		if err := s.WhenInstalled(k.Family().GroupVersionKind(), func() error { return k.Setup(s) }); err != nil {
 			return err
 		}
 	}

@@ -18,8 +18,11 @@ type Claim struct {
 	Object Ref
 	// Field is the path of the options.
 	Field string
-	// ServiceType is that of a Service; "" for the default.
+	// ServiceType is that of a Service, in TypeField of the options; "" for the default.
 	ServiceType corev1.ServiceType
+	TypeField   string
+	// ExternalIPs are addresses whose traffic a Service takes.
+	ExternalIPs []string
 	// Annotations are in AnnotationsField of the options.
 	Annotations      map[string]string
 	AnnotationsField string
@@ -50,11 +53,21 @@ func Claims(app spark.Application, sparkAppID string) []Claim {
 		}
 		claims = append(claims, serviceClaim(field, portServiceName(app.Name, p.Port), p), ingress)
 	}
+	for i := range app.Exposure.Services {
+		s := &app.Exposure.Services[i]
+		claims = append(claims, Claim{
+			Object: Ref{Service, s.Name}, Field: app.Fields.Path("services"), ServiceType: s.Spec.Type, TypeField: "spec.type",
+			ExternalIPs: s.Spec.ExternalIPs, Annotations: s.Annotations, AnnotationsField: "metadata.annotations",
+		})
+	}
 	return claims
 }
 
 func serviceClaim(field, name string, p spark.ExposedPort) Claim {
-	return Claim{Object: Ref{Service, name}, Field: field, ServiceType: p.ServiceType, Annotations: p.Annotations, AnnotationsField: "serviceAnnotations"}
+	return Claim{
+		Object: Ref{Service, name}, Field: field, ServiceType: p.ServiceType, TypeField: "serviceType",
+		Annotations: p.Annotations, AnnotationsField: "serviceAnnotations",
+	}
 }
 
 func ingressClaim(field, name string, p spark.ExposedPort) Claim {

@@ -17,7 +17,7 @@ import (
 )
 
 // Config is set by the operator's administrator. Its zero value creates only what an application itself requests, the
-// Services of spec.driverIngressOptions.
+// Services of spec.driverIngressOptions and that of a server's clients.
 type Config struct {
 	// Service of the UI for each application that has one.
 	Service bool
@@ -60,7 +60,7 @@ type ParentRef struct {
 // Attempt is the attempt whose driver runs.
 type Attempt struct {
 	App spark.Application
-	// Owner owns the objects.
+	// Owner owns the objects. Those of a driver that endures belong to no attempt.
 	Owner lifecycle.Owner
 	// SparkAppID is Spark's id of the attempt.
 	SparkAppID string
@@ -91,6 +91,9 @@ func Of(a Attempt, c Config) Wanted {
 	w.ui()
 	for i := range a.App.Exposure.Ports {
 		w.port(a.App.Exposure.Ports[i])
+	}
+	for i := range a.App.Exposure.Services {
+		w.requested(&a.App.Exposure.Services[i])
 	}
 	if c.DisruptionBudget && a.App.Exposure.DisruptionBudget {
 		w.add(disruptionBudget(a), exposesDriver)

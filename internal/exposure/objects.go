@@ -33,6 +33,8 @@ const (
 	exposesUI     = "ui"
 	exposesPort   = "port"
 	exposesDriver = "driver"
+	// exposesConnect is the Service of a server's clients.
+	exposesConnect = "connect"
 )
 
 // portNameUI is the name of the UI Service's port.
@@ -131,7 +133,11 @@ func (w *wanted) add(typed metav1.Object, exposes string) {
 	}
 	ref := Ref{u.GroupVersionKind(), u.GetName()}
 	if w.wants(ref) {
-		w.problem(Ref{}, fmt.Sprintf("%s is created once: each port of %s is exposed once", ref, w.attempt.App.Fields.Path("ports")))
+		once := "each port of " + w.attempt.App.Fields.Path("ports") + " is exposed once"
+		if exposes == exposesConnect {
+			once = w.attempt.App.Fields.Path("services") + " needs another name"
+		}
+		w.problem(Ref{}, fmt.Sprintf("%s is created once: %s", ref, once))
 		return
 	}
 	w.Objects = append(w.Objects, Object{ref, u})
@@ -154,7 +160,21 @@ func (w *wanted) plain(typed metav1.Object) (*unstructured.Unstructured, error) 
 
 // driverSelector selects an application's driver pod.
 func (a Attempt) driverSelector() map[string]string {
-	return map[string]string{a.Owner.Labels.App: a.App.Name, spark.LabelRole: spark.RoleDriver}
+	role := spark.RoleDriver
+	if a.App.Server != nil {
+		role = spark.RoleServer
+	}
+	return map[string]string{a.Owner.Labels.App: a.App.Name, spark.LabelRole: role}
+}
+
+// requested adds a Service that the application requests whole. Of its metadata only what describes it is taken over: finalizers and
+// owners are not an application's to set.
+func (w *wanted) requested(s *corev1.Service) {
+	w.add(&corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: Service.GroupVersion().String(), Kind: Service.Kind},
+		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Labels: maps.Clone(s.Labels), Annotations: maps.Clone(s.Annotations)},
+		Spec:       *s.Spec.DeepCopy(),
+	}, exposesConnect)
 }
 
 func (w *wanted) service(name string, p spark.ExposedPort, target int32) *corev1.Service {

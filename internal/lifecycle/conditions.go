@@ -110,8 +110,10 @@ func admitted(r Record, p Plan) Condition {
 	if r.Placement.Outdated && r.State.HasDriver() {
 		c.Message += "; note: " + p.App.Fields.Text(placementEdited)
 	}
-	if problem := r.Rerun.problem(p.App.Fields); problem != "" {
-		c.Message += "; note: " + problem
+	for _, problem := range []string{r.Rerun.problem(p.App.Fields), p.App.wakeProblem()} {
+		if problem != "" {
+			c.Message += "; note: " + problem
+		}
 	}
 	return c
 }
@@ -155,6 +157,8 @@ func driverReady(r Record, p Plan) Condition {
 		if w := p.waiting(); w.Reason != "" {
 			c = c.withWait(w)
 		}
+	case r.State == Running && p.App.Endures:
+		c = clientsReady(c, r, p)
 	case r.State == Running && p.Driver.Deleting:
 		c.Status, c.Reason, c.Message = True, ReasonDriverStopping, "the driver pod is being deleted"
 	case r.State == Running:
@@ -189,6 +193,10 @@ func executorsReady(r Record, p Plan) Condition {
 func suspended(r Record, p Plan) Condition {
 	c := Condition{Type: ConditionSuspended, Status: False, Reason: ReasonAdmitted, Message: p.App.Fields.Text("{suspend} is not true")}
 	switch {
+	case r.State == Suspended && r.idle():
+		c.Status, c.Reason, c.Message = True, ReasonIdle, p.App.Fields.Text(idleStopped)
+	case r.State == Suspending && r.idle():
+		c.Reason, c.Message = ReasonIdle, p.App.Fields.Text(idleStopping)
 	case r.State == Suspended || p.App.Suspend && r.State == Queued:
 		c.Status, c.Reason, c.Message = True, ReasonSuspended, p.App.Fields.Text("{suspend} is true")
 	case r.State == Suspending:
@@ -204,8 +212,15 @@ func reconciling(r Record, p Plan) Condition {
 	switch {
 	case r.State.Final():
 		c.Status, c.Reason, c.Message = False, ReasonFinished, "the application has finished"
+	case r.State == Running && !r.DrainSince.IsZero():
+		c.Reason, c.Message = ReasonDraining, rollingOut(r, p)
+	case r.State == Running && p.App.Endures && !p.Driver.Ready:
+		ready := driverReady(r, p)
+		c.Reason, c.Message = ready.Reason, ready.Message
 	case r.State == Running:
 		c.Status, c.Reason, c.Message = False, ReasonDriverRunning, "the driver's container is running"
+	case r.State == Suspended && r.idle():
+		c.Status, c.Reason, c.Message = False, ReasonIdle, p.App.Fields.Text(idleStopped)
 	case r.State == Suspended || r.Cause.Reason == ReasonSuspended && r.State == Queued:
 		c.Status, c.Reason, c.Message = False, ReasonSuspended, p.App.Fields.Text("{suspend} is true")
 	case r.Cause.Reason != "":

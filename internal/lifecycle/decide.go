@@ -54,6 +54,10 @@ type Application struct {
 	Drain time.Duration
 	// IdleTimeout is after how long without an execution the driver is stopped; 0 for never.
 	IdleTimeout time.Duration
+	// WakeAt is when somebody asked for a driver that was stopped because it was idle; zero if nobody did. WakeIgnored is such a
+	// request that is not acted on.
+	WakeAt      time.Time
+	WakeIgnored string
 }
 
 // Env holds inputs that belong to no application.
@@ -97,6 +101,8 @@ type Plan struct {
 	Before Record
 	Record Record
 	Driver Driver
+	// Sessions are the driver's, if it was asked for them.
+	Sessions Sessions
 	// Scheduler is what the batch scheduler says of the driver.
 	Scheduler scheduler.Observation
 	// Admission is whether the attempt may start; empty if no scheduler was asked.
@@ -123,7 +129,13 @@ const (
 // Decide says what to do about an application. It is total: every record and observation has an answer, and every
 // state that is not final has a timer.
 func Decide(app Application, rec Record, obs Observation, admission scheduler.Admission, env Env) Plan {
-	p := Plan{App: app, Before: rec, Record: applySpecChanges(app, rec, env), Driver: obs.Driver, Scheduler: obs.Scheduler, Admission: admission, Requeue: heartbeat}
+	app, since := drained(app, rec, obs, env)
+	p := Plan{
+		App: app, Before: rec, Record: applySpecChanges(app, rec, env), Driver: obs.Driver, Sessions: obs.Sessions,
+		Scheduler: obs.Scheduler, Admission: admission, Requeue: heartbeat,
+	}
+	p.Record.DrainSince = since
+	p.App.Suspend = app.Suspend || !p.Record.Idle.StoppedAt.IsZero()
 	if app.Deleting {
 		p.Record = clone(rec)
 		return decideDeletion(p, obs)
@@ -162,7 +174,7 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 // NeedsAdmission reports whether Decide will look at the admission: a scheduler is asked only then.
 func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 	r := applySpecChanges(app, rec, env)
-	if app.Deleting || app.Suspend || driver.ours() || driver.Presence == Unknown {
+	if app.Deleting || app.Suspend || !r.Idle.StoppedAt.IsZero() || driver.ours() || driver.Presence == Unknown {
 		return false
 	}
 	if r.State != rec.State && r.State != New || !r.State.Starting() {
@@ -182,11 +194,12 @@ func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 func applySpecChanges(app Application, rec Record, env Env) Record {
 	r := clone(rec)
 	r.Attempt = max(r.Attempt, 1)
+	r.Idle.StoppedAt = stoppedAt(app, r)
 	if r.SpecHash != "" && r.SpecHash != app.SpecHash {
 		r = resetForSpec(r, renewal(app, r), env)
 	}
-	if app.Suspend && stoppable(r) {
-		r.State, r.Cause = Suspending, stopping(app.Fields)
+	if (app.Suspend || !r.Idle.StoppedAt.IsZero()) && stoppable(r) {
+		r.State, r.Cause = Suspending, stopping(app.Fields, r)
 	}
 	r.Generation, r.SpecHash, r.Rerun = app.Generation, app.SpecHash, app.Rerun
 	r.Placement.Rest = app.Placement.Rest

@@ -142,7 +142,7 @@ func (c *checker) conditions(o *lifecycle.Outcome) {
 	}
 	is := func(t lifecycle.ConditionType) bool { return status(t) == lifecycle.True }
 	if is(lifecycle.ConditionDriverReady) && !is(lifecycle.ConditionSubmitted) || is(lifecycle.ConditionSubmitted) && !is(lifecycle.ConditionAdmitted) ||
-		is(lifecycle.ConditionSucceeded) && !is(lifecycle.ConditionSubmitted) || is(lifecycle.ConditionExecutorsReady) && !is(lifecycle.ConditionDriverReady) ||
+		is(lifecycle.ConditionSucceeded) && !is(lifecycle.ConditionSubmitted) || is(lifecycle.ConditionExecutorsReady) && !is(lifecycle.ConditionDriverReady) && !c.e.App.Endures || // executors come before clients do
 		is(lifecycle.ConditionSuspended) && is(lifecycle.ConditionDriverReady) || is(lifecycle.ConditionSucceeded) && is(lifecycle.ConditionStalled) {
 		c.broken("conditions contradict each other: %+v", o.Conditions)
 	}
@@ -155,7 +155,7 @@ func (c *checker) conditions(o *lifecycle.Outcome) {
 // already), and nothing if nothing happened.
 func (c *checker) events(from, to lifecycle.Record) {
 	all := lifecycle.Events("SparkApplication", "pi", from, to)
-	if len(all) > 2 || len(all) == 2 && all[0].Reason != "SparkApplicationSubmitted" {
+	if len(all) > 2 || len(all) == 2 && all[0].Reason != "SparkApplicationSubmitted" && all[1].Reason != "SparkApplicationDraining" {
 		c.broken("%d events for one reconcile: %+v", len(all), all)
 	}
 	for _, e := range all {
@@ -237,6 +237,12 @@ func (c *checker) next(rec lifecycle.Record) (lifecycle.Application, lifecycle.O
 // rests checks what a cluster that stands still has come to.
 func (c *checker) rests(rec lifecycle.Record) {
 	d := c.e.Observation.Driver
+	if !rec.DrainSince.IsZero() && c.e.Env.Now.Before(rec.DrainSince.Add(c.e.App.Drain)) {
+		return // the change waits
+	}
+	if c.e.App.Endures && d.Presence == lifecycle.Unknown && rec.State.HasDriver() {
+		return // it may have sessions
+	}
 	live := d.Presence == lifecycle.Present && d.Ownership != lifecycle.NotOwned && !d.Deleting && (d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning)
 	if (rec.State == lifecycle.Submitted || rec.State == lifecycle.Running) && live && d.SpecHash != "" && d.SpecHash != c.e.App.SpecHash && !c.e.App.Suspend {
 		c.broken("a change of the spec is lost: at rest it is %s with a driver that was made from another spec", rec.State)

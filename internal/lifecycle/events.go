@@ -36,6 +36,12 @@ func Events(kind, name string, from, to Record) []Event {
 			all = append(all, e)
 		}
 	}
+	if !to.DrainSince.IsZero() && from.DrainSince.IsZero() {
+		all = append(all, Event{
+			Reason: kind + "Draining", Action: "Rerun",
+			Message: fmt.Sprintf("%s runs from the new spec when the sessions of driver %s have ended", app, to.DriverName),
+		})
+	}
 	if to.Placement.Outdated && !from.Placement.Outdated {
 		all = append(all, Event{
 			Reason: kind + "WebhookFieldsUpdated", Action: "Observe", // as the Kubeflow operator calls it
@@ -77,9 +83,9 @@ func entered(kind, app string, to Record) (Event, bool) {
 	case Invalidating:
 		return Event{Reason: kind + "Invalidating", Action: "Rerun", Message: app + " is stopped: " + to.Cause.Message}, true
 	case Suspending:
-		return Event{Reason: kind + "Suspending", Action: "Suspend", Message: app + " is suspending"}, true
+		return Event{Reason: kind + "Suspending", Action: "Suspend", Message: app + " is suspending" + whyIdle(to)}, true
 	case Suspended:
-		return Event{Reason: kind + "Suspended", Action: "Suspend", Message: app + " is suspended"}, true
+		return Event{Reason: kind + "Suspended", Action: "Suspend", Message: app + " is suspended" + whyIdle(to)}, true
 	case Resuming:
 		return Event{Reason: kind + "Resuming", Action: "Resume", Message: app + " is resuming"}, true
 	case Succeeded:
@@ -91,4 +97,12 @@ func entered(kind, app string, to Record) (Event, bool) {
 	case New, Submitted, Succeeding:
 	}
 	return Event{}, false
+}
+
+// whyIdle continues the sentence about a driver that nobody has suspended.
+func whyIdle(r Record) string {
+	if !r.idle() {
+		return ""
+	}
+	return ": " + r.Cause.Message
 }

@@ -150,17 +150,6 @@ type Observation struct {
 	Scheduler scheduler.Observation
 }
 
-// Sessions are what a Spark Connect server says of its clients.
-type Sessions struct {
-	// Known is whether it could be asked; Problem says why not.
-	Known   bool
-	Problem string
-	// Open sessions, and how many executions run.
-	Open, Executing int32
-	// LastExecution is when the last one began or ended; zero if there was none.
-	LastExecution time.Time
-}
-
 // Executor is one executor pod.
 type Executor struct {
 	Name  string

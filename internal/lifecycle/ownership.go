@@ -33,6 +33,11 @@ type Family struct {
 // GroupKind is the kind of the application objects in any version.
 func (f Family) GroupKind() schema.GroupKind { return schema.GroupKind{Group: f.Group, Kind: f.Kind} }
 
+// GroupVersionKind is the kind of the application objects.
+func (f Family) GroupVersionKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: f.Group, Version: f.Version, Kind: f.Kind}
+}
+
 // APIVersion is the group and version of the application objects.
 func (f Family) APIVersion() string { return f.Group + "/" + f.Version }
 
@@ -67,7 +72,8 @@ type Labels struct {
 
 // Owner is the attempt of an application that an object is created for.
 type Owner struct {
-	Reference    metav1.OwnerReference
+	Reference metav1.OwnerReference
+	// SubmissionID is the attempt's; "" for what belongs to no attempt.
 	SubmissionID string
 	Labels       Labels
 }
@@ -90,13 +96,17 @@ func (w Owner) Own(object metav1.Object) {
 }
 
 // Mark labels an auxiliary object as the attempt's, so that it can be found even if the spec gives it another name
-// later.
+// later. What outlives attempts has an owner without a SubmissionID, and no such label: it is not deleted with one of them.
 func (w Owner) Mark(object metav1.Object) {
 	labels := maps.Clone(object.GetLabels())
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[w.Labels.Submission], labels[w.Labels.CreatedBy] = w.SubmissionID, "true"
+	labels[w.Labels.CreatedBy] = "true"
+	delete(labels, w.Labels.Submission)
+	if w.SubmissionID != "" {
+		labels[w.Labels.Submission] = w.SubmissionID
+	}
 	object.SetLabels(labels)
 }
 

@@ -44,6 +44,8 @@ const (
 	ReasonRerunRequested Reason = "RerunRequested"
 	// ReasonResumed : spec.suspend became false, and the application runs again.
 	ReasonResumed Reason = "Resumed"
+	// ReasonWoken : a driver that was stopped because it was idle is wanted, and the application runs again.
+	ReasonWoken Reason = "Woken"
 	// ReasonNotSubmitted : there is no driver yet.
 	ReasonNotSubmitted Reason = "NotSubmitted"
 )
@@ -72,6 +74,12 @@ const (
 	ReasonDriverCreated Reason = "DriverCreated"
 	// ReasonDriverRunning : the driver's container is running.
 	ReasonDriverRunning Reason = "DriverRunning"
+	// ReasonDriverNotReady : the driver's container is running, and takes no clients.
+	ReasonDriverNotReady Reason = "DriverNotReady"
+	// ReasonDraining : the spec has changed, and the driver's sessions have not ended.
+	ReasonDraining Reason = "Draining"
+	// ReasonIdle : the driver is stopped because it executed nothing for a while.
+	ReasonIdle Reason = "Idle"
 	// ReasonDriverStopping : the driver pod is being deleted.
 	ReasonDriverStopping Reason = "DriverStopping"
 	// ReasonDriverSucceeded : the driver's container ended with exit code 0.

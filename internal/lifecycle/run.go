@@ -68,6 +68,9 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	if d.Deleting {
 		p.Requeue = min(p.Requeue, max(d.GoneAt.Sub(env.Now), unknownRetry))
 	}
+	if p.App.Endures && d.Phase == DriverRunning {
+		return serving(p, obs, env)
+	}
 	return p
 }
 
@@ -82,6 +85,7 @@ func started(r Record, d Driver) Record {
 // failing ends an attempt. Its driver may still have to be stopped.
 func failing(p Plan, class FailureClass, c Cause, d Driver, env Env) Plan {
 	r := started(p.Record, d)
+	r.DrainSince = time.Time{}
 	healthy := p.App.Policies.Restart.ResetAfter
 	if a := r.Current(); healthy > 0 && a != nil && !a.StartedAt.IsZero() && env.Now.Sub(a.StartedAt) >= healthy {
 		r.Retries.Used = nil

@@ -30,6 +30,8 @@ type Outcome struct {
 	Reservation Reservation
 	// Auxiliary is what happens to the driver's auxiliary objects.
 	Auxiliary Auxiliary
+	// PodIP is the address of the driver's pod; "" before it has one.
+	PodIP string
 	// Gone says that the application itself was deleted.
 	Gone bool
 	// Err is an error that is not the application's: the reconcile is retried with back-off.
@@ -66,6 +68,9 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	o.Record.Cause.Message = Truncate(strings.ToValidUTF8(o.Record.Cause.Message, ""), maxCause) // what is decided on is what is stored
 	o.Conditions = conditions(o.Record, p)
 	o.Auxiliary = auxiliary(p, o.Record)
+	if o.Record.State.HasDriver() && p.Driver.ours() {
+		o.PodIP = p.Driver.PodIP
+	}
 	return o
 }
 
@@ -118,10 +123,10 @@ func starts(p Plan, results []Result) bool {
 type Auxiliary string
 
 const (
-	// AuxiliaryKept : whatever is there stays. The garbage collector takes it, or a previous operator has left no more than its
-	// name with an application that is over.
+	// AuxiliaryKept : whatever is there stays. The garbage collector takes it, a previous operator has left no more than its
+	// name with an application that is over, or an edit waits for the driver's sessions.
 	AuxiliaryKept Auxiliary = ""
-	// AuxiliaryApplied : the driver lives, and what is wanted is made.
+	// AuxiliaryApplied : the driver lives, or takes clients again one day, and what is wanted is made.
 	AuxiliaryApplied Auxiliary = "Applied"
 	// AuxiliaryDeleted : there is no driver, and what was made goes.
 	AuxiliaryDeleted Auxiliary = "Deleted"
@@ -132,7 +137,9 @@ func auxiliary(p Plan, after Record) Auxiliary {
 	switch {
 	case p.App.Deleting, p.Before.State.Final() && len(before.Objects) == 0 && before.Service != "":
 		return AuxiliaryKept
-	case after.State.HasDriver():
+	case !after.DrainSince.IsZero():
+		return AuxiliaryKept // they lead to the driver as it was made
+	case after.State.HasDriver(), p.App.Endures && !after.State.Final():
 		return AuxiliaryApplied
 	}
 	return AuxiliaryDeleted

@@ -22,13 +22,16 @@ func stoppable(r Record) bool {
 }
 
 // stopping is the cause while a driver is being deleted.
-func stopping(f spark.Fields) Cause {
+func stopping(f spark.Fields, r Record) Cause {
+	if !r.Idle.StoppedAt.IsZero() {
+		return idleCause(f, idleStopping)
+	}
 	return Cause{ReasonSuspended, f.Text("{suspend} is true: the driver is being stopped")}
 }
 
 // suspending holds back the next attempt. What the last one ended with is in its history.
 func suspending(p Plan) Plan {
-	p.Record.State, p.Record.Cause, p.Requeue = Suspending, stopping(p.App.Fields), unknownRetry
+	p.Record.State, p.Record.Cause, p.Requeue = Suspending, stopping(p.App.Fields, p.Record), unknownRetry
 	return p
 }
 
@@ -47,20 +50,32 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 		return decideRun(p, obs, env) // it was faster
 	case d.ours() && d.overdue(env.Now):
 		p.Requeue = heartbeat
-		p.Record.Cause = Cause{ReasonNodeLost, "driver pod " + d.Name + " must stop because " + p.App.Fields.Path("suspend") + " is true; it " + stuckAdvice}
+		why := p.App.Fields.Text("{suspend} is true")
+		if p.Record.idle() {
+			why = "it is idle"
+		}
+		p.Record.Cause = Cause{ReasonNodeLost, "driver pod " + d.Name + " must stop because " + why + "; it " + stuckAdvice}
 	case d.ours():
 		if !d.Deleting {
 			p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
 		}
 	default:
-		p.Record = concluded(closed(p.Record, "", Cause{ReasonSuspended, p.App.Fields.Text("the driver was stopped because {suspend} was true")}, env), obs, ExecutorFailed)
-		p.Record.State, p.Record.Cause = Suspended, noDriver(p.App.Fields)
+		end := Cause{ReasonSuspended, p.App.Fields.Text("the driver was stopped because {suspend} was true")}
+		if p.Record.idle() {
+			end = idleCause(p.App.Fields, idleEnded)
+		}
+		p.Record = concluded(closed(p.Record, "", end, env), obs, ExecutorFailed)
+		p.Record.State, p.Record.Cause = Suspended, noDriver(p.App.Fields, p.Record.idle())
 		p = release(p)
 	}
 	return p
 }
 
-func noDriver(f spark.Fields) Cause {
+// noDriver is the cause while there is none.
+func noDriver(f spark.Fields, idle bool) Cause {
+	if idle {
+		return idleCause(f, idleStopped)
+	}
 	return Cause{ReasonSuspended, f.Text("{suspend} is true: there is no driver until it is false")}
 }
 
@@ -71,10 +86,13 @@ func decideSuspended(p Plan, obs Observation) Plan {
 		return p
 	}
 	if p.App.Suspend {
-		p.Record.Cause = noDriver(p.App.Fields)
+		p.Record.Cause = noDriver(p.App.Fields, !p.Record.Idle.StoppedAt.IsZero())
 		return p
 	}
 	c := Cause{ReasonResumed, p.App.Fields.Text("{suspend} is false again: the application runs again")}
+	if p.Record.idle() {
+		c = Cause{ReasonWoken, p.App.Fields.Text("{wakeAt} has a later time than the driver was stopped at: the application runs again")}
+	}
 	if p.Record.Current() == nil && (len(p.Record.Attempts) > 0 || p.Record.NeverRan()) {
 		p.Record.State, p.Record.Cause = Resuming, c
 		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // the attempt is yet to come: its wait begins now

@@ -41,7 +41,7 @@ type Metrics struct {
 	labels   *limiter
 	families []Family
 	vectors  []prometheus.Collector
-	sources  sources
+	sources  sources[Source]
 
 	kubeflow kubeflow
 	ours     ours
@@ -49,7 +49,8 @@ type Metrics struct {
 	operator operator
 	tenancy  tenancy
 
-	schedules schedules
+	schedules       schedules
+	scheduleSources sources[ScheduleSource]
 }
 
 var _ prometheus.Collector = (*Metrics)(nil)
@@ -76,19 +77,19 @@ func (m *Metrics) Observe(s Source) {
 	}
 }
 
-// sources are those of all kinds.
-type sources struct {
+// sources are those of all kinds. One may be added while metrics are served: a controller whose definition is installed late.
+type sources[S any] struct {
 	mu  sync.Mutex
-	all []Source
+	all []S
 }
 
-func (s *sources) add(source Source) {
+func (s *sources[S]) add(source S) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = append(s.all, source)
 }
 
-func (s *sources) list() []Source {
+func (s *sources[S]) list() []S {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.all)

@@ -15,7 +15,6 @@ type schedules struct {
 	started, skipped *prometheus.CounterVec
 	delay            *prometheus.HistogramVec
 	states           *prometheus.Desc
-	sources          []ScheduleSource
 }
 
 // ScheduleSource calls each for every schedule in the cache, with its state. It calls for none if this replica does not lead.
@@ -63,17 +62,17 @@ func (m *Metrics) RunDelayed(s Subject, delay time.Duration) {
 	}
 }
 
-// ObserveSchedules adds where the gauge of schedules is computed from. It is called before the metrics are served.
+// ObserveSchedules adds where the gauge of schedules is computed from.
 func (m *Metrics) ObserveSchedules(s ScheduleSource) {
 	if m != nil {
-		m.schedules.sources = append(m.schedules.sources, s)
+		m.scheduleSources.add(s)
 	}
 }
 
 // collectSchedules counts the schedules.
 func (m *Metrics) collectSchedules(out chan<- prometheus.Metric) {
 	counts := map[string]int{}
-	for _, source := range m.schedules.sources {
+	for _, source := range m.scheduleSources.list() {
 		source(func(s Subject, state string) {
 			counts[strings.Join(append(slices.Clip(m.labels.values(s)), state), separator)]++
 		})

@@ -71,7 +71,7 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 	o := lifecycle.Observation{Executors: executorsOf(pods)}
 	for _, pod := range pods {
 		// By its label first: the spec may have renamed the driver.
-		if pod.Labels[spark.LabelRole] == spark.RoleDriver && r.ownership(pod, t) == lifecycle.Current {
+		if spark.RunsDriver(pod.Labels) && r.ownership(pod, t) == lifecycle.Current {
 			o.Driver = r.driverOf(pod)
 			o.Driver.Ownership = lifecycle.Current
 			r.complete(ctx, &o.Driver, pod, rec)
@@ -79,6 +79,13 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 		}
 	}
 	o.Driver, err = r.named(ctx, t, rec)
+	if err == nil && o.Driver.Ownership == lifecycle.Previous && o.Driver.SubmissionID == "" && rec.SubmissionID == "" {
+		// A previous operator marked no attempts.
+		t.SubmissionID = ""
+		pods, err = r.pods(ctx, t)
+		o.Executors = executorsOf(pods)
+		return o, err
+	}
 	if err == nil && rec.State != lifecycle.New && o.Driver.Presence != lifecycle.Unknown && o.Driver.Ownership != lifecycle.Current && o.Driver.Ownership != lifecycle.Previous {
 		return o, r.renamed(ctx, t, rec, &o.Driver)
 	}
@@ -116,7 +123,7 @@ func (r Reader) Orphans(ctx context.Context, app client.Object) (bool, error) {
 	}
 	for i := range list.Items {
 		pod := &list.Items[i]
-		if pod.Labels[spark.LabelRole] != spark.RoleDriver || pod.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, app) {
+		if !spark.RunsDriver(pod.Labels) || pod.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, app) {
 			continue
 		}
 		if d := r.driverOf(pod); d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning {
@@ -233,7 +240,10 @@ func (r Reader) pods(ctx context.Context, t Target) ([]*corev1.Pod, error) {
 	var list corev1.PodList
 	var about client.ListOption = client.MatchingFields{IndexApp: indexValue(r.Labels.App, t.App)}
 	if r.Unindexed {
-		about = client.MatchingLabels{r.Labels.Submission: t.SubmissionID}
+		about = client.MatchingLabels{r.Labels.App: t.App}
+		if t.SubmissionID != "" {
+			about = client.MatchingLabels{r.Labels.Submission: t.SubmissionID}
+		}
 	}
 	if err := r.Cache.List(ctx, &list, client.InNamespace(t.Namespace), about, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.App, err)
@@ -261,8 +271,7 @@ func executorsOf(pods []*corev1.Pod) []lifecycle.Executor {
 // Drivers returns the live driver pods of an attempt, whatever their names.
 func (r Reader) Drivers(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
 	var list corev1.PodList
-	ours := client.MatchingLabels{r.Labels.Submission: submissionID, spark.LabelRole: spark.RoleDriver}
-	if err := r.Live.List(ctx, &list, client.InNamespace(namespace), ours); err != nil {
+	if err := r.listDrivers(ctx, &list, namespace, r.Labels.Submission, submissionID); err != nil {
 		return nil, fmt.Errorf("list driver pods in %s: %w", namespace, err)
 	}
 	pods := make([]client.Object, 0, len(list.Items))

@@ -29,6 +29,8 @@ func (r Reader) driverOf(pod *corev1.Pod) lifecycle.Driver {
 		Disruption:   disruption(pod),
 		MemoryLimit:  memoryLimit(pod),
 		Phase:        lifecycle.DriverPending,
+		Ready:        podReady(pod),
+		PodIP:        pod.Status.PodIP,
 	}
 	if pod.Spec.NodeName == "" {
 		d.Unplaced = pod.ResourceVersion
@@ -56,6 +58,13 @@ func (r Reader) driverOf(pod *corev1.Pod) lifecycle.Driver {
 		d.Waiting = waiting(pod)
 	}
 	return d
+}
+
+// podReady reports whether a pod takes clients.
+func podReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // scheduledAt is when the pod got its node; zero if it has none.
@@ -243,6 +252,7 @@ func StripPod(o any) (any, error) {
 		Conditions:            keptConditions(pod.Status.Conditions),
 		InitContainerStatuses: stripStatuses(pod.Status.InitContainerStatuses),
 		ContainerStatuses:     stripStatuses(pod.Status.ContainerStatuses),
+		PodIP:                 keptIP(pod),
 	}
 	return pod, nil
 }
@@ -274,6 +284,14 @@ func keptConditions(all []corev1.PodCondition) []corev1.PodCondition {
 		}
 	}
 	return kept
+}
+
+// keptIP is the address of a driver. Nobody asks for those of executors.
+func keptIP(pod *corev1.Pod) string {
+	if spark.RunsDriver(pod.Labels) {
+		return pod.Status.PodIP
+	}
+	return ""
 }
 
 func stripStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {

@@ -9,7 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -87,11 +89,20 @@ func listed[T client.Object](ctx context.Context, from client.Reader, empty clie
 	return all, err
 }
 
+// listDrivers lists the live pods with a label in which drivers run, whatever they are called.
+func (r Reader) listDrivers(ctx context.Context, list *corev1.PodList, namespace, label, value string) error {
+	roles, err := labels.NewRequirement(spark.LabelRole, selection.In, []string{spark.RoleDriver, spark.RoleServer})
+	if err != nil {
+		return err
+	}
+	which := labels.SelectorFromValidatedSet(labels.Set{label: value}).Add(*roles)
+	return r.Live.List(ctx, list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: which})
+}
+
 // HasDriver reports whether a driver pod of an application exists that has not ended. The application need not.
 func (r Reader) HasDriver(ctx context.Context, namespace, app string) (bool, error) {
 	var list corev1.PodList
-	drivers := client.MatchingLabels{r.Labels.App: app, spark.LabelRole: spark.RoleDriver}
-	if err := r.Live.List(ctx, &list, client.InNamespace(namespace), drivers); err != nil {
+	if err := r.listDrivers(ctx, &list, namespace, r.Labels.App, app); err != nil {
 		return false, fmt.Errorf("list driver pods of %s/%s: %w", namespace, app, err)
 	}
 	for i := range list.Items {

@@ -84,7 +84,7 @@ func (r Reader) PodStatuses(ctx context.Context, t Target, now time.Time) (sched
 	f := scheduler.PodStatuses{Now: now}
 	for _, pod := range pods {
 		fact := scheduler.PodStatusOf(pod)
-		if pod.Labels[spark.LabelRole] == spark.RoleDriver {
+		if spark.RunsDriver(pod.Labels) {
 			f.Driver = &fact
 		} else {
 			f.Executors = append(f.Executors, fact)

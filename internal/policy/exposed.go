@@ -57,7 +57,12 @@ type exposureChecker struct {
 
 func (c *exposureChecker) judge(claim exposure.Claim) {
 	if t := string(claim.ServiceType); t != "" && len(c.limits.ServiceTypes) > 0 && !slices.Contains(c.limits.ServiceTypes, t) {
-		c.object(claim, limitServiceTypes, &spark.ConfError{Field: claim.Field + ".serviceType", Value: t}, "Services of type %s", strings.Join(c.limits.ServiceTypes, ", "))
+		c.object(claim, limitServiceTypes, &spark.ConfError{Field: claim.Field + "." + claim.TypeField, Value: t}, "Services of type %s", strings.Join(c.limits.ServiceTypes, ", "))
+	}
+	if len(claim.ExternalIPs) > 0 && len(c.limits.ServiceTypes) > 0 && !slices.Contains(c.limits.ServiceTypes, string(corev1.ServiceTypeLoadBalancer)) {
+		// They take traffic from outside as a load balancer does, for any address that is written there.
+		e := &spark.ConfError{Field: claim.Field + ".spec.externalIPs", Value: strings.Join(claim.ExternalIPs, ", ")}
+		c.object(claim, limitServiceTypes, e, "Services of type %s", strings.Join(c.limits.ServiceTypes, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(claim.Annotations)) {
 		if matchesAny(c.limits.ForbiddenAnnotations, name) {

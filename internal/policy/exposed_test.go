@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -106,4 +107,44 @@ func TestCheckExposure(t *testing.T) {
 	if got := (Set{{Name: "none", Limits: Limits{ForbidHostAccess: true}}}).CheckExposure(app, ""); got != nil {
 		t.Errorf("without limits: %v", got)
 	}
+}
+
+// A Service that is requested whole is limited as the others are, and so are the addresses that it takes traffic of.
+func TestRequestedService(t *testing.T) {
+	cases := map[string]struct {
+		reason, limits string
+		service        corev1.Service
+		want           []string
+	}{
+		"Plain":       {"no type is the default", "serviceTypes: [ClusterIP]", serviceOf(""), nil},
+		"Type":        {"an address outside", "serviceTypes: [ClusterIP]", serviceOf("LoadBalancer"), []string{`spec.services.spec.type: "LoadBalancer": namespace team-a allows Services of type ClusterIP (operator policy "small")`}},
+		"Allowed":     {"what the policy lists", "serviceTypes: [ClusterIP, NodePort]", serviceOf("NodePort"), nil},
+		"ExternalIPs": {"traffic from outside without a load balancer", "serviceTypes: [ClusterIP, NodePort]", serviceOf("", "192.0.2.1", "192.0.2.2"), []string{`spec.services.spec.externalIPs: "192.0.2.1, 192.0.2.2": namespace team-a allows Services of type ClusterIP, NodePort (operator policy "small")`}},
+		"Outside":     {"who may have a load balancer may have addresses", "serviceTypes: [LoadBalancer]", serviceOf("LoadBalancer", "192.0.2.1"), nil},
+		"Unlimited":   {"no limit on types", "hosts: [a.b]", serviceOf("LoadBalancer", "192.0.2.1"), nil},
+		"Annotation": {"a controller's switch", `forbiddenAnnotations: ["*/load-balancer-*"]`, corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x.io/load-balancer-scheme": "internet"}}},
+			[]string{`spec.services.metadata.annotations["x.io/load-balancer-scheme"]: namespace team-a allows no such annotation (operator policy "small")`}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := set(t, `[{name: small, namespaces: [team-a], limits: {`+tc.limits+`}}]`)
+			app, _ := kubeflow.Normalize(application(t, "  image: a\n"))
+			tc.service.Name = "pi-server"
+			app.Exposure.Services = []corev1.Service{tc.service}
+			var got []string
+			for _, o := range s.For("team-a").CheckExposure(app, "") {
+				got = append(got, o.Error())
+				if o.Object.String() != "service/pi-server" {
+					t.Errorf("%s: objects to %s", tc.reason, o.Object)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func serviceOf(kind corev1.ServiceType, externalIPs ...string) corev1.Service {
+	return corev1.Service{Spec: corev1.ServiceSpec{Type: kind, ExternalIPs: externalIPs}}
 }

@@ -73,9 +73,10 @@ func Rest[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	return desired
 }
 
-// desiredOf is what the object wants, a request to run again included.
+// desiredOf is what the object wants, requests to run again and to wake included.
 func desiredOf[T metav1.Object](k Kind[T], o T, record lifecycle.Record, now time.Time) lifecycle.Application {
-	return k.Desired(o, record).WithRerun(o.GetAnnotations()[k.Family().RerunAt], record, now)
+	requests, family := o.GetAnnotations(), k.Family()
+	return k.Desired(o, record).WithRerun(requests[family.RerunAt], record, now).WithWake(requests[family.WakeAt], now)
 }
 
 // Load resolves an object. now becomes the submission's time.

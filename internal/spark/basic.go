@@ -20,6 +20,14 @@ const (
 
 // basic makes the Spark container and the pod around it: BasicDriverFeatureStep.
 func (b *builder) basic() {
+	b.basicPod()
+	b.properties[confSubmitInDriver] = "true"
+	// Executors have no other way to learn that they belong to a Python or R application.
+	b.properties[ConfMemoryOverheadFactor] = formatDouble(overheadFactor(b.conf, b.kind))
+}
+
+// basicPod is what the pods of all modes have.
+func (b *builder) basicPod() {
 	b.image()
 	b.ports()
 	b.environment()
@@ -33,9 +41,6 @@ func (b *builder) basic() {
 	b.driverPod()
 	b.properties[ConfDriverPodName] = b.pod.Name
 	b.properties[ConfAppID] = b.id.AppID
-	b.properties[confSubmitInDriver] = "true"
-	// Executors have no other way to learn that they belong to a Python or R application.
-	b.properties[ConfMemoryOverheadFactor] = formatDouble(overheadFactor(b.conf, b.kind))
 }
 
 func (b *builder) image() {
@@ -65,9 +70,13 @@ func (b *builder) ports() {
 	b.addPort(PortDriverRPC, b.conf.port(ConfDriverPort, defaultDriverPort))
 	b.addPort(PortBlockManager, b.conf.port(ConfDriverBlockPort, blockManager))
 	b.addPort(PortUI, int32(b.conf.number(ConfUIPort)))
-	if b.profile.ConnectPort {
-		b.addPort(PortConnect, b.conf.port(ConfConnectPort, defaultConnectPort))
+	if b.profile.ConnectPort || b.mode.takesClients {
+		b.addPort(PortConnect, b.connectPort())
 	}
+}
+
+func (b *builder) connectPort() int32 {
+	return b.conf.port(ConfConnectPort, defaultConnectPort)
 }
 
 func (b *builder) addPort(name string, port int32) {

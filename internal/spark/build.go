@@ -20,6 +20,7 @@ type builder struct {
 	profile Profile
 	conf    *conf
 	kind    kind
+	mode    mode
 
 	namespace string
 	// prefix begins the names of most objects.
@@ -31,6 +32,7 @@ type builder struct {
 	pod       *corev1.Pod
 	container corev1.Container
 	resources []Object
+	token     *corev1.Secret
 	// executor is the pod that executors start from, and executorContainer the index of Spark's container in it.
 	executor          *corev1.Pod
 	executorContainer int
@@ -70,11 +72,12 @@ var steps = []step{
 // The configuration is merged in this order, later ones winning: app.Conf, app.Deps, app.OperatorConf, and what Spark
 // itself sets. Every refusal that the application's author can lift is a *ConfError.
 func Build(app Application, id Identity, profile Profile) (Submission, error) {
-	conf, err := submitConf(&app, id, profile)
+	mode := modeOf(&app)
+	conf, err := submitConf(&app, id, profile, mode)
 	if err != nil {
 		return Submission{}, err
 	}
-	b := &builder{app: &app, id: id, profile: profile, conf: conf, kind: kindOf(app.MainFile)}
+	b := &builder{app: &app, id: id, profile: profile, conf: conf, kind: kindOf(app.MainFile), mode: mode}
 	for _, run := range []func(*builder){
 		(*builder).prepare, (*builder).startPod, (*builder).check, (*builder).runSteps, (*builder).finish, (*builder).measure,
 	} {
@@ -83,7 +86,7 @@ func Build(app Application, id Identity, profile Profile) (Submission, error) {
 		}
 	}
 	return Submission{
-		Resources: b.resources, Driver: b.pod, Properties: b.properties,
+		Resources: b.resources, Driver: b.pod, TokenSecret: b.token, Properties: b.properties,
 		Executor: b.executor, ExecutorContainer: b.executorContainer, PodSets: b.shapes,
 	}, nil
 }
@@ -123,7 +126,7 @@ func (b *builder) labels(appName string) map[string]string {
 	labels[LabelVersion] = releaseOf(b.app.SparkVersion)
 	labels[LabelAppSelector] = b.id.AppID
 	labels[LabelAppName] = AppNameLabel(appName)
-	labels[LabelRole] = RoleDriver
+	labels[LabelRole] = b.mode.role
 	return labels
 }
 
@@ -135,11 +138,12 @@ func (b *builder) placeholders(text string) string {
 
 // check refuses combinations that the steps rule out before any of them runs, and even when they are excluded.
 func (b *builder) check() {
-	if value, ok := b.conf.raw(confBindAddress); ok {
+	if value, ok := b.conf.raw(confBindAddress); ok && !b.mode.inPod {
 		b.conf.fail(confBindAddress, value, "must not be set: the driver listens on the address of its pod")
 	}
 	b.checkHadoop()
 	b.checkKerberos()
+	b.checkServer()
 	for _, class := range b.conf.list(confFeatureSteps) {
 		if class != volcanoStep || !b.profile.VolcanoFeatureStep {
 			b.conf.failAs(field.ErrorTypeNotSupported, confFeatureSteps, class, "unknown step; custom steps would need Spark's JVM in the operator")
@@ -150,7 +154,7 @@ func (b *builder) check() {
 // runSteps runs the feature steps that are not excluded, until the first refusal.
 func (b *builder) runSteps() {
 	excluded := b.excluded()
-	for _, step := range steps {
+	for _, step := range b.mode.steps {
 		if slices.Contains(excluded, featurePackage+step.class) {
 			continue
 		}
@@ -168,7 +172,7 @@ func (b *builder) excluded() []string {
 		return nil
 	}
 	excluded := b.conf.list(confExcludedSteps)
-	if basic := featurePackage + steps[0].class; slices.Contains(excluded, basic) {
+	if basic := featurePackage + b.mode.steps[0].class; slices.Contains(excluded, basic) {
 		b.conf.fail(confExcludedSteps, basic, "without this step the driver pod has no name, and cannot be created")
 	}
 	return excluded

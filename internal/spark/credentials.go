@@ -38,7 +38,7 @@ func (b *builder) credentials() {
 	for _, c := range driverCredentials {
 		key := confDriverCredentials + c.conf
 		value, ok := b.conf.text(key)
-		if !ok {
+		if !ok || b.mode.inPod {
 			continue
 		}
 		data[c.item] = []byte(value)
@@ -47,12 +47,14 @@ func (b *builder) credentials() {
 		}
 		b.properties[confMountedCredentials+c.mounted] = credentialsDirInPod + "/" + c.item
 	}
-	b.redact()
+	if !b.mode.inPod {
+		b.redact()
+	}
 	if len(data) > 0 {
 		name := b.prefix + "-kubernetes-credentials"
 		b.mount("kubernetes-credentials", credentialsDirInPod, secretSource(name))
 		b.addResource(b.secret(name, data))
-	} else if account, ok := b.conf.text(ConfDriverServiceAccount); ok {
+	} else if account, ok := b.conf.text(ConfDriverServiceAccount); ok && (!b.mode.inPod || b.pod.Spec.ServiceAccountName == "") {
 		b.pod.Spec.ServiceAccountName = account
 		b.pod.Spec.DeprecatedServiceAccount = account
 	}
@@ -150,7 +152,7 @@ func (b *builder) checkKerberos() {
 func (b *builder) kerberos() {
 	b.krb5()
 	keytab, hasKeytab := b.conf.text(confKeytab)
-	if hasKeytab && !strings.HasPrefix(keytab, "local:") {
+	if hasKeytab && !strings.HasPrefix(keytab, "local:") && !b.mode.inPod {
 		b.keytab(keytab)
 		return
 	}
@@ -164,7 +166,7 @@ func (b *builder) kerberos() {
 func (b *builder) krb5() {
 	name, ok := b.conf.text(confKrb5Map)
 	var items []corev1.KeyToPath
-	if path, own := b.conf.text(confKrb5Path); own {
+	if path, own := b.conf.text(confKrb5Path); own && !b.mode.inPod {
 		name, ok = b.prefix+"-krb5-file", true
 		file := baseName(path)
 		items = append(items, corev1.KeyToPath{Key: file, Path: file})

@@ -25,7 +25,12 @@ func (b *builder) executorTemplate() {
 	b.mount("pod-template-volume", templateDirInPod,
 		mapSource(name, corev1.KeyToPath{Key: templateKeyInMap, Path: templateFileInPod}))
 	b.addResource(b.configMap(name, map[string]string{templateKeyInMap: text}))
-	b.properties[ConfExecTemplateFile] = templateDirInPod + "/" + templateFileInPod
+	b.useTemplate(templateDirInPod+"/"+templateFileInPod, container)
+}
+
+// useTemplate makes the driver read the executors' template from a path in its pod.
+func (b *builder) useTemplate(path, container string) {
+	b.properties[ConfExecTemplateFile] = path
 	if container != "" {
 		b.properties[ConfExecTemplateContainer] = container
 	}
@@ -40,11 +45,16 @@ func (b *builder) executorTemplateText() (text, container string, ok bool) {
 		return role.TemplateText, "", true
 	}
 	path, named := b.conf.text(ConfExecTemplateFile)
-	if plain && role.Template == nil {
-		if !named {
-			return "", "", false
-		}
+	fromFile := named && role.Template == nil && role.TemplateText == ""
+	switch {
+	case fromFile && b.mode.inPod && !plain:
+		b.conf.fail(ConfExecTemplateFile, path, "a file of the driver's pod cannot be read here, and executors need more than it says; "+
+			"write the template into the application")
+		return "", "", false
+	case fromFile && !b.mode.inPod && plain:
 		return string(b.file(ConfExecTemplateFile, path)), "", true
+	case plain && role.Template == nil:
+		return "", "", false
 	}
 	template, i := b.executorPod()
 	if b.conf.err != nil {

@@ -132,6 +132,8 @@ const (
 	confIPFamilyPolicy     = "spark.kubernetes.driver.service.ipFamilyPolicy"
 	confIPFamilies         = "spark.kubernetes.driver.service.ipFamilies"
 	confPublishNotReady    = "spark.kubernetes.driver.service.publishNotReadyAddresses"
+	confKeepService        = "spark.kubernetes.driver.service.deleteOnTermination"
+	confConnectToken       = "spark.connect.authenticate.token"
 	confPrivilege          = "spark.kubernetes.securityContext.allowPrivilegeEscalation"
 	confDriverPrivilege    = "spark.kubernetes.driver.securityContext.allowPrivilegeEscalation"
 	confReadWriteOnce      = "spark.kubernetes.legacy.useReadWriteOnceAccessMode"

@@ -34,7 +34,7 @@ func (b *builder) sizeExecutor(container *corev1.Container) {
 	if b.conf.flag(ConfOffHeapEnabled, false) {
 		total += b.conf.size(ConfOffHeapSize, 1) / mebibyte
 	}
-	if b.kind == kindPython && b.conf.has(ConfExecutorPySparkMemory) {
+	if b.resourceType() == kindPython && b.conf.has(ConfExecutorPySparkMemory) {
 		total += b.conf.mebibytes(ConfExecutorPySparkMemory)
 	}
 	request := ConfExecutorCores
@@ -49,6 +49,16 @@ func (b *builder) sizeExecutor(container *corev1.Container) {
 		container.Resources.Limits[corev1.ResourceCPU] = b.conf.quantity(ConfExecutorLimitCores)
 	}
 	b.conf.customResources(ConfExecutorResourcePrefix, container.Resources.Limits)
+}
+
+// resourceType is what the driver takes the application for when it sizes executors. Nobody tells a server what its
+// clients run, unless its configuration does.
+func (b *builder) resourceType() kind {
+	if b.mode.inPod {
+		value, _ := b.conf.text(confResourceType)
+		return kind(value)
+	}
+	return b.kind
 }
 
 // InitialExecutors returns how many executors the application starts with; 0 if its configuration does not say so in

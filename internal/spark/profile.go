@@ -22,8 +22,10 @@ type Profile struct {
 	ServiceLabels bool
 	// ServiceIPFamilies writes ipFamilyPolicy and ipFamilies to the driver service.
 	ServiceIPFamilies bool
-	// RefuseConnectServer refuses the Spark Connect server as main class.
-	RefuseConnectServer bool
+	// Connect is whether the release has Spark Connect, whose server it refuses as main class in cluster mode.
+	Connect bool
+	// ConnectTokens is whether the Spark Connect server can ask its clients for a token.
+	ConnectTokens bool
 	// KeepSubmitTime leaves a spark.app.submitTime of the user alone.
 	KeepSubmitTime bool
 	// HadoopConfigMapProperty passes the Hadoop ConfigMap to the executors.
@@ -73,7 +75,7 @@ var profiles = func() map[string]Profile {
 	v34.TemplateNamespaceMustMatch = false
 	v34.ServiceLabels = true
 	v34.ServiceIPFamilies = true
-	v34.RefuseConnectServer = true
+	v34.Connect = true
 	v34.ReadWriteOnceConf = true
 
 	v35 := v34
@@ -83,6 +85,7 @@ var profiles = func() map[string]Profile {
 
 	v40 := v35
 	v40.Minor = "4.0"
+	v40.ConnectTokens = true
 	v40.ReadWriteOnce = false
 	v40.MinOverheadConf = true
 	v40.LabelPlaceholders = true

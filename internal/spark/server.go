@@ -2,19 +2,221 @@
 
 package spark
 
+import (
+	"maps"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
 // Server makes an application a Spark Connect server: its driver takes clients.
 type Server struct {
 	// TemplateMap names the ConfigMap with the template that the executors are made from.
 	TemplateMap string
 	// TokenSecret names the Secret with the token that clients present, in its key "token"; "" if all are let in.
 	TokenSecret string
+	// Labels of these two, whose names are the same on every attempt.
+	Labels map[string]string
 }
 
 // RoleServer is the role of a pod in which a Spark Connect server runs, where others have RoleDriver.
 const RoleServer = "connect-server"
 
+// TokenKey is the key of the token in Server.TokenSecret.
+const TokenKey = "token"
+
 // RunsDriver reports whether labels are those of a pod in which a driver runs.
 func RunsDriver(labels map[string]string) bool {
 	role := labels[LabelRole]
 	return role == RoleDriver || role == RoleServer
+}
+
+// serverSteps are those of a server. Spark has none for it: nobody submits in client mode. What does not differ is made
+// as for other drivers.
+var serverSteps = []step{
+	{"BasicDriverFeatureStep", (*builder).basicServer},
+	{"DriverKubernetesCredentialsFeatureStep", (*builder).credentials},
+	{"DriverServiceFeatureStep", (*builder).service},
+	{"NetworkPolicyFeatureStep", (*builder).networkPolicy},
+	{"MountSecretsFeatureStep", (*builder).mountSecrets},
+	{"EnvSecretsFeatureStep", (*builder).envSecrets},
+	{"MountVolumesFeatureStep", (*builder).mountVolumes},
+	{"DriverCommandFeatureStep", (*builder).serverCommand},
+	{"HadoopConfDriverFeatureStep", (*builder).hadoop},
+	{"KerberosConfDriverFeatureStep", (*builder).kerberos},
+	{"PodTemplateConfigMapStep", (*builder).serverTemplate},
+	{"LocalDirsFeatureStep", (*builder).localDirs},
+}
+
+// mode is what an application that is submitted in cluster mode and a server, which starts in client mode inside of its
+// pod, do differently.
+type mode struct {
+	// deploy is the value of spark.submit.deployMode, and role that of the driver's label spark-role.
+	deploy, role string
+	steps        []step
+	checks       []submitCheck
+	// dropped are the properties of the user's that the driver must not see.
+	dropped []string
+	// inPod is whether paths in the configuration are those of the driver's pod, where nothing can be read before.
+	inPod bool
+	// takesClients opens the port of Spark Connect in every release.
+	takesClients bool
+}
+
+func modeOf(app *Application) mode {
+	if app.Server == nil {
+		return mode{
+			deploy: "cluster", role: RoleDriver, steps: steps, dropped: []string{ConfDriverHost},
+			checks: []submitCheck{checkMaster, checkClusterMode, checkMain, checkSizes, checkJavaOptions, resolveLists},
+		}
+	}
+	return mode{
+		deploy: "client", role: RoleServer, steps: serverSteps, inPod: true, takesClients: true,
+		// The entrypoint and the steps set these; with submitInDriver the driver would look for what no step made.
+		dropped: []string{ConfDriverHost, confBindAddress, confSubmitInDriver},
+		checks:  []submitCheck{checkMaster, checkSizes, checkJavaOptions},
+	}
+}
+
+// checkServer refuses what the release cannot do for a server.
+func (b *builder) checkServer() {
+	server := b.app.Server
+	if server == nil {
+		return
+	}
+	refuse := func(subject, value, problem string) {
+		if b.conf.err == nil {
+			b.conf.err = &ConfError{Field: subject, Value: value, Problem: problem, Type: field.ErrorTypeNotSupported}
+		}
+	}
+	if !b.profile.Connect {
+		refuse("SparkVersion", b.app.SparkVersion, "this release has no Spark Connect; write 3.4 or newer")
+	}
+	if server.TokenSecret == "" {
+		return
+	}
+	if !b.profile.ConnectTokens {
+		refuse("Server.TokenSecret", "", "the server of Spark "+b.profile.Minor+" asks for no token; use Spark 4.0 or newer, or remove the token")
+	}
+	if b.conf.has(confConnectToken) {
+		b.conf.fail(confConnectToken, "", "this token would be asked for instead of the one in the Secret "+server.TokenSecret+"; remove one of them")
+	}
+}
+
+// basicServer makes the container and the pod of a server. What the template's container says of a resource, of pulling
+// its image and of privileges holds; there is no submission that would know better.
+func (b *builder) basicServer() {
+	template := b.container.DeepCopy()
+	b.container.Resources = corev1.ResourceRequirements{Claims: template.Resources.Claims}
+	b.basicPod()
+	keepResources(&b.container.Resources, &template.Resources)
+	if template.ImagePullPolicy != "" && !b.conf.has(ConfImagePullPolicy) {
+		b.container.ImagePullPolicy = template.ImagePullPolicy
+	}
+	if own := template.SecurityContext; own != nil && b.container.SecurityContext != nil {
+		privileged := own.Privileged != nil && *own.Privileged
+		if own.AllowPrivilegeEscalation != nil || privileged {
+			b.container.SecurityContext.AllowPrivilegeEscalation = own.AllowPrivilegeEscalation
+		}
+	}
+	b.container.Env = append(b.container.Env, corev1.EnvVar{
+		Name:      "POD_IP",
+		ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"}},
+	})
+	b.addEnv("SPARK_NO_DAEMONIZE", "true")
+	b.probes()
+	b.serverToken()
+	b.serverProperties()
+}
+
+// keepResources lays what the template says of its resources over what Spark computes. A resource that the template
+// requests or limits is the template's as a whole: a computed limit could be lower than its request.
+func keepResources(computed, template *corev1.ResourceRequirements) {
+	for _, named := range []corev1.ResourceList{template.Requests, template.Limits} {
+		for name := range named {
+			delete(computed.Requests, name)
+			delete(computed.Limits, name)
+		}
+	}
+	maps.Copy(computed.Requests, template.Requests)
+	maps.Copy(computed.Limits, template.Limits)
+}
+
+// probes let the pod be ready when the server takes clients. There is none for liveness: a server that is busy is not
+// restarted.
+func (b *builder) probes() {
+	listens := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(b.connectPort())}}
+	if b.container.StartupProbe == nil {
+		b.container.StartupProbe = &corev1.Probe{
+			ProbeHandler: listens, InitialDelaySeconds: 5, PeriodSeconds: 10, TimeoutSeconds: 1, FailureThreshold: 30,
+		}
+	}
+	if b.container.ReadinessProbe == nil {
+		b.container.ReadinessProbe = &corev1.Probe{
+			ProbeHandler: *listens.DeepCopy(), PeriodSeconds: 10, TimeoutSeconds: 1, FailureThreshold: 3,
+		}
+	}
+}
+
+// serverToken names the Secret of the token. Whoever writes it makes up the token.
+func (b *builder) serverToken() {
+	server := b.app.Server
+	if server.TokenSecret == "" {
+		return
+	}
+	b.container.Env = append(b.container.Env, corev1.EnvVar{
+		Name: "SPARK_CONNECT_AUTHENTICATE_TOKEN",
+		ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: server.TokenSecret}, Key: TokenKey,
+		}},
+	})
+	b.token = b.secret(server.TokenSecret, nil)
+	b.token.Labels = maps.Clone(server.Labels)
+}
+
+// serverProperties are those that a driver in client mode needs besides.
+func (b *builder) serverProperties() {
+	// A prefix of its own for each attempt: executors of the one before may still be there.
+	b.properties[ConfExecutorPodNamePrefix] = b.app.Name + "-" + b.id.NameID[:min(len(b.id.NameID), serverIDDigits)]
+	b.properties[ConfConnectPort] = strconv.Itoa(int(b.connectPort()))
+	// The driver would delete the Services of the label spark-app-selector when it ends.
+	b.properties[confKeepService] = "false"
+}
+
+// serverIDDigits is how much of the attempt's id is in the names of executors, which people read.
+const serverIDDigits = 8
+
+// serverCommand sets what the image's entrypoint runs. A command of the template would run instead of it.
+func (b *builder) serverCommand() {
+	b.container.Command = nil
+	b.container.Args = []string{"driver", "--properties-file", propertiesPathInPod, "--class", b.app.MainClass, b.app.MainFile}
+}
+
+// Where the template of a server's executors is stored and mounted.
+const (
+	serverTemplateKey    = "executor-pod-template.yaml"
+	serverTemplatePath   = "/tmp/spark/" + serverTemplateKey
+	serverTemplateVolume = "spark-conf"
+	// noTemplate is the template as YAML if there is none.
+	noTemplate = "null\n"
+)
+
+// serverTemplate ships the template that the server makes its executors from. The ConfigMap exists also without one.
+func (b *builder) serverTemplate() {
+	text, container, ok := b.executorTemplateText()
+	if !ok {
+		text = noTemplate
+	}
+	name := b.app.Server.TemplateMap
+	templates := b.configMap(name, map[string]string{serverTemplateKey: text})
+	templates.Labels, templates.Immutable = maps.Clone(b.app.Server.Labels), nil
+	b.addResource(templates)
+	b.mount(serverTemplateVolume, serverTemplatePath, mapSource(name))
+	mount := &b.container.VolumeMounts[len(b.container.VolumeMounts)-1]
+	mount.SubPath, mount.ReadOnly = serverTemplateKey, true
+	if ok {
+		b.useTemplate(serverTemplatePath, container)
+	}
 }

@@ -46,6 +46,10 @@ func (b *builder) service() {
 	if b.profile.PublishNotReadyAddresses {
 		service.Spec.PublishNotReadyAddresses = b.conf.flag(confPublishNotReady, false)
 	}
+	if b.mode.takesClients {
+		// Its pod is ready only when it takes clients, and executors come before.
+		service.Spec.PublishNotReadyAddresses = true
+	}
 	b.addResource(service)
 	b.properties[ConfDriverHost] = meta.Name + "." + b.namespace + ".svc"
 }
@@ -62,8 +66,8 @@ func (b *builder) servicePorts() []corev1.ServicePort {
 		servicePort(PortBlockManager, blockManager),
 		servicePort(PortUI, int32(b.conf.number(ConfUIPort))),
 	}
-	if b.profile.ConnectPort {
-		connect := servicePort(PortConnect, b.conf.port(ConfConnectPort, defaultConnectPort))
+	if b.profile.ConnectPort || b.mode.takesClients {
+		connect := servicePort(PortConnect, b.connectPort())
 		if b.profile.GRPCAppProtocol {
 			connect.AppProtocol = new("grpc")
 		}

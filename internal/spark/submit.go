@@ -69,18 +69,17 @@ func setDefault(values map[string]string, key, value string) {
 }
 
 // submitConf returns the configuration that spark-submit hands to its Kubernetes client, after all of its own checks.
-func submitConf(app *Application, id Identity, profile Profile) (*conf, error) {
+func submitConf(app *Application, id Identity, profile Profile, mode mode) (*conf, error) {
 	values := mergeConf(app)
-	// In cluster mode the driver's address is Spark's business.
-	delete(values, ConfDriverHost)
-	setDefault(values, ConfDeployMode, "cluster")
+	for _, key := range mode.dropped {
+		delete(values, key)
+	}
+	setDefault(values, ConfDeployMode, mode.deploy)
 	setDefault(values, ConfAppName, defaultAppName(app))
 	if _, ok := values[ConfSubmitTime]; !ok || !profile.KeepSubmitTime {
 		values[ConfSubmitTime] = strconv.FormatInt(id.SubmitTime.UnixMilli(), 10)
 	}
-	for _, check := range []func(*Application, map[string]string, Profile) error{
-		checkMaster, checkMain, checkSizes, checkJavaOptions, resolveLists,
-	} {
+	for _, check := range mode.checks {
 		if err := check(app, values, profile); err != nil {
 			return nil, err
 		}
@@ -96,7 +95,10 @@ func defaultAppName(app *Application) string {
 	return app.MainFile[strings.LastIndexByte(app.MainFile, '/')+1:]
 }
 
-// checkMaster allows nothing but Kubernetes in cluster mode, and completes the address of the API server.
+// submitCheck is one of spark-submit's checks of the configuration, which it may also rewrite.
+type submitCheck func(*Application, map[string]string, Profile) error
+
+// checkMaster allows nothing but Kubernetes, and completes the address of the API server.
 func checkMaster(_ *Application, values map[string]string, _ Profile) error {
 	master := values[ConfMaster]
 	address, ok := strings.CutPrefix(master, "k8s://")
@@ -108,6 +110,10 @@ func checkMaster(_ *Application, values map[string]string, _ Profile) error {
 	} else if !strings.EqualFold(name, "https") && !strings.EqualFold(name, "http") {
 		return &ConfError{Key: ConfMaster, Value: master, Problem: "the API server is reached by http or https only"}
 	}
+	return nil
+}
+
+func checkClusterMode(_ *Application, values map[string]string, _ Profile) error {
 	if mode := values[ConfDeployMode]; mode != "cluster" {
 		return &ConfError{Key: ConfDeployMode, Value: mode, Problem: `must be "cluster"`}
 	}
@@ -139,7 +145,7 @@ func checkMain(app *Application, values map[string]string, profile Profile) erro
 	if principal, ok := values[confPrincipal]; ok && app.ProxyUser != "" {
 		return &ConfError{Key: confPrincipal, Value: principal, Problem: "cannot be combined with a proxy user"}
 	}
-	if what, ok := interactive[app.MainClass]; ok && (what != connectServer || profile.RefuseConnectServer) {
+	if what, ok := interactive[app.MainClass]; ok && (what != connectServer || profile.Connect) {
 		return &ConfError{Field: "MainClass", Value: app.MainClass, Problem: what + " cannot run in cluster mode"}
 	}
 	return nil

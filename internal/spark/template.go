@@ -56,11 +56,11 @@ func sparkContainer(containers []corev1.Container, name string) int {
 }
 
 // templateFile returns the pod template that text holds, or else the file named by the property key; nil if neither is
-// given.
+// given, or the file is one of the driver's pod.
 func (b *builder) templateFile(key, text string) *corev1.PodTemplateSpec {
 	path, ok := b.conf.text(key)
 	if text == "" {
-		if !ok {
+		if !ok || b.mode.inPod {
 			return nil
 		}
 		text = string(b.file(key, path))

@@ -36,9 +36,12 @@ const (
 	SparkConnectStateFailed SparkConnectState = "Failed"
 )
 
-// ConditionServerPodReady is the condition that other clients of this API know; its reasons are ServerPodReady and
-// ServerPodNotReady.
-const ConditionServerPodReady = "ServerPodReady"
+// ConditionServerPodReady is the condition that other clients of this API know, and its reasons.
+const (
+	ConditionServerPodReady = "ServerPodReady"
+	ReasonServerPodReady    = "ServerPodReady"
+	ReasonServerPodNotReady = "ServerPodNotReady"
+)
 
 // SparkConnect is a Spark Connect server: a driver that takes clients, and its executors.
 //
@@ -130,6 +133,9 @@ type ServerSpec struct {
 	SparkPodSpec `json:",inline"`
 	// Service is a template of the Service that clients connect to: <name>-server, of type ClusterIP by default. Its ports and selector are
 	// the operator's.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
 	// +optional
 	Service *corev1.Service `json:"service,omitempty"`
 }
@@ -190,10 +196,10 @@ type SparkConnectStatus struct {
 	Executors map[string]int `json:"executors,omitempty"`
 	// StartTime is when the operator first dealt with the server.
 	// +optional
-	StartTime metav1.Time `json:"startTime,omitempty"`
+	StartTime metav1.Time `json:"startTime,omitzero"`
 	// LastUpdateTime is when this status was last changed.
 	// +optional
-	LastUpdateTime metav1.Time `json:"lastUpdateTime,omitempty"`
+	LastUpdateTime metav1.Time `json:"lastUpdateTime,omitzero"`
 
 	// ObservedGeneration is the generation of the spec that this status is about.
 	// +optional

@@ -5,84 +5,35 @@ package v1beta2
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/internal/fieldtest"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/internal/lenient"
 	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
 
 func everyField(t *testing.T) (manifest []byte, app SparkApplication) {
 	t.Helper()
-	manifest, err := os.ReadFile("testdata/every-field.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	type strict SparkApplication // without UnmarshalJSON, which is lenient
 	var decoded strict
-	if err := yaml.UnmarshalStrict(manifest, &decoded); err != nil {
-		t.Fatalf("the manifest names an unknown field or a wrong type: %v", err)
-	}
+	manifest = fieldtest.Read(t, "testdata/every-field.yaml", &decoded)
 	return manifest, SparkApplication(decoded)
 }
 
 func TestEveryFieldSurvivesTheGoTypes(t *testing.T) {
 	manifest, app := everyField(t)
-	encoded, err := json.Marshal(app.DeepCopy())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want, got map[string]any
-	if err := yaml.Unmarshal(manifest, &want); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(encoded, &got); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("manifest (-) and its way through the Go types (+) differ:\n%s", diff)
-	}
+	fieldtest.RoundTrip(t, manifest, app.DeepCopy())
 }
 
 // The round trip says something about a field only if the manifest sets it.
 func TestEveryFieldIsInTheManifest(t *testing.T) {
 	_, app := everyField(t)
-	var unset []string
-	walkOwnFields(reflect.ValueOf(app.Spec), "spec", &unset)
-	walkOwnFields(reflect.ValueOf(app.Status), "status", &unset)
-	if len(unset) > 0 {
+	if unset := append(fieldtest.Unset(app.Spec, "spec"), fieldtest.Unset(app.Status, "status")...); len(unset) > 0 {
 		t.Errorf("fields that testdata/every-field.yaml leaves unset: %s", strings.Join(unset, ", "))
-	}
-}
-
-// walkOwnFields collects the paths of zero fields of this package's structs.
-func walkOwnFields(value reflect.Value, path string, unset *[]string) {
-	switch value.Kind() {
-	case reflect.Pointer:
-		walkOwnFields(value.Elem(), path, unset)
-	case reflect.Slice:
-		for i := range value.Len() {
-			walkOwnFields(value.Index(i), path+"[]", unset)
-		}
-	case reflect.Struct:
-		if value.Type().PkgPath() != reflect.TypeFor[SparkApplication]().PkgPath() {
-			return
-		}
-		for field, child := range value.Fields() {
-			childPath := path + "." + field.Name
-			if child.IsZero() {
-				*unset = append(*unset, childPath)
-				continue
-			}
-			walkOwnFields(child, childPath, unset)
-		}
-	default:
 	}
 }
 
@@ -113,14 +64,14 @@ func TestMalformedSpecHidesNothingElse(t *testing.T) {
 // The schema is open for what Kubernetes' own types have, and a typing error in there would vanish.
 func TestUnknownFieldsAreNamed(t *testing.T) {
 	many, wantMany := []string{}, []string{}
-	for i := range 2 * maxUnknownFields {
+	for i := range 2 * lenient.MaxUnknownFields {
 		name := fmt.Sprintf("x%02d", i)
 		many = append(many, fmt.Sprintf("%q: 1", name))
-		if i < maxUnknownFields {
+		if i < lenient.MaxUnknownFields {
 			wantMany = append(wantMany, "spec.driver.affinity."+name)
 		}
 	}
-	long := strings.Repeat("ä", maxUnknownField)
+	long := strings.Repeat("ä", lenient.MaxUnknownField)
 	cases := map[string]struct {
 		reason, text string
 		want         []string
@@ -131,7 +82,7 @@ func TestUnknownFieldsAreNamed(t *testing.T) {
 			want: []string{"spec.executor.template.spec.node", "spec.executor.env[0].valeu", "spec.executor.sidecars[0].imag", "spec.volumes[0].emptydir"}},
 		"Others": {reason: "another release's status and metadata", text: `"metadata": {"new": 1}, "status": {"new": 1}, "spec": {}`},
 		"Many":   {reason: "the message is bounded", text: `"spec": {"driver": {"affinity": {` + strings.Join(many, ",") + `}}}`, want: append(wantMany, "...")},
-		"Long":   {reason: "each of them is bounded", text: `"spec": {"driver": {"affinity": {"` + long + `": 1}}}`, want: []string{strings.ToValidUTF8(("spec.driver.affinity." + long)[:maxUnknownField], "") + "..."}},
+		"Long":   {reason: "each of them is bounded", text: `"spec": {"driver": {"affinity": {"` + long + `": 1}}}`, want: []string{strings.ToValidUTF8(("spec.driver.affinity." + long)[:lenient.MaxUnknownField], "") + "..."}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +108,7 @@ func TestUnknownFieldsAreNamed(t *testing.T) {
 
 // What a quantity of a pod template takes to be read grows with the square of its length.
 func TestLongNumbersAreNotRead(t *testing.T) {
-	for digits, malformed := range map[int]bool{10: false, maxDigits: false, maxDigits + 1: true, 1_000_000: true} {
+	for digits, malformed := range map[int]bool{10: false, lenient.MaxDigits: false, lenient.MaxDigits + 1: true, 1_000_000: true} {
 		for _, quote := range []string{`"`, ""} {
 			limits := `{"cpu": ` + quote + strings.Repeat("9", digits) + quote + `}`
 			text := `{"metadata": {"name": "a"}, "spec": {"driver": {"template": {"spec": {"containers": [{"resources": {"limits": ` + limits + `}}]}}}}}`
@@ -176,7 +127,7 @@ func TestLongNumbersAreNotRead(t *testing.T) {
 
 // Only what is read as a number is bounded.
 func TestDigitsElsewhereAreRead(t *testing.T) {
-	text := `{"metadata": {"annotations": {"a": "` + strings.Repeat("9", maxDigits+1) + `"}}, "spec": {"arguments": ["1"]}}`
+	text := `{"metadata": {"annotations": {"a": "` + strings.Repeat("9", lenient.MaxDigits+1) + `"}}, "spec": {"arguments": ["1"]}}`
 	var app SparkApplication
 	if err := json.Unmarshal([]byte(text), &app); err != nil || app.MalformedSpec != "" || len(app.Spec.Arguments) != 1 {
 		t.Errorf("%v, %q", err, app.MalformedSpec)

@@ -49,6 +49,9 @@ func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcom
 		return
 	}
 	x.owner.SubmissionID = o.Record.SubmissionID
+	if s.Desired.Endures {
+		x.owner.SubmissionID = "" // an attempt's resources are deleted with it
+	}
 	attempt := exposure.Attempt{App: s.App, Owner: x.owner, SparkAppID: o.Record.SparkAppID, DriverName: o.Record.DriverName}
 	applied := o.Auxiliary == lifecycle.AuxiliaryApplied
 	if applied {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -26,61 +25,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/operator"
 )
 
-// lookPeriod is how often it is looked whether the definition of schedules has been installed.
-const lookPeriod = 10 * time.Second
-
-// Setup adds the controller to the manager. Without the definition of schedules it does so once there is one: a cache that cannot watch a
-// kind holds back its namespaces, and with them all applications.
+// Setup adds the controller to the manager; without the definition of schedules it does so once there is one.
 func Setup(ctx context.Context, s *operator.Shared) error {
 	if err := s.Manager.GetFieldIndexer().IndexField(ctx, &v1beta2.SparkApplication{}, observe.IndexSchedule, indexed); err != nil {
 		return fmt.Errorf("index runs: %w", err)
 	}
-	there, err := installed(s.Manager)
-	if err != nil {
-		return err
-	}
-	if there {
-		return add(s)
-	}
-	s.Manager.GetLogger().Info("the definition of ScheduledSparkApplication is not installed: schedules are not run until it is")
-	if err := s.Manager.Add(latecomer{s}); err != nil {
-		return fmt.Errorf("wait for the definition of schedules: %w", err)
-	}
-	return nil
-}
-
-func installed(mgr ctrl.Manager) (bool, error) {
-	kind := v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind)
-	_, err := mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("find the definition of schedules: %w", err)
-	}
-	return true, nil
-}
-
-// latecomer adds the controller when the definition is there.
-type latecomer struct{ shared *operator.Shared }
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable: a standby watches, too.
-func (latecomer) NeedLeaderElection() bool { return false }
-
-// Start implements manager.Runnable.
-func (l latecomer) Start(ctx context.Context) error {
-	ticker := time.NewTicker(lookPeriod)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-		if there, err := installed(l.shared.Manager); there && err == nil { // an API server that does not answer is asked again
-			return add(l.shared)
-		}
-	}
+	return s.WhenInstalled(v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind), func() error { return add(s) })
 }
 
 func add(s *operator.Shared) error {

@@ -178,17 +178,17 @@ func (w *warner) role(s *v1beta2.SparkApplicationSpec, r role) {
 	if gpu := r.pod.GPU; gpu != nil && (gpu.Name == "" || gpu.Quantity <= 0) {
 		w.warn(r.field+".gpu", gpu.Name, "no GPU is requested; write a name and a positive quantity")
 	}
-	if t := r.pod.Template; t != nil && len(t.Spec.Containers) > 0 {
-		want := driverKeys.container
-		if r.field == executorKeys.field {
-			want = executorKeys.container
-		}
-		for i := range t.Spec.Containers {
-			if t.Spec.Containers[i].Name == want {
-				return
-			}
-		}
-		w.warn(r.field+".template", t.Spec.Containers[0].Name, "no container is named "+want+"; the first one becomes Spark's")
+	keys := driverKeys
+	if r.field == executorKeys.field {
+		keys = executorKeys
+	}
+	w.template(keys, r.pod.Template)
+}
+
+// template warns of one whose containers Spark does not know by their names.
+func (w *warner) template(k roleKeys, t *corev1.PodTemplateSpec) {
+	if c := sparkContainer(t, k.container); c != nil && c.Name != k.container {
+		w.warn(k.field+".template", c.Name, "no container is named "+k.container+"; the first one becomes Spark's")
 	}
 }
 
@@ -236,18 +236,22 @@ func (w *warner) properties(s *v1beta2.SparkApplicationSpec) {
 			w.warn(f.name, f.value, fmt.Sprintf("has no effect: sparkConf sets %s to %q, which wins over this field; keep one of them", f.key, said))
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(s.SparkConf)) {
-		if !strings.HasPrefix(key, sparkPrefix) {
-			w.warn("spec.sparkConf", key, "has no effect: Spark reads properties that begin with \"spark.\" and no others; "+
-				"one of Hadoop belongs in spec.hadoopConf")
-		}
-	}
+	w.sparkConf(s.SparkConf)
 	for _, key := range slices.Sorted(maps.Keys(s.HadoopConf)) {
 		switch name, prefixed := strings.CutPrefix(key, hadoopPrefix); {
 		case prefixed:
 			w.warn("spec.hadoopConf", key, fmt.Sprintf("becomes %s%s, which nothing reads; write %s", hadoopPrefix, key, name))
 		case strings.HasPrefix(key, sparkPrefix):
 			w.warn("spec.hadoopConf", key, fmt.Sprintf("becomes %s%s, which Spark does not read; write it to spec.sparkConf", hadoopPrefix, key))
+		}
+	}
+}
+
+func (w *warner) sparkConf(values map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if !strings.HasPrefix(key, sparkPrefix) {
+			w.warn("spec.sparkConf", key, "has no effect: Spark reads properties that begin with \"spark.\" and no others; "+
+				"one of Hadoop belongs in spec.hadoopConf")
 		}
 	}
 }

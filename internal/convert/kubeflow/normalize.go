@@ -44,7 +44,7 @@ func Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfErr
 		},
 		Submitter:  spark.Submitter{User: sparkUser},
 		Suspend:    ptr.Deref(o.Spec.Suspend, false),
-		Scheduling: scheduling(&o.Spec),
+		Scheduling: scheduling(o.Spec.BatchScheduler, o.Spec.BatchSchedulerOptions),
 		Exposure:   exposure(&o.Spec),
 		Fields:     sparkApplications.Fields,
 	}
@@ -95,9 +95,9 @@ func DriverName(o *v1beta2.SparkApplication) string {
 	return o.Name + "-driver"
 }
 
-func scheduling(s *v1beta2.SparkApplicationSpec) spark.Scheduling {
-	out := spark.Scheduling{Scheduler: ptr.Deref(s.BatchScheduler, "")}
-	if opts := s.BatchSchedulerOptions; opts != nil {
+func scheduling(name *string, opts *v1beta2.BatchSchedulerConfiguration) spark.Scheduling {
+	out := spark.Scheduling{Scheduler: ptr.Deref(name, "")}
+	if opts != nil {
 		out.Queue = ptr.Deref(opts.Queue, "")
 		out.PriorityClassName = ptr.Deref(opts.PriorityClassName, "")
 		out.Resources = opts.Resources
@@ -167,7 +167,7 @@ func confOf(o *v1beta2.SparkApplication) conf {
 	c.setAll("spark.kubernetes.node.selector.", s.NodeSelector, "spec.nodeSelector")
 	driverConf(c, o)
 	executorConf(c, o)
-	dynamicAllocation(c, s)
+	dynamicAllocation(c, s.DynamicAllocation)
 	localDirs(c, s)
 	metricsOf(o).conf(c, o)
 	operatorConf(c, o)
@@ -196,8 +196,7 @@ func belowSparkConf(s *v1beta2.SparkApplicationSpec) []lowField {
 	return set
 }
 
-func dynamicAllocation(c conf, s *v1beta2.SparkApplicationSpec) {
-	d := s.DynamicAllocation
+func dynamicAllocation(c conf, d *v1beta2.DynamicAllocation) {
 	if d == nil || !d.Enabled {
 		return
 	}
@@ -230,7 +229,12 @@ func operatorConf(c conf, o *v1beta2.SparkApplication) {
 			}
 		}
 	}
-	for k, v := range map[string]string{v1beta2.LabelAppName: o.Name, v1beta2.LabelLaunchedBy: "true"} {
+	ownLabels(c, v1beta2.LabelAppName, o.Name)
+}
+
+// ownLabels mark the pods of both roles as the operator's. key holds the name of the object that they belong to.
+func ownLabels(c conf, key, name string) {
+	for k, v := range map[string]string{key: name, v1beta2.LabelLaunchedBy: "true"} {
 		c.operator[spark.ConfDriverLabelPrefix+k] = v
 		c.operator[spark.ConfExecutorLabelPrefix+k] = v
 	}

@@ -124,6 +124,19 @@ func templateContainer(c conf, k roleKeys, template *corev1.PodTemplateSpec) {
 	}
 }
 
+// sparkContainer returns the template's container that becomes Spark's: that of Spark's name, else the first; nil without containers.
+func sparkContainer(template *corev1.PodTemplateSpec, name string) *corev1.Container {
+	if template == nil || len(template.Spec.Containers) == 0 {
+		return nil
+	}
+	for i := range template.Spec.Containers {
+		if template.Spec.Containers[i].Name == name {
+			return &template.Spec.Containers[i]
+		}
+	}
+	return &template.Spec.Containers[0]
+}
+
 // secretEnv is the variable by which a Secret of a known type is found, and the file that it names.
 func secretEnv(t v1beta2.SecretType) (name, file string) {
 	switch t {

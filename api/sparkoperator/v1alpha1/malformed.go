@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import "github.com/firesteel-dev/firesteel/api/sparkoperator/internal/lenient"
+
+// UnmarshalJSON keeps one server whose spec cannot be decoded from hiding all others, as that of SparkApplication does.
+func (in *SparkConnect) UnmarshalJSON(data []byte) error {
+	type plain SparkConnect
+	var rest struct {
+		plain
+		Spec struct{} `json:"spec"`
+	}
+	malformed, unknown, err := lenient.Unmarshal(data, (*plain)(in), &rest)
+	if malformed != "" {
+		*in = SparkConnect(rest.plain)
+	}
+	in.MalformedSpec, in.UnknownFields = malformed, unknown
+	return err
+}

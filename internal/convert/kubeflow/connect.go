@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeflow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// SparkConnects translates sparkoperator.k8s.io SparkConnects (resolve.Kind): a server is an application whose driver takes clients.
+type SparkConnects struct{}
+
+// ConnectKind is the kind of Spark Connect servers.
+const ConnectKind = "SparkConnect"
+
+// connectClass is the main class of a Spark Connect server.
+const connectClass = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+// New returns an empty object.
+func (SparkConnects) New() *v1alpha1.SparkConnect { return &v1alpha1.SparkConnect{} }
+
+// sparkConnects is the family as the core knows it.
+var sparkConnects = lifecycle.Family{
+	Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Kind: ConnectKind,
+	Labels:  connectLabels(),
+	RerunAt: v1beta2.AnnotationRerunAt,
+	WakeAt:  v1alpha1.AnnotationWakeAt,
+	Fields: spark.Fields{
+		"":                             "spec", // the others are named as they are here
+		"batchScheduler.queue":         "spec.batchSchedulerOptions.queue",
+		"batchScheduler.priorityClass": "spec.batchSchedulerOptions.priorityClassName",
+		"batchScheduler.resources":     "spec.batchSchedulerOptions.resources",
+		"batchScheduler.parameters":    "spec.batchSchedulerOptions.parameters",
+		"driver":                       serverField,
+		"driver.podName":               "metadata.name",
+		"driver.image":                 serverField + ".template",
+		"driver.serviceAccount":        serverField + ".template",
+		"driver.hostNetwork":           serverField + ".template",
+		"driver.volumes":               serverField + ".template",
+		"driver.nodeSelector":          serverField + ".template",
+		"executor.image":               executorKeys.field + ".template",
+		"executor.serviceAccount":      executorKeys.field + ".template",
+		"executor.hostNetwork":         executorKeys.field + ".template",
+		"executor.volumes":             executorKeys.field + ".template",
+		"executor.nodeSelector":        executorKeys.field + ".template",
+		"services":                     serviceField,
+		"labels":                       "metadata.labels",
+		"rerunAt":                      "annotation " + v1beta2.AnnotationRerunAt,
+		"wakeAt":                       "annotation " + v1alpha1.AnnotationWakeAt,
+	},
+	States: connectStateNames(),
+}
+
+const (
+	serverField  = "spec.server"
+	serviceField = serverField + ".service"
+)
+
+// connectLabels are those of applications; but the server's name has a key of its own.
+func connectLabels() lifecycle.Labels {
+	labels := sparkApplications.Labels
+	labels.App = v1alpha1.LabelConnectName
+	return labels
+}
+
+// Family returns what the core knows of the kind.
+func (SparkConnects) Family() lifecycle.Family { return sparkConnects }
+
+// RaiseMemory returns the model as it is: a server's memory is the user's choice.
+func (SparkConnects) RaiseMemory(app spark.Application, _ *v1alpha1.SparkConnect, _ int32) spark.Application {
+	return app
+}
+
+// Desired returns what lifecycle.Decide needs to know of the object itself.
+func (SparkConnects) Desired(o *v1alpha1.SparkConnect, record lifecycle.Record) lifecycle.Application {
+	hash := record.SpecHash
+	if hash == "" || record.Generation != o.Generation {
+		hash = ConnectHash(o)
+	}
+	times, _ := connectTimes(&o.Spec)
+	return lifecycle.Application{
+		UID: string(o.UID), Generation: o.Generation, SpecHash: hash, Suspend: ptr.Deref(o.Spec.Suspend, false),
+		Policies: connectPolicies(o), Deleting: !o.DeletionTimestamp.IsZero(), Fields: sparkConnects.Fields,
+		Endures: true, Drain: times.drain, IdleTimeout: times.idle,
+	}
+}
+
+// ConnectHash identifies what of the spec a running server is made from: if it changes, another server replaces it. It leaves out what
+// acts on a running server as it is.
+func ConnectHash(o *v1alpha1.SparkConnect) string {
+	s := o.Spec.DeepCopy()
+	s.Suspend, s.IdleTimeout, s.DrainTimeout, s.Server.Service = nil, nil, nil, nil
+	if d := s.DynamicAllocation; d != nil && !d.Enabled {
+		s.DynamicAllocation = nil
+	}
+	if a := s.Authentication; a != nil && !a.Token {
+		s.Authentication = nil
+	}
+	if options := s.BatchSchedulerOptions; options != nil {
+		options.OnEviction, options.MaxEvictions = "", nil
+	}
+	return hashOf(s, o.MalformedSpec)
+}
+
+// Normalize returns the model, and the fields with an invalid value.
+func (SparkConnects) Normalize(o *v1alpha1.SparkConnect) (spark.Application, []*spark.ConfError) {
+	app := spark.Application{
+		Namespace:    o.Namespace,
+		Name:         o.Name,
+		UID:          o.UID,
+		Generation:   o.Generation,
+		Labels:       maps.Clone(o.Labels),
+		SparkVersion: o.Spec.SparkVersion,
+		MainFile:     spark.NoResource,
+		MainClass:    connectClass,
+		Submitter:    spark.Submitter{User: sparkUser},
+		Server:       &spark.Server{TemplateMap: o.Name + "-conf", TokenSecret: tokenSecretName(o)},
+		Suspend:      ptr.Deref(o.Spec.Suspend, false),
+		Scheduling:   scheduling(o.Spec.BatchScheduler, o.Spec.BatchSchedulerOptions),
+		Fields:       sparkConnects.Fields,
+	}
+	c := connectConf(o)
+	app.Conf, app.Origins, app.OperatorConf = c.user, c.origins, c.operator
+	maps.Copy(app.Origins, map[string]string{
+		"SparkVersion": "spec.sparkVersion", "Template": serverField + ".template", "DriverName": "metadata.name",
+	})
+	if o.MalformedSpec != "" {
+		return app, []*spark.ConfError{{Field: "spec", Problem: "cannot be decoded: " + o.MalformedSpec}}
+	}
+	app.Driver.Template, app.Executor.Template = o.Spec.Server.Template, o.Spec.Executor.Template
+	app.Exposure.Services = []corev1.Service{connectService(o, spark.ServerPortsOf(app))}
+	app.Warnings = connectWarnings(o)
+	return app, connectConflicts(o)
+}
+
+// tokenSecretName is the name of the Secret with the token of a server: another server of the same name has another one.
+func tokenSecretName(o *v1alpha1.SparkConnect) string {
+	if o.Spec.Authentication == nil || !o.Spec.Authentication.Token {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(o.UID))
+	return o.Name + "-token-" + hex.EncodeToString(sum[:4])
+}
+
+// serverKeys are the properties of the server, which is a driver.
+var serverKeys = func() roleKeys {
+	k := driverKeys
+	k.field = serverField
+	return k
+}()
+
+// connectConf lays the typed fields over sparkConf, and what the operator owns over both.
+func connectConf(o *v1alpha1.SparkConnect) conf {
+	s := &o.Spec
+	c := conf{user: map[string]string{}, operator: map[string]string{}, origins: map[string]string{}}
+	maps.Copy(c.user, s.SparkConf)
+	for _, name := range slices.Sorted(maps.Keys(s.HadoopConf)) { // with and without the prefix it is the same property
+		c.set(hadoopPrefix+strings.TrimPrefix(name, hadoopPrefix), s.HadoopConf[name], "spec.hadoopConf["+strconv.Quote(name)+"]")
+	}
+	c.setString(spark.ConfImage, s.Image, "spec.image")
+	connectRole(c, serverKeys, o, &s.Server.SparkPodSpec)
+	connectRole(c, executorKeys, o, &s.Executor.SparkPodSpec)
+	c.setInt(spark.ConfExecutorInstances, s.Executor.Instances, "spec.executor.instances")
+	dynamicAllocation(c, s.DynamicAllocation)
+	maps.Copy(c.operator, map[string]string{
+		spark.ConfMaster:        master,
+		spark.ConfDeployMode:    "client",
+		spark.ConfAppName:       o.Name,
+		spark.ConfNamespace:     o.Namespace,
+		spark.ConfDriverPodName: ServerName(o),
+	})
+	ownLabels(c, v1alpha1.LabelConnectName, o.Name)
+	return c
+}
+
+// connectRole sets what both roles have. The image of a template's container is closer than that of the spec, which is closer than sparkConf's.
+func connectRole(c conf, k roleKeys, o *v1alpha1.SparkConnect, p *v1alpha1.SparkPodSpec) {
+	c.setInt(k.cores, p.Cores, k.field+".cores")
+	c.setString(k.memory, p.Memory, k.field+".memory")
+	c.setAll(k.label, propagated(o.Labels), "metadata.labels")
+	templateContainer(c, k, p.Template)
+	if container := sparkContainer(p.Template, k.container); container != nil && container.Image != "" {
+		c.set(k.image, container.Image, k.field+".template")
+	} else if _, set := c.user[k.image]; set {
+		c.setString(k.image, o.Spec.Image, "spec.image")
+	}
+}
+
+// ServerName is the name of the server pod on every attempt: tools look for <name>-server.
+func ServerName(o *v1alpha1.SparkConnect) string { return o.Name + "-server" }
+
+// ServiceName is the name of the Service that clients connect to.
+func ServiceName(o *v1alpha1.SparkConnect) string {
+	if s := o.Spec.Server.Service; s != nil && s.Name != "" {
+		return s.Name
+	}
+	return ServerName(o)
+}
+
+// connectService is the Service that clients connect to: the user's, but for what leads to the server.
+func connectService(o *v1alpha1.SparkConnect, ports spark.ServerPorts) corev1.Service {
+	service := corev1.Service{}
+	if s := o.Spec.Server.Service; s != nil {
+		s = s.DeepCopy()
+		service.Labels, service.Annotations, service.Spec = s.Labels, s.Annotations, s.Spec
+	}
+	service.APIVersion, service.Kind = "v1", "Service"
+	service.Name, service.Namespace = ServiceName(o), o.Namespace
+	if service.Labels == nil {
+		service.Labels = map[string]string{}
+	}
+	service.Labels[v1beta2.LabelCreatedBy], service.Labels[v1alpha1.LabelConnectName] = "true", o.Name
+	service.Spec.Selector = map[string]string{
+		v1beta2.LabelLaunchedBy: "true", v1alpha1.LabelConnectName: o.Name, spark.LabelRole: spark.RoleServer,
+		spark.LabelVersion: strings.TrimPrefix(o.Spec.SparkVersion, "v"),
+	}
+	service.Spec.Ports = nil
+	for _, p := range []struct {
+		name     string
+		port     int32
+		protocol string
+	}{
+		{"driver-rpc", ports.Driver, "tcp"}, {"blockmanager", ports.BlockManager, "tcp"}, {"web-ui", ports.UI, "http"},
+		{"spark-connect-server", ports.Connect, "grpc"},
+	} {
+		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{
+			Name: p.name, Port: p.port, Protocol: corev1.ProtocolTCP, AppProtocol: ptr.To(p.protocol),
+		})
+	}
+	return service
+}

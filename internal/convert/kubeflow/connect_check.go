@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeflow
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+const (
+	// maxConnectName leaves room for the endings of the names that are made from a server's.
+	maxConnectName = 56
+	defaultDrain   = 10 * time.Minute
+	// serverHealthy is how long a server has run when its failures are forgotten.
+	serverHealthy    = 10 * time.Minute
+	serverMaxBackoff = 5 * time.Minute
+)
+
+// connectPolicies keep a server alive: whatever ends it, another one follows. No deadline or default of a policy ends it.
+func connectPolicies(o *v1alpha1.SparkConnect) lifecycle.Policies {
+	again := lifecycle.RetryPolicy{Retries: math.MaxInt32, Initial: defaultBackoff, Max: serverMaxBackoff}
+	restart := withEvictions(lifecycle.Restart{
+		Type: lifecycle.Always, Failures: again, Submissions: again, ResetAfter: serverHealthy,
+	}, o.Spec.BatchSchedulerOptions)
+	if options := o.Spec.BatchSchedulerOptions; options == nil || options.MaxEvictions == nil && options.OnEviction != v1beta2.EvictionPolicyFail {
+		restart.Evictions = again
+	}
+	const none = lifecycle.Unbounded
+	return lifecycle.Policies{
+		Restart:   restart,
+		Deadlines: lifecycle.Deadlines{Queued: none, DriverScheduled: none, DriverReady: none, FirstExecutors: none, Run: none},
+	}
+}
+
+// connectDurations are a server's times.
+type connectDurations struct{ drain, idle time.Duration }
+
+// connectTimes returns the user's times, with defaults. Problems are fields with an invalid value; they get their defaults.
+func connectTimes(s *v1alpha1.SparkConnectSpec) (connectDurations, []*spark.ConfError) {
+	var r policyReader
+	return connectDurations{
+		drain: r.duration("spec.drainTimeout", s.DrainTimeout, defaultDrain), idle: r.duration("spec.idleTimeout", s.IdleTimeout, 0),
+	}, r.problems
+}
+
+// connectConflicts are refusals that the model cannot show.
+func connectConflicts(o *v1alpha1.SparkConnect) []*spark.ConfError {
+	_, found := connectTimes(&o.Spec)
+	refuse := func(at, value, problem string) {
+		found = append(found, &spark.ConfError{Field: at, Value: value, Problem: problem})
+	}
+	if problems := utilvalidation.IsDNS1035Label(o.Name); len(problems) > 0 {
+		refuse("metadata.name", "", fmt.Sprintf("invalid SparkConnect name %q: %s", o.Name, strings.Join(problems, ", ")))
+	} else if len(o.Name) > maxConnectName {
+		refuse("metadata.name", "", fmt.Sprintf("invalid SparkConnect name %q: must be no more than %d characters", o.Name, maxConnectName))
+	}
+	if strings.TrimSpace(o.Spec.SparkVersion) == "" {
+		refuse("spec.sparkVersion", "", `missing; write the version of Spark in the image, such as "4.1.4"`)
+	}
+	if s := o.Spec.Server.Service; s != nil && s.Name != "" && len(utilvalidation.IsDNS1035Label(s.Name)) > 0 {
+		refuse(serviceField+".metadata.name", s.Name, `not the name of a Service; write at most 63 lower-case letters, digits and '-', such as "notebooks"`)
+	}
+	return found
+}
+
+// connectWarnings are for what is accepted and has no effect or another one than it seems.
+func connectWarnings(o *v1alpha1.SparkConnect) []*spark.ConfError {
+	s, w := &o.Spec, &warner{}
+	w.unknown(o.UnknownFields)
+	w.template(serverKeys, s.Server.Template)
+	w.template(executorKeys, s.Executor.Template)
+	w.sparkConf(s.SparkConf)
+	for _, key := range slices.Sorted(maps.Keys(s.HadoopConf)) {
+		if strings.HasPrefix(key, sparkPrefix) && !strings.HasPrefix(key, hadoopPrefix) {
+			w.warn("spec.hadoopConf", key, fmt.Sprintf("becomes %s%s, which Spark does not read; write it to spec.sparkConf", hadoopPrefix, key))
+		}
+	}
+	if service := s.Server.Service; service != nil {
+		if len(service.Spec.Ports) > 0 {
+			w.warn(serviceField+".spec.ports", "", "has no effect: the ports are those that the server listens on")
+		}
+		if len(service.Spec.Selector) > 0 {
+			w.warn(serviceField+".spec.selector", "", "has no effect: the Service leads to the server")
+		}
+	}
+	if s.IdleTimeout != nil && s.IdleTimeout.Duration > 0 && strings.EqualFold(s.SparkConf[spark.ConfUIEnabled], "false") {
+		w.warn("spec.idleTimeout", s.IdleTimeout.Duration.String(), "has no effect without Spark's UI, which spark.ui.enabled turns off: it alone says whether the server executes something")
+	}
+	return w.found
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeflow
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// connectStateNames are the words for states where nothing else is known. What a server that is starting is called depends on whether it
+// took clients before (connectState).
+func connectStateNames() map[lifecycle.State]string {
+	names := map[lifecycle.State]string{}
+	for _, s := range lifecycle.States() {
+		names[s] = string(v1alpha1.SparkConnectStateNotReady)
+	}
+	delete(names, lifecycle.New)
+	names[lifecycle.Queued] = string(v1alpha1.SparkConnectStateProvisioning)
+	names[lifecycle.Submitted] = string(v1alpha1.SparkConnectStateProvisioning)
+	names[lifecycle.Running] = string(v1alpha1.SparkConnectStateReady)
+	names[lifecycle.Failed] = string(v1alpha1.SparkConnectStateFailed)
+	return names
+}
+
+// connectState is the state of a server. It is Provisioning until it first takes clients or its first attempt fails.
+func connectState(before v1alpha1.SparkConnectState, s lifecycle.State, ready bool) v1alpha1.SparkConnectState {
+	began := before == v1alpha1.SparkConnectStateReady || before == v1alpha1.SparkConnectStateNotReady
+	switch {
+	case s == lifecycle.New:
+		return v1alpha1.SparkConnectStateNew
+	case s == lifecycle.Failed:
+		return v1alpha1.SparkConnectStateFailed
+	case s == lifecycle.Running && ready:
+		return v1alpha1.SparkConnectStateReady
+	case s == lifecycle.Queued, s.HasDriver() && !began:
+		return v1alpha1.SparkConnectStateProvisioning
+	}
+	return v1alpha1.SparkConnectStateNotReady
+}
+
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
+func (SparkConnects) ToStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time.Time) (next *v1alpha1.SparkConnect, changed bool) {
+	status := ConnectStatus(o, outcome, now)
+	if equality.Semantic.DeepEqual(&o.Status, &status) {
+		return o, false
+	}
+	next = o.DeepCopy()
+	next.Status = status
+	next.Status.LastUpdateTime = seconds(now)
+	return next, true
+}
+
+// ConnectStatus returns the status of a server for an outcome. The time of its last update is the stored one.
+func ConnectStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time.Time) v1alpha1.SparkConnectStatus {
+	s := *o.Status.DeepCopy()
+	r := outcome.Record
+	before := runOf(&s)
+	run := ToStatus(&before, outcome, now)
+	s.Conditions, run.Conditions = run.Conditions, nil
+	s.Run = &run
+	ready := r.State == lifecycle.Running && meta.IsStatusConditionTrue(s.Conditions, string(lifecycle.ConditionDriverReady))
+	s.State = connectState(s.State, r.State, ready)
+	s.Server = serverStatus(o, outcome)
+	s.Executors = executorPhases(r.Counts)
+	if s.StartTime.IsZero() {
+		s.StartTime = seconds(now)
+	}
+	s.ObservedGeneration, s.DrainSince, s.Idle = r.Generation, secondsOrNil(r.DrainSince), nil
+	if r.Idle != (lifecycle.Idle{}) {
+		s.Idle = &v1alpha1.IdleStatus{Since: secondsOrNil(r.Idle.Since), StoppedAt: secondsOrNil(r.Idle.StoppedAt)}
+	}
+	meta.SetStatusCondition(&s.Conditions, serverPodReady(s.Conditions, ready, r.Generation, now))
+	return s
+}
+
+// serverPodReady is the condition that other clients of this API know, with the sentence of ours.
+func serverPodReady(conditions []metav1.Condition, ready bool, generation int64, now time.Time) metav1.Condition {
+	c := metav1.Condition{
+		Type: v1alpha1.ConditionServerPodReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonServerPodReady, Message: "the server takes clients",
+		ObservedGeneration: generation, LastTransitionTime: seconds(now),
+	}
+	if ready {
+		return c
+	}
+	c.Status, c.Reason, c.Message = metav1.ConditionFalse, v1alpha1.ReasonServerPodNotReady, "the server takes no clients"
+	if why := meta.FindStatusCondition(conditions, string(lifecycle.ConditionDriverReady)); why != nil && why.Message != "" {
+		c.Message += ": " + why.Message
+	}
+	return c
+}
+
+// serverStatus is what leads to the server. Its Service is named once it is there.
+func serverStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome) v1alpha1.ServerStatus {
+	r := outcome.Record
+	s := v1alpha1.ServerStatus{PodName: r.DriverName, PodIP: outcome.PodIP, TokenSecretName: tokenSecretName(o)}
+	for _, object := range r.Exposure.Objects {
+		if object == serviceObject+ServiceName(o) {
+			s.ServiceName = ServiceName(o)
+		}
+	}
+	return s
+}
+
+// serviceObject begins the record of a Service among the auxiliary objects (exposure.Ref).
+const serviceObject = "service/"
+
+// executorPhases counts executors by the phase of their pods, in lower case.
+func executorPhases(c lifecycle.ExecutorCounts) map[string]int {
+	var phases map[string]int
+	for phase, n := range map[string]int32{"pending": c.Pending, "running": c.Running, "succeeded": c.Succeeded, "failed": c.Failed} {
+		if n == 0 {
+			continue
+		}
+		if phases == nil {
+			phases = map[string]int{}
+		}
+		phases[phase] = int(n)
+	}
+	return phases
+}
+
+// runOf is the run with the conditions of the whole status, as ToStatus and FromStatus know it.
+func runOf(s *v1alpha1.SparkConnectStatus) v1beta2.SparkApplicationStatus {
+	var run v1beta2.SparkApplicationStatus
+	if s.Run != nil {
+		run = *s.Run
+	}
+	run.Conditions = slices.Clone(s.Conditions)
+	return run
+}
+
+// FromStatus reads back what ToStatus stored, or what the Kubeflow operator wrote.
+func (SparkConnects) FromStatus(o *v1alpha1.SparkConnect) lifecycle.Record {
+	s := &o.Status
+	if s.Run == nil && (s.State != v1alpha1.SparkConnectStateNew || s.Server.PodName != "" || !s.StartTime.IsZero()) {
+		return takenOver(o)
+	}
+	run := runOf(s)
+	r := FromStatus(&run)
+	r.DrainSince = timeOf(s.DrainSince)
+	if s.Idle != nil {
+		r.Idle = lifecycle.Idle{Since: timeOf(s.Idle.Since), StoppedAt: timeOf(s.Idle.StoppedAt)}
+	}
+	return r
+}
+
+// takenOver is the record of a server that the Kubeflow operator left. That operator creates the pod and never replaces it, so there is one,
+// or there was: it runs, whatever the state says, and goes on as it is. Its pod has no mark of a submission.
+func takenOver(o *v1alpha1.SparkConnect) lifecycle.Record {
+	s := &o.Status
+	r := lifecycle.Record{
+		State: lifecycle.Running, Attempt: 1, Submissions: 1, Executions: 1, SubmittedAt: s.StartTime.Time, DriverName: ServerName(o),
+		Attempts: []lifecycle.Attempt{{Number: 1}},
+	}
+	if s.Server.PodName != "" {
+		r.DriverName = s.Server.PodName
+	}
+	if s.Server.ServiceName != "" {
+		r.Exposure.Objects = []string{serviceObject + s.Server.ServiceName}
+	}
+	return r
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// What this file adds holds for drivers that take clients (Application.Endures): an edit waits for the sessions of the driver to end,
+// and a driver that executes nothing is stopped until somebody wants it.
+
+const (
+	// drainCheck is how often a driver that drains is asked for its sessions.
+	drainCheck = 10 * time.Second
+	// minIdleCheck and maxIdleCheck bound how often a driver is asked whether it is idle: ten times in its timeout.
+	minIdleCheck = 30 * time.Second
+	maxIdleCheck = 5 * time.Minute
+)
+
+// Sessions are what a Spark Connect server says of its clients.
+type Sessions struct {
+	// At is when it was asked; zero if it was not.
+	At time.Time
+	// Known is whether it answered; Problem says why not, in words that stay while the reason does.
+	Known   bool
+	Problem string
+	// Open sessions, and how many executions run.
+	Open, Executing int32
+	// LastExecution is when the last one began or ended; zero if there was none.
+	LastExecution time.Time
+}
+
+// WithWake is the application with a request to take clients again, "" for none. It starts a driver that was stopped because it was
+// idle at that time or before, and counts as an execution of one that runs. Nothing is remembered of it.
+func (a Application) WithWake(request string, now time.Time) Application {
+	if request == "" {
+		return a
+	}
+	at, err := time.Parse(time.RFC3339, request)
+	if err != nil || at.After(now.Add(rerunSkew)) {
+		a.WakeIgnored = head(request, maxRequest)
+		return a
+	}
+	a.WakeAt = at.UTC()
+	return a
+}
+
+// wakeProblem is what users read of a request to wake that is ignored.
+func (a Application) wakeProblem() string {
+	if a.WakeIgnored == "" {
+		return ""
+	}
+	return a.Fields.Text("{wakeAt}: ") + strconv.Quote(a.WakeIgnored) + `: ignored, because it is not a present time in RFC 3339; write the time that it is, such as "2026-11-22T10:00:00Z"`
+}
+
+// stoppedAt is since when the driver is to be stopped because it was idle; zero if it is not: somebody wants it, or does not want it at
+// all. A request of the very second came later: an earlier one counts as an execution, and would have kept the driver.
+func stoppedAt(app Application, r Record) time.Time {
+	at := r.Idle.StoppedAt
+	if at.IsZero() || app.Suspend || rerunOf(r.SpecHash) != rerunOf(app.SpecHash) && r.SpecHash != "" {
+		return time.Time{}
+	}
+	if !app.WakeAt.IsZero() && !app.WakeAt.Before(at) {
+		return time.Time{}
+	}
+	return at
+}
+
+// idle reports whether the record is of a driver that is stopped, or is being stopped, because it was idle.
+func (r Record) idle() bool { return !r.Idle.StoppedAt.IsZero() || r.Cause.Reason == ReasonIdle }
+
+// rerunOf is the part of a hash that stands for the last request to run again.
+func rerunOf(hash string) string {
+	_, mark, _ := strings.Cut(hash, rerunMark)
+	return mark
+}
+
+// outdated reports whether the spec has changed since the attempt was made, and nobody has asked for another run at once.
+func outdated(app Application, rec Record) bool {
+	return rec.SpecHash != "" && specOf(rec.SpecHash) != specOf(app.SpecHash) && rerunOf(rec.SpecHash) == rerunOf(app.SpecHash)
+}
+
+// mayDrain reports whether an edit of the spec has to wait for the sessions of the driver, if it has any. A driver that has never been
+// ready has none. Of one that cannot be seen nothing is decided.
+func mayDrain(app Application, rec Record, d Driver, env Env) bool {
+	if app.Drain <= 0 || app.Deleting || app.Suspend || !rec.State.HasDriver() || !outdated(app, rec) {
+		return false
+	}
+	if !rec.DrainSince.IsZero() && !env.Now.Before(rec.DrainSince.Add(app.Drain)) {
+		return false
+	}
+	return d.Presence == Unknown || d.serves() && (d.Ready || !rec.Idle.Since.IsZero())
+}
+
+// serves reports whether the driver runs and stays.
+func (d Driver) serves() bool { return d.ours() && d.Phase == DriverRunning && !d.Deleting }
+
+// drained applies an edit only when the sessions of the driver have ended: until then the application is as it was before, and since
+// says since when the edit waits.
+func drained(app Application, rec Record, obs Observation, env Env) (held Application, since time.Time) {
+	if !mayDrain(app, rec, obs.Driver, env) || obs.Sessions.Known && obs.Sessions.Open == 0 {
+		return app, time.Time{}
+	}
+	app.SpecHash, app.Generation, app.Placement.Rest = rec.SpecHash, rec.Generation, rec.Placement.Rest
+	if since = rec.DrainSince; since.IsZero() && obs.Driver.Presence != Unknown {
+		since = env.Now
+	}
+	return app, since
+}
+
+// NeedsSessions reports whether Decide will look at the sessions of the driver: it is asked for them only then.
+func NeedsSessions(app Application, rec Record, d Driver, env Env) bool {
+	if !d.serves() {
+		return false
+	}
+	return mayDrain(app, rec, d, env) || mayIdle(app, rec, d)
+}
+
+// mayIdle reports whether the driver is stopped when it is idle.
+func mayIdle(app Application, rec Record, d Driver) bool {
+	return app.IdleTimeout > 0 && !app.Deleting && !app.Suspend && rec.State.HasDriver() && (rec.SpecHash == "" || rec.SpecHash == app.SpecHash) &&
+		d.serves() && d.Ready
+}
+
+// Fresh reports whether an answer that was given before will do: it is not old, and nothing would be stopped because of it.
+func (s Sessions) Fresh(app Application, rec Record, d Driver, env Env) bool {
+	age := env.Now.Sub(s.At)
+	if s.At.IsZero() || age < 0 {
+		return false
+	}
+	if mayDrain(app, rec, d, env) {
+		return age < drainCheck && (!s.Known || s.Open > 0)
+	}
+	return age < idleCheck(app) && !s.idle(app, rec.Idle.Since, env)
+}
+
+// idle reports whether nothing is executed, and nothing was since and for the timeout.
+func (s Sessions) idle(app Application, since time.Time, env Env) bool {
+	return s.Known && s.Executing == 0 && env.Now.Sub(active(app, since, s, env)) >= app.IdleTimeout
+}
+
+// active is when the driver was last wanted, in the seconds in which it is stored. What it says itself is not believed beyond now.
+func active(app Application, since time.Time, s Sessions, env Env) time.Time {
+	for _, at := range []time.Time{s.LastExecution, app.WakeAt} {
+		if at.After(env.Now) {
+			at = env.Now
+		}
+		if at = at.Truncate(time.Second); at.After(since) {
+			since = at
+		}
+	}
+	return since
+}
+
+func idleCheck(app Application) time.Duration {
+	return min(max(app.IdleTimeout/10, minIdleCheck), maxIdleCheck)
+}
+
+// serving follows a driver that runs and takes clients: when it is asked again for its sessions, and whether it is stopped.
+func serving(p Plan, obs Observation, env Env) Plan {
+	d, r := obs.Driver, &p.Record
+	if d.Ready && r.Idle.Since.IsZero() {
+		r.Idle.Since = env.Now.Truncate(time.Second)
+	}
+	ask := func(every time.Duration) {
+		if age := env.Now.Sub(obs.Sessions.At); age > 0 && age < every {
+			every -= age
+		}
+		p.Requeue = min(p.Requeue, every)
+	}
+	if !r.DrainSince.IsZero() {
+		ask(drainCheck)
+		p.Requeue = min(p.Requeue, max(r.DrainSince.Add(p.App.Drain).Sub(env.Now), time.Second))
+		return p
+	}
+	if !mayIdle(p.App, *r, d) {
+		return p
+	}
+	r.Idle.Since = active(p.App, r.Idle.Since, obs.Sessions, env)
+	if obs.Sessions.idle(p.App, r.Idle.Since, env) {
+		r.Idle.StoppedAt = env.Now.Truncate(time.Second) // stored before anything is done about it
+		r.State, r.Cause, p.Requeue = Suspending, stopping(p.App.Fields, *r), unknownRetry
+		return p
+	}
+	ask(idleCheck(p.App))
+	if obs.Sessions.Known && obs.Sessions.Executing == 0 {
+		p.Requeue = min(p.Requeue, max(r.Idle.Since.Add(p.App.IdleTimeout).Sub(env.Now), time.Second))
+	}
+	return p
+}
+
+// Sentences about a driver that is stopped because it was idle. No time is in them: it would be news each time.
+const (
+	idleStopping = "the driver executed nothing for longer than {idleTimeout}: it is being stopped"
+	idleStopped  = "the driver executed nothing for longer than {idleTimeout}: it was stopped, and runs again when {wakeAt} has a later time"
+	idleEnded    = "the driver was stopped because it executed nothing for longer than {idleTimeout}"
+)
+
+func idleCause(f spark.Fields, sentence string) Cause { return Cause{ReasonIdle, f.Text(sentence)} }
+
+// clientsReady is the condition of a driver that runs and takes clients.
+func clientsReady(c Condition, r Record, p Plan) Condition {
+	switch d := p.Driver; {
+	case d.Presence == Unknown:
+		c.Status, c.Reason, c.Message = Undetermined, ReasonDriverRunning, "the API server did not report whether the driver pod is ready"
+	case d.Deleting:
+		c.Reason, c.Message = ReasonDriverStopping, "the driver pod is being deleted"
+		if d.Ready {
+			c.Status = True
+		}
+	case !d.Ready:
+		c.Reason, c.Message = ReasonDriverNotReady, "the driver's container is running, and its pod is not ready for clients"
+	default:
+		c.Status, c.Reason, c.Message = True, ReasonDriverRunning, "the driver's container is running, and its pod is ready for clients"
+		if p.Sessions.Problem != "" && r.DrainSince.IsZero() {
+			c.Message += p.App.Fields.Text("; note: {idleTimeout} stops nothing, because it is unknown what the driver executes: ") + p.Sessions.Problem
+		}
+	}
+	return c
+}
+
+// rollingOut is the sentence about an edit that waits, with its end as it reads after it was stored.
+func rollingOut(r Record, p Plan) string {
+	text := "the spec has changed: the driver runs on until its sessions have ended, until " +
+		r.DrainSince.Truncate(time.Second).Add(p.App.Drain).UTC().Format(time.RFC3339) + " at the latest"
+	if p.Sessions.Problem != "" {
+		text += "; they are unknown: " + p.Sessions.Problem
+	}
+	return text
+}

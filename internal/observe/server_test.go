@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// serverPod is the pod of a Spark Connect server.
+func serverPod(ready corev1.ConditionStatus) *corev1.Pod {
+	p := ours(pod(corev1.PodRunning, runs(driverContainer)), "pi-driver", spark.RoleServer, "s-1")
+	p.Status.PodIP = "10.0.0.7"
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
+	return p
+}
+
+// The cache keeps what tells whether a server takes clients, and where.
+func TestServerIsReady(t *testing.T) {
+	for status, want := range map[corev1.ConditionStatus]bool{corev1.ConditionTrue: true, corev1.ConditionFalse: false, corev1.ConditionUnknown: false} {
+		for form, p := range map[string]*corev1.Pod{"whole": serverPod(status), "stripped": strip(t, serverPod(status))} {
+			if d := labeled.driverOf(p); d.Ready != want || d.PodIP != "10.0.0.7" || d.Phase != lifecycle.DriverRunning {
+				t.Errorf("Ready %s, %s: got %+v", status, form, d)
+			}
+		}
+	}
+	if d := labeled.driverOf(pod(corev1.PodRunning)); d.Ready {
+		t.Error("a pod that says nothing is not ready")
+	}
+	executor := serverPod(corev1.ConditionTrue)
+	executor.Labels[spark.LabelRole] = spark.RoleExecutor
+	if ip := strip(t, executor).Status.PodIP; ip != "" {
+		t.Errorf("the address %s of an executor is kept", ip)
+	}
+}
+
+// A server's pod is found wherever a driver's is.
+func TestServerIsADriver(t *testing.T) {
+	for _, role := range []string{spark.RoleDriver, spark.RoleServer, spark.RoleExecutor, ""} {
+		t.Run("role="+role, func(t *testing.T) {
+			p := serverPod(corev1.ConditionTrue)
+			p.Labels[spark.LabelRole] = role
+			p.Name = "renamed" // only its labels tell
+			want := role == spark.RoleDriver || role == spark.RoleServer
+			r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, p), Live: cluster(nil, nil, p)}
+
+			o, err := r.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
+			if got := o.Driver.Presence == lifecycle.Present; err != nil || got != want {
+				t.Errorf("observed as %+v, %v", o.Driver, err)
+			}
+			orphan, err := r.Orphans(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", UID: "app"}})
+			if err != nil || orphan != want {
+				t.Errorf("an orphan: %t, %v", orphan, err)
+			}
+			live, err := r.Drivers(t.Context(), "jobs", "s-1")
+			if got := len(live) == 1; err != nil || got != want {
+				t.Errorf("live drivers: %v, %v", live, err)
+			}
+			has, err := r.HasDriver(t.Context(), "jobs", "pi")
+			if err != nil || has != want {
+				t.Errorf("has a driver: %t, %v", has, err)
+			}
+			statuses, err := r.PodStatuses(t.Context(), target, created)
+			if got := statuses.Driver != nil; err != nil || got != want {
+				t.Errorf("what schedulers see: %+v, %v", statuses, err)
+			}
+		})
+	}
+}
+
+// The pods of a server that a previous operator made have no attempt's mark. They are its own all the same.
+func TestServerOfAPreviousOperator(t *testing.T) {
+	unmarked := func(name, role string) *corev1.Pod {
+		p := ours(pod(corev1.PodRunning), name, role, "")
+		delete(p.Labels, v1beta2.LabelSubmissionID)
+		return p
+	}
+	foreign := unmarked("pi-driver", spark.RoleServer)
+	foreign.OwnerReferences[0].UID = "another"
+	running := lifecycle.Record{State: lifecycle.Running, Attempt: 1, DriverName: "pi-driver"}
+	marked := running
+	marked.SubmissionID = "s-1"
+	cases := map[string]struct {
+		reason    string
+		record    lifecycle.Record
+		server    *corev1.Pod
+		executors []string
+		ownership lifecycle.Ownership
+	}{
+		"TakenOver": {"its executors are found by the server's name", running, unmarked("pi-driver", spark.RoleServer), []string{"e-1"}, lifecycle.Previous},
+		"Ours":      {"our own attempts are marked: what is not is none of them", marked, serverPod(corev1.ConditionTrue), []string{"e-2"}, lifecycle.Current},
+		"Foreign":   {"another's pod has no executors of ours", running, foreign, []string{"e-2"}, lifecycle.NotOwned},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			objects := []client.Object{tc.server, unmarked("e-1", spark.RoleExecutor), ours(pod(corev1.PodRunning), "e-2", spark.RoleExecutor, "s-1")}
+			for how, r := range map[string]Reader{
+				"indexed": {Labels: family.Labels, Cache: cluster(nil, nil, objects...), Live: cluster(nil, nil, objects...)},
+				"live":    {Labels: family.Labels, Cache: cluster(nil, nil, objects...), Live: cluster(nil, nil, objects...), Unindexed: true},
+			} {
+				o, err := r.Observe(t.Context(), target, tc.record)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var executors []string
+				for _, e := range o.Executors {
+					executors = append(executors, e.Name)
+				}
+				if diff := cmp.Diff(tc.executors, executors); diff != "" || o.Driver.Ownership != tc.ownership {
+					t.Errorf("%s, %s: driver %s, executors (-want +got):\n%s", tc.reason, how, o.Driver.Ownership, diff)
+				}
+			}
+		})
+	}
+}
