@@ -3,7 +3,6 @@
 package application
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"slices"
