@@ -3,6 +3,7 @@
 package application
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"slices"
