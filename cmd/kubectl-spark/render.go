@@ -88,7 +88,7 @@ func (r *render) run(timed bool) error {
 
 // document returns the objects of one document, and says what there is to say about it.
 func (r *render) document(name string, d *manifest.Document, assumed manifest.Assumed, operator resolve.Operator) ([]any, error) {
-	if d.Application == nil && d.Schedule == nil && d.Server == nil {
+	if d.Application == nil && d.Schedule == nil && d.Connect == nil {
 		r.say("%s:%d: %s %s is not rendered: neither a SparkApplication nor a ScheduledSparkApplication nor a SparkConnect", name, d.Line, d.Kind, d.Name)
 		return nil, nil
 	}
@@ -100,8 +100,8 @@ func (r *render) document(name string, d *manifest.Document, assumed manifest.As
 	switch {
 	case d.Application != nil:
 		forecast = manifest.DryRun(d.Application, assumed, operator)
-	case d.Server != nil:
-		forecast = manifest.DryRunServer(d.Server, assumed, operator)
+	case d.Connect != nil:
+		forecast = manifest.DryRunConnect(d.Connect, assumed, operator)
 	default:
 		scheduled := manifest.DryRunSchedule(d.Schedule, assumed, operator)
 		forecast = scheduled.DryRunResult

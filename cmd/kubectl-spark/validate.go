@@ -57,7 +57,7 @@ func validate(files filenames, config configured, namespace string, streams gene
 		if n := count(documents, func(d manifest.Document) bool { return d.Schedule != nil }); n > 0 {
 			checked += fmt.Sprintf(", schedules checked: %d", n)
 		}
-		if n := count(documents, func(d manifest.Document) bool { return d.Server != nil }); n > 0 {
+		if n := count(documents, func(d manifest.Document) bool { return d.Connect != nil }); n > 0 {
 			checked += fmt.Sprintf(", servers checked: %d", n)
 		}
 		_, _ = fmt.Fprintf(streams.Out, "%s: %s, errors: %d\n", name, checked, errors)

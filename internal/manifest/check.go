@@ -45,18 +45,19 @@ func DryRun(o *v1beta2.SparkApplication, a Assumed, operator resolve.Operator) a
 	return dryRun(kubeflow.SparkApplications{}, o.DeepCopy(), a, operator)
 }
 
-// DryRunServer judges a server in the same way.
-func DryRunServer(o *v1alpha1.SparkConnect, a Assumed, operator resolve.Operator) admission.DryRunResult {
+// DryRunConnect judges a server as the operator would.
+func DryRunConnect(o *v1alpha1.SparkConnect, a Assumed, operator resolve.Operator) admission.DryRunResult {
 	return dryRun(kubeflow.SparkConnects{}, o.DeepCopy(), a, operator)
 }
 
-func dryRun[T metav1.Object](kind resolve.Kind[T], o T, a Assumed, operator resolve.Operator) admission.DryRunResult {
+// dryRun completes an object, which is the caller's copy.
+func dryRun[T metav1.Object](k resolve.Kind[T], o T, a Assumed, operator resolve.Operator) admission.DryRunResult {
 	o.SetUID(cmp.Or(a.UID, o.GetUID(), DefaultUID))
 	o.SetNamespace(cmp.Or(o.GetNamespace(), a.Namespace, DefaultNamespace))
 	if a.SubmitTime.IsZero() {
 		a.SubmitTime = DefaultSubmitTime
 	}
-	return admission.DryRun(resolve.Load(kind, o, lifecycle.Record{}, operator, a.SubmitTime), operator.Registry)
+	return admission.DryRun(resolve.Load(k, o, lifecycle.Record{}, operator, a.SubmitTime), operator.Registry)
 }
 
 // Severity is how bad a finding is.
@@ -84,10 +85,10 @@ func Check(documents []Document, a Assumed, operator resolve.Operator) []Finding
 		switch {
 		case document.Application != nil:
 			findings = append(findings, check(document, a, operator)...)
-		case document.Server != nil:
-			findings = append(findings, checkServer(document, a, operator)...)
 		case document.Schedule != nil:
 			findings = append(findings, checkSchedule(document, a, operator)...)
+		case document.Connect != nil:
+			findings = append(findings, checkConnect(document, a, operator)...)
 		default:
 			findings = append(findings, unchecked(document))
 		}
@@ -96,8 +97,8 @@ func Check(documents []Document, a Assumed, operator resolve.Operator) []Finding
 	return findings
 }
 
-// unchecked is the finding about a document that is of none of our kinds. In our own group it is a slip that would otherwise
-// look like success.
+// unchecked is the finding about a document that is none of our kinds. In our own group that is a slip, which would otherwise look
+// like success.
 func unchecked(d *Document) Finding {
 	group, _, _ := strings.Cut(d.APIVersion, "/")
 	if group == v1beta2.GroupVersion.Group {
@@ -123,12 +124,12 @@ func check(d *Document, a Assumed, operator resolve.Operator) []Finding {
 	return append(findings, d.findings(DryRun(d.Application, a, operator))...)
 }
 
-func checkServer(d *Document, a Assumed, operator resolve.Operator) []Finding {
-	findings, enough := d.reported(d.Server.MalformedSpec, "a server needs a name")
+func checkConnect(d *Document, a Assumed, operator resolve.Operator) []Finding {
+	findings, enough := d.reported(d.Connect.MalformedSpec, "a server needs a name")
 	if enough {
 		return findings
 	}
-	return append(findings, d.findings(DryRunServer(d.Server, a, operator))...)
+	return append(findings, d.findings(DryRunConnect(d.Connect, a, operator))...)
 }
 
 // reported are the findings about the fields of a document. They are enough if there is nothing that could be judged.
