@@ -171,7 +171,7 @@ type DynamicAllocation = v1beta2.DynamicAllocation
 
 // AuthenticationSpec says who may connect.
 type AuthenticationSpec struct {
-	// Token lets in only clients that present the token of the Secret status.server.tokenSecretName. Spark has this since 4.1.
+	// Token lets in only clients that present the token of the Secret status.server.tokenSecretName. Spark has this since 4.0.
 	// +optional
 	Token bool `json:"token,omitempty"`
 }

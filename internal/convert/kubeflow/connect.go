@@ -126,7 +126,7 @@ func (SparkConnects) Normalize(o *v1alpha1.SparkConnect) (spark.Application, []*
 		MainFile:     spark.NoResource,
 		MainClass:    connectClass,
 		Submitter:    spark.Submitter{User: sparkUser},
-		Server:       &spark.Server{TemplateMap: o.Name + "-conf", TokenSecret: tokenSecretName(o)},
+		Server:       &spark.Server{TemplateMap: o.Name + "-conf", TokenSecret: tokenSecretName(o), Labels: connectMarks(o)},
 		Suspend:      ptr.Deref(o.Spec.Suspend, false),
 		Scheduling:   scheduling(o.Spec.BatchScheduler, o.Spec.BatchSchedulerOptions),
 		Fields:       sparkConnects.Fields,
@@ -135,6 +135,7 @@ func (SparkConnects) Normalize(o *v1alpha1.SparkConnect) (spark.Application, []*
 	app.Conf, app.Origins, app.OperatorConf = c.user, c.origins, c.operator
 	maps.Copy(app.Origins, map[string]string{
 		"SparkVersion": "spec.sparkVersion", "Template": serverField + ".template", "DriverName": "metadata.name",
+		"Server.TokenSecret": "spec.authentication.token",
 	})
 	if o.MalformedSpec != "" {
 		return app, []*spark.ConfError{{Field: "spec", Problem: "cannot be decoded: " + o.MalformedSpec}}
@@ -143,6 +144,11 @@ func (SparkConnects) Normalize(o *v1alpha1.SparkConnect) (spark.Application, []*
 	app.Exposure.Services = []corev1.Service{connectService(o, spark.ServerPortsOf(app))}
 	app.Warnings = connectWarnings(o)
 	return app, connectConflicts(o)
+}
+
+// connectMarks are the labels of what is made for a server and is no pod.
+func connectMarks(o *v1alpha1.SparkConnect) map[string]string {
+	return map[string]string{v1beta2.LabelCreatedBy: "true", v1alpha1.LabelConnectName: o.Name}
 }
 
 // tokenSecretName is the name of the Secret with the token of a server: another server of the same name has another one.
@@ -221,7 +227,7 @@ func connectService(o *v1alpha1.SparkConnect, ports spark.ServerPorts) corev1.Se
 	if service.Labels == nil {
 		service.Labels = map[string]string{}
 	}
-	service.Labels[v1beta2.LabelCreatedBy], service.Labels[v1alpha1.LabelConnectName] = "true", o.Name
+	maps.Copy(service.Labels, connectMarks(o))
 	service.Spec.Selector = map[string]string{
 		v1beta2.LabelLaunchedBy: "true", v1alpha1.LabelConnectName: o.Name, spark.LabelRole: spark.RoleServer,
 		spark.LabelVersion: strings.TrimPrefix(o.Spec.SparkVersion, "v"),

@@ -168,3 +168,8 @@ func takenOver(o *v1alpha1.SparkConnect) lifecycle.Record {
 	}
 	return r
 }
+
+// DriverWaits returns the reason why a submitted server does not run yet, as the condition has it.
+func (SparkConnects) DriverWaits(o *v1alpha1.SparkConnect) string {
+	return driverWaits(o.Status.Conditions)
+}

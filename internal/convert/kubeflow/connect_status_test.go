@@ -18,8 +18,11 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
+
+var _ resolve.Kind[*v1alpha1.SparkConnect] = SparkConnects{}
 
 // connectOutcome is an outcome in a state; ready is what the driver's condition says.
 func connectOutcome(state lifecycle.State, ready bool, changes ...func(*lifecycle.Outcome)) lifecycle.Outcome {
@@ -121,6 +124,9 @@ func TestConnectStatus(t *testing.T) {
 	}
 	if again, changed := (SparkConnects{}).ToStatus(first, running, later); changed || again != first {
 		t.Error("the same is written once more, with another time")
+	}
+	if got := (SparkConnects{}).DriverWaits(first); got != string(lifecycle.ReasonDriverRunning) {
+		t.Errorf("it waits for %q", got)
 	}
 	ended, changed := SparkConnects{}.ToStatus(first, connectOutcome(lifecycle.Failing, false), later)
 	if s := ended.Status; !changed || !s.StartTime.Time.Equal(now) || !s.LastUpdateTime.Time.Equal(later) || s.Server.PodIP != "" || s.Server.ServiceName != "" || s.Executors != nil {

@@ -157,7 +157,9 @@ func TestConnectModel(t *testing.T) {
 		Namespace: "notebooks", Name: "lab", UID: "uid-lab", Generation: 1, SparkVersion: "4.1.4",
 		Labels:   props{"team": "a", "kueue.x-k8s.io/queue-name": "q", "spark-role": "x"},
 		MainFile: "spark-internal", MainClass: "org.apache.spark.sql.connect.service.SparkConnectServer",
-		Submitter: spark.Submitter{User: "spark"}, Server: &spark.Server{TemplateMap: "lab-conf"},
+		Submitter: spark.Submitter{User: "spark"}, Server: &spark.Server{
+			TemplateMap: "lab-conf", Labels: props{"sparkoperator.k8s.io/created-by-spark-operator": "true", "sparkoperator.k8s.io/connect-name": "lab"},
+		},
 		OperatorConf: props{
 			"spark.master": "k8s://https://kubernetes.default.svc:443", "spark.submit.deployMode": "client", "spark.app.name": "lab",
 			"spark.kubernetes.namespace": "notebooks", "spark.kubernetes.driver.pod.name": "lab-server",

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -41,6 +42,8 @@ var sparkApplications = lifecycle.Family{
 		"batchScheduler.parameters":    "spec.batchSchedulerOptions.parameters",
 		"ui":                           "spec.sparkUIOptions",
 		"ports":                        "spec.driverIngressOptions",
+		"driver.volumes":               "spec.volumes",
+		"executor.volumes":             "spec.volumes",
 		"labels":                       "metadata.labels",
 		"rerunAt":                      "annotation " + v1beta2.AnnotationRerunAt,
 	},
@@ -91,7 +94,11 @@ func (SparkApplications) ToStatus(o *v1beta2.SparkApplication, outcome lifecycle
 
 // DriverWaits returns the reason why a submitted driver does not run yet, as the condition has it.
 func (SparkApplications) DriverWaits(o *v1beta2.SparkApplication) string {
-	if c := meta.FindStatusCondition(o.Status.Conditions, string(lifecycle.ConditionDriverReady)); c != nil {
+	return driverWaits(o.Status.Conditions)
+}
+
+func driverWaits(conditions []metav1.Condition) string {
+	if c := meta.FindStatusCondition(conditions, string(lifecycle.ConditionDriverReady)); c != nil {
 		return c.Reason
 	}
 	return ""
