@@ -7,6 +7,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"net"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,6 +49,8 @@ type Reader struct {
 	Auxiliary Auxiliary
 	// Logs returns the last lines of a container's log, at most limit bytes; nil if logs are not to be read.
 	Logs func(ctx context.Context, namespace, pod, container string, limit int64) (string, error)
+	// Dial connects to the pods of servers, to ask them for their sessions; the operating system's way if nil.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Target says which pods to look for.

@@ -59,6 +59,7 @@ type Engine[T client.Object] struct {
 	Watches func(namespace string) bool
 
 	written operator.StatusCache
+	asked   sessionCache
 }
 
 // Reconcile brings one application one step further: load, observe, decide, act, write the status.
@@ -122,6 +123,7 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 	}
 	if err != nil || !e.watches(req.Namespace) {
 		e.written.Forget(req.NamespacedName)
+		e.asked.forget(req.NamespacedName)
 		e.Schedulers.Forget(e.key(req.NamespacedName))
 		return nil, 0, client.IgnoreNotFound(err)
 	}
@@ -168,6 +170,7 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 		return e.admit(ctx, s)
 	}
 	e.restore(ctx, s)
+	e.observeSessions(ctx, s)
 	s.observed.Scheduler, err = e.observeScheduler(ctx, s)
 	return err
 }
