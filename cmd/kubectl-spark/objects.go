@@ -39,8 +39,23 @@ var (
 // kinds are all of them, in the order in which a name without a type is looked for.
 func kinds() []kind { return []kind{applications, schedules, servers} }
 
+// withoutType is the help about names without a type.
+const withoutType = "A name without a type is that of an application, or else of a schedule\n" +
+	"or of a server; a server that shares its name with another object has to be named with its type."
+
 // typed is the name of an object with its type.
 func (k kind) typed(name string) string { return k.short + "/" + name }
+
+// people is what people call the objects of the kind.
+func (k kind) people() string {
+	switch k {
+	case schedules:
+		return "schedules"
+	case servers:
+		return "servers"
+	}
+	return "applications"
+}
 
 // object is the type of one object, or of a list.
 func (k kind) object(suffix string) schema.GroupVersionKind {
@@ -79,6 +94,14 @@ func named(arg string) (kind, string, error) {
 type found struct {
 	kind
 	*unstructured.Unstructured
+}
+
+// plain is the name as a command takes it: that of a server with its type.
+func (o found) plain() string {
+	if o.kind == servers {
+		return o.typed(o.GetName())
+	}
+	return o.GetName()
 }
 
 // find reads the object that an argument names. Without a type it is of the first kind that has the name, the wanted ones

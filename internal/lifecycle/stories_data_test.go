@@ -13,7 +13,7 @@ import (
 // stories are what happens to applications: each is one file under testdata/stories.
 func stories() map[string]story {
 	told := map[string]story{}
-	for _, chapter := range []map[string]story{beginnings(), runs(), retries(), wishes(), deadlines(), inheritances()} {
+	for _, chapter := range []map[string]story{beginnings(), runs(), retries(), wishes(), deadlines(), inheritances(), servers()} {
 		maps.Copy(told, chapter)
 	}
 	return told

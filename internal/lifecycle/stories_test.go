@@ -25,6 +25,8 @@ type step struct {
 	after     time.Duration
 	seen      lifecycle.Driver
 	executors []lifecycle.Executor
+	// sessions are what a server says of them, if it is asked.
+	sessions lifecycle.Sessions
 	// gate admits unless given.
 	gate scheduler.Admission
 	// refuses is what the API server answers to a Submit, trouble to any action; both with the message.
@@ -45,6 +47,9 @@ type storyRun struct {
 	app    lifecycle.Application
 	status v1beta2.SparkApplicationStatus
 	clocks map[string]time.Time
+	// drainSince and idle are what the status of a server has besides.
+	drainSince time.Time
+	idle       lifecycle.Idle
 }
 
 var storyStart = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
@@ -71,6 +76,7 @@ func (t *storyRun) step(s step) {
 		s.app(&t.app)
 	}
 	rec := kubeflow.FromStatus(&t.status)
+	rec.DrainSince, rec.Idle = t.drainSince, t.idle
 	t.app.SubmissionID, t.app.SparkAppID = fmt.Sprintf("s-%d", max(1, rec.Attempt)), fmt.Sprintf("spark-%d", max(1, rec.Attempt))
 	if rec.SubmissionID != "" {
 		t.app.SubmissionID = rec.SubmissionID
@@ -82,22 +88,30 @@ func (t *storyRun) step(s step) {
 			gate = admitted
 		}
 	}
-	plan := lifecycle.Decide(t.app, rec, lifecycle.Observation{Driver: seen, Executors: s.executors}, gate, env)
+	obs := lifecycle.Observation{Driver: seen, Executors: s.executors}
+	if lifecycle.NeedsSessions(t.app, rec, seen, env) {
+		obs.Sessions = s.sessions
+		obs.Sessions.At = t.now
+	}
+	plan := lifecycle.Decide(t.app, rec, obs, gate, env)
 	results, did := t.act(s, plan)
 	o := lifecycle.Settle(plan, results, env)
 	next := kubeflow.ToStatus(&t.status, o, env.Now)
 	t.paragraph(s, seen, gate, did, o, next)
-	wrote := !t.app.Deleting && !equality.Semantic.DeepEqual(t.status, next)
+	wrote := !t.app.Deleting && (!equality.Semantic.DeepEqual(t.status, next) || t.idle != o.Record.Idle)
 	switch {
 	case t.app.Deleting, slices.Contains(did, "DeleteApplication: Done"):
 	case s.lost:
 		t.say("store", "the operator dies before it")
 	case wrote:
 		t.shown(next, o.Record)
+		if t.idle != o.Record.Idle {
+			t.say("", "idle since "+o.Record.Idle.Since.Format("15:04:05"))
+		}
 		for _, e := range lifecycle.Events("SparkApplication", "pi", rec, o.Record) {
 			t.say(map[bool]string{true: "warns", false: "tells"}[e.Warning], e.Reason+": "+e.Message)
 		}
-		t.status = next
+		t.status, t.drainSince, t.idle = next, o.Record.DrainSince, o.Record.Idle
 	default:
 		t.say("store", "nothing has changed")
 	}
@@ -217,6 +231,9 @@ func sight(d lifecycle.Driver) string {
 		return string(d.Presence)
 	}
 	text := string(d.Ownership) + " " + string(d.Phase)
+	if d.Ready {
+		text += " ready"
+	}
 	if d.Deleting {
 		text += " being deleted"
 	}
