@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -96,7 +97,8 @@ func (s *session) follow(ctx context.Context, opened chan<- *v1alpha1.SparkConne
 
 // tunnel forwards to a pod until the pod, the tunnel or the context ends.
 func (s *session) tunnel(ctx context.Context, o *v1alpha1.SparkConnect, pod *corev1.Pod, opened chan<- *v1alpha1.SparkConnect) (ended bool, err error) {
-	open, stop := context.WithCancel(ctx)
+	// The library logs each connection that a server's end cuts; what matters of it is said here.
+	open, stop := context.WithCancel(logr.NewContext(ctx, logr.Discard()))
 	defer stop()
 	go func() {
 		s.awaitEnd(open, pod) // a tunnel does not notice the end of its pod
