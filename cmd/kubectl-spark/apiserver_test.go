@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
@@ -20,14 +21,15 @@ import (
 var (
 	applicationKind = v1beta2.GroupVersion.WithKind("SparkApplication")
 	scheduleKind    = v1beta2.GroupVersion.WithKind("ScheduledSparkApplication")
+	serverKind      = v1alpha1.SchemeGroupVersion.WithKind("SparkConnect")
 	podGroupKind    = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
 )
 
 // newAPI starts an API server that kubectl's configuration points to. The real one is in test/integration.
 func newAPI(t *testing.T, objects ...client.Object) *testutil.APIServer {
 	t.Helper()
-	kinds := []schema.GroupVersionKind{applicationKind, scheduleKind, appsv1.SchemeGroupVersion.WithKind("Deployment")}
-	for _, kind := range []string{"Pod", "ResourceQuota", "Event", "ConfigMap", "Namespace"} {
+	kinds := []schema.GroupVersionKind{applicationKind, scheduleKind, serverKind, appsv1.SchemeGroupVersion.WithKind("Deployment")}
+	for _, kind := range []string{"Pod", "ResourceQuota", "Event", "ConfigMap", "Secret", "Namespace"} {
 		kinds = append(kinds, corev1.SchemeGroupVersion.WithKind(kind))
 	}
 	a := testutil.NewAPIServer(t, kinds, objects...)

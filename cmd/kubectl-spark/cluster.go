@@ -23,6 +23,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 )
@@ -78,6 +79,7 @@ func (c cluster) connect() (*connection, error) {
 	utilruntime.Must(corev1.AddToScheme(scheme))
 	utilruntime.Must(appsv1.AddToScheme(scheme))
 	utilruntime.Must(v1beta2.AddToScheme(scheme))
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	all, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, err
@@ -110,14 +112,14 @@ func (c cluster) complete(command *cobra.Command, args []string, _ string) ([]st
 	return c.offer(command.Context(), args, applications), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeObjects offers the names of several kinds, schedules with their type, without those that are there already.
-func (c cluster) completeObjects(kinds ...kind) cobra.CompletionFunc {
+// completeObjects offers the names of several kinds, with their type if they are no applications, without those that are there already.
+func (c cluster) completeObjects(of ...kind) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return c.offer(command.Context(), args, kinds...), cobra.ShellCompDirectiveNoFileComp
+		return c.offer(command.Context(), args, of...), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-func (c cluster) offer(ctx context.Context, args []string, kinds ...kind) []string {
+func (c cluster) offer(ctx context.Context, args []string, of ...kind) []string {
 	const patience = 3 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -126,11 +128,11 @@ func (c cluster) offer(ctx context.Context, args []string, kinds ...kind) []stri
 		return nil
 	}
 	var all []string
-	for _, k := range kinds {
+	for _, k := range of {
 		names, _ := connected.names(ctx, k) // a shell has no place for an error
 		for _, name := range names {
-			if k == schedules && len(kinds) > 1 {
-				name = k.short + "/" + name
+			if k != applications && len(of) > 1 {
+				name = k.typed(name)
 			}
 			if !slices.Contains(args, name) {
 				all = append(all, name)

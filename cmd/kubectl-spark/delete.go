@@ -21,22 +21,24 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 	var keep bool
 	command := newVerb(&cobra.Command{
 		Use:   "delete [TYPE/]NAME...",
-		Short: "Delete applications, or schedules, and say what goes with them",
-		Long: "Delete applications or schedules, and say what goes with them.\n\n" +
-			"With an application its driver, its executors and everything else that the operator created for it are deleted; with a schedule its\n" +
-			"runs, also those that have not finished, unless --keep-runs. A name without a type is that of an application, or else of a schedule.",
+		Short: "Delete applications, schedules or servers, and say what goes with them",
+		Long: "Delete applications, schedules or Spark Connect servers, and say what goes with them.\n\n" +
+			"With an application or a server its driver, its executors and everything else that the operator created for it are deleted; with a\n" +
+			"schedule its runs, also those that have not finished, unless --keep-runs.\n\n" + withoutType,
 		Example: "  kubectl spark delete spark-pi\n\n" +
 			"  # what would go\n" +
 			"  kubectl spark delete scheduledsparkapp/nightly --dry-run=client\n\n" +
 			"  # the schedule alone\n" +
 			"  kubectl spark delete scheduledsparkapp/nightly --keep-runs",
 	}, verb{
-		past: "deleted", kinds: []kind{applications, schedules},
+		past: "deleted", kinds: kinds(),
 		do: func(ctx context.Context, c *connection, o found, dry dryRun, _ time.Time) (bool, []string, error) {
-			if o.kind == applications {
-				if keep {
-					return false, nil, fmt.Errorf("--keep-runs: only for a %s", schedules.name)
-				}
+			switch {
+			case o.kind != schedules && keep:
+				return false, nil, fmt.Errorf("--keep-runs: only for a %s", schedules.name)
+			case o.kind == servers:
+				return true, serverGoes(o), c.remove(ctx, o, false, dry)
+			case o.kind == applications:
 				return true, applicationGoes(o), c.remove(ctx, o, false, dry)
 			}
 			notes := c.scheduleGoes(ctx, o, keep)
@@ -55,6 +57,15 @@ func applicationGoes(o found) []string {
 	default:
 		return []string{fmt.Sprintf("it was %s; driver pod %s, its executors and what else belongs to it go with it", state, dash(nested(o.Object, "status", "driverInfo", "podName")))}
 	}
+}
+
+// serverGoes says what is deleted with a server.
+func serverGoes(o found) []string {
+	state := stateName(nested(o.Object, "status", "state"))
+	if state == "NEW" {
+		return nil
+	}
+	return []string{fmt.Sprintf("it was %s; server pod %s and its sessions, its executors and what else belongs to it go with it", state, dash(nested(o.Object, "status", "server", "podName")))}
 }
 
 // scheduleGoes says what becomes of the runs of a schedule.

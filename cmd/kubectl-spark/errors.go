@@ -41,12 +41,16 @@ func forPeople(err error) error {
 	case clientcmd.IsEmptyConfig(err):
 		return fmt.Errorf("no cluster is configured: set KUBECONFIG or --kubeconfig, as for kubectl")
 	case isMissingKind(err):
-		missing := "the cluster does not know SparkApplications"
-		if none, ok := errors.AsType[*meta.NoKindMatchError](err); ok && none.GroupKind.Kind == schedules.name {
-			missing = "the cluster does not know ScheduledSparkApplications"
+		missing, version := "the cluster does not know SparkApplications", v1beta2.GroupVersion
+		if none, ok := errors.AsType[*meta.NoKindMatchError](err); ok {
+			for _, k := range kinds() {
+				if k.name == none.GroupKind.Kind {
+					missing, version.Version = "the cluster does not know "+k.name+"s", k.version
+				}
+			}
 		}
 		return fmt.Errorf("%s (%s): install the operator or at least its "+
-			"definitions, see README.md, Install: kubectl apply --server-side -k config/crd", missing, v1beta2.GroupVersion)
+			"definitions, see README.md, Install: kubectl apply --server-side -k config/crd", missing, version)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster does not accept your credentials: log in again (kubectl auth whoami shows who you are): %w", err)
 	case apierrors.IsForbidden(err):

@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/explain"
@@ -27,14 +28,16 @@ func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
 	var operators installed
 	command := &cobra.Command{
 		Use:   "explain [TYPE/]NAME",
-		Short: "Say what an application or a schedule is, what comes next and why",
-		Long: "Say what an application or a schedule is, what the operator decides about it, on what evidence, what happens next and when, and what\n" +
-			"a person can do. A name without a type is that of an application, or else of a schedule.\n\n" +
+		Short: "Say what an application, a schedule or a server is, what comes next and why",
+		Long: "Say what an application, a schedule or a Spark Connect server is, what the operator decides about it, on what evidence, what happens\n" +
+			"next and when, and what a person can do. " + withoutType + "\n\n" +
 			"The decision is made on this machine by the operator's own code from what the cluster shows now, so that it is there also when\n" +
 			"the operator does not run, and when the status is behind the spec. Nothing is changed.",
 		Example: "  kubectl spark explain spark-pi -n jobs\n\n" +
 			"  # when a schedule starts its next run, or why it does not\n" +
 			"  kubectl spark explain scheduledsparkapp/nightly\n\n" +
+			"  # whether a server drains, or when it is stopped because it is idle\n" +
+			"  kubectl spark explain sparkconn/notebooks\n\n" +
 			"  # for a program\n" +
 			"  kubectl spark explain spark-pi -o json | jq .decision.sentence",
 		Args: cobra.RangeArgs(1, 2), // TYPE NAME, too
@@ -55,7 +58,7 @@ func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 	}
 	clusters = addCluster(command)
-	command.ValidArgsFunction = clusters.completeObjects(applications, schedules)
+	command.ValidArgsFunction = clusters.completeObjects(applications, schedules, servers)
 	operators.addTo(command)
 	out.addFormat(command, "", "format of the output: json or yaml; text for people by default", "json", "yaml")
 	return command
@@ -66,7 +69,7 @@ type explanation interface{ Text() string }
 
 // explain reads what the operator would read, and decides as it would.
 func (c *connection) explain(ctx context.Context, name string, operators installed, now time.Time) (explanation, error) {
-	o, err := c.find(ctx, name, applications, schedules)
+	o, err := c.find(ctx, name, applications, schedules, servers)
 	if err != nil {
 		return nil, err
 	}
@@ -77,43 +80,52 @@ func (c *connection) explain(ctx context.Context, name string, operators install
 		}
 		return c.explainSchedule(ctx, decoded, operators, now)
 	}
-	application, err := typed(o.Object)
-	if err != nil {
-		return nil, err
-	}
-	return c.explainApplication(ctx, application, operators, now)
-}
-
-func (c *connection) explainApplication(ctx context.Context, o *v1beta2.SparkApplication, operators installed, now time.Time) (explanation, error) {
 	operator, unread, err := operators.operator(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	s := load(o, operator, now)
-	in := explain.Input{
-		Object: o, Conditions: o.Status.Conditions, Scope: s, Now: now,
-	}
-	unreadable := func(what string, err error) { in.Unreadable = append(in.Unreadable, what+": "+forPeople(err).Error()) }
+	in := explain.Input{Object: o, Now: now}
 	if unread != "" {
 		in.Unreadable = append(in.Unreadable, unread)
 	}
+	if o.kind == servers {
+		server, err := typedServer(o.Object)
+		if err != nil {
+			return nil, err
+		}
+		in.Conditions, in.Scope, in.State = server.Status.Conditions, loadServer(server, operator, now), stateName(string(server.Status.State))
+	} else {
+		application, err := typed(o.Object)
+		if err != nil {
+			return nil, err
+		}
+		in.Conditions, in.Scope = application.Status.Conditions, load(application, operator, now)
+	}
+	c.observe(ctx, &in, operator)
+	return explain.Explain(in), nil
+}
+
+// observe reads what the operator would read of an application. What cannot be read is reported.
+func (c *connection) observe(ctx context.Context, in *explain.Input, operator resolve.Operator) {
+	s := in.Scope
+	var err error
+	unreadable := func(what string, err error) { in.Unreadable = append(in.Unreadable, what+": "+forPeople(err).Error()) }
 	pods := observe.Reader{Labels: s.Family.Labels, Cache: c, Live: c, Unindexed: true, Logs: c.tail}
 	in.Observed, err = pods.Observe(ctx, targetOf(s), s.Record)
 	if err != nil {
 		in.Observed.Driver = lifecycle.Driver{Presence: lifecycle.Unknown, Name: s.DriverName()}
 		unreadable("pods", err)
 	}
-	if err := c.ask(ctx, pods, operator.Registry, s, &in); err != nil {
+	if err := c.ask(ctx, pods, operator.Registry, s, in); err != nil {
 		unreadable("what the batch scheduler wants to see", err)
 	}
 	if s.Record.State.Starting() {
 		var quotas corev1.ResourceQuotaList
-		if err := c.List(ctx, &quotas, client.InNamespace(o.Namespace)); err != nil {
+		if err := c.List(ctx, &quotas, client.InNamespace(s.App.Namespace)); err != nil {
 			unreadable("resource quotas", err)
 		}
 		in.Quotas = explain.Usage(quotas.Items)
 	}
-	return explain.Explain(in), nil
 }
 
 func targetOf(s resolve.Application) observe.Target {
@@ -125,4 +137,9 @@ func targetOf(s resolve.Application) observe.Target {
 // load resolves an application as it is stored.
 func load(o *v1beta2.SparkApplication, operator resolve.Operator, now time.Time) resolve.Application {
 	return resolve.Load(kubeflow.SparkApplications{}, o, kubeflow.FromStatus(&o.Status), operator, now)
+}
+
+// loadServer resolves a server as it is stored.
+func loadServer(o *v1alpha1.SparkConnect, operator resolve.Operator, now time.Time) resolve.Application {
+	return resolve.Load(kubeflow.SparkConnects{}, o, kubeflow.SparkConnects{}.FromStatus(o), operator, now)
 }

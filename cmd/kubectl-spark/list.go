@@ -42,8 +42,9 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "list [TYPE]",
 		Aliases: []string{"ls"},
-		Short:   "List applications, with what each of them waits for, or schedules",
-		Long: "List the applications of a namespace, or of all, by name; with the type schedules (or scheduledsparkapp) the schedules.\n\n" +
+		Short:   "List applications, with what each of them waits for, or schedules, or servers",
+		Long: "List the applications of a namespace, or of all, by name; with the type schedules (or scheduledsparkapp) the schedules, and with servers\n" +
+			"(or sparkconn) the Spark Connect servers.\n\n" +
 			"EXECUTORS is how many run and how many the application starts with; REASON is why it waits or how it failed; DURATION is how long\n" +
 			"the driver of the last attempt has run.\n\n" +
 			"Of a schedule, ACTIVE is how many runs have not finished, LAST how long ago the last run was started, and NEXT when the next will be.",
@@ -51,6 +52,7 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 			"  # what is not running yet, everywhere, and why\n" +
 			"  kubectl spark list -A --state submitted,pending_rerun -o wide\n\n" +
 			"  kubectl spark list schedules\n\n" +
+			"  kubectl spark list servers -A\n\n" +
 			"  # for a program\n" +
 			"  kubectl spark list --state failed -o name | xargs kubectl delete",
 		Args: cobra.MaximumNArgs(1),
@@ -66,7 +68,7 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 	}
 	clusters = addCluster(command)
-	command.ValidArgsFunction = cobra.FixedCompletions([]string{"applications", "schedules"}, cobra.ShellCompDirectiveNoFileComp)
+	command.ValidArgsFunction = cobra.FixedCompletions([]string{"applications", "schedules", "servers"}, cobra.ShellCompDirectiveNoFileComp)
 	command.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "list those of all namespaces")
 	command.Flags().StringSliceVar(&l.states, "state", nil, "only those in these states, such as running,failed")
 	l.out.addFormat(command, "", "format of the output: wide, name, json or yaml; a table by default", "wide", "name", "json", "yaml")
@@ -96,17 +98,21 @@ func stateName(s string) string {
 func (l *listing) check(args []string) error {
 	l.kind = applications
 	known := stateNames()
-	if len(args) > 0 && args[0] != "applications" {
+	if len(args) > 0 {
 		var err error
-		if l.kind, err = kindOf(args[0]); args[0] == "schedules" {
-			l.kind, err = schedules, nil
-		}
-		if err != nil {
-			return fmt.Errorf("%w; write applications or schedules", err)
+		if l.kind, err = kindOf(args[0]); err != nil {
+			at := slices.IndexFunc(kinds(), func(k kind) bool { return k.people() == args[0] })
+			if at < 0 {
+				return fmt.Errorf("%w; write applications, schedules or servers", err)
+			}
+			l.kind = kinds()[at]
 		}
 	}
-	if l.kind == schedules {
+	switch l.kind {
+	case schedules:
 		known = scheduleStates
+	case servers:
+		known = serverStates
 	}
 	for i, state := range l.states {
 		at := slices.IndexFunc(known, func(s string) bool { return strings.EqualFold(s, state) })
@@ -140,11 +146,7 @@ func (l *listing) run(ctx context.Context, c *connection, streams genericiooptio
 		if l.all {
 			where = "in any namespace"
 		}
-		what := "applications"
-		if l.kind == schedules {
-			what = "schedules"
-		}
-		say(streams.ErrOut, "No %s found %s.", what, where)
+		say(streams.ErrOut, "No %s found %s.", l.kind.people(), where)
 		return nil
 	}
 	return l.table(streams.Out, items, now)
@@ -159,15 +161,12 @@ func (l *listing) read(ctx context.Context, c *connection) ([]map[string]any, er
 	items := []map[string]any{}
 	for {
 		var list unstructured.UnstructuredList
-		list.SetGroupVersionKind(v1beta2.GroupVersion.WithKind(l.kind.name + "List"))
+		list.SetGroupVersionKind(l.kind.object("List"))
 		if err := c.List(ctx, &list, options); err != nil {
 			return nil, err
 		}
 		for _, o := range list.Items {
-			state := stateName(nested(o.Object, "status", "applicationState", "state"))
-			if l.kind == schedules {
-				state = scheduleState(&o)
-			}
+			state := l.state(&o)
 			if len(l.states) == 0 || slices.Contains(l.states, state) {
 				items = append(items, o.Object)
 			}
@@ -182,6 +181,17 @@ func (l *listing) read(ctx context.Context, c *connection) ([]map[string]any, er
 	return items, nil
 }
 
+// state is the state of an object as the table has it.
+func (l *listing) state(o *unstructured.Unstructured) string {
+	switch l.kind {
+	case schedules:
+		return scheduleState(o)
+	case servers:
+		return stateName(nested(o.Object, "status", "state"))
+	}
+	return stateName(nested(o.Object, "status", "applicationState", "state"))
+}
+
 func nested(o map[string]any, path ...string) string {
 	text, _, _ := unstructured.NestedString(o, path...) // what is no text is not there
 	return text
@@ -193,8 +203,11 @@ func (l *listing) table(out io.Writer, items []map[string]any, now time.Time) er
 	wide := l.out.format == "wide"
 	header := []string{"NAME", "STATE", "ATTEMPT", "DRIVER", "EXECUTORS", "REASON", "AGE", "DURATION"}
 	more := []string{"SPARK", "SCHEDULER", "QUEUE", "MESSAGE"}
-	if l.kind == schedules {
+	switch l.kind {
+	case schedules:
 		header, more = scheduleHeader, scheduleMore
+	case servers:
+		header, more = serverHeader, serverMore
 	}
 	if wide {
 		header = slices.Concat(header, more)
@@ -218,7 +231,14 @@ func (l *listing) table(out io.Writer, items []map[string]any, now time.Time) er
 
 // cells are the line of an object.
 func (l *listing) cells(item map[string]any, now time.Time, wide bool) ([]string, error) {
-	if l.kind == schedules {
+	switch l.kind {
+	case servers:
+		o, err := typedServer(item)
+		if err != nil {
+			return nil, err
+		}
+		return serverRow(o, now, wide), nil
+	case schedules:
 		o, err := decoded(found{schedules, &unstructured.Unstructured{Object: item}})
 		if err != nil {
 			return nil, err

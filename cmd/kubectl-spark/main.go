@@ -34,16 +34,19 @@ const codeInterrupted = 130
 // run returns the exit code.
 func run(args []string, streams genericiooptions.IOStreams) int {
 	command := newCommand(streams)
-	command.SetArgs(args)
+	command.SetArgs(behindExec(args))
 	command.SetIn(streams.In)
 	command.SetOut(streams.Out)
 	command.SetErr(streams.ErrOut)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := command.ExecuteContext(ctx)
+	child, isChild := errors.AsType[childError](err)
 	switch exit, own := errors.AsType[*exitError](err); {
 	case err == nil:
 		return 0
+	case isChild:
+		return int(child)
 	case ctx.Err() != nil:
 		return codeInterrupted
 	case errors.Is(err, errFound):
@@ -62,13 +65,14 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Inspect Spark applications the way the operator does",
 		Long: "Inspect Spark applications the way the operator does, with the operator's own code.\n\n" +
 			"convert, render and validate work on manifests and need no cluster. explain, list, logs, queue, ui and wait read the cluster that kubectl\n" +
-			"would use, and change nothing. suspend, resume, rerun, trigger and delete change what they are told to, with your own rights.",
+			"would use, and change nothing. suspend, resume, rerun, trigger and delete change what they are told to, with your own rights;\n" +
+			"connect wakes a Spark Connect server that was stopped because it was idle.",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spark"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams),
-		newExplain(streams), newList(streams), newLogs(streams), newQueue(streams), newUI(streams), newWait(streams),
+		newConnect(streams), newExplain(streams), newList(streams), newLogs(streams), newQueue(streams), newUI(streams), newWait(streams),
 		newSuspend(streams), newResume(streams), newRerun(streams), newTrigger(streams), newDelete(streams))
 	return command
 }

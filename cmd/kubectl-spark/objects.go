@@ -15,21 +15,52 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
-// kind is one of the two kinds of objects that commands take.
+// kind is one of the kinds of objects that commands take.
 type kind struct {
 	// name is the kind's, singular what kubectl prints, and plural and short what it takes.
 	name, singular, plural, short string
+	// version is that of the group.
+	version string
 }
 
 var (
-	applications = kind{"SparkApplication", "sparkapplication", "sparkapplications", "sparkapp"}
-	schedules    = kind{"ScheduledSparkApplication", "scheduledsparkapplication", "scheduledsparkapplications", "scheduledsparkapp"}
+	applications = kind{"SparkApplication", "sparkapplication", "sparkapplications", "sparkapp", v1beta2.GroupVersion.Version}
+	schedules    = kind{"ScheduledSparkApplication", "scheduledsparkapplication", "scheduledsparkapplications", "scheduledsparkapp", v1beta2.GroupVersion.Version}
+	servers      = kind{"SparkConnect", "sparkconnect", "sparkconnects", "sparkconn", v1alpha1.SchemeGroupVersion.Version}
 )
+
+// kinds are all of them, in the order in which a name without a type is looked for.
+func kinds() []kind { return []kind{applications, schedules, servers} }
+
+// withoutType is the help about names without a type.
+const withoutType = "A name without a type is that of an application, or else of a schedule\n" +
+	"or of a server; a server that shares its name with another object has to be named with its type."
+
+// typed is the name of an object with its type.
+func (k kind) typed(name string) string { return k.short + "/" + name }
+
+// people is what people call the objects of the kind.
+func (k kind) people() string {
+	switch k {
+	case schedules:
+		return "schedules"
+	case servers:
+		return "servers"
+	}
+	return "applications"
+}
+
+// object is the type of one object, or of a list.
+func (k kind) object(suffix string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: v1beta2.GroupVersion.Group, Version: k.version, Kind: k.name + suffix}
+}
 
 // qualified is the singular with the group, as kubectl prints objects.
 func (k kind) qualified() string { return k.singular + "." + v1beta2.GroupVersion.Group }
@@ -37,13 +68,13 @@ func (k kind) qualified() string { return k.singular + "." + v1beta2.GroupVersio
 // kindOf finds a kind by what kubectl takes: its name, plural or short name, also with the group.
 func kindOf(text string) (kind, error) {
 	name, group, _ := strings.Cut(strings.ToLower(text), ".")
-	group = strings.TrimPrefix(group, v1beta2.GroupVersion.Version+".")
-	for _, k := range []kind{applications, schedules} {
-		if slices.Contains([]string{k.singular, k.plural, k.short}, name) && (group == "" || group == v1beta2.GroupVersion.Group) {
+	for _, k := range kinds() {
+		own := strings.TrimPrefix(group, k.version+".")
+		if slices.Contains([]string{k.singular, k.plural, k.short}, name) && (own == "" || own == v1beta2.GroupVersion.Group) {
 			return k, nil
 		}
 	}
-	return kind{}, fmt.Errorf("there is no type %q here; the types are %s and %s", text, applications.short, schedules.short)
+	return kind{}, fmt.Errorf("there is no type %q here; the types are %s, %s and %s", text, applications.short, schedules.short, servers.short)
 }
 
 // named splits TYPE/NAME. The type is empty if there is only a name.
@@ -65,8 +96,17 @@ type found struct {
 	*unstructured.Unstructured
 }
 
+// plain is the name as a command takes it: that of a server with its type.
+func (o found) plain() string {
+	if o.kind == servers {
+		return o.typed(o.GetName())
+	}
+	return o.GetName()
+}
+
 // find reads the object that an argument names. Without a type it is of the first kind that has the name, the wanted ones
-// first. The error suggests other names of the wanted kinds.
+// first. A server beside another object of its name has to be named with its type, and so has the other. The error suggests
+// other names of the wanted kinds.
 func (c *connection) find(ctx context.Context, arg string, wanted ...kind) (found, error) {
 	k, name, err := named(arg)
 	if err != nil {
@@ -79,30 +119,35 @@ func (c *connection) find(ctx context.Context, arg string, wanted ...kind) (foun
 		}
 		return found{k, o}, err
 	}
-	for i, k := range []kind{wanted[0], other(wanted[0])} {
-		o, err := c.object(ctx, k, name)
-		switch {
-		case err == nil:
-			return found{k, o}, nil
-		case isMissing(err, k), i > 0 && (apierrors.IsForbidden(err) || isMissingKind(err)):
+	first := found{}
+	for i, k := range inOrder(wanted) {
+		if first.Unstructured != nil && k != servers && first.kind != servers {
 			continue
 		}
-		return found{}, err
+		switch o, err := c.object(ctx, k, name); {
+		case err == nil && first.Unstructured != nil:
+			return found{}, fmt.Errorf("%q is the name of %s and of %s: write the one that is meant", name, first.typed(name), k.typed(name))
+		case err == nil:
+			first = found{k, o}
+		case isMissing(err, k), i > 0 && (apierrors.IsForbidden(err) || isMissingKind(err)):
+		default:
+			return found{}, err
+		}
 	}
-	return found{}, c.nothing(ctx, name, wanted...)
+	if first.Unstructured == nil {
+		return found{}, c.nothing(ctx, name, wanted...)
+	}
+	return first, nil
 }
 
-// other is the other kind.
-func other(k kind) kind {
-	if k == applications {
-		return schedules
-	}
-	return applications
+// inOrder are all kinds, some of them first.
+func inOrder(wanted []kind) []kind {
+	return append(slices.Clone(wanted), slices.DeleteFunc(kinds(), func(k kind) bool { return slices.Contains(wanted, k) })...)
 }
 
 func (c *connection) object(ctx context.Context, k kind, name string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(v1beta2.GroupVersion.WithKind(k.name))
+	o.SetGroupVersionKind(k.object(""))
 	return o, c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, o)
 }
 
@@ -112,7 +157,7 @@ func (c *connection) selected(ctx context.Context, k kind, which labels.Selector
 	var all []found
 	for {
 		var list unstructured.UnstructuredList
-		list.SetGroupVersionKind(v1beta2.GroupVersion.WithKind(k.name + "List"))
+		list.SetGroupVersionKind(k.object("List"))
 		if err := c.List(ctx, &list, options); err != nil {
 			return nil, err
 		}
@@ -129,7 +174,7 @@ func (c *connection) selected(ctx context.Context, k kind, which labels.Selector
 func (c *connection) names(ctx context.Context, k kind) ([]string, error) {
 	const enough = 500
 	list := metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(v1beta2.GroupVersion.WithKind(k.name + "List"))
+	list.SetGroupVersionKind(k.object("List"))
 	if err := c.List(ctx, &list, client.InNamespace(c.namespace), client.Limit(enough)); err != nil {
 		return nil, err
 	}
@@ -140,23 +185,23 @@ func (c *connection) names(ctx context.Context, k kind) ([]string, error) {
 	return names, nil
 }
 
-// nothing says that no object of the first kind has a name, and which others of all kinds it may be. A schedule beside applications has its type before it.
-func (c *connection) nothing(ctx context.Context, name string, kinds ...kind) error {
+// nothing says that no object of the first kind has a name, and which others of all kinds it may be. What is beside applications has its type before it.
+func (c *connection) nothing(ctx context.Context, name string, of ...kind) error {
 	var all []candidate
-	for _, k := range kinds {
+	for _, k := range of {
 		names, _ := c.names(ctx, k) // for the suggestion only
 		for _, near := range similar(name, names) {
-			if k == schedules && len(kinds) > 1 {
-				near.name = k.short + "/" + near.name
+			if k != applications && len(of) > 1 {
+				near.name = k.typed(near.name)
 			}
 			all = append(all, near)
 		}
 	}
-	text := fmt.Sprintf("there is no %s %q in namespace %s", kinds[0].name, name, c.namespace)
+	text := fmt.Sprintf("there is no %s %q in namespace %s", of[0].name, name, c.namespace)
 	if len(all) == 0 {
 		hint := "kubectl spark list -A"
-		if kinds[0] == schedules {
-			hint = "kubectl spark list schedules -A"
+		if of[0] != applications {
+			hint = "kubectl spark list " + of[0].short + " -A"
 		}
 		return fmt.Errorf("%s; %s shows all", text, hint)
 	}
@@ -179,6 +224,6 @@ func isMissingKind(err error) bool {
 	if meta.IsNoMatchError(err) {
 		return true
 	}
-	return apierrors.IsNotFound(err) && !isMissing(err, applications) && !isMissing(err, schedules) &&
+	return apierrors.IsNotFound(err) && !slices.ContainsFunc(kinds(), func(k kind) bool { return isMissing(err, k) }) &&
 		strings.Contains(err.Error(), "could not find the requested resource")
 }

@@ -14,21 +14,22 @@ import (
 
 func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 	return newVerb(&cobra.Command{
-		Use:   "rerun NAME...",
-		Short: "Run applications again",
-		Long: "Run applications again, as a changed spec does: what runs is stopped, and a new attempt begins with a full budget of retries.\n\n" +
+		Use:   "rerun [TYPE/]NAME...",
+		Short: "Run applications again, or replace servers",
+		Long: "Run applications again, as a changed spec does: what runs is stopped, and a new attempt begins with a full budget of retries.\n" +
+			"A Spark Connect server is replaced at once, without waiting for its sessions; one that was stopped because it was idle starts.\n\n" +
 			"The annotation " + v1beta2.AnnotationRerunAt + " is set to the present time. A later time than the one before runs it again,\n" +
-			"so the annotation can be written by kubectl, too, or in Git.",
+			"so the annotation can be written by kubectl, too, or in Git.\n\n" + withoutType,
 		Example: "  kubectl spark rerun spark-pi && kubectl spark wait spark-pi\n\n" +
 			"  # the same without this program\n" +
 			"  kubectl annotate sparkapp spark-pi --overwrite " + v1beta2.AnnotationRerunAt + "=$(date -u +%Y-%m-%dT%H:%M:%SZ)",
 	}, verb{
-		past: "rerun", kinds: []kind{applications},
+		past: "rerun", kinds: []kind{applications, servers},
 		wrong: "kubectl spark trigger NAME starts a run of it",
 		do: func(ctx context.Context, c *connection, o found, dry dryRun, now time.Time) (bool, []string, error) {
 			var notes []string
 			if suspended(o.Unstructured) {
-				notes = append(notes, "it is suspended, and runs after kubectl spark resume "+o.GetName())
+				notes = append(notes, "it is suspended, and runs after kubectl spark resume "+o.plain())
 			}
 			return true, notes, c.setTime(ctx, o, v1beta2.AnnotationRerunAt, laterThan(o, v1beta2.AnnotationRerunAt, now), dry)
 		},

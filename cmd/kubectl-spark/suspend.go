@@ -17,10 +17,10 @@ import (
 func newSuspend(streams genericiooptions.IOStreams) *cobra.Command {
 	return newVerb(&cobra.Command{
 		Use:   "suspend [TYPE/]NAME...",
-		Short: "Suspend applications, or schedules",
-		Long: "Set spec.suspend of applications or schedules.\n\n" +
-			"The driver of a running application is deleted, and it waits; an application that has not begun does not begin. A schedule starts no\n" +
-			"more runs; those that run are left alone. A name without a type is that of an application, or else of a schedule.",
+		Short: "Suspend applications, schedules or servers",
+		Long: "Set spec.suspend of applications, schedules or Spark Connect servers.\n\n" +
+			"The driver of a running application is deleted, and it waits; an application that has not begun does not begin. So it is with a server,\n" +
+			"whose sessions end at once; connect does not wake it. A schedule starts no more runs; those that run are left alone.\n\n" + withoutType,
 		Example: "  kubectl spark suspend spark-pi\n\n" +
 			"  kubectl spark suspend scheduledsparkapp/nightly\n\n" +
 			"  # all applications of a team; first, what that would be\n" +
@@ -31,10 +31,10 @@ func newSuspend(streams genericiooptions.IOStreams) *cobra.Command {
 func newResume(streams genericiooptions.IOStreams) *cobra.Command {
 	return newVerb(&cobra.Command{
 		Use:   "resume [TYPE/]NAME...",
-		Short: "Let suspended applications and schedules go on",
-		Long: "Set spec.suspend of applications or schedules to false.\n\n" +
-			"An application begins its next attempt. A schedule starts runs again; what becomes of those that were due in between is said by\n" +
-			"spec.missedRunPolicy. A name without a type is that of an application, or else of a schedule.",
+		Short: "Let suspended applications, schedules and servers go on",
+		Long: "Set spec.suspend of applications, schedules or Spark Connect servers to false.\n\n" +
+			"An application or a server begins its next attempt. A schedule starts runs again; what becomes of those that were due in between is\n" +
+			"said by spec.missedRunPolicy.\n\n" + withoutType,
 		Example: "  kubectl spark resume spark-pi\n\n" +
 			"  kubectl spark resume scheduledsparkapp/nightly scheduledsparkapp/hourly",
 	}, suspending("resumed", false), streams)
@@ -43,10 +43,10 @@ func newResume(streams genericiooptions.IOStreams) *cobra.Command {
 // suspending sets spec.suspend.
 func suspending(past string, to bool) verb {
 	return verb{
-		past: past, kinds: []kind{applications, schedules},
+		past: past, kinds: kinds(),
 		do: func(ctx context.Context, c *connection, o found, dry dryRun, _ time.Time) (bool, []string, error) {
 			if suspended(o.Unstructured) == to {
-				return false, nil, nil
+				return false, asleep(o, to), nil
 			}
 			return true, suspendNotes(o, to), c.setSuspend(ctx, o, to, dry)
 		},
@@ -70,6 +70,14 @@ func suspendNotes(o found, to bool) []string {
 		return []string{fmt.Sprintf("it is %s; this matters when it runs again", state)}
 	}
 	return nil
+}
+
+// asleep says of a server that is to go on, and is not suspended, what starts it.
+func asleep(o found, to bool) []string {
+	if o.kind != servers || to || nested(o.Object, "status", "idle", "stoppedAt") == "" {
+		return nil
+	}
+	return []string{"it was stopped because it was idle: kubectl spark connect " + o.GetName() + " starts it"}
 }
 
 // stateOf is the state of an application as it is stored.

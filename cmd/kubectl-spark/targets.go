@@ -133,7 +133,7 @@ func (t *targets) choose(ctx context.Context, c *connection, args []string, v ve
 	for _, arg := range args {
 		o, err := c.find(ctx, arg, v.kinds...)
 		if err == nil && !slices.Contains(v.kinds, o.kind) {
-			err = fmt.Errorf("%s is a %s: %s", o.GetName(), o.name, strings.ReplaceAll(v.wrong, "NAME", o.GetName()))
+			err = fmt.Errorf("%s is a %s: %s", o.GetName(), o.name, strings.ReplaceAll(v.wrong, "NAME", o.plain()))
 		}
 		if err != nil {
 			errs = append(errs, err)

@@ -10,13 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 )
 
 // This file has all that the program writes to a cluster, with the rights of the user: spec.suspend, the annotations that
-// ask for a run, spec.backfill, and deletions. The linter holds this.
+// ask for a run or wake a server, spec.backfill, and deletions. The linter holds this.
 
 // writer is what writes. Nothing else of a client's is used.
 type writer interface {
@@ -70,6 +73,17 @@ func (c *connection) setSuspend(ctx context.Context, o found, to bool, dry dryRu
 // setTime writes an annotation that asks for a run: a later time than the one before asks for another.
 func (c *connection) setTime(ctx context.Context, o found, annotation string, at time.Time, dry dryRun) error {
 	return c.patch(ctx, o, dry, map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: stamp(at)}}})
+}
+
+// setWake writes the annotation that wakes a server. It counts from the second after the stop, which is in the past also
+// for an operator whose clock is behind this machine's.
+func (c *connection) setWake(ctx context.Context, o *v1alpha1.SparkConnect, stopped time.Time) error {
+	which := &unstructured.Unstructured{}
+	which.SetGroupVersionKind(servers.object(""))
+	which.SetNamespace(o.Namespace)
+	which.SetName(o.Name)
+	which.SetUID(o.UID)
+	return c.setTime(ctx, found{servers, which}, v1alpha1.AnnotationWakeAt, stopped.Truncate(time.Second).Add(time.Second), dryRunNone)
 }
 
 // setBackfill writes spec.backfill of a schedule.

@@ -4,6 +4,9 @@
 
 spark_default_version=4.1.4
 
+# Spark Connect's server for the Sparks that have none: the newest of these in the Maven packages, which fits all patches of its minor.
+declare -A spark_connect=([3.5]=3.5.7)
+
 check_spark_version() {
   [[ $1 =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || die "not a Spark version: \"$1\" (expected one like $spark_default_version)"
 }
@@ -11,7 +14,7 @@ check_spark_version() {
 spark() {
   local version=${1:-$spark_default_version} archive
   check_spark_version "$version"
-  local sources=("$here"/{build,base,pyspark,spark}.sh "$here"/go.sum "$here"/oci/*.go)
+  local sources=("$here"/{build,base,pyspark,spark}.sh "$here"/../tools/maven.sh "$here"/go.sum "$here"/oci/*.go)
   mapfile -t -O "${#sources[@]}" sources < <(find "$here/spark" -type f | sort)
   archive=$cache/spark-$version-$(key "${sources[@]}").tar
   [ -e "$archive" ] || build_spark "$version" "$archive"
@@ -34,6 +37,7 @@ build_spark() {
   work=$(mktemp -d "$cache/work.XXXX")
   layer_tar -C "$(spark_tree "$version")" -cf "$work/spark.tar" .
   add_own_files "$(spark_tree "$version")/opt/spark/jars" "$work/own"
+  add_spark_connect "$version" "$work/own"
   layer_tar -C "$work/own" -cf "$work/own.tar" opt
   local platform
   platform=linux/$(go env GOARCH)
@@ -59,4 +63,12 @@ add_own_files() {
   install -m 755 "$here/spark/entrypoint.sh" "$here/spark/decom.sh" "$root/opt/"
   chown -R 0:0 "$root"
   chmod -R u+rwX,go+rX,go-w "$root"
+}
+
+# add_spark_connect VERSION ROOT puts the server of Spark Connect into ROOT, if Spark does not bring it.
+add_spark_connect() {
+  local connect=${spark_connect[${1%.*}]:-} jar
+  [ -n "$connect" ] || return 0
+  jar=$("$here/../tools/maven.sh" spark-connect "$connect")
+  install -D -m 644 "$jar" "$2/opt/spark/jars/$(basename "$jar")"
 }

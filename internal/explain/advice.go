@@ -30,6 +30,9 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonConfigMissing:     "create the ConfigMap, Secret or key that the message names: the pod continues automatically then",
 	lifecycle.ReasonVolume:            "create the ConfigMap, Secret or claim that the message names: the pod continues automatically then",
 	lifecycle.ReasonContainerStart:    "check the container's events: kubectl describe pod POD -n NAMESPACE",
+	lifecycle.ReasonIdle:              "connect to it, which starts it again: kubectl spark connect NAME -n NAMESPACE",
+	lifecycle.ReasonDraining:          "close its sessions, or replace it at once: kubectl spark rerun sparkapp/NAME -n NAMESPACE",
+	lifecycle.ReasonDriverNotReady:    "if it lasts, read the log: kubectl spark logs NAME -n NAMESPACE",
 	lifecycle.ReasonDriverFailed:      "read the end of the log: kubectl spark logs NAME -n NAMESPACE",
 	lifecycle.ReasonDriverOutOfMemory: "raise {driver.memory} or memoryOverhead, or let {restartPolicy.outOfMemory.memoryFactor} raise it",
 	lifecycle.ReasonDriverEvicted:     "a budget for such failures is {restartPolicy.infrastructure}",
@@ -101,7 +104,11 @@ func (v view) advice() []string {
 		flag = "--queue " + queue
 	}
 	fields := v.Scope.Family.Fields
-	fill := strings.NewReplacer("LABEL", v.Scope.Family.Labels.App, "NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(), "POD", v.Observed.Driver.Name, " QUEUE", strings.TrimRight(" "+flag, " "))
+	words := []string{"LABEL", v.Scope.Family.Labels.App, "NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(), "POD", v.Observed.Driver.Name, " QUEUE", strings.TrimRight(" "+flag, " ")}
+	if v.Scope.Desired.Endures {
+		words = append([]string{"sparkapp", "sparkconn", "kubectl spark logs NAME", "kubectl logs " + v.Observed.Driver.Name}, words...)
+	}
+	fill := strings.NewReplacer(words...)
 	for i := range all {
 		all[i] = fill.Replace(fields.Text(all[i]))
 	}

@@ -102,6 +102,9 @@ func (v view) waiting() string {
 	case lifecycle.Submitted:
 		return "wait until the driver's container is running"
 	case lifecycle.Running:
+		if v.Scope.Desired.Endures {
+			return v.keeping()
+		}
 		return "wait for the driver's end"
 	case lifecycle.Failing:
 		if v.stopping() {
@@ -113,6 +116,9 @@ func (v view) waiting() string {
 	case lifecycle.Invalidating, lifecycle.Suspending:
 		return "wait until driver pod " + d.Name + " is gone"
 	case lifecycle.Suspended:
+		if idle(r) {
+			return "nothing until somebody connects"
+		}
 		return "nothing until " + v.field("suspend") + " is false"
 	case lifecycle.Succeeded, lifecycle.Failed:
 	}
@@ -157,6 +163,12 @@ func (v view) next() []Event {
 		add(v.Now.Add(v.plan.Requeue), fmt.Sprintf("attempt %d begins (restart policy Always)", r.Attempt+1))
 	case v.plan.Requeue > 0 && !r.State.Final():
 		add(v.Now.Add(v.plan.Requeue), "the next reconcile, at the latest")
+	}
+	if at := v.drainUntil(); !at.IsZero() {
+		add(at, "the server is replaced, if sessions are still open ("+v.field("drainTimeout")+")")
+	}
+	if at := v.idleStop(); !at.IsZero() {
+		add(at, "the server is stopped, if nothing is executed until then ("+v.field("idleTimeout")+")")
 	}
 	for _, d := range v.deadlines() {
 		add(d.At.Time, d.Field+" ("+d.Limit+") ends the attempt")
@@ -220,8 +232,14 @@ func (v view) summary() string {
 	case lifecycle.Invalidating:
 		return "is being stopped to run again from a new spec"
 	case lifecycle.Suspending:
+		if idle(r) {
+			return "is being stopped because it was idle"
+		}
 		return "is being stopped because " + v.field("suspend") + " is true"
 	case lifecycle.Suspended:
+		if idle(r) {
+			return "was stopped " + duration.HumanDuration(max(0, v.Now.Sub(r.Idle.StoppedAt))) + " ago because it was idle"
+		}
 		return "is suspended"
 	case lifecycle.Succeeded:
 		return "has completed" + v.ago()
@@ -263,5 +281,5 @@ func (v view) progress() string {
 		text += " for " + duration.HumanDuration(v.Now.Sub(a.StartedAt))
 	}
 	e := v.executors()
-	return fmt.Sprintf("%s with %d of %d executors", text, e.Running, e.Wanted)
+	return withCause(fmt.Sprintf("%s with %d of %d executors", text, e.Running, e.Wanted), v.serving().Message)
 }

@@ -5,6 +5,7 @@
 package explain
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -27,7 +28,9 @@ type Input struct {
 	Quotas   []Quota
 	// Unreadable lists what could not be read.
 	Unreadable []string
-	Now        time.Time
+	// State is the one that is stored, if the family has no one word for each state of the record.
+	State string
+	Now   time.Time
 }
 
 // Report is the explanation. Its JSON form is for programs, Text for users.
@@ -53,7 +56,9 @@ type Report struct {
 	Scheduling Scheduling `json:"scheduling"`
 	Driver     Driver     `json:"driver"`
 	Executors  Executors  `json:"executors"`
-	Quotas     []Quota    `json:"quotas,omitempty"`
+	// Server is set if the driver takes clients.
+	Server *Server `json:"server,omitempty"`
+	Quotas []Quota `json:"quotas,omitempty"`
 	// RestartPolicy is Never, OnFailure or Always; Retries are its budgets.
 	RestartPolicy string     `json:"restartPolicy"`
 	Retries       []Budget   `json:"retries,omitempty"`
@@ -159,11 +164,11 @@ func Explain(in Input) Report {
 	v.at, v.again = lifecycle.RetryAt(s.Desired, s.Record)
 	cause := v.cause()
 	r := Report{
-		Kind: in.Scope.Family.Kind, Namespace: in.Object.GetNamespace(), Name: in.Object.GetName(), State: v.name(v.before.State),
+		Kind: in.Scope.Family.Kind, Namespace: in.Object.GetNamespace(), Name: in.Object.GetName(), State: cmp.Or(in.State, v.name(v.before.State)),
 		Generation: in.Object.GetGeneration(), ObservedGeneration: v.before.Generation, Behind: v.behind(),
 		Attempt: max(1, v.before.Attempt), Created: in.Object.GetCreationTimestamp(),
 		Summary: v.summary(), Reason: string(cause.Reason), Message: cause.Message,
-		Decision: v.decision(), Next: v.next(), Scheduling: v.scheduling(), Driver: v.driver(), Executors: v.executors(),
+		Decision: v.decision(), Next: v.next(), Scheduling: v.scheduling(), Driver: v.driver(), Executors: v.executors(), Server: v.server(),
 		RestartPolicy: string(s.Desired.Policies.Restart.Type), Retries: v.budgets(), Deadlines: v.deadlines(), Unbounded: v.unbounded(), Attempts: v.attempts(),
 		Conditions: in.Conditions, Advice: v.advice(), Unreadable: in.Unreadable, now: in.Now,
 	}
@@ -196,7 +201,7 @@ func (v view) field(name string) string { return v.Scope.Family.Fields.Path(name
 // cause is why the application is where it is: what keeps its driver from running, else what the decision records.
 func (v view) cause() lifecycle.Cause {
 	if v.plan.Record.State != lifecycle.Submitted {
-		return v.plan.Record.Cause
+		return cmp.Or(v.serving(), v.plan.Record.Cause)
 	}
 	if w := v.plan.Scheduler; w.Waits() && v.plan.Driver.ScheduledAt.IsZero() {
 		return lifecycle.Cause{Reason: w.Reason, Message: w.Message} // the batch scheduler knows more about an unscheduled pod than the pod itself
@@ -222,16 +227,22 @@ func (v view) behind() string {
 // Cause is why an application is in its state, from its status alone: what it waits for, or how it failed. It is empty
 // if there is nothing to say.
 func Cause(rec lifecycle.Record, conditions []metav1.Condition) lifecycle.Cause {
-	aspect := map[lifecycle.State]lifecycle.ConditionType{
-		lifecycle.Submitted: lifecycle.ConditionDriverReady, lifecycle.Running: lifecycle.ConditionExecutorsReady,
-	}
-	kind, ok := aspect[rec.State]
-	if !ok {
+	var aspects []lifecycle.ConditionType
+	switch rec.State {
+	case lifecycle.Submitted:
+		aspects = []lifecycle.ConditionType{lifecycle.ConditionDriverReady}
+	case lifecycle.Running:
+		aspects = []lifecycle.ConditionType{lifecycle.ConditionDriverReady, lifecycle.ConditionExecutorsReady}
+	default:
 		return rec.Cause
 	}
-	c := meta.FindStatusCondition(conditions, string(kind))
-	if c == nil || c.Status == metav1.ConditionTrue {
-		return lifecycle.Cause{}
+	if c := meta.FindStatusCondition(conditions, string(lifecycle.ConditionReconciling)); c != nil && !rec.DrainSince.IsZero() {
+		return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: c.Message}
 	}
-	return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: c.Message}
+	for _, aspect := range aspects {
+		if c := meta.FindStatusCondition(conditions, string(aspect)); c != nil && c.Status != metav1.ConditionTrue {
+			return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: c.Message}
+		}
+	}
+	return lifecycle.Cause{}
 }

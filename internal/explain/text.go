@@ -52,6 +52,7 @@ func (r Report) evidence(p *printer) {
 	for _, f := range r.Executors.Failures {
 		p.field("", "%s", f)
 	}
+	r.Server.text(p)
 	r.Scheduling.text(p, strings.Contains(r.Summary, r.Scheduling.Message))
 	for _, q := range r.Quotas {
 		full := ""

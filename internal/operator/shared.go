@@ -61,6 +61,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	}
 	s.Reader = observe.Reader{
 		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Auxiliary: auxiliary, Logs: logsOf(clientset),
+		Dial: mgr.GetConfig().Dial, // whoever has a way of its own to the API server has it to pods
 	}
 	recorder, err := NewRecorder(mgr.GetClient(), mgr.GetScheme(), clock.RealClock{}, mgr.GetLogger().WithName("events"))
 	if err != nil {

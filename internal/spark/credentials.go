@@ -54,10 +54,15 @@ func (b *builder) credentials() {
 		name := b.prefix + "-kubernetes-credentials"
 		b.mount("kubernetes-credentials", credentialsDirInPod, secretSource(name))
 		b.addResource(b.secret(name, data))
-	} else if account, ok := b.conf.text(ConfDriverServiceAccount); ok && (!b.mode.inPod || b.pod.Spec.ServiceAccountName == "") {
+	} else if account, ok := b.conf.text(ConfDriverServiceAccount); ok && (!b.mode.inPod || !b.templateAccount()) {
 		b.pod.Spec.ServiceAccountName = account
 		b.pod.Spec.DeprecatedServiceAccount = account
 	}
+}
+
+// templateAccount is whether the template names a service account, be it by the old field.
+func (b *builder) templateAccount() bool {
+	return b.pod.Spec.ServiceAccountName != "" || b.pod.Spec.DeprecatedServiceAccount != ""
 }
 
 // redact hides tokens from the driver's configuration, and lets paths of the user's win over those of the Secret.

@@ -22,6 +22,7 @@ func FuzzBuild(f *testing.F) {
 		{"4.3", "/a.R", "", "spark.kubernetes.driver.label.spark-role=x", "spec: {containers: [{name: y}]}"},
 		{"4.2", "spark-internal", "--", "spark.kubernetes.driver.pod.featureSteps=" + volcanoStep +
 			"\nspark.kubernetes.scheduler.volcano.podGroupTemplateJson={\"metadata\": {\"labels\": 1}}", "a: &a [*a]"},
+		{"4.1", "spark-internal", "sc", "spark.connect.grpc.binding.port=1\nspark.kubernetes.executor.podTemplateFile=/x", "spec: {containers: [{resources: {requests: {cpu: 1}}}]}"},
 		{"4.0", "s3a://b/a.jar", strings.Repeat("n", 300), "spark.driver.memory=9223372036854775807p\nspark.local.dir=,", "[]"},
 		{"3.5", "local:///a.jar", "x", "spark.driver.resource.gpu=1\nspark.kubernetes.driver.request.cores=1e999999", "spec:\n  volumes: [{}]"},
 		{"4.1", "local:///a.jar", "x", "spark.kubernetes.memoryOverheadFactor=NaN\nspark.ui.port=\nspark.driver.port=-1", "null"},
@@ -63,7 +64,8 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// fuzzed makes an application from texts; conf has a property in each line.
+// fuzzed makes an application from texts, or a server if its main file says that there is none; conf has a property in
+// each line.
 func fuzzed(version, mainFile, name, conf, template string) Application {
 	app := sparkPi()
 	app.SparkVersion, app.MainFile = version, mainFile
@@ -75,5 +77,8 @@ func fuzzed(version, mainFile, name, conf, template string) Application {
 	app.Driver.TemplateText = template
 	app.Executor.TemplateText = template
 	app.Executor.Overlay = fullOverlay()
+	if mainFile == NoResource {
+		app.Server = &Server{TemplateMap: name + "-conf", TokenSecret: "token"}
+	}
 	return app
 }

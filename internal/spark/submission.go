@@ -45,7 +45,8 @@ type Object interface {
 type Submission struct {
 	// Resources are created before the driver pod, in Spark's order: PodGroup (as *unstructured.Unstructured, only if the
 	// user names Spark's Volcano step), credentials Secret, Service, NetworkPolicy, PVCs, ConfigMaps and the Secret of the
-	// keytab, the application's own ConfigMaps, and last the driver's ConfigMap.
+	// keytab, the application's own ConfigMaps, and last the driver's ConfigMap. A server's ConfigMap of the executors'
+	// template stands where others have theirs, also if there is no template.
 	Resources []Object
 	Driver    *corev1.Pod
 	// TokenSecret is created before the driver, once and with a random token; nil for none.

@@ -141,7 +141,7 @@ func scrapeAnnotated(ctx SpecContext, pod *corev1.Pod) func() (string, error) {
 func withExporter(ctx SpecContext, app *v1beta2.SparkApplication, version string) string {
 	GinkgoHelper()
 	const path = "/prometheus/jmx_prometheus_javaagent.jar"
-	cmd := exec.CommandContext(ctx, filepath.Join(repository, "hack", "tools", "jmx-exporter.sh"), version)
+	cmd := exec.CommandContext(ctx, filepath.Join(repository, "hack", "tools", "maven.sh"), "jmx-exporter", version)
 	cmd.Stderr = GinkgoWriter
 	out, err := cmd.Output()
 	Expect(err).NotTo(HaveOccurred(), "getting the JMX exporter %s", version)

@@ -38,6 +38,7 @@ var rules = map[string][]string{
 var needed = needs(map[string][]right{
 	"the admission plugin that protects owner references asks for it, and no audit log shows that": {
 		{"controller", "sparkoperator.k8s.io", "sparkapplications/finalizers", "update"},
+		{"controller", "sparkoperator.k8s.io", "scheduledsparkapplications/finalizers", "update"},
 	},
 	"a series of equal events, which only the leader election has: Kubernetes' own recorder": {{"controller", "events.k8s.io", "events", "patch"}},
 	"the annotations of a namespace, with namespaceDefaults; a selector of namespaces: test/integration": {

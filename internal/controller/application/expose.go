@@ -3,6 +3,7 @@
 package application
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"slices"
@@ -52,7 +53,10 @@ func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcom
 	if s.Desired.Endures {
 		x.owner.SubmissionID = "" // an attempt's resources are deleted with it
 	}
-	attempt := exposure.Attempt{App: s.App, Owner: x.owner, SparkAppID: o.Record.SparkAppID, DriverName: o.Record.DriverName}
+	// What endures is there before the attempt has a driver.
+	attempt := exposure.Attempt{
+		App: s.App, Owner: x.owner, SparkAppID: cmp.Or(o.Record.SparkAppID, s.Identity.AppID), DriverName: o.Record.DriverName,
+	}
 	applied := o.Auxiliary == lifecycle.AuxiliaryApplied
 	if applied {
 		x.wanted, s.objections = exposure.Of(attempt, e.Exposure).Without(s.Policies.CheckExposure(s.App, o.Record.SparkAppID))

@@ -4,7 +4,9 @@ package schedules
 
 import (
 	"flag"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,15 @@ import (
 )
 
 var seed = flag.Uint64("seed", 0, "tell the history of this seed only")
+
+// garbage is how much of it may pile up, in bytes, before it is collected: histories are short and small.
+const garbage = 256 << 20
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(garbage)
+	os.Exit(m.Run())
+}
 
 // TestHistories runs very many histories. A failing one prints its seed and its story.
 func TestHistories(t *testing.T) {

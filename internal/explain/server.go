@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// Server is what there is to say of a driver that takes clients.
+type Server struct {
+	// Ready is whether it takes clients now.
+	Ready bool `json:"ready"`
+	// Sessions is empty if it was not asked for them.
+	Sessions *Sessions `json:"sessions,omitempty"`
+	// DrainUntil is when it is replaced at the latest, because the spec was changed.
+	DrainUntil *metav1.Time `json:"drainUntil,omitempty"`
+	// IdleSince is since when it executes nothing, as far as that is known, and IdleStop when it is stopped for that.
+	IdleSince *metav1.Time `json:"idleSince,omitempty"`
+	IdleStop  *metav1.Time `json:"idleStop,omitempty"`
+	// StoppedAt is when it was stopped because it was idle.
+	StoppedAt *metav1.Time `json:"stoppedAt,omitempty"`
+}
+
+// Sessions are what a server says of its clients.
+type Sessions struct {
+	Open          int32        `json:"open"`
+	Executing     int32        `json:"executing"`
+	LastExecution *metav1.Time `json:"lastExecution,omitempty"`
+	// Problem says why they are unknown.
+	Problem string `json:"problem,omitempty"`
+}
+
+// server is nil for an application that runs to its end.
+func (v view) server() *Server {
+	if !v.Scope.Desired.Endures {
+		return nil
+	}
+	r := v.plan.Record
+	s := &Server{
+		Ready: r.State == lifecycle.Running && v.plan.Driver.Ready, DrainUntil: timeOrNil(v.drainUntil()),
+		StoppedAt: timeOrNil(r.Idle.StoppedAt), IdleStop: timeOrNil(v.idleStop()),
+	}
+	if r.State.HasDriver() && v.Scope.Desired.IdleTimeout > 0 {
+		s.IdleSince = timeOrNil(r.Idle.Since)
+	}
+	if said := v.Observed.Sessions; said.Known || said.Problem != "" {
+		s.Sessions = &Sessions{Open: said.Open, Executing: said.Executing, LastExecution: timeOrNil(said.LastExecution), Problem: said.Problem}
+	}
+	return s
+}
+
+// drainUntil is when a server that drains is replaced at the latest; zero if it does not drain.
+func (v view) drainUntil() time.Time {
+	if v.plan.Record.DrainSince.IsZero() {
+		return time.Time{}
+	}
+	return v.plan.Record.DrainSince.Truncate(time.Second).Add(v.Scope.Desired.Drain)
+}
+
+// idleStop is when a server is stopped if it executes nothing until then; zero if that is not known or will not be.
+func (v view) idleStop() time.Time {
+	r, timeout := v.plan.Record, v.Scope.Desired.IdleTimeout
+	if r.State != lifecycle.Running || timeout <= 0 || r.Idle.Since.IsZero() || !r.DrainSince.IsZero() || v.Observed.Sessions.Executing > 0 || v.Observed.Sessions.Problem != "" {
+		return time.Time{}
+	}
+	return r.Idle.Since.Add(timeout)
+}
+
+// idle reports whether the record is of a server that was stopped because it was idle.
+func idle(r lifecycle.Record) bool { return !r.Idle.StoppedAt.IsZero() }
+
+// serving is why a server that runs takes no clients, or will not for long; empty if all is well.
+func (v view) serving() lifecycle.Cause {
+	switch until := v.drainUntil(); {
+	case !v.Scope.Desired.Endures || v.plan.Record.State != lifecycle.Running:
+		return lifecycle.Cause{}
+	case !until.IsZero():
+		return lifecycle.Cause{Reason: lifecycle.ReasonDraining, Message: "the spec was changed, and its sessions have not ended"}
+	case v.plan.Driver.Presence == lifecycle.Present && !v.plan.Driver.Ready:
+		return lifecycle.Cause{Reason: lifecycle.ReasonDriverNotReady, Message: "it is not ready for clients"}
+	}
+	return lifecycle.Cause{}
+}
+
+// keeping is what is done about a server that runs.
+func (v view) keeping() string {
+	switch v.serving().Reason {
+	case lifecycle.ReasonDraining:
+		return "wait until its sessions have ended, then replace it by one from the new spec"
+	case lifecycle.ReasonDriverNotReady:
+		return "wait until its pod is ready"
+	}
+	return "keep it running"
+}
+
+// text are the lines of the report.
+func (s *Server) text(p *printer) {
+	if s == nil {
+		return
+	}
+	if said := s.Sessions; said != nil {
+		switch {
+		case said.Problem != "":
+			p.field("Sessions", "unknown: %s", said.Problem)
+		case said.LastExecution != nil:
+			p.field("Sessions", "%d open, %d executions running, the last one began or ended %s ago", said.Open, said.Executing, p.since(said.LastExecution.Time))
+		default:
+			p.field("Sessions", "%d open, %d executions running", said.Open, said.Executing)
+		}
+	}
+	switch {
+	case s.StoppedAt != nil:
+		p.field("Idle", "it was stopped %s ago, and runs again when somebody connects", p.since(s.StoppedAt.Time))
+	case s.IdleSince != nil:
+		p.field("Idle", "%s", fmt.Sprintf("for %s, as far as is known", p.since(s.IdleSince.Time)))
+	}
+}
