@@ -44,6 +44,7 @@ var inModel = map[string]string{
 	"Packages": "`spark.jars.packages`", "ExcludePackages": "`spark.jars.excludes`", "Repositories": "`spark.jars.repositories`",
 	"ConfigMaps": "ConfigMap `<application>-prom-conf`",
 	"Suspend":    "nothing is submitted while it is true",
+	"Server":     "Secret `<server>-token-<mark>`, and a variable of the server that is read from it",
 	"Template":   "what the pod is made from, below everything else",
 	// Of the scheduler.
 	"Scheduler": "the scheduler plugin", "Queue": "for the scheduler plugin",

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"path"
 	"reflect"
 	"strings"
 
@@ -51,10 +52,13 @@ func ignored(path string) string {
 	return ""
 }
 
-var api = reflect.TypeFor[v1beta2.SparkApplicationSpec]().PkgPath()
+// api begins the packages of the API's versions.
+var api = path.Dir(reflect.TypeFor[v1beta2.SparkApplicationSpec]().PkgPath()) + "/"
 
 // ours is whether a type is a struct of the API itself, whose fields are looked at one by one.
-func ours(t reflect.Type) bool { return t.Kind() == reflect.Struct && t.PkgPath() == api }
+func ours(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && strings.HasPrefix(t.PkgPath(), api)
+}
 
 // visit calls leaf for every field below a struct of ours. What it does to the value given stays done.
 func visit(v reflect.Value, prefix string, leaf func(apiField, reflect.Value)) {

@@ -2,7 +2,7 @@
 
 // Command fields writes the field reference, docs/fields.md.
 //
-//	go run ./hack/fields FOLDER_OF_THE_API FILE
+//	go run ./hack/fields FOLDER_OF_THE_APIS_VERSIONS FILE
 //
 // Paths and types come from the Go types, descriptions from their comments, and effects from changing each field and
 // looking at what the conversion makes of it: there is nothing to keep up to date.
@@ -13,6 +13,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,10 +31,16 @@ func main() {
 }
 
 func run(folder, file string) error {
-	comments, err := commentsIn(folder)
+	comments, err := commentsIn(filepath.Join(folder, "v1beta2"))
 	if err != nil {
 		return err
 	}
+	more, err := commentsIn(filepath.Join(folder, "v1alpha1"))
+	if err != nil {
+		return err
+	}
+	ofServers := maps.Clone(comments) // both have types of the same names
+	maps.Copy(ofServers, more)
 	text, err := page(apiFields(), comments)
 	if err != nil {
 		return err
@@ -42,7 +49,11 @@ func run(folder, file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(text+schedule), 0o644)
+	server, err := connectTable(ofServers)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(text+schedule+server), 0o644)
 }
 
 // commentsIn returns the first paragraphs of the comments of all fields, by "Type.Field".

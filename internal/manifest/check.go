@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
@@ -40,14 +42,22 @@ type Assumed struct {
 
 // DryRun judges an application as the operator would, completed with what the API server would fill in.
 func DryRun(o *v1beta2.SparkApplication, a Assumed, operator resolve.Operator) admission.DryRunResult {
-	o = o.DeepCopy()
-	o.UID = cmp.Or(a.UID, o.UID, DefaultUID)
-	o.Namespace = cmp.Or(o.Namespace, a.Namespace, DefaultNamespace)
+	return dryRun(kubeflow.SparkApplications{}, o.DeepCopy(), a, operator)
+}
+
+// DryRunConnect judges a server as the operator would.
+func DryRunConnect(o *v1alpha1.SparkConnect, a Assumed, operator resolve.Operator) admission.DryRunResult {
+	return dryRun(kubeflow.SparkConnects{}, o.DeepCopy(), a, operator)
+}
+
+// dryRun completes an object, which is the caller's copy.
+func dryRun[T metav1.Object](k resolve.Kind[T], o T, a Assumed, operator resolve.Operator) admission.DryRunResult {
+	o.SetUID(cmp.Or(a.UID, o.GetUID(), DefaultUID))
+	o.SetNamespace(cmp.Or(o.GetNamespace(), a.Namespace, DefaultNamespace))
 	if a.SubmitTime.IsZero() {
 		a.SubmitTime = DefaultSubmitTime
 	}
-	loaded := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, operator, a.SubmitTime)
-	return admission.DryRun(loaded, operator.Registry)
+	return admission.DryRun(resolve.Load(k, o, lifecycle.Record{}, operator, a.SubmitTime), operator.Registry)
 }
 
 // Severity is how bad a finding is.
@@ -77,6 +87,8 @@ func Check(documents []Document, a Assumed, operator resolve.Operator) []Finding
 			findings = append(findings, check(document, a, operator)...)
 		case document.Schedule != nil:
 			findings = append(findings, checkSchedule(document, a, operator)...)
+		case document.Connect != nil:
+			findings = append(findings, checkConnect(document, a, operator)...)
 		default:
 			findings = append(findings, unchecked(document))
 		}
@@ -85,13 +97,13 @@ func Check(documents []Document, a Assumed, operator resolve.Operator) []Finding
 	return findings
 }
 
-// unchecked is the finding about a document that is not an application. In our own group only the other kinds of
-// the API are passed over: anything else is a slip that would otherwise look like success.
+// unchecked is the finding about a document that is none of our kinds. In our own group that is a slip, which would otherwise look
+// like success.
 func unchecked(d *Document) Finding {
 	group, _, _ := strings.Cut(d.APIVersion, "/")
-	if group == v1beta2.GroupVersion.Group && d.Kind != "SparkConnect" {
-		return Finding{d.Line, Error, fmt.Sprintf("%s: %s has no such kind; write kind: SparkApplication or %s, apiVersion: %s",
-			other(d), group, kubeflow.ScheduleKind, v1beta2.GroupVersion)}
+	if group == v1beta2.GroupVersion.Group {
+		return Finding{d.Line, Error, fmt.Sprintf("%s: %s has no such kind; write kind: SparkApplication or %s, apiVersion: %s, or kind: %s, apiVersion: %s",
+			other(d), group, kubeflow.ScheduleKind, v1beta2.GroupVersion, kubeflow.ConnectKind, v1alpha1.GroupVersion)}
 	}
 	return Finding{d.Line, Note, other(d) + ": not checked"}
 }
@@ -110,6 +122,14 @@ func check(d *Document, a Assumed, operator resolve.Operator) []Finding {
 		return findings
 	}
 	return append(findings, d.findings(DryRun(d.Application, a, operator))...)
+}
+
+func checkConnect(d *Document, a Assumed, operator resolve.Operator) []Finding {
+	findings, enough := d.reported(d.Connect.MalformedSpec, "a server needs a name")
+	if enough {
+		return findings
+	}
+	return append(findings, d.findings(DryRunConnect(d.Connect, a, operator))...)
 }
 
 // reported are the findings about the fields of a document. They are enough if there is nothing that could be judged.

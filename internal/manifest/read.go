@@ -15,9 +15,11 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 )
@@ -31,6 +33,8 @@ type Document struct {
 	Application *v1beta2.SparkApplication
 	// Schedule is set if it is a ScheduledSparkApplication.
 	Schedule *v1beta2.ScheduledSparkApplication
+	// Connect is set if it is a SparkConnect.
+	Connect *v1alpha1.SparkConnect
 	// Problems are what the API server, or a strict client, would report about its fields.
 	Problems []Problem
 
@@ -107,10 +111,11 @@ func shifted(err error, first int) error {
 	return errors.New(strings.TrimPrefix(text, "yaml: "))
 }
 
-// The fields of an application and of a schedule, without their lenient decoders.
+// The fields of an application, a schedule and a server, without their lenient decoders.
 type (
 	typed         v1beta2.SparkApplication
 	typedSchedule v1beta2.ScheduledSparkApplication
+	typedConnect  v1alpha1.SparkConnect
 )
 
 // decode reads the document as kubectl does, and collects what a lenient decoder would pass over.
@@ -129,21 +134,23 @@ func (d *Document) decode(text []byte) error {
 	// What has no such fields is not an object; it is named by what it has.
 	_ = json.Unmarshal(content, &head)
 	d.APIVersion, d.Kind, d.Name = head.APIVersion, head.Kind, head.Metadata.Name
-	if d.APIVersion != v1beta2.GroupVersion.String() {
-		return nil
-	}
-	switch d.Kind {
-	case "SparkApplication":
+	switch schema.FromAPIVersionAndKind(d.APIVersion, d.Kind) {
+	case v1beta2.SchemeGroupVersion.WithKind("SparkApplication"):
 		d.inspect(content, func() any { return &typed{} })
 		// The operator's own decoder contains what is malformed.
 		d.Application = &v1beta2.SparkApplication{}
 		err = json.Unmarshal(content, d.Application)
 		d.Application.UnknownFields = nil // they are among the problems, with their lines
-	case kubeflow.ScheduleKind:
+	case v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind):
 		d.inspect(content, func() any { return &typedSchedule{} })
 		d.Schedule = &v1beta2.ScheduledSparkApplication{}
 		err = json.Unmarshal(content, d.Schedule)
 		d.Schedule.UnknownFields = nil
+	case v1alpha1.SchemeGroupVersion.WithKind(kubeflow.ConnectKind):
+		d.inspect(content, func() any { return &typedConnect{} })
+		d.Connect = &v1alpha1.SparkConnect{}
+		err = json.Unmarshal(content, d.Connect)
+		d.Connect.UnknownFields = nil
 	}
 	return err
 }

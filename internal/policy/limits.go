@@ -261,7 +261,7 @@ func (c *checker) host() {
 		}
 		for i := range s.Volumes {
 			if s.Volumes[i].HostPath != nil {
-				c.refuse(&spark.ConfError{Field: c.field("volumes"), Value: s.Volumes[i].Name, Problem: "is a directory of the node (hostPath)"}, "no access to nodes")
+				c.refuse(&spark.ConfError{Field: c.field(role + ".volumes"), Value: s.Volumes[i].Name, Problem: "is a directory of the node (hostPath)"}, "no access to nodes")
 			}
 		}
 		for _, container := range slices.Concat(s.InitContainers, s.Containers) {

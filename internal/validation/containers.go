@@ -55,8 +55,11 @@ func (p *podCheck) mounts(c *corev1.Container) {
 		}
 		paths[mount.MountPath] = true
 		if later := p.role == spark.RoleExecutor && strings.HasPrefix(mount.Name, "spark-local-dir-"); !p.volumes[mount.Name] && !later {
-			p.refuseAs(field.ErrorTypeNotFound, p.field, mount.Name, fmt.Sprintf("container %s mounts a volume that the pod does not have; the volumes of %s are "+
-				"those of the roles that name them in volumeMounts", c.Name, p.app.Fields.Path("volumes")))
+			advice := "the volumes of " + p.fieldOf("volumes") + " are those of the roles that name them in volumeMounts"
+			if p.app.Server != nil {
+				advice = "add it to the volumes of the template"
+			}
+			p.refuseAs(field.ErrorTypeNotFound, p.field, mount.Name, fmt.Sprintf("container %s mounts a volume that the pod does not have; %s", c.Name, advice))
 		}
 		if mount.SubPath != "" && mount.SubPathExpr != "" {
 			p.refuse(p.field, mount.Name, "subPath and subPathExpr exclude each other; write one of them")

@@ -28,6 +28,7 @@ var checks = []func(spark.Application) []*spark.ConfError{
 	checkScaling,
 	checkDriverName,
 	checkNames,
+	checkServerImages,
 }
 
 // Check returns everything that is wrong with the application and with what was built of it, in the order of the

@@ -44,6 +44,7 @@ type kind[T client.Object] struct {
 func register(server webhook.Server, scheme *runtime.Scheme, operator func() resolve.Operator) error {
 	return errors.Join(
 		serve(server, scheme, sparkApplication(operator)),
+		serve(server, scheme, sparkConnect(operator)),
 		serve(server, scheme, scheduledSparkApplication(operator, time.Now)),
 	)
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,7 +26,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/controller/application"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
@@ -52,9 +55,9 @@ func strict(t *testing.T) resolve.Operator {
 }
 
 // fixtures are the applications of all manifests and pages of this repository, and some that are wrong.
-func fixtures(t *testing.T) map[string]*v1beta2.SparkApplication {
+func fixtures(t *testing.T) (apps map[string]*v1beta2.SparkApplication, servers map[string]*v1alpha1.SparkConnect) {
 	t.Helper()
-	all := map[string]*v1beta2.SparkApplication{}
+	apps, servers = map[string]*v1beta2.SparkApplication{}, map[string]*v1alpha1.SparkConnect{}
 	add := func(name string, text []byte) {
 		documents, err := manifest.Read(text)
 		if err != nil {
@@ -62,7 +65,10 @@ func fixtures(t *testing.T) map[string]*v1beta2.SparkApplication {
 		}
 		for _, d := range documents {
 			if d.Application != nil && d.Name != "" {
-				all[name+"/"+d.Name] = d.Application
+				apps[name+"/"+d.Name] = d.Application
+			}
+			if d.Connect != nil && d.Name != "" {
+				servers[name+"/"+d.Name] = d.Connect
 			}
 		}
 	}
@@ -103,7 +109,7 @@ func fixtures(t *testing.T) map[string]*v1beta2.SparkApplication {
 		if err := json.Unmarshal(object(t, spec), o); err != nil {
 			t.Fatal(err)
 		}
-		all[name] = o
+		apps[name] = o
 	}
 	for name, conf := range heaptest.Bombs() {
 		o := &v1beta2.SparkApplication{}
@@ -111,38 +117,111 @@ func fixtures(t *testing.T) map[string]*v1beta2.SparkApplication {
 			t.Fatal(err)
 		}
 		o.Spec.SparkConf = conf
-		all["bomb "+name] = o
+		apps["bomb "+name] = o
+		server := &v1alpha1.SparkConnect{}
+		if err := json.Unmarshal(object(t, lab("")), server); err != nil {
+			t.Fatal(err)
+		}
+		server.Spec.SparkConf = conf
+		servers["bomb "+name] = server
 	}
-	return all
+	for name, fields := range wrongServers {
+		o := &v1alpha1.SparkConnect{}
+		if err := json.Unmarshal(object(t, lab(fields)), o); err != nil {
+			t.Fatal(err)
+		}
+		servers[name] = o
+	}
+	return apps, servers
 }
 
-// ran lets an operator reconcile an application in an empty cluster, and returns it with what was created for it.
-func ran(t *testing.T, o *v1beta2.SparkApplication, configured resolve.Operator, at time.Time) (*v1beta2.SparkApplication, map[string]any) {
+// answer is what an operator says of an object that it has reconciled in an empty cluster.
+type answer struct {
+	// failed says that it never runs, and submitted that it has a driver.
+	failed, submitted bool
+	message           string
+	objects           map[string]any
+}
+
+// subject is an object of one kind, for all who judge it.
+type subject[T client.Object] struct {
+	kind   resolve.Kind[T]
+	list   client.ObjectList
+	label  string
+	object T
+	// malformed is why its spec cannot be decoded, which the fake API server does not store.
+	malformed string
+	restore   func(T)
+	// read returns state and message.
+	read func(T) answer
+}
+
+// reconciled lets an operator reconcile the object.
+func (s subject[T]) reconciled(t *testing.T, configured resolve.Operator, at time.Time) answer {
 	t.Helper()
-	stored := o.DeepCopy()
-	stored.ResourceVersion, stored.Status = "", v1beta2.SparkApplicationStatus{}
+	stored := s.object.DeepCopyObject().(T)
+	stored.SetResourceVersion("")
 	c := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(stored).
-		WithStatusSubresource(&v1beta2.SparkApplication{}, &corev1.Pod{}).WithIndex(&corev1.Pod{}, observe.IndexApp, observe.IndexByApp(v1beta2.LabelAppName)).
+		WithStatusSubresource(s.object, &corev1.Pod{}).WithIndex(&corev1.Pod{}, observe.IndexApp, observe.IndexByApp(s.label)).
 		WithInterceptorFuncs(interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
 			err := c.Get(ctx, key, into, opts...)
-			if app, ok := into.(*v1beta2.SparkApplication); ok && o.MalformedSpec != "" { // which the fake does not store
-				app.MalformedSpec, app.Spec = o.MalformedSpec, v1beta2.SparkApplicationSpec{}
+			if o, ok := into.(T); ok && s.malformed != "" {
+				s.restore(o)
 			}
 			return err
 		}}).Build()
 	now := clocktesting.NewFakePassiveClock(at)
-	engine := application.NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, observe.Reader{Cache: c, Live: c}, c, configured.Registry, events.NewFakeRecorder(100), now, shared.NewSchedulers(now, nil))
+	engine := application.NewEngine(s.kind, s.list, observe.Reader{Cache: c, Live: c}, c, configured.Registry, events.NewFakeRecorder(100), now, shared.NewSchedulers(now, nil))
 	engine.Policies, engine.Exposure = func() policy.Set { return configured.Policies }, configured.Exposure
 	for range 4 {
-		if _, err := engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}); err != nil {
+		if _, err := engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s.object)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got := &v1beta2.SparkApplication{}
-	if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), got); err != nil {
+	got := s.kind.New()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.object), got); err != nil {
 		t.Fatal(err)
 	}
-	return got, created(t, c, o.Namespace)
+	out := s.read(got)
+	out.objects = created(t, c, s.object.GetNamespace())
+	return out
+}
+
+func ofApplication(o *v1beta2.SparkApplication) subject[*v1beta2.SparkApplication] {
+	o = o.DeepCopy()
+	o.Status = v1beta2.SparkApplicationStatus{}
+	return subject[*v1beta2.SparkApplication]{
+		kind: kubeflow.SparkApplications{}, list: &v1beta2.SparkApplicationList{}, label: v1beta2.LabelAppName, object: o, malformed: o.MalformedSpec,
+		restore: func(into *v1beta2.SparkApplication) {
+			into.MalformedSpec, into.Spec = o.MalformedSpec, v1beta2.SparkApplicationSpec{}
+		},
+		read: func(o *v1beta2.SparkApplication) answer {
+			state := o.Status.AppState
+			a := answer{failed: state.State == v1beta2.ApplicationStateFailed, submitted: state.State == v1beta2.ApplicationStateSubmitted, message: state.ErrorMessage}
+			if o.Status.Cause != nil && a.message == "" {
+				a.message = o.Status.Cause.Message
+			}
+			return a
+		},
+	}
+}
+
+func ofConnect(o *v1alpha1.SparkConnect) subject[*v1alpha1.SparkConnect] {
+	o = o.DeepCopy()
+	o.Status = v1alpha1.SparkConnectStatus{}
+	return subject[*v1alpha1.SparkConnect]{
+		kind: kubeflow.SparkConnects{}, list: &v1alpha1.SparkConnectList{}, label: v1alpha1.LabelConnectName, object: o, malformed: o.MalformedSpec,
+		restore: func(into *v1alpha1.SparkConnect) {
+			into.MalformedSpec, into.Spec = o.MalformedSpec, v1alpha1.SparkConnectSpec{}
+		},
+		read: func(o *v1alpha1.SparkConnect) answer {
+			a := answer{failed: o.Status.State == v1alpha1.SparkConnectStateFailed, submitted: o.Status.State == v1alpha1.SparkConnectStateProvisioning}
+			if run := o.Status.Run; run.Cause != nil {
+				a.message = run.Cause.Message
+			}
+			return a
+		},
+	}
 }
 
 // created are the objects of a submission by kind and name; what stands beside the driver has a label of its own.
@@ -189,56 +268,72 @@ func said(t *testing.T, o client.Object) any {
 func TestSameAnswers(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	configured := strict(t)
-	refused, accepted := 0, 0
-	for name, o := range fixtures(t) {
+	operator := func() resolve.Operator { return configured }
+	apps, servers := fixtures(t)
+	seen := map[string]int{}
+	for name, o := range apps {
 		t.Run(name, func(t *testing.T) {
 			o.Namespace, o.UID = "jobs", types.UID("7b0f0a52-0000-4000-8000-000000000001")
 			forecast := manifest.DryRun(o, manifest.Assumed{SubmitTime: at}, configured)
-			onCommandLine := validation.Sentences(forecast.Errors)
-
-			errs, warnings := sparkApplication(func() resolve.Operator { return configured }).findings(o)
-			if diff := cmp.Diff(onCommandLine, validation.Sentences(errs)); diff != "" {
-				t.Errorf("errors (-command line +webhook):\n%s", diff)
-			}
-			if diff := cmp.Diff(forecast.Warnings, warnings); diff != "" {
-				t.Errorf("warnings (-command line +webhook):\n%s", diff)
-			}
-			if o.Spec.Suspend != nil && *o.Spec.Suspend {
-				return // the operator looks at it when it is to start
-			}
-			got, objects := ran(t, o, configured, at)
-			state, message := got.Status.AppState.State, got.Status.AppState.ErrorMessage
-			switch words := strings.Join(onCommandLine, "; "); {
-			case len(onCommandLine) > 0:
-				refused++
-				head := words[:min(len(words), 500)]
-				if state != v1beta2.ApplicationStateFailed || !strings.HasPrefix(message, head) || len(objects) > 0 {
-					t.Errorf("the command line refuses it: %s\nthe operator says %s: %s, with %d objects", words, state, message, len(objects))
-				}
-			case forecast.Unavailable != "":
-				if cause := got.Status.Cause; cause == nil || !strings.HasPrefix(cause.Message, forecast.Unavailable) {
-					t.Errorf("the command line says that it waits: %s\nthe operator says %+v", forecast.Unavailable, cause)
-				}
-			default:
-				accepted++
-				if state != v1beta2.ApplicationStateSubmitted {
-					t.Fatalf("the operator says %s: %s", state, message)
-				}
-				rendered, err := forecast.Objects()
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := map[string]any{}
-				for _, r := range rendered {
-					want[r.GetObjectKind().GroupVersionKind().Kind+" "+r.GetName()] = said(t, r.(client.Object))
-				}
-				if diff := cmp.Diff(want, objects); diff != "" {
-					t.Errorf("objects (-rendered +created):\n%s", diff)
-				}
-			}
+			errs, warnings := sparkApplication(operator).findings(o)
+			seen[compared(t, forecast, errs, warnings, o.Spec.Suspend, func() answer { return ofApplication(o).reconciled(t, configured, at) })]++
 		})
 	}
-	if refused < 10 || accepted < 10 {
-		t.Errorf("%d refused and %d accepted: the fixtures prove little", refused, accepted)
+	for name, o := range servers {
+		t.Run("server "+name, func(t *testing.T) {
+			o.Namespace, o.UID = "jobs", types.UID("7b0f0a52-0000-4000-8000-000000000001")
+			forecast := manifest.DryRunConnect(o, manifest.Assumed{SubmitTime: at}, configured)
+			errs, warnings := sparkConnect(operator).findings(o)
+			seen["server "+compared(t, forecast, errs, warnings, o.Spec.Suspend, func() answer { return ofConnect(o).reconciled(t, configured, at) })]++
+		})
 	}
+	for verdict, least := range map[string]int{"refused": 10, "accepted": 10, "server refused": 5, "server accepted": 2} {
+		if seen[verdict] < least {
+			t.Errorf("%d were %s: the fixtures prove little", seen[verdict], verdict)
+		}
+	}
+}
+
+// compared returns what all of them say.
+func compared(t *testing.T, forecast admission.DryRunResult, errs field.ErrorList, warnings []string, suspend *bool, reconciled func() answer) string {
+	t.Helper()
+	onCommandLine := validation.Sentences(forecast.Errors)
+	if diff := cmp.Diff(onCommandLine, validation.Sentences(errs)); diff != "" {
+		t.Errorf("errors (-command line +webhook):\n%s", diff)
+	}
+	if diff := cmp.Diff(forecast.Warnings, warnings); diff != "" {
+		t.Errorf("warnings (-command line +webhook):\n%s", diff)
+	}
+	if suspend != nil && *suspend {
+		return "suspended" // the operator looks at it when it is to start
+	}
+	got := reconciled()
+	switch words := strings.Join(onCommandLine, "; "); {
+	case len(onCommandLine) > 0:
+		head := words[:min(len(words), 500)]
+		if !got.failed || !strings.HasPrefix(got.message, head) || len(got.objects) > 0 {
+			t.Errorf("the command line refuses it: %s\nthe operator says %t: %s, with %d objects", words, got.failed, got.message, len(got.objects))
+		}
+		return "refused"
+	case forecast.Unavailable != "":
+		if !strings.HasPrefix(got.message, forecast.Unavailable) {
+			t.Errorf("the command line says that it waits: %s\nthe operator says %s", forecast.Unavailable, got.message)
+		}
+		return "waiting"
+	}
+	if !got.submitted {
+		t.Fatalf("the operator says: %s", got.message)
+	}
+	rendered, err := forecast.Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{}
+	for _, r := range rendered {
+		want[r.GetObjectKind().GroupVersionKind().Kind+" "+r.GetName()] = said(t, r.(client.Object))
+	}
+	if diff := cmp.Diff(want, got.objects); diff != "" {
+		t.Errorf("objects (-rendered +created):\n%s", diff)
+	}
+	return "accepted"
 }

@@ -89,7 +89,7 @@ func TestNothingIsAssumedOfASchedule(t *testing.T) {
 	if err := register(server, Scheme(), operator(t)); err != nil {
 		t.Fatal(err)
 	}
-	if len(server.served) != 3 || server.served[validateSchedule] == nil {
+	if len(server.served) != 4 || server.served[validateSchedule] == nil {
 		t.Errorf("served: %v", server.served)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/config"
@@ -45,6 +46,7 @@ func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
 	utilruntime.Must(v1beta2.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
 	return s
 }
 
@@ -151,14 +153,23 @@ func closed(c <-chan struct{}, missing string) healthz.Checker {
 // +kubebuilder:webhook:path=/validate-sparkoperator-k8s-io-v1beta2-sparkapplication,mutating=false,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=create;update,versions=v1beta2,name=validate-sparkoperator-k8s-io-v1beta2-sparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator
 
 func sparkApplication(operator func() resolve.Operator) kind[*v1beta2.SparkApplication] {
-	return kind[*v1beta2.SparkApplication]{
-		complete: kubeflow.Default,
-		findings: func(o *v1beta2.SparkApplication) (field.ErrorList, []string) {
-			configured := operator()
-			forecast := admission.DryRun(resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, configured, time.Unix(0, 0)), configured.Registry)
-			return forecast.Errors, forecast.Warnings
-		},
+	return kind[*v1beta2.SparkApplication]{complete: kubeflow.Default, findings: findingsOf(kubeflow.SparkApplications{}, operator)}
+}
+
+// findingsOf judges the applications of a kind as the operator would.
+func findingsOf[T metav1.Object](k resolve.Kind[T], operator func() resolve.Operator) func(T) (field.ErrorList, []string) {
+	return func(o T) (field.ErrorList, []string) {
+		configured := operator()
+		forecast := admission.DryRun(resolve.Load(k, o, lifecycle.Record{}, configured, time.Unix(0, 0)), configured.Registry)
+		return forecast.Errors, forecast.Warnings
 	}
+}
+
+// +kubebuilder:webhook:path=/validate-sparkoperator-k8s-io-v1alpha1-sparkconnect,mutating=false,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=sparkconnects,verbs=create;update,versions=v1alpha1,name=validate-sparkoperator-k8s-io-v1alpha1-sparkconnect.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator
+
+// sparkConnect completes nothing: no tool expects it.
+func sparkConnect(operator func() resolve.Operator) kind[*v1alpha1.SparkConnect] {
+	return kind[*v1alpha1.SparkConnect]{findings: findingsOf(kubeflow.SparkConnects{}, operator)}
 }
 
 // +kubebuilder:webhook:path=/validate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication,mutating=false,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=scheduledsparkapplications,verbs=create;update,versions=v1beta2,name=validate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator

@@ -262,11 +262,14 @@ func kubeflows(c *cluster) {
 	const connects = "sparkconnects.sparkoperator.k8s.io"
 	before := c.definition(c.Context(), connects)
 	notes := c.upgrade(release, chartPath, "-f", valuesFile(c.T, toJSON(c.T, kubeflowValues(c.T))))
-	c.says(notes, "definition "+applications+" exists already", "fields that it lacks: spec.", "Update them, with CHART")
+	c.says(notes, "definition "+applications+" exists already", "definition "+connects+" exists already", "fields that it lacks: spec.", "Update them, with CHART")
+	if found := c.definition(c.Context(), connects); found == nil || !cmp.Equal(found.Object["spec"], before.Object["spec"]) {
+		c.Error("the definition of SparkConnect was touched before anybody said so")
+	}
 	c.apply(notes)
 	c.lacks(c.upgrade(release, chartPath), "older than")
-	if after := c.definition(c.Context(), connects); after == nil || after.GetUID() != before.GetUID() || !cmp.Equal(after.Object["spec"], before.Object["spec"]) {
-		c.Error("the definition of SparkConnect was touched")
+	if after := c.definition(c.Context(), connects); after == nil || after.GetUID() != before.GetUID() || cmp.Equal(after.Object["spec"], before.Object["spec"]) {
+		c.Error("the command of the notes does not update the definition of SparkConnect in place")
 	}
 	c.do(c.helm, "uninstall", release)
 }

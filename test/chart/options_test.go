@@ -212,10 +212,10 @@ controller:
 		want := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 			{Key: "x", Operator: "In", Values: []string{"y"}}, {Key: "z", Operator: "NotIn", Values: []string{"1", "2"}}, {Key: "w", Operator: "DoesNotExist"},
 		}}
-		if len(hooks) != 4 { // two of each kind
+		if len(hooks) != 6 { // two of each kind
 			t.Fatalf("webhooks %+v", hooks)
 		}
-		for _, i := range []int{1, 3} {
+		for _, i := range []int{1, 3, 5} {
 			if diff := cmp.Diff(want, hooks[i].NamespaceSelector); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", hooks[i].Name, diff)
 			}
@@ -285,15 +285,18 @@ func checkAdmission(t *testing.T, all objects, suffix, namespaces string) {
 	i := slices.IndexFunc(hooks, func(h admissionv1.ValidatingWebhook) bool {
 		return slices.Equal(h.Rules[0].Resources, mutating.Rules[0].Resources)
 	})
-	scheduled := slices.IndexFunc(hooks, func(h admissionv1.ValidatingWebhook) bool {
-		return slices.Equal(h.Rules[0].Resources, []string{"scheduledsparkapplications"})
-	})
-	if i < 0 || scheduled < 0 {
+	if i < 0 {
 		t.Fatalf("webhooks %+v", hooks)
 	}
 	validating := hooks[i]
-	if diff := cmp.Diff(validating.NamespaceSelector, hooks[scheduled].NamespaceSelector); diff != "" {
-		t.Errorf("schedules of other namespaces are judged: %s", diff)
+	for _, resource := range []string{"scheduledsparkapplications", "sparkconnects"} {
+		other := slices.IndexFunc(hooks, func(h admissionv1.ValidatingWebhook) bool { return slices.Equal(h.Rules[0].Resources, []string{resource}) })
+		if other < 0 {
+			t.Fatalf("nobody is asked about %s: %+v", resource, hooks)
+		}
+		if diff := cmp.Diff(validating.NamespaceSelector, hooks[other].NamespaceSelector); diff != "" {
+			t.Errorf("%s of other namespaces are judged: %s", resource, diff)
+		}
 	}
 	if mutating.Name != "mutate-sparkoperator-k8s-io-v1beta2-sparkapplication"+suffix+".sparkoperator.k8s.io" {
 		t.Errorf("name %s", mutating.Name)

@@ -31,7 +31,7 @@ var combinations = map[string]combination{
 		want := []string{
 			"ClusterRole spark-operator-webhook", "ClusterRoleBinding spark-operator-webhook",
 			"ConfigMap ops/spark-operator-controller-config", "CustomResourceDefinition scheduledsparkapplications.sparkoperator.k8s.io",
-			"CustomResourceDefinition sparkapplications.sparkoperator.k8s.io",
+			"CustomResourceDefinition sparkapplications.sparkoperator.k8s.io", "CustomResourceDefinition sparkconnects.sparkoperator.k8s.io",
 			"Deployment ops/spark-operator-controller", "Deployment ops/spark-operator-webhook", "MutatingWebhookConfiguration spark-operator-webhook",
 			"Role default/spark-operator-controller", "Role default/spark-operator-spark", "Role ops/spark-operator-controller", "Role ops/spark-operator-webhook",
 			"RoleBinding default/spark-operator-controller", "RoleBinding default/spark-operator-spark",

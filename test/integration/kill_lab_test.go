@@ -35,6 +35,7 @@ var _ = Describe("The operator as a process", Ordered, func() {
 	l := &lab{}
 	BeforeAll(func(ctx SpecContext) { l.start(ctx) })
 	killed(l)
+	serving(l)
 	leading(l)
 })
 

@@ -21,6 +21,8 @@ type ending struct {
 	code    int32
 	evicted bool
 	never   bool
+	// ready says that its pod takes clients as soon as it runs.
+	ready bool
 }
 
 // nodeAgent is scheduler and kubelet of a node: it binds pods, lets them run and end as a script says, and lets those
@@ -89,6 +91,14 @@ func (k *nodeAgent) report(ctx context.Context, pod *corev1.Pod, phase corev1.Po
 		}
 		now.Status.Phase = phase
 		now.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: driverContainer, State: state}}
+		if end.ready {
+			now.Status.PodIP, now.Status.PodIPs = "192.0.2.254", []corev1.PodIP{{IP: "192.0.2.254"}} // no UI is there
+			ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}
+			if state.Running != nil {
+				ready.Status = corev1.ConditionTrue
+			}
+			now.Status.Conditions = []corev1.PodCondition{ready}
+		}
 		if end.evicted && state.Terminated != nil {
 			now.Status.Conditions = append(now.Status.Conditions, corev1.PodCondition{
 				Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", Message: "The node was low on resource: memory.", LastTransitionTime: metav1.Now(),

@@ -12,11 +12,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/test/definitions"
@@ -277,14 +280,27 @@ var _ = Describe("Switching from the Kubeflow operator", Ordered, func() {
 		Expect(m.births.of(ns)).To(HaveLen(1), "nothing was run again")
 	})
 
-	It("leaves a kind that is none of ours alone", func() {
-		Expect(writes.in(m.connect.namespace)).To(BeEmpty())
-		connect := &unstructured.Unstructured{}
-		connect.SetAPIVersion("sparkoperator.k8s.io/v1alpha1")
-		connect.SetKind("SparkConnect")
-		Expect(admin.Get(ctx, client.ObjectKey{Namespace: m.connect.namespace, Name: "shared"}, connect)).To(Succeed())
-		Expect(connect.Object["status"]).To(HaveKeyWithValue("state", "Ready"))
+	It("goes on with a server as it is", func() {
+		shared := &v1alpha1.SparkConnect{}
+		Eventually(func(g Gomega) {
+			g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: m.connect.namespace, Name: "shared"}, shared)).To(Succeed())
+			g.Expect(shared.Status.Run).NotTo(BeNil(), "nobody has looked at it")
+		}, wait, poll).Should(Succeed())
+		status := shared.Status
+		Expect(status.State).To(Equal(v1alpha1.SparkConnectStateReady))
+		Expect(status.Server).To(Equal(v1alpha1.ServerStatus{PodName: "shared-server", PodIP: "10.0.0.78", ServiceName: "shared-server"}))
+		Expect(status.StartTime.UTC().Format(time.RFC3339)).To(Equal("2026-01-02T03:04:05Z"))
+		Expect(status.Run.Attempt).To(Equal(int32(1)))
+		Expect(meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionServerPodReady)).To(BeTrue())
+
+		var pod corev1.Pod
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: m.connect.namespace, Name: "shared-server"}, &pod)).To(Succeed())
+		Expect(pod.UID).To(Equal(m.connect.driver), "the server was replaced")
 		Expect(pods(ctx, m.connect.namespace)).To(ConsistOf("shared-server"))
+		var service corev1.Service
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: m.connect.namespace, Name: "shared-server"}, &service)).To(Succeed())
+		Expect(service.Spec.Ports).To(HaveLen(4))
+		Expect(service.Spec.Selector).To(HaveKeyWithValue("spark-role", "connect-server"))
 	})
 
 	It("has created no driver too many in the end", func() {

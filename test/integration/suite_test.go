@@ -88,6 +88,7 @@ func startOperatorWith(cfg *rest.Config, metrics string) {
 func startConfigured(cfg *rest.Config, c config.OperatorConfiguration) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { writes.next = next; return writes })
+	cfg.Dial = dial
 	registry, err := scheduler.NewRegistry(c.BatchScheduler.Default, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())
 	mgr, err := controller.NewManager(cfg, c)

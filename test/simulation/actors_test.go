@@ -278,17 +278,18 @@ func node(h *history) bool {
 
 // meddler puts a pod of its own where the driver's is to be, with or without the operator's labels, and takes it away.
 func meddler(h *history) bool {
-	name := appName + "-driver"
+	name := h.driverName()
 	p := h.store.pod(name)
 	switch {
 	case p == nil:
 		foreign := foreignPod()
+		foreign.Name = name
 		if last := h.invariants.lastDriver(); last != nil && h.rng.IntN(2) == 0 {
 			foreign.Labels = last.labels
 		}
 		h.tell("meddler", "creates pod %s, labels %d", name, len(foreign.Labels))
 		h.store.create(foreign, h.second())
-	case !h.invariants.ours(p) && len(p.OwnerReferences) == 0 && p.DeletionTimestamp == nil:
+	case !h.ours(p) && len(p.OwnerReferences) == 0 && p.DeletionTimestamp == nil:
 		h.removePod(p, "meddler")
 	default:
 		return false
@@ -324,7 +325,7 @@ func (h *history) clearUp() {
 	if len(h.operators) == 0 {
 		h.launch()
 	}
-	if p := h.store.pod(appName + "-driver"); p != nil && len(p.OwnerReferences) == 0 && p.DeletionTimestamp == nil {
+	if p := h.store.pod(h.driverName()); p != nil && len(p.OwnerReferences) == 0 && p.DeletionTimestamp == nil {
 		h.removePod(p, "meddler")
 	}
 	if app := h.store.app(); app != nil && slices.Contains(app.Finalizers, foreignFinalizer) {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/test/family"
@@ -38,6 +39,8 @@ func (c cached) Get(_ context.Context, key client.ObjectKey, out client.Object, 
 		c.o.decides = app
 	case *family.Job:
 		c.o.decidesJob = app
+	case *v1alpha1.SparkConnect:
+		c.o.decidesServer = app
 	}
 	if o == nil {
 		return apierrors.NewNotFound(resource(i.kind), i.name)
@@ -87,8 +90,11 @@ type statusWriter struct {
 func (w statusWriter) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
 	h := w.o.h
 	return w.o.call(patches, obj, func() error {
-		if w.o.of == kindJob {
-			return h.other.patchStatus(w.o, obj.(*family.Job), patch)
+		switch obj := obj.(type) {
+		case *family.Job:
+			return h.other.patchStatus(w.o, obj, patch)
+		case *v1alpha1.SparkConnect:
+			return h.server.patchStatus(w.o, obj, patch)
 		}
 		before := h.store.app()
 		changed, err := h.patchStatus(obj, patch)
@@ -173,7 +179,7 @@ func (a attributes) Lookup(key string) (string, bool) {
 func labelsOf(o client.Object) attributes { return o.GetLabels() }
 
 // byApp is the operator's index.
-var byApp = observe.IndexByApp(v1beta2.LabelAppName, family.LabelName)
+var byApp = observe.IndexByApp(v1beta2.LabelAppName, family.LabelName, v1alpha1.LabelConnectName)
 
 // fieldsOf are the fields that the operator may select by.
 func fieldsOf(o client.Object) attributes {

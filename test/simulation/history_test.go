@@ -37,6 +37,8 @@ type Stats struct {
 	Histories, Exposed, TwoLeaders, Steps, Reconciles, Calls, Crashes, MidReconcile, Faults, Events, Drivers int
 	// SecondDrivers and Conflicts are of the second family.
 	SecondDrivers, Conflicts int
+	// Drains, Idles and Wakes are of servers.
+	Drains, Idles, Wakes int
 }
 
 func (s *Stats) add(o Stats) {
@@ -53,6 +55,9 @@ func (s *Stats) add(o Stats) {
 	s.Drivers += o.Drivers
 	s.SecondDrivers += o.SecondDrivers
 	s.Conflicts += o.Conflicts
+	s.Drains += o.Drains
+	s.Idles += o.Idles
+	s.Wakes += o.Wakes
 }
 
 // mutation breaks the clients of an operator in one way.
@@ -91,6 +96,8 @@ type history struct {
 	deafToNew bool
 	// other is what there is of a second family; nil for nothing.
 	other *second
+	// server is what a history is about instead of an application; nil for an application.
+	server *servers
 	// scripted answers a call of a story.
 	scripted func(verb string, i id) (fault, bool)
 
@@ -156,8 +163,12 @@ func (h *history) seen(verb string, i id, err error) string {
 func (h *history) run() {
 	h.climate = h.drawClimate()
 	h.faithful = h.rng.IntN(32) == 0
-	h.drawExposure()
-	h.apply()
+	if h.server != nil {
+		h.server.apply()
+	} else {
+		h.drawExposure()
+		h.apply()
+	}
 	if h.other != nil && h.rng.IntN(2) == 0 {
 		h.other.apply()
 	}
@@ -173,7 +184,11 @@ func (h *history) run() {
 		h.hostileStep()
 	}
 	h.clearUp()
-	h.settle()
+	if h.server != nil {
+		h.server.settle()
+	} else {
+		h.settle()
+	}
 	if h.other != nil && h.broken == "" {
 		h.other.settle()
 	}
@@ -196,6 +211,9 @@ func (h *history) hostileStep() {
 	h.stats.Steps++
 	if h.other != nil && h.rng.IntN(16) == 0 {
 		h.other.user()
+		return
+	}
+	if h.server != nil && h.rng.IntN(4) == 0 && h.server.clients() {
 		return
 	}
 	for range 6 {
@@ -248,6 +266,9 @@ func (h *history) fairStep() bool {
 	actors := fairActors
 	if h.other != nil {
 		actors = append(actors[:len(actors):len(actors)], freeTheName)
+	}
+	if h.server != nil {
+		actors = append(actors[:len(actors):len(actors)], probe)
 	}
 	first := h.rng.IntN(len(actors))
 	for n := range actors {

@@ -146,6 +146,7 @@ func (l *invariants) ended(p *corev1.Pod, code int32) {
 	if r := l.runOf(p); r != nil && !r.over {
 		r.over, r.code = true, code
 	}
+	l.h.server.ended(p)
 	if s := l.h.other; s != nil && s.runOf(p) != nil && !s.runOf(p).over {
 		s.runOf(p).over, s.runOf(p).code = true, code
 	}
@@ -157,6 +158,7 @@ func (l *invariants) gone(p *corev1.Pod) {
 	if s := l.h.other; s != nil && r == nil {
 		r = s.runOf(p)
 	}
+	l.h.server.gone(p)
 	if r != nil {
 		r.gone = true
 		if !r.over {

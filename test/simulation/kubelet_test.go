@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/test/family"
@@ -41,7 +42,7 @@ func (h *history) pick(want func(*corev1.Pod) bool) *corev1.Pod {
 	return all[h.rng.IntN(len(all))]
 }
 
-func isDriver(p *corev1.Pod) bool { return p.Labels[spark.LabelRole] == spark.RoleDriver }
+func isDriver(p *corev1.Pod) bool { return spark.RunsDriver(p.Labels) }
 
 func ended(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
@@ -116,6 +117,8 @@ func (h *history) kubeletActs(p *corev1.Pod) bool {
 		return false
 	case p.DeletionTimestamp != nil:
 		return true
+	case running(p) && h.fair && isDriver(p) && alive(p) && h.server != nil:
+		return false // a server runs on
 	case running(p) && h.fair && isDriver(p) && alive(p) && h.over(p):
 		return false // nobody but the operator ends it
 	case running(p):
@@ -258,7 +261,7 @@ func (h *history) evict(p *corev1.Pod) {
 
 // driver is Spark's driver: it makes executors, and takes them away when it ends.
 func driver(h *history) bool {
-	p := h.pick(func(p *corev1.Pod) bool { return isDriver(p) && (h.invariants.ours(p) || h.other.ours(p)) })
+	p := h.pick(func(p *corev1.Pod) bool { return isDriver(p) && h.ours(p) })
 	if p == nil {
 		return false
 	}
@@ -285,6 +288,10 @@ func (h *history) makeExecutor(p *corev1.Pod) {
 		}, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: kindPod, Name: p.Name, UID: p.UID, Controller: new(true)}}},
 		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: spark.ExecutorContainerName}}},
 		Status: corev1.PodStatus{Phase: corev1.PodPending},
+	}
+	if h.server != nil {
+		delete(e.Labels, v1beta2.LabelAppName)
+		e.Labels[v1alpha1.LabelConnectName] = appName
 	}
 	if h.other.ours(p) {
 		e.Labels = map[string]string{spark.LabelRole: spark.RoleExecutor}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/controller/application"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
@@ -47,6 +48,9 @@ type operator struct {
 	// jobs is the controller of the second family in the same process, if it has one; decidesJob is what of it reads.
 	jobs       *operator
 	decidesJob *family.Job
+	// decidesServer is the server as the present reconcile read it, told what it said of its sessions then.
+	decidesServer *v1alpha1.SparkConnect
+	told          told
 	// of is the kind that it reconciles.
 	of string
 	// watches is set when it knows what is beside drivers.
@@ -77,6 +81,10 @@ func (h *history) startOperator(name string, lag int) *operator {
 	memory := shared.NewSchedulers(h, nil)
 	o.engine = engineOf(o, kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, memory)
 	kinds := []string{kindApp, kindPod}
+	if h.server != nil {
+		o.of, kinds = kindServer, []string{kindServer, kindPod}
+		o.engine = h.server.engineOf(o, memory)
+	}
 	if h.other != nil {
 		o.jobs = &operator{h: h, name: name + "/jobs", cache: o.cache, of: kindJob}
 		o.jobs.engine = engineOf(o.jobs, family.Jobs{}, &family.JobList{}, memory)
@@ -108,7 +116,7 @@ func engineOf[T client.Object](o *operator, kind resolve.Kind[T], list client.Ob
 	}
 	reader := observe.Reader{Cache: cachedClient, Live: liveReader, Logs: o.log, Auxiliary: companions{o: o}}
 	engine := application.NewEngine(kind, list, reader, cachedClient, registry, recorder{o}, o.h, memory)
-	engine.Exposure = exposure.Config{Service: o.h.exposed}
+	engine.Exposure, engine.Sessions = exposure.Config{Service: o.h.exposed}, o.sessions
 	return engine
 }
 
@@ -147,7 +155,7 @@ func (o *operator) due() bool {
 
 func (o *operator) reconcile() {
 	o.busy, o.ready, o.again, o.timer, o.decides, o.looked = true, false, false, time.Time{}, nil, 0
-	o.decidesJob = nil
+	o.decidesJob, o.decidesServer, o.told = nil, nil, told{}
 	o.h.stats.Reconciles++
 	result, err := o.engine.Reconcile(context.Background(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: appName}})
 	o.busy = false
@@ -170,6 +178,8 @@ func (o *operator) reconcile() {
 	case err != nil:
 	case o.of == kindJob:
 		o.h.other.rests(o)
+	case o.of == kindServer:
+		o.h.server.rests(o)
 	default:
 		o.h.invariants.rests(o)
 		o.h.invariants.shown(o)

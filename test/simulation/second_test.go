@@ -69,8 +69,11 @@ func (h *history) judge(o *operator) interface {
 	deleted(*operator, client.Object)
 	owned(client.Object) bool
 } {
-	if o.of == kindJob {
+	switch o.of {
+	case kindJob:
 		return h.other
+	case kindServer:
+		return h.server
 	}
 	return h.invariants
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/test/family"
@@ -30,9 +31,11 @@ const (
 	kindApp = "SparkApplication"
 	kindPod = "Pod"
 	kindJob = "Job" // of the second family, in histories that have one
+	// kindServer is that of servers, in histories that are about one.
+	kindServer = "SparkConnect"
 )
 
-var watched = []string{kindApp, kindPod, kindService, kindJob}
+var watched = []string{kindApp, kindPod, kindService, kindJob, kindServer}
 
 // id is what the API server tells objects apart by.
 type id struct{ kind, name string }
@@ -136,7 +139,7 @@ func (s *store) remove(i id) {
 func (s *store) record(i id, o client.Object, gone bool) {
 	c := change{id: i, app: i.name, of: i.kind}
 	switch o := o.(type) {
-	case *v1beta2.SparkApplication, *family.Job:
+	case *v1beta2.SparkApplication, *family.Job, *v1alpha1.SparkConnect:
 		c.object = o
 	case *corev1.Pod:
 		if o.Labels[v1beta2.LabelLaunchedBy] != "true" && o.Labels[family.LabelJob] != "true" {
@@ -167,6 +170,9 @@ func (s *store) record(i id, o client.Object, gone bool) {
 func appOf(labels map[string]string) (kind, name string) {
 	if name := labels[family.LabelName]; name != "" {
 		return kindJob, name
+	}
+	if name := labels[v1alpha1.LabelConnectName]; name != "" {
+		return kindServer, name
 	}
 	return kindApp, labels[v1beta2.LabelAppName]
 }

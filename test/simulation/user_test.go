@@ -68,6 +68,9 @@ func (h *history) edit(what string, change func(*v1beta2.SparkApplicationSpec)) 
 
 // user does one of the things that users do, or applies the application again after it is gone.
 func user(h *history) bool {
+	if h.server != nil {
+		return h.server.user()
+	}
 	app := h.store.app()
 	switch {
 	case app == nil:
@@ -150,7 +153,7 @@ func (h *history) deleteApp() {
 // userDeletesDriver is a person who kills a driver by hand.
 func userDeletesDriver(h *history) bool {
 	p := h.pick(isDriver)
-	if p == nil || !h.invariants.ours(p) && !h.other.ours(p) || p.DeletionTimestamp != nil {
+	if p == nil || !h.ours(p) || p.DeletionTimestamp != nil {
 		return false
 	}
 	h.removePod(p, "user")

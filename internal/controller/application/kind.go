@@ -67,6 +67,7 @@ func NewEngine[T client.Object](k resolve.Kind[T], list client.ObjectList, reade
 			Client: writer, Existing: reader.Existing, Drivers: reader.Drivers, Resources: reader.Resources,
 		},
 		Registry: registry, Schedulers: schedulers, Recorder: recorder, Clock: now,
+		Sessions: reader.Sessions,
 	}
 	schedulers.Rebuild(e.EnterRunning)
 	return e

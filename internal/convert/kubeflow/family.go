@@ -42,6 +42,8 @@ var sparkApplications = lifecycle.Family{
 		"batchScheduler.parameters":    "spec.batchSchedulerOptions.parameters",
 		"ui":                           "spec.sparkUIOptions",
 		"ports":                        "spec.driverIngressOptions",
+		"driver.volumes":               "spec.volumes",
+		"executor.volumes":             "spec.volumes",
 		"labels":                       "metadata.labels",
 		"rerunAt":                      "annotation " + v1beta2.AnnotationRerunAt,
 	},

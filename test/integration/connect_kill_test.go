@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+)
+
+// serving are the specs of an operator that crashes while it keeps servers alive.
+func serving(l *lab) {
+	It("keeps one server of each, with its address and its token, however often it is killed", func(ctx SpecContext) {
+		const servers, kills = 6, 30
+		w := &watchOver{lab: l, namespace: l.namespace(ctx), services: map[string]types.UID{}}
+		r := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), servers))
+		node := &nodeAgent{client: l.client, ctx: ctx, goes: 60 * time.Millisecond, script: func(_ *corev1.Pod, n int) ending {
+			return ending{after: time.Second, code: 1, never: n > 1, ready: true} // the first of each fails
+		}}
+		h := l.watchDrivers(ctx, w.namespace, node.follow)
+		// The API server needs a second to serve a definition for the first time, which is not the operator's.
+		Expect(l.client.List(ctx, &v1alpha1.SparkConnectList{})).To(Succeed())
+		for i := range servers {
+			Expect(l.client.Create(ctx, connectServer(w.namespace, func(o *v1alpha1.SparkConnect) {
+				o.Name = fmt.Sprintf("s%d", i)
+				o.Spec.Authentication = &v1alpha1.AuthenticationSpec{Token: true}
+				o.Spec.DrainTimeout = &metav1.Duration{}
+			}))).To(Succeed())
+		}
+		op := l.operator(w.namespace, "leaderElection: {enabled: false}")
+		began := time.Now()
+		Expect(op.start()).To(Succeed())
+		DeferCleanup(func() { _ = op.end(syscall.SIGKILL) })
+		Eventually(ctx, h.created, wait, time.Millisecond).Should(BeNumerically(">=", 1), func() string { return op.log.String() })
+		pace := time.Since(began)
+
+		for n := range kills {
+			if r.IntN(2) == 0 {
+				bound, stop := context.WithTimeout(ctx, pace)
+				select {
+				case <-h.next():
+				case <-bound.Done():
+				}
+				stop()
+			}
+			pause(ctx, time.Duration(r.Int64N(int64(pace))))
+			Expect(op.end(syscall.SIGKILL)).To(Succeed())
+			w.addresses(ctx)
+			switch n {
+			case kills / 3:
+				w.edit(ctx, func(i int, o *v1alpha1.SparkConnect) { o.Spec.Suspend = new(i%2 == 0) })
+			case kills / 2:
+				w.edit(ctx, func(i int, o *v1alpha1.SparkConnect) { o.Spec.Server.Memory = new("1g") })
+			case kills * 2 / 3:
+				w.edit(ctx, func(_ int, o *v1alpha1.SparkConnect) { o.Spec.Suspend = nil })
+			}
+			Expect(op.start()).To(Succeed())
+		}
+		Eventually(ctx, w.unfinished, time.Minute, 100*time.Millisecond).Should(BeEmpty(), func() string { return op.log.String() })
+		w.addresses(ctx)
+		Expect(h.violations()).To(BeEmpty())
+		Expect(w.services).To(HaveLen(servers))
+		w.tokens(ctx, servers)
+	}, NodeTimeout(5*time.Minute))
+}
+
+// watchOver is the servers of a namespace of the lab.
+type watchOver struct {
+	lab       *lab
+	namespace string
+	// services are the Services of clients that there were.
+	services map[string]types.UID
+}
+
+// addresses checks that no Service of clients is replaced.
+func (w *watchOver) addresses(ctx context.Context) {
+	GinkgoHelper()
+	var all corev1.ServiceList
+	Expect(w.lab.client.List(ctx, &all, client.InNamespace(w.namespace), client.MatchingLabels{"sparkoperator.k8s.io/exposes": "connect"})).To(Succeed())
+	for i := range all.Items {
+		s := &all.Items[i]
+		if before, known := w.services[s.Name]; known {
+			Expect(s.UID).To(Equal(before), "Service %s was replaced", s.Name)
+		}
+		w.services[s.Name] = s.UID
+	}
+}
+
+func (w *watchOver) list(ctx context.Context) ([]v1alpha1.SparkConnect, error) {
+	var all v1alpha1.SparkConnectList
+	err := w.lab.client.List(ctx, &all, client.InNamespace(w.namespace))
+	return all.Items, err
+}
+
+func (w *watchOver) edit(ctx context.Context, change func(int, *v1alpha1.SparkConnect)) {
+	GinkgoHelper()
+	all, err := w.list(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	for i := range all {
+		change(i, &all[i])
+		Expect(w.lab.client.Update(ctx, &all[i])).To(Succeed(), "no operator runs")
+	}
+}
+
+// unfinished says what is not where it belongs: each server takes clients, and is what its spec says.
+func (w *watchOver) unfinished(ctx context.Context) ([]string, error) {
+	all, err := w.list(ctx)
+	var left []string
+	for i := range all {
+		o := &all[i]
+		var pod corev1.Pod
+		err := w.lab.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name + "-server"}, &pod)
+		memory := int64(0)
+		if err == nil {
+			memory = pod.Spec.Containers[0].Resources.Limits.Memory().Value()
+		}
+		if o.Status.State != v1alpha1.SparkConnectStateReady || o.Status.ObservedGeneration != o.Generation || memory < 1<<30 {
+			left = append(left, fmt.Sprintf("%s is %s at generation %d of %d, its pod has %d bytes, %v", o.Name, o.Status.State, o.Status.ObservedGeneration, o.Generation, memory, err))
+		}
+	}
+	return left, err
+}
+
+// tokens checks that each server has one, and that creating them was all that was done.
+func (w *watchOver) tokens(ctx context.Context, servers int) {
+	GinkgoHelper()
+	var all corev1.SecretList
+	Expect(w.lab.client.List(ctx, &all, client.InNamespace(w.namespace))).To(Succeed())
+	Expect(all.Items).To(HaveLen(servers))
+	for request, n := range w.lab.requests() {
+		if strings.Contains(request, " secrets ") {
+			Expect(request).To(Or(Equal("create secrets 201"), Equal("create secrets 409")), "%d times", n)
+		}
+	}
+	Expect(w.lab.requests()).To(HaveKeyWithValue("create secrets 201", servers))
+}
