@@ -39,5 +39,6 @@ var cases = []Case{
 	{Number: 34, Name: "gives up in time", stage: normal, run: givesUp},
 	{Number: 35, Name: "another scheduler's name", stage: normal, run: alias},
 	{Number: 36, Name: "a group of the user's own", stage: normal, run: ownGroup},
+	{Number: 37, Name: "a Spark Connect server", stage: normal, run: server},
 	{Number: 5, Name: "API removed", stage: last, run: apiRemoved},
 }

@@ -34,7 +34,7 @@ const annotationExecutors = "conformance.firesteel.dev/executors"
 // RunDrivers imitates the Spark drivers of the whole cluster until the context ends: as long as a driver pod runs it has
 // as many executors as its configuration says, and replaces those that end.
 func RunDrivers(ctx context.Context, cfg *rest.Config) error {
-	roles, err := labels.Parse(spark.LabelRole + " in (" + spark.RoleDriver + "," + spark.RoleExecutor + ")")
+	roles, err := labels.Parse(spark.LabelRole + " in (" + spark.RoleDriver + "," + spark.RoleServer + "," + spark.RoleExecutor + ")")
 	if err != nil {
 		return fmt.Errorf("select Spark's pods: %w", err)
 	}
@@ -182,7 +182,11 @@ func (d *drivers) read(ctx context.Context, driver *corev1.Pod) (map[string]stri
 				return nil, nil, fmt.Errorf("read the driver's properties: %w", err)
 			}
 		}
-		if text, ok := m.Data["podspec-configmap-key"]; ok {
+		for _, key := range []string{"podspec-configmap-key", "executor-pod-template.yaml"} { // of a driver, and of a server
+			text, ok := m.Data[key]
+			if !ok {
+				continue
+			}
 			if err := yaml.Unmarshal([]byte(text), template); err != nil {
 				return nil, nil, fmt.Errorf("read the executors' template: %w", err)
 			}

@@ -72,6 +72,7 @@ func (w *Harness) newNamespace() string {
 			w.Log(w.describe(ctx, name))
 		}
 		must(w, "delete its applications", w.Client.DeleteAllOf(ctx, &app{}, client.InNamespace(name)))
+		must(w, "delete its servers", w.Client.DeleteAllOf(ctx, &connect{}, client.InNamespace(name)))
 		// at once: the next case needs their room
 		must(w, "delete its pods", w.Client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(name), client.GracePeriodSeconds(0)))
 		must(w, "take its place away", w.Environment.Remove(ctx, name))
