@@ -170,3 +170,21 @@ func TestLabeled(t *testing.T) {
 		t.Errorf("executors tell %q; nobody asks them", hash)
 	}
 }
+
+// A request to wake is read wherever a request to run again is.
+func TestRequestsToWake(t *testing.T) {
+	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	o := &v1alpha1.SparkConnect{Spec: v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4"}}
+	o.Annotations = map[string]string{v1alpha1.AnnotationWakeAt: now.Format(time.RFC3339)}
+	kind := kubeflow.SparkConnects{}
+	loaded := resolve.Load(kind, o, lifecycle.Record{}, resolve.Operator{}, now).Desired
+	resting := resolve.Rest(kind, o, lifecycle.Record{}, resolve.Operator{}, now)
+	if !loaded.WakeAt.Equal(now) || !resting.WakeAt.Equal(now) {
+		t.Errorf("loaded %s, at rest %s", loaded.WakeAt, resting.WakeAt)
+	}
+	app := testutil.Pi()
+	app.Annotations = o.Annotations
+	if at := resolve.Load(kubeflow.SparkApplications{}, app, lifecycle.Record{}, resolve.Operator{}, now).Desired.WakeAt; !at.IsZero() {
+		t.Errorf("an application, which nobody wakes, was woken at %s", at)
+	}
+}

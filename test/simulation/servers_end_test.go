@@ -45,6 +45,9 @@ func (s *servers) settle() {
 		s.edit("suspend", func(c *v1alpha1.SparkConnectSpec) { c.Suspend = nil })
 	}
 	idle := s.h.store.server().Spec.IdleTimeout != nil
+	if idle && s.h.rng.IntN(4) == 0 && s.isReady() {
+		s.work()
+	}
 	if idle && !s.until("stopped because it is idle", func() bool { return s.settled() && s.isStopped() }) {
 		return
 	}
@@ -68,6 +71,19 @@ func (s *servers) settle() {
 	if s.until("rolled out", ready) {
 		s.rest()
 	}
+}
+
+// work lets a client execute something for longer than a server may be idle.
+func (s *servers) work() {
+	r, over := s.runOf(s.h.store.pod(appName+"-server").UID), s.h.now.Add(2*s.h.store.server().Spec.IdleTimeout.Duration)
+	s.busy, r.executing, r.active = true, r.executing+1, s.h.now
+	s.h.tell("client", "executes something that takes long")
+	for s.h.now.Before(over) && s.h.broken == "" {
+		if !s.acts() && !s.h.tick() {
+			break
+		}
+	}
+	s.busy = false
 }
 
 // use lets a client open a session, which it never closes.
