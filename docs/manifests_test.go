@@ -44,7 +44,7 @@ func TestManifests(t *testing.T) {
 			}
 		}
 	}
-	for kind, least := range map[string]int{"application": 2, "schedule": 1, "spec": 12, "configuration": 6, "values": 1} {
+	for kind, least := range map[string]int{"application": 2, "schedule": 1, "server": 2, "spec": 12, "configuration": 6, "values": 1} {
 		if kinds[kind] < least {
 			t.Errorf("%d blocks of kind %s were found, at least %d are there", kinds[kind], kind, least)
 		}
@@ -63,6 +63,8 @@ func check(t *testing.T, text string) (string, error) {
 		return "application", application(content)
 	case content["kind"] == kubeflow.ScheduleKind:
 		return "schedule", judged(content)
+	case content["kind"] == kubeflow.ConnectKind:
+		return "server", judged(content)
 	case content["kind"] == config.Kind:
 		return "configuration", configuration(content)
 	case content["spec"] != nil:

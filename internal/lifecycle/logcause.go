@@ -66,6 +66,13 @@ var (
 	jobAborted = regexp.MustCompile(`^.*Job aborted due to stage failure: .*?\(TID \d+\) \([^)]*\): `)
 )
 
+const (
+	// clientsError begins a record of what a client of a Spark Connect server asked for, and got an error instead.
+	clientsError = "Spark Connect RPC error during: "
+	// notReadyYet is of Spark's wait for its own pod, after which it carries on: a server is not ready so soon.
+	notReadyYet = "io.fabric8.kubernetes.client.KubernetesClientTimeoutException: Timed out waiting for [1000] milliseconds for [Pod]"
+)
+
 // logCause returns the line of a log that names the cause of a failure; "" if there is none.
 func logCause(log string) string {
 	r := logReader{passage: passage{evidence: cut}}
@@ -106,7 +113,7 @@ func (r *logReader) begin(w evidence) {
 	if r.evidence == unstarted { // what follows from it is said after it
 		better = r.evidence > r.best.evidence
 	}
-	if better && r.evidence > noise && len(r.chain) > 0 {
+	if better && r.evidence > noise && len(r.chain) > 0 && !strings.HasPrefix(r.chain[0], notReadyYet) {
 		r.best = r.passage
 	}
 	r.passage, r.python, r.message = passage{evidence: w}, false, ""
@@ -198,7 +205,7 @@ func (r *logReader) readRecord(line string) bool {
 	if m == nil {
 		return false
 	}
-	r.begin(evidenceOf(m[1]))
+	r.begin(evidenceOf(m[1], line))
 	return true
 }
 
@@ -218,7 +225,7 @@ func (r *logReader) readStructured(line string) bool {
 	if json.Unmarshal([]byte(line), &record) != nil || record.Level == "" {
 		return false
 	}
-	r.begin(evidenceOf(record.Level))
+	r.begin(evidenceOf(record.Level, record.Message))
 	first, more, _ := strings.Cut(record.Exception.Message, "\n")
 	if record.Exception.Class != "" {
 		r.add(record.Exception.Class + ": " + first)
@@ -230,7 +237,10 @@ func (r *logReader) readStructured(line string) bool {
 }
 
 // evidenceOf is the evidence of a record of a level.
-func evidenceOf(level string) evidence {
+func evidenceOf(level, message string) evidence {
+	if strings.Contains(message, clientsError) {
+		return noise
+	}
 	if level == "ERROR" || level == "CRITICAL" || level == "FATAL" {
 		return logged
 	}

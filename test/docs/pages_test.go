@@ -64,12 +64,12 @@ func questions(w *harness) {
 // install goes through the ways to install, each after the one before was taken away. Definitions stay, as the page says.
 func install(w *harness) {
 	w.Helper()
-	w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io scheduledsparkapplications.sparkoperator.k8s.io")
+	w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io scheduledsparkapplications.sparkoperator.k8s.io sparkconnects.sparkoperator.k8s.io")
 	w.says(w.run("docs/install.md", "Helm"), "STATUS: deployed", "kind: SparkApplication")
 	w.says(w.run("docs/troubleshooting.md", "helm get notes RELEASE -n NAMESPACE"), "default")
 	configuration(w)
 	w.uninstall()
-	w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io scheduledsparkapplications.sparkoperator.k8s.io")
+	w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io scheduledsparkapplications.sparkoperator.k8s.io sparkconnects.sparkoperator.k8s.io")
 
 	w.do("kubectl apply --server-side -k config/crd")
 	w.says(w.do("helm install spark-operator charts/spark-operator -n spark-operator"), "exists already and is not of this release")
@@ -81,7 +81,7 @@ func install(w *harness) {
 		if strings.HasPrefix(line, "kubectl") {
 			w.says(w.do("! "+line), `conflicts with "helm"`)
 			w.do("kubectl apply --server-side --force-conflicts -k config/default")
-			w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io scheduledsparkapplications.sparkoperator.k8s.io")
+			w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io scheduledsparkapplications.sparkoperator.k8s.io sparkconnects.sparkoperator.k8s.io")
 		}
 	})
 	w.run("docs/install.md", "kustomize")

@@ -17,7 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/test/docs/guide"
 )
@@ -60,6 +62,45 @@ func newReader(ctx context.Context, fill ...string) *reader {
 	Expect(err).NotTo(HaveOccurred())
 	Expect(os.WriteFile(manifest, []byte(example), 0o600)).To(Succeed())
 	return r
+}
+
+// newServerReader has the server of docs/spark-connect.md in the file that its commands apply, as small as one of these tests, and
+// the Python of a client.
+func newServerReader(ctx context.Context) (*reader, *v1alpha1.SparkConnect) {
+	GinkgoHelper()
+	file := filepath.Join(GinkgoT().TempDir(), "notebooks.yaml")
+	r := newReader(ctx, "notebooks.yaml", file)
+	r.Env = append(r.Env, "PATH="+strings.Join([]string{filepath.Dir(python(ctx, "4.1")), filepath.Join(r.Root, "dist"), os.Getenv("PATH")}, ":"))
+	text, err := r.Manifest("docs/spark-connect.md", "A first server")
+	Expect(err).NotTo(HaveOccurred())
+	server := &v1alpha1.SparkConnect{}
+	Expect(yaml.UnmarshalStrict([]byte(text), server)).To(Succeed())
+	small := connectServer(r.jobs, server.Spec.SparkVersion, sparkImage)
+	server.Namespace, server.Spec.Image, server.Spec.SparkConf = r.jobs, small.Spec.Image, small.Spec.SparkConf
+	server.Spec.Server.Memory, server.Spec.Executor.Memory = small.Spec.Server.Memory, small.Spec.Executor.Memory
+	server.Spec.DynamicAllocation = small.Spec.DynamicAllocation // its executors go sooner than a reader's
+	manifest, err := yaml.Marshal(server)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(os.WriteFile(file, manifest, 0o600)).To(Succeed())
+	return r, server
+}
+
+// The commands of that page, which test/e2e/connect_test.go asks for one after the other.
+
+func (r *reader) makeServer(ctx context.Context) string {
+	return r.run(ctx, "docs/spark-connect.md", "A first server")
+}
+
+func (r *reader) tokenOfServer(ctx context.Context) string {
+	return r.run(ctx, "docs/spark-connect.md", "Tokens")
+}
+
+func (r *reader) wakeServer(ctx context.Context) {
+	r.run(ctx, "docs/spark-connect.md", "Stopped when idle")
+}
+
+func (r *reader) rerunServer(ctx context.Context) string {
+	return r.run(ctx, "docs/spark-connect.md", "Edits")
 }
 
 // newInstaller reads a page that installs a release into a namespace of its name, which is another one here.

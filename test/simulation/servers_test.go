@@ -37,6 +37,8 @@ type servers struct {
 	wishes map[types.UID]*serverWish
 	// writes counts the statuses that were stored.
 	writes int
+	// busy is set while a client executes something that takes long.
+	busy bool
 	// broken is how the kind or the sessions of an operator are broken on purpose; nil for not.
 	broken *breakage
 }
@@ -302,7 +304,7 @@ func (s *servers) user() bool {
 		s.edit("configuration", func(c *v1alpha1.SparkConnectSpec) {
 			was := c.SparkConf["spark.a"]
 			c.SparkConf = map[string]string{"spark.a": was + "x"}
-			if was != "" && s.h.rng.IntN(3) == 0 {
+			if len(was) > 1 && s.h.rng.IntN(3) == 0 {
 				c.SparkConf["spark.a"] = was[1:] // as it was before
 			}
 		})
@@ -401,7 +403,7 @@ func probe(h *history) bool {
 	switch {
 	case !isReady(p):
 		h.server.ready(p, true)
-	case r.executing > 0:
+	case r.executing > 0 && !h.server.busy:
 		r.executing, r.active = 0, h.now
 		h.tell("client", "has executed everything")
 	case r.deaf:
