@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // connecting is what the flags of connect say.
@@ -219,9 +220,6 @@ func listenAt(ctx context.Context, port int) ([]net.Listener, error) {
 	return all, nil // a machine may have no IPv6
 }
 
-// tokenKey is the key of the Secret that holds a token.
-const tokenKey = "token"
-
 // remote is the URL of the server. If it asks for a token that cannot be read, it is the URL without, and the error says
 // how to get one.
 func (s *session) remote(ctx context.Context, o *v1alpha1.SparkConnect, port int) (string, error) {
@@ -233,15 +231,15 @@ func (s *session) remote(ctx context.Context, o *v1alpha1.SparkConnect, port int
 	bare := "sc://" + net.JoinHostPort("localhost", strconv.Itoa(port))
 	var secret corev1.Secret
 	err := s.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: name}, &secret)
-	if err == nil && len(secret.Data[tokenKey]) == 0 {
-		err = fmt.Errorf("it has no key %q", tokenKey)
+	if err == nil && len(secret.Data[spark.TokenKey]) == 0 {
+		err = fmt.Errorf("it has no key %q", spark.TokenKey)
 	}
 	if err != nil {
 		return bare, fmt.Errorf("the server asks for a token, and Secret %s cannot be read: %w; who may read it gets the token with\n"+
 			"  kubectl get secret %s -n %s -o jsonpath='{.data.token}' | base64 -d\nand the URL is this one with /;token=TOKEN behind it",
 			name, forPeople(err), name, o.Namespace)
 	}
-	return remoteURL(port, string(secret.Data[tokenKey])), nil
+	return remoteURL(port, string(secret.Data[spark.TokenKey])), nil
 }
 
 func remoteURL(port int, token string) string {

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
@@ -116,6 +118,9 @@ func (c *connection) observe(ctx context.Context, in *explain.Input, operator re
 		in.Observed.Driver = lifecycle.Driver{Presence: lifecycle.Unknown, Name: s.DriverName()}
 		unreadable("pods", err)
 	}
+	if d := in.Observed.Driver; lifecycle.NeedsSessions(s.Desired, s.Record, d, lifecycle.Env{Now: in.Now}) {
+		in.Observed.Sessions = c.sessions(ctx, pods, s, d, tunnel)
+	}
 	if err := c.ask(ctx, pods, operator.Registry, s, in); err != nil {
 		unreadable("what the batch scheduler wants to see", err)
 	}
@@ -132,6 +137,31 @@ func targetOf(s resolve.Application) observe.Target {
 	return observe.Target{
 		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID, DriverName: s.DriverName(), SubmissionID: s.Identity.SubmissionID,
 	}
+}
+
+// sessions asks a server for its sessions as the operator does, but through a tunnel: pods have no addresses here.
+func (c *connection) sessions(ctx context.Context, pods observe.Reader, s resolve.Application, d lifecycle.Driver, forward forwarder) lifecycle.Sessions {
+	port := spark.UIPort(s.App)
+	if port == 0 {
+		return pods.Sessions(ctx, d.PodIP, port, d.StartedAt)
+	}
+	open, stop := context.WithCancel(ctx)
+	defer stop()
+	var said lifecycle.Sessions
+	err := forward(open, c, d.Name, port, func(address string) {
+		pods.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}
+		said = pods.Sessions(ctx, d.PodIP, port, d.StartedAt)
+		stop()
+	})
+	if said == (lifecycle.Sessions{}) {
+		said.Problem = "no tunnel to the server pod"
+		if err != nil {
+			said.Problem += ": " + forPeople(err).Error()
+		}
+	}
+	return said
 }
 
 // load resolves an application as it is stored.

@@ -31,8 +31,8 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "render -f FILE",
 		Short: "Print the objects that the operator would create",
-		Long: "Print the objects that the operator would create for the first attempt of each SparkApplication, in its order, and for each\n" +
-			"ScheduledSparkApplication the run of its next time, with its objects. With --submit-time that is the next time after it.\n\n" +
+		Long: "Print the objects that the operator would create for the first attempt of each SparkApplication and SparkConnect, in its order, and for\n" +
+			"each ScheduledSparkApplication the run of its next time, with its objects. With --submit-time that is the next time after it.\n\n" +
 			"Their names depend on the application's UID, which only a cluster gives. Without --uid, and without a UID in the manifest,\n" +
 			"it is " + string(manifest.DefaultUID) + ". What would not run is refused with the operator's own words, and exit code 1.\n\n" +
 			"What the operator makes of an application depends on its configuration, too: its policies, its default scheduler and the URLs of\n" +
@@ -88,8 +88,8 @@ func (r *render) run(timed bool) error {
 
 // document returns the objects of one document, and says what there is to say about it.
 func (r *render) document(name string, d *manifest.Document, assumed manifest.Assumed, operator resolve.Operator) ([]any, error) {
-	if d.Application == nil && d.Schedule == nil {
-		r.say("%s:%d: %s %s is not rendered: neither a SparkApplication nor a ScheduledSparkApplication", name, d.Line, d.Kind, d.Name)
+	if d.Application == nil && d.Schedule == nil && d.Connect == nil {
+		r.say("%s:%d: %s %s is not rendered: neither a SparkApplication nor a ScheduledSparkApplication nor a SparkConnect", name, d.Line, d.Kind, d.Name)
 		return nil, nil
 	}
 	for _, problem := range d.Problems {
@@ -97,9 +97,12 @@ func (r *render) document(name string, d *manifest.Document, assumed manifest.As
 	}
 	var objects []any
 	var forecast admission.DryRunResult
-	if d.Application != nil {
+	switch {
+	case d.Application != nil:
 		forecast = manifest.DryRun(d.Application, assumed, operator)
-	} else {
+	case d.Connect != nil:
+		forecast = manifest.DryRunConnect(d.Connect, assumed, operator)
+	default:
 		scheduled := manifest.DryRunSchedule(d.Schedule, assumed, operator)
 		forecast = scheduled.DryRunResult
 		if scheduled.Run != nil {

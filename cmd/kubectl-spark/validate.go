@@ -18,9 +18,9 @@ func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 	var namespace string
 	command := &cobra.Command{
 		Use:   "validate -f FILE",
-		Short: "Say what is wrong with an application or a schedule, and in which line",
-		Long: "Say what is wrong with the SparkApplications and ScheduledSparkApplications of a manifest, and in which line: fields that do not exist,\n" +
-			"invalid values, and everything that the operator would refuse; with --config also what its policies forbid. Of a schedule that is right, the\n" +
+		Short: "Say what is wrong with an application, a schedule or a server, and in which line",
+		Long: "Say what is wrong with the SparkApplications, ScheduledSparkApplications and SparkConnects of a manifest, and in which line: fields that\n" +
+			"do not exist, invalid values, and everything that the operator would refuse; with --config also what its policies forbid. Of a schedule that is right, the\n" +
 			"next runs are noted. Other objects are noted and left alone. The exit code is 1 if there are errors.",
 		Example: "  kubectl spark validate -f spark-pi.yaml\n\n" +
 			"  # with the policies of the operator, whose configuration is in operator.yaml\n" +
@@ -56,6 +56,9 @@ func validate(files filenames, config configured, namespace string, streams gene
 		checked := fmt.Sprintf("applications checked: %d", count(documents, func(d manifest.Document) bool { return d.Application != nil }))
 		if n := count(documents, func(d manifest.Document) bool { return d.Schedule != nil }); n > 0 {
 			checked += fmt.Sprintf(", schedules checked: %d", n)
+		}
+		if n := count(documents, func(d manifest.Document) bool { return d.Connect != nil }); n > 0 {
+			checked += fmt.Sprintf(", servers checked: %d", n)
 		}
 		_, _ = fmt.Fprintf(streams.Out, "%s: %s, errors: %d\n", name, checked, errors)
 		found = found || errors > 0

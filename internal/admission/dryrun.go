@@ -133,6 +133,12 @@ func (f DryRunResult) Objects() ([]spark.Object, error) {
 		f.checked.Owner.Mark(object)
 	}
 	objects := append(result.Submission.Resources, result.Submission.Driver)
+	if secret := result.Submission.TokenSecret; secret != nil {
+		forever := f.checked.Owner
+		forever.SubmissionID = "" // it belongs to no attempt
+		forever.Mark(secret)
+		objects = append([]spark.Object{secret}, objects...) // without the token, which is random
+	}
 	for _, object := range objects {
 		f.checked.Owner.Own(object)
 	}

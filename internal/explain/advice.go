@@ -77,7 +77,7 @@ var queueing = map[scheduler.Reason]string{
 // advice lists what a user can do, the most urgent first.
 func (v view) advice() []string {
 	var all []string
-	if v.behind() != "" && !v.Scope.Desired.Deleting {
+	if v.behind() != "" && v.before.DrainSince.IsZero() && !v.Scope.Desired.Deleting {
 		all = append(all, "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl get pods -A -l app.kubernetes.io/name=spark-operator")
 	}
 	reason := v.mainReason()

@@ -218,6 +218,8 @@ func (v view) behind() string {
 		return "the operator has not reconciled the application yet"
 	case v.before.Generation == 0:
 		return "the status was written by another operator; this one takes the application over as it is"
+	case !v.before.DrainSince.IsZero():
+		return "the new spec waits for the sessions of the server"
 	case v.before.Generation != g:
 		return "the spec was changed after the last reconcile"
 	}

@@ -45,7 +45,7 @@ func (v view) server() *Server {
 		Ready: r.State == lifecycle.Running && v.plan.Driver.Ready, DrainUntil: timeOrNil(v.drainUntil()),
 		StoppedAt: timeOrNil(r.Idle.StoppedAt), IdleStop: timeOrNil(v.idleStop()),
 	}
-	if r.State.HasDriver() && v.Scope.Desired.IdleTimeout > 0 {
+	if r.State.HasDriver() && v.Scope.Desired.IdleTimeout > 0 && r.DrainSince.IsZero() && v.Observed.Sessions.Executing == 0 {
 		s.IdleSince = timeOrNil(r.Idle.Since)
 	}
 	if said := v.Observed.Sessions; said.Known || said.Problem != "" {

@@ -23,6 +23,9 @@ type View struct {
 	Waiting time.Duration
 	// Pending and Running count its executors.
 	Pending, Running int32
+	// Ready, Draining and Idle are about a server: it takes clients, does so until its sessions have ended, or was stopped because
+	// it was idle.
+	Ready, Draining, Idle bool
 }
 
 // Source calls each for every application in the cache, and returns whether this replica leads. If it does not, it calls
@@ -70,6 +73,7 @@ func (g gauges) describe(out chan<- *prometheus.Desc) {
 type tally struct {
 	labels           []string
 	states           map[string]int
+	servers          map[string]int
 	waiting          map[place]int
 	longest          map[string]time.Duration
 	pending, running int
@@ -79,7 +83,7 @@ type tally struct {
 type place struct{ scheduler, queue, reason string }
 
 func newTally(labels []string) *tally {
-	return &tally{labels: labels, states: map[string]int{}, waiting: map[place]int{}, longest: map[string]time.Duration{}}
+	return &tally{labels: labels, states: map[string]int{}, servers: map[string]int{}, waiting: map[place]int{}, longest: map[string]time.Duration{}}
 }
 
 // separator is in no label value: those of Kubernetes have letters, digits and three signs.
@@ -99,7 +103,7 @@ func (m *Metrics) collectGauges(sources []Source, out chan<- prometheus.Metric) 
 			if all[key] == nil {
 				all[key] = newTally(labels)
 			}
-			all[key].add(v, m.labels)
+			all[key].add(s, v, m.labels)
 		})
 	}
 	if !leads {
@@ -109,11 +113,18 @@ func (m *Metrics) collectGauges(sources []Source, out chan<- prometheus.Metric) 
 	out <- prometheus.MustNewConstMetric(m.gauges.leading, prometheus.GaugeValue, 1)
 	for _, t := range all {
 		m.gauges.collect(t, out)
+		for state, n := range t.servers {
+			out <- prometheus.MustNewConstMetric(m.servers.states, prometheus.GaugeValue, float64(n), slices.Concat(t.labels, []string{state})...)
+		}
 	}
 }
 
-func (t *tally) add(v View, l *limiter) {
-	t.states[StateName(v.State)]++
+func (t *tally) add(s Subject, v View, l *limiter) {
+	if s.Server {
+		t.servers[serverState(v)]++
+	} else {
+		t.states[StateName(v.State)]++
+	}
 	if v.Reason != "" {
 		reason := l.reason(v.Reason)
 		t.waiting[place{l.scheduler(v.Scheduler), l.queue(v.Queue), reason}]++

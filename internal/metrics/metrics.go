@@ -49,6 +49,7 @@ type Metrics struct {
 	operator operator
 	tenancy  tenancy
 
+	servers         servers
 	schedules       schedules
 	scheduleSources sources[ScheduleSource]
 }
@@ -64,6 +65,7 @@ func New(c config.Metrics) *Metrics {
 	m.operator = m.newOperator()
 	m.tenancy = m.newTenancy()
 	m.schedules = m.newSchedules()
+	m.servers = m.newServers()
 	return m
 }
 
@@ -102,6 +104,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	}
 	m.gauges.describe(out)
 	out <- m.schedules.states
+	out <- m.servers.states
 }
 
 // Collect implements prometheus.Collector.

@@ -111,6 +111,15 @@ func busy(c config.Metrics) *Metrics {
 	m.RunsSkipped(s, "Missed", 3)
 	m.RunDelayed(s, time.Second)
 	m.ObserveSchedules(func(each func(Subject, string)) { each(s, "Scheduled") })
+	server := s
+	server.Server = true
+	m.Transition(server, runningRecord(func(r *record) { r.DrainSince = at(20) }), runningRecord(func(r *record) {
+		r.Cause.Reason, r.Idle.StoppedAt = lifecycle.ReasonWoken, at(30)
+	}), at(30))
+	m.Observe(func(each func(Subject, View)) bool {
+		each(server, View{State: lifecycle.Running, Ready: true})
+		return true
+	})
 	return m
 }
 

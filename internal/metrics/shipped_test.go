@@ -247,7 +247,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 }
 
 // ourNames says which words of the two files are names of our metrics: the chart puts the prefix before them.
-var ourNames = regexp.MustCompile(`\bspark_(application|executor|operator|schedule)`)
+var ourNames = regexp.MustCompile(`\bspark_(application|connect|executor|operator|schedule)`)
 
 func TestPrefixCanBePutIn(t *testing.T) {
 	inExpressions := 0

@@ -16,6 +16,9 @@ type Subject struct {
 	Namespace string
 	Labels    map[string]string
 	CreatedAt time.Time
+	// Server is whether its drivers take clients, and Drain how long one with open sessions is kept after an edit of the spec.
+	Server bool
+	Drain  time.Duration
 }
 
 // incumbent are metrics with names and types of the Kubeflow Spark operator.
@@ -104,7 +107,10 @@ func (m *Metrics) Transition(s Subject, from, to lifecycle.Record, now time.Time
 		return
 	}
 	labels := m.labels.values(s)
-	if from.State == lifecycle.New && to.State != lifecycle.New {
+	if s.Server {
+		m.servers.transition(s, labels, from, to, now)
+	}
+	if from.State == lifecycle.New && to.State != lifecycle.New && !s.Server {
 		m.kubeflow.seen.WithLabelValues(labels...).Inc()
 	}
 	if submitted(from, to) {
@@ -113,8 +119,8 @@ func (m *Metrics) Transition(s Subject, from, to lifecycle.Record, now time.Time
 	if at, ok := startedAt(from, to, now); ok {
 		m.start(s, labels, to, at)
 	}
-	m.ends(labels, from, to)
-	if from.State != to.State {
+	m.ends(s, labels, from, to)
+	if from.State != to.State && !s.Server {
 		m.conclusion(labels, to)
 	}
 	grown(m.kubeflow.executorsSucceeded, labels, from.Counts.Succeeded, to.Counts.Succeeded)
@@ -155,11 +161,13 @@ func firstTry(r lifecycle.Record) bool {
 }
 
 func (m *Metrics) submission(s Subject, labels []string, to lifecycle.Record) {
-	m.kubeflow.submitted.WithLabelValues(labels...).Inc()
+	if !s.Server {
+		m.kubeflow.submitted.WithLabelValues(labels...).Inc()
+	}
 	if !to.QueuedAt.IsZero() {
 		m.ours.queueWait.WithLabelValues(labels...).Observe(seconds(to.QueuedAt, to.Scheduling.AdmittedAt))
 	}
-	if firstTry(to) {
+	if firstTry(to) && !s.Server {
 		latency := seconds(s.CreatedAt, to.SubmittedAt)
 		m.kubeflow.submitLatency.WithLabelValues(labels...).Observe(latency)
 		m.kubeflow.submitHistogram.WithLabelValues(labels...).Observe(latency)
@@ -168,7 +176,7 @@ func (m *Metrics) submission(s Subject, labels []string, to lifecycle.Record) {
 
 func (m *Metrics) start(s Subject, labels []string, to lifecycle.Record, at time.Time) {
 	m.ours.driverReady.WithLabelValues(labels...).Observe(seconds(to.SubmittedAt, at))
-	if firstTry(to) {
+	if firstTry(to) && !s.Server {
 		latency := seconds(s.CreatedAt, at)
 		m.ours.ready.WithLabelValues(labels...).Observe(latency)
 		m.kubeflow.startLatency.WithLabelValues(labels...).Observe(latency)
@@ -183,7 +191,7 @@ const (
 )
 
 // ends counts the attempts that are over now and were not before.
-func (m *Metrics) ends(labels []string, from, to lifecycle.Record) {
+func (m *Metrics) ends(s Subject, labels []string, from, to lifecycle.Record) {
 	over := map[int32]bool{}
 	for _, a := range from.Attempts {
 		over[a.Number] = !a.EndedAt.IsZero()
@@ -201,7 +209,9 @@ func (m *Metrics) ends(labels []string, from, to lifecycle.Record) {
 		}
 	}
 	if to.State == lifecycle.SubmissionFailed && (from.State != lifecycle.SubmissionFailed || !to.TerminatedAt.Equal(from.TerminatedAt)) {
-		m.kubeflow.refused.WithLabelValues(labels...).Inc()
+		if !s.Server {
+			m.kubeflow.refused.WithLabelValues(labels...).Inc()
+		}
 		m.ours.attempts.WithLabelValues(append(labels, string(lifecycle.Submission))...).Inc()
 	}
 }

@@ -49,7 +49,7 @@ func TestAlertsFire(t *testing.T) {
 }
 
 // ourNames are those of the metrics that have a prefix: internal/metrics holds them to these words.
-var ourNames = regexp.MustCompile(`\bspark_(application|executor|operator|schedule)`)
+var ourNames = regexp.MustCompile(`\bspark_(application|connect|executor|operator|schedule)`)
 
 // TestPrefix : alerts and dashboard ask for what there is.
 func TestPrefix(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
@@ -226,5 +228,44 @@ var _ = Describe("kubectl spark", Ordered, func() {
 		Expect(code).To(BeZero(), errOut)
 		Expect(errOut).To(ContainSubstring("its 1 run goes with it: " + runs.Items[0].Name))
 		Eventually(gone(ctx, nightly), wait, poll).Should(BeTrue())
+	})
+
+	It("wakes a server that was stopped, waits for it and says what for", func() {
+		ui := startUI("never")
+		Expect(admin.Create(ctx, connectServer(ns, func(o *v1alpha1.SparkConnect) { o.Spec.IdleTimeout = &metav1.Duration{Duration: 3 * time.Second} }))).To(Succeed())
+		pod := serverPod(ctx, ns, nil)
+		_, errOut, code := spark("connect", "notebooks", "--timeout", "1s")
+		Expect(code).To(Equal(2), errOut)
+		Expect(errOut).To(And(ContainSubstring("waiting for server "+ns+"/notebooks: Provisioning ("), ContainSubstring("kubectl spark explain sparkconn/notebooks says why")))
+		takesClients(ctx, pod, ui)
+		goes(ctx, pod)
+		Eventually(serverReason(ctx, ns, "Suspended"), wait, poll).Should(Equal("Idle"))
+		out, errOut, code := spark("explain", "notebooks")
+		Expect(code).To(BeZero(), errOut)
+		Expect(out).To(And(ContainSubstring("ago because it was idle"), ContainSubstring("kubectl spark connect notebooks")))
+		Eventually(func() string { out, _, _ := spark("list", "servers"); return out }, wait, poll).Should(MatchRegexp(`(?m)^notebooks +NotReady +1 +- +- +Idle `))
+
+		By("waking it")
+		ui.shows("running")
+		session := start("connect", "notebooks", "--timeout", "1m")
+		Eventually(session.Err, wait).Should(gbytes.Say("because it was idle; waking it"))
+		second := serverPod(ctx, ns, pod)
+		Eventually(session.Err, wait).Should(gbytes.Say("waiting for server " + ns + "/notebooks: NotReady"))
+		takesClients(ctx, second, ui)
+		Eventually(session.Err, wait).Should(gbytes.Say("no tunnel to server pod notebooks-server"), "there is no kubelet to forward it")
+		Expect(notebooks(ctx, ns).Annotations).To(HaveKey(v1alpha1.AnnotationWakeAt))
+		Eventually(session.Interrupt(), wait).Should(gexec.Exit(130))
+
+		By("leaving one alone that a person has suspended")
+		_, errOut, code = spark("suspend", "notebooks")
+		Expect(code).To(BeZero(), errOut)
+		_, errOut, code = spark("connect", "notebooks")
+		Expect(code).To(Equal(1))
+		Expect(errOut).To(ContainSubstring("is suspended; kubectl spark resume sparkconn/notebooks starts it"))
+
+		By("having no rights")
+		_, errOut, code = spark("connect", "notebooks", "--as", "eve")
+		Expect(code).To(Equal(1))
+		Expect(errOut).To(ContainSubstring("you may not get sparkconnects.sparkoperator.k8s.io in namespace " + ns))
 	})
 })

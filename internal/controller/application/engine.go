@@ -251,7 +251,9 @@ func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Ou
 	e.written.Add(next, s.env.Now)
 	e.recordEvents(next, s.stored, o.Record)
 	s.audit(ctx, o.Record)
-	e.Metrics.Transition(subjectOf(next), s.stored, o.Record, s.env.Now)
+	subject := e.subject(next)
+	subject.Drain = s.Desired.Drain
+	e.Metrics.Transition(subject, s.stored, o.Record, s.env.Now)
 	return result, o.Err
 }
 

@@ -14,8 +14,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
-func subjectOf(o client.Object) metrics.Subject {
-	return metrics.Subject{Namespace: o.GetNamespace(), Labels: o.GetLabels(), CreatedAt: o.GetCreationTimestamp().Time}
+func (e *Engine[T]) subject(o client.Object) metrics.Subject {
+	return metrics.Subject{
+		Namespace: o.GetNamespace(), Labels: o.GetLabels(), CreatedAt: o.GetCreationTimestamp().Time, Server: e.Kind.Family().Endures,
+	}
 }
 
 // scrapePatience bounds how long a scrape waits for a cache that is not filled yet.
@@ -40,7 +42,7 @@ func (e *Engine[T]) applications(leads <-chan struct{}) metrics.Source {
 		now := e.Clock.Now()
 		for _, o := range all {
 			if e.watches(o.GetNamespace()) {
-				each(subjectOf(o), e.view(o, now))
+				each(e.subject(o), e.view(o, now))
 			}
 		}
 		return true
@@ -50,7 +52,9 @@ func (e *Engine[T]) applications(leads <-chan struct{}) metrics.Source {
 // view says where an application is and what it waits for, be it its driver pod or the start of that.
 func (e *Engine[T]) view(o T, now time.Time) metrics.View {
 	r := e.Kind.FromStatus(o)
-	v := metrics.View{State: r.State, Scheduler: r.Scheduling.Scheduler, Queue: r.Scheduling.Queue}
+	v := metrics.View{
+		State: r.State, Scheduler: r.Scheduling.Scheduler, Queue: r.Scheduling.Queue, Draining: !r.DrainSince.IsZero(), Idle: !r.Idle.StoppedAt.IsZero(),
+	}
 	if !r.State.Final() {
 		v.Pending, v.Running = r.Counts.Pending, r.Counts.Running
 	}
@@ -59,6 +63,8 @@ func (e *Engine[T]) view(o T, now time.Time) metrics.View {
 	case r.State == lifecycle.Submitted:
 		since = r.SubmittedAt
 		v.Reason = cmp.Or(e.Kind.DriverWaits(o), string(lifecycle.ReasonDriverPending))
+	case r.State == lifecycle.Running && e.Kind.Family().Endures:
+		v.Ready = e.Kind.DriverWaits(o) == string(lifecycle.ReasonDriverRunning)
 	case r.State.Starting():
 		v.Reason = cmp.Or(string(r.Cause.Reason), string(lifecycle.ReasonNotSubmitted))
 	}

@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
@@ -198,6 +199,38 @@ func TestWaitingFor(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+func TestViewOfServers(t *testing.T) {
+	run := func(state, reason string) *v1beta2.SparkApplicationStatus {
+		return &v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateType(state)}, ExecutionAttempts: 1, Attempt: 1, Cause: &v1beta2.CauseStatus{Reason: reason}}
+	}
+	condition := func(reason string) []metav1.Condition {
+		return []metav1.Condition{{Type: "DriverReady", Reason: reason}}
+	}
+	at := &metav1.Time{Time: start}
+	cases := map[string]struct {
+		reason string
+		status v1alpha1.SparkConnectStatus
+		want   metrics.View
+	}{
+		"Ready":    {"it takes clients", v1alpha1.SparkConnectStatus{Run: run("RUNNING", ""), Conditions: condition("DriverRunning")}, metrics.View{State: "Running", Ready: true}},
+		"NotReady": {"it does not, and waits for nothing else", v1alpha1.SparkConnectStatus{Run: run("RUNNING", ""), Conditions: condition("DriverNotReady")}, metrics.View{State: "Running"}},
+		"Draining": {"not for long", v1alpha1.SparkConnectStatus{Run: run("RUNNING", ""), Conditions: condition("DriverRunning"), DrainSince: at}, metrics.View{State: "Running", Ready: true, Draining: true}},
+		"Idle":     {"stopped", v1alpha1.SparkConnectStatus{Run: run("SUSPENDED", "Idle"), Idle: &v1alpha1.IdleStatus{StoppedAt: at}}, metrics.View{State: "Suspended", Idle: true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := Engine[*v1alpha1.SparkConnect]{Kind: kubeflow.SparkConnects{}}
+			if diff := cmp.Diff(tc.want, e.view(&v1alpha1.SparkConnect{Status: tc.status}, start)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+	e := Engine[*v1alpha1.SparkConnect]{Kind: kubeflow.SparkConnects{}}
+	if s := e.subject(&v1alpha1.SparkConnect{}); !s.Server {
+		t.Errorf("%+v", s)
 	}
 }
 

@@ -37,6 +37,7 @@ var sparkConnects = lifecycle.Family{
 	Labels:  connectLabels(),
 	RerunAt: v1beta2.AnnotationRerunAt,
 	WakeAt:  v1alpha1.AnnotationWakeAt,
+	Endures: true,
 	Fields: spark.Fields{
 		"":                             "spec", // the others are named as they are here
 		"batchScheduler.queue":         "spec.batchSchedulerOptions.queue",

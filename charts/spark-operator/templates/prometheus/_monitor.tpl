@@ -13,7 +13,7 @@
 {{- define "spark-operator.prefixed" -}}
 {{- $ := index . 0 -}}
 {{- $prefix := $.Values.prometheus.metrics.prefix | replace "-" "_" -}}
-{{- regexReplaceAll "\\bspark_(application|executor|operator|schedule)" ($.Files.Get (index . 1)) (printf "%s${0}" $prefix) -}}
+{{- regexReplaceAll "\\bspark_(application|connect|executor|operator|schedule)" ($.Files.Get (index . 1)) (printf "%s${0}" $prefix) -}}
 {{- end -}}
 
 {{/* An endpoint to scrape: (list $ ENDPOINT). With TLS it is scraped by HTTPS whatever the endpoint says. */}}

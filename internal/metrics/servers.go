@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// servers are metrics about Spark Connect servers. What they have in common with other applications is counted there: attempts,
+// retries, evictions, waits and executors.
+type servers struct {
+	drains, idleStops, wakeUps *prometheus.CounterVec
+	states                     *prometheus.Desc
+}
+
+// The outcomes of drains.
+const (
+	drainEnded       = "Ended"
+	drainExpired     = "Expired"
+	drainInterrupted = "Interrupted"
+)
+
+// The states of servers that are not those of their records.
+const (
+	serverReady    = "Ready"
+	serverNotReady = "NotReady"
+	serverDraining = "Draining"
+	serverIdle     = "Idle"
+)
+
+func (m *Metrics) newServers() servers {
+	return servers{
+		drains: m.counter(Family{
+			Name: "spark_connect_drains_total", Labels: []string{"outcome"},
+			Help: "Drains of servers whose spec was changed, by outcome: Ended (their sessions ended), Expired (the drain timeout was over) or Interrupted (by anything else).",
+			When: "a status without the drain is stored",
+		}),
+		idleStops: m.counter(Family{
+			Name: "spark_connect_idle_stops_total", Help: "Servers that were stopped because they were idle.", When: "the stop is stored, before anything is deleted",
+		}),
+		wakeUps: m.counter(Family{
+			Name: "spark_connect_wake_ups_total", Help: "Servers that were started again because somebody wanted to connect.", When: "into `Resuming` with the reason `Woken`",
+		}),
+		states: m.gauge(Family{
+			Name: "spark_connect_servers", Labels: []string{"state"},
+			Help: "Servers by state: those of applications, with Ready, NotReady and Draining instead of Running, and Idle for those that were stopped because they were idle.",
+			When: "computed from the cache at each scrape, by the replica that leads",
+		}),
+	}
+}
+
+// transition records what happens to servers only.
+func (v servers) transition(s Subject, labels []string, from, to lifecycle.Record, now time.Time) {
+	if !from.DrainSince.IsZero() && to.DrainSince.IsZero() {
+		v.drains.WithLabelValues(append(labels, drainOutcome(s, from, to, now))...).Inc()
+	}
+	if from.Idle.StoppedAt.IsZero() && !to.Idle.StoppedAt.IsZero() {
+		v.idleStops.WithLabelValues(labels...).Inc()
+	}
+	if from.Cause.Reason != lifecycle.ReasonWoken && to.Cause.Reason == lifecycle.ReasonWoken {
+		v.wakeUps.WithLabelValues(labels...).Inc()
+	}
+}
+
+// drainOutcome says what ended a drain: with the new spec the sessions or the time, else something else, an edit back to the old
+// spec among it.
+func drainOutcome(s Subject, from, to lifecycle.Record, now time.Time) string {
+	switch {
+	case to.Cause.Reason != lifecycle.ReasonSpecChanged:
+		return drainInterrupted
+	case now.Before(from.DrainSince.Add(s.Drain)):
+		return drainEnded
+	}
+	return drainExpired
+}
+
+// serverState is the value of the label state of a server.
+func serverState(v View) string {
+	switch {
+	case v.Idle:
+		return serverIdle
+	case v.State != lifecycle.Running:
+		return StateName(v.State)
+	case v.Draining:
+		return serverDraining
+	case v.Ready:
+		return serverReady
+	}
+	return serverNotReady
+}
