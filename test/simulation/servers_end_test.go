@@ -67,7 +67,9 @@ func (s *servers) settle() {
 		return
 	}
 	s.use()
-	s.edit("configuration", func(c *v1alpha1.SparkConnectSpec) { c.SparkConf = map[string]string{"spark.a": c.SparkConf["spark.a"] + "y"} })
+	s.edit("configuration", func(c *v1alpha1.SparkConnectSpec) {
+		c.SparkConf = map[string]string{"spark.a": c.SparkConf["spark.a"] + "y"}
+	})
 	if s.until("rolled out", ready) {
 		s.rest()
 	}
@@ -153,7 +155,9 @@ func (s *servers) rest() {
 
 // pods are the pods of the server, executors included.
 func (s *servers) pods() []*corev1.Pod {
-	return s.h.pods(func(p *corev1.Pod) bool { return p.Labels[v1alpha1.LabelConnectName] == appName && len(p.OwnerReferences) > 0 })
+	return s.h.pods(func(p *corev1.Pod) bool {
+		return p.Labels[v1alpha1.LabelConnectName] == appName && len(p.OwnerReferences) > 0
+	})
 }
 
 func (s *servers) isStopped() bool {
