@@ -109,7 +109,7 @@ func TestConnectRefuses(t *testing.T) {
 			"server jobs/nb was stopped at 2026-11-22T09:00:00Z because it was idle; waking it\nwaiting for server jobs/nb to start again\n" +
 				"error: timed out after 500ms: waiting for server jobs/nb to start again; kubectl spark explain sparkconn/nb says why\n",
 		},
-		"no such": {"as the other commands", []client.Object{served("notebook")}, "notebok", nil, 1, "error: there is no SparkConnect \"notebok\" in namespace jobs; did you mean notebook?\n"},
+		"no such": {"as the other commands", []client.Object{served("notebook")}, "notebooks", nil, 1, "error: there is no SparkConnect \"notebooks\" in namespace jobs; did you mean notebook?\n"},
 		"no name": {"where others are", nil, "nb", nil, 1, "error: there is no SparkConnect \"nb\" in namespace jobs; kubectl spark list sparkconn -A shows all\n"},
 		"reader": {
 			"the right that is missing", []client.Object{served("nb")}, "nb", []testutil.Request{request("get", "sparkconnects")}, 1,
