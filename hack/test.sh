@@ -49,6 +49,7 @@ start_node() {
   # silent when all is well: the last words belong to the test runner
   trap 'text=$(hack/cluster/cluster.sh down 2>&1) || { echo "$text" >&2; exit 1; }' EXIT
   node
+  stage "clients" hack/tools/spark-clients.sh >/dev/null
   FIRESTEEL_E2E_KUBECONFIG=$(hack/cluster/cluster.sh kubeconfig)
   export FIRESTEEL_E2E_KUBECONFIG FIRESTEEL_E2E_NETNS=/run/netns/$FIRESTEEL_CLUSTER FIRESTEEL_E2E_PROCESSES=3
   packages+=(./test/e2e/...)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"path"
 	"reflect"
 	"strings"
 
@@ -53,7 +52,7 @@ func ignored(path string) string {
 }
 
 // api begins the packages of the API's versions.
-var api = path.Dir(reflect.TypeFor[v1beta2.SparkApplicationSpec]().PkgPath()) + "/"
+var api = strings.TrimSuffix(reflect.TypeFor[v1beta2.SparkApplicationSpec]().PkgPath(), v1beta2.GroupVersion.Version)
 
 // ours is whether a type is a struct of the API itself, whose fields are looked at one by one.
 func ours(t reflect.Type) bool {

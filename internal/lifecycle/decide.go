@@ -101,8 +101,6 @@ type Plan struct {
 	Before Record
 	Record Record
 	Driver Driver
-	// Sessions are the driver's, if it was asked for them.
-	Sessions Sessions
 	// Scheduler is what the batch scheduler says of the driver.
 	Scheduler scheduler.Observation
 	// Admission is whether the attempt may start; empty if no scheduler was asked.
@@ -131,7 +129,7 @@ const (
 func Decide(app Application, rec Record, obs Observation, admission scheduler.Admission, env Env) Plan {
 	app, since := drained(app, rec, obs, env)
 	p := Plan{
-		App: app, Before: rec, Record: applySpecChanges(app, rec, env), Driver: obs.Driver, Sessions: obs.Sessions,
+		App: app, Before: rec, Record: applySpecChanges(app, rec, env), Driver: obs.Driver,
 		Scheduler: obs.Scheduler, Admission: admission, Requeue: heartbeat,
 	}
 	p.Record.DrainSince = since

@@ -172,7 +172,7 @@ func sameRecord(a, b *lifecycle.Record) bool {
 		maps.Equal(a.Retries.Used, b.Retries.Used) && a.Retries.MemoryRaises == b.Retries.MemoryRaises &&
 		slices.EqualFunc(a.Attempts, b.Attempts, sameAttempt) && a.Released == b.Released && sameScheduling(a.Scheduling, b.Scheduling) &&
 		sameExposure(&a.Exposure, &b.Exposure) && a.Rerun.At.Equal(b.Rerun.At) && a.Rerun.Ignored == b.Rerun.Ignored && a.Placement == b.Placement &&
-		a.DrainSince.Equal(b.DrainSince) && a.Idle.Since.Equal(b.Idle.Since) && a.Idle.StoppedAt.Equal(b.Idle.StoppedAt)
+		a.DrainSince.Equal(b.DrainSince) && a.Idle.Since.Equal(b.Idle.Since) && a.Idle.StoppedAt.Equal(b.Idle.StoppedAt) && a.Idle.Problem == b.Idle.Problem
 }
 
 func sameExposure(a, b *lifecycle.Exposure) bool {

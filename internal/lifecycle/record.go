@@ -65,6 +65,9 @@ type Idle struct {
 	Since time.Time
 	// StoppedAt is when it was stopped for that; zero if it was not.
 	StoppedAt time.Time
+	// Problem is why it is unknown what the driver executes; "" if it is known, or does not matter. It is stored: of two operators that
+	// both believe to lead one may know and the other not, and each would correct the other for ever.
+	Problem string
 }
 
 // Placement is about the fields of executors that may be edited without another run: their tolerations, affinity, node selector and

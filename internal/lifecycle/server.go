@@ -172,7 +172,14 @@ func serving(p Plan, obs Observation, env Env) Plan {
 		}
 		p.Requeue = min(p.Requeue, every)
 	}
-	if !r.DrainSince.IsZero() {
+	draining := !r.DrainSince.IsZero()
+	switch {
+	case !draining && p.App.IdleTimeout <= 0:
+		r.Idle.Problem = ""
+	case !obs.Sessions.At.Before(env.Now): // it was asked just now
+		r.Idle.Problem = obs.Sessions.Problem
+	}
+	if draining {
 		ask(drainCheck)
 		p.Requeue = min(p.Requeue, max(r.DrainSince.Add(p.App.Drain).Sub(env.Now), time.Second))
 		return p
@@ -216,8 +223,8 @@ func clientsReady(c Condition, r Record, p Plan) Condition {
 		c.Reason, c.Message = ReasonDriverNotReady, "the driver's container is running, and its pod is not ready for clients"
 	default:
 		c.Status, c.Reason, c.Message = True, ReasonDriverRunning, "the driver's container is running, and its pod is ready for clients"
-		if p.Sessions.Problem != "" && r.DrainSince.IsZero() {
-			c.Message += p.App.Fields.Text("; note: {idleTimeout} stops nothing, because it is unknown what the driver executes: ") + p.Sessions.Problem
+		if r.Idle.Problem != "" && r.DrainSince.IsZero() {
+			c.Message += p.App.Fields.Text("; note: {idleTimeout} stops nothing, because it is unknown what the driver executes: ") + r.Idle.Problem
 		}
 	}
 	return c
@@ -227,8 +234,8 @@ func clientsReady(c Condition, r Record, p Plan) Condition {
 func rollingOut(r Record, p Plan) string {
 	text := "the spec has changed: the driver runs on until its sessions have ended, until " +
 		r.DrainSince.Truncate(time.Second).Add(p.App.Drain).UTC().Format(time.RFC3339) + " at the latest"
-	if p.Sessions.Problem != "" {
-		text += "; they are unknown: " + p.Sessions.Problem
+	if r.Idle.Problem != "" {
+		text += "; they are unknown: " + r.Idle.Problem
 	}
 	return text
 }

@@ -58,7 +58,7 @@ func (f filler) origin(field string) string {
 func (f filler) fill(d Defaults) {
 	f.set(spark.ConfImage, d.Image, "image")
 	f.set(spark.ConfImagePullPolicy, d.ImagePullPolicy, "imagePullPolicy")
-	if t := f.app.Driver.Template; t == nil || t.Spec.ServiceAccountName == "" {
+	if t := f.app.Driver.Template; t == nil || cmp.Or(t.Spec.ServiceAccountName, t.Spec.DeprecatedServiceAccount) == "" {
 		f.set(spark.ConfDriverServiceAccount, d.ServiceAccount, "serviceAccount")
 	}
 	f.size(d.Driver, "driver", spark.ConfDriverCores, spark.ConfDriverLimitCores, spark.ConfDriverMemory)

@@ -69,8 +69,16 @@ type Application struct {
 // Rest returns what lifecycle.Rests needs of an object: it is cheaper than Load, and most applications are over.
 func Rest[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Operator, now time.Time) lifecycle.Application {
 	desired := desiredOf(k, o, record, now)
-	desired.Policies.Retention = operator.Policies.For(o.GetNamespace()).Retention(desired.Policies.Retention)
+	desired.Policies.Retention = retention(operator.Policies.For(o.GetNamespace()), desired)
 	return desired
+}
+
+// retention is the user's within the policies. What takes clients is never over: one that cannot run waits for an edit.
+func retention(policies policy.Set, desired lifecycle.Application) lifecycle.Retention {
+	if desired.Endures {
+		return desired.Policies.Retention
+	}
+	return policies.Retention(desired.Policies.Retention)
 }
 
 // desiredOf is what the object wants, requests to run again and to wake included.
@@ -96,7 +104,7 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	a.App = labeled(a.App, a.Family.Labels, a.Identity.SubmissionID, a.Desired.SpecHash)
 
 	a.Retention = a.Desired.Policies.Retention
-	a.Desired.Policies.Retention = a.Policies.Retention(a.Retention)
+	a.Desired.Policies.Retention = retention(a.Policies, a.Desired)
 	a.Desired.Policies.Deadlines = a.Policies.Deadlines(a.Desired.Policies.Deadlines)
 	a.Desired.SparkAppID, a.Desired.SubmissionID = a.Identity.AppID, a.Identity.SubmissionID
 	a.Desired.DriverName = a.App.OperatorConf[spark.ConfDriverPodName]

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
@@ -117,6 +119,39 @@ func TestRest(t *testing.T) {
 	}
 }
 
+// A server is never over: no policy deletes one, or ends it after a time. Its defaults and limits are those of applications.
+func TestPoliciesOfServers(t *testing.T) {
+	all := forJobs(policy.Defaults{
+		TimeToLiveSeconds: new(int64(3600)), Deadlines: policy.Deadlines{Run: "1h", Queued: "1h"}, Image: "team/spark", ServiceAccount: "team", Driver: policy.RoleDefaults{Memory: "3g"},
+	}, policy.Limits{TimeToLiveSeconds: new(int64(60)), Driver: policy.RoleLimits{Memory: "2Gi"}})
+	o := &v1alpha1.SparkConnect{Spec: v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4"}}
+	o.Namespace, o.Name, o.UID = "jobs", "lab", "u"
+	operator, kind := resolve.Operator{Policies: all}, kubeflow.SparkConnects{}
+	a := resolve.Load(kind, o, lifecycle.Record{}, operator, time.Time{})
+	if diff := cmp.Diff(kind.Desired(o, lifecycle.Record{}).Policies, a.Desired.Policies); diff != "" {
+		t.Errorf("its policies (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(a.Desired.Policies, resolve.Rest(kind, o, lifecycle.Record{}, operator, time.Time{}).Policies); diff != "" {
+		t.Errorf("at rest (-want +got):\n%s", diff)
+	}
+	for key, want := range map[string]string{spark.ConfImage: "team/spark", spark.ConfDriverServiceAccount: "team", spark.ConfDriverMemory: "3g"} {
+		if got := a.App.Conf[key]; got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	var says []string
+	for _, p := range admission.Validate(a).Objections {
+		says = append(says, p.Error())
+	}
+	if len(says) != 1 || !strings.Contains(says[0], `at most 2Gi (operator policy "team")`) {
+		t.Errorf("%q", says)
+	}
+	o.Spec.Server.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{DeprecatedServiceAccount: "own"}}
+	if got := resolve.Load(kind, o, lifecycle.Record{}, operator, time.Time{}).App.Conf[spark.ConfDriverServiceAccount]; got != "" {
+		t.Errorf("the policy's account %q replaces that of the template", got)
+	}
+}
+
 // The marks of an attempt are the operator's.
 func TestLabeled(t *testing.T) {
 	o := testutil.Pi()
@@ -133,5 +168,23 @@ func TestLabeled(t *testing.T) {
 	}
 	if hash, ok := got.OperatorConf[spark.ConfExecutorLabelPrefix+v1beta2.LabelSpecHash]; ok {
 		t.Errorf("executors tell %q; nobody asks them", hash)
+	}
+}
+
+// A request to wake is read wherever a request to run again is.
+func TestRequestsToWake(t *testing.T) {
+	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	o := &v1alpha1.SparkConnect{Spec: v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4"}}
+	o.Annotations = map[string]string{v1alpha1.AnnotationWakeAt: now.Format(time.RFC3339)}
+	kind := kubeflow.SparkConnects{}
+	loaded := resolve.Load(kind, o, lifecycle.Record{}, resolve.Operator{}, now).Desired
+	resting := resolve.Rest(kind, o, lifecycle.Record{}, resolve.Operator{}, now)
+	if !loaded.WakeAt.Equal(now) || !resting.WakeAt.Equal(now) {
+		t.Errorf("loaded %s, at rest %s", loaded.WakeAt, resting.WakeAt)
+	}
+	app := testutil.Pi()
+	app.Annotations = o.Annotations
+	if at := resolve.Load(kubeflow.SparkApplications{}, app, lifecycle.Record{}, resolve.Operator{}, now).Desired.WakeAt; !at.IsZero() {
+		t.Errorf("an application, which nobody wakes, was woken at %s", at)
 	}
 }

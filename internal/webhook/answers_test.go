@@ -38,6 +38,7 @@ import (
 	shared "github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 	"github.com/firesteel-dev/firesteel/test/docs/markdown"
@@ -240,6 +241,12 @@ func created(t *testing.T, c client.Client, namespace string) map[string]any {
 			t.Fatal(err)
 		}
 		for _, item := range items {
+			if token, is := item.(*corev1.Secret); is && token.Labels[v1alpha1.LabelConnectName] != "" {
+				if len(token.Data[spark.TokenKey]) == 0 {
+					t.Errorf("the Secret %s has no token", token.Name)
+				}
+				token.Data = nil // it is random, and nobody renders it
+			}
 			if o := item.(client.Object); o.GetLabels()[v1beta2.LabelExposes] == "" {
 				out[kind+" "+o.GetName()] = said(t, o)
 			}

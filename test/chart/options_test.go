@@ -290,7 +290,9 @@ func checkAdmission(t *testing.T, all objects, suffix, namespaces string) {
 	}
 	validating := hooks[i]
 	for _, resource := range []string{"scheduledsparkapplications", "sparkconnects"} {
-		other := slices.IndexFunc(hooks, func(h admissionv1.ValidatingWebhook) bool { return slices.Equal(h.Rules[0].Resources, []string{resource}) })
+		other := slices.IndexFunc(hooks, func(h admissionv1.ValidatingWebhook) bool {
+			return slices.Equal(h.Rules[0].Resources, []string{resource})
+		})
 		if other < 0 {
 			t.Fatalf("nobody is asked about %s: %+v", resource, hooks)
 		}

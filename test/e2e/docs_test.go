@@ -78,6 +78,7 @@ func newServerReader(ctx context.Context) (*reader, *v1alpha1.SparkConnect) {
 	small := connectServer(r.jobs, server.Spec.SparkVersion, sparkImage)
 	server.Namespace, server.Spec.Image, server.Spec.SparkConf = r.jobs, small.Spec.Image, small.Spec.SparkConf
 	server.Spec.Server.Memory, server.Spec.Executor.Memory = small.Spec.Server.Memory, small.Spec.Executor.Memory
+	server.Spec.DynamicAllocation = small.Spec.DynamicAllocation // its executors go sooner than a reader's
 	manifest, err := yaml.Marshal(server)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(os.WriteFile(file, manifest, 0o600)).To(Succeed())

@@ -39,6 +39,7 @@ var needed = needs(map[string][]right{
 	"the admission plugin that protects owner references asks for it, and no audit log shows that": {
 		{"controller", "sparkoperator.k8s.io", "sparkapplications/finalizers", "update"},
 		{"controller", "sparkoperator.k8s.io", "scheduledsparkapplications/finalizers", "update"},
+		{"controller", "sparkoperator.k8s.io", "sparkconnects/finalizers", "update"},
 	},
 	"a series of equal events, which only the leader election has: Kubernetes' own recorder": {{"controller", "events.k8s.io", "events", "patch"}},
 	"the annotations of a namespace, with namespaceDefaults; a selector of namespaces: test/integration": {

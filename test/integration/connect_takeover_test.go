@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
@@ -191,4 +192,37 @@ var _ = Describe("Servers that the Kubeflow operator has left", Serial, func() {
 			Expect(ownedBy(clientsService(ctx, ns), notebooks(ctx, ns))).To(BeTrue())
 		}
 	})
+
+	It("are kept alive where the operator works, and nowhere else", func(ctx SpecContext) {
+		var inside, outside string
+		DeferCleanup(func() { restartOperator(func() { extraConfig = "" }) })
+		restartOperator(func() {
+			extraConfig = "namespaceSelector: servers=yes\n"
+			inside, outside = newNamespace(ctx), newNamespace(ctx)
+			label(ctx, inside, "yes")
+		})
+		Expect(admin.Create(ctx, connectServer(inside))).To(Succeed())
+		Expect(admin.Create(ctx, connectServer(outside))).To(Succeed())
+		isReady(ctx, inside, nil, nil)
+		Consistently(func() []string { return writes.in(outside) }, time.Second, poll).Should(BeEmpty())
+		label(ctx, outside, "yes")
+		isReady(ctx, outside, nil, nil)
+
+		By("leaving a server alone whose namespace is the operator's no more")
+		label(ctx, outside, "no")
+		Eventually(func(g Gomega) { // it hears of the label a moment later
+			before := len(writes.in(outside))
+			editNotebooks(ctx, outside, func(o *v1alpha1.SparkConnect) { o.Spec.Suspend = new(!ptr.Deref(o.Spec.Suspend, false)) })
+			g.Consistently(func() int { return len(writes.in(outside)) }, time.Second, poll).Should(Equal(before))
+		}, wait, poll).Should(Succeed())
+	})
 })
+
+// label says whether a namespace is one of the operator's servers.
+func label(ctx context.Context, namespace, value string) {
+	GinkgoHelper()
+	var ns corev1.Namespace
+	Expect(admin.Get(ctx, client.ObjectKey{Name: namespace}, &ns)).To(Succeed())
+	ns.Labels["servers"] = value
+	Expect(admin.Update(ctx, &ns)).To(Succeed())
+}

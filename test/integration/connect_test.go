@@ -69,34 +69,46 @@ var _ = Describe("A Spark Connect server", func() {
 		eventuallyServer(ctx, ns, v1alpha1.SparkConnectStateNotReady)
 	})
 
-	It("is replaced after a pause when it fails, at the same address and with the same token", func() {
-		Expect(admin.Create(ctx, connectServer(ns, withToken))).To(Succeed())
-		first := isReady(ctx, ns, nil, nil)
-		service, secret := clientsService(ctx, ns), secretsOf(ctx, ns)
-		ended := time.Now()
-		kubelet(ctx, first, corev1.PodFailed, driverContainer, exited(1, "Error"))
-		eventuallyServer(ctx, ns, v1alpha1.SparkConnectStateNotReady)
-		second := isReady(ctx, ns, first, nil)
-		Expect(time.Since(ended)).To(BeNumerically(">", 8*time.Second), "there is a pause")
-
-		By("being evicted")
-		second.Status.Reason, second.Status.Message = "Evicted", "The node was low on resource: memory."
-		kubelet(ctx, second, corev1.PodFailed, driverContainer, exited(137, "Error"))
-		third := isReady(ctx, ns, second, nil)
-
-		By("ending well, which a server should not do either")
-		kubelet(ctx, third, corev1.PodSucceeded, driverContainer, exited(0, "Completed"))
-		fourth := isReady(ctx, ns, third, nil)
-
-		By("being deleted by a person")
-		Expect(admin.Delete(ctx, fourth, client.GracePeriodSeconds(0))).To(Succeed())
-		isReady(ctx, ns, fourth, nil)
-
-		after := clientsService(ctx, ns)
-		Expect(after.UID).To(Equal(service.UID))
-		Expect(after.Spec.ClusterIP).To(Equal(service.Spec.ClusterIP))
-		Expect(secretsOf(ctx, ns)).To(Equal(secret))
-		Expect(count(writes.in(ns), "DELETE", "/services/notebooks-server")).To(BeZero(), "%v", writes.in(ns))
+	It("is replaced after a pause when it ends, at the same address and with the same token", func() {
+		ends := map[string]func(*corev1.Pod){
+			"fails": func(pod *corev1.Pod) { kubelet(ctx, pod, corev1.PodFailed, driverContainer, exited(1, "Error")) },
+			"is evicted": func(pod *corev1.Pod) {
+				pod.Status.Reason, pod.Status.Message = "Evicted", "The node was low on resource: memory."
+				kubelet(ctx, pod, corev1.PodFailed, driverContainer, exited(137, "Error"))
+			},
+			"ends well": func(pod *corev1.Pod) {
+				kubelet(ctx, pod, corev1.PodSucceeded, driverContainer, exited(0, "Completed"))
+			},
+			"is deleted": func(pod *corev1.Pod) { Expect(admin.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed()) },
+		}
+		type left struct {
+			ns      string
+			pod     *corev1.Pod
+			service *corev1.Service
+			secrets []corev1.Secret
+			ended   time.Time
+		}
+		all := map[string]left{}
+		for how, end := range ends {
+			w := left{ns: newNamespace(ctx)}
+			Expect(admin.Create(ctx, connectServer(w.ns, withToken))).To(Succeed())
+			w.pod = isReady(ctx, w.ns, nil, nil)
+			w.service, w.secrets, w.ended = clientsService(ctx, w.ns), secretsOf(ctx, w.ns), time.Now()
+			end(w.pod)
+			all[how] = w
+		}
+		for how, w := range all {
+			By("replacing one that " + how)
+			after := isReady(ctx, w.ns, w.pod, nil)
+			if how == "fails" {
+				Expect(after.CreationTimestamp.Sub(w.ended)).To(BeNumerically(">", 5*time.Second), "there is a pause, ten seconds or a little less")
+			}
+			service := clientsService(ctx, w.ns)
+			Expect(service.UID).To(Equal(w.service.UID))
+			Expect(service.Spec).To(Equal(w.service.Spec))
+			Expect(secretsOf(ctx, w.ns)).To(Equal(w.secrets))
+			Expect(count(writes.in(w.ns), "DELETE", "/services/notebooks-server")).To(BeZero(), "%v", writes.in(w.ns))
+		}
 	})
 
 	It("is replaced after an edit when its sessions have ended", func() {

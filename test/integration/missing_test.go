@@ -88,8 +88,8 @@ var _ = Describe("An operator without the definitions of schedules and servers",
 		Eventually(func(g Gomega) {
 			values, err := scrape(ctx, "http://"+address+"/metrics")
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(values).To(HaveKeyWithValue(`late_spark_schedules{namespace="default",state="Scheduled"}`, 1.0))
-			g.Expect(values).To(HaveKeyWithValue(`late_spark_applications{namespace="default",state="Running"}`, 1.0), "%v", values)
+			g.Expect(values[`late_spark_schedules{namespace="default",state="Scheduled"}`]).To(Equal(1.0))
+			g.Expect(values[`late_spark_connect_servers{namespace="default",state="Ready"}`]).To(Equal(1.0))
 		}, wait, poll).Should(Succeed())
 	})
 })

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -258,6 +260,20 @@ var _ = Describe("The webhook", Ordered, func() {
 		Expect(admin.Create(ctx, bare(ns, "pi"))).To(Succeed())
 		Expect(admin.Patch(ctx, bare(ns, "pi"), mergePatch(`{"spec":{"sparkConf":{"spark.driver.memory":"2g"}}}`))).To(Succeed())
 		Expect(app(ctx, ns, "pi").Spec.Driver.Memory).To(BeNil())
+	})
+
+	It("judges a server, and keeps its template as it is written", func(ctx SpecContext) {
+		good := &v1alpha1.SparkConnect{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "lab"}}
+		good.Spec = v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4", Image: ptr.To("spark:4.1.4"), Suspend: ptr.To(true)}
+		good.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "books", Labels: map[string]string{"a": "b"}}}
+		wrong := good.DeepCopy()
+		wrong.Spec.Server.Memory, wrong.Spec.Image, wrong.Spec.IdleTimeout = ptr.To("2gb"), nil, &metav1.Duration{Duration: -time.Minute}
+		err := admin.Create(ctx, wrong)
+		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
+		Expect(err).To(MatchError(And(ContainSubstring(`spec.server.memory: "2gb"`), ContainSubstring("spec.image: the server has no image"), ContainSubstring(`spec.idleTimeout: "-1m0s"`))))
+		Expect(admin.Create(ctx, good)).To(Succeed())
+		Expect(good.Spec.Server.Service.Name).To(Equal("books"), "the API server drops the metadata of the template")
+		Expect(good.Spec.Server.Service.Labels).To(HaveKey("a"))
 	})
 
 	It("judges a schedule with the template of its runs, and says when the next is due", func(ctx SpecContext) {

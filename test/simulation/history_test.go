@@ -174,6 +174,9 @@ func (h *history) run() {
 	}
 	h.launch()
 	steps := 20 + h.rng.IntN(80)
+	if h.server != nil {
+		steps = 15 + h.rng.IntN(50) // the fair weather after them is long
+	}
 	if h.rng.IntN(64) == 0 {
 		steps *= 5
 	}

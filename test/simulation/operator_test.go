@@ -51,6 +51,9 @@ type operator struct {
 	// decidesServer is the server as the present reconcile read it, told what it said of its sessions then.
 	decidesServer *v1alpha1.SparkConnect
 	told          told
+	// began is when the present reconcile did, stale whether its cache of pods was behind then.
+	began time.Time
+	stale bool
 	// of is the kind that it reconciles.
 	of string
 	// watches is set when it knows what is beside drivers.
@@ -156,6 +159,7 @@ func (o *operator) due() bool {
 func (o *operator) reconcile() {
 	o.busy, o.ready, o.again, o.timer, o.decides, o.looked = true, false, false, time.Time{}, nil, 0
 	o.decidesJob, o.decidesServer, o.told = nil, nil, told{}
+	o.began, o.stale = o.h.now, o.cache.behind(kindPod) > 0
 	o.h.stats.Reconciles++
 	result, err := o.engine.Reconcile(context.Background(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: appName}})
 	o.busy = false

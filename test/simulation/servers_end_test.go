@@ -21,7 +21,7 @@ const (
 	// failures and of an operator's errors are over by then.
 	soonEnough = 40 * time.Minute
 	// still is for how many timers nothing may be written about a world that stands still.
-	still = 20
+	still = 6
 )
 
 // settle lets the server come to where it belongs, and then asks of it what is promised: that it stops when it is idle, that it comes
@@ -45,6 +45,9 @@ func (s *servers) settle() {
 		s.edit("suspend", func(c *v1alpha1.SparkConnectSpec) { c.Suspend = nil })
 	}
 	idle := s.h.store.server().Spec.IdleTimeout != nil
+	if idle && s.h.rng.IntN(4) == 0 && s.isReady() {
+		s.work()
+	}
 	if idle && !s.until("stopped because it is idle", func() bool { return s.settled() && s.isStopped() }) {
 		return
 	}
@@ -55,9 +58,41 @@ func (s *servers) settle() {
 		s.annotate(v1alpha1.AnnotationWakeAt)
 		s.edit("idle timeout", func(c *v1alpha1.SparkConnectSpec) { c.IdleTimeout = nil })
 	}
-	if s.until("ready", func() bool { return s.settled() && s.isReady() }) {
+	ready := func() bool { return s.settled() && s.isReady() }
+	if !s.until("ready", ready) {
+		return
+	}
+	if s.h.rng.IntN(2) == 0 {
+		s.rest()
+		return
+	}
+	s.use()
+	s.edit("configuration", func(c *v1alpha1.SparkConnectSpec) {
+		c.SparkConf = map[string]string{"spark.a": c.SparkConf["spark.a"] + "y"}
+	})
+	if s.until("rolled out", ready) {
 		s.rest()
 	}
+}
+
+// work lets a client execute something for longer than a server may be idle.
+func (s *servers) work() {
+	r, over := s.runOf(s.h.store.pod(appName+"-server").UID), s.h.now.Add(2*s.h.store.server().Spec.IdleTimeout.Duration)
+	s.busy, r.executing, r.active = true, r.executing+1, s.h.now
+	s.h.tell("client", "executes something that takes long")
+	for s.h.now.Before(over) && s.h.broken == "" {
+		if !s.acts() && !s.h.tick() {
+			break
+		}
+	}
+	s.busy = false
+}
+
+// use lets a client open a session, which it never closes.
+func (s *servers) use() {
+	r := s.runOf(s.h.store.pod(appName + "-server").UID)
+	r.opened, r.active = append(r.opened, s.h.now), s.h.now
+	s.h.tell("client", "opens a session")
 }
 
 // until lets everybody but the hostile ones act until the server is as it should be, in time.
@@ -70,7 +105,7 @@ func (s *servers) until(what string, done func() bool) bool {
 		switch {
 		case h.broken != "":
 			return false
-		case h.fairStep():
+		case s.acts():
 			continue
 		case done():
 			return true
@@ -84,12 +119,29 @@ func (s *servers) until(what string, done func() bool) bool {
 	return false
 }
 
+// acts lets one of those act who can, operators that both believe to lead as well: while one of them is slow, nothing stands still.
+func (s *servers) acts() bool {
+	if s.h.broken != "" || s.h.fairStep() {
+		return s.h.broken == ""
+	}
+	for _, o := range s.h.operators {
+		if o.due() {
+			o.step()
+			return true
+		}
+	}
+	return false
+}
+
 // rest checks that nothing is written while nothing happens, and judges what is there.
 func (s *servers) rest() {
-	before := s.writes
+	before, since := s.writes, s.h.now.Add(time.Minute) // what was not worth a write or failed in bad weather is made good until then
 	for range still {
-		for s.h.fairStep() {
+		for s.acts() {
 			continue
+		}
+		if s.h.now.Before(since) {
+			before = s.writes
 		}
 		if s.h.broken != "" || !s.h.tick() {
 			break
@@ -103,7 +155,9 @@ func (s *servers) rest() {
 
 // pods are the pods of the server, executors included.
 func (s *servers) pods() []*corev1.Pod {
-	return s.h.pods(func(p *corev1.Pod) bool { return p.Labels[v1alpha1.LabelConnectName] == appName && len(p.OwnerReferences) > 0 })
+	return s.h.pods(func(p *corev1.Pod) bool {
+		return p.Labels[v1alpha1.LabelConnectName] == appName && len(p.OwnerReferences) > 0
+	})
 }
 
 func (s *servers) isStopped() bool {

@@ -44,7 +44,7 @@ func (s *servers) created(o *operator, obj client.Object) {
 		return
 	}
 	w := s.wishes[server.UID]
-	if idOf(obj) == clientService {
+	if now := s.h.store.server(); idOf(obj) == clientService && now != nil && now.UID == server.UID && now.DeletionTimestamp == nil {
 		if w.service != "" {
 			s.h.fail("the Service of the server was created twice")
 		}
@@ -88,7 +88,7 @@ func (s *servers) starts(server *v1alpha1.SparkConnect, w *serverWish) {
 		s.h.fail("a pod was created for a server that was stopped because it was idle, and nobody wants it")
 	case rec.Cause.Reason == lifecycle.ReasonRerun && len(rec.Attempts) > 0:
 		last := rec.Attempts[len(rec.Attempts)-1]
-		if waited := s.h.now.Sub(last.EndedAt) + storedTo; last.Class != "" && waited < leastBackoff {
+		if waited := s.h.now.Add(storedTo).Sub(last.EndedAt); last.Class != "" && waited < leastBackoff {
 			s.h.fail("a server that failed was replaced after %s", waited)
 		}
 	}
@@ -174,12 +174,12 @@ func (s *servers) replaced(by *operator, was lifecycle.Record) {
 		p := s.h.store.pod(appName + "-server")
 		switch {
 		case p == nil || p.UID != r.uid || p.DeletionTimestamp != nil:
-		case was.Idle.Since.IsZero() && r.readyAt.IsZero(), was.Idle.Since.IsZero() && by.cache.behind(kindPod) > 0:
+		case was.Idle.Since.IsZero() && (by.stale || !r.readyAt.Before(by.began)): // nobody knows that it took clients
 		case ptr.Deref(by.decidesServer.Spec.Suspend, false), !s.wishes[r.app].rerun.IsZero():
 		case by.told.known && by.told.open == 0:
 		case len(r.opened) == 0 && !r.deaf && !by.told.at.IsZero() && by.told.known:
 		case !r.outdated.IsZero() && s.h.now.Add(storedTo).Sub(r.outdated) >= by.decidesServer.Spec.DrainTimeout.Duration:
-		case !isReady(p) && was.Idle.Since.IsZero():
+		case was.Idle.Since.IsZero() && !isReady(p):
 		default:
 			s.h.fail("an edit replaces a server with %d sessions, after %s of %s", len(r.opened), s.h.now.Sub(r.outdated), by.decidesServer.Spec.DrainTimeout.Duration)
 		}
@@ -195,7 +195,7 @@ func (s *servers) stopped(by *operator, was lifecycle.Record, w *serverWish) {
 		s.h.fail("a server is stopped because it is idle, and nobody wants that")
 		return
 	}
-	long := func(since time.Time) bool { return s.h.now.Sub(since)+storedTo >= spec.IdleTimeout.Duration }
+	long := func(since time.Time) bool { return s.h.now.Add(storedTo).Sub(since) >= spec.IdleTimeout.Duration }
 	for _, r := range s.runs {
 		if r.app != by.decidesServer.UID || r.submission != was.SubmissionID || r.over || r.gone {
 			continue

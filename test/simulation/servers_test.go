@@ -14,14 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	shared "github.com/firesteel-dev/firesteel/internal/operator"
-	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -37,16 +33,10 @@ type servers struct {
 	wishes map[types.UID]*serverWish
 	// writes counts the statuses that were stored.
 	writes int
+	// busy is set while a client executes something that takes long.
+	busy bool
 	// broken is how the kind or the sessions of an operator are broken on purpose; nil for not.
 	broken *breakage
-}
-
-// breakage changes what an operator believes.
-type breakage struct {
-	desired  func(*lifecycle.Application)
-	record   func(*lifecycle.Record)
-	family   func(*lifecycle.Family)
-	sessions func(*lifecycle.Sessions)
 }
 
 // serverWish is what the user of one server has asked for.
@@ -102,45 +92,6 @@ func TestServers(t *testing.T) {
 	if n := *serverHistories; n >= 1000 && (total.Drains < n/10 || total.Idles < n/10 || total.Wakes < n/10) {
 		t.Errorf("of %d histories too few prove anything", total.Histories)
 	}
-}
-
-// engineOf is the controller of servers in a process.
-func (s *servers) engineOf(o *operator, memory *shared.Schedulers) reconcile.Reconciler {
-	var kind resolve.Kind[*v1alpha1.SparkConnect] = kubeflow.SparkConnects{}
-	if s.broken != nil {
-		kind = brokenKind{kind, s.broken}
-	}
-	return engineOf(o, kind, &v1alpha1.SparkConnectList{}, memory)
-}
-
-// brokenKind is a kind whose operator is wrong about something.
-type brokenKind struct {
-	resolve.Kind[*v1alpha1.SparkConnect]
-	b *breakage
-}
-
-func (k brokenKind) Desired(o *v1alpha1.SparkConnect, r lifecycle.Record) lifecycle.Application {
-	app := k.Kind.Desired(o, r)
-	if k.b.desired != nil {
-		k.b.desired(&app)
-	}
-	return app
-}
-
-func (k brokenKind) FromStatus(o *v1alpha1.SparkConnect) lifecycle.Record {
-	r := k.Kind.FromStatus(o)
-	if k.b.record != nil {
-		k.b.record(&r)
-	}
-	return r
-}
-
-func (k brokenKind) Family() lifecycle.Family {
-	f := k.Kind.Family()
-	if k.b.family != nil {
-		k.b.family(&f)
-	}
-	return f
 }
 
 // sessions is what a server says to the operator, which may die while it asks.
@@ -302,7 +253,7 @@ func (s *servers) user() bool {
 		s.edit("configuration", func(c *v1alpha1.SparkConnectSpec) {
 			was := c.SparkConf["spark.a"]
 			c.SparkConf = map[string]string{"spark.a": was + "x"}
-			if was != "" && s.h.rng.IntN(3) == 0 {
+			if len(was) > 1 && s.h.rng.IntN(3) == 0 {
 				c.SparkConf["spark.a"] = was[1:] // as it was before
 			}
 		})
@@ -393,7 +344,9 @@ func (s *servers) ready(p *corev1.Pod, is bool) {
 
 // probe makes servers ready in fair weather, and lets what is executed end.
 func probe(h *history) bool {
-	p := h.pick(func(p *corev1.Pod) bool { return isDriver(p) && running(p) && alive(p) && p.DeletionTimestamp == nil && h.server.owned(p) })
+	p := h.pick(func(p *corev1.Pod) bool {
+		return isDriver(p) && running(p) && alive(p) && p.DeletionTimestamp == nil && h.server.owned(p)
+	})
 	if p == nil || h.lost[string(p.UID)] {
 		return false
 	}
@@ -401,7 +354,7 @@ func probe(h *history) bool {
 	switch {
 	case !isReady(p):
 		h.server.ready(p, true)
-	case r.executing > 0:
+	case r.executing > 0 && !h.server.busy:
 		r.executing, r.active = 0, h.now
 		h.tell("client", "has executed everything")
 	case r.deaf:

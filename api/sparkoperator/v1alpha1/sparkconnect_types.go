@@ -240,6 +240,9 @@ type IdleStatus struct {
 	// StoppedAt is when it was stopped for that; absent if it was not.
 	// +optional
 	StoppedAt *metav1.Time `json:"stoppedAt,omitempty"`
+	// Problem says why it is not known what the server executes; absent if it is, or does not matter.
+	// +optional
+	Problem string `json:"problem,omitempty"`
 }
 
 func init() {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/internal/fieldtest"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/internal/lenient"
+	"github.com/firesteel-dev/firesteel/internal/testutil/fieldtest"
 )
 
 func everyField(t *testing.T) (manifest []byte, server SparkConnect) {

@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/internal/fieldtest"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/internal/lenient"
+	"github.com/firesteel-dev/firesteel/internal/testutil/fieldtest"
 	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
 

@@ -5,6 +5,7 @@ package kubeflow
 import (
 	"encoding/json"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -141,6 +143,24 @@ func TestConnectHash(t *testing.T) {
 	}
 	if malformed := server(func(o *v1alpha1.SparkConnect) { o.MalformedSpec = "x" }); ConnectHash(malformed) == ConnectHash(server()) {
 		t.Error("what cannot be decoded is another server")
+	}
+}
+
+// The hash is stored with every server and on its pod: a release that computes another one would replace all servers of the cluster at
+// the next edit. Never update the value, but in the commit that adds a new field to the manifest.
+func TestConnectHashIsStable(t *testing.T) {
+	var o v1alpha1.SparkConnect
+	text, err := os.ReadFile("../../../api/sparkoperator/v1alpha1/testdata/every-field.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, &o); err != nil || o.MalformedSpec != "" {
+		t.Fatal(err, o.MalformedSpec)
+	}
+	for want, o := range map[string]*v1alpha1.SparkConnect{"a4aed446beab1141": &o, "8631af478941a612": server()} {
+		if got := ConnectHash(o); got != want {
+			t.Errorf("%s has the hash %s, want %s", o.Name, got, want)
+		}
 	}
 }
 
