@@ -91,7 +91,8 @@ if [ "$what" != e2e ]; then
   export KUBEBUILDER_ASSETS
 fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
-  stage "tools of the integration" tools helm kwok
+  stage "tools of the integration" tools helm kwok ginkgo
+  export FIRESTEEL_INTEGRATION_PROCESSES=2
   packages+=(./test/integration/... ./test/chart ./test/docs/... ./test/bench)
 fi
 if [ "$what" = all ] || [ "$what" = schedulers ]; then

@@ -31,7 +31,7 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 			"  # the schedule alone\n" +
 			"  kubectl spark delete scheduledsparkapp/nightly --keep-runs",
 	}, verb{
-		past: "deleted", kinds: kinds(),
+		past: "deleted", kinds: kinds(), whole: true,
 		do: func(ctx context.Context, c *connection, o found, dry dryRun, _ time.Time) (bool, []string, error) {
 			switch {
 			case o.kind != schedules && keep:

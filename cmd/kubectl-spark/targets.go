@@ -23,6 +23,8 @@ type verb struct {
 	kinds []kind
 	// wrong says what to do with an object of the other kind instead.
 	wrong string
+	// whole does it to all objects that are named or to none: "delete pods pi" is not to delete pi.
+	whole bool
 	// do does it, and returns whether there was anything to do, and what else there is to say.
 	do func(ctx context.Context, c *connection, o found, dry dryRun, now time.Time) (changed bool, notes []string, err error)
 }
@@ -140,6 +142,9 @@ func (t *targets) choose(ctx context.Context, c *connection, args []string, v ve
 			continue
 		}
 		objects = append(objects, o)
+	}
+	if v.whole && len(errs) > 0 && len(objects) > 0 {
+		return nil, append(errs, fmt.Errorf("nothing is %s, because not all of them are there", v.past))
 	}
 	return objects, errs
 }

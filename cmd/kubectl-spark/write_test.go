@@ -174,6 +174,11 @@ func TestVerbs(t *testing.T) {
 				"error: there is no SparkApplication \"nightl\" in namespace jobs; did you mean scheduledsparkapp/nightly?\n", 1,
 			[]string{`patch sparkapplications/done {"metadata":{"uid":"uid-done"},"spec":{"suspend":true}}`},
 		},
+		"type that is a name": {
+			"what was meant is not known", "delete pods pi", "",
+			"error: there is no SparkApplication \"pods\" in namespace jobs; kubectl spark list -A shows all\n" +
+				"error: nothing is deleted, because not all of them are there\n", 1, nil,
+		},
 		"no type of ours": {"another kind", "delete pod/pi", "", "error: there is no type \"pod\" here; the types are sparkapp, scheduledsparkapp and sparkconn\n", 1, nil},
 		"nothing":         {"a name is missing", "suspend", "", "error: requires at least 1 arg(s), only received 0\n", 1, nil},
 	}

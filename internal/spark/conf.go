@@ -18,7 +18,7 @@ import (
 // properties before they are read; Build asks for err after each step.
 type conf struct {
 	values map[string]string
-	// keys are the sorted keys of values, for prefix families.
+	// keys are the sorted keys of values, for prefix families; nil until one is asked for.
 	keys []string
 	// env are the submitter's variables, for references such as ${env:HOME}.
 	env map[string]string
@@ -30,7 +30,7 @@ type conf struct {
 
 // newConf takes over values, which must not change afterwards.
 func newConf(values, env map[string]string) *conf {
-	return &conf{values: values, keys: slices.Sorted(maps.Keys(values)), env: env, expanded: map[string]string{}}
+	return &conf{values: values, env: env, expanded: map[string]string{}}
 }
 
 // alternatives are older names that Spark still honors when the key itself is unset.
@@ -115,6 +115,9 @@ func (c *conf) text(key string) (string, bool) {
 
 // under returns the sorted keys that begin with prefix.
 func (c *conf) under(prefix string) []string {
+	if c.keys == nil {
+		c.keys = slices.Sorted(maps.Keys(c.values))
+	}
 	from, _ := slices.BinarySearch(c.keys, prefix)
 	to := from
 	for to < len(c.keys) && strings.HasPrefix(c.keys[to], prefix) {

@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
@@ -123,6 +124,7 @@ func (s *siege) measure(ctx context.Context, op *operator) {
 	// The API server needs a second to serve a definition for the first time, which is not the operator's.
 	Expect(s.lab.client.List(ctx, &v1beta2.SparkApplicationList{})).To(Succeed())
 	Expect(s.lab.client.List(ctx, &v1beta2.ScheduledSparkApplicationList{})).To(Succeed())
+	Expect(s.lab.client.List(ctx, &v1alpha1.SparkConnectList{})).To(Succeed())
 	began := time.Now()
 	Expect(op.start()).To(Succeed())
 	defer func() { _ = op.end(syscall.SIGKILL) }()
