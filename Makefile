@@ -59,7 +59,7 @@ test-unit: ## Pure packages: tables, goldens, enumeration. Seconds
 	go test ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/...
 
 .PHONY: test-simulation
-test-simulation: ## 100,000 histories of an application in a simulated cluster, 5,000 of two families, 20,000 of schedules
+test-simulation: ## 100,000 histories of an application in a simulated cluster, 5,000 of two families, 20,000 of servers, 20,000 of schedules
 	go test -count=1 -v -run 'TestHistories|TestTwoFamilies|TestStories' ./test/simulation/...
 
 .PHONY: mutation
