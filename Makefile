@@ -60,11 +60,11 @@ test-unit: ## Pure packages: tables, goldens, enumeration. Seconds
 
 .PHONY: test-simulation
 test-simulation: ## 100,000 histories of an application in a simulated cluster, 5,000 of two families, 20,000 of servers, 20,000 of schedules
-	go test -count=1 -v -run 'TestHistories|TestTwoFamilies|TestStories' ./test/simulation/...
+	go test -count=1 -v -run 'TestHistories|TestTwoFamilies|TestServers|TestStories' ./test/simulation/...
 
 .PHONY: mutation
 mutation: ## Operators that are broken on purpose must be found, and test tools must work: not part of make test
-	go test -count=1 -v -tags mutation -run TestMutationsAreFound ./test/simulation/...
+	go test -count=1 -v -tags mutation -run '^TestMutations.*AreFound$$' ./test/simulation/...
 	go test -count=1 -tags mutation -run '^TestHistory$$' ./test/integration
 	go test -count=1 -tags mutation ./internal/testutil/heaptest ./test/definitions ./test/docs/guide ./test/docs/markdown
 
