@@ -91,8 +91,7 @@ if [ "$what" != e2e ]; then
   export KUBEBUILDER_ASSETS
 fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
-  stage "tools of the integration" tools helm kwok ginkgo
-  export FIRESTEEL_INTEGRATION_PROCESSES=2
+  stage "tools of the integration" tools helm kwok
   packages+=(./test/integration/... ./test/chart ./test/docs/... ./test/bench)
 fi
 if [ "$what" = all ] || [ "$what" = schedulers ]; then

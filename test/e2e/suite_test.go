@@ -24,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
-	"github.com/firesteel-dev/firesteel/internal/testutil/sidebyside"
 )
 
 const (
@@ -59,10 +58,47 @@ func TestE2E(t *testing.T) {
 		t.Skip("no real node: FIRESTEEL_E2E_KUBECONFIG is not set; run make test-e2e on Linux as root")
 	}
 	RegisterFailHandler(Fail)
-	if sidebyside.Run(t, "FIRESTEEL_E2E") {
+	if processes := os.Getenv(envProcesses); processes != "" {
+		sideBySide(t, processes)
 		return
 	}
+	if folder := os.Getenv(envFolder); folder != "" {
+		t.Chdir(folder)
+	}
 	RunSpecs(t, "E2E")
+}
+
+const (
+	// envProcesses is how many processes share the specs; without it there is one, which takes Ginkgo's flags.
+	envProcesses = "FIRESTEEL_E2E_PROCESSES"
+	// envFolder is where the test's files are: Ginkgo starts its processes elsewhere.
+	envFolder = "FIRESTEEL_E2E_FOLDER"
+)
+
+// sideBySide runs this program in several processes at once: most of a spec is waiting for Java machines, pods and timers.
+// The serial specs, which change the operator for all, come when the others are over.
+func sideBySide(t *testing.T, processes string) {
+	t.Helper()
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := exec.CommandContext(t.Context(), filepath.Join("..", "..", "hack", "tools", "build.sh"), "ginkgo").Output()
+	if err != nil {
+		t.Fatalf("build ginkgo: %v", err)
+	}
+	// it gives up before go test does, and then tells which specs hang
+	cmd := exec.CommandContext(t.Context(), filepath.Join(strings.TrimSpace(string(dir)), "ginkgo"),
+		"run", "--no-color", "--procs="+processes, "--timeout=40m", program, "--", "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), envProcesses+"=", envFolder+"="+folder)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // The first process installs the operator, and all make their clients.

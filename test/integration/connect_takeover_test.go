@@ -118,7 +118,7 @@ func (w leftServer) sameService(ctx context.Context) {
 	Expect(after.Labels).To(HaveKeyWithValue(v1beta2.LabelExposes, "connect"))
 }
 
-var _ = Describe("Servers that the Kubeflow operator has left", func() {
+var _ = Describe("Servers that the Kubeflow operator has left", Serial, func() {
 	It("go on as they are, and are kept alive from now on", func(ctx SpecContext) {
 		const ready, notReady, none = v1alpha1.SparkConnectStateReady, v1alpha1.SparkConnectStateNotReady, v1alpha1.SparkConnectStateNew
 		servers := map[string]leftServer{}

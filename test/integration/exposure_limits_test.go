@@ -56,7 +56,7 @@ func eventuallyMay(ctx context.Context, c client.Client, what authorizationv1.Re
 }
 
 // There is no webhook: the operator alone keeps its limits.
-var _ = Describe("What a tenant asks for as auxiliary objects of a running driver", Ordered, func() {
+var _ = Describe("What a tenant asks for as auxiliary objects of a running driver", Serial, Ordered, func() {
 	const limits = `
 ui: {ingress: {urlFormat: "https://ui.example.org/{{$appNamespace}}/{{$appName}}", className: nginx}}
 policies:

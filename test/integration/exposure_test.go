@@ -19,7 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 )
 
-var _ = Describe("A driver", Ordered, func() {
+var _ = Describe("A driver", Serial, Ordered, func() {
 	const everything = `
 driverPodDisruptionBudget: {enabled: true}
 historyServer: {urlFormat: "https://history.example.org/history/{{$appId}}/jobs/"}

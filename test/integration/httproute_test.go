@@ -28,7 +28,7 @@ import (
 // noticed is how long it may take until what was refused is tried again, or a kind that was installed is watched.
 const noticed = 50 * time.Second
 
-var _ = Describe("An HTTPRoute", Ordered, func() {
+var _ = Describe("An HTTPRoute", Serial, Ordered, func() {
 	ctx := context.Background()
 	const config = `
 ui:

@@ -78,7 +78,7 @@ func libraryMetrics() []string {
 	return names
 }
 
-var _ = Describe("Metrics", Ordered, func() {
+var _ = Describe("Metrics", Serial, Ordered, func() {
 	var address string
 	serve := func(ctx context.Context, more string) func() {
 		return func() {

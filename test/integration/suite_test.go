@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package integration runs the operator against a real kube-apiserver and etcd. There is no kubelet: the tests write
-// the pods' statuses themselves. Each process that runs specs has an API server and an operator of its own.
+// the pods' statuses themselves.
 package integration
 
 import (
@@ -27,7 +27,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
-	"github.com/firesteel-dev/firesteel/internal/testutil/sidebyside"
 )
 
 const (
@@ -53,9 +52,6 @@ func TestIntegration(t *testing.T) {
 		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-integration")
 	}
 	RegisterFailHandler(Fail)
-	if sidebyside.Run(t, "FIRESTEEL_INTEGRATION") {
-		return
-	}
 	RunSpecs(t, "Integration")
 }
 
