@@ -30,7 +30,7 @@ import (
 const (
 	startWait   = 2 * time.Minute
 	buildWait   = 10 * time.Minute // with nothing in Go's cache
-	commandWait = time.Minute
+	commandWait = 3 * time.Minute  // the deletion of definitions takes more than one on a busy machine
 	root        = "../.."
 	jobs        = "jobs" // the namespace of applications in pages that have one
 )
