@@ -67,8 +67,10 @@ func (s Set) CheckRetention(namespace string, fields spark.Fields, r lifecycle.R
 func (l Limits) any() bool {
 	return len(l.Images)+len(l.ServiceAccounts)+len(l.ForbiddenConf)+len(l.RequiredLabels) > 0 ||
 		l.anyOfExposure() || l.Executors != nil || l.ForbidHostAccess ||
-		l.Driver != RoleLimits{} || l.Executor != RoleLimits{}
+		!l.Driver.isZero() || !l.Executor.isZero()
 }
+
+func (l RoleLimits) isZero() bool { return l.Cores == "" && l.Memory == "" && len(l.Resources) == 0 }
 
 type checker struct {
 	app    spark.Application

@@ -104,11 +104,34 @@ type Limits struct {
 	// them. {{$appNamespace}} stands for its namespace.
 	Hosts []string `json:"hosts,omitempty"`
 	Paths []string `json:"paths,omitempty"`
-	// ForbiddenAnnotations are patterns of annotations that an application may not give to Services and Ingresses.
+	// ForbiddenAnnotations are patterns of annotations that an application may not give to anything that is made for it.
 	ForbiddenAnnotations []string `json:"forbiddenAnnotations,omitempty"`
+	// PodLabels and PodAnnotations are patterns of those that an application may give to its pods, beside those that Spark,
+	// the operator and its scheduler plugin set.
+	PodLabels      []string `json:"podLabels,omitempty"`
+	PodAnnotations []string `json:"podAnnotations,omitempty"`
+	// PodSecurity is the level of the Pod Security Standards that pods must meet: baseline or restricted.
+	PodSecurity string `json:"podSecurity,omitempty"`
+	// SchedulerNames, PriorityClasses, RuntimeClasses, StorageClasses and PullSecrets are patterns of those that may be named.
+	SchedulerNames  []string `json:"schedulerNames,omitempty"`
+	PriorityClasses []string `json:"priorityClasses,omitempty"`
+	RuntimeClasses  []string `json:"runtimeClasses,omitempty"`
+	StorageClasses  []string `json:"storageClasses,omitempty"`
+	PullSecrets     []string `json:"pullSecrets,omitempty"`
+	// Tolerations are patterns of the keys of taints that may be tolerated; * stands for every taint, too.
+	Tolerations []string `json:"tolerations,omitempty"`
+	// NodeLabels are patterns of the labels by which nodes may be chosen, in node selectors and affinities. With them no
+	// node may be chosen by its name.
+	NodeLabels []string `json:"nodeLabels,omitempty"`
+	// VolumeClaims is how many PersistentVolumeClaims an attempt may make, those of its executors included.
+	VolumeClaims *int32 `json:"volumeClaims,omitempty"`
+	// RetriesPerHour is how often an application may be tried again within an hour.
+	RetriesPerHour *int32 `json:"retriesPerHour,omitempty"`
+	// ForbidLogTails keeps what drivers and executors print out of statuses, events and the operator's log.
+	ForbidLogTails bool `json:"forbidLogTails,omitempty"`
 	// TimeToLiveSeconds is how long an application may be kept when it is over. One that says nothing is kept that long.
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
-	// ForbidHostAccess forbids the node's network, ports, processes and folders.
+	// ForbidHostAccess is PodSecurity baseline.
 	ForbidHostAccess bool `json:"forbidHostAccess,omitempty"`
 }
 
@@ -116,6 +139,8 @@ type Limits struct {
 type RoleLimits struct {
 	Cores  Amount `json:"cores,omitempty"`
 	Memory Amount `json:"memory,omitempty"`
+	// Resources are other resources by patterns of their names, such as "nvidia.com/*": 1; 0 forbids them.
+	Resources map[string]Amount `json:"resources,omitempty"`
 }
 
 // Amount is a quantity of Kubernetes; empty for none.
@@ -251,7 +276,13 @@ func (v *validator) limits(field string, l Limits) {
 	v.patterns(field+".forbiddenConf", l.ForbiddenConf)
 	v.urlPatterns(field+".hosts", l.Hosts, checkHostPattern)
 	v.urlPatterns(field+".paths", l.Paths, checkPathPattern)
-	v.patterns(field+".forbiddenAnnotations", l.ForbiddenAnnotations)
+	for name, patterns := range map[string][]string{
+		"forbiddenAnnotations": l.ForbiddenAnnotations, "podLabels": l.PodLabels, "podAnnotations": l.PodAnnotations,
+		"schedulerNames": l.SchedulerNames, "priorityClasses": l.PriorityClasses, "runtimeClasses": l.RuntimeClasses,
+		"storageClasses": l.StorageClasses, "pullSecrets": l.PullSecrets, "tolerations": l.Tolerations, "nodeLabels": l.NodeLabels,
+	} {
+		v.patterns(field+"."+name, patterns)
+	}
 	for i, t := range l.ServiceTypes {
 		if !slices.Contains(serviceTypes, t) {
 			v.fail(fmt.Sprintf("%s.serviceTypes[%d]", field, i), t, "must be one of "+strings.Join(serviceTypes, ", "))
