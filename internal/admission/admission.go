@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -96,7 +98,22 @@ func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]
 		answer.Choice = resolution.Choice
 		return nil, Result{Admission: answer}
 	}
-	return &Candidate{checked: c, plugin: resolution.Plugin, attempt: c.attempt(resolution)}, Result{Admission: scheduler.Admission{Choice: resolution.Choice}}
+	candidate := &Candidate{checked: c, plugin: resolution.Plugin, attempt: c.attempt(resolution)}
+	if wrong, found := candidate.forbiddenQueue(registry); found {
+		return nil, Result{Admission: candidate.signed(wrong.Admission())}
+	}
+	return candidate, Result{Admission: scheduler.Admission{Choice: resolution.Choice}}
+}
+
+// forbiddenQueue finds a queue that the namespace may not use, whoever has named it.
+func (c *Candidate) forbiddenQueue(registry *scheduler.Registry) (scheduler.QueueConflict, bool) {
+	var made []*unstructured.Unstructured
+	for _, object := range c.checked.Built.Resources {
+		if u, ok := object.(*unstructured.Unstructured); ok {
+			made = append(made, u)
+		}
+	}
+	return registry.ForbiddenQueue(c.plugin, c.attempt, made)
 }
 
 // request is the input for choosing a scheduler. The previous attempt's choice is kept, unless the operator did not
