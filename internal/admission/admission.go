@@ -173,11 +173,27 @@ func (c *Candidate) Admit(snapshot scheduler.Snapshot) Result {
 	if err != nil {
 		return c.failed(err)
 	}
+	if found := c.limited(answer.Apply); len(found) > 0 {
+		r := rejected(strings.Join(sentences(c.checked.App, found), "; "))
+		r.Choice = c.signed(answer).Choice
+		return r
+	}
 	answer = c.signed(answer)
 	if answer.Verdict != scheduler.Admit {
 		return Result{Admission: answer}
 	}
 	return c.decorated(answer)
+}
+
+// limited returns what the policies have against objects of the scheduler.
+func (c *Candidate) limited(objects []*unstructured.Unstructured) []*spark.ConfError {
+	return c.checked.Policies.CheckApplied(c.checked.App, objects)
+}
+
+// WithinLimits reports whether the policies allow what would be created now. What has started was checked at its start, under the
+// policies of that time.
+func (c *Candidate) WithinLimits() bool {
+	return len(c.checked.Policies.Check(c.checked.App, c.checked.Built)) == 0
 }
 
 // AssumeAdmitted is the answer as if the scheduler had admitted the attempt: for callers that cannot ask it.
@@ -235,6 +251,9 @@ func (c *Candidate) Observe(observer scheduler.Plugin, snapshot scheduler.Snapsh
 	o, err := scheduler.Observe(observer, c.attempt, snapshot, f)
 	if err != nil {
 		return o, err
+	}
+	if len(c.limited(o.Apply)) > 0 {
+		o.Apply = nil // the objects stay as they were made
 	}
 	if o.Eviction != nil {
 		o.Reason = o.Eviction.Reason

@@ -57,7 +57,7 @@ func TestBypasses(t *testing.T) {
 		"AccountSystem": {"only the driver knows", `{serviceAccounts: ["*"]}`, "  sparkConf: {spark.kubernetes.executor.podTemplateContainerName: \"${system:x}\"}\n",
 			[]string{`spec.sparkConf["spark.kubernetes.executor.podTemplateContainerName"]: "${system:x}": refers to the driver's environment, which is not known before it runs`}},
 
-		"DriverScheduler": {"a field", `{schedulerNames: [mine]}`, "  driver: {schedulerName: theirs}\n", []string{`spec.driver.schedulerName: "theirs"`}},
+		"DriverScheduler":   {"a field", `{schedulerNames: [mine]}`, "  driver: {schedulerName: theirs}\n", []string{`spec.driver.schedulerName: "theirs"`}},
 		"PropertyScheduler": {"a property of both", `{schedulerNames: [mine]}`, "  sparkConf: {spark.kubernetes.scheduler.name: theirs}\n", []string{`spec.sparkConf["spark.kubernetes.scheduler.name"]: "theirs"`}},
 		"ReferredScheduler": {"with its references replaced", `{schedulerNames: [mine]}`, "  sparkConf: {spark.kubernetes.executor.scheduler.name: \"${spark.mine}\", spark.mine: theirs}\n",
 			[]string{`spec.sparkConf["spark.kubernetes.executor.scheduler.name"]: "theirs"`}},
