@@ -33,6 +33,7 @@ var compositions = map[string]struct {
 	"Rights":       {resources: []string{"config/default"}, components: []string{"config/rbac/schedulers", "config/rbac/exposure", "config/rbac/namespaces"}},
 	"Memory":       {resources: []string{"config/default"}, components: []string{"config/executor-memory"}},
 	"Executors":    {resources: []string{"config/default"}, components: []string{"config/admission-policy"}},
+	"Scrapers":     {resources: []string{"config/overlays/webhook"}, components: []string{"config/metrics-authentication"}},
 }
 
 // composed is the kustomization of some folders of this repository.
@@ -117,7 +118,7 @@ func TestServerAccepts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, cases := range []map[string]combination{combinations, options} {
+	for _, cases := range []map[string]combination{combinations, options, hardenings} {
 		for name, tc := range cases {
 			t.Run(name, func(t *testing.T) { accepts(t, c, render(t, tc.values)) })
 		}
