@@ -112,7 +112,7 @@ func TestServerAccepts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{namespace, "a", "b", "spark-operator", "opendatahub"} {
+	for _, name := range []string{namespace, "a", "b", "spark-operator", "opendatahub", "spark-jobs"} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if err := c.Create(t.Context(), ns); err != nil {
 			t.Fatal(err)
