@@ -8,16 +8,12 @@ package metrics
 import (
 	"crypto/tls"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
-	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
@@ -164,18 +160,6 @@ func (m *Metrics) gaugeVector(f Family) *prometheus.GaugeVec {
 func (m *Metrics) gauge(f Family) *prometheus.Desc {
 	name, labels := m.add("gauge", f)
 	return prometheus.NewDesc(name, f.Help, labels, nil)
-}
-
-// authenticated serves those who have a token that the API server knows, and may get /metrics. Whoever reaches the port could fill the log
-// with refusals, which the library logs with a stack each.
-func authenticated(cfg *rest.Config, client *http.Client) (metricsserver.Filter, error) {
-	filter, err := filters.WithAuthenticationAndAuthorization(cfg, client)
-	if err != nil {
-		return nil, fmt.Errorf("metrics.authentication: %w", err)
-	}
-	return func(_ logr.Logger, handler http.Handler) (http.Handler, error) {
-		return filter(logr.Discard(), handler)
-	}, nil
 }
 
 // Off is the bind address that serves nothing.

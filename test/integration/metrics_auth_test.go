@@ -62,7 +62,7 @@ var _ = Describe("Authenticated metrics", Serial, Ordered, func() {
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "spark-operator-metrics-reader"},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns, Name: "scraper"}},
 		})
-		By("waiting until the API server knows the right: the operator remembers a refusal for half a minute")
+		By("waiting until the API server knows the right: the operator remembers a refusal for ten seconds")
 		Eventually(func() (bool, error) {
 			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: "system:serviceaccount:" + ns + ":scraper", NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: "/metrics", Verb: "get"},
@@ -80,7 +80,7 @@ var _ = Describe("Authenticated metrics", Serial, Ordered, func() {
 		Eventually(func() (int, error) { return answers(ctx, url, token) }, wait, poll).Should(Equal(want))
 	},
 		Entry("to nobody without a token", "", http.StatusUnauthorized),
-		Entry("to nobody with a token that the API server does not know, which the library calls a failure", "made-up", http.StatusInternalServerError),
+		Entry("to nobody with a token that the API server does not know", "made-up", http.StatusUnauthorized),
 		Entry("to nobody without the right", "tenant", http.StatusForbidden),
 		Entry("to whom the ClusterRole is bound", "scraper", http.StatusOK),
 	)
