@@ -97,7 +97,8 @@ var _ = Describe("The hardened chart", Serial, func() {
 		eventuallyState(ctx, pi, v1beta2.ApplicationStateCompleted)
 		Expect(driverLog(ctx, pi)).To(ContainSubstring("Pi is roughly 3.1"))
 
-		By("letting the driver's program start no executor that reaches the node, and publish nothing")
+		By("letting the driver's program start no executor that reaches the node, and publish nothing, where the namespace has no level, too")
+		kubectl("label", "namespace", jobs, "pod-security.kubernetes.io/enforce-")
 		driver := driverOf(ctx, pi)
 		Expect(driver.Spec.ServiceAccountName).To(Equal(*account))
 		program := asDriver(ctx, &driver)
