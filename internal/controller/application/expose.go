@@ -107,8 +107,8 @@ func (e *Engine[T]) converge(ctx context.Context, x *exposing, namespace string)
 			delete(there, object.Ref)
 			x.failed(ctx, object.Ref, r)
 		}
-		if r.BySpec {
-			e.refused.add(key, object.Ref, hash, x.problems[len(x.problems)-1])
+		if r.BySpec && e.refused.add(key, object.Ref, hash, x.problems[len(x.problems)-1]) {
+			x.again = sooner(x.again, exposureRetry)
 		}
 	}
 	for _, ref := range remove {

@@ -12,8 +12,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// refusals remembers which auxiliary objects the API server has refused for what they say, by the hash of that: the same object is not
-// sent again. It may be lost at any time.
+// maxRefusals is how often an auxiliary object that the API server refuses for what it says is sent to it: what it says may be in the way of
+// something that goes, such as a port that is taken. After that it has to say something else.
+const maxRefusals = 5
+
+// refusals remembers which auxiliary objects the API server has refused for what they say, by the hash of that. It may be lost at any
+// time.
 type refusals struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]map[exposure.Ref]refusal
@@ -22,17 +26,19 @@ type refusals struct {
 type refusal struct {
 	hash  string
 	cause lifecycle.Cause
+	times int
 }
 
-// of returns what the API server said of an object with the same hash.
+// of returns what the API server said of an object with the same hash, if it need not be asked again.
 func (r *refusals) of(app types.NamespacedName, ref exposure.Ref, hash string) (lifecycle.Cause, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last, known := r.all[app][ref]
-	return last.cause, known && last.hash == hash
+	return last.cause, known && last.hash == hash && last.times >= maxRefusals
 }
 
-func (r *refusals) add(app types.NamespacedName, ref exposure.Ref, hash string, cause lifecycle.Cause) {
+// add counts a refusal, and reports whether another try is worth it.
+func (r *refusals) add(app types.NamespacedName, ref exposure.Ref, hash string, cause lifecycle.Cause) (again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.all == nil {
@@ -41,7 +47,12 @@ func (r *refusals) add(app types.NamespacedName, ref exposure.Ref, hash string, 
 	if r.all[app] == nil {
 		r.all[app] = map[exposure.Ref]refusal{}
 	}
-	r.all[app][ref] = refusal{hash, cause}
+	times := 1
+	if last := r.all[app][ref]; last.hash == hash {
+		times = last.times + 1
+	}
+	r.all[app][ref] = refusal{hash, cause, times}
+	return times < maxRefusals
 }
 
 // retain drops what is remembered of objects that are not wanted any more.
