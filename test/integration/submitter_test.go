@@ -175,7 +175,7 @@ var _ = Describe("The admission policy that records submitters", Serial, Ordered
 var _ = Describe("The webhook that records submitters", Serial, Ordered, func() {
 	var ns string
 	BeforeAll(func(ctx SpecContext) {
-		startAsOperator("submitter: {from: Webhook, controllerUser: " + controllerUser + "}")
+		startAsOperator("submitter: {from: Webhook, operatorUser: " + controllerUser + "}")
 		DeferCleanup(func() { restartOperator(func() { extraConfig = "" }) })
 		options := installHooks("submitters", admissionv1.Fail)
 		startWebhookWith(server.Config, config.OperatorConfiguration{
