@@ -65,7 +65,7 @@ func recordsSubmitters(namespace func() string, source lifecycle.SubmitterSource
 		pi := testutil.Pi()
 		pi.ObjectMeta = at
 		schedule := &v1beta2.ScheduledSparkApplication{ObjectMeta: at, Spec: v1beta2.ScheduledSparkApplicationSpec{Schedule: "@yearly", Template: pi.Spec}}
-		connect := &v1alpha1.SparkConnect{ObjectMeta: at, Spec: v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4"}}
+		connect := &v1alpha1.SparkConnect{ObjectMeta: at, Spec: v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4", Image: new("spark:4.1.4")}}
 		for _, o := range []client.Object{pi, schedule, connect} {
 			Eventually(func() error { return ann.Create(ctx, forge(o)) }, wait, poll).Should(Succeed())
 			Expect(annotationsOf(ctx, o)).To(Equal([]string{"ann", groups}))
