@@ -122,6 +122,16 @@ var hardenings = map[string]combination{
 			}
 		}
 	}},
+	"Submitter": {reason: "who it was, where the cluster can hold it", values: must, check: func(t *testing.T, all objects) {
+		t.Helper()
+		if from := configOf(t, all, configMap).Submitter.From; from != "AdmissionPolicy" {
+			t.Errorf("the operator believes %q", from)
+		}
+		binding := as[admissionv1.MutatingAdmissionPolicyBinding](t, all, "MutatingAdmissionPolicyBinding spark-operator-submitter").Spec
+		if !slices.Equal(binding.MatchResources.NamespaceSelector.MatchExpressions[0].Values, []string{"a", "b"}) {
+			t.Errorf("it is recorded in %+v", binding.MatchResources)
+		}
+	}},
 	"Network": {reason: "the operator talks to the API server and to servers, and only scrapers and API servers to it", values: must + `
 networkPolicy: {apiServer: {to: [{ipBlock: {cidr: 10.0.0.1/32}}], ports: [6443]}, webhook: {from: [{ipBlock: {cidr: 10.0.0.0/24}}]}}`, check: func(t *testing.T, all objects) {
 		t.Helper()

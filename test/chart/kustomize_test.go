@@ -101,6 +101,7 @@ func normalize(t *testing.T, all objects) map[string]any {
 		case "ConfigMap":
 			if _, isConfig, _ := unstructured.NestedString(o.Object, "data", "config.yaml"); isConfig {
 				c := configOf(t, all, key)
+				c.Submitter.OperatorUser = here(c.Submitter.OperatorUser)
 				if c.BatchScheduler.Enabled == nil {
 					c.BatchScheduler.Enabled = []string{c.BatchScheduler.Default}
 				}
@@ -138,8 +139,11 @@ func plain(value any) {
 		for _, key := range []string{"helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "checksum/config"} {
 			delete(value, key)
 		}
-		for _, item := range value {
+		for key, item := range value {
 			plain(item)
+			if text, ok := item.(string); ok {
+				value[key] = here(text)
+			}
 		}
 		if metadata, ok := value["metadata"].(map[string]any); ok && value["kind"] != nil {
 			if labels, ok := metadata["labels"].(map[string]any); ok {
@@ -166,6 +170,11 @@ func plain(value any) {
 			reference["name"] = "configuration"
 		}
 	}
+}
+
+// here is text in which the operator's account is that of the chart.
+func here(text string) string {
+	return strings.ReplaceAll(text, "system:serviceaccount:spark-operator:", "system:serviceaccount:"+namespace+":")
 }
 
 type roleRules struct {
