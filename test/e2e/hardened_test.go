@@ -69,7 +69,9 @@ func meetsRestricted(app *v1beta2.SparkApplication) *v1beta2.SparkApplication {
 }
 
 var _ = Describe("The hardened chart", Serial, func() {
-	It("runs what meets its policy, and says of everything else why it does not", func(ctx SpecContext) {
+	ctx := context.Background()
+
+	It("runs what meets its policy, and says of everything else why it does not", func() {
 		helm := newChart()
 		withoutSuiteOperator(ctx)
 		jobs := newNamespace(ctx, "hardened")
