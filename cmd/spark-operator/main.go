@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	_ "time/tzdata" // the image has no time zones
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -25,6 +26,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/text"
 	"github.com/firesteel-dev/firesteel/internal/version"
 	"github.com/firesteel-dev/firesteel/internal/webhook"
 )
@@ -81,6 +83,7 @@ func root() *cobra.Command {
 const ctrlKubeconfig = "kubeconfig"
 
 func run(ctx context.Context, path string, logging zap.Options, wire process) error {
+	logging.DestWriter = text.Writer{Writer: os.Stderr} // tenants choose words that are logged
 	logger := zap.New(zap.UseFlagOptions(&logging))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
@@ -97,11 +100,29 @@ func run(ctx context.Context, path string, logging zap.Options, wire process) er
 	if err != nil {
 		return err
 	}
+	facts = append(facts, limitMemory(memlimit.FromCgroup)...)
 	logger.Info("starting", append([]any{"version", version.String()}, facts...)...)
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run manager: %w", err)
 	}
 	return nil
+}
+
+// memoryShare is how much of the container's memory Go's collector tries to stay below. The rest is for what it does not
+// count, and for what is allocated while it works.
+const memoryShare = 0.85
+
+// limitMemory lets the collector work before the container's limit is reached, and not only when the heap has doubled. GOMEMLIMIT goes
+// before. What it returns is worth a place in the log.
+func limitMemory(of memlimit.Provider) []any {
+	limit, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithProvider(of), memlimit.WithRatio(memoryShare))
+	switch {
+	case err != nil:
+		return []any{"memoryLimit", err.Error()}
+	case limit == 0:
+		return nil // there is none, or the environment says it
+	}
+	return []any{"memoryLimit", limit}
 }
 
 func controllerProcess(ctx context.Context, kubeconfig *rest.Config, c config.OperatorConfiguration) (ctrl.Manager, []any, error) {
@@ -124,7 +145,7 @@ func webhookProcess(_ context.Context, kubeconfig *rest.Config, c config.Operato
 	var inForce atomic.Pointer[policy.Set]
 	inForce.Store(&c.Policies)
 	mgr, err := webhook.New(kubeconfig, c, func() resolve.Operator {
-		return resolve.Operator{Registry: registry, Policies: *inForce.Load(), Exposure: c.Exposure()}
+		return resolve.Operator{Registry: registry, Policies: *inForce.Load(), Exposure: c.Exposure(), Submitters: c.Submitter.From}
 	})
 	if err != nil {
 		return nil, nil, err

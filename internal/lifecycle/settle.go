@@ -3,10 +3,10 @@
 package lifecycle
 
 import (
-	"strings"
 	"time"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // Result is what became of one action.
@@ -15,6 +15,8 @@ type Result struct {
 	Class Class
 	// Message holds the API server's message when the class is not Done.
 	Message string
+	// BySpec says that the API server refuses the object for what it says: the same object is refused again.
+	BySpec bool
 }
 
 // Outcome is the result of the actions: what to store and what to show.
@@ -62,10 +64,11 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 			o = settleSubmit(o, p, r, env)
 		}
 	}
+	o.Record.Submitter, o.Record.Attempts = p.App.Submitter, p.App.LogTails.of(o.Record.Attempts)
 	if o.Record.DriverName == "" {
 		o.Record.DriverName = p.App.DriverName
 	}
-	o.Record.Cause.Message = Truncate(strings.ToValidUTF8(o.Record.Cause.Message, ""), maxCause) // what is decided on is what is stored
+	o.Record.Cause.Message = Truncate(text.Lines(o.Record.Cause.Message), maxCause) // what is decided on is what is stored
 	o.Conditions = conditions(o.Record, p)
 	o.Auxiliary = auxiliary(p, o.Record)
 	if o.Record.State.HasDriver() && p.Driver.ours() {
@@ -182,8 +185,12 @@ func delayed(o Outcome, p Plan, c Cause, retry time.Duration, env Env) Outcome {
 	return o
 }
 
-// settleSchedule waits when the scheduler's objects cannot be made.
+// settleSchedule waits when the scheduler's objects cannot be made. Those that the API server refuses for what they say are refused as a
+// driver is.
 func settleSchedule(o Outcome, p Plan, r Result, env Env) Outcome {
+	if r.BySpec {
+		return refused(o, Cause{ReasonSubmissionRefused, r.Message}, p, env)
+	}
 	return delayed(o, p, Cause{r.Class.Reason(ReasonSchedulerObjects), r.Message}, operatorRetry, env)
 }
 

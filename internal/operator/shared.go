@@ -60,7 +60,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 		return nil, err
 	}
 	s.Reader = observe.Reader{
-		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Auxiliary: auxiliary, Logs: logsOf(clientset),
+		Cache: observe.WithStubs(mgr.GetClient(), mgr.GetAPIReader(), func() { s.Metrics.LargeSpecRead() }), Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Auxiliary: auxiliary, Logs: logsOf(clientset),
 		Dial: mgr.GetConfig().Dial, // whoever has a way of its own to the API server has it to pods
 	}
 	if s.Metrics, err = NewMetrics(mgr, c.Metrics); err != nil {
@@ -82,7 +82,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 
 // follow makes namespaces and policies be those of the configuration, also when it changes.
 func (s *Shared) follow(ctx context.Context, aux *informers.Auxiliary) (err error) {
-	s.Namespaces, err = informers.NewNamespaces(s.Manager, s.Metrics, s.SchedulerKinds.Cache, aux.Cache)
+	s.Namespaces, err = informers.NewNamespaces(s.Manager, s.Metrics, os.Getenv("POD_NAMESPACE"), s.SchedulerKinds.Cache, aux.Cache)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 const configMap = "ConfigMap ops/spark-operator-controller-config"
@@ -261,6 +262,34 @@ controller:
 			t.Errorf("binding %+v", binding)
 		}
 	}},
+	"SubmitterPolicy": {reason: "the chart's controller may write what it records", values: `{recordSubmitter: {from: Auto}, controller: {serviceAccount: {name: op}}, spark: {jobNamespaces: [a]}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		const name = "spark-operator-submitter"
+		policy := as[admissionv1.MutatingAdmissionPolicy](t, all, "MutatingAdmissionPolicy "+name).Spec
+		if condition := policy.MatchConditions[0].Expression; !strings.Contains(condition, "'system:serviceaccount:"+namespace+":op'") {
+			t.Errorf("who may write it: %s", condition)
+		}
+		if *policy.FailurePolicy != admissionv1.Fail {
+			t.Error("what is recorded is trusted, and must not pass unseen")
+		}
+		binding := as[admissionv1.MutatingAdmissionPolicyBinding](t, all, "MutatingAdmissionPolicyBinding "+name).Spec
+		if binding.PolicyName != name || binding.MatchResources == nil || binding.MatchResources.NamespaceSelector == nil {
+			t.Errorf("binding %+v", binding)
+		}
+		if from := configOf(t, all, configMap).Submitter.From; from != lifecycle.SubmitterFromPolicy {
+			t.Errorf("the operator believes %q", from)
+		}
+	}},
+	"SubmitterWebhook": {reason: "every kind passes it", values: `{recordSubmitter: {from: Webhook}, webhook: {enable: true, failurePolicy: Fail}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		if hooks := as[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration "+webhook).Webhooks; len(hooks) != 3 {
+			t.Errorf("webhooks %+v", hooks)
+		}
+		c := configOf(t, all, configMap).Submitter
+		if c.From != lifecycle.SubmitterFromWebhook || c.OperatorUser != "system:serviceaccount:"+namespace+":spark-operator-controller" {
+			t.Errorf("the configuration says %+v", c)
+		}
+	}},
 	"ExecutorPolicy": {reason: "it is about the chart's service account, in the job namespaces", values: `{executorAdmissionPolicy: {enable: true, executorServiceAccounts: [exec]}, spark: {jobNamespaces: [a], serviceAccount: {name: driver}}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		policy := as[admissionv1.ValidatingAdmissionPolicy](t, all, "ValidatingAdmissionPolicy spark-operator-executors")
@@ -280,7 +309,8 @@ controller:
 // checkAdmission looks at both configurations: who is asked about what.
 func checkAdmission(t *testing.T, all objects, suffix, namespaces string) {
 	t.Helper()
-	mutating := as[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration "+webhook).Webhooks[0]
+	mutations := as[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration "+webhook).Webhooks
+	mutating := mutations[len(mutations)-1]
 	hooks := as[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration "+webhook).Webhooks
 	i := slices.IndexFunc(hooks, func(h admissionv1.ValidatingWebhook) bool {
 		return slices.Equal(h.Rules[0].Resources, mutating.Rules[0].Resources)

@@ -47,6 +47,8 @@ type Engine[T client.Object] struct {
 	Policies func() policy.Set
 	// Exposure configures the auxiliary objects of drivers.
 	Exposure exposure.Config
+	// Submitters says what records who created an object.
+	Submitters lifecycle.SubmitterSource
 	// Schedulers remembers what concerns more than one application.
 	Schedulers *operator.Schedulers
 	// List is an empty list of the kind.
@@ -62,6 +64,7 @@ type Engine[T client.Object] struct {
 
 	written operator.StatusCache
 	asked   sessionCache
+	refused refusals
 }
 
 // Reconcile brings one application one step further: load, observe, decide, act, write the status.
@@ -126,6 +129,7 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 	if err != nil || !e.watches(req.Namespace) {
 		e.written.Forget(req.NamespacedName)
 		e.asked.forget(req.NamespacedName)
+		e.refused.forget(req.NamespacedName)
 		e.Schedulers.Forget(e.key(req.NamespacedName))
 		return nil, 0, client.IgnoreNotFound(err)
 	}
@@ -137,6 +141,7 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 	if after, rests := lifecycle.NothingDue(resolve.Rest(e.Kind, obj, record, e.operator(), now), record, lifecycle.Env{Now: now}); rests {
 		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
 			e.written.Forget(req.NamespacedName)
+			e.refused.forget(req.NamespacedName)
 			return nil, after, err
 		}
 	}
@@ -152,7 +157,7 @@ func (e *Engine[T]) watches(namespace string) bool { return e.Watches == nil || 
 
 // operator is the operator's current configuration.
 func (e *Engine[T]) operator() resolve.Operator {
-	o := resolve.Operator{Registry: e.Registry, Exposure: e.Exposure}
+	o := resolve.Operator{Registry: e.Registry, Exposure: e.Exposure, Submitters: e.Submitters}
 	if e.Policies != nil {
 		o.Policies = e.Policies()
 	}
@@ -180,7 +185,7 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 func (s *scope[T]) target() observe.Target {
 	return observe.Target{
 		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID,
-		DriverName: s.DriverName(), NextName: s.Desired.DriverName, SubmissionID: s.Identity.SubmissionID,
+		DriverName: s.DriverName(), NextName: s.Desired.DriverName, SubmissionID: s.Identity.SubmissionID, LogTails: s.Desired.LogTails,
 	}
 }
 
