@@ -72,6 +72,10 @@ mutation: ## Operators that are broken on purpose must be found, and test tools 
 test-integration: ## A real kube-apiserver and etcd
 	hack/test.sh integration
 
+.PHONY: test-hostile
+test-hostile: ## Attacks by tenants and by drivers on the operator under the chart's memory limit (Linux, root)
+	hack/test.sh hostile
+
 .PHONY: test-schedulers
 test-schedulers: ## Every scheduler plugin: 36 cases with a stand-in, and with the real scheduler
 	hack/test.sh schedulers

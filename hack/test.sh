@@ -5,6 +5,7 @@
 #
 #   hack/test.sh                everything
 #   hack/test.sh integration    only what needs a kube-apiserver and etcd, the chart and the pages among it
+#   hack/test.sh hostile        only the attacks on the operator under the chart's memory limit (Linux, root)
 #   hack/test.sh schedulers     only the scheduler plugins, with stand-ins and with the real schedulers
 #   hack/test.sh e2e            only what needs a real node
 #   hack/test.sh node           no test: starts that node and loads Spark into it, for a run that comes later
@@ -93,6 +94,10 @@ fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
   stage "tools of the integration" tools helm kwok
   packages+=(./test/integration/... ./test/chart ./test/docs/... ./test/bench)
+fi
+if [ "$what" = all ] || [ "$what" = hostile ]; then
+  stage "tools of the attacks" tools helm
+  packages+=(./test/hostile)
 fi
 if [ "$what" = all ] || [ "$what" = schedulers ]; then
   schedulers

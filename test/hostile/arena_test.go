@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
+
+// Kinds that a tenant may create.
+var (
+	application = v1beta2.GroupVersion.WithKind("SparkApplication")
+	schedule    = v1beta2.GroupVersion.WithKind("ScheduledSparkApplication")
+	connect     = v1alpha1.GroupVersion.WithKind("SparkConnect")
+)
+
+// Specs that can run, and that attacks lay their own over.
+const (
+	applicationSpec = `
+type: Scala
+mode: cluster
+image: registry.example/spark:4.1.4
+sparkVersion: 4.1.4
+mainClass: org.example.Pi
+mainApplicationFile: local:///opt/pi.jar
+driver: {cores: 1, memory: 512m, serviceAccount: spark}
+executor: {instances: 1, cores: 1, memory: 512m}
+`
+	connectSpec = `
+image: registry.example/spark:4.1.4
+sparkVersion: 4.1.4
+server: {cores: 1, memory: 512m}
+executor: {instances: 1, cores: 1, memory: 512m}
+`
+)
+
+// arena is a namespace with its attackers.
+type arena struct {
+	*lab
+	ctx       context.Context
+	namespace string
+	// tenant and driver have the rights of these actors, as those of the attack's.
+	tenant, driver, as client.Client
+	// heard is what the API server has refused.
+	heard *answers
+	// text is for what is no valid object.
+	raw *http.Client
+}
+
+func (l *lab) arena(t *testing.T, x attack, namespace string) *arena {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*wait)
+	t.Cleanup(cancel)
+	a := &arena{lab: l, ctx: ctx, namespace: namespace, heard: &answers{}}
+	user := func(who actor) (client.Client, *rest.Config) {
+		cfg := rest.CopyConfig(l.config)
+		cfg.Impersonate.UserName = who.user(namespace)
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return listener{next, a.heard} })
+		c, err := client.New(cfg, client.Options{Scheme: l.admin.Scheme(), Mapper: l.admin.RESTMapper()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, cfg
+	}
+	var cfg *rest.Config
+	var err error
+	a.driver, _ = user(driverCode)
+	a.tenant, cfg = user(tenant)
+	if a.raw, err = rest.HTTPClientFor(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if a.as = a.tenant; x.by == driverCode {
+		a.as = a.driver
+	}
+	return a
+}
+
+// object is one of a kind with the usual spec, over which the texts in YAML are laid in their order: objects are merged, everything
+// else is replaced, null deletes. A text is of the whole object if it has the field spec or metadata, else of the spec.
+func (a *arena) object(kind schema.GroupVersionKind, name string, texts ...string) (*unstructured.Unstructured, error) {
+	base := map[string]string{application.Kind: applicationSpec, connect.Kind: connectSpec, schedule.Kind: "schedule: \"@yearly\"\ntemplate:" +
+		strings.ReplaceAll(applicationSpec, "\n", "\n  ")}[kind.Kind]
+	o := map[string]any{}
+	for _, text := range append([]string{base}, texts...) {
+		var more map[string]any
+		if err := yaml.Unmarshal([]byte(text), &more); err != nil {
+			return nil, fmt.Errorf("%s: %w", text, err)
+		}
+		if more["spec"] == nil && more["metadata"] == nil {
+			more = map[string]any{"spec": more}
+		}
+		lay(o, more)
+	}
+	u := &unstructured.Unstructured{Object: o}
+	u.SetGroupVersionKind(kind)
+	u.SetNamespace(a.namespace)
+	u.SetName(name)
+	return u, nil
+}
+
+func lay(under, over map[string]any) {
+	for key, value := range over {
+		inner, is := value.(map[string]any)
+		if below, has := under[key].(map[string]any); is && has {
+			lay(below, inner)
+		} else if value == nil {
+			delete(under, key)
+		} else {
+			under[key] = value
+		}
+	}
+}
+
+// apply creates an object, as the tenant. A refusal is an answer, and kept for hears.
+func (a *arena) apply(kind schema.GroupVersionKind, name string, texts ...string) error {
+	o, err := a.object(kind, name, texts...)
+	if err != nil {
+		return err
+	}
+	return answered(a.tenant.Create(a.ctx, o))
+}
+
+// app creates an application, as the tenant.
+func (a *arena) app(name string, texts ...string) error { return a.apply(application, name, texts...) }
+
+// edit merges a text in YAML into an object, as the tenant.
+func (a *arena) edit(kind schema.GroupVersionKind, name, text string) error {
+	patch, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return err
+	}
+	return answered(a.tenant.Patch(a.ctx, a.reference(kind, name), client.RawPatch(types.MergePatchType, patch)))
+}
+
+// remove deletes an object, as the tenant.
+func (a *arena) remove(kind schema.GroupVersionKind, name string) error {
+	return answered(a.tenant.Delete(a.ctx, a.reference(kind, name)))
+}
+
+func (a *arena) reference(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	o.SetNamespace(a.namespace)
+	o.SetName(name)
+	return o
+}
+
+// answered leaves out errors that are answers of the API server: they are among what the attacker heard.
+func answered(err error) error {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return nil
+	}
+	return err
+}
+
+// post sends a text that the ordinary clients would not send, to the path of a kind, as the tenant. It returns the status.
+func (a *arena) post(resource, body string) (int, error) {
+	path := a.config.Host + "/apis/sparkoperator.k8s.io/v1beta2/namespaces/" + a.namespace + "/" + resource
+	request, err := http.NewRequestWithContext(a.ctx, http.MethodPost, path, strings.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := a.raw.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = answer.Body.Close() }() // it was only read
+	_, err = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode, err
+}
+
+// stored reads an object as it is stored now.
+func (a *arena) stored(kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, error) {
+	o := a.reference(kind, name)
+	return o, a.admin.Get(a.ctx, client.ObjectKeyFromObject(o), o)
+}
+
+// looked waits until the operator has told something of the current generation of an object.
+func (a *arena) looked(kind schema.GroupVersionKind, name string) error {
+	return await(a.ctx, func() error {
+		if err := a.operator.alive(); err != nil {
+			return final{fmt.Errorf("the operator ended: %w", err)}
+		}
+		o, err := a.stored(kind, name)
+		if err != nil {
+			return err
+		}
+		seen, _, err := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
+		if err == nil && seen < o.GetGeneration() {
+			err = fmt.Errorf("%s %s: the operator has seen generation %d of %d", kind.Kind, name, seen, o.GetGeneration())
+		}
+		return err
+	})
+}
+
+// driverOf waits for the driver pod of an application.
+func (a *arena) driverOf(name string) (*corev1.Pod, error) {
+	var pod corev1.Pod
+	err := await(a.ctx, func() error {
+		return a.admin.Get(a.ctx, client.ObjectKey{Namespace: a.namespace, Name: name + "-driver"}, &pod)
+	})
+	return &pod, err
+}
+
+// runs starts an application and waits until the operator knows that its driver runs.
+func (a *arena) runs(name string, texts ...string) (*corev1.Pod, error) {
+	if err := a.app(name, texts...); err != nil {
+		return nil, err
+	}
+	pod, err := a.driverOf(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.phase(pod, corev1.PodRunning); err != nil {
+		return nil, err
+	}
+	return pod, a.state(name, "RUNNING")
+}
+
+// state waits for the state of an application.
+func (a *arena) state(name, want string) error {
+	return await(a.ctx, func() error {
+		o, err := a.stored(application, name)
+		if err != nil {
+			return err
+		}
+		state, _, err := unstructured.NestedString(o.Object, "status", "applicationState", "state")
+		if err == nil && state != want {
+			err = fmt.Errorf("application %s is %q, and not %q", name, state, want)
+		}
+		return err
+	})
+}
+
+// phase writes a pod's status, as a kubelet would.
+func (a *arena) phase(pod *corev1.Pod, phase corev1.PodPhase) error {
+	now := metav1.NewTime(time.Now())
+	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
+	switch phase {
+	case corev1.PodFailed:
+		state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, StartedAt: now, FinishedAt: now}}
+	case corev1.PodSucceeded:
+		state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: now, FinishedAt: now}}
+	default:
+	}
+	patched := pod.DeepCopy()
+	patched.Status.Phase = phase
+	patched.Status.ContainerStatuses = nil
+	for _, c := range pod.Spec.Containers {
+		patched.Status.ContainerStatuses = append(patched.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, State: state})
+	}
+	return a.admin.Status().Patch(a.ctx, patched, client.MergeFrom(pod))
+}
+
+// hears waits until the attacker is told something.
+func (a *arena) hears(text string) error {
+	return await(a.ctx, func() error {
+		all, err := a.said()
+		if err == nil && !strings.Contains(all, text) {
+			err = fmt.Errorf("the attacker is not told %q, but:\n%.4000s", text, all)
+		}
+		return err
+	})
+}
+
+// said is what the attacker can read: answers of the API server, conditions and messages of statuses, events.
+func (a *arena) said() (string, error) {
+	var all strings.Builder
+	all.WriteString(a.heard.text())
+	for _, kind := range []schema.GroupVersionKind{application, schedule, connect} {
+		list := unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		if err := a.admin.List(a.ctx, &list, client.InNamespace(a.namespace)); err != nil {
+			return "", err
+		}
+		for _, o := range list.Items {
+			conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") // none is none
+			message, _, _ := unstructured.NestedString(o.Object, "status", "applicationState", "errorMessage")
+			fmt.Fprintf(&all, "%s %s: %s\n", kind.Kind, o.GetName(), message)
+			for _, c := range conditions {
+				if c, ok := c.(map[string]any); ok {
+					fmt.Fprintf(&all, "  %v=%v %v: %v\n", c["type"], c["status"], c["reason"], c["message"])
+				}
+			}
+		}
+	}
+	var events eventsv1.EventList
+	if err := a.admin.List(a.ctx, &events, client.InNamespace(a.namespace)); err != nil {
+		return "", err
+	}
+	for _, e := range events.Items {
+		fmt.Fprintf(&all, "event %s %s: %s\n", e.Regarding.Name, e.Reason, e.Note)
+	}
+	return all.String(), nil
+}
+
+// clear deletes what the attack left behind: there is no garbage collector, and what stands there costs the next one.
+func (a *arena) clear() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), wait)
+	defer cancel()
+	for _, kind := range []schema.GroupVersionKind{schedule, application, connect, corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim")} {
+		list := metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind)
+		if a.admin.List(ctx, &list, client.InNamespace(a.namespace)) != nil {
+			continue // the next attack does not depend on it
+		}
+		for i := range list.Items {
+			if o := &list.Items[i]; len(o.Finalizers) > 0 {
+				o.SetGroupVersionKind(kind)
+				_ = a.admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+			}
+		}
+		o := a.reference(kind, "")
+		_ = a.admin.DeleteAllOf(ctx, o, client.InNamespace(a.namespace), client.GracePeriodSeconds(0))
+	}
+	for _, o := range []client.Object{&corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &networkingv1.Ingress{}} {
+		_ = a.admin.DeleteAllOf(ctx, o, client.InNamespace(a.namespace))
+	}
+}
+
+// answers are those by which the API server refused something.
+type answers struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (h *answers) text() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.all.String()
+}
+
+// listener keeps refusals, as long as they are not too many.
+type listener struct {
+	next  http.RoundTripper
+	heard *answers
+}
+
+func (l listener) RoundTrip(request *http.Request) (*http.Response, error) {
+	const most, each = 64 << 10, 4 << 10
+	answer, err := l.next.RoundTrip(request)
+	if err != nil || answer.StatusCode < http.StatusBadRequest {
+		return answer, err
+	}
+	body, err := io.ReadAll(answer.Body)
+	_ = answer.Body.Close() // it was only read
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	l.heard.mu.Lock()
+	defer l.heard.mu.Unlock()
+	if l.heard.all.Len() < most {
+		fmt.Fprintf(&l.heard.all, "%d: %s\n", answer.StatusCode, body[:min(len(body), each)])
+	}
+	return answer, err
+}

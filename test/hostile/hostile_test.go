@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package hostile attacks the operator: its real process, in a cgroup with the memory limit of the chart, with the
+// configuration that the chart renders, beside a real kube-apiserver and etcd. There is no kubelet; attacks that need
+// running pods write their statuses.
+//
+// An attack is a value. A file of attacks adds them in its init function; each attack has a namespace of its own.
+// After each one the operator must be the same process, its memory must have stayed below the limit, and a bystander's
+// application in another namespace must be submitted next in order.
+package hostile
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// attack is one thing that an attacker does.
+type attack struct {
+	// name is that of the subtest, reason why it must fail.
+	name, reason string
+	// by is who attacks; the actor that arena.as is.
+	by actor
+	// policy is the one that holds in the attack's namespace: open (no limits), limited or hardened; open if empty.
+	policy string
+	// do attacks. What the API server answers is an answer and no error; an error says that the attack could not be made.
+	do func(*arena) error
+	// cannot says what came of it that must not, or waits, with a bound, for what must come of it. It may be nil.
+	cannot func(*arena) error
+	// told is a part of what the attacker is told, in a condition, an event or an answer of the API server. It may be
+	// empty for what is simply done, or ignored.
+	told string
+}
+
+// actor is a user of the API server, who has no other rights than those of its role.
+type actor string
+
+const (
+	// tenant may create, edit, read and delete applications, schedules and servers in one namespace.
+	tenant actor = "tenant"
+	// driverCode has the rights of a driver's service account.
+	driverCode actor = "driver"
+)
+
+// Policies of namespaces.
+const (
+	open     = "open"
+	limited  = "limited"
+	hardened = "hardened"
+)
+
+var attacks []attack
+
+// add is for the init functions of the files of attacks.
+func add(more ...attack) { attacks = append(attacks, more...) }
+
+func TestHostile(t *testing.T) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
+		}
+		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-hostile")
+	}
+	var namespaces []string
+	for i := range attacks {
+		namespaces = append(namespaces, attacks[i].namespace(i))
+	}
+	l := newLab(t, namespaces)
+	pid := l.operator.pid()
+	if err := l.order(t.Context()); err != nil {
+		t.Fatalf("before any attack: %v", err)
+	}
+	for i, x := range attacks {
+		t.Run(x.name, func(t *testing.T) { l.run(t, x, namespaces[i]) })
+	}
+	if now := l.operator.pid(); now != pid {
+		t.Errorf("the operator is process %d, and was %d before the attacks", now, pid)
+	}
+	l.publish(t)
+}
+
+// namespace is where the attack takes place; patterns of policies match its beginning.
+func (x attack) namespace(i int) string {
+	policy := x.policy
+	if policy == "" {
+		policy = open
+	}
+	return fmt.Sprintf("%s-%d", policy, i+1)
+}
+
+// run makes one attack and everything that is asserted of all of them.
+func (l *lab) run(t *testing.T, x attack, namespace string) {
+	a := l.arena(t, x, namespace)
+	before := l.operator
+	before.group.reset()
+	err := x.do(a)
+	if order := l.order(t.Context()); order != nil {
+		t.Errorf("the bystander: %v", order)
+	}
+	if err != nil {
+		t.Errorf("the attack could not be made: %v", err)
+	}
+	if x.cannot != nil && err == nil {
+		if err := x.cannot(a); err != nil {
+			t.Errorf("%s: %v", x.reason, err)
+		}
+	}
+	if x.told != "" && err == nil {
+		if err := a.hears(x.told); err != nil {
+			t.Error(err)
+		}
+	}
+	peak := before.group.peak()
+	l.peaks[x.name] = peak
+	t.Logf("the operator's memory: at most %d MiB of %d MiB", peak>>20, before.group.limit>>20)
+	if err := before.alive(); err != nil {
+		t.Errorf("the operator ended: %v\n%s", err, before.log.tail())
+	} else if peak >= before.group.limit {
+		t.Errorf("the operator's memory reached its limit of %d MiB", before.group.limit>>20)
+	}
+	a.clear()
+	if before.alive() != nil {
+		l.start(t) // so that one attack that succeeds does not hide what others do
+	}
+}

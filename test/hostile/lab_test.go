@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	yamlstream "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/internal/controller"
+)
+
+const (
+	root = "../.."
+	// wait bounds each wait.
+	wait = 30 * time.Second
+	poll = 20 * time.Millisecond
+	// installed is the operator's own namespace, bystanders that of those who attack nobody.
+	installed  = "spark-operator"
+	bystanders = "bystander"
+	// operatorUser is who the operator is to the API server.
+	operatorUser = "operator"
+)
+
+// auditPolicy writes down what order is judged by, and nothing of what attackers do.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, users: [` + operatorUser + `], verbs: [create, patch, delete]}
+- {level: Metadata, namespaces: [` + bystanders + `], verbs: [create]}
+- {level: None}
+`
+
+// lab is an API server and the operator.
+type lab struct {
+	dir    string
+	config *rest.Config
+	// admin reads what there is, and plays the kubelet.
+	admin client.Client
+	chart chart
+	// files of the operator
+	binary, configFile, kubeconfig, audit string
+	metrics, health                       string
+	group                                 *group
+	operator                              *process
+	starts, bystanders                    int
+	// peaks are the most memory by attack.
+	peaks map[string]int64
+}
+
+func newLab(t *testing.T, namespaces []string) *lab {
+	t.Helper()
+	l := &lab{dir: t.TempDir(), peaks: map[string]int64{}}
+	l.binary, l.audit = filepath.Join(l.dir, "spark-operator"), filepath.Join(l.dir, "audit.log")
+	l.chart = render(t, append([]string{bystanders}, namespaces...))
+	l.group = newGroup(t, l.chart.memory)
+	built := make(chan error, 1)
+	go func() {
+		text, err := exec.CommandContext(t.Context(), "go", "build", "-o", l.binary, root+"/cmd/spark-operator").CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, text)
+		}
+		built <- err
+	}()
+	l.serve(t)
+	l.install(t)
+	for _, namespace := range append([]string{bystanders}, namespaces...) {
+		l.namespace(t, namespace)
+	}
+	if err := <-built; err != nil {
+		t.Fatalf("build the operator: %v", err)
+	}
+	l.start(t)
+	t.Cleanup(func() { l.operator.stop() })
+	return l
+}
+
+// serve starts the API server, with an audit log.
+func (l *lab) serve(t *testing.T) {
+	t.Helper()
+	policy := filepath.Join(l.dir, "policy.yaml")
+	write(t, policy, auditPolicy)
+	env := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join(root, "config", "crd", "bases")}, ErrorIfCRDPathMissing: true}
+	env.ControlPlane.GetAPIServer().Configure().Append("audit-log-path", l.audit).Append("audit-policy-file", policy)
+	cfg, err := env.Start()
+	if err != nil {
+		t.Fatalf("start API server: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	user, err := env.AddUser(envtest.User{Name: operatorUser}, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := user.KubeConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.kubeconfig = filepath.Join(l.dir, "kubeconfig")
+	write(t, l.kubeconfig, string(kubeconfig))
+	l.config = rest.CopyConfig(cfg)
+	l.config.QPS = -1
+	if l.admin, err = client.New(l.config, client.Options{Scheme: controller.Scheme()}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// install gives the operator its rights and its configuration, which is the chart's but for addresses of this machine.
+func (l *lab) install(t *testing.T) {
+	t.Helper()
+	l.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: installed}})
+	var cluster rbacv1.ClusterRole
+	var own rbacv1.Role
+	read(t, "config/rbac/role.yaml", &cluster)
+	read(t, "config/rbac/leader_election_role.yaml", &own)
+	own.Namespace = installed
+	l.create(t, &cluster, &own)
+	who := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: operatorUser}}
+	l.create(t,
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: operatorUser}, Subjects: who, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: cluster.Name}},
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: installed, Name: operatorUser}, Subjects: who, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: own.Name}},
+	)
+	for _, kind := range []string{"sparkapplication", "scheduledsparkapplication", "sparkconnect"} {
+		var role rbacv1.ClusterRole
+		read(t, "config/rbac/"+kind+"_editor_role.yaml", &role)
+		l.create(t, &role)
+	}
+	addresses := [2]string{}
+	for i := range addresses {
+		var own net.ListenConfig
+		listener, err := own.Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses[i] = listener.Addr().String()
+		defer func() { _ = listener.Close() }() // only its number was wanted
+	}
+	l.metrics, l.health = addresses[0], addresses[1]
+	section(l.chart.config, "metrics")["bindAddress"] = l.metrics
+	section(l.chart.config, "health")["bindAddress"] = l.health
+	section(l.chart.config, "leaderElection")["namespace"] = installed
+	text, err := yaml.Marshal(l.chart.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.configFile = filepath.Join(l.dir, "config.yaml")
+	write(t, l.configFile, string(text))
+}
+
+// namespace creates a namespace, its tenant and the service account of its drivers.
+func (l *lab) namespace(t *testing.T, name string) {
+	t.Helper()
+	l.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "spark"}})
+	bind := func(who actor, kind, role string) {
+		l.create(t, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: string(who) + "-" + role},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: who.user(name)}},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: role},
+		})
+	}
+	for _, kind := range []string{"sparkapplication", "scheduledsparkapplication", "sparkconnect"} {
+		bind(tenant, "ClusterRole", kind+"-editor-role")
+	}
+	var role rbacv1.Role
+	read(t, "config/rbac/spark-driver/role.yaml", &role)
+	role.Namespace = name
+	l.create(t, &role)
+	bind(driverCode, "Role", role.Name)
+}
+
+// user is who an actor is to the API server.
+func (who actor) user(namespace string) string {
+	if who == driverCode {
+		return "system:serviceaccount:" + namespace + ":spark"
+	}
+	return string(who) + "-of-" + namespace
+}
+
+func (l *lab) create(t *testing.T, objects ...client.Object) {
+	t.Helper()
+	for _, o := range objects {
+		if err := l.admin.Create(t.Context(), o); err != nil {
+			t.Fatalf("create %T %s: %v", o, o.GetName(), err)
+		}
+	}
+}
+
+// publish writes numbers for the test runner to print, in one line.
+func (l *lab) publish(t *testing.T) {
+	t.Helper()
+	worst := ""
+	for name, peak := range l.peaks {
+		if c := cmp.Compare(peak, l.peaks[worst]); c > 0 || c == 0 && name < worst {
+			worst = name
+		}
+	}
+	dir := filepath.Join(root, "dist", "numbers")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	line := fmt.Sprintf("%d attacks; the operator's memory was at most %d MiB of %d MiB (%s)", len(l.peaks), l.peaks[worst]>>20, l.group.limit>>20, worst)
+	t.Log(line)
+	write(t, filepath.Join(dir, "hostile.txt"), line+"\n")
+}
+
+// chart is what the chart renders for the controller.
+type chart struct {
+	config map[string]any
+	args   []string
+	env    []string
+	memory int64
+}
+
+// render renders the chart as it is installed for these namespaces, with the policies of the test.
+func render(t *testing.T, namespaces []string) chart {
+	t.Helper()
+	tool := exec.CommandContext(t.Context(), root+"/hack/tools/build.sh", "helm")
+	dir, err := tool.Output()
+	if err != nil {
+		t.Fatalf("build helm: %v", err)
+	}
+	values := filepath.Join(t.TempDir(), "values.yaml")
+	write(t, values, "spark: {jobNamespaces: ["+strings.Join(namespaces, ", ")+"]}\n")
+	helm := exec.CommandContext(t.Context(), filepath.Join(strings.TrimSpace(string(dir)), "helm"),
+		"template", "spark-operator", root+"/charts/spark-operator", "-n", installed, "-f", values, "-f", filepath.Join("testdata", "policies.yaml"))
+	text, err := helm.Output()
+	if err != nil {
+		var failed *exec.ExitError
+		if errors.As(err, &failed) {
+			t.Fatalf("helm template: %s", failed.Stderr)
+		}
+		t.Fatalf("helm template: %v", err)
+	}
+	const controllerName = "spark-operator-controller"
+	var config corev1.ConfigMap
+	var deployment appsv1.Deployment
+	documents := yamlstream.NewYAMLOrJSONDecoder(strings.NewReader(string(text)), 4096)
+	for {
+		var object map[string]any
+		if err := documents.Decode(&object); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		into := map[string]any{"ConfigMap " + controllerName + "-config": &config, "Deployment " + controllerName: &deployment}
+		name := section(object, "metadata")["name"]
+		if o := into[fmt.Sprint(object["kind"], " ", name)]; o != nil {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if config.Data == nil || len(deployment.Spec.Template.Spec.Containers) == 0 {
+		t.Fatalf("the chart renders no %s", controllerName)
+	}
+	container := deployment.Spec.Template.Spec.Containers[0]
+	c := chart{memory: container.Resources.Limits.Memory().Value()}
+	if err := yaml.Unmarshal([]byte(config.Data["config.yaml"]), &c.config); err != nil {
+		t.Fatal(err)
+	}
+	c.args = slices.DeleteFunc(slices.Clone(container.Args), func(arg string) bool { return strings.HasPrefix(arg, "--config=") })
+	fields := map[string]string{"metadata.namespace": installed, "metadata.name": controllerName}
+	for _, e := range container.Env {
+		if f := e.ValueFrom; f != nil && f.FieldRef != nil {
+			e.Value = fields[f.FieldRef.FieldPath]
+		}
+		c.env = append(c.env, e.Name+"="+e.Value)
+	}
+	return c
+}
+
+// section is an object in an object, which is made if there is none.
+func section(of map[string]any, name string) map[string]any {
+	in, ok := of[name].(map[string]any)
+	if !ok {
+		in = map[string]any{}
+		of[name] = in
+	}
+	return in
+}
+
+func read(t *testing.T, path string, into client.Object) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// final is an error that no waiting changes.
+type final struct{ error }
+
+// await calls a function until it returns no error, and returns the last one when the time is over.
+func await(ctx context.Context, check func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	for {
+		err := check()
+		var last final
+		if err == nil || errors.As(err, &last) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("after %s: %w", wait, err)
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is the operator.
+type process struct {
+	cmd   *exec.Cmd
+	group *group
+	log   journal
+	// metrics and health are addresses.
+	metrics, health string
+	// ended is closed when the process has ended, with err.
+	ended chan struct{}
+	err   error
+}
+
+// start starts the operator in the group and waits until it is ready.
+func (l *lab) start(t *testing.T) {
+	t.Helper()
+	l.starts++
+	p := &process{group: l.group, log: journal(filepath.Join(l.dir, fmt.Sprintf("operator-%d.log", l.starts))), metrics: l.metrics, health: l.health, ended: make(chan struct{})}
+	out, err := os.Create(string(p.log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = out.Close() }() // the process has its own
+	args := append([]string{"-c", `echo $$ >"$0" && exec "$@"`, p.group.procs(), l.binary}, l.chart.args...)
+	args = append(args, "--config="+l.configFile)
+	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", args...)
+	p.cmd.Env = append(os.Environ(), l.chart.env...)
+	p.cmd.Env = append(p.cmd.Env, "KUBECONFIG="+l.kubeconfig)
+	p.cmd.Stdout, p.cmd.Stderr = out, out
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("start operator: %v", err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	l.operator = p
+	err = await(t.Context(), func() error {
+		if err := p.alive(); err != nil {
+			return final{err}
+		}
+		return p.get(context.Background(), "http://"+p.health+"/readyz", nil)
+	})
+	if err != nil {
+		t.Fatalf("the operator is not ready: %v\n%s", err, p.log.tail())
+	}
+}
+
+// get reads an address of the operator into a buffer, if there is one.
+func (p *process) get(ctx context.Context, url string, into *bytes.Buffer) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }() // it was only read
+	if into != nil {
+		if _, err := into.ReadFrom(answer.Body); err != nil {
+			return err
+		}
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, answer.Status)
+	}
+	return nil
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// alive is nil as long as the process runs.
+func (p *process) alive() error {
+	select {
+	case <-p.ended:
+		if p.err == nil {
+			return errors.New("exit status 0")
+		}
+		return p.err
+	default:
+		return nil
+	}
+}
+
+// stop ends the process.
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	late := time.AfterFunc(wait, func() { _ = p.cmd.Process.Kill() })
+	<-p.ended
+	late.Stop()
+}
+
+// journal is the path of a log.
+type journal string
+
+func (j journal) text() string {
+	text, err := os.ReadFile(string(j))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// tail is its end.
+func (j journal) tail() string {
+	const most = 4 << 10
+	text := j.text()
+	return text[max(0, len(text)-most):]
+}
+
+// group is a memory cgroup: what a container with a limit is.
+type group struct {
+	dir   string
+	limit int64
+	// limitFile and peakFile are names of version 1 or 2.
+	limitFile, peakFile string
+	// highest is open for its own watermark: version 2 resets one for each open file.
+	highest *os.File
+}
+
+// newGroup makes a memory cgroup that ends with the test.
+func newGroup(t *testing.T, limit int64) *group {
+	t.Helper()
+	const root = "/sys/fs/cgroup"
+	name := fmt.Sprintf("firesteel-hostile-%d", os.Getpid())
+	g := &group{limit: limit, dir: filepath.Join(root, "memory", name), limitFile: "memory.limit_in_bytes", peakFile: "memory.max_usage_in_bytes"}
+	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
+		g.dir, g.limitFile, g.peakFile = filepath.Join(root, name), "memory.max", "memory.peak"
+		_ = os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+memory"), 0o600) // the limit cannot be written without it
+	}
+	err := os.Mkdir(g.dir, 0o755)
+	if err == nil {
+		t.Cleanup(func() { _ = os.Remove(g.dir) })
+		err = os.WriteFile(filepath.Join(g.dir, g.limitFile), []byte(strconv.FormatInt(limit, 10)), 0o600)
+	}
+	if err == nil {
+		_ = os.WriteFile(filepath.Join(g.dir, "memory.swap.max"), []byte("0"), 0o600) // a machine without swap has no such file
+		g.highest, err = os.OpenFile(filepath.Join(g.dir, g.peakFile), os.O_RDWR, 0)
+	}
+	if err != nil {
+		t.Fatalf("the operator runs under the memory limit of the chart, which needs a memory cgroup: run this test as root on Linux (%v)", err)
+	}
+	t.Cleanup(func() { _ = g.highest.Close() })
+	return g
+}
+
+func (g *group) procs() string { return filepath.Join(g.dir, "cgroup.procs") }
+
+// reset begins a new watermark. Kernels of version 2 before 6.12 cannot: theirs is that of all attacks.
+func (g *group) reset() { _, _ = g.highest.WriteAt([]byte("0"), 0) }
+
+// peak is the most memory that was used since the last reset, in bytes.
+func (g *group) peak() int64 {
+	text := make([]byte, 32)
+	n, _ := g.highest.ReadAt(text, 0) // at its end it says so, too
+	bytes, err := strconv.ParseInt(strings.TrimSpace(string(text[:n])), 10, 64)
+	if err != nil {
+		return g.limit // what is not known is no proof
+	}
+	return bytes
+}
