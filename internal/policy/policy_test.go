@@ -164,6 +164,15 @@ func TestValidate(t *testing.T) {
 			`policies[0].limits.requiredLabels[0]: " ": not the name of a label`,
 			`policies[0].limits.timeToLiveSeconds: "9999999999": must be seconds, not negative and at most 100 years`,
 		}},
+		"Limits": {reason: "each would forbid something else than it seems to", text: `[{name: x, namespaces: [a], limits: {podSecurity: privileged, volumeClaims: -1, retriesPerHour: -1, tolerations: [""], driver: {resources: {cpu: 1, "": 1, gpu: -1, good: 0}}}}]`, want: []string{
+			`policies[0].limits.tolerations[0]: "": write a name, in which * matches any text`,
+			`policies[0].limits.podSecurity: "privileged": must be one of baseline, restricted`,
+			`policies[0].limits.driver.resources: "": write a pattern of names with the most of it, such as "nvidia.com/*": 1; 0 forbids it`,
+			`policies[0].limits.driver.resources: "cpu": write cores or memory beside resources`,
+			`policies[0].limits.driver.resources: "gpu": write a pattern of names with the most of it, such as "nvidia.com/*": 1; 0 forbids it`,
+			`policies[0].limits.volumeClaims: "-1": must not be negative`,
+			`policies[0].limits.retriesPerHour: "-1": must not be negative`,
+		}},
 		"Rules": {reason: "each would allow nothing, or seem to allow less than it does", text: `[{name: x, namespaces: [a], limits: {hosts: ["{{$appName}}.example.org"], paths: ["", team-a, "/{namespace}", "/a/../b", "/a//b", "/a b", "*"]}}]`, want: []string{
 			`policies[0].limits.hosts[0]: "{{$appName}}.example.org": unmatched brace; the placeholder is {{$appNamespace}}`,
 			`policies[0].limits.paths[0]: "": write a name, in which * matches any text`,
@@ -210,9 +219,22 @@ const whole = `
   limits:
     images: [registry.example/*]
     serviceAccounts: [spark]
-    driver: {cores: 4, memory: 8Gi}
-    executor: {cores: 4, memory: 8Gi}
+    driver: {cores: 4, memory: 8Gi, resources: {"*": 0}}
+    executor: {cores: 4, memory: 8Gi, resources: {"*": 0, nvidia.com/gpu: 1}}
     executors: 10
+    podSecurity: restricted
+    podLabels: [team]
+    podAnnotations: ["example.org/*"]
+    schedulerNames: [volcano]
+    priorityClasses: [low]
+    runtimeClasses: [gvisor]
+    storageClasses: [standard]
+    pullSecrets: [registry]
+    tolerations: ["team/*"]
+    nodeLabels: [pool]
+    volumeClaims: 20
+    retriesPerHour: 6
+    forbidLogTails: true
     forbiddenConf: [spark.plugins]
     requiredLabels: [team]
     timeToLiveSeconds: 7200

@@ -44,12 +44,9 @@ func (b *builder) basicPod() {
 }
 
 func (b *builder) image() {
-	image, _ := b.conf.text(ConfDriverImage)
+	image := imageOf(b.conf, ConfDriverImage, b.app.SparkVersion, b.profile)
 	if image == "" {
 		b.conf.failAs(field.ErrorTypeRequired, ConfImage, "", "the application has no image; write the image of Spark that it runs in")
-	}
-	if b.profile.ImagePlaceholder {
-		image = strings.ReplaceAll(image, "{{SPARK_VERSION}}", releaseOf(b.app.SparkVersion))
 	}
 	policy, _ := b.conf.text(ConfImagePullPolicy)
 	switch corev1.PullPolicy(policy) {
@@ -62,6 +59,15 @@ func (b *builder) image() {
 	}
 	b.container.Image = image
 	b.container.ImagePullPolicy = corev1.PullPolicy(policy)
+}
+
+// imageOf returns the image of a role, with its placeholder filled in.
+func imageOf(c *conf, key, version string, profile Profile) string {
+	image, _ := c.text(key)
+	if profile.ImagePlaceholder {
+		image = strings.ReplaceAll(image, "{{SPARK_VERSION}}", releaseOf(version))
+	}
+	return image
 }
 
 func (b *builder) ports() {

@@ -144,6 +144,7 @@ func (b *builder) check() {
 	b.checkHadoop()
 	b.checkKerberos()
 	b.checkServer()
+	b.checkExecutorTemplate()
 	for _, class := range b.conf.list(confFeatureSteps) {
 		if class != volcanoStep || !b.profile.VolcanoFeatureStep {
 			b.conf.failAs(field.ErrorTypeNotSupported, confFeatureSteps, class, "unknown step; custom steps would need Spark's JVM in the operator")

@@ -47,6 +47,7 @@ var fallbacks = map[string]string{
 	ConfExecutorImage:       ConfImage,
 	ConfDriverSchedulerName: ConfSchedulerName,
 	confDriverPrivilege:     confPrivilege,
+	confExecutorPrivilege:   confPrivilege,
 	ConfInitialExecutors:    ConfMinExecutors,
 }
 

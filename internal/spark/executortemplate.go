@@ -5,6 +5,7 @@ package spark
 import (
 	"errors"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,20 @@ func (b *builder) executorTemplate() {
 		mapSource(name, corev1.KeyToPath{Key: templateKeyInMap, Path: templateFileInPod}))
 	b.addResource(b.configMap(name, map[string]string{templateKeyInMap: text}))
 	b.useTemplate(templateDirInPod+"/"+templateFileInPod, container)
+}
+
+// templateStep is the class of the step that ships the template.
+const templateStep = featurePackage + "PodTemplateConfigMapStep"
+
+// checkExecutorTemplate refuses to leave out the step that ships the template: executors would be others than those that are asked for
+// and were checked.
+func (b *builder) checkExecutorTemplate() {
+	role := &b.app.Executor
+	asked := role.Template != nil || role.TemplateText != "" || !role.Overlay.isZero()
+	if asked && slices.Contains(b.excluded(), templateStep) {
+		b.conf.fail(confExcludedSteps, templateStep, "without this step the driver does not learn what its executors are to be like; "+
+			"remove it from the list, or everything that is asked for executors beside Spark's own properties")
+	}
 }
 
 // useTemplate makes the driver read the executors' template from a path in its pod.

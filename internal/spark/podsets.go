@@ -148,8 +148,23 @@ func resourcesOf(spec *corev1.PodSpec) PodResources {
 	}
 	raise(running.Requests, largest.Requests)
 	raise(running.Limits, largest.Limits)
+	running.raiseTo(spec.Resources)
 	sum(running.Requests, spec.Overhead)
 	return running
+}
+
+// raiseTo lays over a sum what is said of the pod as a whole, which is no less than its containers request.
+func (s *PodResources) raiseTo(whole *corev1.ResourceRequirements) {
+	if whole == nil {
+		return
+	}
+	raise(s.Limits, whole.Limits)
+	raise(s.Requests, whole.Requests)
+	for name, quantity := range whole.Limits {
+		if _, ok := s.Requests[name]; !ok { // the API server fills that in
+			s.Requests[name] = quantity.DeepCopy()
+		}
+	}
 }
 
 // add adds a container. What it limits without requesting it is requested, too: the API server fills that in.
@@ -205,9 +220,9 @@ func (b *builder) executorAttributes() PodAttributes {
 	b.addUnder(&t.Labels, ConfExecutorLabelPrefix)
 	b.addUnder(&t.Annotations, ConfExecutorAnnotationPrefix)
 	b.addUnder(&t.NodeSelector, ConfNodeSelectorPrefix)
-	b.addUnder(&t.NodeSelector, confExecutorNodeSelectorPrefix)
+	b.addUnder(&t.NodeSelector, ConfExecutorNodeSelectorPrefix)
 	for _, key := range []string{ConfSchedulerName, ConfExecutorSchedulerName} {
-		if name, ok := b.conf.text(key); ok && name != "" && b.app.Executor.Overlay.SchedulerName == "" {
+		if name, ok := b.conf.text(key); ok && name != "" { // the driver takes it before its executors' template
 			t.SchedulerName = name
 		}
 	}

@@ -41,7 +41,7 @@ func (b *builder) podGroup() *unstructured.Unstructured {
 	if ok {
 		text = string(b.file(key, text))
 	} else if b.profile.PodGroupJSON {
-		key = confPodGroupJSON
+		key = ConfPodGroupJSON
 		text, ok = b.conf.text(key)
 	}
 	if !ok || b.conf.err != nil {

@@ -3,14 +3,12 @@
 package spark
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -147,11 +145,26 @@ func (b *builder) mountVolumes() {
 
 // source returns what volume number i consists of.
 func (b *builder) source(v *volume, i int) corev1.VolumeSource {
+	if v.kind != volumeClaim {
+		return v.source(b.profile)
+	}
+	generated := b.prefix + "-driver-pvc-" + strconv.Itoa(i)
+	claim := strings.ReplaceAll(v.options["options.claimName"], onDemand, generated)
+	if class, made := v.makesClaim(); made {
+		b.addClaim(v, claim, class)
+	}
+	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+		ClaimName: claim, ReadOnly: v.readOnly,
+	}}
+}
+
+// source returns what a volume that is not a claim consists of.
+func (v *volume) source(profile Profile) corev1.VolumeSource {
 	switch v.kind {
 	case volumeHostPath:
 		// The empty type is written out, as Spark does it. Only newer releases read the option.
 		pathType := corev1.HostPathUnset
-		if b.profile.VolumeExtras {
+		if profile.VolumeExtras {
 			pathType = corev1.HostPathType(v.options["options.type"])
 		}
 		return corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{
@@ -161,22 +174,20 @@ func (b *builder) source(v *volume, i int) corev1.VolumeSource {
 		return corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{
 			Server: v.options["options.server"], Path: v.options["options.path"],
 		}}
-	case volumeEmptyDir:
-		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
-			Medium: corev1.StorageMedium(v.options["options.medium"]), SizeLimit: v.size,
-		}}
 	}
-	generated := b.prefix + "-driver-pvc-" + strconv.Itoa(i)
-	claim := strings.ReplaceAll(v.options["options.claimName"], onDemand, generated)
-	if class, ok := v.options["options.storageClass"]; ok && v.size != nil {
-		b.addClaim(v, claim, class)
-	}
-	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
-		ClaimName: claim, ReadOnly: v.readOnly,
+	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+		Medium: corev1.StorageMedium(v.options["options.medium"]), SizeLimit: v.size,
 	}}
 }
 
-// addClaim makes a claim. Spark does so whenever it knows class and size, also under a name that it did not make up.
+// makesClaim reports whether a claim is made for the volume, and of which class. Spark does so whenever it knows class and size, also
+// under a name that it did not make up.
+func (v *volume) makesClaim() (class string, made bool) {
+	class, made = v.options["options.storageClass"]
+	return class, made && v.size != nil
+}
+
+// addClaim makes a claim.
 func (b *builder) addClaim(v *volume, name, class string) {
 	mode := corev1.ReadWriteOncePod
 	readWriteOnce := b.profile.ReadWriteOnce
@@ -186,20 +197,11 @@ func (b *builder) addClaim(v *volume, name, class string) {
 	if readWriteOnce {
 		mode = corev1.ReadWriteOnce
 	}
-	meta := b.meta(name)
-	meta.Labels, meta.Annotations = maps.Clone(v.labels), maps.Clone(v.notes)
-	setIn(&meta.Labels, LabelAppSelector, b.id.AppID)
-	b.addResource(&corev1.PersistentVolumeClaim{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-		ObjectMeta: meta,
-		Spec: corev1.PersistentVolumeClaimSpec{
-			StorageClassName: &class,
-			AccessModes:      []corev1.PersistentVolumeAccessMode{mode},
-			Resources: corev1.VolumeResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceStorage: *v.size},
-			},
-		},
-	})
+	claim := v.claim(name, class)
+	claim.Namespace = b.namespace
+	setIn(&claim.Labels, LabelAppSelector, b.id.AppID)
+	claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{mode}
+	b.addResource(claim)
 }
 
 // localDirs gives the driver scratch space: LocalDirsFeatureStep. Volumes that the user called spark-local-dir-* serve

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Check returns what the application asks for beyond the limits of the policies: of each field the first that objects to
+// it. The set must be the one for the application's namespace, and its defaults be applied. built is what would be created.
+func (s Set) Check(app spark.Application, built spark.Submission) []*spark.ConfError {
+	if !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.any() }) {
+		return nil
+	}
+	c := checkerOf(s, app, built)
+	for i := range s {
+		c.policy, c.limits = s[i].Name, s[i].Limits
+		c.check()
+	}
+	for _, o := range s.CheckExposure(app, "") {
+		c.found = append(c.found, o.ConfError)
+	}
+	return c.found
+}
+
+// check asks all limits of one policy.
+func (c *checker) check() {
+	for _, limit := range []func(*checker){
+		(*checker).seen, (*checker).sparkImages, (*checker).accounts, (*checker).sizes, (*checker).executors, (*checker).conf,
+		(*checker).requiredLabels, (*checker).volumeClaims,
+	} {
+		limit(c)
+	}
+	for _, s := range c.subjects {
+		c.judge(s)
+	}
+	c.executorPaths()
+}
+
+// CheckRetention returns what is wrong with how long the application wants to be kept.
+func (s Set) CheckRetention(namespace string, fields spark.Fields, r lifecycle.Retention) []*spark.ConfError {
+	c := checker{app: spark.Application{Namespace: namespace}, said: map[string]bool{}}
+	for i := range s {
+		c.policy = s[i].Name
+		limit := s[i].Limits.TimeToLiveSeconds
+		if limit == nil {
+			continue
+		}
+		for field, keep := range map[string]*time.Duration{"onSuccess": r.OnSuccess.Application, "onFailure": r.OnFailure.Application} {
+			if keep == nil || *keep <= *seconds(*limit) {
+				continue
+			}
+			name := fields.Path("retention." + field + ".application")
+			if r.OnSuccess.Application != nil && r.OnFailure.Application != nil && *r.OnSuccess.Application == *r.OnFailure.Application {
+				name = fields.Path("timeToLiveSeconds")
+			}
+			c.refuse(&spark.ConfError{Field: name, Value: keep.String()}, "at most %d seconds", *limit)
+		}
+	}
+	slices.SortFunc(c.found, func(x, y *spark.ConfError) int { return cmp.Compare(x.Field, y.Field) })
+	return c.found
+}
+
+// RetriesPerHour returns how often an application may be tried again within an hour; nil for no limit.
+func (s Set) RetriesPerHour() *int32 {
+	var least *int32
+	for i := range s {
+		if n := s[i].Limits.RetriesPerHour; n != nil && (least == nil || *n < *least) {
+			least = n
+		}
+	}
+	return least
+}
+
+// any reports whether there is a limit that Check checks.
+func (l Limits) any() bool {
+	l.TimeToLiveSeconds, l.RetriesPerHour, l.ForbidLogTails = nil, nil, false
+	return !reflect.ValueOf(l).IsZero()
+}
+
+// ofExecutors reports whether there is a limit on what executors are like.
+func (l Limits) ofExecutors() bool {
+	l.ServiceTypes, l.Hosts, l.Paths, l.ForbiddenConf, l.Driver, l.Executors = nil, nil, nil, nil, RoleLimits{}, nil
+	return l.any()
+}
+
+// checker asks the limits of one policy after another.
+type checker struct {
+	app   spark.Application
+	built spark.Submission
+	// read is the configuration as the driver will read it.
+	read spark.Reader
+	// subjects are all things that are created, pods first.
+	subjects []subject
+	// claims is how many PersistentVolumeClaims are made for the driver and for each executor.
+	claims struct{ driver, executor int }
+	// preset are the labels and properties that the administrator's own defaults have set.
+	preset preset
+
+	policy string
+	limits Limits
+	said   map[string]bool
+	found  []*spark.ConfError
+}
+
+func checkerOf(s Set, app spark.Application, built spark.Submission) checker {
+	c := checker{app: app, built: built, read: spark.NewReader(app, built), preset: presetOf(s), said: map[string]bool{}}
+	c.gather()
+	return c
+}
+
+// refuse adds an objection: "<problem, if there is one>namespace team-a allows <what> (operator policy "small")".
+func (c *checker) refuse(e *spark.ConfError, allows string, args ...any) {
+	if c.said[e.Key+"/"+e.Field] {
+		return
+	}
+	c.said[e.Key+"/"+e.Field] = true
+	if e.Problem != "" {
+		e.Problem += "; "
+	}
+	e.Problem += fmt.Sprintf("namespace %s allows %s (operator policy %q)", c.app.Namespace, fmt.Sprintf(allows, args...), c.policy)
+	c.found = append(c.found, e)
+}
+
+// allow refuses a name that is not on a list of patterns. An empty list allows all names.
+func (c *checker) allow(e *spark.ConfError, patterns []string, name, what string) {
+	if len(patterns) > 0 && !matchesAny(patterns, name) {
+		c.refuse(e, "the %s %s", what, strings.Join(patterns, ", "))
+	}
+}
+
+// field is a field of the user's.
+func (c *checker) field(name string) string { return c.app.Fields.Path(name) }
+
+// value is a property as it was written.
+func (c *checker) value(key string) string {
+	if v, ok := c.app.OperatorConf[key]; ok {
+		return v
+	}
+	return c.app.Conf[key]
+}
+
+// at is where a property is set, or the field to set it in.
+func (c *checker) at(key, field string) *spark.ConfError {
+	if _, set := c.app.Conf[key]; set {
+		return &spark.ConfError{Key: key, Value: c.value(key)}
+	}
+	return &spark.ConfError{Field: c.field(field)}
+}
+
+// naming is where a value comes from: the first of the properties that has it, else the field.
+func (c *checker) naming(value, field string, keys ...string) *spark.ConfError {
+	for _, key := range keys {
+		if _, set := c.app.Conf[key]; set && slices.Contains(splitList(c.read.Text(key)), value) {
+			return &spark.ConfError{Key: key, Value: value}
+		}
+	}
+	return &spark.ConfError{Field: c.field(field), Value: value}
+}
+
+// splitList splits a list of Spark's.
+func splitList(text string) []string {
+	parts := strings.Split(text, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts
+}
+
+// conf checks the keys of sparkConf and hadoopConf; fields have limits of their own.
+func (c *checker) conf() {
+	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
+		if origin, typed := c.app.Origins[key]; typed && !strings.HasPrefix(origin, c.field("hadoopConf")) {
+			continue
+		}
+		if matchesAny(c.limits.ForbiddenConf, key) {
+			c.refuse(&spark.ConfError{Key: key}, "no such property")
+		}
+	}
+}
+
+// seen refuses what only the driver will know: what its executors are like can be limited only as far as it is known before.
+func (c *checker) seen() {
+	if !c.limits.ofExecutors() {
+		return
+	}
+	for _, key := range c.read.Unknown() {
+		e := &spark.ConfError{Key: key, Value: c.value(key), Problem: "refers to the driver's environment, which is not known before it runs"}
+		c.refuse(e, "only values that can be checked")
+	}
+	if path := c.read.UnseenTemplate(); path != "" {
+		e := &spark.ConfError{Key: spark.ConfExecTemplateFile, Value: path}
+		e.Problem = "a file of the driver's pod, which cannot be read before; write the template into " + c.field("executor.template")
+		c.refuse(e, "only templates that can be checked")
+	}
+}

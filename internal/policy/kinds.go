@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// judged says what is limited of a kind of objects.
+type judged struct {
+	// limits are asked about each object of the kind that a submission has, or that its driver will make.
+	limits []func(*checker, subject)
+	// exposed says that objects of the kind are also auxiliary objects of a driver: see CheckExposure.
+	exposed bool
+	// why nothing of an application can be wrong with the kind; "" for kinds with limits.
+	why string
+}
+
+// kinds are all that are ever applied for an application. What is not here must not be applied: a test compares the list with
+// the rights of the operator.
+var kinds = map[schema.GroupKind]judged{
+	podKind: {limits: []func(*checker, subject){
+		(*checker).images, (*checker).podSecurity, (*checker).schedulerNames, (*checker).priorityClasses, (*checker).runtimeClasses,
+		(*checker).pullSecrets, (*checker).tolerations, (*checker).nodeLabels, (*checker).podLabels, (*checker).podAnnotations,
+		(*checker).annotations, (*checker).resources,
+	}},
+	serviceKind:                                               {limits: []func(*checker, subject){(*checker).annotations}, exposed: true},
+	claimKind:                                                 {limits: []func(*checker, subject){(*checker).annotations, (*checker).storageClasses}},
+	{Group: anyGroup, Kind: "PodGroup"}:                       {limits: []func(*checker, subject){(*checker).annotations, (*checker).groupPriority}},
+	exposure.IngressKind.GroupKind():                          {exposed: true},
+	exposure.HTTPRoute.GroupKind():                            {exposed: true},
+	exposure.DisruptionBudget.GroupKind():                     {exposed: true},
+	{Kind: "ConfigMap"}:                                       {limits: []func(*checker, subject){(*checker).annotations}},
+	{Kind: "Secret"}:                                          {limits: []func(*checker, subject){(*checker).annotations}},
+	{Group: "networking.k8s.io", Kind: "NetworkPolicy"}:       {limits: []func(*checker, subject){(*checker).annotations}},
+	{Group: "sparkoperator.k8s.io", Kind: "SparkApplication"}: {why: "the run of a schedule is checked as the application that it is"},
+	{Group: "events.k8s.io", Kind: "Event"}:                   {why: "it has the operator's words only"},
+}
+
+// anyGroup stands for the API groups of schedulers, whose kinds are alike.
+const anyGroup = "*"
+
+// judgedAs returns what is limited of a kind, and whether it is known.
+func judgedAs(kind schema.GroupKind) (judged, bool) {
+	j, known := kinds[kind]
+	if !known {
+		j, known = kinds[schema.GroupKind{Group: anyGroup, Kind: kind.Kind}]
+	}
+	return j, known
+}
+
+// judge asks the limits of a subject's kind.
+func (c *checker) judge(s subject) {
+	j, _ := judgedAs(s.kind)
+	for _, limit := range j.limits {
+		limit(c, s)
+	}
+}
+
+// groupPriority checks the priority class of a group that a step of Spark's makes.
+func (c *checker) groupPriority(s subject) {
+	group, ok := s.object.(*unstructured.Unstructured)
+	if !ok {
+		return
+	}
+	if name, _, _ := unstructured.NestedString(group.Object, "spec", "priorityClassName"); name != "" {
+		e := &spark.ConfError{Key: spark.ConfPodGroupJSON, Value: name}
+		c.allow(e, c.limits.PriorityClasses, name, "priority classes")
+	}
+}
+
+// CheckApplied returns what a scheduler's plugin would apply beyond the limits.
+func (s Set) CheckApplied(app spark.Application, objects []*unstructured.Unstructured) []*spark.ConfError {
+	c := checkerOf(s, app, spark.Submission{})
+	for i := range s {
+		c.policy, c.limits = s[i].Name, s[i].Limits
+		for _, object := range objects {
+			c.judge(subject{kind: kindOf(object), role: driverRole, object: object})
+		}
+	}
+	return c.found
+}

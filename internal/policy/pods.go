@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// sparkImages checks the images of Spark's own containers, which are named by fields of their own.
+func (c *checker) sparkImages() {
+	for _, key := range []string{spark.ConfDriverImage, spark.ConfExecutorImage} {
+		image := c.read.Image(key)
+		if c.value(key) == "" {
+			key = spark.ConfImage
+		}
+		e := c.at(key, "image")
+		if e.Value != "" {
+			e.Value = image
+		}
+		c.allow(e, c.limits.Images, image, "images")
+	}
+}
+
+// images checks the images of all other containers, and those that are volumes.
+func (c *checker) images(s subject) {
+	own := c.ownImages()
+	for _, container := range containers(&s.pod.Spec) {
+		executors := s.role == executorRole && container.Name == c.executorContainer() && !container.init
+		if executors || slices.Contains(own, container.Image) {
+			continue
+		}
+		e := &spark.ConfError{Field: c.field(s.role), Value: container.Image, Problem: "the image of container " + container.Name}
+		c.allow(e, c.limits.Images, container.Image, "images")
+	}
+	for i := range s.pod.Spec.Volumes {
+		if v := &s.pod.Spec.Volumes[i]; v.Image != nil {
+			e := &spark.ConfError{Field: c.field(s.role + ".volumes"), Value: v.Image.Reference, Problem: "the image of volume " + v.Name}
+			c.allow(e, c.limits.Images, v.Image.Reference, "images")
+		}
+	}
+}
+
+// ownImages are those of Spark's containers.
+func (c *checker) ownImages() []string {
+	return []string{c.read.Image(spark.ConfDriverImage), c.read.Image(spark.ConfExecutorImage)}
+}
+
+// executorContainer is the name of Spark's container in executors.
+func (c *checker) executorContainer() string {
+	if all := c.built.Executor.Spec.Containers; c.built.ExecutorContainer < len(all) {
+		return all[c.built.ExecutorContainer].Name
+	}
+	return ""
+}
+
+// container is what the limits mind of a container of any sort.
+type container struct {
+	Name, Image string
+	init        bool
+}
+
+// containers are all of a pod, in the order in which they start.
+func containers(spec *corev1.PodSpec) []container {
+	var all []container
+	for i := range spec.InitContainers {
+		all = append(all, container{spec.InitContainers[i].Name, spec.InitContainers[i].Image, true})
+	}
+	for i := range spec.Containers {
+		all = append(all, container{spec.Containers[i].Name, spec.Containers[i].Image, false})
+	}
+	for i := range spec.EphemeralContainers {
+		all = append(all, container{spec.EphemeralContainers[i].Name, spec.EphemeralContainers[i].Image, true})
+	}
+	return all
+}
+
+// accounts checks the service accounts of both roles.
+func (c *checker) accounts() {
+	if len(c.limits.ServiceAccounts) == 0 || len(c.subjects) == 0 {
+		return
+	}
+	driver := cmp.Or(c.built.Driver.Spec.ServiceAccountName, c.built.Driver.Spec.DeprecatedServiceAccount, "default")
+	c.account(driverRole, spark.ConfDriverServiceAccount, driver)
+	for _, name := range c.executorAccounts() {
+		if name != driver {
+			c.account(executorRole, spark.ConfExecutorServiceAccount, name)
+		}
+	}
+}
+
+// executorAccounts are the accounts that executors may get: which of a template and a property wins depends on the
+// Spark version. Without either it is the driver's property, and the driver's template has no effect.
+func (c *checker) executorAccounts() []string {
+	template := c.built.Executor.Spec
+	named := []string{c.read.Text(spark.ConfExecutorServiceAccount), template.ServiceAccountName, template.DeprecatedServiceAccount}
+	named = slices.DeleteFunc(named, func(name string) bool { return name == "" })
+	if len(named) == 0 {
+		named = []string{cmp.Or(c.read.Text(spark.ConfDriverServiceAccount), "default")}
+	}
+	return named
+}
+
+func (c *checker) account(role, key, name string) {
+	e := c.at(key, role+".serviceAccount")
+	e.Value = name
+	c.allow(e, c.limits.ServiceAccounts, name, "service accounts")
+}
+
+// schedulerNames checks the scheduler that a pod names. One that the operator's plugin names is the administrator's.
+func (c *checker) schedulerNames(s subject) {
+	if name := s.pod.Spec.SchedulerName; name != "" {
+		keys := []string{spark.ConfExecutorSchedulerName, spark.ConfSchedulerName}
+		if s.role == driverRole {
+			keys[0] = spark.ConfDriverSchedulerName
+		}
+		c.allow(c.naming(name, s.role+".schedulerName", keys...), c.limits.SchedulerNames, name, "scheduler names")
+	}
+}
+
+// priorityClasses checks those that the pods name, and the one that the scheduler gets.
+func (c *checker) priorityClasses(s subject) {
+	if name := s.pod.Spec.PriorityClassName; name != "" {
+		c.allow(c.naming(name, s.role+".priorityClassName"), c.limits.PriorityClasses, name, "priority classes")
+	}
+	if name := c.app.Scheduling.PriorityClassName; name != "" {
+		c.allow(c.naming(name, "batchScheduler.priorityClass"), c.limits.PriorityClasses, name, "priority classes")
+	}
+}
+
+func (c *checker) runtimeClasses(s subject) {
+	if name := s.pod.Spec.RuntimeClassName; name != nil && *name != "" {
+		c.allow(c.naming(*name, s.role+".template"), c.limits.RuntimeClasses, *name, "runtime classes")
+	}
+}
+
+func (c *checker) pullSecrets(s subject) {
+	for _, secret := range s.pod.Spec.ImagePullSecrets {
+		e := &spark.ConfError{Field: c.field("imagePullSecrets"), Value: secret.Name}
+		if c.naming(secret.Name, "", spark.ConfImagePullSecrets).Key != "" { // by its field: a value of a key that speaks of secrets is not shown
+			e.Field = c.app.Field(spark.ConfImagePullSecrets)
+		}
+		c.allow(e, c.limits.PullSecrets, secret.Name, "pull secrets")
+	}
+}
+
+// tolerations checks the taints that a pod tolerates. Without a key it tolerates all of them.
+func (c *checker) tolerations(s subject) {
+	for _, t := range s.pod.Spec.Tolerations {
+		e := &spark.ConfError{Field: c.field(s.role + ".tolerations"), Value: t.Key}
+		if t.Key == "" {
+			e.Problem = "a toleration without a key is one of every taint"
+		}
+		c.allow(e, c.limits.Tolerations, t.Key, "tolerations of")
+	}
+}
+
+// nodeLabels checks the labels by which nodes are chosen. A node that is chosen by its name is chosen by nothing that could be listed.
+func (c *checker) nodeLabels(s subject) {
+	if len(c.limits.NodeLabels) == 0 {
+		return
+	}
+	prefixes := []string{spark.ConfExecutorNodeSelectorPrefix, spark.ConfNodeSelectorPrefix}
+	if s.role == driverRole {
+		prefixes[0] = spark.ConfDriverNodeSelectorPrefix
+	}
+	for _, label := range slices.Sorted(maps.Keys(s.pod.Spec.NodeSelector)) {
+		e := &spark.ConfError{Field: c.field(s.role + ".nodeSelector"), Value: label}
+		for _, prefix := range prefixes {
+			if _, set := c.app.Conf[prefix+label]; set {
+				e = &spark.ConfError{Key: prefix + label}
+			}
+		}
+		c.allow(e, c.limits.NodeLabels, label, "node labels")
+	}
+	labels, names := affinity(s.pod.Spec.Affinity)
+	for _, label := range labels {
+		e := &spark.ConfError{Field: c.field(s.role + ".affinity"), Value: label}
+		c.allow(e, c.limits.NodeLabels, label, "node labels")
+	}
+	if node := s.pod.Spec.NodeName; node != "" {
+		names = append(names, node)
+	}
+	if len(names) > 0 {
+		e := &spark.ConfError{Field: c.field(s.role + ".template"), Value: names[0], Problem: "chooses a node by its name"}
+		c.refuse(e, "the node labels %s", strings.Join(c.limits.NodeLabels, ", "))
+	}
+}
+
+// affinity returns the labels by which an affinity chooses nodes, and what it says of their names.
+func affinity(a *corev1.Affinity) (labels, names []string) {
+	if a == nil || a.NodeAffinity == nil {
+		return nil, nil
+	}
+	var terms []corev1.NodeSelectorTerm
+	if required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+		terms = append(terms, required.NodeSelectorTerms...)
+	}
+	for _, preferred := range a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+		terms = append(terms, preferred.Preference)
+	}
+	for _, term := range terms {
+		for _, e := range term.MatchExpressions {
+			labels = append(labels, e.Key)
+		}
+		for _, f := range term.MatchFields {
+			names = append(names, fmt.Sprintf("%s %s %s", f.Key, f.Operator, strings.Join(f.Values, ", ")))
+		}
+	}
+	return labels, names
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/pod-security-admission/api"
+	podsecurity "k8s.io/pod-security-admission/policy"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// securityLevels are those of the Pod Security Standards that forbid something.
+var securityLevels = []string{string(api.LevelBaseline), string(api.LevelRestricted)}
+
+// evaluator has the checks of the release of Kubernetes that this operator is built with. They are Kubernetes' own and valid.
+var evaluator, _ = podsecurity.NewEvaluator(podsecurity.DefaultChecks(), nil)
+
+// The reasons of Kubernetes that forbidHostAccess has sentences of its own for.
+const (
+	reasonNamespaces = "host namespaces"
+	reasonHostPath   = "hostPath volumes"
+	reasonHostPort   = "hostPort"
+)
+
+// securityFields are the fields to change by Kubernetes' reasons. The others are about security contexts.
+var securityFields = map[string]string{
+	reasonNamespaces: ".hostNetwork", reasonHostPath: ".volumes", reasonHostPort: ".ports", "restricted volume types": ".volumes",
+	"forbidden sysctls": ".podSecurityContext", "probe or lifecycle host": ".template",
+}
+
+const securityField = ".securityContext"
+
+// podSecurity checks a pod as Kubernetes would in a namespace of that level.
+func (c *checker) podSecurity(s subject) {
+	level := api.Level(c.limits.PodSecurity)
+	if c.limits.ForbidHostAccess {
+		c.host(s)
+		if level == "" {
+			level = api.LevelBaseline
+		}
+	}
+	if level == "" {
+		return
+	}
+	reasons := map[string][]string{}
+	for _, r := range evaluator.EvaluatePod(api.LevelVersion{Level: level, Version: api.LatestVersion()}, &s.pod.ObjectMeta, &s.pod.Spec) {
+		if r.Allowed || c.limits.ForbidHostAccess && slices.Contains([]string{reasonNamespaces, reasonHostPath, reasonHostPort}, r.ForbiddenReason) {
+			continue
+		}
+		field, known := securityFields[r.ForbiddenReason]
+		if !known {
+			field = securityField
+		}
+		reasons[field] = append(reasons[field], reasonOf(r))
+	}
+	for _, field := range slices.Sorted(maps.Keys(reasons)) {
+		e := &spark.ConfError{Field: c.field(s.role + field)}
+		e.Problem = fmt.Sprintf("violates Pod Security %q: %s", level, strings.Join(reasons[field], ", "))
+		c.refuse(e, "only pods of the Pod Security level %s", level)
+	}
+}
+
+func reasonOf(r podsecurity.CheckResult) string {
+	if r.ForbiddenDetail == "" {
+		return r.ForbiddenReason
+	}
+	return r.ForbiddenReason + " (" + r.ForbiddenDetail + ")"
+}
+
+// host says of the plainest ways to a node what they are.
+func (c *checker) host(s subject) {
+	spec := &s.pod.Spec
+	if spec.HostNetwork || spec.HostPID || spec.HostIPC {
+		c.refuse(&spark.ConfError{Field: c.field(s.role + ".hostNetwork"), Problem: "the pod shares its node's network or processes"}, noNodes)
+	}
+	for i := range spec.Volumes {
+		if v := &spec.Volumes[i]; v.HostPath != nil && !c.executorVolume(s.role, v.Name) {
+			c.refuse(&spark.ConfError{Field: c.field(s.role + ".volumes"), Value: v.Name, Problem: "is a directory of the node (hostPath)"}, noNodes)
+		}
+	}
+	for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
+		if slices.ContainsFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 }) {
+			c.refuse(&spark.ConfError{Field: c.field(s.role + ".template"), Value: container.Name, Problem: "the container uses a port of the node"}, noNodes)
+		}
+	}
+}
+
+// noNodes is what forbidHostAccess allows.
+const noNodes = "no access to nodes"
+
+const executorHostPaths = spark.ConfExecutorVolumesPrefix + "hostPath."
+
+// executorVolume reports whether a volume of executors is one of properties, of which executorPaths tells.
+func (c *checker) executorVolume(role, name string) bool {
+	return role == executorRole && slices.ContainsFunc(slices.Collect(maps.Keys(c.app.Conf)), func(key string) bool {
+		return strings.HasPrefix(key, executorHostPaths+name+".")
+	})
+}
+
+// executorPaths finds directories of nodes among the properties of executors' volumes.
+func (c *checker) executorPaths() {
+	if !c.limits.ForbidHostAccess {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
+		if strings.HasPrefix(key, executorHostPaths) {
+			c.refuse(&spark.ConfError{Key: key, Problem: "is a directory of the node"}, noNodes)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+func (c *checker) sizes() {
+	c.size(driverRole, c.limits.Driver, c.built.PodSets.Driver, spark.ConfDriverCores, spark.ConfDriverMemory)
+	c.size(executorRole, c.limits.Executor, c.built.PodSets.Executor, spark.ConfExecutorCores, spark.ConfExecutorMemory)
+}
+
+func (c *checker) size(role string, l RoleLimits, shape spark.PodResources, cores, memory string) {
+	for _, b := range []struct {
+		limit      Amount
+		name       corev1.ResourceName
+		key, field string
+	}{{l.Cores, corev1.ResourceCPU, cores, "cores"}, {l.Memory, corev1.ResourceMemory, memory, "memory"}} {
+		most, limited := b.limit.quantity()
+		asked := larger(shape, b.name)
+		if !limited || asked.Cmp(most) <= 0 {
+			continue
+		}
+		e := c.at(b.key, role+"."+b.field)
+		e.Problem = fmt.Sprintf("the %s pod requests %s of %s in total", role, asked.String(), b.name)
+		c.refuse(e, "at most %s", b.limit)
+	}
+}
+
+// larger is what a pod requests of a resource, or its limit if that is more.
+func larger(shape spark.PodResources, name corev1.ResourceName) resource.Quantity {
+	asked := shape.Requests[name]
+	if more := shape.Limits[name]; more.Cmp(asked) > 0 {
+		return more
+	}
+	return asked
+}
+
+// devices is the name of the limit on the claims of devices by a pod.
+const devices = "resourceclaims"
+
+// resources checks everything but CPU and memory.
+func (c *checker) resources(s subject) {
+	limits, prefix := c.limits.Driver.Resources, spark.ConfDriverResourcePrefix
+	if s.role == executorRole {
+		limits, prefix = c.limits.Executor.Resources, spark.ConfExecutorResourcePrefix
+	}
+	if len(limits) == 0 {
+		return
+	}
+	asked := map[corev1.ResourceName]resource.Quantity{}
+	for _, list := range []corev1.ResourceList{s.sizes.Requests, s.sizes.Limits} {
+		for name := range list {
+			asked[name] = larger(s.sizes, name)
+		}
+	}
+	if n := len(s.pod.Spec.ResourceClaims); n > 0 {
+		asked[devices] = *resource.NewQuantity(int64(n), resource.DecimalSI)
+	}
+	delete(asked, corev1.ResourceCPU)
+	delete(asked, corev1.ResourceMemory)
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		quantity := asked[name]
+		most, limited := mostOf(limits, string(name))
+		if allowed, _ := most.quantity(); !limited || quantity.Cmp(allowed) <= 0 {
+			continue
+		}
+		e := c.resourceAt(s.role, prefix, string(name))
+		e.Problem = fmt.Sprintf("the %s pod requests %s of %s in total", s.role, quantity.String(), name)
+		c.refuse(e, "at most %s", most)
+	}
+}
+
+// mostOf is the limit of a resource: that of the longest pattern that matches its name.
+func mostOf(limits map[string]Amount, name string) (most Amount, limited bool) {
+	longest := ""
+	for _, pattern := range slices.Sorted(maps.Keys(limits)) {
+		if matches(pattern, name) && len(pattern) > len(longest) {
+			longest, most, limited = pattern, limits[pattern], true
+		}
+	}
+	return most, limited
+}
+
+// resourceAt is where a resource is asked for: Spark's property of its amount, or the role.
+func (c *checker) resourceAt(role, prefix, name string) *spark.ConfError {
+	vendor, short, _ := strings.Cut(name, "/")
+	if short != "" && c.value(prefix+short+".vendor") == vendor {
+		return c.at(prefix+short+".amount", role)
+	}
+	return &spark.ConfError{Field: c.field(role), Value: name}
+}
+
+func (c *checker) executors() {
+	most := c.limits.Executors
+	if most == nil || c.built.PodSets.Max <= *most {
+		return
+	}
+	e := c.at(spark.ConfExecutorInstances, "executor.instances")
+	if strings.EqualFold(c.value(spark.ConfDynamicAllocation), "true") {
+		e = c.at(spark.ConfMaxExecutors, "dynamicAllocation.maxExecutors")
+	}
+	if c.built.PodSets.Max == math.MaxInt32 {
+		e.Problem = "missing, so the number of executors is unlimited"
+	} else {
+		e.Value = strconv.Itoa(int(c.built.PodSets.Max))
+	}
+	c.refuse(e, "at most %d executors at a time", *most)
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// subject is one thing that is created because of an application: by the operator, or by the driver, whose configuration says so.
+type subject struct {
+	kind schema.GroupKind
+	// role is that of the pod that the subject is or belongs to, and begins the names of the user's fields: "driver" or "executor".
+	role string
+	// keys begins the properties that the subject is made from; "" for none.
+	keys   string
+	object metav1.Object
+	// pod is set for pods.
+	pod *corev1.Pod
+	// sizes are what a pod takes.
+	sizes spark.PodResources
+}
+
+// Kinds of core objects.
+var (
+	podKind     = schema.GroupKind{Kind: "Pod"}
+	serviceKind = schema.GroupKind{Kind: "Service"}
+	claimKind   = schema.GroupKind{Kind: "PersistentVolumeClaim"}
+)
+
+const (
+	driverRole   = "driver"
+	executorRole = "executor"
+)
+
+// gather lists what is created for the application before its driver runs, and by the driver for its executors.
+func (c *checker) gather() {
+	if c.built.Driver == nil || c.built.Executor == nil {
+		return
+	}
+	executor, claims := c.read.MadeExecutor(c.built)
+	driver := c.built.Driver
+	c.subjects = []subject{
+		{kind: podKind, role: driverRole, object: driver, pod: driver, sizes: c.built.PodSets.Driver},
+		{kind: podKind, role: executorRole, object: executor, pod: executor, sizes: c.built.PodSets.Executor},
+	}
+	c.claims.driver, c.claims.executor = c.ephemeral(driverRole, driver), c.ephemeral(executorRole, executor)
+	for _, object := range c.built.Resources {
+		s := subject{kind: kindOf(object), role: driverRole, object: object}
+		if s.kind == claimKind {
+			s.keys = spark.ConfDriverVolumesPrefix + "persistentVolumeClaim."
+			c.claims.driver++
+		}
+		c.subjects = append(c.subjects, s)
+	}
+	if c.built.TokenSecret != nil {
+		c.subjects = append(c.subjects, subject{kind: kindOf(c.built.TokenSecret), role: driverRole, object: c.built.TokenSecret})
+	}
+	for _, made := range claims {
+		c.claims.executor++
+		c.subjects = append(c.subjects, subject{kind: claimKind, role: executorRole, keys: made.Key, object: made.Claim})
+	}
+}
+
+// ephemeral adds the claims that Kubernetes makes for the volumes of a pod, and counts them.
+func (c *checker) ephemeral(role string, pod *corev1.Pod) int {
+	n := 0
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if v.Ephemeral == nil || v.Ephemeral.VolumeClaimTemplate == nil {
+			continue
+		}
+		n++
+		template := v.Ephemeral.VolumeClaimTemplate
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: template.Spec}
+		claim.Name = v.Name
+		c.subjects = append(c.subjects, subject{kind: claimKind, role: role, object: claim})
+	}
+	return n
+}
+
+func kindOf(object spark.Object) schema.GroupKind {
+	return object.GetObjectKind().GroupVersionKind().GroupKind()
+}
+
+// pods are the subjects that are pods.
+func (c *checker) pods() []subject {
+	return c.subjects[:min(len(c.subjects), 2)]
+}

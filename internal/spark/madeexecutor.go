@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spark
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Reader reads the configuration of a submission as its driver will read it.
+type Reader struct {
+	conf    *conf
+	profile Profile
+	version string
+}
+
+// NewReader returns a reader of what the driver of a submission gets. The variables of the submitter are not the driver's.
+func NewReader(app Application, s Submission) Reader {
+	profile, _ := ProfileFor(app.SparkVersion) // without one nothing was built
+	return Reader{newConf(s.Properties, nil), profile, app.SparkVersion}
+}
+
+// Text returns a property with its references replaced, or what stands in for it. What only the driver can replace stays
+// as it is; see Unknown.
+func (r Reader) Text(key string) string {
+	text, _ := r.conf.text(key)
+	return text
+}
+
+// Image returns the image of a role: ConfDriverImage or ConfExecutorImage.
+func (r Reader) Image(key string) string { return imageOf(r.conf, key, r.version, r.profile) }
+
+// driverTexts are the texts that a driver reads for its executors and that reach beyond Spark. Sizes and numbers with
+// references that cannot be replaced are refused when a submission is built.
+var driverTexts = []string{
+	ConfExecutorImage, ConfExecutorServiceAccount, ConfImagePullSecrets, ConfExecutorSchedulerName, ConfSchedulerName, ConfDriverServiceAccount,
+	ConfExecTemplateFile, ConfExecTemplateContainer,
+}
+
+// Unknown returns the properties for executors that have references to the environment or the system properties of the
+// driver's JVM, which nobody knows before it runs.
+func (r Reader) Unknown() []string {
+	return slices.DeleteFunc(slices.Clone(driverTexts), func(key string) bool {
+		text := r.Text(key)
+		return !r.conf.has(key) || !strings.Contains(text, "${env:") && !strings.Contains(text, "${system:")
+	})
+}
+
+// UnseenTemplate returns the path of the template that executors start from if it is a file of the driver's pod that nobody can
+// read before; "" otherwise.
+func (r Reader) UnseenTemplate() string {
+	switch path := r.Text(ConfExecTemplateFile); path {
+	case templateDirInPod + "/" + templateFileInPod, serverTemplatePath:
+		return ""
+	default:
+		return path
+	}
+}
+
+// ExecutorClaim is a PersistentVolumeClaim that a driver makes for each of its executors.
+type ExecutorClaim struct {
+	// Key begins the properties that it is made from.
+	Key   string
+	Claim *corev1.PersistentVolumeClaim
+}
+
+// MadeExecutor returns an executor of a submission as its driver will make it, with what the driver takes from its configuration: image,
+// metadata, node selectors, scheduler, pull secrets and volumes. Spark's own additions are missing.
+func (r Reader) MadeExecutor(s Submission) (*corev1.Pod, []ExecutorClaim) {
+	pod := s.Executor.DeepCopy()
+	attributes := s.PodSets.ExecutorAttributes
+	pod.Labels, pod.Annotations = maps.Clone(attributes.Labels), maps.Clone(attributes.Annotations)
+	pod.Spec.NodeSelector, pod.Spec.SchedulerName = maps.Clone(attributes.NodeSelector), attributes.SchedulerName
+	for _, name := range r.conf.list(ConfImagePullSecrets) {
+		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
+	}
+	if s.ExecutorContainer < len(pod.Spec.Containers) {
+		c := &pod.Spec.Containers[s.ExecutorContainer]
+		c.Image = r.Image(ConfExecutorImage)
+		if r.profile.PrivilegeEscalation {
+			if c.SecurityContext == nil {
+				c.SecurityContext = &corev1.SecurityContext{}
+			}
+			c.SecurityContext.AllowPrivilegeEscalation = new(r.conf.flag(confExecutorPrivilege, false))
+		}
+	}
+	var claims []ExecutorClaim
+	volumes := parseVolumes(r.conf, ConfExecutorVolumesPrefix, r.profile)
+	for i := range volumes {
+		v := &volumes[i]
+		source := corev1.VolumeSource{}
+		if v.kind != volumeClaim {
+			source = v.source(r.profile)
+		} else {
+			name := v.options["options.claimName"]
+			source.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name, ReadOnly: v.readOnly}
+			if class, made := v.makesClaim(); made {
+				claims = append(claims, ExecutorClaim{v.key, v.claim(name, class)})
+			}
+		}
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: v.name, VolumeSource: source})
+	}
+	return pod, claims
+}
+
+// claim is the claim of a volume as far as the volume says it.
+func (v *volume) claim(name, class string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: maps.Clone(v.labels), Annotations: maps.Clone(v.notes)},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: &class,
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: *v.size}},
+		},
+	}
+}
