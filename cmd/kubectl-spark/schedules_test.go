@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -127,7 +128,12 @@ func TestExplainSchedule(t *testing.T) {
 	run.Annotations = map[string]string{v1beta2.AnnotationScheduledTime: before(10 * time.Minute).Format(time.RFC3339), v1beta2.AnnotationRunReason: "Schedule"}
 	stray := runOf(busy, "stray", v1beta2.ApplicationStateRunning)
 	stray.OwnerReferences = nil
-	wrong := nightly("wrong", stands(v1beta2.ScheduleStateScheduled), func(o *v1beta2.ScheduledSparkApplication) { o.Spec.Template.Driver.Memory = ptr.To("2gb") })
+	wrong := nightly("wrong", stands(v1beta2.ScheduleStateScheduled), func(o *v1beta2.ScheduledSparkApplication) {
+		o.Spec.Template.Driver.Memory = ptr.To("2gb")
+		// It has been scheduled for an hour: at half past two in Berlin a run would be due.
+		o.Spec.TimeZone, o.Spec.Schedule = "UTC", fmt.Sprintf("30 %d * * *", time.Now().UTC().Add(3*time.Hour).Hour())
+		o.Status.Scheduled = "CRON_TZ=UTC " + o.Spec.Schedule
+	})
 	a := newAPI(t, busy, wrong, run, stray)
 	says := func(args string, texts ...string) {
 		t.Helper()

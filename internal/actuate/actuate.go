@@ -85,7 +85,9 @@ func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resou
 	if err := w.delete(ctx, left); err != nil {
 		return resultOf(lifecycle.Submit, err)
 	}
-	if err := w.Client.Create(ctx, marked(resource, owner)); err != nil {
+	if err := w.Client.Create(ctx, marked(resource, owner)); lifecycle.BySpec(err) {
+		return resultOf(lifecycle.Submit, err)
+	} else if err != nil {
 		return transient(err.Error())
 	}
 	return done()
@@ -247,7 +249,7 @@ func marked(obj client.Object, owner lifecycle.Owner) client.Object {
 func resultOf(kind lifecycle.ActionKind, err error) lifecycle.Result {
 	r := lifecycle.Result{Kind: kind, Class: lifecycle.Classify(kind, err)}
 	if err != nil {
-		r.Message = err.Error()
+		r.Message, r.BySpec = err.Error(), lifecycle.BySpec(err)
 	}
 	return r
 }

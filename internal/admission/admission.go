@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -96,7 +98,22 @@ func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]
 		answer.Choice = resolution.Choice
 		return nil, Result{Admission: answer}
 	}
-	return &Candidate{checked: c, plugin: resolution.Plugin, attempt: c.attempt(resolution)}, Result{Admission: scheduler.Admission{Choice: resolution.Choice}}
+	candidate := &Candidate{checked: c, plugin: resolution.Plugin, attempt: c.attempt(resolution)}
+	if wrong, found := candidate.forbiddenQueue(registry); found {
+		return nil, Result{Admission: candidate.signed(wrong.Admission())}
+	}
+	return candidate, Result{Admission: scheduler.Admission{Choice: resolution.Choice}}
+}
+
+// forbiddenQueue finds a queue that the namespace may not use, whoever has named it.
+func (c *Candidate) forbiddenQueue(registry *scheduler.Registry) (scheduler.QueueConflict, bool) {
+	var made []*unstructured.Unstructured
+	for _, object := range c.checked.Built.Resources {
+		if u, ok := object.(*unstructured.Unstructured); ok {
+			made = append(made, u)
+		}
+	}
+	return registry.ForbiddenQueue(c.plugin, c.attempt, made)
 }
 
 // request is the input for choosing a scheduler. The previous attempt's choice is kept, unless the operator did not
@@ -156,11 +173,27 @@ func (c *Candidate) Admit(snapshot scheduler.Snapshot) Result {
 	if err != nil {
 		return c.failed(err)
 	}
+	if found := c.limited(answer.Apply); len(found) > 0 {
+		r := rejected(strings.Join(sentences(c.checked.App, found), "; "))
+		r.Choice = c.signed(answer).Choice
+		return r
+	}
 	answer = c.signed(answer)
 	if answer.Verdict != scheduler.Admit {
 		return Result{Admission: answer}
 	}
 	return c.decorated(answer)
+}
+
+// limited returns what the policies have against objects of the scheduler.
+func (c *Candidate) limited(objects []*unstructured.Unstructured) []*spark.ConfError {
+	return c.checked.Policies.CheckApplied(c.checked.App, objects)
+}
+
+// WithinLimits reports whether the policies allow what would be created now. What has started was checked at its start, under the
+// policies of that time.
+func (c *Candidate) WithinLimits() bool {
+	return len(c.checked.Policies.Check(c.checked.App, c.checked.Built)) == 0
 }
 
 // AssumeAdmitted is the answer as if the scheduler had admitted the attempt: for callers that cannot ask it.
@@ -218,6 +251,9 @@ func (c *Candidate) Observe(observer scheduler.Plugin, snapshot scheduler.Snapsh
 	o, err := scheduler.Observe(observer, c.attempt, snapshot, f)
 	if err != nil {
 		return o, err
+	}
+	if len(c.limited(o.Apply)) > 0 {
+		o.Apply = nil // the objects stay as they were made
 	}
 	if o.Eviction != nil {
 		o.Reason = o.Eviction.Reason

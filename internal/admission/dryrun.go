@@ -72,6 +72,11 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry) {
 		path := f.candidate.attempt.QueueField()
 		f.Errors = append(f.Errors, invalid(path, strings.TrimPrefix(answer.Message, path+": ")))
 	}
+	if queueKnown && answer.Verdict != scheduler.Reject {
+		if wrong, found := f.candidate.forbiddenQueue(registry); found {
+			f.Errors = append(f.Errors, invalid(wrong.Path, wrong.Problem))
+		}
+	}
 	if schedulerKnown {
 		f.findings(queueKnown)
 	}

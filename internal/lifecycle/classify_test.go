@@ -59,6 +59,8 @@ func TestClassify(t *testing.T) {
 		"Invalid":           {reason: "the object is not acceptable", kind: Submit, err: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi-driver", nil), want: ClassRefused},
 		"Webhook":           {reason: "a webhook denies with 400", kind: Submit, err: apierrors.NewBadRequest(`admission webhook "policy.example" denied the request: no latest tag`), want: ClassRefused},
 		"TooLarge":          {reason: "the object stays as large as it is", kind: Submit, err: apierrors.NewRequestEntityTooLargeError("limit is 3145728"), want: ClassRefused},
+		"TooLargeForEtcd":   {reason: "a 500, and the object stays as large as it is", kind: Submit, err: apierrors.NewInternalError(errors.New("etcdserver: request is too large")), want: ClassRefused},
+		"TooLargeToSend":    {reason: "the same of etcd's client", kind: Schedule, err: apierrors.NewInternalError(errors.New("rpc error: code = ResourceExhausted desc = trying to send message larger than max (2097252 vs. 2097152)")), want: ClassRefused},
 		"NoMethod":          {reason: "the API server does not know the call", kind: Submit, err: apierrors.NewMethodNotSupported(pods, "create"), want: ClassRefused},
 		"Timeout":           {reason: "it may or may not have happened", kind: Submit, err: apierrors.NewTimeoutError("request timed out", 1), want: ClassTransient},
 		"ServerTimeout":     {reason: "it may or may not have happened", kind: Submit, err: apierrors.NewServerTimeout(pods, "create", 1), want: ClassTransient},

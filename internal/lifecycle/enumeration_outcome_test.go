@@ -44,6 +44,11 @@ func (c *checker) results(p *lifecycle.Plan) {
 		for _, class := range classes[1:] {
 			c.outcome(p, append(slices.Clone(done), result(a, class)))
 		}
+		if a.Kind == lifecycle.Schedule {
+			invalid := result(a, lifecycle.ClassRefused)
+			invalid.BySpec = true
+			c.outcome(p, append(slices.Clone(done), invalid))
+		}
 		done = append(done, result(a, lifecycle.ClassDone))
 	}
 	c.outcome(p, done)

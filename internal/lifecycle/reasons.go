@@ -190,12 +190,21 @@ func Classify(kind ActionKind, err error) Class {
 		return ClassTerminating
 	case apierrors.IsForbidden(err):
 		return classifyForbidden(err.Error())
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err),
-		apierrors.IsRequestEntityTooLargeError(err), apierrors.IsMethodNotSupported(err):
+	case BySpec(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 		return ClassRefused
 	}
 	return ClassTransient
 }
+
+// BySpec reports whether the API server refuses an object for what it says, so that the same object would be refused again: it is invalid, or
+// too large.
+func BySpec(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsInternalError(err) && tooLarge.MatchString(err.Error())
+}
+
+// tooLarge matches what etcd and its client say of an object that the API server took and they do not. The API server passes it on as an
+// internal error (k8s.io/apiserver, endpoints/handlers: isTooLargeError).
+var tooLarge = regexp.MustCompile(`request is too large|trying to send message larger than max`)
 
 // authorizer matches the API server's own refusals of a verb and of an owner reference. An admission webhook may say "cannot" too.
 var authorizer = regexp.MustCompile(` is forbidden: (User "[^"]*" cannot [a-z]+ resource "|cannot set blockOwnerDeletion )`)

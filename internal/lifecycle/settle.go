@@ -15,6 +15,8 @@ type Result struct {
 	Class Class
 	// Message holds the API server's message when the class is not Done.
 	Message string
+	// BySpec says that the API server refuses the object for what it says: the same object is refused again.
+	BySpec bool
 }
 
 // Outcome is the result of the actions: what to store and what to show.
@@ -182,8 +184,12 @@ func delayed(o Outcome, p Plan, c Cause, retry time.Duration, env Env) Outcome {
 	return o
 }
 
-// settleSchedule waits when the scheduler's objects cannot be made.
+// settleSchedule waits when the scheduler's objects cannot be made. Those that the API server refuses for what they say are refused as a
+// driver is.
 func settleSchedule(o Outcome, p Plan, r Result, env Env) Outcome {
+	if r.BySpec {
+		return refused(o, Cause{ReasonSubmissionRefused, r.Message}, p, env)
+	}
 	return delayed(o, p, Cause{r.Class.Reason(ReasonSchedulerObjects), r.Message}, operatorRetry, env)
 }
 

@@ -5,6 +5,12 @@ package policy
 import (
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // Each case is one way around a limit that once was open, or that lies beside one that was.
@@ -57,7 +63,7 @@ func TestBypasses(t *testing.T) {
 		"AccountSystem": {"only the driver knows", `{serviceAccounts: ["*"]}`, "  sparkConf: {spark.kubernetes.executor.podTemplateContainerName: \"${system:x}\"}\n",
 			[]string{`spec.sparkConf["spark.kubernetes.executor.podTemplateContainerName"]: "${system:x}": refers to the driver's environment, which is not known before it runs`}},
 
-		"DriverScheduler": {"a field", `{schedulerNames: [mine]}`, "  driver: {schedulerName: theirs}\n", []string{`spec.driver.schedulerName: "theirs"`}},
+		"DriverScheduler":   {"a field", `{schedulerNames: [mine]}`, "  driver: {schedulerName: theirs}\n", []string{`spec.driver.schedulerName: "theirs"`}},
 		"PropertyScheduler": {"a property of both", `{schedulerNames: [mine]}`, "  sparkConf: {spark.kubernetes.scheduler.name: theirs}\n", []string{`spec.sparkConf["spark.kubernetes.scheduler.name"]: "theirs"`}},
 		"ReferredScheduler": {"with its references replaced", `{schedulerNames: [mine]}`, "  sparkConf: {spark.kubernetes.executor.scheduler.name: \"${spark.mine}\", spark.mine: theirs}\n",
 			[]string{`spec.sparkConf["spark.kubernetes.executor.scheduler.name"]: "theirs"`}},
@@ -156,5 +162,39 @@ func TestRetriesPerHour(t *testing.T) {
 	}
 	if got := s[:1].RetriesPerHour(); got != nil {
 		t.Errorf("without a limit: %d", *got)
+	}
+}
+
+// A server's driver reads the template of its executors from its own image, where nobody can look before.
+func TestUnseenTemplateOfAServer(t *testing.T) {
+	var o v1alpha1.SparkConnect
+	text := `
+metadata: {name: srv, namespace: team-a, uid: 7b0f0a52-0000-4000-8000-000000000002}
+spec:
+  sparkVersion: 4.1.0
+  image: good
+  server: {}
+  sparkConf: {spark.kubernetes.executor.podTemplateFile: /opt/mine.yaml}
+  executor: {instances: 1}
+`
+	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+		t.Fatal(err)
+	}
+	app, _ := kubeflow.SparkConnects{}.Normalize(&o)
+	built, err := build(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for limits, want := range map[string]string{
+		`{executor: {memory: 900Gi}}`: `spec.sparkConf["spark.kubernetes.executor.podTemplateFile"]: "/opt/mine.yaml": a file of the driver's pod, which cannot be read before; write the template into spec.executor.template; namespace team-a allows only templates that can be checked (operator policy "small")`,
+		`{driver: {memory: 900Gi}}`:   "",
+	} {
+		got := ""
+		for _, p := range set(t, `[{name: small, namespaces: [team-a], limits: `+limits+`}]`).Check(app, built) {
+			got += validation.Explain(app, p)
+		}
+		if got != want {
+			t.Errorf("%s:\n got %s\nwant %s", limits, got, want)
+		}
 	}
 }

@@ -3,6 +3,8 @@
 package policy
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -75,6 +77,9 @@ func (c *checker) groupPriority(s subject) {
 
 // CheckApplied returns what a scheduler's plugin would apply beyond the limits.
 func (s Set) CheckApplied(app spark.Application, objects []*unstructured.Unstructured) []*spark.ConfError {
+	if len(objects) == 0 || !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.any() }) {
+		return nil
+	}
 	c := checkerOf(s, app, spark.Submission{})
 	for i := range s {
 		c.policy, c.limits = s[i].Name, s[i].Limits

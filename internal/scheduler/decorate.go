@@ -103,10 +103,7 @@ func unclaimedIn(claims []PodKey, part PodPart, before, after map[string]string)
 // value, or named another scheduler on the pods. A scheduler that the application itself chooses wins over a name on its
 // pods, as it always has; one that is only a default does not silently overrule what someone wrote.
 func conflict(p Plugin, a Attempt) (Admission, bool, error) {
-	d, err := call(p, "Decorate", func() (Decoration, error) {
-		var d Decoration
-		return d, p.Decorate(a, &d)
-	})
+	d, err := decorationOf(p, a)
 	if err != nil {
 		return Admission{}, false, err
 	}
@@ -130,6 +127,15 @@ func conflict(p Plugin, a Attempt) (Admission, bool, error) {
 		}
 	}
 	return Admission{}, false, nil
+}
+
+// decorationOf is what the plugin adds to pods without anything.
+func decorationOf(p Plugin, a Attempt) (Decoration, error) {
+	return call(p, "Decorate", func() (Decoration, error) {
+		var d Decoration
+		err := p.Decorate(a, &d)
+		return d, err
+	})
 }
 
 func schedulerConflict(a Attempt, role, other string) Admission {

@@ -51,8 +51,8 @@ func schedules(ctx context.Context, w *environment) error {
 	if err != nil {
 		return err
 	}
-	w.section.Add("share of a core without schedules, over a minute", "%", 100*empty)
-	w.section.AddChart("share of a core with the schedules, over another minute", "%", 100*idle)
+	w.section.Add("share of a core without schedules, over four minutes", "%", 100*empty)
+	w.section.AddChart("share of a core with the schedules, over another four minutes", "%", 100*idle)
 	list, err := all.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list the schedules: %w", err)
@@ -67,13 +67,16 @@ func schedules(ctx context.Context, w *environment) error {
 	return nil
 }
 
-// share is the share of a core that the operator uses for a minute.
+// shareWindow is a multiple of the two minutes after which Go collects garbage in any case.
+const shareWindow = 4 * time.Minute
+
+// share is the share of a core that the operator uses for a while.
 func (w *environment) share(ctx context.Context) (float64, error) {
 	before, began := w.meter.CPU(), time.Now()
 	select {
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
-	case <-time.After(observed):
+	case <-time.After(shareWindow):
 	}
 	return (w.meter.CPU() - before) / time.Since(began).Seconds(), w.failed()
 }

@@ -62,6 +62,7 @@ type Engine[T client.Object] struct {
 
 	written operator.StatusCache
 	asked   sessionCache
+	refused refusals
 }
 
 // Reconcile brings one application one step further: load, observe, decide, act, write the status.
@@ -126,6 +127,7 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 	if err != nil || !e.watches(req.Namespace) {
 		e.written.Forget(req.NamespacedName)
 		e.asked.forget(req.NamespacedName)
+		e.refused.forget(req.NamespacedName)
 		e.Schedulers.Forget(e.key(req.NamespacedName))
 		return nil, 0, client.IgnoreNotFound(err)
 	}
@@ -137,6 +139,7 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 	if after, rests := lifecycle.NothingDue(resolve.Rest(e.Kind, obj, record, e.operator(), now), record, lifecycle.Env{Now: now}); rests {
 		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
 			e.written.Forget(req.NamespacedName)
+			e.refused.forget(req.NamespacedName)
 			return nil, after, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -30,6 +31,7 @@ const (
 
 // exposing is one reconcile of the auxiliary objects of a driver.
 type exposing struct {
+	app    string
 	owner  lifecycle.Owner
 	before lifecycle.Exposure
 	wanted exposure.Wanted
@@ -44,7 +46,7 @@ type exposing struct {
 // of a reconcile and before its status write, so that the status reports them at no cost. An object stays recorded until it
 // is known to be gone. Problems are reported, and never fail the application.
 func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcome) {
-	x := exposing{owner: s.Owner, before: s.Record.Exposure}
+	x := exposing{app: s.App.Name, owner: s.Owner, before: s.Record.Exposure}
 	if o.Auxiliary == lifecycle.AuxiliaryKept {
 		o.Record.Exposure = x.before
 		return
@@ -91,11 +93,22 @@ func (e *Engine[T]) converge(ctx context.Context, x *exposing, namespace string)
 	for _, object := range x.wanted.Objects {
 		there[object.Ref] = nil
 	}
+	key := types.NamespacedName{Namespace: namespace, Name: x.app}
+	e.refused.retain(key, func(r exposure.Ref) bool { _, wanted := there[r]; return wanted })
 	for _, object := range write {
+		hash := object.GetAnnotations()[x.owner.Labels.Applied]
+		if cause, same := e.refused.of(key, object.Ref, hash); same {
+			delete(there, object.Ref)
+			x.problems = append(x.problems, cause)
+			continue
+		}
 		found, r := e.Writer.Apply(ctx, x.owner, object.Unstructured, x.seen[object.Ref])
 		if there[object.Ref] = found; r.Class != lifecycle.ClassDone {
 			delete(there, object.Ref)
 			x.failed(ctx, object.Ref, r)
+		}
+		if r.BySpec && e.refused.add(key, object.Ref, hash, x.problems[len(x.problems)-1]) {
+			x.again = sooner(x.again, exposureRetry)
 		}
 	}
 	for _, ref := range remove {
@@ -123,7 +136,9 @@ func (x *exposing) failed(ctx context.Context, ref exposure.Ref, r lifecycle.Res
 		x.after.Objects = append(x.after.Objects, ref.String()) // it may have been made
 		return
 	}
-	x.again = sooner(x.again, exposureRetry)
+	if !r.BySpec {
+		x.again = sooner(x.again, exposureRetry)
+	}
 	x.problems = append(x.problems, lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonExposureRefused), Message: ref.String() + ": " + r.Message})
 }
 

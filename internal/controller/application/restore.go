@@ -22,7 +22,7 @@ func (e *Engine[T]) restore(ctx context.Context, s *scope[T]) {
 		return // it is on its way out
 	}
 	candidate, _, err := e.candidate(ctx, s)
-	if err != nil || candidate == nil {
+	if err != nil || candidate == nil || !candidate.WithinLimits() {
 		return
 	}
 	if fresh, err := e.Reader.Fresh(ctx, s.obj); err != nil || !fresh {

@@ -3,6 +3,7 @@
 package volcano
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // queues are all queues of the cluster, by name. They are decoded one by one, when they are needed.
@@ -148,4 +150,32 @@ func (q queues) fits(a scheduler.Attempt, asked corev1.ResourceList) (scheduler.
 		}
 	}
 	return scheduler.Admission{}, true, nil
+}
+
+// QueueOf returns the queue of a pod, as Volcano reads it: that of its group, else what it names itself for the group that Volcano makes of
+// it.
+func (Plugin) QueueOf(pod spark.PodAttributes, made []*unstructured.Unstructured) (string, bool) {
+	name := cmp.Or(pod.Annotations[v1beta1.KubeGroupNameAnnotationKey], pod.Annotations[v1beta1.VolcanoGroupNameAnnotationKey])
+	if name == "" {
+		return cmp.Or(pod.Annotations[v1beta1.QueueNameAnnotationKey], defaultQueue), true
+	}
+	for _, group := range made {
+		if group.GroupVersionKind().GroupKind() == podGroupKind.GroupKind() && group.GetName() == name {
+			return queueOfGroup(group), true
+		}
+	}
+	return "", false
+}
+
+// QueueOfObject returns the queue of a PodGroup.
+func (Plugin) QueueOfObject(object *unstructured.Unstructured) (string, bool) {
+	if object.GroupVersionKind().GroupKind() != podGroupKind.GroupKind() {
+		return "", false
+	}
+	return queueOfGroup(object), true
+}
+
+func queueOfGroup(group *unstructured.Unstructured) string {
+	queue, _, _ := unstructured.NestedString(group.Object, "spec", "queue")
+	return cmp.Or(queue, defaultQueue)
 }

@@ -59,6 +59,7 @@ var (
 	_ scheduler.Plugin   = Plugin{}
 	_ scheduler.Observer = Plugin{}
 	_ scheduler.Releaser = Plugin{}
+	_ scheduler.Queuer   = Plugin{}
 )
 
 // parameters are spec.batchSchedulerOptions.parameters.

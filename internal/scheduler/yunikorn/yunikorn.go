@@ -8,6 +8,7 @@
 package yunikorn
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 	"github.com/apache/yunikorn-k8shim/pkg/common/constants"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -45,6 +47,7 @@ type Plugin struct{}
 var (
 	_ scheduler.Plugin   = Plugin{}
 	_ scheduler.Observer = Plugin{}
+	_ scheduler.Queuer   = Plugin{}
 )
 
 // parameters are spec.batchSchedulerOptions.parameters, by YuniKorn's own names.
@@ -179,6 +182,16 @@ func setQueue(o *spark.PodOverlay, queue string) {
 		scheduler.SetIn(&o.Annotations, constants.AnnotationQueueName, queue)
 	}
 }
+
+// QueueOf returns the queue that a pod names, as YuniKorn reads it: its own label, its annotation, the label of old.
+func (Plugin) QueueOf(pod spark.PodAttributes, _ []*unstructured.Unstructured) (string, bool) {
+	return cmp.Or(
+		pod.Labels[constants.CanonicalLabelQueueName], pod.Annotations[constants.AnnotationQueueName], pod.Labels[constants.LabelQueueName],
+	), true
+}
+
+// QueueOfObject knows none: YuniKorn has no objects.
+func (Plugin) QueueOfObject(*unstructured.Unstructured) (string, bool) { return "", false }
 
 func setUser(o *spark.PodOverlay, user scheduler.User) error {
 	if user.Name == "" {

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/coscheduling"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+)
+
+// Objects of these kinds take annotations of a tenant's; those of all others have the operator's and the administrator's only.
+var annotated = []string{"Ingress.networking.k8s.io", "PersistentVolumeClaim", "Pod", "PodGroup.scheduling.volcano.sh", "Service"}
+
+// A tenant writes an annotation, and a label of the same name, wherever one can be written. All objects of all kinds are made as the
+// operator makes them, and each that has got the annotation is objected to.
+func TestForbiddenAnnotationOnEveryKind(t *testing.T) {
+	const evil = "evil.example.org/annotation"
+	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{}, coscheduling.New(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	operator := resolve.Operator{Registry: registry, Exposure: exposure.Config{
+		Service: true, DisruptionBudget: true,
+		Ingress: exposure.Ingress{Enabled: true, URLFormat: "{{$appName}}.example.org"},
+		Route:   exposure.Route{URLFormat: "{{$appName}}.example.org", ParentRefs: []exposure.ParentRef{{Name: "gateway"}}},
+	}}
+	now := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	run := func(strict policy.Set, sure bool) []made {
+		operator.Policies = strict
+		app, server := decode[v1beta2.SparkApplication](t, everywhere, evil), decode[v1alpha1.SparkConnect](t, everywhereServer, evil)
+		gang := app.DeepCopy()
+		gang.Spec.BatchScheduler, gang.Spec.SparkConf = new(coscheduling.Name), nil
+		var all []made
+		for _, a := range []resolve.Application{
+			resolve.Load(kubeflow.SparkApplications{}, app, lifecycle.Record{}, operator, now),
+			resolve.Load(kubeflow.SparkApplications{}, gang, lifecycle.Record{}, operator, now),
+			resolve.Load(kubeflow.SparkConnects{}, server, lifecycle.Record{}, operator, now),
+		} {
+			all = append(all, makeAll(t, a, registry, operator.Exposure, sure))
+		}
+		return all
+	}
+
+	got, rendered := map[string]bool{}, map[string]bool{}
+	for _, m := range run(nil, true) {
+		for _, o := range m.objects {
+			kind := o.kind
+			rendered[kind] = true
+			if _, has := o.object.GetAnnotations()[evil]; has {
+				got[kind] = true
+			}
+		}
+	}
+	var kinds []string
+	for kind := range got {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	if diff := cmp.Diff(annotated, kinds); diff != "" {
+		t.Errorf("kinds with annotations of the tenant's (-want +got): each needs an objection below:\n%s", diff)
+	}
+	for _, kind := range policy.Judged() {
+		if any := strings.TrimSuffix(kind, "*"); !slices.ContainsFunc(keysOf(rendered), func(k string) bool { return strings.HasPrefix(k, any) }) {
+			t.Errorf("no %s is made here: make one, with an annotation of the tenant's if it can have one", kind)
+		}
+	}
+
+	strict := policy.Set{{Name: "strict", Namespaces: []string{"*"}, Limits: policy.Limits{ForbiddenAnnotations: []string{"evil.*"}}}}
+	var said []string
+	for _, m := range run(strict, false) {
+		said = append(said, m.said...)
+	}
+	for _, where := range []string{
+		"spec.driver.annotations", "spec.executor.annotations", "spec.driver.serviceAnnotations", "sparkUIOptions.serviceAnnotations",
+		"sparkUIOptions.ingressAnnotations", "driverIngressOptions[0].serviceAnnotations", "driverIngressOptions[0].ingressAnnotations",
+		"spark.kubernetes.driver.volumes.persistentVolumeClaim.d.annotation.", "spark.kubernetes.executor.volumes.persistentVolumeClaim.d.annotation.",
+		"spark.kubernetes.scheduler.volcano.podGroupTemplateJson", "spec.server.service.metadata.annotations",
+	} {
+		if !slices.ContainsFunc(said, func(s string) bool {
+			return strings.Contains(s, where) && strings.Contains(s, "allows no such annotation")
+		}) {
+			t.Errorf("nobody objects to the annotation in %s; said: %q", where, said)
+		}
+	}
+}
+
+// object is one that would be applied.
+type object struct {
+	kind   string
+	object metav1.Object
+}
+
+// made is what comes of one application, and what is said against it.
+type made struct {
+	objects []object
+	said    []string
+}
+
+// makeAll makes all objects as the operator does: the submission, what the scheduler's plugin applies, and what stands beside a driver.
+func makeAll(t *testing.T, a resolve.Application, registry *scheduler.Registry, config exposure.Config, sure bool) made {
+	t.Helper()
+	var m made
+	add := func(o metav1.Object) {
+		kind := o.(runtime.Object).GetObjectKind().GroupVersionKind().GroupKind()
+		m.objects = append(m.objects, object{kind.String(), o})
+	}
+	dry := admission.DryRun(a, registry)
+	for _, e := range dry.Errors {
+		m.said = append(m.said, e.Error())
+	}
+	if objects, err := dry.Objects(); err == nil {
+		for _, o := range objects {
+			add(o)
+		}
+	} else if sure {
+		t.Fatal(err)
+	}
+	if candidate, _ := admission.Validate(a).Candidate(registry, nil); candidate != nil {
+		for _, o := range candidate.Admit(nil).Apply {
+			add(o)
+		}
+	}
+	attempt := exposure.Attempt{App: a.App, Owner: a.Owner, SparkAppID: a.Identity.AppID, DriverName: a.DriverName()}
+	for _, o := range exposure.Of(attempt, config).Objects {
+		add(o.Unstructured)
+	}
+	return m
+}
+
+func decode[T any](t *testing.T, text, annotation string) *T {
+	t.Helper()
+	var o T
+	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(text, "EVIL", annotation+`: "x"`)), &o); err != nil {
+		t.Fatal(err)
+	}
+	return &o
+}
+
+func keysOf(m map[string]bool) []string {
+	var all []string
+	for k := range m {
+		all = append(all, k)
+	}
+	return all
+}
+
+const everywhere = `
+metadata: {name: pi, namespace: team-a, uid: 7b0f0a52-0000-4000-8000-000000000001, annotations: {EVIL}, labels: {EVIL}}
+spec:
+  type: Scala
+  sparkVersion: 4.3.0
+  image: a
+  mainClass: org.apache.spark.examples.SparkPi
+  mainApplicationFile: local:///a.jar
+  driverPodDisruptionBudget: true
+  monitoring: {exposeDriverMetrics: true, prometheus: {jmxExporterJar: /a.jar}}
+  volumes: [{name: e, ephemeral: {volumeClaimTemplate: {metadata: {annotations: {EVIL}}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}]
+  driver:
+    annotations: {EVIL}
+    labels: {EVIL}
+    serviceAnnotations: {EVIL}
+    serviceLabels: {EVIL}
+    volumeMounts: [{name: e, mountPath: /e}]
+    template: {metadata: {annotations: {EVIL}}, spec: {containers: [{name: x, image: a}]}}
+  executor:
+    annotations: {EVIL}
+    labels: {EVIL}
+    template: {metadata: {annotations: {EVIL}}, spec: {containers: [{name: x, image: a}]}}
+  sparkUIOptions: {serviceAnnotations: {EVIL}, ingressAnnotations: {EVIL}}
+  driverIngressOptions: [{servicePort: 8080, ingressURLFormat: a.b, serviceAnnotations: {EVIL}, ingressAnnotations: {EVIL}}]
+  sparkConf:
+    spark.kubernetes.driver.pod.featureSteps: org.apache.spark.deploy.k8s.features.VolcanoFeatureStep
+    spark.kubernetes.scheduler.volcano.podGroupTemplateJson: '{metadata: {annotations: {EVIL}}}'
+    spark.kubernetes.driver.volumes.persistentVolumeClaim.d.mount.path: /d
+    spark.kubernetes.driver.volumes.persistentVolumeClaim.d.options.claimName: OnDemand
+    spark.kubernetes.driver.volumes.persistentVolumeClaim.d.options.storageClass: a
+    spark.kubernetes.driver.volumes.persistentVolumeClaim.d.options.sizeLimit: 1Gi
+    spark.kubernetes.driver.volumes.persistentVolumeClaim.d.annotation.EVIL
+    spark.kubernetes.executor.volumes.persistentVolumeClaim.d.mount.path: /d
+    spark.kubernetes.executor.volumes.persistentVolumeClaim.d.options.claimName: OnDemand
+    spark.kubernetes.executor.volumes.persistentVolumeClaim.d.options.storageClass: a
+    spark.kubernetes.executor.volumes.persistentVolumeClaim.d.options.sizeLimit: 1Gi
+    spark.kubernetes.executor.volumes.persistentVolumeClaim.d.annotation.EVIL
+`
+
+const everywhereServer = `
+metadata: {name: srv, namespace: team-a, uid: 7b0f0a52-0000-4000-8000-000000000002, annotations: {EVIL}}
+spec:
+  sparkVersion: 4.3.0
+  image: a
+  server:
+    template: {metadata: {annotations: {EVIL}}, spec: {containers: [{name: x, image: a}]}}
+    service: {metadata: {name: mine, annotations: {EVIL}}, spec: {ports: [{port: 15002}]}}
+  authentication: {token: true}
+  executor: {instances: 1}
+`

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Queuer is a plugin that knows where its scheduler reads the queue of pods and objects, whoever wrote them. By it the rules about queues
+// hold for pods that name the scheduler themselves, too.
+type Queuer interface {
+	// QueueOf returns the queue in which the scheduler puts a pod; "" if it chooses one by itself. made are objects that are created with
+	// the pod. known is false if an object decides that is not among them.
+	QueueOf(pod spark.PodAttributes, made []*unstructured.Unstructured) (queue string, known bool)
+	// QueueOfObject returns the queue of one of the scheduler's objects; known is false for all others.
+	QueueOfObject(*unstructured.Unstructured) (queue string, known bool)
+}
+
+// QueueConflict is a queue that the namespace may not use.
+type QueueConflict struct {
+	// Path is the field to change, and Problem says why.
+	Path, Problem string
+}
+
+// Admission is the answer for an attempt with the conflict.
+func (c QueueConflict) Admission() Admission {
+	return Admission{Verdict: Reject, Reason: ReasonQueueForbidden, Message: c.Path + ": " + c.Problem}
+}
+
+// ForbiddenQueue finds pods of an attempt that end up in a queue that their namespace may not use: by the scheduler that takes them, which
+// need not be that of the plugin, and by what they carry when the plugin has decorated them. made are the objects that are created with
+// them.
+func (r *Registry) ForbiddenQueue(p Plugin, a Attempt, made []*unstructured.Unstructured) (QueueConflict, bool) {
+	usable := usableQueues(r.policy.AllowedQueues, a.App.Namespace)
+	if usable == nil {
+		return QueueConflict{}, false
+	}
+	for _, object := range made {
+		for _, name := range slices.Sorted(maps.Keys(r.plugins)) {
+			queuer, ok := r.plugins[name].(Queuer)
+			if !ok {
+				continue
+			}
+			if queue, known := queuer.QueueOfObject(object); known && !mayUse(usable, queue) {
+				what := fmt.Sprintf("%s %s is in queue %q, which may not be used from namespace %q; %s", object.GetKind(), object.GetName(), queue, a.App.Namespace, Usable(usable))
+				return QueueConflict{a.Field("sparkConf"), what}, true
+			}
+		}
+	}
+	for _, pod := range decoratedPods(p, a) {
+		if conflict, found := r.podConflict(p, a, pod, usable, made); found {
+			return conflict, true
+		}
+	}
+	return QueueConflict{}, false
+}
+
+// decoratedPod is a pod as its scheduler will see it.
+type decoratedPod struct {
+	role string
+	spark.PodAttributes
+}
+
+// decoratedPods are the pods of both roles; none if the plugin fails, which is reported when it is asked.
+func decoratedPods(p Plugin, a Attempt) []decoratedPod {
+	d, err := decorationOf(p, a)
+	if err != nil {
+		return nil
+	}
+	pods := []decoratedPod{{spark.RoleDriver, a.PodSets.DriverAttributes}, {spark.RoleExecutor, a.PodSets.ExecutorAttributes}}
+	for i, overlay := range []spark.PodOverlay{d.Driver, d.Executor} {
+		pods[i].Labels, pods[i].Annotations = over(pods[i].Labels, overlay.Labels), over(pods[i].Annotations, overlay.Annotations)
+		if name := p.Describe().SchedulerName; name != "" {
+			pods[i].SchedulerName = name
+		}
+	}
+	return pods
+}
+
+func over(below, above map[string]string) map[string]string {
+	all := maps.Clone(below)
+	for key, value := range above {
+		SetIn(&all, key, value)
+	}
+	return all
+}
+
+// podConflict judges one pod.
+func (r *Registry) podConflict(p Plugin, a Attempt, pod decoratedPod, usable []string, made []*unstructured.Unstructured) (QueueConflict, bool) {
+	queuer, name := r.queuer(pod.SchedulerName)
+	if queuer == nil {
+		return QueueConflict{}, false
+	}
+	queue, known := queuer.QueueOf(pod.PodAttributes, made)
+	if known && mayUse(usable, queue) || !known && name == a.Scheduler { // a plugin looks itself at what its pods refer to
+		return QueueConflict{}, false
+	}
+	path := a.QueueField()
+	if p.Describe().SchedulerName == "" {
+		path = a.Field(pod.role + ".schedulerName")
+	}
+	what := fmt.Sprintf("the %s pod gets into queue %q of the scheduler %s, which may not be used from namespace %q", pod.role, queue, pod.SchedulerName, a.App.Namespace)
+	switch {
+	case !known:
+		what = fmt.Sprintf("the queue of the %s pod in the scheduler %s is not known before it is created; write %s: %s instead", pod.role, pod.SchedulerName, a.Field(FieldScheduler), name)
+	case queue == "":
+		what = fmt.Sprintf("the %s pod leaves the queue to the scheduler %s, which namespace %q may not do", pod.role, pod.SchedulerName, a.App.Namespace)
+	}
+	return QueueConflict{path, what + "; " + Usable(usable)}, true
+}
+
+// queuer returns the plugin of a scheduler, enabled or not, if it knows queues.
+func (r *Registry) queuer(schedulerName string) (Queuer, string) {
+	if schedulerName == "" {
+		return nil, ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.plugins)) {
+		if queuer, ok := r.plugins[name].(Queuer); ok && r.plugins[name].Describe().SchedulerName == schedulerName {
+			return queuer, name
+		}
+	}
+	return nil, ""
+}
