@@ -37,6 +37,7 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonDriverOutOfMemory: "raise {driver.memory} or memoryOverhead, or let {restartPolicy.outOfMemory.memoryFactor} raise it",
 	lifecycle.ReasonDriverEvicted:     "a budget for such failures is {restartPolicy.infrastructure}",
 	lifecycle.ReasonDriverNotFound:    "find out what deletes driver pods; a budget for such failures is {restartPolicy.infrastructure}",
+	lifecycle.ReasonRetryRate:         "find out why it ends so often: kubectl spark logs NAME -n NAMESPACE",
 	lifecycle.ReasonNodeLost:          "bring the node back, or delete it: kubectl get pod POD -n NAMESPACE -o wide",
 	lifecycle.ReasonInvalidSpec:       "change the fields that the message names and apply the manifest again; kubectl spark validate checks it before",
 	lifecycle.ReasonSubmissionRefused: "change what the message names: the API server does not accept the object as it is",

@@ -226,22 +226,27 @@ func reconciling(r Record, p Plan) Condition {
 	case r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, r.Cause.Message
 	}
-	if at, ok := nextAt(p.App, r); ok {
+	switch at, limited, ok := nextAt(p.App, r); {
+	case limited:
+		c.Reason, c.Message = ReasonRetryRate, fmt.Sprintf("the next attempt starts no earlier than %s: an application runs again at most %d times an hour",
+			at.UTC().Format(time.RFC3339), p.App.Policies.Restart.perHour())
+	case ok:
 		c.Reason, c.Message = ReasonBackoff, "the next attempt starts no earlier than "+at.UTC().Format(time.RFC3339)
 	}
 	return c
 }
 
-// nextAt is when an ended attempt is followed by the next, as it reads after it was stored, in whole seconds.
-func nextAt(app Application, r Record) (at time.Time, ok bool) {
+// nextAt is when an ended attempt is followed by the next, as it reads after it was stored, in whole seconds, and whether only the number
+// of retries within an hour makes it wait so long.
+func nextAt(app Application, r Record) (at time.Time, limited, ok bool) {
 	r.TerminatedAt = r.TerminatedAt.Truncate(time.Second)
 	switch {
 	case r.State == Failing, r.State == SubmissionFailed:
-		at, ok = RetryAt(app, r)
-	case r.State == Succeeding && app.Policies.Restart.Type == Always:
-		at, ok = r.TerminatedAt.Add(app.Policies.Restart.Failures.Initial), true
+		return retryAt(app, r)
+	case r.State == Succeeding:
+		return repeatAt(app, r)
 	}
-	return at, ok
+	return time.Time{}, false, false
 }
 
 var userActionReasons = map[Reason]bool{

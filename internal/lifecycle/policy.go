@@ -69,6 +69,9 @@ type Restart struct {
 	FailExitCodes  []int32
 	// ResetAfter gives all budgets back once a driver has run this long; 0 for never.
 	ResetAfter time.Duration
+	// PerHour is how often the application may run again within an hour, after whatever; nil for DefaultRetriesPerHour, which is also
+	// the most that there is.
+	PerHour *int32
 }
 
 // RetryPolicy is a budget and the wait before the next attempt.

@@ -36,6 +36,8 @@ const (
 	ReasonSchedulerObjects Reason = "SchedulerObjectsRefused"
 	// ReasonBackoff : the next attempt waits for its time.
 	ReasonBackoff Reason = "Backoff"
+	// ReasonRetryRate : the next attempt waits because there were as many as are allowed within an hour.
+	ReasonRetryRate Reason = "RetryRateLimited"
 	// ReasonRerun : the next attempt is being prepared.
 	ReasonRerun Reason = "Rerun"
 	// ReasonSpecChanged : the spec has changed, and the application runs again from the new one.

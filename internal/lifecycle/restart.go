@@ -94,19 +94,36 @@ func (r RetryPolicy) wait(n int32, seed string) time.Duration {
 
 // RetryAt returns when a failed attempt is followed by the next; ok is false if there is none.
 func RetryAt(app Application, rec Record) (at time.Time, ok bool) {
+	at, _, ok = retryAt(app, rec)
+	return at, ok
+}
+
+func retryAt(app Application, rec Record) (at time.Time, limited, ok bool) {
 	class, exitCode := Submission, (*int32)(nil)
 	if rec.State != SubmissionFailed {
 		a := rec.Current()
 		if a == nil {
-			return time.Time{}, false
+			return time.Time{}, false, false
 		}
 		class, exitCode = a.Class, a.ExitCode
 		if class == Evicted && !a.Withdrawn && app.Policies.Restart.Type == Never && !app.Policies.Restart.RestartsEvicted {
-			return time.Time{}, false // it may have started: never means at most one run
+			return time.Time{}, false, false // it may have started: never means at most one run
 		}
 	}
 	wait, ok := app.Policies.Restart.Retry(class, exitCode, rec.Retries.Used, app.UID)
-	return rec.TerminatedAt.Add(wait), ok
+	if !ok {
+		return time.Time{}, false, false
+	}
+	return app.Policies.Restart.rated(rec, wait)
+}
+
+// repeatAt returns when a successful attempt is followed by the next; ok is false if there is none.
+func repeatAt(app Application, rec Record) (at time.Time, limited, ok bool) {
+	restart := app.Policies.Restart
+	if restart.Type != Always {
+		return time.Time{}, false, false
+	}
+	return restart.rated(rec, restart.Failures.Initial)
 }
 
 // used takes one retry from the budget of a class.

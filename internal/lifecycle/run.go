@@ -157,8 +157,8 @@ func stopFailed(p Plan, d Driver) Plan {
 // decideSucceeding ends the application, or runs it again if the user wants it always to run.
 func decideSucceeding(p Plan, obs Observation, env Env) Plan {
 	p = release(p)
-	restart := p.App.Policies.Restart
-	if restart.Type != Always {
+	at, _, again := repeatAt(p.App, p.Record)
+	if !again {
 		p.Record = concluded(p.Record, obs, ExecutorSucceeded)
 		p.Record.State, p.Requeue = Succeeded, unknownRetry
 		return p
@@ -166,7 +166,7 @@ func decideSucceeding(p Plan, obs Observation, env Env) Plan {
 	if p.App.Suspend {
 		return suspending(p)
 	}
-	if left := p.Record.TerminatedAt.Add(restart.Failures.Initial).Sub(env.Now); left > 0 {
+	if left := at.Sub(env.Now); left > 0 {
 		p.Requeue = left
 		return p
 	}

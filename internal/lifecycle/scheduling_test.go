@@ -268,12 +268,13 @@ func TestNeverRunsOnce(t *testing.T) {
 				if i == 0 {
 					obs.Scheduler = said
 				}
-				p := Decide(app, rec, obs, scheduler.Admission{}, Env{Now: later})
+				env := Env{Now: later.Add(time.Duration(i) * time.Second)}
+				p := Decide(app, rec, obs, scheduler.Admission{}, env)
 				var done []Result
 				for _, a := range p.Actions {
 					done, version = append(done, Result{Kind: a.Kind, Class: ClassDone}), version+a.Version
 				}
-				rec = Settle(p, done, Env{Now: later}).Record
+				rec = Settle(p, done, env).Record
 			}
 			if want := map[bool]State{true: Rerunning, false: Failed}[tc.again]; rec.State != want || version != tc.version {
 				t.Errorf("%s: %s after a deletion of version %q, want %s and %q", tc.reason, rec.State, version, want, tc.version)

@@ -127,7 +127,7 @@ func (t *tally) add(s Subject, v View, l *limiter) {
 	}
 	if v.Reason != "" {
 		reason := l.reason(v.Reason)
-		t.waiting[place{l.scheduler(v.Scheduler), l.queue(v.Queue), reason}]++
+		t.waiting[place{l.scheduler(s.Namespace, v.Scheduler), l.queue(s.Namespace, v.Queue), reason}]++
 		t.longest[reason] = max(t.longest[reason], v.Waiting)
 	}
 	t.pending += int(v.Pending)

@@ -30,24 +30,59 @@ const (
 )
 
 // limiter makes label values of what users write, and bounds their number. The first values of a process have it, so
-// that a value keeps its series as long as the process runs.
+// that a value keeps its series as long as the process runs, unless its namespace has more of them than another one that has no
+// room: what one namespace writes does not take the values of the others.
 type limiter struct {
 	keys, names []string
 	max         int
+	// evicted is called with a configured label and a value that it has no more; nil for nothing.
+	evicted func(name, value string)
 
 	mu sync.Mutex
 	// seen are the values of each key, and at last those of our own labels.
-	seen []map[string]bool
+	seen []shares
+}
+
+// shares are the values of one label: of each the namespace that brought it, and of each namespace its values.
+type shares struct {
+	owner map[string]string
+	of    map[string][]string
+}
+
+func newShares() shares { return shares{owner: map[string]string{}, of: map[string][]string{}} }
+
+// add adds a value of a namespace.
+func (s shares) add(namespace, value string) {
+	s.owner[value] = namespace
+	s.of[namespace] = append(s.of[namespace], value)
+}
+
+// evict takes the last value from the namespace that has most, if that keeps more than another one has.
+func (s shares) evict(namespace string) (value string, ok bool) {
+	most := ""
+	for n, values := range s.of {
+		if len(values) > len(s.of[most]) || len(values) == len(s.of[most]) && n < most {
+			most = n
+		}
+	}
+	values := s.of[most]
+	if len(values) <= len(s.of[namespace])+1 {
+		return "", false
+	}
+	value = values[len(values)-1]
+	s.of[most] = values[:len(values)-1]
+	delete(s.owner, value)
+	return value, true
 }
 
 func newLimiter(keys []string, bound int) *limiter {
 	l := &limiter{keys: keys, max: bound}
 	for _, key := range keys {
 		l.names = append(l.names, config.LabelName(key))
-		l.seen = append(l.seen, map[string]bool{})
+		l.seen = append(l.seen, newShares())
 	}
 	for range ownLabels {
-		l.seen = append(l.seen, map[string]bool{})
+		l.seen = append(l.seen, newShares())
 	}
 	return l
 }
@@ -61,43 +96,51 @@ func (l *limiter) values(s Subject) []string {
 		if key != config.NamespaceLabel {
 			value = lookup(s.Labels, key, l.names[i])
 		}
-		out = append(out, l.bounded(i, value, l.max))
+		out = append(out, l.bounded(i, s.Namespace, value, l.max))
 	}
 	return out
 }
 
+// reason is of no namespace: plugins choose it.
 func (l *limiter) reason(r string) string {
 	if r == "" {
 		return unknown
 	}
-	return l.bounded(len(l.keys)+reasons, r, maxReasons)
+	return l.bounded(len(l.keys)+reasons, "", r, maxReasons)
 }
 
-func (l *limiter) scheduler(name string) string {
-	return l.bounded(len(l.keys)+schedulers, orUnknown(name), maxSchedulers)
+func (l *limiter) scheduler(namespace, name string) string {
+	return l.bounded(len(l.keys)+schedulers, namespace, orUnknown(name), maxSchedulers)
 }
 
 // queue leaves an application without a queue without a value: most schedulers have none.
-func (l *limiter) queue(name string) string {
+func (l *limiter) queue(namespace, name string) string {
 	if name == "" {
 		return ""
 	}
-	return l.bounded(len(l.keys)+queues, name, maxQueues)
+	return l.bounded(len(l.keys)+queues, namespace, name, maxQueues)
 }
 
-func (l *limiter) bounded(i int, value string, bound int) string {
+func (l *limiter) bounded(i int, namespace, value string, bound int) string {
 	if value == unknown || value == other {
 		return value
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	seen := l.seen[i]
-	if !seen[value] {
-		if len(seen) >= bound {
+	if _, known := seen.owner[value]; known {
+		return value
+	}
+	if len(seen.owner) >= bound {
+		gone, ok := seen.evict(namespace)
+		if !ok {
 			return other
 		}
-		seen[value] = true
+		if i < len(l.names) && l.evicted != nil {
+			l.evicted(l.names[i], gone)
+		}
 	}
+	seen.add(namespace, value)
 	return value
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,33 @@ func TestLabelsAreBounded(t *testing.T) {
 	want := [][]string{{"a", "x"}, {"b", "Unknown"}, {"Other", "y"}, {"a", "Other"}, {"Other", "x"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("each label has two values of its own, and who came first keeps them (-want +got):\n%s", diff)
+	}
+}
+
+// What one namespace writes does not turn the values of others to Other, and its series do not stay.
+func TestLabelsAreShared(t *testing.T) {
+	m := New(configured(func(c *config.Metrics) { c.Labels, c.MaxLabelValues = []string{"app_type"}, 10 }))
+	begins := func(namespace, appType string) {
+		m.Transition(Subject{Namespace: namespace, Labels: map[string]string{"app_type": appType}}, lifecycle.Record{}, lifecycle.Record{State: lifecycle.Queued}, time.Time{})
+	}
+	begins("a", "etl")
+	for i := range 1000 {
+		begins("hostile", fmt.Sprintf("junk-%d", i))
+	}
+	begins("b", "report")
+	begins("b", "query")
+	for range 10 {
+		begins("hostile", "junk-8") // evicted, and has no way back
+	}
+	want := []string{
+		"spark_application_count app_type=Other 1001", "spark_application_count app_type=etl 1", "spark_application_count app_type=query 1", "spark_application_count app_type=report 1",
+	}
+	for i := range 7 {
+		want = append(want, fmt.Sprintf("spark_application_count app_type=junk-%d 1", i))
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, samples(t, m)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -59,6 +59,7 @@ var _ prometheus.Collector = (*Metrics)(nil)
 // New returns metrics that have recorded nothing. The configuration is valid.
 func New(c config.Metrics) *Metrics {
 	m := &Metrics{prefix: c.NamePrefix(), labels: newLimiter(c.Labels, c.MaxLabelValues)}
+	m.labels.evicted = m.forget
 	m.kubeflow = m.newKubeflow(c)
 	m.ours = m.newOurs()
 	m.gauges = m.newGauges()
@@ -67,6 +68,17 @@ func New(c config.Metrics) *Metrics {
 	m.schedules = m.newSchedules()
 	m.servers = m.newServers()
 	return m
+}
+
+// forget deletes the series of a label's value.
+func (m *Metrics) forget(label, value string) {
+	for _, v := range m.vectors {
+		if deletes, ok := v.(interface {
+			DeletePartialMatch(labels prometheus.Labels) int
+		}); ok {
+			deletes.DeletePartialMatch(prometheus.Labels{label: value})
+		}
+	}
 }
 
 // Families lists all metrics in the order of the documentation.

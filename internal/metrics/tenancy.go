@@ -8,6 +8,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type tenancy struct {
 	watched           *prometheus.GaugeVec
 	failures, reloads *prometheus.CounterVec
+	dropped           *prometheus.CounterVec
 	restart           prometheus.Gauge
 }
 
@@ -38,10 +39,39 @@ func (m *Metrics) newTenancy() tenancy {
 		Help: "1 if the configuration file has changed in a section that is only read when the operator starts, else 0.",
 		When: "the file is seen to have changed",
 	}).WithLabelValues()
+	t.dropped = m.counter(Family{
+		Name: "spark_operator_events_dropped_total", Labels: []string{"limit"}, Operator: true,
+		Help: "Events that were not sent, by the limit that they exceed: object, namespace or queue.", When: "an event is dropped",
+	})
+	for _, limit := range EventLimits() {
+		t.dropped.WithLabelValues(string(limit))
+	}
 	for _, result := range []string{applied, refused} {
 		t.reloads.WithLabelValues(result) // a counter that begins with 1 shows no increase
 	}
 	return t
+}
+
+// EventLimit bounds how many events are sent.
+type EventLimit string
+
+// Limits of the events about one object, about all objects of a namespace, and of those that wait to be sent.
+const (
+	EventsOfObject    EventLimit = "object"
+	EventsOfNamespace EventLimit = "namespace"
+	EventsWaiting     EventLimit = "queue"
+)
+
+// EventLimits lists all of them.
+func EventLimits() []EventLimit {
+	return []EventLimit{EventsOfObject, EventsOfNamespace, EventsWaiting}
+}
+
+// EventDropped records an event that was not sent.
+func (m *Metrics) EventDropped(limit EventLimit) {
+	if m != nil {
+		m.tenancy.dropped.WithLabelValues(string(limit)).Inc()
+	}
 }
 
 // NamespaceWatched records whether a namespace can be watched.

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
 const (
@@ -49,17 +50,23 @@ type Recorder struct {
 	log      logr.Logger
 	instance string
 	queue    chan *eventsv1.Event
+	budget   *eventBudget
+	// metrics may be nil.
+	metrics *metrics.Metrics
 }
 
 var _ events.EventRecorder = (*Recorder)(nil)
 
-// NewRecorder returns a recorder, which the manager has to start.
-func NewRecorder(c client.Writer, scheme *runtime.Scheme, now clock.PassiveClock, log logr.Logger) (*Recorder, error) {
+// NewRecorder returns a recorder, which the manager has to start. m may be nil.
+func NewRecorder(c client.Writer, scheme *runtime.Scheme, now clock.PassiveClock, log logr.Logger, m *metrics.Metrics) (*Recorder, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("name this replica: %w", err)
 	}
-	return &Recorder{client: c, scheme: scheme, clock: now, log: log, instance: actuate.FieldOwner + "-" + host, queue: make(chan *eventsv1.Event, eventsWaiting)}, nil
+	return &Recorder{
+		client: c, scheme: scheme, clock: now, log: log, instance: actuate.FieldOwner + "-" + host,
+		queue: make(chan *eventsv1.Event, eventsWaiting), budget: newEventBudget(), metrics: m,
+	}, nil
 }
 
 // Eventf implements events.EventRecorder. It does not wait for the API server.
@@ -69,16 +76,35 @@ func (r *Recorder) Eventf(regarding, _ runtime.Object, kind, reason, action, not
 		r.log.Error(err, "an event about this object cannot be sent", "reason", reason)
 		return
 	}
+	switch exceeded, first := r.budget.take(about, r.clock.Now()); {
+	case exceeded == "":
+		r.enqueue(about, kind, reason, action, fmt.Sprintf(note, args...))
+		return
+	case first && exceeded == metrics.EventsOfObject:
+		r.enqueue(about, corev1.EventTypeWarning, reasonEventsDropped, action,
+			fmt.Sprintf("there were %d events within a short time; most of those that follow are not sent, and the status says what is true", objectBurst))
+		fallthrough
+	case first:
+		r.log.Info("too many events; most of those that follow are not sent", "limit", string(exceeded), "namespace", about.Namespace, "object", about.Name)
+		fallthrough
+	default:
+		r.metrics.EventDropped(exceeded)
+	}
+}
+
+// enqueue sends an event as soon as those before it are sent.
+func (r *Recorder) enqueue(about *corev1.ObjectReference, kind, reason, action, note string) {
 	now := r.clock.Now()
 	e := &eventsv1.Event{
 		ObjectMeta:          metav1.ObjectMeta{Name: util.GenerateEventName(about.Name, now.UnixNano()), Namespace: about.Namespace},
 		EventTime:           metav1.NewMicroTime(now),
 		ReportingController: actuate.FieldOwner, ReportingInstance: r.instance,
-		Action: action, Reason: reason, Regarding: *about, Note: fmt.Sprintf(note, args...), Type: kind,
+		Action: action, Reason: reason, Regarding: *about, Note: note, Type: kind,
 	}
 	select {
 	case r.queue <- e:
 	default:
+		r.metrics.EventDropped(metrics.EventsWaiting)
 		r.log.Info("too many events wait to be sent; this one is dropped", "object", about.Namespace+"/"+about.Name, "reason", reason)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +23,10 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -67,7 +71,7 @@ func sending(t *testing.T, errs ...error) (r *Recorder, s *sink, log *strings.Bu
 		defer mu.Unlock()
 		log.WriteString(args + "\n")
 	}, funcr.Options{})
-	r, err := NewRecorder(s, testutil.Scheme(), clocktesting.NewFakePassiveClock(start), logger)
+	r, err := NewRecorder(s, testutil.Scheme(), clocktesting.NewFakePassiveClock(start), logger, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,12 +163,81 @@ func TestEventsAreTriedAgain(t *testing.T) {
 // No one waits for an API server that takes no events: those that are too many are dropped and logged.
 func TestEventsDoNotBlock(t *testing.T) {
 	r, s, log, run := sending(t)
-	for range eventsWaiting + 2 {
-		r.Eventf(testutil.Pi(), nil, corev1.EventTypeNormal, "A", "B", "c")
+	for i := range eventsWaiting + 2 {
+		r.Eventf(about(i%4, i/4), nil, corev1.EventTypeNormal, "A", "B", "c")
 	}
 	run()()
 	if dropped := strings.Count(log.String(), "dropped"); len(s.events) != eventsWaiting || dropped != 2 {
 		t.Errorf("%d sent, %d dropped", len(s.events), dropped)
+	}
+}
+
+// about is one of the applications of one of many namespaces.
+func about(namespace, name int) *v1beta2.SparkApplication {
+	o := testutil.Pi()
+	o.Namespace, o.Name = fmt.Sprint("n", namespace), fmt.Sprint("a", name)
+	return o
+}
+
+// A storm of events about one object or in one namespace ends with one sentence, and takes nothing from others.
+func TestEventStorms(t *testing.T) {
+	r, s, log, run := sending(t)
+	clock := clocktesting.NewFakePassiveClock(start)
+	r.clock, r.metrics = clock, metrics.New(config.Metrics{MaxLabelValues: 10})
+	send := func(namespace, name, n int) {
+		for range n {
+			r.Eventf(about(namespace, name), nil, corev1.EventTypeNormal, "A", "B", "c")
+		}
+	}
+	send(0, 0, 10*objectBurst)
+	send(0, 1, 1)
+	clock.SetTime(start.Add(time.Minute))
+	send(0, 0, 10*objectBurst) // six more
+	clock.SetTime(start.Add(time.Hour))
+	send(0, 0, 2*objectBurst) // the budget is full again, and so is what is told
+	for i := range 2 * namespaceBurst {
+		send(1, i, 1)
+	}
+	send(2, 0, 1)
+	run()()
+	got := map[string]int{}
+	for _, e := range s.events {
+		got[e.Namespace+" "+e.Reason]++
+	}
+	want := map[string]int{"n0 A": 2*objectBurst + 6 + 1, "n0 EventsDropped": 2, "n1 A": namespaceBurst, "n2 A": 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if told := strings.Count(log.String(), "too many events"); told != 3 {
+		t.Errorf("the log tells of it %d times, want 3:\n%s", told, log.String())
+	}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(r.metrics)
+	all, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropped := map[string]int{}
+	for _, family := range all {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "spark_operator_events_dropped_total" {
+				dropped[m.GetLabel()[0].GetValue()] = int(m.GetCounter().GetValue())
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"object": (9+10+1)*objectBurst - 6, "namespace": namespaceBurst, "queue": 0}, dropped); diff != "" {
+		t.Errorf("dropped (-want +got):\n%s", diff)
+	}
+}
+
+// What is remembered is bounded, however many objects there are.
+func TestEventBudgetsAreBounded(t *testing.T) {
+	b := newEventBudget()
+	for i := range 2 * objectsRemembered {
+		b.take(&corev1.ObjectReference{Namespace: fmt.Sprint(i % (2 * namespacesRemembered)), Name: fmt.Sprint(i)}, start)
+	}
+	if b.objects.Len() != objectsRemembered || b.namespaces.Len() != namespacesRemembered {
+		t.Errorf("%d objects and %d namespaces are remembered", b.objects.Len(), b.namespaces.Len())
 	}
 }
 

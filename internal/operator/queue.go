@@ -12,14 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// NewFairQueue returns a queue in which namespaces take turns: one with thousands of applications delays another one's
-// single application by one turn. Within a namespace what changed comes before what was merely listed.
-func NewFairQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	turns := newTurns()
-	plain := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: turns})
-	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{Name: name, Queue: plain})
-	limited := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name, DelayingQueue: delaying})
-	return &fairQueue{TypedRateLimitingInterface: limited, turns: turns}
+// NewFairQueue makes queues in which namespaces take turns: one with thousands of applications delays another one's
+// single application by one turn. Within a namespace what changed comes before what was merely listed. Of the workers at most half are
+// with one namespace at a time: its applications may be slow on purpose.
+func NewFairQueue(workers int) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+		turns := newTurns(max(1, workers/2))
+		plain := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: turns})
+		delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{Name: name, Queue: plain})
+		limited := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name, DelayingQueue: delaying})
+		return &fairQueue{TypedRateLimitingInterface: limited, turns: turns}
+	}
 }
 
 // fairQueue is a work queue over turns that takes priorities as controller-runtime gives them.
@@ -49,6 +52,13 @@ func (q *fairQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Requ
 	}
 }
 
+// Done gives an item back. The worker that does so asks for the next one, which may be of the same namespace: nobody has to be
+// woken.
+func (q *fairQueue) Done(item reconcile.Request) {
+	q.turns.done(item)
+	q.TypedRateLimitingInterface.Done(item)
+}
+
 // GetWithPriority returns the next item. A queue that shuts down gives out nothing any more: what is left in it is for
 // the next leader.
 func (q *fairQueue) GetWithPriority() (item reconcile.Request, priority int, shutdown bool) {
@@ -66,11 +76,15 @@ func (q *fairQueue) GetWithPriority() (item reconcile.Request, priority int, shu
 // turns is the storage of a work queue, which calls Touch, Push, Len and Pop one at a time. Each namespace has a line;
 // the first of each line goes in turn.
 type turns struct {
+	// most is how many items of one namespace may be out at a time.
+	most int
+
+	mu    sync.Mutex
 	lines map[string]*line
 	order *list.List // of the *line that have items, the next turn's first
-	size  int
-
-	mu sync.Mutex
+	// out is how many items of each namespace are with workers, ready how many could be taken now.
+	out   map[string]int
+	ready int
 	// low are items that were added with a low priority, and not with another one since.
 	low map[reconcile.Request]bool
 }
@@ -82,8 +96,8 @@ type line struct {
 	places    map[reconcile.Request]*list.Element
 }
 
-func newTurns() *turns {
-	return &turns{lines: map[string]*line{}, order: list.New(), low: map[reconcile.Request]bool{}}
+func newTurns(most int) *turns {
+	return &turns{most: most, lines: map[string]*line{}, order: list.New(), out: map[string]int{}, low: map[reconcile.Request]bool{}}
 }
 
 // note remembers the priority of an item that is about to be added.
@@ -97,12 +111,6 @@ func (t *turns) note(item reconcile.Request, low bool) {
 	}
 }
 
-func (t *turns) isLow(item reconcile.Request) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.low[item]
-}
-
 // taken forgets the priority of an item, and returns it.
 func (t *turns) taken(item reconcile.Request) bool {
 	t.mu.Lock()
@@ -112,16 +120,34 @@ func (t *turns) taken(item reconcile.Request) bool {
 	return low
 }
 
+// available is how many items of a namespace could be taken now.
+func (t *turns) available(namespace string) int {
+	if l := t.lines[namespace]; l != nil {
+		return max(0, min(len(l.places), t.most-t.out[namespace]))
+	}
+	return 0
+}
+
+// change changes a namespace, and counts what can be taken. The caller has the lock.
+func (t *turns) change(namespace string, f func()) {
+	before := t.available(namespace)
+	f()
+	t.ready += t.available(namespace) - before
+}
+
 // Push adds an item at the end of its namespace's line.
 func (t *turns) Push(item reconcile.Request) {
-	l := t.lines[item.Namespace]
-	if l == nil {
-		l = &line{namespace: item.Namespace, high: list.New(), low: list.New(), places: map[reconcile.Request]*list.Element{}}
-		t.lines[item.Namespace] = l
-		t.order.PushBack(l)
-	}
-	l.push(item, t.isLow(item))
-	t.size++
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.change(item.Namespace, func() {
+		l := t.lines[item.Namespace]
+		if l == nil {
+			l = &line{namespace: item.Namespace, high: list.New(), low: list.New(), places: map[reconcile.Request]*list.Element{}}
+			t.lines[item.Namespace] = l
+			t.order.PushBack(l)
+		}
+		l.push(item, t.low[item])
+	})
 }
 
 func (l *line) push(item reconcile.Request, low bool) {
@@ -134,8 +160,10 @@ func (l *line) push(item reconcile.Request, low bool) {
 
 // Touch moves an item forward that is added once more with a higher priority.
 func (t *turns) Touch(item reconcile.Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	l := t.lines[item.Namespace]
-	if l == nil || l.places[item] == nil || t.isLow(item) {
+	if l == nil || l.places[item] == nil || t.low[item] {
 		return
 	}
 	if l.low.Remove(l.places[item]); l.low.Len()+l.high.Len() < len(l.places) {
@@ -143,25 +171,54 @@ func (t *turns) Touch(item reconcile.Request) {
 	}
 }
 
-// Len is the number of items.
-func (t *turns) Len() int { return t.size }
+// Len is the number of items that can be taken: a worker waits while there are none, also if some wait for others of their
+// namespace.
+func (t *turns) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ready
+}
 
-// Pop returns the first item of the namespace whose turn it is. Its next turn comes after everybody else's.
+// Pop returns the first item of the namespace whose turn it is. Its next turn comes after everybody else's. A namespace of which
+// enough is out keeps its place.
 func (t *turns) Pop() reconcile.Request {
-	turn := t.order.Front()
-	l, _ := turn.Value.(*line)
-	from := l.high
-	if from.Len() == 0 {
-		from = l.low
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for turn := t.order.Front(); turn != nil; turn = turn.Next() {
+		if l, _ := turn.Value.(*line); t.available(l.namespace) > 0 {
+			return t.take(turn, l)
+		}
 	}
-	item, _ := from.Remove(from.Front()).(reconcile.Request)
-	delete(l.places, item)
-	t.size--
-	if len(l.places) == 0 {
+	return reconcile.Request{} // never: Len was above 0, and what is out only grows here
+}
+
+// take takes the first item of a line, whose turn it is.
+func (t *turns) take(turn *list.Element, l *line) (item reconcile.Request) {
+	t.change(l.namespace, func() {
+		from := l.high
+		if from.Len() == 0 {
+			from = l.low
+		}
+		item, _ = from.Remove(from.Front()).(reconcile.Request)
+		delete(l.places, item)
+		t.out[l.namespace]++
+		if len(l.places) > 0 {
+			t.order.MoveToBack(turn)
+			return
+		}
 		t.order.Remove(turn)
 		delete(t.lines, l.namespace)
-	} else {
-		t.order.MoveToBack(turn)
-	}
+	})
 	return item
+}
+
+// done gives an item back.
+func (t *turns) done(item reconcile.Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.change(item.Namespace, func() {
+		if t.out[item.Namespace]--; t.out[item.Namespace] <= 0 {
+			delete(t.out, item.Namespace)
+		}
+	})
 }

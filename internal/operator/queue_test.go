@@ -4,7 +4,10 @@ package operator
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,10 +24,13 @@ func item(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
+// workers is how many there are as a rule.
+const workers = 10
+
 func newTestQueue(tb testing.TB) *fairQueue {
 	tb.Helper()
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Millisecond, time.Second)
-	q, ok := NewFairQueue("", limiter).(*fairQueue)
+	q, ok := NewFairQueue(workers)("", limiter).(*fairQueue)
 	if !ok {
 		tb.Fatal("not a fair queue")
 	}
@@ -119,7 +125,7 @@ func TestFairQueueOrder(t *testing.T) {
 			if diff := cmp.Diff(tc.want, append([]string{first.String()}, drain(q)...)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if n := len(q.turns.lines) + len(q.turns.low) + q.turns.order.Len(); n != 0 {
+			if n := len(q.turns.lines) + len(q.turns.low) + len(q.turns.out) + q.turns.order.Len() + q.turns.ready; n != 0 {
 				t.Errorf("%d entries are left of an empty queue", n)
 			}
 		})
@@ -184,12 +190,104 @@ func TestFairQueueWhileWorking(t *testing.T) {
 	}
 }
 
+// take returns the names of so many items, each taken by a worker that does not give it back.
+func take(q *fairQueue, n int) []string {
+	var names []string
+	for range n {
+		next, _, _ := q.GetWithPriority()
+		names = append(names, next.String())
+	}
+	return names
+}
+
+// However many applications of one namespace are slow, half of the workers are left for others.
+func TestFairQueueSharesWorkers(t *testing.T) {
+	for workers, most := range map[int]int{1: 1, 2: 1, 3: 1, 4: 2, 10: 5} {
+		turns := newTurns(0)
+		if q, ok := NewFairQueue(workers)("", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()).(*fairQueue); ok {
+			q.ShutDown()
+			turns = q.turns
+		}
+		if turns.most != most {
+			t.Errorf("of %d workers %d may be with one namespace, want %d", workers, turns.most, most)
+		}
+	}
+	q := newTestQueue(t)
+	for i := range 7 {
+		q.Add(item("a", fmt.Sprint(i)))
+	}
+	if diff := cmp.Diff([]string{"a/0", "a/1", "a/2", "a/3", "a/4"}, take(q, 5)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if n := q.Len(); n != 0 {
+		t.Errorf("%d items can be taken although five are out, want none", n)
+	}
+	q.Add(item("b", "1"))
+	if diff := cmp.Diff([]string{"b/1"}, take(q, 1)); diff != "" {
+		t.Errorf("another namespace goes on (-want +got):\n%s", diff)
+	}
+	q.Add(item("a", "2")) // while it is out
+	q.Done(item("a", "2"))
+	if diff := cmp.Diff([]string{"a/5"}, take(q, 1)); diff != "" {
+		t.Errorf("what is done makes room for what waits (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{"0", "1", "3", "4", "5"} {
+		q.Done(item("a", name))
+	}
+	if diff := cmp.Diff([]string{"a/6", "a/2"}, take(q, 2)); diff != "" {
+		t.Errorf("what was added meanwhile comes last (-want +got):\n%s", diff)
+	}
+}
+
+// With workers that come and go everything is worked on, and never too much of a namespace at a time.
+func TestFairQueueUnderLoad(t *testing.T) {
+	q := newTestQueue(t)
+	const namespaces, each = 3, 400
+	var (
+		mu      sync.Mutex
+		out     = map[string]int{}
+		left    atomic.Int64
+		working sync.WaitGroup
+	)
+	left.Store(namespaces * each)
+	for range workers {
+		working.Go(func() {
+			for {
+				next, _, shutdown := q.GetWithPriority()
+				if shutdown {
+					return
+				}
+				mu.Lock()
+				if out[next.Namespace]++; out[next.Namespace] > workers/2 {
+					t.Errorf("%d of namespace %s are out", out[next.Namespace], next.Namespace)
+				}
+				mu.Unlock()
+				runtime.Gosched()
+				mu.Lock()
+				out[next.Namespace]--
+				mu.Unlock()
+				if q.Done(next); left.Add(-1) == 0 {
+					q.ShutDown()
+				}
+			}
+		})
+	}
+	for i := range each {
+		for n := range namespaces {
+			q.Add(item(fmt.Sprint(n), fmt.Sprint(i)))
+		}
+	}
+	working.Wait() // a worker that sleeps although there is work would not end
+}
+
 // BenchmarkFairQueue is what an application costs on its way through the queue, beside controller-runtime's queue, and how
 // many of one namespace go before the only one of another that comes after them.
 func BenchmarkFairQueue(b *testing.B) {
 	limiter := workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()
 	for name, queue := range map[string]func() workqueue.TypedRateLimitingInterface[reconcile.Request]{
-		"ours": func() workqueue.TypedRateLimitingInterface[reconcile.Request] { return NewFairQueue("", limiter) },
+		"ours": func() workqueue.TypedRateLimitingInterface[reconcile.Request] {
+			return NewFairQueue(workers)("", limiter)
+		},
 		"controller-runtime": func() workqueue.TypedRateLimitingInterface[reconcile.Request] {
 			return priorityqueue.New("", func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
 		},

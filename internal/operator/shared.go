@@ -63,7 +63,10 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Auxiliary: auxiliary, Logs: logsOf(clientset),
 		Dial: mgr.GetConfig().Dial, // whoever has a way of its own to the API server has it to pods
 	}
-	recorder, err := NewRecorder(mgr.GetClient(), mgr.GetScheme(), clock.RealClock{}, mgr.GetLogger().WithName("events"))
+	if s.Metrics, err = NewMetrics(mgr, c.Metrics); err != nil {
+		return nil, err
+	}
+	recorder, err := NewRecorder(mgr.GetClient(), mgr.GetScheme(), clock.RealClock{}, mgr.GetLogger().WithName("events"), s.Metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +75,6 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 		return nil, fmt.Errorf("add sender of events: %w", err)
 	}
 	if err := addDefinitions(mgr, families, recorder, ownPod(os.Getenv)); err != nil {
-		return nil, err
-	}
-	if s.Metrics, err = NewMetrics(mgr, c.Metrics); err != nil {
 		return nil, err
 	}
 	return s, s.follow(ctx, auxiliary)

@@ -62,11 +62,12 @@ type arena struct {
 	*lab
 	ctx       context.Context
 	namespace string
+	t         *testing.T
 	// tenant and driver have the rights of these actors, as those of the attack's.
 	tenant, driver, as client.Client
 	// heard is what the API server has refused.
 	heard *answers
-	// text is for what is no valid object.
+	// raw is for what is no valid object.
 	raw *http.Client
 }
 
@@ -74,7 +75,7 @@ func (l *lab) arena(t *testing.T, x attack, namespace string) *arena {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*wait)
 	t.Cleanup(cancel)
-	a := &arena{lab: l, ctx: ctx, namespace: namespace, heard: &answers{}}
+	a := &arena{lab: l, t: t, ctx: ctx, namespace: namespace, heard: &answers{}}
 	user := func(who actor) (client.Client, *rest.Config) {
 		cfg := rest.CopyConfig(l.config)
 		cfg.Impersonate.UserName = who.user(namespace)
@@ -177,9 +178,9 @@ func answered(err error) error {
 	return err
 }
 
-// post sends a text that the ordinary clients would not send, to the path of a kind, as the tenant. It returns the status.
-func (a *arena) post(resource, body string) (int, error) {
-	path := a.config.Host + "/apis/sparkoperator.k8s.io/v1beta2/namespaces/" + a.namespace + "/" + resource
+// post sends a text that the ordinary clients would not send, as a new object of a kind, as the tenant. It returns the status.
+func (a *arena) post(kind schema.GroupVersionKind, body string) (int, error) {
+	path := strings.TrimSuffix(a.config.Host, "/") + "/apis/" + kind.GroupVersion().String() + "/namespaces/" + a.namespace + "/" + strings.ToLower(kind.Kind) + "s"
 	request, err := http.NewRequestWithContext(a.ctx, http.MethodPost, path, strings.NewReader(body))
 	if err != nil {
 		return 0, err

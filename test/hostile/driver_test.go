@@ -3,6 +3,8 @@
 package hostile
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,4 +21,18 @@ func forged(a *arena, name, app string) (*corev1.Pod, error) {
 		}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: spark.DriverContainerName, Image: "forged"}}},
 	}, nil
+}
+
+// forgeries creates pods with the labels of drivers of applications.
+func forgeries(a *arena, n int, apps ...string) error {
+	for i := range n {
+		pod, err := forged(a, fmt.Sprintf("forged-%d", i), apps[i%len(apps)])
+		if err != nil {
+			return err
+		}
+		if err := answered(a.as.Create(a.ctx, pod)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

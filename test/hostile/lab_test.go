@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -26,6 +27,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
@@ -72,6 +74,7 @@ type lab struct {
 
 func newLab(t *testing.T, namespaces []string) *lab {
 	t.Helper()
+	logf.SetLogger(logr.Discard())
 	l := &lab{dir: t.TempDir(), peaks: map[string]int64{}}
 	l.binary, l.audit = filepath.Join(l.dir, "spark-operator"), filepath.Join(l.dir, "audit.log")
 	l.chart = render(t, append([]string{bystanders}, namespaces...))

@@ -138,6 +138,8 @@ type group struct {
 	limitFile, peakFile string
 	// highest is open for its own watermark: version 2 resets one for each open file.
 	highest *os.File
+	// before is what the watermark was before it was set back by since.
+	before int64
 }
 
 // newGroup makes a memory cgroup that ends with the test.
@@ -169,15 +171,28 @@ func newGroup(t *testing.T, limit int64) *group {
 func (g *group) procs() string { return filepath.Join(g.dir, "cgroup.procs") }
 
 // reset begins a new watermark. Kernels of version 2 before 6.12 cannot: theirs is that of all attacks.
-func (g *group) reset() { _, _ = g.highest.WriteAt([]byte("0"), 0) }
+func (g *group) reset() {
+	g.since()
+	g.before = 0
+}
 
 // peak is the most memory that was used since the last reset, in bytes.
-func (g *group) peak() int64 {
+func (g *group) peak() int64 { return max(g.before, g.watermark()) }
+
+// since is the most memory that was used since it was last called.
+func (g *group) since() int64 {
+	most := g.watermark()
+	g.before = max(g.before, most)
+	_, _ = g.highest.WriteAt([]byte("0"), 0) // see reset
+	return most
+}
+
+func (g *group) watermark() int64 {
 	text := make([]byte, 32)
 	n, _ := g.highest.ReadAt(text, 0) // at its end it says so, too
-	bytes, err := strconv.ParseInt(strings.TrimSpace(string(text[:n])), 10, 64)
+	most, err := strconv.ParseInt(strings.TrimSpace(string(text[:n])), 10, 64)
 	if err != nil {
 		return g.limit // what is not known is no proof
 	}
-	return bytes
+	return most
 }

@@ -70,6 +70,7 @@ type SparkUIConfiguration struct {
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
 	// IngressTLS of the Ingress.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +kubebuilder:validation:MaxItems=16
 	// +optional
 	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`
 }
@@ -92,6 +93,7 @@ type DriverIngressConfiguration struct {
 	// +optional
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 	// IngressURLFormat is the URL of the Ingress, with {{$appName}} and {{$appNamespace}}.
+	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	IngressURLFormat string `json:"ingressURLFormat,omitempty"`
 	// IngressAnnotations of the Ingress.
@@ -99,6 +101,7 @@ type DriverIngressConfiguration struct {
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
 	// IngressTLS of the Ingress.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +kubebuilder:validation:MaxItems=16
 	// +optional
 	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`
 }

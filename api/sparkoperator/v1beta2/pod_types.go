@@ -48,13 +48,16 @@ type SparkPodSpec struct {
 	// +optional
 	Image *string `json:"image,omitempty"`
 	// ConfigMaps to mount.
+	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	ConfigMaps []NamePath `json:"configMaps,omitempty"`
 	// Secrets to mount.
+	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	Secrets []SecretInfo `json:"secrets,omitempty"`
 	// Env are environment variables of the Spark container.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +kubebuilder:validation:MaxItems=1000
 	// +optional
 	Env []corev1.EnvVar `json:"env,omitempty"`
 	// EnvVars are environment variables of the Spark container. Deprecated: use env.
@@ -62,6 +65,7 @@ type SparkPodSpec struct {
 	EnvVars map[string]string `json:"envVars,omitempty"`
 	// EnvFrom are sources of environment variables of the Spark container.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 	// EnvSecretKeyRefs are environment variables with values from Secrets. Deprecated: use env.
@@ -75,6 +79,7 @@ type SparkPodSpec struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// VolumeMounts of the Spark container; each names one of spec.volumes.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +kubebuilder:validation:MaxItems=256
 	// +optional
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 	// Affinity of the pods.
@@ -83,6 +88,7 @@ type SparkPodSpec struct {
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 	// Tolerations of the pods.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 	// PodSecurityContext of the pods.
@@ -98,10 +104,12 @@ type SparkPodSpec struct {
 	SchedulerName *string `json:"schedulerName,omitempty"`
 	// Sidecars are further containers of the pods.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +kubebuilder:validation:MaxItems=32
 	// +optional
 	Sidecars []corev1.Container `json:"sidecars,omitempty"`
 	// InitContainers of the pods.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +kubebuilder:validation:MaxItems=32
 	// +optional
 	InitContainers []corev1.Container `json:"initContainers,omitempty"`
 	// HostNetwork runs the pods in the network of the node.
@@ -122,6 +130,7 @@ type SparkPodSpec struct {
 	ServiceAccount *string `json:"serviceAccount,omitempty"`
 	// HostAliases are further entries of the pods' hosts file.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +kubebuilder:validation:MaxItems=256
 	// +optional
 	HostAliases []corev1.HostAlias `json:"hostAliases,omitempty"`
 	// ShareProcessNamespace lets the containers of a pod see each other's processes.
@@ -159,6 +168,7 @@ type DriverSpec struct {
 	// +optional
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 	// Ports are further ports of the Spark container.
+	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	Ports []Port `json:"ports,omitempty"`
 	// PriorityClassName of the pod.
@@ -188,6 +198,7 @@ type ExecutorSpec struct {
 	// +optional
 	DeleteOnTermination *bool `json:"deleteOnTermination,omitempty"`
 	// Ports are further ports of the Spark container.
+	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	Ports []Port `json:"ports,omitempty"`
 	// PriorityClassName of the pods.

@@ -117,6 +117,7 @@ type SparkApplicationSpec struct {
 	// +optional
 	ImagePullPolicy *string `json:"imagePullPolicy,omitempty"`
 	// ImagePullSecrets are names of Secrets for pulling the images.
+	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
 	// MainClass is the class with the main method of a Java or Scala application.
@@ -142,6 +143,7 @@ type SparkApplicationSpec struct {
 	HadoopConfigMap *string `json:"hadoopConfigMap,omitempty"`
 	// Volumes that the roles may mount; the prefix spark-local-dir- marks Spark scratch space.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
+	// +kubebuilder:validation:MaxItems=256
 	// +optional
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
 	// Driver describes the driver pod.
@@ -194,6 +196,7 @@ type SparkApplicationSpec struct {
 	// +optional
 	SparkUIOptions *SparkUIConfiguration `json:"sparkUIOptions,omitempty"`
 	// DriverIngressOptions describe further Services and Ingresses of the driver.
+	// +kubebuilder:validation:MaxItems=16
 	// +optional
 	DriverIngressOptions []DriverIngressConfiguration `json:"driverIngressOptions,omitempty"`
 	// DynamicAllocation lets Spark change the number of executors.

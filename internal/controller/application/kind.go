@@ -89,7 +89,7 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 		WatchesRawSource(source.Channel(s.SchedulerKinds.Events(family.GroupKind()), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(s.Namespaces.Source(engine.names)).
 		// A standby watches too, so that it need not list anything when its turn comes.
-		WithOptions(controller.Options{MaxConcurrentReconciles: s.Config.Workers, EnableWarmup: ptr.To(true), NewQueue: operator.NewFairQueue}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: s.Config.Workers, EnableWarmup: ptr.To(true), NewQueue: operator.NewFairQueue(s.Config.Workers)}).
 		Complete(engine)
 	if err != nil {
 		return fmt.Errorf("set up the controller of %s: %w", family.GroupKind(), err)

@@ -43,7 +43,7 @@ func add(s *operator.Shared) error {
 		For(&object{}).
 		Watches(&v1beta2.SparkApplication{}, runHandler()).
 		WatchesRawSource(s.Namespaces.Source(engine.names)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: s.Config.Workers, EnableWarmup: ptr.To(true), NewQueue: operator.NewFairQueue}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: s.Config.Workers, EnableWarmup: ptr.To(true), NewQueue: operator.NewFairQueue(s.Config.Workers)}).
 		Complete(engine)
 	if err != nil {
 		return fmt.Errorf("set up the controller of schedules: %w", err)

@@ -36,15 +36,15 @@ func total() uint64 {
 	return stats.TotalAlloc
 }
 
-// Bombs are Spark properties that are small and expand to something large, by the name of what they do. Each has the key
-// Trigger, which Spark reads as a size.
+// Bombs are Spark properties that are small enough to be decoded and expand to something large, by the name of what they
+// do. Each has the key Trigger, which Spark reads as a size.
 func Bombs() map[string]map[string]string {
-	wide := map[string]string{"spark.a": strings.Repeat("a", 1_000_000), Trigger: strings.Repeat("${spark.a}", 500)}
+	wide := map[string]string{"spark.a": strings.Repeat("a", 400_000), Trigger: strings.Repeat("${spark.a}", 500)}
 	deep := map[string]string{"spark.z": "zzzzzzzzzz", Trigger: "${spark.a}"}
 	for c := 'a'; c < 'z'; c++ {
 		deep["spark."+string(c)] = strings.Repeat("${spark."+string(c+1)+"}", 10)
 	}
-	nested := map[string]string{"spark.d": strings.Repeat("d", 900_000), Trigger: strings.Repeat("${spark.b}", 9)}
+	nested := map[string]string{"spark.d": strings.Repeat("d", 400_000), Trigger: strings.Repeat("${spark.b}", 9)}
 	for c := 'b'; c < 'd'; c++ {
 		nested["spark."+string(c)] = strings.Repeat("${spark."+string(c+1)+"}", 9)
 	}

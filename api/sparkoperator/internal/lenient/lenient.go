@@ -13,8 +13,8 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// Unmarshal decodes an object, and returns the paths of unknown fields in its spec. If only the spec cannot be decoded, it
-// decodes the object into rest, a type without the spec, and malformed says why.
+// Unmarshal decodes an object, and returns the paths of unknown fields in its spec. If only the spec cannot be decoded, or is
+// too large to be, it decodes the object into rest, a type without the spec, and malformed says why.
 func Unmarshal(data []byte, object, rest any) (malformed string, unknown []string, err error) {
 	unknown, err = decode(data, object)
 	if err == nil {
@@ -26,7 +26,7 @@ func Unmarshal(data []byte, object, rest any) (malformed string, unknown []strin
 	return err.Error(), nil, nil
 }
 
-// decode decodes an object whose numbers can be read, and names the unknown fields of its spec.
+// decode decodes an object whose spec is not too large and whose numbers can be read, and names the unknown fields of its spec.
 func decode(data []byte, into any) ([]string, error) {
 	err := checkNumbers(data)
 	if err != nil {
@@ -36,6 +36,9 @@ func decode(data []byte, into any) ([]string, error) {
 		if stdjson.Unmarshal(data, &o) == nil {
 			err = checkNumbers(o.Spec) // an annotation may have as many digits as it likes
 		}
+	}
+	if err == nil {
+		err = checkSize(data)
 	}
 	if err != nil {
 		return nil, err

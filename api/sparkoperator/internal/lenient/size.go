@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lenient
+
+import "fmt"
+
+// What of a spec is decoded. An object or a list of two bytes may become a kilobyte: a list of empty containers of the size that
+// the API server stores would take 400 MB. The test of internal/admission measures what the largest specs within these bounds cost.
+const (
+	MaxSpec   = 512 << 10
+	MaxValues = 8_000
+	// MaxNodes is how many of the values may be objects and lists.
+	MaxNodes = 2_000
+)
+
+// checkSize refuses an object whose spec is too large to be decoded.
+func checkSize(data []byte) error {
+	var s sizer
+	s.read(data)
+	if s.bytes <= MaxSpec && s.values <= MaxValues && s.nodes <= MaxNodes {
+		return nil
+	}
+	return fmt.Errorf("it has %d KiB with %d values, of which %d are objects and lists; the operator reads at most %d KiB with %d values and %d objects and lists; "+
+		"put data into a ConfigMap of your own and mount it", (s.bytes+1023)>>10, s.values, s.nodes, MaxSpec>>10, MaxValues, MaxNodes)
+}
+
+// sizer measures the spec of an object in one pass over its text, which need not be valid. All that a user writes beside the
+// metadata counts as spec, so that no spelling of its name escapes.
+type sizer struct {
+	bytes, values, nodes int
+
+	depth int
+	// inSpec is whether the current member of the object counts, keyed whether its name was read, and began where its value begins.
+	inSpec, keyed bool
+	began         int
+}
+
+// notSpec are the members of an object that are not measured.
+var notSpec = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "status": true}
+
+func (s *sizer) read(data []byte) {
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			end := endOfString(data, i+1)
+			if s.depth == 1 && !s.keyed {
+				s.keyed, s.inSpec, s.began = true, !notSpec[string(data[i+1:end])], end
+				s.count(s.inSpec)
+			}
+			i = end
+		case '{', '[':
+			s.depth++
+			if s.inSpec {
+				s.nodes++
+				s.count(!closes(data[i+1:]))
+			}
+		case ',':
+			if s.depth > 1 {
+				s.count(s.inSpec)
+				continue
+			}
+			s.end(i)
+		case '}', ']':
+			if s.depth--; s.depth == 0 {
+				s.end(i)
+			}
+		}
+	}
+	s.end(len(data))
+}
+
+func (s *sizer) count(one bool) {
+	if one {
+		s.values++
+	}
+}
+
+// end ends a member of the object.
+func (s *sizer) end(at int) {
+	if s.inSpec {
+		s.bytes += at - s.began
+	}
+	s.inSpec, s.keyed = false, false
+}
+
+// endOfString returns the index of the quote that ends the string that begins at from, or else the length of the text.
+func endOfString(data []byte, from int) int {
+	for i := from; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(data)
+}
+
+// closes reports whether a list or an object that was opened is closed at once.
+func closes(data []byte) bool {
+	for _, c := range data {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c == '}' || c == ']'
+		}
+	}
+	return true
+}

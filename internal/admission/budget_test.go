@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"cmp"
+	"encoding/json"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/testutil/bombs"
+	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
+)
+
+// kindOfBombs is a kind of objects, and what is done with one until it is judged.
+type kindOfBombs struct {
+	spec reflect.Type
+	base string
+	// decode reads an object; judge decides about it, and forgets it.
+	decode func(text []byte) (judge func(), malformed string, err error)
+}
+
+const (
+	baseApplication = `{"type":"Scala","sparkVersion":"4.1.1","image":"spark:4.1.1","mainApplicationFile":"local:///a.jar","mainClass":"A","driver":{},"executor":{"instances":1}}`
+	baseServer      = `{"sparkVersion":"4.1.1","image":"spark:4.1.1","server":{},"executor":{"instances":1}}`
+)
+
+var kindsOfBombs = map[string]kindOfBombs{
+	"SparkApplication": {reflect.TypeFor[v1beta2.SparkApplicationSpec](), baseApplication, func(text []byte) (func(), string, error) {
+		o := &v1beta2.SparkApplication{}
+		err := json.Unmarshal(text, o)
+		return func() {
+			Validate(resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{}, start)).Warnings()
+		}, o.MalformedSpec, err
+	}},
+	"SparkConnect": {reflect.TypeFor[v1alpha1.SparkConnectSpec](), baseServer, func(text []byte) (func(), string, error) {
+		o := &v1alpha1.SparkConnect{}
+		err := json.Unmarshal(text, o)
+		return func() {
+			Validate(resolve.Load(kubeflow.SparkConnects{}, o, lifecycle.Record{}, resolve.Operator{}, start)).Warnings()
+		}, o.MalformedSpec, err
+	}},
+	"ScheduledSparkApplication": {
+		reflect.TypeFor[v1beta2.ScheduledSparkApplicationSpec](), `{"schedule":"@daily","template":` + baseApplication + `}`,
+		func(text []byte) (func(), string, error) {
+			o := &v1beta2.ScheduledSparkApplication{}
+			err := json.Unmarshal(text, o)
+			return func() { kubeflow.DesiredSchedule(o) }, o.MalformedSpec, err
+		},
+	},
+}
+
+// cost is what an object takes: bytes allocated by its decoder, bytes allocated until it is judged, and the time of both. kept are
+// the bytes of the decoded object, if it was measured exactly.
+type cost struct {
+	bomb                  bombs.Bomb
+	decoded, judged, kept uint64
+	took                  time.Duration
+}
+
+// costOf measures a bomb within a budget. What is collected while it is judged counts, too: the heap never has more.
+func costOf(t *testing.T, k kindOfBombs, b bombs.Bomb, budget bombs.Budget, exactly bool) cost {
+	t.Helper()
+	spec, err := b.Spec(k.base, budget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := []byte(`{"metadata":{"name":"a","namespace":"b","uid":"c"},"spec":` + spec + `}`)
+	var before, decoded, judged, kept runtime.MemStats
+	if exactly {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&before)
+	began := cpuTime(t)
+	judge, malformed, err := k.decode(text)
+	if err != nil || strings.Contains(malformed, "the operator reads at most") {
+		t.Fatalf("%s: %v, %s", b.Name, err, malformed)
+	}
+	runtime.ReadMemStats(&decoded)
+	judge()
+	took := cpuTime(t) - began
+	runtime.ReadMemStats(&judged)
+	if exactly {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&kept)
+	runtime.KeepAlive(judge)
+	return cost{b, decoded.TotalAlloc - before.TotalAlloc, judged.TotalAlloc - before.TotalAlloc, max(kept.HeapAlloc, before.HeapAlloc) - before.HeapAlloc, took}
+}
+
+// cpuTime is what the process has used: other processes do not count.
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// budget is what the decoder takes at most.
+var budget = bombs.Budget{Bytes: 512 << 10, Values: 8_000, Nodes: 2_000}
+
+// Whatever a spec is filled with, what it costs until it is judged is bounded. All fields are filled with a part of what is decoded at
+// most, and the most expensive of them whole. The worst is executor.template.spec.initContainers.resources.limits with 7,950 quantities:
+// it allocates 46 MB and takes 84 ms of CPU; containers with nothing but names take 117 ms, and 3 MB to be decoded, of which 1 MB
+// stays. With 20,000 values and as many objects among them the worst allocated 250 MB, took 1.8 s and kept 10 MB.
+func TestSpecsAreJudgedWithinBudgets(t *testing.T) {
+	const (
+		most, mostTime = 48 << 20, 2 * time.Second
+		worst          = 6
+		part           = 32
+	)
+	small := bombs.Budget{Bytes: budget.Bytes / part, Values: budget.Values / part, Nodes: budget.Nodes / part}
+	for name, k := range kindsOfBombs {
+		t.Run(name, func(t *testing.T) {
+			var all []cost
+			for _, b := range bombs.Of(k.spec) {
+				all = append(all, costOf(t, k, b, small, false))
+			}
+			chosen := map[string]bombs.Bomb{}
+			for _, of := range []func(c cost) uint64{
+				func(c cost) uint64 { return c.decoded }, func(c cost) uint64 { return c.judged }, func(c cost) uint64 { return uint64(c.took) },
+			} {
+				slices.SortFunc(all, func(a, b cost) int { return cmp.Compare(of(b), of(a)) })
+				for _, c := range all[:worst] {
+					chosen[c.bomb.Name] = c.bomb
+				}
+			}
+			for _, b := range chosen {
+				c := costOf(t, k, b, budget, true)
+				t.Logf("%s: decoded with %d KiB, kept in %d KiB, judged with %d KiB within %s", b.Name, c.decoded>>10, c.kept>>10, c.judged>>10, c.took)
+				if c.judged > most || c.took > mostTime {
+					t.Errorf("%s: judged with %d MiB within %s, want %d MiB and %s at most", b.Name, c.judged>>20, c.took, most>>20, mostTime)
+				}
+			}
+		})
+	}
+}
+
+// No text of a spec takes more than others of its size, or is refused as a whole.
+func FuzzSpec(f *testing.F) {
+	for _, k := range kindsOfBombs {
+		f.Add(k.base)
+		for i, b := range bombs.Of(k.spec) {
+			if i%100 != 0 {
+				continue
+			}
+			spec, err := b.Spec(k.base, bombs.Budget{Bytes: 4 << 10, Values: 400, Nodes: 100})
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(spec)
+		}
+	}
+	f.Fuzz(func(t *testing.T, spec string) {
+		defer heaptest.Bound(t, len(spec))()
+		if !json.Valid([]byte(spec)) || !strings.HasPrefix(strings.TrimSpace(spec), "{") {
+			return
+		}
+		for name, k := range kindsOfBombs {
+			judge, malformed, err := k.decode([]byte(`{"metadata":{"name":"a","namespace":"b","uid":"c"},"spec":` + spec + `}`))
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if judge(); len(malformed) > len(spec)+1000 {
+				t.Errorf("%s: %d bytes say what is wrong with %d", name, len(malformed), len(spec))
+			}
+		}
+	})
+}

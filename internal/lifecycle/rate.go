@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import "time"
+
+const (
+	// minInterval is the shortest time between the end of an attempt and the next one.
+	minInterval = time.Second
+	// DefaultRetriesPerHour is how often an application runs again by itself within an hour, unless a policy says less. Each time makes
+	// a driver with all that it needs, status writes and events.
+	DefaultRetriesPerHour = 60
+)
+
+// perHour is how often an application may run again within an hour.
+func (r Restart) perHour() int {
+	if r.PerHour == nil {
+		return DefaultRetriesPerHour
+	}
+	return max(0, min(int(*r.PerHour), DefaultRetriesPerHour))
+}
+
+// rated returns when an attempt that has ended may be followed by the next, which would wait so long by itself; limited says that the
+// number of retries within an hour is what it waits for. ok is false if there may be none at all.
+func (r Restart) rated(rec Record, wait time.Duration) (at time.Time, limited, ok bool) {
+	most := r.perHour()
+	if most == 0 {
+		return time.Time{}, false, false
+	}
+	at = rec.TerminatedAt.Add(max(wait, minInterval))
+	soonest := rec.soonest(most)
+	if soonest.After(at) {
+		return soonest, true, true
+	}
+	return at, false, true
+}
+
+// soonest is when the next attempt keeps to so many retries within an hour. The history has the starts of ten attempts: where 60 are
+// allowed within an hour, the next one starts ten minutes after the first of these. Refused submissions have no history. Some of them
+// may follow each other as the user likes, and the others share what is left of the hour.
+func (r Record) soonest(most int) time.Time {
+	if r.State == SubmissionFailed {
+		free := min(most/2, maxAttempts)
+		if int(r.Retries.Used[Submission]) < free {
+			return time.Time{}
+		}
+		return r.TerminatedAt.Add(time.Hour / time.Duration(most-free))
+	}
+	window := min(most, maxAttempts)
+	for most%window != 0 { // so many times the window is what is allowed within an hour
+		window--
+	}
+	if len(r.Attempts) < window {
+		return time.Time{}
+	}
+	first := r.Attempts[len(r.Attempts)-window]
+	began := first.StartedAt
+	if began.IsZero() {
+		began = first.EndedAt // it never ran
+	}
+	return began.Truncate(time.Second).Add(time.Duration(window) * time.Hour / time.Duration(most))
+}

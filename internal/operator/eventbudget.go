@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/lru"
+
+	"github.com/firesteel-dev/firesteel/internal/metrics"
+)
+
+// How many events are sent about one object, and about all objects of a namespace: so many at once, and then so many a second.
+// An attempt has up to eight, and an application runs again 60 times an hour. A thousand applications that are created
+// at once have 3,000.
+const (
+	objectBurst, objectRate       = 60, rate.Limit(0.1)
+	namespaceBurst, namespaceRate = 5000, rate.Limit(100)
+)
+
+// How many objects and namespaces are remembered: what is forgotten begins with a full budget. So many take 5 MB.
+const objectsRemembered, namespacesRemembered = 10_000, 1_000
+
+// reasonEventsDropped is the reason of the event by which an object's budget ends.
+const reasonEventsDropped = "EventsDropped"
+
+// eventBudget bounds the events of objects and namespaces, so that a storm about one does not drop those of others.
+type eventBudget struct {
+	mu                  sync.Mutex
+	objects, namespaces *lru.Cache
+}
+
+type bucket struct {
+	*rate.Limiter
+	// told is whether it was reported that the bucket is empty, since it was full.
+	told bool
+}
+
+func newEventBudget() *eventBudget {
+	return &eventBudget{objects: lru.New(objectsRemembered), namespaces: lru.New(namespacesRemembered)}
+}
+
+// take takes one event about an object from the budgets. exceeded is the limit that is reached, "" for none, and first whether this
+// has not been reported.
+func (b *eventBudget) take(about *corev1.ObjectReference, now time.Time) (exceeded metrics.EventLimit, first bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	object := corev1.ObjectReference{Kind: about.Kind, Namespace: about.Namespace, Name: about.Name} // a UID changes with each that is made
+	if ok, first := allow(b.objects, object, objectRate, objectBurst, now); !ok {
+		return metrics.EventsOfObject, first
+	}
+	if ok, first := allow(b.namespaces, about.Namespace, namespaceRate, namespaceBurst, now); !ok {
+		return metrics.EventsOfNamespace, first
+	}
+	return "", false
+}
+
+// allow takes one event from the bucket of a key. The caller has the lock.
+func allow(buckets *lru.Cache, key lru.Key, limit rate.Limit, burst int, now time.Time) (ok, first bool) {
+	found, _ := buckets.Get(key)
+	b, known := found.(*bucket)
+	if !known {
+		b = &bucket{Limiter: rate.NewLimiter(limit, burst)}
+		buckets.Add(key, b)
+	}
+	if b.TokensAt(now) >= float64(burst) {
+		b.told = false
+	}
+	if b.AllowN(now, 1) {
+		return true, false
+	}
+	first, b.told = !b.told, true
+	return false, first
+}
