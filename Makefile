@@ -115,6 +115,7 @@ manifests: ## CRDs, RBAC and webhook configurations, also in the chart
 	cp config/rbac/*_admin_role.yaml config/rbac/*_editor_role.yaml config/rbac/*_viewer_role.yaml charts/spark-operator/files/user-roles/
 	cp config/admission-policy/executors.yaml charts/spark-operator/files/executor_admission_policy.yaml
 	cp config/executor-memory/policy.yaml charts/spark-operator/files/executor_memory_policy.yaml
+	cp config/submitter/policy.yaml charts/spark-operator/files/submitter_policy.yaml
 
 .PHONY: fmt
 fmt: ## gofmt and import order

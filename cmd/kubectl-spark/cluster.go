@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/observe"
+	harmless "github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // cluster is the one that kubectl's flags and configuration choose.
@@ -156,4 +158,15 @@ func (c *connection) tail(ctx context.Context, namespace, pod, container string,
 }
 
 // say writes what is not the output itself: notes and progress.
-func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
+func say(w io.Writer, format string, args ...any) {
+	_, _ = io.WriteString(w, harmless.Lines(fmt.Sprintf(format, args...))+"\n")
+}
+
+// tableRow is a line of a table: what is in a cell stays there.
+func tableRow(cells []string) string {
+	line := make([]string, 0, len(cells))
+	for _, cell := range cells {
+		line = append(line, strings.ReplaceAll(harmless.Line(cell), "\t", " "))
+	}
+	return strings.Join(line, "\t")
+}

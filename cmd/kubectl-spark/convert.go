@@ -4,7 +4,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,7 +60,7 @@ func convert(argv []string, version string, out *output, streams genericiooption
 		if finding.Lost {
 			kind = "not carried over"
 		}
-		_, _ = fmt.Fprintf(streams.ErrOut, "%s: %s\n", kind, finding)
+		say(streams.ErrOut, "%s: %s", kind, finding)
 	}
 	return out.print(streams.Out, app)
 }

@@ -136,6 +136,7 @@ func (c *connection) observe(ctx context.Context, in *explain.Input, operator re
 func targetOf(s resolve.Application) observe.Target {
 	return observe.Target{
 		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID, DriverName: s.DriverName(), SubmissionID: s.Identity.SubmissionID,
+		LogTails: s.Desired.LogTails,
 	}
 }
 

@@ -224,7 +224,7 @@ func (l *listing) table(out io.Writer, items []map[string]any, now time.Time) er
 		if l.all {
 			cells = append([]string{nested(item, "metadata", "namespace")}, cells...)
 		}
-		say(w, "%s", strings.Join(cells, "\t"))
+		say(w, "%s", tableRow(cells))
 	}
 	return w.Flush()
 }

@@ -50,7 +50,7 @@ func operatorOf(c config.OperatorConfiguration) (resolve.Operator, error) {
 	if err != nil {
 		return resolve.Operator{}, fmt.Errorf("configuration: %w", err)
 	}
-	return resolve.Operator{Registry: registry, Policies: c.Policies, Exposure: c.Exposure()}, nil
+	return resolve.Operator{Registry: registry, Policies: c.Policies, Exposure: c.Exposure(), Submitters: c.Submitter.From}, nil
 }
 
 // installed is where the operator runs in a cluster.

@@ -82,7 +82,7 @@ func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOS
 			x.app.Namespace, x.app.Name, cmp.Or(x.scheduler, "-"), cmp.Or(x.queue, "-"),
 			duration.HumanDuration(max(0, now.Sub(x.since))), cmp.Or(string(x.why.Reason), "-"), oneLine(x.why.Message),
 		}
-		say(w, "%s", strings.Join(cells, "\t"))
+		say(w, "%s", tableRow(cells))
 	}
 	return w.Flush()
 }

@@ -124,5 +124,5 @@ func (r *render) document(name string, d *manifest.Document, assumed manifest.As
 
 // say writes to standard error, so that the objects can be piped.
 func (r *render) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(r.ErrOut, format+"\n", args...)
+	say(r.ErrOut, format, args...)
 }

@@ -48,7 +48,7 @@ func validate(files filenames, config configured, namespace string, streams gene
 	err = files.read(streams, func(name string, documents []manifest.Document) error {
 		errors := 0
 		for _, finding := range manifest.Check(documents, manifest.Assumed{Namespace: namespace, Now: time.Now()}, operator) {
-			_, _ = fmt.Fprintf(streams.Out, "%s:%d: %s: %s\n", name, finding.Line, finding.Severity, finding.Message)
+			say(streams.Out, "%s:%d: %s: %s", name, finding.Line, finding.Severity, finding.Message)
 			if finding.Severity == manifest.Error {
 				errors++
 			}
@@ -60,7 +60,7 @@ func validate(files filenames, config configured, namespace string, streams gene
 		if n := count(documents, func(d manifest.Document) bool { return d.Connect != nil }); n > 0 {
 			checked += fmt.Sprintf(", servers checked: %d", n)
 		}
-		_, _ = fmt.Fprintf(streams.Out, "%s: %s, errors: %d\n", name, checked, errors)
+		say(streams.Out, "%s: %s, errors: %d", name, checked, errors)
 		found = found || errors > 0
 		return nil
 	})

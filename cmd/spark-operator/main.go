@@ -25,6 +25,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/text"
 	"github.com/firesteel-dev/firesteel/internal/version"
 	"github.com/firesteel-dev/firesteel/internal/webhook"
 )
@@ -81,6 +82,7 @@ func root() *cobra.Command {
 const ctrlKubeconfig = "kubeconfig"
 
 func run(ctx context.Context, path string, logging zap.Options, wire process) error {
+	logging.DestWriter = text.Writer{Writer: os.Stderr} // tenants choose words that are logged
 	logger := zap.New(zap.UseFlagOptions(&logging))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
@@ -124,7 +126,7 @@ func webhookProcess(_ context.Context, kubeconfig *rest.Config, c config.Operato
 	var inForce atomic.Pointer[policy.Set]
 	inForce.Store(&c.Policies)
 	mgr, err := webhook.New(kubeconfig, c, func() resolve.Operator {
-		return resolve.Operator{Registry: registry, Policies: *inForce.Load(), Exposure: c.Exposure()}
+		return resolve.Operator{Registry: registry, Policies: *inForce.Load(), Exposure: c.Exposure(), Submitters: c.Submitter.From}
 	})
 	if err != nil {
 		return nil, nil, err

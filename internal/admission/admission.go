@@ -279,5 +279,6 @@ func AttemptOf(a resolve.Application, id string, number int32) scheduler.Attempt
 			Namespace: a.App.Namespace, Name: a.App.Name, UID: a.App.UID, Labels: a.App.Labels,
 		},
 		Number: max(1, number), ID: id, Fields: a.App.Fields,
+		User: scheduler.User{Name: a.Desired.Submitter.User, Groups: a.Desired.Submitter.Groups},
 	}
 }

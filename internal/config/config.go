@@ -46,6 +46,7 @@ type OperatorConfiguration struct {
 	Pprof          Endpoint       `json:"pprof,omitempty"`
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitempty"`
 	Webhook        Webhook        `json:"webhook,omitempty"`
+	Submitter      Submitter      `json:"submitter,omitempty"`
 	UI             UI             `json:"ui,omitempty"`
 
 	DriverPodDisruptionBudget DriverPodDisruptionBudget `json:"driverPodDisruptionBudget,omitempty"`
@@ -102,7 +103,7 @@ func (c OperatorConfiguration) validate() error {
 	errs = append(errs, c.Policies.Validate("policies")...)
 	errs = append(errs, c.BatchScheduler.validate()...)
 	errs = append(errs, c.Metrics.validate()...)
-	errs = append(errs, c.Health.validate("health"), c.Pprof.validate("pprof"), c.LeaderElection.validate(), c.Webhook.validate(), c.ScheduledSparkApplication.validate())
+	errs = append(errs, c.Health.validate("health"), c.Pprof.validate("pprof"), c.LeaderElection.validate(), c.Webhook.validate(), c.Submitter.validate(), c.ScheduledSparkApplication.validate())
 	errs = append(errs, c.validateExposure()...)
 	return errors.Join(errs...)
 }

@@ -45,6 +45,8 @@ type Report struct {
 	Behind  string      `json:"behind,omitempty"`
 	Attempt int32       `json:"attempt"`
 	Created metav1.Time `json:"created"`
+	// Submitter is who created the application, if that is certain.
+	Submitter *Submitter `json:"submitter,omitempty"`
 	// Summary is what the application is, in one sentence.
 	Summary string `json:"summary"`
 	Reason  string `json:"reason,omitempty"`
@@ -73,6 +75,20 @@ type Report struct {
 	Unreadable []string `json:"doubts,omitempty"`
 
 	now time.Time
+}
+
+// Submitter is the user who created an object, and what recorded that: AdmissionPolicy or Webhook.
+type Submitter struct {
+	User   string   `json:"user"`
+	Groups []string `json:"groups,omitempty"`
+	Source string   `json:"source"`
+}
+
+func submitterOf(s lifecycle.Submitter) *Submitter {
+	if s.User == "" {
+		return nil
+	}
+	return &Submitter{User: s.User, Groups: s.Groups, Source: string(s.Source)}
 }
 
 // Decision is what the operator would do now.
@@ -166,7 +182,7 @@ func Explain(in Input) Report {
 	r := Report{
 		Kind: in.Scope.Family.Kind, Namespace: in.Object.GetNamespace(), Name: in.Object.GetName(), State: cmp.Or(in.State, v.name(v.before.State)),
 		Generation: in.Object.GetGeneration(), ObservedGeneration: v.before.Generation, Behind: v.behind(),
-		Attempt: max(1, v.before.Attempt), Created: in.Object.GetCreationTimestamp(),
+		Attempt: max(1, v.before.Attempt), Created: in.Object.GetCreationTimestamp(), Submitter: submitterOf(s.Desired.Submitter),
 		Summary: v.summary(), Reason: string(cause.Reason), Message: cause.Message,
 		Decision: v.decision(), Next: v.next(), Scheduling: v.scheduling(), Driver: v.driver(), Executors: v.executors(), Server: v.server(),
 		RestartPolicy: string(s.Desired.Policies.Restart.Type), Retries: v.budgets(), Deadlines: v.deadlines(), Unbounded: v.unbounded(), Attempts: v.attempts(),

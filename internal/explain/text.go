@@ -9,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // Text is the report for people.
@@ -17,6 +19,9 @@ func (r Report) Text() string {
 	p.line("%s %s/%s %s", r.Kind, r.Namespace, r.Name, r.Summary)
 	p.section("")
 	p.field("State", "%s, attempt %d, created %s ago", r.State, r.Attempt, p.since(r.Created.Time))
+	if by := r.Submitter; by != nil {
+		p.field("Submitter", "%s (recorded by %s)", by.User, by.Source)
+	}
 	if r.Behind != "" {
 		p.field("Status", "generation %d of %d: %s", r.ObservedGeneration, r.Generation, r.Behind)
 	}
@@ -175,7 +180,7 @@ type printer struct {
 }
 
 func (p *printer) line(format string, args ...any) {
-	p.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
+	p.WriteString(strings.TrimRight(text.Printable(fmt.Sprintf(format, args...)), " ") + "\n")
 }
 
 func (p *printer) section(title string) {

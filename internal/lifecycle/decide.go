@@ -34,6 +34,10 @@ type Application struct {
 	// Executors is how many executors the application starts with.
 	Executors int32
 	Policies  Policies
+	// LogTails says what of a driver's output may be stored.
+	LogTails LogTails
+	// Submitter is who created the application.
+	Submitter Submitter
 	// DriverHeap and DriverOverhead are the memory of the driver's JVM and of all else in its container, in bytes; 0 if
 	// the configuration does not say so in numbers.
 	DriverHeap     int64

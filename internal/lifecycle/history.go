@@ -5,6 +5,8 @@ package lifecycle
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 const (
@@ -50,8 +52,11 @@ func boundAttempts(all []Attempt) []Attempt {
 	return all
 }
 
-// head returns the beginning of a text, of at most n bytes.
-func head(text string, n int) string {
+// head returns the beginning of a message in one line, of at most n bytes. Whatever a tenant or a program has put into it is harmless.
+func head(message string, n int) string { return beginning(text.Line(message), n) }
+
+// beginning returns the beginning of a text, of at most n bytes.
+func beginning(text string, n int) string {
 	if len(text) > n {
 		return strings.ToValidUTF8(text[:n-3], "") + "..."
 	}

@@ -294,7 +294,7 @@ func printable(line string) string {
 			return -1
 		}
 		return r
-	}, head(line, longest))
+	}, beginning(line, longest))
 	line = userInfo.ReplaceAllString(line, "://(redacted)@")
 	line = credential.ReplaceAllString(line, "${1}(redacted)")
 	return head(strings.TrimSpace(line), maxLine)

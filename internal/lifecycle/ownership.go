@@ -26,6 +26,8 @@ type Family struct {
 	// WakeAt is the annotation by which a user starts a driver that was stopped because it was idle: a time in RFC 3339.
 	// "" if the family has none.
 	WakeAt string
+	// Submitter are the annotations by which admission says who created an application.
+	Submitter SubmitterKeys
 	// Endures says that the drivers take clients (Application.Endures).
 	Endures bool
 	// States are the family's names of states; one without an entry is empty in its statuses.

@@ -52,6 +52,9 @@ type Record struct {
 	Scheduling Scheduling
 	Rerun      Rerun
 	Placement  Placement
+	// Submitter is whom admission named when the application was first reconciled. It is recorded, because an annotation can be
+	// trusted only as long as something protects it.
+	Submitter Submitter
 	// DrainSince is since when an edit waits for the sessions of the driver to end; zero if none does.
 	DrainSince time.Time
 	Idle       Idle
@@ -198,6 +201,7 @@ func clone(r Record) Record {
 	r.Attempts = slices.Clone(r.Attempts)
 	r.Retries.Used = maps.Clone(r.Retries.Used)
 	r.Exposure.Objects = slices.Clone(r.Exposure.Objects)
+	r.Submitter.Groups = slices.Clone(r.Submitter.Groups)
 	return r
 }
 

@@ -3,10 +3,10 @@
 package lifecycle
 
 import (
-	"strings"
 	"time"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // Result is what became of one action.
@@ -64,10 +64,11 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 			o = settleSubmit(o, p, r, env)
 		}
 	}
+	o.Record.Submitter, o.Record.Attempts = p.App.Submitter, p.App.LogTails.of(o.Record.Attempts)
 	if o.Record.DriverName == "" {
 		o.Record.DriverName = p.App.DriverName
 	}
-	o.Record.Cause.Message = Truncate(strings.ToValidUTF8(o.Record.Cause.Message, ""), maxCause) // what is decided on is what is stored
+	o.Record.Cause.Message = Truncate(text.Lines(o.Record.Cause.Message), maxCause) // what is decided on is what is stored
 	o.Conditions = conditions(o.Record, p)
 	o.Auxiliary = auxiliary(p, o.Record)
 	if o.Record.State.HasDriver() && p.Driver.ours() {

@@ -62,6 +62,8 @@ type Target struct {
 	// NextName is the name that the next driver gets, if the spec has changed it.
 	NextName     string
 	SubmissionID string
+	// LogTails says what of the driver's output may be shown.
+	LogTails lifecycle.LogTails
 }
 
 // Observe returns what is to be known of the application's pods. A driver that the cache does not have is asked for
@@ -77,7 +79,7 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 		if spark.RunsDriver(pod.Labels) && r.ownership(pod, t) == lifecycle.Current {
 			o.Driver = r.driverOf(pod)
 			o.Driver.Ownership = lifecycle.Current
-			r.complete(ctx, &o.Driver, pod, rec)
+			r.complete(ctx, &o.Driver, pod, t, rec)
 			return o, nil
 		}
 	}
@@ -107,7 +109,7 @@ func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *
 		if pod, ok := found.(*corev1.Pod); ok && r.ownership(pod, t) == lifecycle.Current {
 			*d = r.driverOf(pod)
 			d.Ownership = lifecycle.Current
-			r.complete(ctx, d, pod, rec)
+			r.complete(ctx, d, pod, t, rec)
 			return nil
 		}
 	}
@@ -162,7 +164,7 @@ func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (life
 	}
 	d := r.driverOf(&pod)
 	d.Ownership = r.ownership(&pod, t)
-	r.complete(ctx, &d, &pod, rec)
+	r.complete(ctx, &d, &pod, t, rec)
 	return d, nil
 }
 
@@ -176,14 +178,15 @@ const logLimit = 256 << 10
 
 // complete reads what the pod itself does not report: why its volumes are not mounted, and the end of a failed
 // driver's log. Both are only shown to users, so a failed read is not an error.
-func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.Pod, rec lifecycle.Record) {
+func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.Pod, t Target, rec lifecycle.Record) {
+	d.Exit.Message = said(d.Exit, t.LogTails)
 	if d.Ownership == lifecycle.NotOwned || !rec.State.HasDriver() {
 		return
 	}
 	switch {
-	case d.Phase == lifecycle.DriverFailed && r.Logs != nil:
+	case d.Phase == lifecycle.DriverFailed && r.Logs != nil && !t.LogTails.Hidden:
 		if text, err := r.Logs(ctx, pod.Namespace, pod.Name, SparkContainer(pod), logLimit); err == nil {
-			d.LogTail = plain(text)
+			d.LogTail = t.LogTails.Redact(plain(text))
 		}
 	case d.Phase == lifecycle.DriverPending && d.Waiting.Reason == "" && !d.ScheduledAt.IsZero():
 		d.Waiting = r.mountFailure(ctx, pod)
@@ -194,13 +197,23 @@ func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.P
 var ansiCodes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
 // plain is a log without what only a terminal can show.
-func plain(text string) string {
+func plain(log string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == utf8.RuneError {
+		if !unicode.IsGraphic(r) && r != '\n' && r != '\t' || r == utf8.RuneError {
 			return -1
 		}
 		return r
-	}, ansiCodes.ReplaceAllString(text, ""))
+	}, ansiCodes.ReplaceAllString(log, ""))
+}
+
+// said is the message about an end that may be shown. The kubelet takes that of a container that has run from the container, be it
+// the end of its log; the runtime's, about one that could not be started, is its own.
+func said(e lifecycle.Exit, tails lifecycle.LogTails) string {
+	switch {
+	case e.Code < 0, e.Reason == "StartError", e.Reason == "ContainerCannotRun":
+		return e.Message
+	}
+	return tails.Redact(plain(e.Message))
 }
 
 // mountFailure returns the newest event that says why a volume is not mounted, if there is one.

@@ -24,6 +24,8 @@ type Operator struct {
 	// Policies are those of all namespaces.
 	Policies policy.Set
 	Exposure exposure.Config
+	// Submitters says what records who created an object.
+	Submitters lifecycle.SubmitterSource
 }
 
 // Kind translates between one kind of objects and the model. Its methods are functions of their arguments.
@@ -87,6 +89,12 @@ func desiredOf[T metav1.Object](k Kind[T], o T, record lifecycle.Record, now tim
 	return k.Desired(o, record).WithRerun(requests[family.RerunAt], record, now).WithWake(requests[family.WakeAt], now)
 }
 
+// Spark's properties for what it redacts in what it prints.
+const (
+	confRedactKeys  = "spark.redaction.regex"
+	confRedactTexts = "spark.redaction.string.regex"
+)
+
 // Load resolves an object. now becomes the submission's time.
 func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Operator, now time.Time) Application {
 	a := Application{
@@ -97,9 +105,16 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	if record.SubmissionID != "" {
 		a.Identity.SubmissionID = record.SubmissionID
 	}
+	a.Desired.Submitter = record.Submitter
+	if record.State == lifecycle.New {
+		a.Desired.Submitter = lifecycle.SubmitterOf(o.GetAnnotations(), a.Family.Submitter, operator.Submitters)
+	}
+	tails := &a.Desired.LogTails
+	tails.Hidden = tails.Hidden || a.Policies.ForbidLogTails()
 	a.Owner = a.Family.Owner(o, a.Identity.SubmissionID)
 	a.App, a.Problems = k.Normalize(o)
 	a.App = k.RaiseMemory(a.Policies.Apply(a.App), o, record.Retries.MemoryRaises)
+	tails.Keys, tails.Texts = a.App.Conf[confRedactKeys], a.App.Conf[confRedactTexts]
 	a.App = exposure.Configure(a.App, a.Identity.AppID, operator.Exposure)
 	a.App = labeled(a.App, a.Family.Labels, a.Identity.SubmissionID, a.Desired.SpecHash)
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // Reason says in one word why a condition is what it is. The list is closed and documented.
@@ -127,15 +129,16 @@ func stalled(p Plan, r Record) Condition {
 	return c
 }
 
-// head is the beginning of a text.
-func head(text string, limit int) string {
-	if len(text) <= limit {
-		return text
+// head is the beginning of a message, in one line. Whatever a tenant has put into it is harmless.
+func head(sentence string, limit int) string {
+	message := text.Line(sentence)
+	if len(message) <= limit {
+		return message
 	}
 	const ellipsis = "..."
 	end := limit - len(ellipsis)
-	for end > 0 && !utf8.RuneStart(text[end]) {
+	for end > 0 && !utf8.RuneStart(message[end]) {
 		end--
 	}
-	return text[:end] + ellipsis
+	return message[:end] + ellipsis
 }

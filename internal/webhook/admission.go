@@ -6,13 +6,13 @@
 package webhook
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +28,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/text"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
@@ -41,11 +43,11 @@ type kind[T client.Object] struct {
 }
 
 // register serves all our kinds.
-func register(server webhook.Server, scheme *runtime.Scheme, operator func() resolve.Operator) error {
+func register(server webhook.Server, scheme *runtime.Scheme, operator func() resolve.Operator, submitter config.Submitter) error {
 	return errors.Join(
-		serve(server, scheme, sparkApplication(operator)),
-		serve(server, scheme, sparkConnect(operator)),
-		serve(server, scheme, scheduledSparkApplication(operator, time.Now)),
+		serve(server, scheme, sparkApplication(operator), submitter),
+		serve(server, scheme, sparkConnect(operator), submitter),
+		serve(server, scheme, scheduledSparkApplication(operator, time.Now), submitter),
 	)
 }
 
@@ -53,16 +55,14 @@ func register(server webhook.Server, scheme *runtime.Scheme, operator func() res
 func serve[S any, T interface {
 	*S
 	client.Object
-}](server webhook.Server, scheme *runtime.Scheme, k kind[T]) error {
+}](server webhook.Server, scheme *runtime.Scheme, k kind[T], submitter config.Submitter) error {
 	gvk, err := apiutil.GVKForObject(T(new(S)), scheme)
 	if err != nil {
 		return fmt.Errorf("register webhook: %w", err)
 	}
-	a := &admitter[T]{kind: k, gvk: gvk, decoder: admission.NewDecoder(scheme), empty: func() T { return T(new(S)) }}
+	a := &admitter[T]{kind: k, gvk: gvk, decoder: admission.NewDecoder(scheme), empty: func() T { return T(new(S)) }, submitter: submitter}
 	path := strings.ReplaceAll(gvk.Group, ".", "-") + "-" + gvk.Version + "-" + strings.ToLower(gvk.Kind)
-	if k.complete != nil {
-		server.Register("/mutate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.mutate)})
-	}
+	server.Register("/mutate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.mutate)})
 	server.Register("/validate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.validate)})
 	return nil
 }
@@ -70,38 +70,60 @@ func serve[S any, T interface {
 // admitter answers the API server's questions about one kind.
 type admitter[T client.Object] struct {
 	kind[T]
-	gvk     schema.GroupVersionKind
-	decoder admission.Decoder
-	empty   func() T
+	gvk       schema.GroupVersionKind
+	decoder   admission.Decoder
+	empty     func() T
+	submitter config.Submitter
 }
 
-// mutate answers with the defaults, and touches nothing else: not even what our types do not know.
+// mutate answers with the submitter and the defaults, and touches nothing else: not even what our types do not know.
 func (a *admitter[T]) mutate(_ context.Context, request admission.Request) admission.Response {
-	object, asked, err := a.asked(request)
-	switch {
-	case err != nil:
-		return admission.Errored(http.StatusBadRequest, err)
-	case !asked:
+	if request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
 		return admission.Allowed("")
+	}
+	sent, err := documentOf(request.Object.Raw)
+	if err = errors.Join(err, sent.check()); err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	before, err := json.Marshal(sent)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	after, err := a.submitted(before, request)
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	if a.complete != nil {
+		if after, err = a.completed(after, request); err != nil {
+			return admission.Errored(http.StatusBadRequest, err)
+		}
+	}
+	if bytes.Equal(before, after) {
+		return admission.Allowed("")
+	}
+	return admission.PatchResponseFromRaw(before, after)
+}
+
+// completed returns the document of an object with the defaults of its spec.
+func (a *admitter[T]) completed(document []byte, request admission.Request) ([]byte, error) {
+	object, asked, err := a.asked(request)
+	if err != nil || !asked {
+		return document, err
 	}
 	before, err := json.Marshal(object)
 	if err != nil {
-		return admission.Errored(http.StatusBadRequest, err)
+		return nil, err
 	}
 	a.complete(object)
 	after, err := json.Marshal(object)
-	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, err)
+	if err != nil || bytes.Equal(before, after) {
+		return document, err
 	}
 	difference, err := jsonpatch.CreateMergePatch(before, after)
 	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, err)
+		return nil, err
 	}
-	defaulted, err := jsonpatch.MergePatch(request.Object.Raw, difference)
-	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, err)
-	}
-	return admission.PatchResponseFromRaw(request.Object.Raw, defaulted)
+	return jsonpatch.MergePatch(document, difference)
 }
 
 // validate refuses an object for everything that is wrong with it. An edit is refused only for what it makes wrong:
@@ -117,12 +139,16 @@ func (a *admitter[T]) validate(_ context.Context, request admission.Request) adm
 	errs, warnings := a.refusals(object)
 	if request.Operation == admissionv1.Update {
 		stored := a.empty()
-		if err := a.decoder.DecodeRaw(request.OldObject, stored); err != nil {
+		before, err := documentOf(request.OldObject.Raw)
+		if before.check() != nil {
+			before.Metadata = document{}.Metadata // an edit that makes it smaller has to pass
+		}
+		if err = errors.Join(err, a.decode(before, stored)); err != nil {
 			return admission.Errored(http.StatusBadRequest, err)
 		}
-		before, _ := a.refusals(stored)
+		known, _ := a.refusals(stored)
 		var old field.ErrorList
-		errs, old = split(errs, before)
+		errs, old = split(errs, known)
 		for _, e := range old {
 			warnings = append(warnings, "invalid already before this change: "+validation.Sentence(e))
 		}
@@ -153,7 +179,11 @@ func (a *admitter[T]) asked(request admission.Request) (object T, asked bool, er
 	if request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
 		return object, false, nil
 	}
-	if err := a.decoder.DecodeRaw(request.Object, object); err != nil {
+	sent, err := documentOf(request.Object.Raw)
+	if err = errors.Join(err, sent.check()); err != nil {
+		return object, false, err
+	}
+	if err := a.decode(sent, object); err != nil {
 		return object, false, err
 	}
 	if object.GetNamespace() == "" {
@@ -165,19 +195,17 @@ func (a *admitter[T]) asked(request admission.Request) (object T, asked bool, er
 	if object.GetDeletionTimestamp() != nil {
 		return object, false, nil
 	}
-	same, err := sameSpec(request.OldObject.Raw, request.Object.Raw)
-	return object, !same, err
+	stored, err := documentOf(request.OldObject.Raw)
+	return object, !bytes.Equal(sent.Spec, stored.Spec), err // the API server writes both in the same way
 }
 
-// sameSpec compares what was written: two specs that cannot be decoded differ, too.
-func sameSpec(a, b []byte) (bool, error) {
-	var x, y struct {
-		Spec any `json:"spec"`
+// decode decodes a document into an object.
+func (a *admitter[T]) decode(d document, object T) error {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return err
 	}
-	if err := errors.Join(json.Unmarshal(a, &x), json.Unmarshal(b, &y)); err != nil {
-		return false, err
-	}
-	return reflect.DeepEqual(x.Spec, y.Spec), nil
+	return a.decoder.DecodeRaw(runtime.RawExtension{Raw: text}, object)
 }
 
 // split parts what is new from what was wrong before.
@@ -207,10 +235,10 @@ func bounded(warnings []string) []string {
 func (a *admitter[T]) refuse(name string, errs field.ErrorList) admission.Response {
 	details := &metav1.StatusDetails{Group: a.gvk.Group, Kind: a.gvk.Kind, Name: name}
 	for _, e := range errs {
-		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseType(e.Type), Field: e.Field, Message: validation.Problem(e)})
+		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseType(e.Type), Field: e.Field, Message: text.Line(validation.Problem(e))})
 	}
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
-		Message: strings.Join(validation.Sentences(errs), "; "), Details: details,
+		Message: text.Line(strings.Join(validation.Sentences(errs), "; ")), Details: details,
 	}}}
 }

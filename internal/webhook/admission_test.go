@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -57,7 +58,7 @@ func operator(t *testing.T, policies ...policy.Policy) func() resolve.Operator {
 func call(t *testing.T, path string, operation admissionv1.Operation, stored, sent string, policies ...policy.Policy) admission.Response {
 	t.Helper()
 	server := &recorder{served: map[string]*admission.Webhook{}}
-	if err := register(server, Scheme(), operator(t, policies...)); err != nil {
+	if err := register(server, Scheme(), operator(t, policies...), config.Submitter{}); err != nil {
 		t.Fatal(err)
 	}
 	hook, ok := server.served[path]

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"time"
 
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+)
+
+// What the rotator makes lives so long, and is renewed so long before its end. A certificate that was carried away is worth less
+// with each of them; the authority's key is only in the Secret.
+const (
+	day             = 24 * time.Hour
+	authorityLife   = 365 * day
+	certificateLife = 90 * day
+	renewBefore     = 30 * day
 )
 
 // addRotation lets cert-controller make and renew the certificates in the Secret and publish in the configurations its
@@ -39,6 +49,10 @@ func addRotation(mgr ctrl.Manager, c config.Webhook) (healthz.Checker, error) {
 		Webhooks:       []rotator.WebhookInfo{{Name: c.Configurations, Type: rotator.Mutating}, {Name: c.Configurations, Type: rotator.Validating}},
 		FieldOwner:     "spark-operator-webhook",
 		ControllerName: c.Configurations + "-authority",
+
+		CaCertDuration:     authorityLife,
+		ServerCertDuration: certificateLife,
+		LookaheadInterval:  renewBefore,
 	})
 	if err != nil {
 		return nil, err

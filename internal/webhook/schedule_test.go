@@ -9,11 +9,13 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
@@ -86,11 +88,19 @@ func TestValidateSchedule(t *testing.T) {
 // A schedule is sent as it is: what is assumed of its runs is written down when they are created.
 func TestNothingIsAssumedOfASchedule(t *testing.T) {
 	server := &recorder{served: map[string]*admission.Webhook{}}
-	if err := register(server, Scheme(), operator(t)); err != nil {
+	if err := register(server, Scheme(), operator(t), config.Submitter{}); err != nil {
 		t.Fatal(err)
 	}
-	if len(server.served) != 4 || server.served[validateSchedule] == nil {
-		t.Errorf("served: %v", server.served)
+	for path, text := range map[string]string{
+		"/mutate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication": nightly("schedule: '30 2 * * *'"),
+		"/mutate-sparkoperator-k8s-io-v1alpha1-sparkconnect":             "{apiVersion: sparkoperator.k8s.io/v1alpha1, kind: SparkConnect, metadata: {name: c}, spec: {}}",
+	} {
+		response := server.served[path].Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+			Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: object(t, text)},
+		}})
+		if !response.Allowed || len(response.Patch)+len(response.Patches) > 0 {
+			t.Errorf("%s answers with %+v", path, response)
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func New(cfg *rest.Config, c config.OperatorConfiguration, operator func() resol
 		return nil, fmt.Errorf("create manager: %w", err)
 	}
 	ready := map[string]healthz.Checker{}
-	if ready["webhook"], err = addServer(mgr, c.Webhook, operator); err != nil {
+	if ready["webhook"], err = addServer(mgr, c, operator); err != nil {
 		return nil, err
 	}
 	if self {
@@ -99,10 +99,10 @@ func New(cfg *rest.Config, c config.OperatorConfiguration, operator func() resol
 }
 
 // addServer returns a check that connects to the server.
-func addServer(mgr ctrl.Manager, c config.Webhook, operator func() resolve.Operator) (healthz.Checker, error) {
-	options := webhook.Options{Port: c.Port, CertDir: c.CertDir, CertName: certificateFile, KeyName: keyFile}
-	s := server{webhook.NewServer(options), c.CertDir}
-	if err := register(s, mgr.GetScheme(), operator); err != nil {
+func addServer(mgr ctrl.Manager, c config.OperatorConfiguration, operator func() resolve.Operator) (healthz.Checker, error) {
+	options := webhook.Options{Port: c.Webhook.Port, CertDir: c.Webhook.CertDir, CertName: certificateFile, KeyName: keyFile}
+	s := server{webhook.NewServer(options), c.Webhook.CertDir, newSlots()}
+	if err := register(s, mgr.GetScheme(), operator, c.Submitter); err != nil {
 		return nil, err
 	}
 	if err := mgr.Add(s); err != nil {
@@ -115,6 +115,7 @@ func addServer(mgr ctrl.Manager, c config.Webhook, operator func() resolve.Opera
 type server struct {
 	webhook.Server
 	certDir string
+	*slots
 }
 
 const look = 200 * time.Millisecond
@@ -166,6 +167,7 @@ func findingsOf[T metav1.Object](k resolve.Kind[T], operator func() resolve.Oper
 }
 
 // +kubebuilder:webhook:path=/validate-sparkoperator-k8s-io-v1alpha1-sparkconnect,mutating=false,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=sparkconnects,verbs=create;update,versions=v1alpha1,name=validate-sparkoperator-k8s-io-v1alpha1-sparkconnect.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator
+// +kubebuilder:webhook:path=/mutate-sparkoperator-k8s-io-v1alpha1-sparkconnect,mutating=true,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=sparkconnects,verbs=create;update,versions=v1alpha1,name=mutate-sparkoperator-k8s-io-v1alpha1-sparkconnect.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator,reinvocationPolicy=Never
 
 // sparkConnect completes nothing: no tool expects it.
 func sparkConnect(operator func() resolve.Operator) kind[*v1alpha1.SparkConnect] {
@@ -173,6 +175,7 @@ func sparkConnect(operator func() resolve.Operator) kind[*v1alpha1.SparkConnect]
 }
 
 // +kubebuilder:webhook:path=/validate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication,mutating=false,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=scheduledsparkapplications,verbs=create;update,versions=v1beta2,name=validate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator
+// +kubebuilder:webhook:path=/mutate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication,mutating=true,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=scheduledsparkapplications,verbs=create;update,versions=v1beta2,name=mutate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator,reinvocationPolicy=Never
 
 // scheduledSparkApplication completes nothing: a run is completed when it is created.
 func scheduledSparkApplication(operator func() resolve.Operator, now func() time.Time) kind[*v1beta2.ScheduledSparkApplication] {

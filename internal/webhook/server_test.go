@@ -142,7 +142,7 @@ func TestMirror(t *testing.T) {
 // It serves as soon as there is a certificate, and the next one as soon as that is there.
 func TestServerWaitsForCertificates(t *testing.T) {
 	dir, port := t.TempDir(), freePort(t)
-	s := server{webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: port, CertDir: dir, CertName: certificateFile, KeyName: keyFile}), dir}
+	s := server{webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: port, CertDir: dir, CertName: certificateFile, KeyName: keyFile}), dir, newSlots()}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Start(ctx) }()
@@ -167,7 +167,7 @@ func TestServerStopsBeforeItServed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := t.TempDir()
-	if err := (server{webhook.NewServer(webhook.Options{CertDir: dir}), dir}).Start(ctx); err != nil {
+	if err := (server{webhook.NewServer(webhook.Options{CertDir: dir}), dir, newSlots()}).Start(ctx); err != nil {
 		t.Errorf("a stop is no failure: %v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 const configMap = "ConfigMap ops/spark-operator-controller-config"
@@ -259,6 +260,34 @@ controller:
 		binding := as[admissionv1.MutatingAdmissionPolicyBinding](t, all, "MutatingAdmissionPolicyBinding "+name).Spec
 		if binding.PolicyName != name || binding.MatchResources == nil || binding.MatchResources.NamespaceSelector == nil {
 			t.Errorf("binding %+v", binding)
+		}
+	}},
+	"SubmitterPolicy": {reason: "the chart's controller may write what it records", values: `{recordSubmitter: {from: Auto}, controller: {serviceAccount: {name: op}}, spark: {jobNamespaces: [a]}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		const name = "spark-operator-submitter"
+		policy := as[admissionv1.MutatingAdmissionPolicy](t, all, "MutatingAdmissionPolicy "+name).Spec
+		if condition := policy.MatchConditions[0].Expression; !strings.Contains(condition, "'system:serviceaccount:"+namespace+":op'") {
+			t.Errorf("who may write it: %s", condition)
+		}
+		if *policy.FailurePolicy != admissionv1.Fail {
+			t.Error("what is recorded is trusted, and must not pass unseen")
+		}
+		binding := as[admissionv1.MutatingAdmissionPolicyBinding](t, all, "MutatingAdmissionPolicyBinding "+name).Spec
+		if binding.PolicyName != name || binding.MatchResources == nil || binding.MatchResources.NamespaceSelector == nil {
+			t.Errorf("binding %+v", binding)
+		}
+		if from := configOf(t, all, configMap).Submitter.From; from != lifecycle.SubmitterFromPolicy {
+			t.Errorf("the operator believes %q", from)
+		}
+	}},
+	"SubmitterWebhook": {reason: "every kind passes it", values: `{recordSubmitter: {from: Webhook}, webhook: {enable: true, failurePolicy: Fail}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		if hooks := as[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration "+webhook).Webhooks; len(hooks) != 3 {
+			t.Errorf("webhooks %+v", hooks)
+		}
+		c := configOf(t, all, configMap).Submitter
+		if c.From != lifecycle.SubmitterFromWebhook || c.OperatorUser != "system:serviceaccount:"+namespace+":spark-operator-controller" {
+			t.Errorf("the configuration says %+v", c)
 		}
 	}},
 	"ExecutorPolicy": {reason: "it is about the chart's service account, in the job namespaces", values: `{executorAdmissionPolicy: {enable: true, executorServiceAccounts: [exec]}, spark: {jobNamespaces: [a], serviceAccount: {name: driver}}}`, check: func(t *testing.T, all objects) {

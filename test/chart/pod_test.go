@@ -157,6 +157,9 @@ func TestMissingAPIs(t *testing.T) {
 		"prometheus: {podMonitor: {create: true}}":               "no PodMonitor of monitoring.coreos.com/v1",
 		"{webhook: {enable: true}, certManager: {enable: true}}": "no Certificate of cert-manager.io/v1",
 		"executorMemoryLimit: {enable: true}":                    "no MutatingAdmissionPolicy of admissionregistration.k8s.io/v1; upgrade to Kubernetes 1.36",
+		"recordSubmitter: {from: AdmissionPolicy}":               "no MutatingAdmissionPolicy of admissionregistration.k8s.io/v1; upgrade to Kubernetes 1.36",
+		"recordSubmitter: {from: Auto}":                          "Auto needs Kubernetes 1.36",
+		"recordSubmitter: {from: Webhook}":                       "Webhook needs webhook.enable: true and webhook.failurePolicy: Fail",
 		"executorAdmissionPolicy: {enable: true}":                "no ValidatingAdmissionPolicy of admissionregistration.k8s.io/v1; upgrade to Kubernetes 1.30",
 	} {
 		_, err := run(t, tool(t, "helm", "helm"), "template", release, chartPath, "--set-json", "controller={}", "-f", valuesFile(t, values))

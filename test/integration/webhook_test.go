@@ -80,12 +80,17 @@ func installHooks(value string, policy admissionv1.FailurePolicyType) *envtest.W
 // that it is ready, with a function that ends it.
 func startWebhook(cfg *rest.Config, c config.Webhook) (end func()) {
 	GinkgoHelper()
+	return startWebhookWith(cfg, config.OperatorConfiguration{Webhook: c})
+}
+
+// startWebhookWith also takes what is not the webhook's alone of the configuration.
+func startWebhookWith(cfg *rest.Config, c config.OperatorConfiguration) (end func()) {
+	GinkgoHelper()
 	health := fmt.Sprintf("127.0.0.1:%d", freePort())
 	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())
-	mgr, err := webhook.New(cfg, config.OperatorConfiguration{
-		Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, Health: config.Endpoint{BindAddress: health}, Webhook: c,
-	}, func() resolve.Operator { return resolve.Operator{Registry: registry} })
+	c.Metrics, c.Health = config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, config.Endpoint{BindAddress: health}
+	mgr, err := webhook.New(cfg, c, func() resolve.Operator { return resolve.Operator{Registry: registry} })
 	Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

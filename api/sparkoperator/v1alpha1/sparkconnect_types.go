@@ -117,6 +117,10 @@ type SparkConnectSpec struct {
 	// it; 10m by default.
 	// +optional
 	DrainTimeout *metav1.Duration `json:"drainTimeout,omitempty"`
+	// LogTails says whether the end of a failed server's log, and its cause from there, are stored in the status: Enabled (default) or
+	// Disabled.
+	// +optional
+	LogTails v1beta2.LogTailPolicy `json:"logTails,omitempty"`
 	// Authentication of clients; none by default.
 	// +optional
 	Authentication *AuthenticationSpec `json:"authentication,omitempty"`
@@ -204,6 +208,9 @@ type SparkConnectStatus struct {
 	// ObservedGeneration is the generation of the spec that this status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Submitter is the user who created the server, as admission recorded it.
+	// +optional
+	Submitter *v1beta2.SubmitterStatus `json:"submitter,omitempty"`
 	// Idle is since when the server executes nothing, as far as that is known.
 	// +optional
 	Idle *IdleStatus `json:"idle,omitempty"`

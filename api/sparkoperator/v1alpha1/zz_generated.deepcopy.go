@@ -263,6 +263,11 @@ func (in *SparkConnectStatus) DeepCopyInto(out *SparkConnectStatus) {
 	}
 	in.StartTime.DeepCopyInto(&out.StartTime)
 	in.LastUpdateTime.DeepCopyInto(&out.LastUpdateTime)
+	if in.Submitter != nil {
+		in, out := &in.Submitter, &out.Submitter
+		*out = new(v1beta2.SubmitterStatus)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Idle != nil {
 		in, out := &in.Idle, &out.Idle
 		*out = new(IdleStatus)

@@ -46,5 +46,14 @@ const (
 	LabelExposes = "sparkoperator.k8s.io/exposes"
 )
 
+// Annotations that admission sets and keeps (config/submitter), whatever users write. The operator ignores them unless its configuration
+// says who sets them.
+const (
+	// AnnotationSubmitter holds the name of the user who created an object; that of a schedule, on its runs.
+	AnnotationSubmitter = "sparkoperator.k8s.io/submitter"
+	// AnnotationSubmitterGroups holds the groups of that user, one on each line.
+	AnnotationSubmitterGroups = "sparkoperator.k8s.io/submitter-groups"
+)
+
 // AnnotationApplied holds a hash of what was applied last to an object.
 const AnnotationApplied = "sparkoperator.k8s.io/applied"

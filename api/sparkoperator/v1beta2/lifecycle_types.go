@@ -131,3 +131,14 @@ type RetentionTimes struct {
 	// +optional
 	Application *metav1.Duration `json:"application,omitempty"`
 }
+
+// LogTailPolicy says whether the end of a failed driver's log is stored.
+//
+// +kubebuilder:validation:Enum=Enabled;Disabled
+type LogTailPolicy string
+
+// Policies for log tails.
+const (
+	LogTailsEnabled  LogTailPolicy = "Enabled"
+	LogTailsDisabled LogTailPolicy = "Disabled"
+)

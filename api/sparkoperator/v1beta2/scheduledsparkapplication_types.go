@@ -188,6 +188,9 @@ type ScheduledSparkApplicationStatus struct {
 	// ObservedGeneration is the generation of the spec that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Submitter is the user who created the schedule, as admission recorded it. Its runs have the same.
+	// +optional
+	Submitter *SubmitterStatus `json:"submitter,omitempty"`
 	// Active are the runs that have not finished.
 	// +optional
 	Active []string `json:"active,omitempty"`

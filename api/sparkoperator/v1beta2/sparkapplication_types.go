@@ -164,6 +164,10 @@ type SparkApplicationSpec struct {
 	// Retention says what is kept of a finished application, and how long.
 	// +optional
 	Retention *Retention `json:"retention,omitempty"`
+	// LogTails says whether the end of a failed driver's log, and its cause from there, are stored in the status: Enabled (default) or
+	// Disabled.
+	// +optional
+	LogTails LogTailPolicy `json:"logTails,omitempty"`
 	// NodeSelector of driver and executors; not together with the nodeSelector of a role.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`

@@ -113,6 +113,9 @@ type SparkApplicationStatus struct {
 	// Scheduling is about the wait for the driver.
 	// +optional
 	Scheduling *SchedulingStatus `json:"scheduling,omitempty"`
+	// Submitter is the user who created the application, as admission recorded it.
+	// +optional
+	Submitter *SubmitterStatus `json:"submitter,omitempty"`
 	// Released names what of a finished application was deleted already: driverPod, resources.
 	// +listType=atomic
 	// +optional
@@ -122,6 +125,20 @@ type SparkApplicationStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// SubmitterStatus is the user who created an object.
+type SubmitterStatus struct {
+	// User is the name of the user.
+	// +required
+	User string `json:"user"`
+	// Groups of the user; the first ones if there are many.
+	// +listType=atomic
+	// +optional
+	Groups []string `json:"groups,omitempty"`
+	// Source says what recorded the user at the creation: AdmissionPolicy or Webhook.
+	// +required
+	Source string `json:"source"`
 }
 
 // ApplicationState is the state of an application and, after a failure, its reason.

@@ -102,6 +102,11 @@ webhook:
   configurations: {{ include "spark-operator.webhook" . }}
   {{- end }}
 {{- end }}
+{{- with include "spark-operator.submitterSource" . }}
+submitter:
+  from: {{ . }}
+  operatorUser: {{ include "spark-operator.user" $ | quote }}
+{{- end }}
 {{- with include "spark-operator.policies" . | fromJsonArray }}
 policies:
 {{ toYaml . }}

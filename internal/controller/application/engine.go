@@ -47,6 +47,8 @@ type Engine[T client.Object] struct {
 	Policies func() policy.Set
 	// Exposure configures the auxiliary objects of drivers.
 	Exposure exposure.Config
+	// Submitters says what records who created an object.
+	Submitters lifecycle.SubmitterSource
 	// Schedulers remembers what concerns more than one application.
 	Schedulers *operator.Schedulers
 	// List is an empty list of the kind.
@@ -155,7 +157,7 @@ func (e *Engine[T]) watches(namespace string) bool { return e.Watches == nil || 
 
 // operator is the operator's current configuration.
 func (e *Engine[T]) operator() resolve.Operator {
-	o := resolve.Operator{Registry: e.Registry, Exposure: e.Exposure}
+	o := resolve.Operator{Registry: e.Registry, Exposure: e.Exposure, Submitters: e.Submitters}
 	if e.Policies != nil {
 		o.Policies = e.Policies()
 	}
@@ -183,7 +185,7 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 func (s *scope[T]) target() observe.Target {
 	return observe.Target{
 		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID,
-		DriverName: s.DriverName(), NextName: s.Desired.DriverName, SubmissionID: s.Identity.SubmissionID,
+		DriverName: s.DriverName(), NextName: s.Desired.DriverName, SubmissionID: s.Identity.SubmissionID, LogTails: s.Desired.LogTails,
 	}
 }
 

@@ -49,6 +49,8 @@ type Engine struct {
 	Local *time.Location
 	// Precision is the unit of the timestamps in the names of runs.
 	Precision schedule.Precision
+	// Submitters says what records who created an object.
+	Submitters lifecycle.SubmitterSource
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
 
@@ -181,6 +183,7 @@ func (e *Engine) delete(ctx context.Context, s *scope, run schedule.Run, version
 // start creates a run, or finds that it exists.
 func (e *Engine) start(ctx context.Context, s *scope, start schedule.Start) schedule.Result {
 	run := kubeflow.NewRun(s.obj, start)
+	kubeflow.Inherit(run, kubeflow.ScheduleSubmitter(s.obj, e.Submitters))
 	existing, err := e.Writer.CreateRun(ctx, run)
 	if existing != nil {
 		found, _ := existing.(*v1beta2.SparkApplication)
@@ -207,6 +210,7 @@ func (e *Engine) writeStatus(ctx context.Context, s *scope, o schedule.Outcome) 
 		e.written.Pause(s.obj, o.Hold)
 	}
 	status := kubeflow.ScheduleStatus(&s.obj.Status, o, s.env.Now)
+	status.Submitter = kubeflow.ScheduleSubmitter(s.obj, e.Submitters)
 	if equality.Semantic.DeepEqual(&s.obj.Status, &status) {
 		return result, o.Err
 	}

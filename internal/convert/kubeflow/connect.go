@@ -37,7 +37,9 @@ var sparkConnects = lifecycle.Family{
 	Labels:  connectLabels(),
 	RerunAt: v1beta2.AnnotationRerunAt,
 	WakeAt:  v1alpha1.AnnotationWakeAt,
-	Endures: true,
+
+	Submitter: submitterKeys,
+	Endures:   true,
 	Fields: spark.Fields{
 		"":                             "spec", // the others are named as they are here
 		"batchScheduler.queue":         "spec.batchSchedulerOptions.queue",
@@ -94,7 +96,7 @@ func (SparkConnects) Desired(o *v1alpha1.SparkConnect, record lifecycle.Record) 
 	return lifecycle.Application{
 		UID: string(o.UID), Generation: o.Generation, SpecHash: hash, Suspend: ptr.Deref(o.Spec.Suspend, false),
 		Policies: connectPolicies(o), Deleting: !o.DeletionTimestamp.IsZero(), Fields: sparkConnects.Fields,
-		Endures: true, Drain: times.drain, IdleTimeout: times.idle,
+		Endures: true, Drain: times.drain, IdleTimeout: times.idle, LogTails: lifecycle.LogTails{Hidden: o.Spec.LogTails == v1beta2.LogTailsDisabled},
 	}
 }
 
@@ -102,7 +104,7 @@ func (SparkConnects) Desired(o *v1alpha1.SparkConnect, record lifecycle.Record) 
 // acts on a running server as it is.
 func ConnectHash(o *v1alpha1.SparkConnect) string {
 	s := o.Spec.DeepCopy()
-	s.Suspend, s.IdleTimeout, s.DrainTimeout, s.Server.Service = nil, nil, nil, nil
+	s.Suspend, s.IdleTimeout, s.DrainTimeout, s.Server.Service, s.LogTails = nil, nil, nil, nil, ""
 	if d := s.DynamicAllocation; d != nil && !d.Enabled {
 		s.DynamicAllocation = nil
 	}

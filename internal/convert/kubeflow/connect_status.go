@@ -65,6 +65,7 @@ func ConnectStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time
 	before := runOf(&s)
 	run := ToStatus(&before, outcome, now)
 	s.Conditions, run.Conditions = run.Conditions, nil
+	s.Submitter, run.Submitter = run.Submitter, nil
 	s.Run = &run
 	ready := r.State == lifecycle.Running && meta.IsStatusConditionTrue(s.Conditions, string(lifecycle.ConditionDriverReady))
 	s.State = connectState(s.State, r.State, ready)
@@ -133,7 +134,7 @@ func runOf(s *v1alpha1.SparkConnectStatus) v1beta2.SparkApplicationStatus {
 	if s.Run != nil {
 		run = *s.Run
 	}
-	run.Conditions = slices.Clone(s.Conditions)
+	run.Conditions, run.Submitter = slices.Clone(s.Conditions), s.Submitter
 	return run
 }
 

@@ -33,7 +33,8 @@ var sparkApplications = lifecycle.Family{
 		SpecHash: v1beta2.LabelSpecHash, Submission: v1beta2.LabelSubmissionID, Exposes: v1beta2.LabelExposes,
 		Applied: v1beta2.AnnotationApplied,
 	},
-	RerunAt: v1beta2.AnnotationRerunAt,
+	RerunAt:   v1beta2.AnnotationRerunAt,
+	Submitter: submitterKeys,
 	Fields: spark.Fields{
 		"":                             "spec", // the others are named as they are here
 		"batchScheduler.queue":         "spec.batchSchedulerOptions.queue",
@@ -117,6 +118,7 @@ func Desired(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Applic
 	}
 	return lifecycle.Application{
 		UID: string(o.UID), Generation: o.Generation, SpecHash: hash, Placement: placement, Suspend: ptr.Deref(o.Spec.Suspend, false),
+		LogTails: lifecycle.LogTails{Hidden: o.Spec.LogTails == v1beta2.LogTailsDisabled},
 		Policies: policies, RaisesMemory: RaisesMemory(o), Deleting: !o.DeletionTimestamp.IsZero(),
 		Fields: sparkApplications.Fields,
 	}
@@ -132,7 +134,7 @@ func SpecHash(o *v1beta2.SparkApplication) string {
 	if _, set := s.SparkConf[spark.ConfExecutorInstances]; s.Executor.Instances == nil && !set && (s.DynamicAllocation == nil || !s.DynamicAllocation.Enabled) {
 		s.Executor.Instances = ptr.To(int32(1)) // their webhook overlooks dynamic allocation in sparkConf
 	}
-	s.Suspend, s.TimeToLiveSeconds, s.Retention, s.Deadlines = nil, nil, nil, nil
+	s.Suspend, s.TimeToLiveSeconds, s.Retention, s.Deadlines, s.LogTails = nil, nil, nil, nil, ""
 	s.RestartPolicy = v1beta2.RestartPolicy{}
 	s.Type, s.FailureRetries, s.RetryInterval = "", nil, nil // see Ignored
 	// The limit was ignored once, and what runs with one keeps its hash: the next attempt has the new limit.

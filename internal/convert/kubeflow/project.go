@@ -80,6 +80,7 @@ func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time
 		s.Scheduling.MessageTime = messageTime(old.Scheduling, s.Scheduling.Message, now)
 	}
 	s.Cause = projectCause(old, r.Cause, now)
+	s.Submitter = projectSubmitter(r.Submitter)
 	s.Released = nil
 	if r.Released.DriverPod {
 		s.Released = append(s.Released, releasedDriverPod)

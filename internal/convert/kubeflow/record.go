@@ -29,6 +29,7 @@ func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 		Attempts:     attemptsOf(s.Attempts),
 		Retries:      retriesOf(s.Retries),
 		Exposure:     exposureOf(s),
+		Submitter:    submitterOf(s.Submitter),
 	}
 	schedulingOf(&r, s.Scheduling)
 	if p := s.ExecutorPlacement; p != nil {

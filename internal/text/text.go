@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package text makes what tenants and their programs say harmless for what shows it. It is pure, and knows nothing of what it is about.
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Printable returns a text that does nothing to what shows it: a page, a log, a terminal. Line ends, control characters, escape
+// sequences, marks that change the direction of writing, invisible characters and invalid UTF-8 are spelled out: "\n", "\x1b",
+// "\u202e". Tabs stay.
+func Printable(text string) string { return spelledOut(text, false) }
+
+// Lines is Printable for a text whose line ends are meant.
+func Lines(text string) string { return spelledOut(text, true) }
+
+func spelledOut(text string, lines bool) string {
+	plain := func(r rune) bool { return r == '\t' || r == '\n' && lines || unicode.IsGraphic(r) }
+	var out strings.Builder
+	from := 0
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		invalid := r == utf8.RuneError && size == 1
+		if invalid || !plain(r) {
+			out.WriteString(text[from:i])
+			out.WriteString(spelling(text[i:i+size], r, invalid))
+			from = i + size
+		}
+		i += size
+	}
+	if from == 0 {
+		return text
+	}
+	out.WriteString(text[from:])
+	return out.String()
+}
+
+// spelling is how Go writes a rune in a literal.
+func spelling(bytes string, r rune, invalid bool) string {
+	switch {
+	case r == '\n':
+		return `\n`
+	case r == '\r':
+		return `\r`
+	case invalid, r < utf8.RuneSelf:
+		return fmt.Sprintf(`\x%02x`, bytes[0])
+	case r > '\uffff':
+		return fmt.Sprintf(`\U%08x`, r)
+	}
+	return fmt.Sprintf(`\u%04x`, r)
+}
+
+// Line is Printable for a message: what was written in several lines is one.
+func Line(text string) string { return Printable(folded.Replace(text)) }
+
+var folded = strings.NewReplacer("\r\n", " ", "\n", " ")
+
+// Writer writes the Lines of each text that is written to it: the entries of a log.
+type Writer struct{ io.Writer }
+
+// Write implements io.Writer. It says that all was written if all of what is Printable was.
+func (w Writer) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(w.Writer, Lines(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+)
+
+// Bounds of what the webhook's process spends on requests: everybody who reaches its port may send them, and what they cost is spent
+// before it is known who asks. With them it stays below the 128Mi of its container (TestMemory).
+const (
+	// maxRequest bounds a request, in bytes. The API server stores objects of at most 1.5 MiB, and sends at most two of them.
+	maxRequest = 7 << 19
+	// maxReading is how many requests are read at the same time, maxAnswering how many are decoded and judged.
+	maxReading, maxAnswering = 8, 2
+	// readTime bounds how long a request may take to arrive. It comes from a server next door.
+	readTime = 5 * time.Second
+	// answerTime bounds the answer, with the wait for others. The API server waits for 10 s.
+	answerTime = 10 * time.Second
+)
+
+// boundedHandler is a handler that serves requests within the bounds.
+type boundedHandler struct {
+	http.Handler
+	*slots
+}
+
+// slots are shared by the handlers of a server.
+type slots struct {
+	reading, answering chan struct{}
+	// readTime and answerTime are the bounds of the same names.
+	readTime, answerTime time.Duration
+}
+
+func newSlots() *slots {
+	return &slots{make(chan struct{}, maxReading), make(chan struct{}, maxAnswering), readTime, answerTime}
+}
+
+// ServeHTTP reads the request before it takes a place among those that are answered: one that sends slowly keeps nobody from an answer.
+func (b boundedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), b.answerTime)
+	defer cancel()
+	release, ok := occupy(ctx, b.reading)
+	if !ok {
+		http.Error(w, "too many requests are being read; try again", http.StatusServiceUnavailable)
+		return
+	}
+	defer release()
+	deadlines := http.NewResponseController(w)
+	now := time.Now()
+	if err := errors.Join(deadlines.SetReadDeadline(now.Add(b.readTime)), deadlines.SetWriteDeadline(now.Add(b.readTime+b.answerTime))); err != nil {
+		http.Error(w, fmt.Sprintf("set deadlines: %v", err), http.StatusInternalServerError)
+		return
+	}
+	text, problem, code := read(http.MaxBytesReader(w, r.Body, maxRequest), r.ContentLength)
+	if problem != "" {
+		http.Error(w, problem, code)
+		return
+	}
+	done, ok := occupy(ctx, b.answering)
+	if !ok {
+		http.Error(w, "too many requests are being answered; try again", http.StatusServiceUnavailable)
+		return
+	}
+	defer done()
+	r = r.WithContext(ctx)
+	r.Body = io.NopCloser(bytes.NewReader(text))
+	b.Handler.ServeHTTP(w, r)
+}
+
+// occupy takes a place until it is released. ok is false if there was none until the context ended.
+func occupy(ctx context.Context, places chan struct{}) (release func(), ok bool) {
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, true
+	case <-ctx.Done():
+		return nil, false
+	}
+}
+
+// read returns the body, of which length is known unless it is negative, or what is wrong with it.
+func read(body io.Reader, length int64) (text []byte, problem string, code int) {
+	if length > maxRequest {
+		return nil, tooLarge, http.StatusRequestEntityTooLarge
+	}
+	var all bytes.Buffer
+	all.Grow(int(max(0, length)) + bytes.MinRead) // no copies while it grows
+	_, err := all.ReadFrom(body)
+	var larger *http.MaxBytesError
+	switch {
+	case errors.As(err, &larger):
+		return nil, tooLarge, http.StatusRequestEntityTooLarge
+	case err != nil:
+		return nil, fmt.Sprintf("read the request: %v", err), http.StatusBadRequest
+	}
+	return all.Bytes(), "", 0
+}
+
+var tooLarge = fmt.Sprintf("the request has more than %d bytes; an object with its previous version may have that many", maxRequest)
+
+// Register serves a handler at a path, within the bounds.
+func (s server) Register(path string, hook http.Handler) {
+	s.Server.Register(path, boundedHandler{hook, s.slots})
+}
+
+var _ webhook.Server = server{}
