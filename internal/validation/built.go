@@ -32,7 +32,7 @@ func checkBuilt(app spark.Application, submission spark.Submission, failed error
 	pod := newPodCheck(app, spark.RoleExecutor, submission.Executor)
 	pod.executor()
 	pod.all()
-	return append(append(driver.found, pod.found...), checkObjects(app, submission)...)
+	return slices.Concat(driver.found, pod.found, checkObjects(app, submission), checkCount(app, submission))
 }
 
 func refusal(err error) []*spark.ConfError {

@@ -3,6 +3,7 @@
 package validation
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,6 +69,30 @@ func claimMade(role, volume string) change {
 	return all(conf(prefix+"options.storageClass", "fast"), conf(prefix+"options.sizeLimit", "1Gi"))
 }
 
+// many makes a change so many times, with other names.
+func many(n int, of func(name string) change) change {
+	return func(a *spark.Application) {
+		for i := range n {
+			of(strconv.Itoa(i))(a)
+		}
+	}
+}
+
+func manyPorts(n int) change {
+	return many(n, func(name string) change {
+		return func(a *spark.Application) {
+			a.Exposure.Ports = append(a.Exposure.Ports, spark.ExposedPort{PortName: "p" + name, Port: 9000 + int32(len(a.Exposure.Ports))})
+		}
+	})
+}
+
+func ephemeralVolume(name string) func(*spark.PodOverlay) {
+	return func(o *spark.PodOverlay) {
+		mounted(name, "/"+name)(o)
+		o.Volumes[len(o.Volumes)-1].VolumeSource = corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}
+	}
+}
+
 // What works must not be refused, however odd it looks.
 func TestOddButWorking(t *testing.T) {
 	cases := map[string]struct {
@@ -75,6 +100,7 @@ func TestOddButWorking(t *testing.T) {
 		change change
 	}{
 		"ExecutorSizes":     {reason: "Spark reads units with a b, blanks and none", change: all(conf(spark.ConfExecutorMemory, "2048"), conf(spark.ConfExecutorMemoryOverhead, " 1GB "))},
+		"Objects":           {reason: "as many as there may be", change: manyPorts(48)},
 		"NegativeOverhead":  {reason: "Spark computes with it", change: conf(spark.ConfDriverMemoryOverhead, "-1m")},
 		"Reference":         {reason: "it is resolved later", change: all(conf("spark.mine", "1g"), conf(spark.ConfExecutorMemoryOverhead, "${spark.mine}"))},
 		"NoFactor":          {reason: "0 adds the minimum", change: conf(spark.ConfMemoryOverheadFactor, "0")},
@@ -177,15 +203,20 @@ func TestBuiltIsChecked(t *testing.T) {
 		"TwoValues": {reason: "which one?", change: driver(func(o *spark.PodOverlay) {
 			o.Env = []corev1.EnvVar{{Name: "A", Value: "b", ValueFrom: &corev1.EnvVarSource{}}}
 		}), says: `spec.driver: "A": a variable has a value or a valueFrom`, right: "remove one"},
-		"SecretKey":      {reason: "no key", change: conf(spark.ConfDriverSecretKeyRefPrefix+"A", "s:a b"), says: `spec.driver: "s:a b": the variable A`, right: "one of its keys"},
-		"ExecSecretKey":  {reason: "no key", change: typed("spark.kubernetes.executor.secretKeyRef.A", "S:k", `spec.executor.envSecretKeyRefs["A"]`), says: `spec.executor.envSecretKeyRefs["A"]: "S:k": needs the name of a Secret`, right: "':'"},
-		"PortNumber":     {reason: "no port", change: driver(ports(port("a", 70000))), says: `spec.driver.ports: "70000": the port a`, right: "65535"},
-		"PortName":       {reason: "no name", change: executor(ports(port("much-too-long-a-name", 80))), says: `spec.executor.ports: "much-too-long-a-name": not the name of a port`, right: "15"},
-		"PortNames":      {reason: "which one?", change: driver(ports(port("spark-ui", 80))), says: `spec.driver.ports: "spark-ui": two ports`, right: "rename"},
-		"Protocol":       {reason: "no protocol", change: driver(ports(corev1.ContainerPort{Name: "a", ContainerPort: 80, Protocol: "tcp"})), says: `spec.driver.ports: "tcp": not a protocol`, right: `"TCP"`},
-		"HostPorts":      {reason: "a node has each port once", change: driver(func(o *spark.PodOverlay) { o.HostNetwork = true; ports(port("a", 4040))(o) }), says: `spec.driver.ports: "4040": two ports of the pod`, right: "different"},
-		"ServicePorts":   {reason: "a service has each port once", change: conf(spark.ConfUIPort, "7078"), says: `spec.sparkConf: "7078": both driver-rpc-port and spark-ui`, right: "different"},
-		"GPUName":        {reason: "no such resource", change: driver(func(o *spark.PodOverlay) { o.Limits = corev1.ResourceList{"gpu": resource.MustParse("1")} }), says: `spec.driver: "gpu": not the name of a resource`, right: "nvidia.com/gpu"},
+		"SecretKey":     {reason: "no key", change: conf(spark.ConfDriverSecretKeyRefPrefix+"A", "s:a b"), says: `spec.driver: "s:a b": the variable A`, right: "one of its keys"},
+		"ExecSecretKey": {reason: "no key", change: typed("spark.kubernetes.executor.secretKeyRef.A", "S:k", `spec.executor.envSecretKeyRefs["A"]`), says: `spec.executor.envSecretKeyRefs["A"]: "S:k": needs the name of a Secret`, right: "':'"},
+		"PortNumber":    {reason: "no port", change: driver(ports(port("a", 70000))), says: `spec.driver.ports: "70000": the port a`, right: "65535"},
+		"PortName":      {reason: "no name", change: executor(ports(port("much-too-long-a-name", 80))), says: `spec.executor.ports: "much-too-long-a-name": not the name of a port`, right: "15"},
+		"PortNames":     {reason: "which one?", change: driver(ports(port("spark-ui", 80))), says: `spec.driver.ports: "spark-ui": two ports`, right: "rename"},
+		"Protocol":      {reason: "no protocol", change: driver(ports(corev1.ContainerPort{Name: "a", ContainerPort: 80, Protocol: "tcp"})), says: `spec.driver.ports: "tcp": not a protocol`, right: `"TCP"`},
+		"HostPorts":     {reason: "a node has each port once", change: driver(func(o *spark.PodOverlay) { o.HostNetwork = true; ports(port("a", 4040))(o) }), says: `spec.driver.ports: "4040": two ports of the pod`, right: "different"},
+		"ServicePorts":  {reason: "a service has each port once", change: conf(spark.ConfUIPort, "7078"), says: `spec.sparkConf: "7078": both driver-rpc-port and spark-ui`, right: "different"},
+		"GPUName":       {reason: "no such resource", change: driver(func(o *spark.PodOverlay) { o.Limits = corev1.ResourceList{"gpu": resource.MustParse("1")} }), says: `spec.driver: "gpu": not the name of a resource`, right: "nvidia.com/gpu"},
+		"ManyPorts":     {reason: "a Service and an Ingress each", change: manyPorts(50), says: "spec.driverIngressOptions: an attempt would have 104 objects: 2 for its driver, 102 that expose it", right: "at most 100"},
+		"ManyClaims":    {reason: "as many for each executor", change: many(97, func(n string) change { return all(claim("executor", "v"+n, "OnDemand"), claimMade("executor", "v"+n)) }), says: "spec.sparkConf: an attempt would have 101 objects", right: "97 claims of each executor"},
+		"ManyVolumes": {reason: "Kubernetes makes the claims", change: many(97, func(n string) change {
+			return driver(ephemeralVolume("v" + n))
+		}), says: "spec.driver.volumes: an attempt would have 101 objects", right: "97 ephemeral volumes"},
 		"ExecutorsClaim": {reason: "Spark replaces the word in executors only, and the API server refuses the claim", change: all(claim("driver", "a", "c-SPARK_EXECUTOR_ID"), claimMade("driver", "a")), says: `spec.sparkConf: "c-SPARK_EXECUTOR_ID": not the name of a claim`, right: "SPARK_EXECUTOR_ID is replaced in claims of executors only"},
 		"MemoryLimit":    {reason: "less than is requested", change: driver(func(o *spark.PodOverlay) { o.MemoryLimit = new(resource.MustParse("1Gi")) }), says: `spec.driver.memoryLimit: "1Gi": the limit of memory is lower than the 1408Mi`, right: "raise it"},
 		"CoreLimit":      {reason: "less than is requested", change: all(conf(spark.ConfExecutorCores, "2"), conf(spark.ConfExecutorLimitCores, "1")), says: `spec.executor.coreLimit: "1": the limit of cpu is lower than the 2`, right: "raise it"},
