@@ -10,6 +10,7 @@ const (
 	restricted = "restricted"
 	strict     = "strict"
 	queued     = "queued"
+	hushed     = "hushed"
 )
 
 const (
