@@ -19,6 +19,10 @@ load_image() {
   fi
   say "loading$missing ($(($(stat -c %s "$archive") >> 20)) MiB)"
   node_ctr images import "$archive" >/dev/null || die "containerd could not import $archive"
+  # as if it had been pulled, so that a pod may name it by its digest
+  while read -r image digest; do
+    node_ctr images tag --force "$image" "${image%:*}@$digest" >/dev/null || die "containerd could not name $image by its digest"
+  done <<<"$images"
   say "loaded$missing"
 }
 

@@ -27,6 +27,9 @@ type Metrics struct {
 	JobSubmitLatencyBuckets []float64  `json:"jobSubmitLatencyBuckets,omitempty"`
 	JobStartLatencyBuckets  []float64  `json:"jobStartLatencyBuckets,omitempty"`
 	TLS                     MetricsTLS `json:"tls,omitempty"`
+	// Authentication serves metrics only to a token that the API server knows, of someone who may get /metrics. The processes
+	// then need the right to create tokenreviews and subjectaccessreviews.
+	Authentication bool `json:"authentication,omitempty"`
 }
 
 // MetricsTLS serves metrics by HTTPS.
@@ -141,6 +144,9 @@ func (m Metrics) validate() []error {
 		errs = append(errs, fmt.Errorf("metrics.maxLabelValues: %d: must be at least 1", m.MaxLabelValues))
 	}
 	errs = append(errs, buckets("metrics.jobSubmitLatencyBuckets", m.JobSubmitLatencyBuckets), buckets("metrics.jobStartLatencyBuckets", m.JobStartLatencyBuckets))
+	if m.Authentication && !m.TLS.Enabled {
+		errs = append(errs, errors.New("metrics.authentication: tokens would travel in plain text; set metrics.tls.enabled, too"))
+	}
 	return append(errs, m.TLS.validate()...)
 }
 

@@ -24,6 +24,9 @@ func TestMetrics(t *testing.T) {
 			m.JobSubmitLatencyBuckets, m.JobStartLatencyBuckets = []float64{1, 2.5}, []float64{3}
 		}},
 		"TLS": {reason: "a section", text: "{tls: {enabled: true, certDir: /certs}}", want: func(m *Metrics) { m.TLS = MetricsTLS{Enabled: true, CertDir: "/certs", MinVersion: "VersionTLS12"} }},
+		"Authentication": {reason: "by tokens, which TLS protects", text: "{authentication: true, tls: {enabled: true}}", want: func(m *Metrics) {
+			m.Authentication, m.TLS.Enabled = true, true
+		}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -60,6 +63,7 @@ func TestMetricsErrors(t *testing.T) {
 		"NoBuckets":  {reason: "a histogram without buckets", text: "{jobStartLatencyBuckets: []}", says: []string{"metrics.jobStartLatencyBuckets"}},
 		"Decreasing": {reason: "the library would panic", text: "{jobSubmitLatencyBuckets: [1, 3, 2]}", says: []string{"metrics.jobSubmitLatencyBuckets[2]: 2"}},
 		"Zero":       {reason: "nothing is faster than 0 s", text: "{jobSubmitLatencyBuckets: [0, 3]}", says: []string{"metrics.jobSubmitLatencyBuckets[0]: 0"}},
+		"Plain":      {reason: "anyone on the way could read the tokens", text: "{authentication: true}", says: []string{"metrics.authentication", "metrics.tls.enabled"}},
 		"NoTLS":      {reason: "who names a certificate wants it to be used", text: "{tls: {certDir: /c}}", says: []string{"metrics.tls.certDir", "metrics.tls.enabled"}},
 		"OldTLS":     {reason: "a version that is broken", text: "{tls: {enabled: true, minVersion: VersionTLS11}}", says: []string{"metrics.tls.minVersion", `"VersionTLS11"`, "VersionTLS12"}},
 		"Cipher":     {reason: "a cipher suite that is broken", text: "{tls: {enabled: true, cipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_RSA_WITH_RC4_128_SHA]}}", says: []string{"metrics.tls.cipherSuites[1]", `"TLS_RSA_WITH_RC4_128_SHA"`, "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"}},

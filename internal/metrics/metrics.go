@@ -187,6 +187,9 @@ func ServerOptions(c config.Metrics) (metricsserver.Options, error) {
 			t.NextProtos = []string{"http/1.1"} // HTTP/2 refuses some of the suites that may be chosen
 		}
 	}}
+	if c.Authentication {
+		options.FilterProvider = authenticated
+	}
 	if c.BindAddress == Off || c.TLS.CertDir == "" {
 		return options, nil
 	}

@@ -48,6 +48,9 @@ func TestCertificateOfMetrics(t *testing.T) {
 				}
 				return
 			}
+			if got.FilterProvider != nil {
+				t.Errorf("%s: whoever scrapes is asked for a token", tc.reason)
+			}
 			if err != nil || got.SecureServing != tc.secure || got.CertDir != tc.tls.CertDir || got.BindAddress != tc.address || got.ExtraHandlers != nil {
 				t.Errorf("%s: %+v, %v", tc.reason, got, err)
 			}

@@ -53,6 +53,8 @@ func TestChartAndKustomizeAgree(t *testing.T) {
 		"HighAvailability": {tree: "config/overlays/high-availability", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, webhook: {enable: false},
 			controller: {replicas: 2, podDisruptionBudget: {enable: true}, topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}]}}`},
 		"Webhook": {tree: "config/overlays/webhook", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, webhook: {enable: true}}`},
+		"Hardened": {tree: "config/overlays/hardened", values: `{hardened: true, image: {digest: "sha256:0000000000000000000000000000000000000000000000000000000000000000"},
+			spark: {jobNamespaces: [spark-jobs], serviceAccount: {name: spark}}, executorAdmissionPolicy: {images: ["registry.example/spark*"]}, userRoles: {create: true}, crds: {keep: false}}`},
 		"OpenShift": {tree: "config/overlays/openshift", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, webhook: {enable: false}, prometheus: {rules: {create: true}}, grafana: {dashboard: {create: true}}}`,
 			only: map[string]string{"ConfigMap ops/spark-operator-parameters": "what Open Data Hub rewrites", "PodMonitor ops/controller": "an option of the chart"}},
 	}
@@ -99,6 +101,7 @@ func normalize(t *testing.T, all objects) map[string]any {
 		case "ConfigMap":
 			if _, isConfig, _ := unstructured.NestedString(o.Object, "data", "config.yaml"); isConfig {
 				c := configOf(t, all, key)
+				c.Submitter.OperatorUser = here(c.Submitter.OperatorUser)
 				if c.BatchScheduler.Enabled == nil {
 					c.BatchScheduler.Enabled = []string{c.BatchScheduler.Default}
 				}
@@ -136,8 +139,11 @@ func plain(value any) {
 		for _, key := range []string{"helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "checksum/config"} {
 			delete(value, key)
 		}
-		for _, item := range value {
+		for key, item := range value {
 			plain(item)
+			if text, ok := item.(string); ok {
+				value[key] = here(text)
+			}
 		}
 		if metadata, ok := value["metadata"].(map[string]any); ok && value["kind"] != nil {
 			if labels, ok := metadata["labels"].(map[string]any); ok {
@@ -164,6 +170,11 @@ func plain(value any) {
 			reference["name"] = "configuration"
 		}
 	}
+}
+
+// here is text in which the operator's account is that of the chart.
+func here(text string) string {
+	return strings.ReplaceAll(text, "system:serviceaccount:spark-operator:", "system:serviceaccount:"+namespace+":")
 }
 
 type roleRules struct {

@@ -40,7 +40,9 @@ func restricted(t *testing.T, c client.Client) {
 	for what, all := range map[string]objects{
 		"config/overlays/openshift": kustomize(t, "config/overlays/openshift"),
 		"config/overlays/webhook":   kustomize(t, "config/overlays/webhook"),
+		"config/overlays/hardened":  kustomize(t, "config/overlays/hardened"),
 		"the chart":                 render(t, `webhook: {enable: true}`),
+		"the hardened chart":        render(t, must),
 	} {
 		for _, pod := range pods(t, all) {
 			pod.Namespace, pod.Spec.ServiceAccountName = name, "" // accounts do not matter here

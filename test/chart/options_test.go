@@ -309,7 +309,8 @@ controller:
 // checkAdmission looks at both configurations: who is asked about what.
 func checkAdmission(t *testing.T, all objects, suffix, namespaces string) {
 	t.Helper()
-	mutating := as[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration "+webhook).Webhooks[0]
+	mutations := as[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration "+webhook).Webhooks
+	mutating := mutations[len(mutations)-1]
 	hooks := as[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration "+webhook).Webhooks
 	i := slices.IndexFunc(hooks, func(h admissionv1.ValidatingWebhook) bool {
 		return slices.Equal(h.Rules[0].Resources, mutating.Rules[0].Resources)

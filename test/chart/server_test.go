@@ -33,6 +33,7 @@ var compositions = map[string]struct {
 	"Rights":       {resources: []string{"config/default"}, components: []string{"config/rbac/schedulers", "config/rbac/exposure", "config/rbac/namespaces"}},
 	"Memory":       {resources: []string{"config/default"}, components: []string{"config/executor-memory"}},
 	"Executors":    {resources: []string{"config/default"}, components: []string{"config/admission-policy"}},
+	"Scrapers":     {resources: []string{"config/overlays/webhook"}, components: []string{"config/metrics-authentication"}},
 }
 
 // composed is the kustomization of some folders of this repository.
@@ -111,13 +112,13 @@ func TestServerAccepts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{namespace, "a", "b", "spark-operator", "opendatahub"} {
+	for _, name := range []string{namespace, "a", "b", "spark-operator", "opendatahub", "spark-jobs"} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if err := c.Create(t.Context(), ns); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, cases := range []map[string]combination{combinations, options} {
+	for _, cases := range []map[string]combination{combinations, options, hardenings} {
 		for name, tc := range cases {
 			t.Run(name, func(t *testing.T) { accepts(t, c, render(t, tc.values)) })
 		}

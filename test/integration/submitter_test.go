@@ -65,7 +65,7 @@ func recordsSubmitters(namespace func() string, source lifecycle.SubmitterSource
 		pi := testutil.Pi()
 		pi.ObjectMeta = at
 		schedule := &v1beta2.ScheduledSparkApplication{ObjectMeta: at, Spec: v1beta2.ScheduledSparkApplicationSpec{Schedule: "@yearly", Template: pi.Spec}}
-		connect := &v1alpha1.SparkConnect{ObjectMeta: at, Spec: v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4"}}
+		connect := &v1alpha1.SparkConnect{ObjectMeta: at, Spec: v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4", Image: new("spark:4.1.4")}}
 		for _, o := range []client.Object{pi, schedule, connect} {
 			Eventually(func() error { return ann.Create(ctx, forge(o)) }, wait, poll).Should(Succeed())
 			Expect(annotationsOf(ctx, o)).To(Equal([]string{"ann", groups}))
@@ -175,7 +175,7 @@ var _ = Describe("The admission policy that records submitters", Serial, Ordered
 var _ = Describe("The webhook that records submitters", Serial, Ordered, func() {
 	var ns string
 	BeforeAll(func(ctx SpecContext) {
-		startAsOperator("submitter: {from: Webhook, controllerUser: " + controllerUser + "}")
+		startAsOperator("submitter: {from: Webhook, operatorUser: " + controllerUser + "}")
 		DeferCleanup(func() { restartOperator(func() { extraConfig = "" }) })
 		options := installHooks("submitters", admissionv1.Fail)
 		startWebhookWith(server.Config, config.OperatorConfiguration{

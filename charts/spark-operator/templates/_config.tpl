@@ -33,6 +33,9 @@ metrics:
   {{- if ne .jobStartLatencyBuckets "30,60,90,120,150,180,210,240,270,300" }}
   jobStartLatencyBuckets: [{{ .jobStartLatencyBuckets }}]
   {{- end }}
+  {{- if .authentication }}
+  authentication: true
+  {{- end }}
   {{- if .tls.enable }}
   tls:
     enabled: true
@@ -154,6 +157,7 @@ retryPeriod: {{ gt $retry $longestRetry | ternary (printf "%dms" $longestRetry) 
 {{- with .Values.controller.defaultTimeToLiveSeconds -}}
 {{- $policies = append $policies (dict "name" "default-time-to-live" "namespaces" (list "*") "defaults" (dict "timeToLiveSeconds" .)) -}}
 {{- end -}}
+{{- if .Values.hardened }}{{ $policies = append $policies (include "spark-operator.hardenedPolicy" . | fromJson) }}{{ end -}}
 {{- $policies | toJson -}}
 {{- end -}}
 

@@ -65,7 +65,9 @@ app.kubernetes.io/managed-by: {{ $.Release.Service }}
 {{- if contains "kubeflow/spark-operator" .Values.image.repository }}
 {{- fail (printf "image.repository: %q is the image of Kubeflow's operator, which does not understand this chart; leave image out, or name an image of this operator" .Values.image.repository) }}
 {{- end -}}
-{{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository -}}
+{{- with .Values.image.tag | default (empty .Values.image.digest | ternary .Chart.AppVersion "") }}:{{ . }}{{ end -}}
+{{- with .Values.image.digest }}@{{ . }}{{ end }}
 {{- end -}}
 
 {{/* The namespaces of jobs, as a JSON list; empty for all. */}}
@@ -114,8 +116,13 @@ spec:
   image: {{ $.Values.tests.image }}
   mainClass: {{ $.Values.tests.mainClass }}
   mainApplicationFile: {{ $.Values.tests.mainApplicationFile }}
-  driver: {coreRequest: 100m, memory: 512m, serviceAccount: {{ index . 2 }}}
-  executor: {instances: 1, coreRequest: 100m, memory: 512m}
+  driver: {coreRequest: 100m, memory: 512m, serviceAccount: {{ index . 2 }}{{ include "spark-operator.restricted" $ }}}
+  executor: {instances: 1, coreRequest: 100m, memory: 512m{{ include "spark-operator.restricted" $ }}}
+{{- end -}}
+
+{{/* What the policy of a hardened operator asks of a pod, behind the other fields of a role. */}}
+{{- define "spark-operator.restricted" -}}
+{{- if .Values.hardened }}, podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}{{ end -}}
 {{- end -}}
 
 {{- define "spark-operator.testName" -}}

@@ -84,3 +84,22 @@ kind: ServiceAccount
 {{ include "spark-operator.meta" . }}
 automountServiceAccountToken: {{ .automount }}
 {{- end -}}
+
+{{/*
+The rules of drivers, as a JSON list. The operator creates the Services that a driver needs: with hardened its program cannot publish
+itself by one of its own. Spark still finds and deletes them at its end.
+*/}}
+{{- define "spark-operator.driverRules" -}}
+{{- $rules := (.Files.Get "files/spark_driver_role.yaml" | fromYaml).rules -}}
+{{- if .Values.hardened -}}
+{{- $found := list -}}
+{{- range $rules -}}
+{{- if has "services" .resources -}}
+{{- $found = append $found (merge (dict "resources" (list "services") "verbs" (without .verbs "create" "update" "patch")) .) -}}
+{{- $found = append $found (merge (dict "resources" (without .resources "services")) .) -}}
+{{- else }}{{ $found = append $found . }}{{ end -}}
+{{- end -}}
+{{- $rules = $found -}}
+{{- end -}}
+{{- $rules | toJson -}}
+{{- end -}}
