@@ -81,6 +81,8 @@ type Candidate struct {
 type Result struct {
 	scheduler.Admission
 	Submission spark.Submission
+	// Objections are what the attempt is rejected for, if that is in its specification.
+	Objections []*spark.ConfError
 	// Err is what kept the scheduler's plugin from answering, for the operator's log: a *scheduler.PanicError has a stack.
 	// The attempt waits then.
 	Err error
@@ -91,7 +93,7 @@ type Result struct {
 // known.
 func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]string) (*Candidate, Result) {
 	if len(c.Objections) > 0 {
-		return nil, rejected(strings.Join(sentences(c.App, c.Objections), "; "))
+		return nil, objected(c.App, c.Objections)
 	}
 	resolution, answer := registry.Resolve(c.request(annotations))
 	if resolution.Plugin == nil {
@@ -174,7 +176,7 @@ func (c *Candidate) Admit(snapshot scheduler.Snapshot) Result {
 		return c.failed(err)
 	}
 	if found := c.limited(answer.Apply); len(found) > 0 {
-		r := rejected(strings.Join(sentences(c.checked.App, found), "; "))
+		r := objected(c.checked.App, found)
 		r.Choice = c.signed(answer).Choice
 		return r
 	}
@@ -260,6 +262,12 @@ func (c *Candidate) Observe(observer scheduler.Plugin, snapshot scheduler.Snapsh
 	}
 	o.Message += " (" + c.attempt.Scheduler + ")"
 	return o, nil
+}
+
+func objected(app spark.Application, objections []*spark.ConfError) Result {
+	r := rejected(strings.Join(sentences(app, objections), "; "))
+	r.Objections = objections
+	return r
 }
 
 func rejected(message string) Result {

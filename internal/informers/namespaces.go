@@ -47,6 +47,8 @@ type Namespaces struct {
 	// Arrived is called when applications become visible that were not before.
 	Arrived func()
 	metrics *metrics.Metrics
+	// own is the operator's namespace.
+	own string
 
 	// following is held while the caches are made to follow, and shown while that is made visible.
 	following, shown sync.Mutex
@@ -86,21 +88,37 @@ func (n *Namespaces) Watches(namespace string) bool {
 }
 
 func (n *Namespaces) choosesLocked(namespace string) bool {
-	if n.all || slices.Contains(n.listed, namespace) {
+	switch {
+	case slices.Contains(n.listed, namespace):
+		return true
+	case n.reserved(namespace):
+		return false
+	case n.all:
 		return true
 	}
 	known, exists := n.labels[namespace]
 	return exists && n.selector != nil && n.selector.Matches(known)
 }
 
+// systemNamespaces are those of Kubernetes itself.
+var systemNamespaces = []string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
+
+// reserved reports whether applications have no place in a namespace unless it is listed: who may create one in a namespace of the
+// system, or in the operator's own, would have pods made there that read its Secrets.
+func (n *Namespaces) reserved(namespace string) bool {
+	return slices.Contains(systemNamespaces, namespace) || namespace != "" && namespace == n.own
+}
+
 // NewNamespaces returns what knows the namespaces of a manager whose cache NewManager has made. It has to be configured.
-func NewNamespaces(mgr ctrl.Manager, m *metrics.Metrics, others ...*namespaced.Cache) (*Namespaces, error) {
-	own, ok := mgr.GetCache().(*namespaced.Cache)
+//
+// own is the namespace of the operator itself; "" if it is not known.
+func NewNamespaces(mgr ctrl.Manager, m *metrics.Metrics, own string, others ...*namespaced.Cache) (*Namespaces, error) {
+	cached, ok := mgr.GetCache().(*namespaced.Cache)
 	if !ok {
 		return nil, fmt.Errorf("the manager's cache is a %T; create the manager with NewManager", mgr.GetCache())
 	}
-	n := &Namespaces{log: mgr.GetLogger().WithName("namespaces"), cache: own, others: others, Arrived: func() {}, metrics: m, labels: map[string]labels.Set{}}
-	own.Notify(n.changed, n.troubled)
+	n := &Namespaces{log: mgr.GetLogger().WithName("namespaces"), cache: cached, others: others, own: own, Arrived: func() {}, metrics: m, labels: map[string]labels.Set{}}
+	cached.Notify(n.changed, n.troubled)
 	for _, other := range others {
 		other.Notify(func(string) {}, n.troubled)
 	}
@@ -114,6 +132,12 @@ func (n *Namespaces) Configure(ctx context.Context, c config.OperatorConfigurati
 	former := n.targets
 	n.targets = Targets(c)
 	n.mu.Unlock()
+	for _, namespace := range c.Namespaces {
+		if n.reserved(namespace) {
+			n.log.Info("WARNING: applications are run in a namespace of the system or of the operator, because it is on the list: whoever "+
+				"may create one there can run pods next to what is most powerful in the cluster", "namespace", namespace)
+		}
+	}
 	n.follow(ctx)
 	for _, namespace := range former {
 		n.show(namespace)

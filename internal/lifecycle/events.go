@@ -57,7 +57,7 @@ func Events(kind, name string, from, to Record) []Event {
 	if trouble := to.Exposure.Trouble; trouble.Reason == ReasonExposureForbidden && trouble != from.Exposure.Trouble {
 		all = append(all, Event{
 			Warning: true, Reason: kind + "ExposureForbidden", Action: "Expose",
-			Message: fmt.Sprintf("%s requests what a policy forbids: %s", app, trouble.Message),
+			Message: fmt.Sprintf("%s%s requests what a policy forbids: %s", app, by(to), trouble.Message),
 		})
 	}
 	for i := range all {
@@ -91,12 +91,20 @@ func entered(kind, app string, to Record) (Event, bool) {
 	case Succeeded:
 		return Event{Reason: kind + "Completed", Action: "Complete", Message: app + " completed"}, true
 	case Failed:
-		return Event{Warning: true, Reason: kind + "Failed", Action: "Complete", Message: app + " failed: " + to.Cause.Message}, true
+		return Event{Warning: true, Reason: kind + "Failed", Action: "Complete", Message: app + by(to) + " failed: " + to.Cause.Message}, true
 	case SubmissionFailed:
 		return Event{Warning: true, Reason: kind + "SubmissionFailed", Action: "Submit", Message: "failed to submit " + app + ": " + to.Cause.Message}, true
 	case New, Submitted, Succeeding:
 	}
 	return Event{}, false
+}
+
+// by names the submitter, if that is certain: whoever looks for refusals finds out whose they were.
+func by(r Record) string {
+	if r.Submitter.User == "" {
+		return ""
+	}
+	return " of user " + r.Submitter.User
 }
 
 // whyIdle continues the sentence about a driver that nobody has suspended.

@@ -82,7 +82,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 
 // follow makes namespaces and policies be those of the configuration, also when it changes.
 func (s *Shared) follow(ctx context.Context, aux *informers.Auxiliary) (err error) {
-	s.Namespaces, err = informers.NewNamespaces(s.Manager, s.Metrics, s.SchedulerKinds.Cache, aux.Cache)
+	s.Namespaces, err = informers.NewNamespaces(s.Manager, s.Metrics, os.Getenv("POD_NAMESPACE"), s.SchedulerKinds.Cache, aux.Cache)
 	if err != nil {
 		return err
 	}

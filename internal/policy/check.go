@@ -127,7 +127,8 @@ func (c *checker) refuse(e *spark.ConfError, allows string, args ...any) {
 	if e.Problem != "" {
 		e.Problem += "; "
 	}
-	e.Problem += fmt.Sprintf("namespace %s allows %s (operator policy %q)", c.app.Namespace, fmt.Sprintf(allows, args...), c.policy)
+	e.Policy, e.Limit = c.policy, fmt.Sprintf(allows, args...)
+	e.Problem += fmt.Sprintf("namespace %s allows %s (operator policy %q)", c.app.Namespace, e.Limit, e.Policy)
 	c.found = append(c.found, e)
 }
 

@@ -26,6 +26,8 @@ type ConfError struct {
 	// Required is something missing that may come later or from elsewhere, NotFound the name of something missing, and NotSupported what
 	// another Spark or another operator takes.
 	Type field.ErrorType
+	// Policy is the operator's policy that refuses, and Limit what that allows; "" if no policy does.
+	Policy, Limit string
 }
 
 // Error renders the property or field, the value if there is one, and the problem.

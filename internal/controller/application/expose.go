@@ -237,16 +237,3 @@ func (x *exposing) complain() {
 	}
 	x.after.Trouble = lifecycle.JoinCauses(append(all, x.problems...))
 }
-
-// audit logs the auxiliary objects that an application may not have, once for each edit of it and each other change of what is
-// objected to. Who has edited it is in the API server's audit log, at this generation.
-func (s *scope[T]) audit(ctx context.Context, to lifecycle.Record) {
-	if s.stored.Exposure.Trouble == to.Exposure.Trouble && s.stored.Generation == to.Generation {
-		return
-	}
-	for _, o := range s.objections {
-		ctrllog.FromContext(ctx).Info("a policy forbids auxiliary objects that a running application asks for",
-			"application", s.App.Namespace+"/"+s.App.Name, "generation", to.Generation, "object", o.Object.String(),
-			"field", o.Field, "value", o.Shown(), "policy", o.Policy, "limit", o.Limit, "problem", o.Problem)
-	}
-}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// audit logs what policies refuse, once for each edit of the application and each other change of what is objected to, after the status
+// says so: who asked for what, and which limit of which policy is against it. The events of the refusals say the same. The submitter is
+// who created the application; who has edited it is in the API server's audit log, at this generation.
+func (s *scope[T]) audit(ctx context.Context, to lifecycle.Record) {
+	log := ctrllog.FromContext(ctx).WithValues("application", s.App.Namespace+"/"+s.App.Name, "generation", to.Generation, "submitter", to.Submitter.String())
+	edited := s.stored.Generation != to.Generation
+	if edited || s.stored.Exposure.Trouble != to.Exposure.Trouble {
+		for _, o := range s.objections {
+			log.Info("a policy forbids auxiliary objects that a running application asks for", "object", o.Object.String(),
+				"field", o.Field, "value", o.Shown(), "policy", o.Policy, "limit", o.Limit, "problem", o.Problem)
+		}
+	}
+	if edited || s.stored.Cause != to.Cause {
+		for _, o := range s.admission.Objections {
+			if o.Policy != "" {
+				log.Info("a policy refuses an application", "field", cmp.Or(o.Field, s.App.Field(o.Key)), "value", o.Shown(),
+					"policy", o.Policy, "limit", o.Limit, "problem", strings.TrimSpace(o.Problem))
+			}
+		}
+	}
+}
