@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	_ "time/tzdata" // the image has no time zones
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -99,11 +100,29 @@ func run(ctx context.Context, path string, logging zap.Options, wire process) er
 	if err != nil {
 		return err
 	}
+	facts = append(facts, limitMemory(memlimit.FromCgroup)...)
 	logger.Info("starting", append([]any{"version", version.String()}, facts...)...)
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run manager: %w", err)
 	}
 	return nil
+}
+
+// memoryShare is how much of the container's memory Go's collector tries to stay below. The rest is for what it does not
+// count, and for what is allocated while it works.
+const memoryShare = 0.85
+
+// limitMemory lets the collector work before the container's limit is reached, and not only when the heap has doubled. GOMEMLIMIT goes
+// before. What it returns is worth a place in the log.
+func limitMemory(of memlimit.Provider) []any {
+	limit, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithProvider(of), memlimit.WithRatio(memoryShare))
+	switch {
+	case err != nil:
+		return []any{"memoryLimit", err.Error()}
+	case limit == 0:
+		return nil // there is none, or the environment says it
+	}
+	return []any{"memoryLimit", limit}
 }
 
 func controllerProcess(ctx context.Context, kubeconfig *rest.Config, c config.OperatorConfiguration) (ctrl.Manager, []any, error) {

@@ -5,6 +5,7 @@ package admission
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"runtime"
 	"slices"
@@ -75,6 +76,13 @@ func costOf(t *testing.T, k kindOfBombs, b bombs.Bomb, budget bombs.Budget, exac
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := costOfText(t, k, b.Name, spec, exactly)
+	c.bomb = b
+	return c
+}
+
+func costOfText(t *testing.T, k kindOfBombs, name, spec string, exactly bool) cost {
+	t.Helper()
 	text := []byte(`{"metadata":{"name":"a","namespace":"b","uid":"c"},"spec":` + spec + `}`)
 	var before, decoded, judged, kept runtime.MemStats
 	if exactly {
@@ -84,7 +92,7 @@ func costOf(t *testing.T, k kindOfBombs, b bombs.Bomb, budget bombs.Budget, exac
 	began := cpuTime(t)
 	judge, malformed, err := k.decode(text)
 	if err != nil || strings.Contains(malformed, "the operator reads at most") {
-		t.Fatalf("%s: %v, %s", b.Name, err, malformed)
+		t.Fatalf("%s: %v, %s", name, err, malformed)
 	}
 	runtime.ReadMemStats(&decoded)
 	judge()
@@ -95,7 +103,7 @@ func costOf(t *testing.T, k kindOfBombs, b bombs.Bomb, budget bombs.Budget, exac
 	}
 	runtime.ReadMemStats(&kept)
 	runtime.KeepAlive(judge)
-	return cost{b, decoded.TotalAlloc - before.TotalAlloc, judged.TotalAlloc - before.TotalAlloc, max(kept.HeapAlloc, before.HeapAlloc) - before.HeapAlloc, took}
+	return cost{bombs.Bomb{}, decoded.TotalAlloc - before.TotalAlloc, judged.TotalAlloc - before.TotalAlloc, max(kept.HeapAlloc, before.HeapAlloc) - before.HeapAlloc, took}
 }
 
 // cpuTime is what the process has used: other processes do not count.
@@ -108,6 +116,9 @@ func cpuTime(t *testing.T) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
+// most is what may be allocated until an object is judged, and mostTime how long that may take.
+const most, mostTime = 48 << 20, 2 * time.Second
+
 // budget is what the decoder takes at most.
 var budget = bombs.Budget{Bytes: 512 << 10, Values: 8_000, Nodes: 2_000}
 
@@ -116,11 +127,7 @@ var budget = bombs.Budget{Bytes: 512 << 10, Values: 8_000, Nodes: 2_000}
 // it allocates 46 MB and takes 84 ms of CPU; containers with nothing but names take 117 ms, and 3 MB to be decoded, of which 1 MB
 // stays. With 20,000 values and as many objects among them the worst allocated 250 MB, took 1.8 s and kept 10 MB.
 func TestSpecsAreJudgedWithinBudgets(t *testing.T) {
-	const (
-		most, mostTime = 48 << 20, 2 * time.Second
-		worst          = 6
-		part           = 32
-	)
+	const worst, part = 6, 32
 	small := bombs.Budget{Bytes: budget.Bytes / part, Values: budget.Values / part, Nodes: budget.Nodes / part}
 	for name, k := range kindsOfBombs {
 		t.Run(name, func(t *testing.T) {
@@ -143,6 +150,61 @@ func TestSpecsAreJudgedWithinBudgets(t *testing.T) {
 				if c.judged > most || c.took > mostTime {
 					t.Errorf("%s: judged with %d MiB within %s, want %d MiB and %s at most", b.Name, c.judged>>20, c.took, most>>20, mostTime)
 				}
+			}
+		})
+	}
+}
+
+// What is compared with each other is no more expensive: two lists that refer to each other, and properties that Spark reads by the
+// dozen.
+func TestComparisonsAreWithinBudgets(t *testing.T) {
+	named := func(n int, element string) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(element, i))
+		}
+		return strings.Join(all, ",")
+	}
+	volumes, mounts := `[`+named(900, `{"name":"v%d"}`)+`]`, `[`+named(900, `{"name":"v%[1]d","mountPath":"/m%[1]d"}`)+`]`
+	specs := map[string]string{}
+	for _, role := range []string{"driver", "executor"} {
+		specs[role+" volumes"] = `"volumes":` + volumes + `,"` + role + `":{"volumeMounts":` + mounts + `}`
+		specs[role+" template"] = `"` + role + `":{"template":{"spec":{"volumes":` + volumes + `,"containers":[{"name":"a","volumeMounts":` + mounts + `}]}}}`
+		specs[role+" containers"] = `"` + role + `":{"sidecars":[` + named(900, `{"name":"c%d"}`) + `],"initContainers":[` + named(900, `{"name":"c%d"}`) + `]}`
+		specs[role+" env"] = `"` + role + `":{"env":[` + named(900, `{"name":"E%d"}`) + `],"envVars":{` + named(3000, `"E%d":"x"`) + `},"envSecretKeyRefs":{` + named(500, `"E%d":{}`) + `}}`
+		specs[role+" mounts"] = `"` + role + `":{"configMaps":[` + named(900, `{"name":"c%[1]d","path":"/c%[1]d"}`) + `],"secrets":[` + named(900, `{"name":"c%[1]d","path":"/c%[1]d"}`) + `]}`
+		specs[role+" ports"] = `"` + role + `":{"ports":[` + named(1800, `{"name":"p%[1]d","protocol":"TCP","containerPort":%[1]d}`) + `]}`
+		for _, pattern := range []string{
+			"volumes.persistentVolumeClaim.v%d.mount.path", "volumes.hostPath.v%d.options.path", "label.l%d", "annotation.a%d", "secrets.s%d", "node.selector.n%d",
+			"secretKeyRef.E%d", "service.annotation.a%d",
+		} {
+			n := 7900
+			if strings.HasPrefix(pattern, "volumes.") {
+				n = 6000 // the keys are long
+			}
+			specs[role+" "+pattern] = `"sparkConf":{` + named(n, `"spark.kubernetes.`+role+`.`+pattern+`":"/x"`) + `}`
+		}
+	}
+	specs["driver env properties"] = `"sparkConf":{` + named(7900, `"spark.kubernetes.driverEnv.E%d":"x"`) + `}`
+	specs["executor env properties"] = `"sparkConf":{` + named(7900, `"spark.executorEnv.E%d":"x"`) + `}`
+	specs["executor resources"] = `"sparkConf":{` + named(7900, `"spark.executor.resource.r%d.amount":"1"`) + `}`
+	specs["references"] = `"sparkConf":{` + named(7900, `"spark.a%[1]d":"${spark.b%[1]d}"`) + `}`
+	specs["ports"] = `"driverIngressOptions":[` + named(1900, `{"servicePort":%[1]d,"servicePortName":"p%[1]d","ingressURLFormat":"a.b/c%[1]d"}`) + `]`
+	specs["tolerations"] = `"executor":{"tolerations":[` + named(1900, `{"key":"k%d"}`) + `]}`
+	specs["dependencies"] = `"deps":{"jars":[` + named(3900, `"j%d"`) + `],"files":[` + named(3900, `"j%d"`) + `]}`
+	k := kindsOfBombs["SparkApplication"]
+	for name, part := range specs {
+		t.Run(name, func(t *testing.T) {
+			rest := strings.TrimSuffix(strings.NewReplacer(`"driver":{},`, "", `"executor":{"instances":1}`, "").Replace(k.base), "}")
+			for _, role := range []string{"driver", "executor"} {
+				if !strings.Contains(part, `"`+role+`":{`) {
+					rest += `"` + role + `":{},`
+				}
+			}
+			c := costOfText(t, k, name, rest+part+"}", true)
+			t.Logf("decoded with %d KiB, kept in %d KiB, judged with %d KiB within %s", c.decoded>>10, c.kept>>10, c.judged>>10, c.took)
+			if c.judged > most || c.took > mostTime {
+				t.Errorf("judged with %d MiB within %s, want %d MiB and %s at most", c.judged>>20, c.took, most>>20, mostTime)
 			}
 		})
 	}

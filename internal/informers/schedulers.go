@@ -27,6 +27,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
+	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -89,7 +90,7 @@ func NewSchedulerKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins
 		return nil, fmt.Errorf("create client for discovery: %w", err)
 	}
 	own, err := namespaced.New(mgr.GetConfig(), cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform: observe.StripObject,
 		Scheme:           mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
 	})
 	if err != nil {

@@ -37,14 +37,14 @@ func samples(t *testing.T, m *Metrics) []string {
 	t.Helper()
 	var out []string
 	for _, s := range everySample(t, m) {
-		if !strings.Contains(s, "spark_operator_configuration_") && !strings.Contains(s, "spark_operator_events_") {
+		if !strings.Contains(s, "spark_operator_configuration_") && !strings.Contains(s, "spark_operator_events_") && !strings.Contains(s, "spark_operator_large_specs_") {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// everySample also has those of the configuration and of events, which are there from the beginning.
+// everySample also has those of the configuration, of events and of large specs, which are there from the beginning.
 func everySample(t *testing.T, m *Metrics) []string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

@@ -17,6 +17,7 @@ import (
 type operator struct {
 	decide, perReconcile prometheus.Observer
 	writes               *prometheus.HistogramVec
+	largeSpecs           prometheus.Counter
 }
 
 func (m *Metrics) newOperator() operator {
@@ -33,13 +34,24 @@ func (m *Metrics) newOperator() operator {
 		Name: "spark_operator_reconcile_api_writes", Operator: true,
 		Help: "Writes to the API server in one reconcile of an application that is not at rest.", When: "each reconcile that came to a decision",
 	}, []float64{0, 1, 2, 3, 4, 5, 6, 8, 12})
-	return operator{decide: decide.WithLabelValues(), perReconcile: perReconcile.WithLabelValues(), writes: writes}
+	large := m.counter(Family{
+		Name: "spark_operator_large_specs_read_total", Operator: true,
+		Help: "Reads of objects whose spec takes more than 32 KiB of memory and is not cached.", When: "each reconcile of such an object",
+	})
+	return operator{largeSpecs: large.WithLabelValues(), decide: decide.WithLabelValues(), perReconcile: perReconcile.WithLabelValues(), writes: writes}
 }
 
 // Decided records how long a decision took.
 func (m *Metrics) Decided(took time.Duration) {
 	if m != nil {
 		m.operator.decide.Observe(took.Seconds())
+	}
+}
+
+// LargeSpecRead records that an object was read live because its spec is too large for the cache.
+func (m *Metrics) LargeSpecRead() {
+	if m != nil {
+		m.operator.largeSpecs.Inc()
 	}
 }
 

@@ -242,8 +242,8 @@ func StripPod(o any) (any, error) {
 	if !ok {
 		return o, nil // a tombstone
 	}
-	pod.ManagedFields = nil
 	pod.Annotations = nil
+	stripMetadata(pod) // the driver's own code may create pods with as many labels as it likes
 	pod.Spec = stripSpec(pod)
 	pod.Status = corev1.PodStatus{
 		Phase:                 pod.Status.Phase,
@@ -261,6 +261,9 @@ func StripPod(o any) (any, error) {
 // driver, and how to find its container once more.
 func stripSpec(pod *corev1.Pod) corev1.PodSpec {
 	kept := corev1.PodSpec{NodeName: pod.Spec.NodeName, SchedulerName: pod.Spec.SchedulerName, SchedulingGates: pod.Spec.SchedulingGates}
+	if len(kept.SchedulingGates) > maxReferences {
+		kept.SchedulingGates = slices.Clone(kept.SchedulingGates[:maxReferences])
+	}
 	c := sparkContainer(pod)
 	if c == nil {
 		return kept

@@ -91,7 +91,7 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtim
 func cacheOptions(families []lifecycle.Family) (cache.Options, error) {
 	ours, err := podSelector(families)
 	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform: observe.StripObject,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: {Label: ours, Transform: observe.StripPod},
 		},

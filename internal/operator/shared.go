@@ -60,7 +60,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 		return nil, err
 	}
 	s.Reader = observe.Reader{
-		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Auxiliary: auxiliary, Logs: logsOf(clientset),
+		Cache: observe.WithStubs(mgr.GetClient(), mgr.GetAPIReader(), func() { s.Metrics.LargeSpecRead() }), Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Auxiliary: auxiliary, Logs: logsOf(clientset),
 		Dial: mgr.GetConfig().Dial, // whoever has a way of its own to the API server has it to pods
 	}
 	if s.Metrics, err = NewMetrics(mgr, c.Metrics); err != nil {

@@ -60,6 +60,8 @@ func TestBypasses(t *testing.T) {
 			[]string{`spec.executor.image: "bad"`}},
 		"ImageEnvironment": {"only the driver knows", `{images: ["*"]}`, "  executor: {image: \"${env:IMG}\"}\n",
 			[]string{`spec.executor.image: "${env:IMG}": refers to the driver's environment, which is not known before it runs`}},
+		"ImageOfBoth": {"the driver has an image of its own, executors one that only the driver knows", `{images: ["*"]}`, "  image: \"${env:IMG}\"\n  driver: {image: good}\n",
+			[]string{`spec.image: "${env:IMG}": refers to the driver's environment, which is not known before it runs`}},
 		"AccountSystem": {"only the driver knows", `{serviceAccounts: ["*"]}`, "  sparkConf: {spark.kubernetes.executor.podTemplateContainerName: \"${system:x}\"}\n",
 			[]string{`spec.sparkConf["spark.kubernetes.executor.podTemplateContainerName"]: "${system:x}": refers to the driver's environment, which is not known before it runs`}},
 
@@ -153,6 +155,23 @@ func claimOf(role, option string) string {
 // volcanoStep is Spark's step that makes a PodGroup.
 func volcanoStep(template string) string {
 	return "  sparkConf: {spark.kubernetes.driver.pod.featureSteps: org.apache.spark.deploy.k8s.features.VolcanoFeatureStep, spark.kubernetes.scheduler.volcano.podGroupTemplateJson: '" + template + "'}\n"
+}
+
+// What the operator itself writes on a server's pods is no choice of the tenant's.
+func TestOwnMetadataOfAServer(t *testing.T) {
+	o := &v1alpha1.SparkConnect{}
+	if err := yaml.Unmarshal([]byte("metadata: {name: srv, namespace: team-a, uid: a}\nspec: {sparkVersion: 4.1.0, image: good, server: {}, executor: {instances: 1}}"), o); err != nil {
+		t.Fatal(err)
+	}
+	app, _ := kubeflow.SparkConnects{}.Normalize(o)
+	built, err := build(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict := set(t, `[{name: small, namespaces: [team-a], limits: {podLabels: [none], podAnnotations: [none], schedulerNames: [none], nodeLabels: [none], tolerations: [none], podSecurity: baseline}}]`)
+	for _, p := range strict.Check(app, built) {
+		t.Error(validation.Explain(app, p))
+	}
 }
 
 func TestRetriesPerHour(t *testing.T) {

@@ -31,14 +31,12 @@ func (c *checker) sparkImages() {
 
 // images checks the images of all other containers, and those that are volumes.
 func (c *checker) images(s subject) {
-	own := c.ownImages()
+	own := []string{c.read.Image(spark.ConfDriverImage), c.read.Image(spark.ConfExecutorImage)}
 	for _, container := range containers(&s.pod.Spec) {
-		executors := s.role == executorRole && container.Name == c.executorContainer() && !container.init
-		if executors || slices.Contains(own, container.Image) {
-			continue
+		if !slices.Contains(own, container.Image) {
+			e := &spark.ConfError{Field: c.field(s.role), Value: container.Image, Problem: "the image of container " + container.Name}
+			c.allow(e, c.limits.Images, container.Image, "images")
 		}
-		e := &spark.ConfError{Field: c.field(s.role), Value: container.Image, Problem: "the image of container " + container.Name}
-		c.allow(e, c.limits.Images, container.Image, "images")
 	}
 	for i := range s.pod.Spec.Volumes {
 		if v := &s.pod.Spec.Volumes[i]; v.Image != nil {
@@ -48,36 +46,20 @@ func (c *checker) images(s subject) {
 	}
 }
 
-// ownImages are those of Spark's containers.
-func (c *checker) ownImages() []string {
-	return []string{c.read.Image(spark.ConfDriverImage), c.read.Image(spark.ConfExecutorImage)}
-}
-
-// executorContainer is the name of Spark's container in executors.
-func (c *checker) executorContainer() string {
-	if all := c.built.Executor.Spec.Containers; c.built.ExecutorContainer < len(all) {
-		return all[c.built.ExecutorContainer].Name
-	}
-	return ""
-}
-
 // container is what the limits mind of a container of any sort.
-type container struct {
-	Name, Image string
-	init        bool
-}
+type container struct{ Name, Image string }
 
 // containers are all of a pod, in the order in which they start.
 func containers(spec *corev1.PodSpec) []container {
 	var all []container
 	for i := range spec.InitContainers {
-		all = append(all, container{spec.InitContainers[i].Name, spec.InitContainers[i].Image, true})
+		all = append(all, container{spec.InitContainers[i].Name, spec.InitContainers[i].Image})
 	}
 	for i := range spec.Containers {
-		all = append(all, container{spec.Containers[i].Name, spec.Containers[i].Image, false})
+		all = append(all, container{spec.Containers[i].Name, spec.Containers[i].Image})
 	}
 	for i := range spec.EphemeralContainers {
-		all = append(all, container{spec.EphemeralContainers[i].Name, spec.EphemeralContainers[i].Image, true})
+		all = append(all, container{spec.EphemeralContainers[i].Name, spec.EphemeralContainers[i].Image})
 	}
 	return all
 }

@@ -37,7 +37,7 @@ func (r Reader) Image(key string) string { return imageOf(r.conf, key, r.version
 // driverTexts are the texts that a driver reads for its executors and that reach beyond Spark. Sizes and numbers with
 // references that cannot be replaced are refused when a submission is built.
 var driverTexts = []string{
-	ConfExecutorImage, ConfExecutorServiceAccount, ConfImagePullSecrets, ConfExecutorSchedulerName, ConfSchedulerName, ConfDriverServiceAccount,
+	ConfExecutorImage, ConfImage, ConfExecutorServiceAccount, ConfImagePullSecrets, ConfExecutorSchedulerName, ConfSchedulerName, ConfDriverServiceAccount,
 	ConfExecTemplateFile, ConfExecTemplateContainer,
 }
 
@@ -45,8 +45,11 @@ var driverTexts = []string{
 // driver's JVM, which nobody knows before it runs.
 func (r Reader) Unknown() []string {
 	return slices.DeleteFunc(slices.Clone(driverTexts), func(key string) bool {
-		text := r.Text(key)
-		return !r.conf.has(key) || !strings.Contains(text, "${env:") && !strings.Contains(text, "${system:")
+		text := ""
+		if r.conf.has(key) {
+			text = r.Text(key)
+		}
+		return !strings.Contains(text, "${env:") && !strings.Contains(text, "${system:")
 	})
 }
 

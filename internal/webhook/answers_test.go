@@ -49,7 +49,11 @@ func strict(t *testing.T) resolve.Operator {
 	t.Helper()
 	o := operator(t, policy.Policy{
 		Name: "strict", Namespaces: []string{"*"}, Defaults: policy.Defaults{Labels: map[string]string{"team": "a"}},
-		Limits: policy.Limits{ServiceTypes: []string{"ClusterIP"}, Hosts: []string{"*.example.org"}, Executors: new(int32(1000)), ForbiddenConf: []string{"spark.forbidden"}},
+		Limits: policy.Limits{
+			ServiceTypes: []string{"ClusterIP"}, Hosts: []string{"*.example.org"}, Executors: new(int32(1000)), ForbiddenConf: []string{"spark.forbidden"},
+			PodSecurity: "baseline", ForbiddenAnnotations: []string{"external-dns.*"}, Tolerations: []string{"team/*"}, VolumeClaims: new(int32(1000)),
+			Driver: policy.RoleLimits{Resources: map[string]policy.Amount{"evil/*": "0"}},
+		},
 	})()
 	o.Exposure = exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true, URLFormat: "ui.example.org/{{$appNamespace}}/{{$appName}}"}}
 	return o
@@ -98,13 +102,18 @@ func fixtures(t *testing.T) (apps map[string]*v1beta2.SparkApplication, servers 
 	}
 	for name, spec := range map[string]string{
 		"memory": badMemory, "malformed": "spec: {driver: {template: text}}",
-		"limit":     strings.Replace(good, "type:", "sparkConf: {spark.forbidden: x}, type:", 1),
-		"kept":      strings.Replace(good, "type:", "executor: {instances: 1001}, type:", 1),
-		"service":   strings.Replace(good, "type:", "sparkUIOptions: {serviceType: LoadBalancer}, type:", 1),
-		"host":      strings.Replace(good, "type:", "driverIngressOptions: [{servicePort: 80, ingressURLFormat: evil.org}], type:", 1),
-		"path":      strings.Replace(good, "type:", "driverIngressOptions: [{servicePort: 80, ingressURLFormat: a.example.org/%7bx%7d}], type:", 1),
-		"exposed":   strings.Replace(good, "type:", "driverIngressOptions: [{servicePort: 80, ingressURLFormat: a.example.org/x}], type:", 1),
-		"parameter": strings.Replace(good, "type:", "batchSchedulerOptions: {parameters: {a: 1}}, type:", 1),
+		"limit":      strings.Replace(good, "type:", "sparkConf: {spark.forbidden: x}, type:", 1),
+		"kept":       strings.Replace(good, "type:", "executor: {instances: 1001}, type:", 1),
+		"service":    strings.Replace(good, "type:", "sparkUIOptions: {serviceType: LoadBalancer}, type:", 1),
+		"host":       strings.Replace(good, "type:", "driverIngressOptions: [{servicePort: 80, ingressURLFormat: evil.org}], type:", 1),
+		"path":       strings.Replace(good, "type:", "driverIngressOptions: [{servicePort: 80, ingressURLFormat: a.example.org/%7bx%7d}], type:", 1),
+		"exposed":    strings.Replace(good, "type:", "driverIngressOptions: [{servicePort: 80, ingressURLFormat: a.example.org/x}], type:", 1),
+		"privileged": strings.Replace(good, "type:", "driver: {securityContext: {privileged: true}}, type:", 1),
+		"dns":        strings.Replace(good, "type:", "driver: {serviceAnnotations: {external-dns.alpha.kubernetes.io/hostname: bank.example}}, type:", 1),
+		"taint":      strings.Replace(good, "type:", "executor: {tolerations: [{operator: Exists}]}, type:", 1),
+		"device":     strings.Replace(good, "type:", "driver: {gpu: {name: evil/gpu, quantity: 1}}, type:", 1),
+		"template":   strings.Replace(good, "type:", "executor: {priorityClassName: low}, sparkConf: {spark.kubernetes.driver.pod.excludedFeatureSteps: org.apache.spark.deploy.k8s.features.PodTemplateConfigMapStep}, type:", 1),
+		"parameter":  strings.Replace(good, "type:", "batchSchedulerOptions: {parameters: {a: 1}}, type:", 1),
 	} {
 		o := &v1beta2.SparkApplication{}
 		if err := json.Unmarshal(object(t, spec), o); err != nil {

@@ -6,10 +6,13 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -161,6 +164,15 @@ func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 		record := e.Kind.FromStatus(obj)
 		if !record.State.HasDriver() || !e.watches(obj.GetNamespace()) {
 			continue
+		}
+		if observe.IsStub(obj) {
+			switch err := e.Cache.Get(ctx, client.ObjectKeyFromObject(obj), obj); {
+			case apierrors.IsNotFound(err):
+				continue
+			case err != nil:
+				return fmt.Errorf("read an application with a large spec: %w", err)
+			}
+			record = e.Kind.FromStatus(obj)
 		}
 		s := e.scope(obj, record, e.Clock.Now())
 		if s.complete() || e.Schedulers.Knows(e.keyOf(obj), s.attemptID()) {

@@ -85,7 +85,9 @@ func TestAuxiliaryRefusedBySpec(t *testing.T) {
 	for answer, err := range bySpec {
 		t.Run(answer, func(t *testing.T) {
 			w := exposed(t)
-			sent := w.refuse(func(o client.Object) bool { return o.GetLabels()[v1beta2.LabelExposes] == "ui" && o.GetObjectKind().GroupVersionKind().Kind == "Service" }, err)
+			sent := w.refuse(func(o client.Object) bool {
+				return o.GetLabels()[v1beta2.LabelExposes] == "ui" && o.GetObjectKind().GroupVersionKind().Kind == "Service"
+			}, err)
 			w.reconcile()
 			w.reconcile()
 			w.kubelet(corev1.PodRunning, running())
@@ -101,7 +103,9 @@ func TestAuxiliaryRefusedBySpec(t *testing.T) {
 				t.Errorf("the application is %s, and the user reads %+v", w.state(), c)
 			}
 			before := *sent
-			w.edit(func(o *v1beta2.SparkApplication) { o.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(8123))} })
+			w.edit(func(o *v1beta2.SparkApplication) {
+				o.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(8123))}
+			})
 			w.reconcile()
 			if *sent == before {
 				t.Error("another specification is not tried")

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// What is cached of one object at most, in bytes of memory: of its spec, and of its labels and its annotations each. A usual
+// application has a spec of 5 KB; the largest that are decoded have a megabyte, and a few hundred of them would be the operator's whole
+// memory.
+const (
+	maxSpec     = 32 << 10
+	maxMetadata = 16 << 10
+	// maxReferences bounds owners and finalizers.
+	maxReferences = 16
+)
+
+// annotationStub marks an object whose spec is not cached. It has a sign that the API server takes in no name, so that nobody else
+// can write it.
+const annotationStub = "stub!"
+
+// annotationApplied is what client-side apply remembers: the whole object as text.
+const annotationApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// own begins the keys that are kept first: Spark's labels, and the labels and annotations of API families.
+const own = "spark"
+
+// StripObject drops from a cached object what is not read, and bounds the rest. One with a large spec is cached without it, and read
+// live by what WithStubs returns. It is a cache transform and never fails.
+func StripObject(o any) (any, error) {
+	object, ok := o.(client.Object)
+	if !ok {
+		return o, nil // a tombstone
+	}
+	stripMetadata(object)
+	v := reflect.Indirect(reflect.ValueOf(object))
+	if v.Kind() != reflect.Struct {
+		return o, nil
+	}
+	spec := v.FieldByName("Spec")
+	if !spec.IsValid() || !spec.CanSet() || within(spec, maxSpec) >= 0 {
+		return o, nil
+	}
+	spec.SetZero()
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[annotationStub] = ""
+	object.SetAnnotations(annotations)
+	return o, nil
+}
+
+// stripMetadata bounds what users write beside a spec.
+func stripMetadata(o metav1.Object) {
+	o.SetManagedFields(nil)
+	annotations := o.GetAnnotations()
+	delete(annotations, annotationApplied)
+	o.SetAnnotations(bounded(annotations))
+	o.SetLabels(bounded(o.GetLabels()))
+	if all := o.GetFinalizers(); len(all) > maxReferences {
+		o.SetFinalizers(slices.Clone(all[:maxReferences]))
+	}
+	if all := o.GetOwnerReferences(); len(all) > maxReferences {
+		kept := slices.Clone(all[:maxReferences])
+		if controller := metav1.GetControllerOf(o); controller != nil {
+			kept[0] = *controller
+		}
+		o.SetOwnerReferences(kept)
+	}
+}
+
+// bounded returns as much of labels or annotations as may be cached, Spark's and the operator's first.
+func bounded(all map[string]string) map[string]string {
+	size := 0
+	for k, v := range all {
+		size += len(k) + len(v)
+	}
+	if size <= maxMetadata {
+		return all
+	}
+	keys := slices.Sorted(maps.Keys(all))
+	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
+	kept, room := map[string]string{}, maxMetadata
+	for _, k := range keys {
+		if size := len(k) + len(all[k]); size <= room {
+			kept[strings.Clone(k)] = strings.Clone(all[k])
+			room -= size
+		}
+	}
+	return kept
+}
+
+func rank(key string) int {
+	if strings.HasPrefix(key, own) {
+		return 0
+	}
+	return 1
+}
+
+// within returns what is left of so many bytes when a value is in memory; less than 0 if it takes more.
+func within(v reflect.Value, room int) int {
+	if room -= int(v.Type().Size()); room < 0 {
+		return room
+	}
+	return below(v, room)
+}
+
+// below is within for what a value leads to.
+func below(v reflect.Value, room int) int {
+	switch v.Kind() {
+	case reflect.String:
+		return room - v.Len()
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return room
+		}
+		return within(v.Elem(), room)
+	case reflect.Struct:
+		for i := 0; i < v.NumField() && room >= 0; i++ {
+			room = below(v.Field(i), room)
+		}
+	case reflect.Slice:
+		if room -= v.Cap() * int(v.Type().Elem().Size()); room < 0 || v.Type().Elem().Kind() == reflect.Uint8 {
+			return room
+		}
+		for i := 0; i < v.Len() && room >= 0; i++ {
+			room = below(v.Index(i), room)
+		}
+	case reflect.Array:
+		for i := 0; i < v.Len() && room >= 0; i++ {
+			room = below(v.Index(i), room)
+		}
+	case reflect.Map:
+		for entries := v.MapRange(); room >= 0 && entries.Next(); {
+			room = within(entries.Value(), within(entries.Key(), room))
+		}
+	default: // numbers, which lead nowhere
+	}
+	return room
+}
+
+// IsStub reports whether a cached object lacks its spec, which is too large to be cached.
+func IsStub(o client.Object) bool {
+	_, stub := o.GetAnnotations()[annotationStub]
+	return stub
+}
+
+// WithStubs returns a reader of a cache that reads live what the cache has as a stub. A list has stubs. read is called each time.
+func WithStubs(cache, live client.Reader, read func()) client.Reader { return stubs{cache, live, read} }
+
+type stubs struct {
+	client.Reader
+	live client.Reader
+	read func()
+}
+
+// Get implements client.Reader.
+func (s stubs) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	if err := s.Reader.Get(ctx, key, o, options...); err != nil || !IsStub(o) {
+		return err
+	}
+	s.read()
+	reflect.ValueOf(o).Elem().SetZero() // a decoder leaves what it does not find
+	return s.live.Get(ctx, key, o, options...)
+}
