@@ -24,7 +24,7 @@ const (
 
 // ingressTo is an Ingress that an application asks for, with something more.
 func ingressTo(url, more string) string {
-	return `driverIngressOptions: [{servicePort: 4040, ingressURLFormat: "` + url + `"` + more + `}]`
+	return `driverIngressOptions: [{servicePort: 4040, servicePortName: p, ingressURLFormat: "` + url + `"` + more + `}]`
 }
 
 func ingresses(told string, urls ...string) tries {
@@ -62,12 +62,12 @@ func init() {
 			"ui-service":     {`sparkUIOptions: {serviceAnnotations: {nginx.ingress.kubernetes.io/server-snippet: x}}`, annotations},
 			"driver":         {ingressTo(ownHost+ownPath, `, ingressAnnotations: {nginx.ingress.kubernetes.io/auth-snippet: x}`), annotations},
 			"driver-service": {ingressTo(ownHost+ownPath, `, serviceAnnotations: {nginx.ingress.kubernetes.io/auth-snippet: x}`), annotations},
-			"second":         {`driverIngressOptions: [{servicePort: 1, ingressURLFormat: "` + ownHost + ownPath + `"}, {servicePort: 2, ingressURLFormat: "` + ownHost + ownPath + `", ingressAnnotations: {x-snippet: x}}]`, annotations},
+			"second":         {`driverIngressOptions: [{servicePort: 1, servicePortName: p, ingressURLFormat: "` + ownHost + ownPath + `"}, {servicePort: 2, servicePortName: p, ingressURLFormat: "` + ownHost + ownPath + `", ingressAnnotations: {x-snippet: x}}]`, annotations},
 		}),
 		attack{
 			name: "ManyIngresses", reason: "20,000 objects, one after the other, by one worker", by: tenant,
 			do: func(a *arena) error {
-				return a.app("many", `driverIngressOptions: [`+strings.Repeat(`{servicePort: 80, ingressURLFormat: "a.b"}, `, 10_000)+`]`)
+				return a.app("many", `driverIngressOptions: [`+strings.Repeat(`{servicePort: 80, servicePortName: p, ingressURLFormat: "a.b"}, `, 10_000)+`]`)
 			},
 			cannot: (*arena).nothing,
 			told:   "must have at most 16 items",
@@ -113,7 +113,8 @@ func liveEdit(name, reason, edit, told string) attack {
 		name: name, reason: reason, by: tenant, policy: limited,
 		do: func(a *arena) error {
 			if _, err := a.runs("live", ingressTo(ownHost+ownPath, "")); err != nil {
-				return err
+				said, _ := a.said() // it only explains
+				return fmt.Errorf("%w; it is told: %.2000s", err, said)
 			}
 			if err := a.edit(application, "live", `spec: `+edit); err != nil {
 				return err

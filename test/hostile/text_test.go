@@ -34,7 +34,8 @@ func init() {
 		{"TextOfProperty", "the value of a property", `sparkConf: {spark.executor.memoryOverhead: "` + evil + `"}`, "memoryOverhead"},
 		{"TextOfQuantity", "a number", `driver: {coreLimit: "1` + evil + `"}`, "coreLimit"},
 		{"TextOfScheduler", "the name of a scheduler that there is not", `batchScheduler: "` + evil + `"`, ""},
-		{"TextOfURL", "an address", `driverIngressOptions: [{servicePort: 80, ingressURLFormat: "a.b/` + evil + `"}]`, ""},
+		{"TextOfQueue", "the name of a queue", `batchSchedulerOptions: {queue: "` + evil + `"}`, ""},
+		{"TextOfURL", "an address", `driverIngressOptions: [{servicePort: 80, servicePortName: p, ingressURLFormat: "a.b/` + evil + `"}]`, ""},
 		{"TextOfField", "the name of a field that there is not", `"` + evil + `": 1`, ""},
 	} {
 		add(attack{
