@@ -43,7 +43,10 @@ func init() {
 			"bank.example.org?."+ownHost+ownPath,
 		)),
 		beyond("OthersPaths", "a path of another namespace on a host of one's own", limited, ingresses(paths,
-			ownHost, ownHost+"/", ownHost+"/other", ownHost+ownPath+"x", ownHost+ownPath+"/../other", ownHost+ownPath+"/%2e%2e/other", ownHost+ownPath+"/%2E%2E%2Fother", ownHost+"//other", ownHost+"/.*",
+			ownHost, ownHost+"/", ownHost+"/other", ownHost+ownPath+"x", ownHost+"/other"+ownPath,
+		)),
+		beyond("HiddenPaths", "a path that becomes another when it is decoded, or matches others", limited, ingresses("spec.driverIngressOptions[0].ingressURLFormat",
+			ownHost+ownPath+"/../other", ownHost+ownPath+"/%2e%2e/other", ownHost+ownPath+"/%2E%2E%2Fother", ownHost+"//other", ownHost+"/.*",
 			ownHost+"/({{$appNamespace}}|other)", ownHost+ownPath+"%0a%7b", ownHost+ownPath+"/%7b%7d", ownHost+ownPath+"/\u00e9",
 		)),
 		beyond("OthersCertificates", "a certificate for a host of others", limited, tries{
@@ -77,7 +80,7 @@ func init() {
 		{"PathOfNewlines", "lines of the proxy's configuration", "ok.example.org/%0a%7b%0areturn%20200%3b%0a%7d", `has a character other than`},
 		{"PathOfBraces", "a block of the proxy's configuration", "ok.example.org/a{b}c", `brace`},
 		{"PathOfExpressions", "a regular expression that matches all paths", "ok.example.org/.*", `has a character other than`},
-		{"PathOfDots", "a path that becomes another", "ok.example.org/a/%2e%2e/b", `".."`},
+		{"PathOfDots", "a path that becomes another", "ok.example.org/a/%2e%2e/b", `or . or ..`},
 		{"HostOfWildcards", "all hosts", "*.example.org/a", `host`},
 	} {
 		add(injection(x.name, x.reason, x.url, x.told))
