@@ -8,9 +8,9 @@ import "fmt"
 // the API server stores would take 400 MB. The test of internal/admission measures what the largest specs within these bounds cost.
 const (
 	MaxSpec   = 512 << 10
-	MaxValues = 8_000
+	MaxValues = 7_000
 	// MaxNodes is how many of the values may be objects and lists.
-	MaxNodes = 2_000
+	MaxNodes = 1_500
 )
 
 // checkSize refuses an object whose spec is too large to be decoded.

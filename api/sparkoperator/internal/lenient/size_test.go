@@ -51,10 +51,10 @@ func TestLargeSpecsAreRefused(t *testing.T) {
 		"Bytes":  {reason: "as many bytes", spec: text(MaxSpec - 1)},
 		"MoreValues": {
 			reason: "one more", spec: list(MaxValues-1, "1"),
-			want: "it has 16 KiB with 8001 values, of which 2 are objects and lists; the operator reads at most 512 KiB with 8000 values and 2000 objects and lists; " +
+			want: "it has 14 KiB with 7001 values, of which 2 are objects and lists; the operator reads at most 512 KiB with 7000 values and 1500 objects and lists; " +
 				"put data into a ConfigMap of your own and mount it",
 		},
-		"MoreNodes": {reason: "one more of two bytes", spec: list(MaxNodes-1, "{}"), want: "2001 values, of which 2001 are objects and lists"},
+		"MoreNodes": {reason: "one more of two bytes", spec: list(MaxNodes-1, "{}"), want: "1501 values, of which 1501 are objects and lists"},
 		"MoreBytes": {reason: "a long text", spec: text(MaxSpec + 1), want: "it has 513 KiB with 2 values"},
 	}
 	for name, tc := range cases {
