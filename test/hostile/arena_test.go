@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -67,6 +68,9 @@ type arena struct {
 	tenant, driver, as client.Client
 	// heard is what the API server has refused.
 	heard *answers
+	// mark is where the audit log of the attack begins, written how many statuses bombs have seen in it.
+	mark    int64
+	written int
 	// raw is for what is no valid object.
 	raw *http.Client
 }
@@ -87,6 +91,9 @@ func (l *lab) arena(t *testing.T, x attack, namespace string) *arena {
 		return c, cfg
 	}
 	var cfg *rest.Config
+	if log, err := os.Stat(l.audit); err == nil {
+		a.mark = log.Size()
+	}
 	var err error
 	a.driver, _ = user(driverCode)
 	a.tenant, cfg = user(tenant)
@@ -217,6 +224,44 @@ func (a *arena) looked(kind schema.GroupVersionKind, name string) error {
 		}
 		return err
 	})
+}
+
+// did counts what the operator has done in the attack's namespace, such as "create", "pods".
+func (a *arena) did(verb, resource string) (int, error) {
+	requests, err := a.requests(a.mark)
+	n := 0
+	for _, r := range requests {
+		what := strings.TrimSuffix(r.ObjectRef.Resource+"/"+r.ObjectRef.Subresource, "/")
+		if r.User.Username == operatorUser && r.Verb == verb && what == resource && r.ObjectRef.Namespace == a.namespace {
+			n++
+		}
+	}
+	return n, err
+}
+
+// most says that the operator has done something more often than that.
+func (a *arena) most(n int, verb, resource string) error {
+	got, err := a.did(verb, resource)
+	if err == nil && got > n {
+		err = fmt.Errorf("%d requests to %s %s, and not at most %d", got, verb, resource, n)
+	}
+	return err
+}
+
+// storm calls a function n times, from several goroutines.
+func (a *arena) storm(n int, do func(i int) error) error {
+	const goroutines = 8
+	errs := make([]error, goroutines)
+	var all sync.WaitGroup
+	for g := range goroutines {
+		all.Go(func() {
+			for i := g; i < n && errs[g] == nil; i += goroutines {
+				errs[g] = do(i)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // driverOf waits for the driver pod of an application.

@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,8 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// largest is about what the API server stores of an object, in bytes.
-const largest = 1_400_000
+const (
+	// largest is about what the API server stores of an object, in bytes.
+	largest = 1_400_000
+	// many is how much of it is lists and maps: 90,000 of the smallest elements, which take 400 MiB of an operator that decodes them. With
+	// more the API server would be what is measured; EverythingThatFits has them.
+	many = 256 << 10
+)
 
 // Every list, map and text of every kind is filled with its smallest elements, as far as the API server takes them.
 func init() {
@@ -30,6 +36,20 @@ func init() {
 		})
 	}
 	list := func(h hole) bool { return !h.isText() }
+	add(attack{
+		name: "EverythingThatFits", reason: "an object of the largest size that is stored costs the operator its memory", by: tenant,
+		do: func(a *arena) error {
+			for _, h := range all {
+				if slices.Contains([]string{"SparkApplication spec.sparkConf", "SparkApplication spec.driver.env", "SparkApplication spec.driver.template.spec.initContainers[].command"}, h.String()) {
+					if err := a.bomb([]hole{h}, largest); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		},
+		told: "the operator reads at most",
+	})
 	bombs("ListsOfApplications", func(h hole) bool { return list(h) && h.kind == application && !h.isPod() && h.path[1] != "volumes" })
 	bombs("ListsOfVolumes", func(h hole) bool { return list(h) && h.kind == application && h.path[1] == "volumes" })
 	bombs("ListsOfPodTemplates", func(h hole) bool { return list(h) && h.kind == application && h.isPod() })
@@ -48,7 +68,11 @@ func (a *arena) bombs(some []hole) error {
 		for some[0].isText() && n < min(texts, len(some)) && some[n].kind == some[0].kind {
 			n++
 		}
-		if err := a.bomb(some[:n], largest); err != nil {
+		size := many
+		if some[0].isText() {
+			size = largest
+		}
+		if err := a.bomb(some[:n], size); err != nil {
 			return err
 		}
 		some = some[n:]
@@ -93,45 +117,93 @@ func (a *arena) bomb(some []hole, size int) error {
 	return nil
 }
 
-// survived waits until the operator has seen an object, and deletes it.
+// survived waits until the operator has written the status of an object, and deletes it.
 func (a *arena) survived(kind schema.GroupVersionKind, name string, size int, what string) error {
-	if err := a.looked(kind, name); err != nil {
+	written := 0
+	err := await(a.ctx, func() error {
+		if err := a.operator.alive(); err != nil {
+			return final{fmt.Errorf("%s: the operator ended: %w", what, err)}
+		}
+		n, err := a.did("patch", strings.ToLower(kind.Kind)+"s/status")
+		if written = n; err == nil && n <= a.written {
+			err = fmt.Errorf("%s: the operator writes no status", what)
+		}
 		return err
-	}
-	if most := a.group.since(); most > a.group.limit/4 {
+	})
+	a.written = written
+	if most := a.group.since(); most > a.group.limit/2 {
 		a.t.Logf("%4d MiB for %4d KiB of %s", most>>20, size>>10, what)
 	}
-	return a.remove(kind, name)
+	return errors.Join(err, a.remove(kind, name))
 }
-
-// tooDeep is a text of so many lists in lists.
-func tooDeep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
 func init() {
 	add(
 		attack{
-			name: "ReferencesToReferences", reason: "a value of 1 MB, referred to 500 times, expands to 500 MB", by: tenant,
+			name: "ReferencesToReferences", reason: "a value of 200 kB, referred to 500 times, expands to 100 MB", by: tenant,
 			do: func(a *arena) error {
-				return a.app("bomb", `sparkConf: {spark.a: "`+strings.Repeat("x", 500_000)+`", spark.executor.memoryOverhead: "`+strings.Repeat("${spark.a}", 500)+`"}`)
+				return a.app("bomb", `sparkConf: {spark.a: "`+strings.Repeat("x", 200_000)+`", spark.executor.memoryOverhead: "`+strings.Repeat("${spark.a}", 500)+`"}`)
+			},
+			told: "spark.executor.memoryOverhead",
+		},
+		attack{
+			name: "ReferencesThatDouble", reason: "60 values of which each refers twice to the next expand to more than there is", by: tenant,
+			do: func(a *arena) error {
+				conf := "sparkConf:\n"
+				for i := range 60 {
+					conf += fmt.Sprintf("  spark.a%d: ${spark.a%d}${spark.a%d}\n", i, i+1, i+1)
+				}
+				return a.app("bomb", conf+"  spark.a60: x\n  spark.executor.memoryOverhead: ${spark.a0}\n")
+			},
+			told: "spark.executor.memoryOverhead",
+		},
+		attack{
+			name: "ReferencesInACircle", reason: "a value that refers to itself has no end", by: tenant,
+			do: func(a *arena) error {
+				return a.app("bomb", "sparkConf: {spark.a: \"${spark.b}\", spark.b: \"${spark.a}\", spark.executor.memoryOverhead: \"${spark.a}\"}")
 			},
 			told: "spark.executor.memoryOverhead",
 		},
 		attack{
 			name: "TextForAList", reason: "an application that cannot be decoded hides no other", by: tenant,
-			do: func(a *arena) error {
-				return a.app("malformed", "driver: {template: {spec: {containers: none}}}")
-			},
+			do:   func(a *arena) error { return a.app("malformed", "driver: {template: {spec: {containers: none}}}") },
 			told: "cannot unmarshal string",
 		},
-	)
-	add(attack{
-		name: "ForgedLabels", reason: "a pod with the labels of others' drivers is not taken for one", by: driverCode,
-		do: func(a *arena) error {
-			if _, err := a.runs("own"); err != nil {
+		attack{
+			name: "UnknownFields", reason: "each field that does not exist has a sentence of its own", by: tenant,
+			do: func(a *arena) error {
+				h := hole{kind: application, path: []string{"spec", "driver", "template", "spec"}}
+				var fields []string
+				for i := range 60_000 {
+					fields = append(fields, `"`+key(i)+`":0`)
+				}
+				text, err := a.in("unknown", map[*hole]string{&h: "{" + strings.Join(fields, ",") + "}"})
+				if err == nil {
+					_, err = a.post(application, text)
+				}
 				return err
-			}
-			return forgeries(a, 20, slices.Concat([]string{"calm-1"}, []string{"own"})...)
+			},
+			cannot: func(a *arena) error { return a.looked(application, "unknown") },
+			told:   "the operator reads at most",
 		},
-		cannot: func(a *arena) error { return a.state("own", "RUNNING") },
-	})
+		attack{
+			name: "ListsInLists", reason: "what is decoded recursively may be nested as deep as the API server takes it", by: tenant,
+			do: func(a *arena) error {
+				for _, depth := range []int{20_000, 5_000, 500} {
+					for i, path := range [][]string{{"spec", "batchSchedulerOptions", "parameters", "x"}, {"spec", "driver", "template", "spec", "x"}} {
+						h := hole{kind: application, path: path}
+						text, err := a.in(fmt.Sprintf("deep-%d-%d", depth, i), map[*hole]string{&h: strings.Repeat("[", depth) + strings.Repeat("]", depth)})
+						if err != nil {
+							return err
+						}
+						if _, err := a.post(application, text); err != nil {
+							return err
+						}
+					}
+				}
+				return nil
+			},
+			cannot: func(a *arena) error { return a.looked(application, "deep-500-1") },
+		},
+	)
 }

@@ -118,8 +118,15 @@ func (l *lab) run(t *testing.T, x attack, namespace string) {
 	} else if peak >= before.group.limit {
 		t.Errorf("the operator's memory reached its limit of %d MiB", before.group.limit>>20)
 	}
+	if all, err := a.said(); err == nil { //DUMP
+		t.Logf("SAID %.1500s", all) //DUMP
+	} //DUMP
+	ended := before.alive() != nil
 	a.clear()
 	if before.alive() != nil {
+		if !ended {
+			t.Errorf("the operator ended when the objects of the attack were deleted:\n%s", before.log.tail())
+		}
 		l.start(t) // so that one attack that succeeds does not hide what others do
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -39,18 +40,20 @@ func (l *lab) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = out.Close() }() // the process has its own
 	args := append([]string{"-c", `echo $$ >"$0" && exec "$@"`, p.group.procs(), l.binary}, l.chart.args...)
 	args = append(args, "--config="+l.configFile)
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", args...)
 	p.cmd.Env = append(os.Environ(), l.chart.env...)
 	p.cmd.Env = append(p.cmd.Env, "KUBECONFIG="+l.kubeconfig)
-	p.cmd.Stdout, p.cmd.Stderr = out, out
+	// Through a pipe, as from a container: the pages of a file that it writes itself would count as its memory.
+	lines := struct{ io.Writer }{out}
+	p.cmd.Stdout, p.cmd.Stderr = lines, lines
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start operator: %v", err)
 	}
 	go func() {
 		p.err = p.cmd.Wait()
+		_ = out.Close() // what could not be written is missed by those who read it
 		close(p.ended)
 	}()
 	l.operator = p
