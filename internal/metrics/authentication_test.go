@@ -82,8 +82,9 @@ func guarded(t *testing.T, api http.Handler) http.Handler {
 	return handler
 }
 
-func ask(handler http.Handler, method, path, authorization string) int {
-	r := httptest.NewRequest(method, path, nil)
+func ask(t *testing.T, handler http.Handler, method, path, authorization string) int {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
 	if authorization != "" {
 		r.Header.Set("Authorization", authorization)
 	}
@@ -113,7 +114,7 @@ func TestGuard(t *testing.T) {
 			api := &reviewer{}
 			handler := guarded(t, api)
 			for range 2 {
-				if got := ask(handler, orElse(tc.method, http.MethodGet), orElse(tc.path, "/metrics"), tc.authorization); got != tc.want {
+				if got := ask(t, handler, orElse(tc.method, http.MethodGet), orElse(tc.path, "/metrics"), tc.authorization); got != tc.want {
 					t.Errorf("%s: %d, want %d", tc.reason, got, tc.want)
 				}
 			}
@@ -139,7 +140,7 @@ func TestGuardUnderStrangers(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range strangers {
 		all.Go(func() {
-			if got := ask(handler, http.MethodGet, "/metrics", fmt.Sprintf("Bearer %d", i)); got != http.StatusUnauthorized {
+			if got := ask(t, handler, http.MethodGet, "/metrics", fmt.Sprintf("Bearer %d", i)); got != http.StatusUnauthorized {
 				t.Errorf("a made-up token: %d", got)
 			}
 		})
