@@ -127,7 +127,7 @@ lint: ## The import law, the budgets and the usual suspects
 	GOLANGCI_LINT_CACHE=$${FIRESTEEL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/firesteel}/lint$(subst /,-,$(CURDIR)) "$$($(TOOLS) golangci-lint)/golangci-lint" run
 
 .PHONY: vulncheck
-vulncheck: ## Known vulnerabilities in what the programs call; needs the Go vulnerability database (GOVULNDB for a copy)
+vulncheck: ## Known vulnerabilities in what the programs call; needs their database (GOVULNDB=URL for a copy; VULNCHECK_OFFLINE=1 leaves it out)
 	hack/vulncheck.sh
 
 .PHONY: verify

@@ -10,10 +10,11 @@
 #   *.cdx.json                                   an SBOM (CycloneDX) of each program
 #   provenance.json                              what was built from which commit with which tools (in-toto, SLSA v1)
 #   SHA256SUMS
+#   SHA256SUMS.sig, provenance.json.sig          their signatures, if COSIGN_KEY names the key of who publishes
 #
 # Usage: hack/release.sh VERSION      e.g. v0.1.0; the tree must be clean
 #
-# Nothing is signed and nothing is uploaded: that needs the keys of anyone who publishes.
+# Nothing is uploaded. SECURITY.md says how the signatures are verified.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:?usage: hack/release.sh VERSION, e.g. v0.1.0}
@@ -93,5 +94,11 @@ say "check"
 tar -xzf "$out/kubectl-spark_${version}_linux_$(go env GOARCH).tar.gz" -C "$work" ./kubectl-spark
 "$work/kubectl-spark" version | grep -qF "kubectl-spark $version" ||
   { echo "release: kubectl-spark does not say that it is $version" >&2; exit 1; }
+if [ -n "${COSIGN_KEY:-}" ]; then
+  say "signatures"
+  hack/sign.sh sign "$out"
+else
+  say "nothing is signed: COSIGN_KEY names no key"
+fi
 say "released into $out:"
 ls -l "$out"

@@ -4,7 +4,7 @@
 # Runs the tests that this machine can run, and says at the end what it left out and why.
 #
 #   hack/test.sh                everything
-#   hack/test.sh integration    only what needs a kube-apiserver and etcd, the chart and the pages among it
+#   hack/test.sh integration    only what needs a kube-apiserver and etcd, the chart, the release and the pages among it
 #   hack/test.sh hostile        only the attacks on the operator under the chart's memory limit (Linux, root)
 #   hack/test.sh schedulers     only the scheduler plugins, with stand-ins and with the real schedulers
 #   hack/test.sh e2e            only what needs a real node
@@ -92,8 +92,8 @@ if [ "$what" != e2e ]; then
   export KUBEBUILDER_ASSETS
 fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
-  stage "tools of the integration" tools helm kwok
-  packages+=(./test/integration/... ./test/chart ./test/docs/... ./test/bench)
+  stage "tools of the integration" tools helm kwok cosign govulncheck
+  packages+=(./test/integration/... ./test/chart ./test/release ./test/docs/... ./test/bench)
 fi
 if [ "$what" = all ] || [ "$what" = hostile ]; then
   stage "tools of the attacks" tools helm

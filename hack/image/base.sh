@@ -13,10 +13,11 @@ base_without+='|libdbus|libasound|libgnutls|libhogweed|libnettle|libp11|libunist
 # base_layer prints the path of the layer, which it makes when needed.
 base_layer() {
   local layer work
-  layer=$cache/base-$(key "$here/base.sh").tar
+  layer=$cache/base-$(key "$here"/base.{sh,sha256}).tar
   if [ ! -e "$layer" ]; then
     work=$(mktemp -d "$cache/work.XXXX")
     download_base "$work"
+    verify_base "$work"
     unpack_base "$work"
     complete_base "$work/root"
     layer_tar -C "$work/root" -cf "$work/layer.tar" .
@@ -28,7 +29,16 @@ base_layer() {
   echo "$layer"
 }
 
-# download_base fetches the packages and all they depend on: told that nothing is installed, apt leaves nothing out.
+# base_sums prints the lines of base.sha256 for this machine's architecture.
+base_sums() {
+  local work
+  work=$(mktemp -d "$cache/work.XXXX")
+  download_base "$work"
+  (cd "$work/apt" && LC_ALL=C sha256sum -- *.deb)
+  rm -rf "$work"
+}
+
+# download_base fetches the packages and all they depend on: told that nothing is installed, apt leaves nothing out. What no image needs is removed.
 download_base() {
   local work=$1
   say "downloading Debian packages"
@@ -40,6 +50,24 @@ download_base() {
     { apt-get -qq update >/dev/null &&
       "${apt[@]}" install --download-only --no-install-recommends "${base_packages[@]}" >/dev/null; } ||
     die "apt-get could not download ${base_packages[*]} (this was tested on Debian 12)"
+  find "$work/apt" -maxdepth 1 -regextype posix-extended -regex ".*/($base_without)[^/]*\.deb" -delete
+}
+
+# verify_base compares the packages with base.sha256. Debian keeps only the newest version of a package: one that came out since then is not
+# recorded, and must be what Debian's signed index says. A recorded one that is different now ends the build in any case.
+verify_base() {
+  local work=$1 sum file name version newer=()
+  (cd "$work/apt" && LC_ALL=C sha256sum -- *.deb) >"$work/sums"
+  file=$(awk 'NR == FNR { recorded[$2] = $1; next } ($2 in recorded) && recorded[$2] != $1 { print $2 }' "$here/base.sha256" "$work/sums")
+  [ -z "$file" ] || die "not what they were: their checksums differ from those in $here/base.sha256:" $file
+  while read -r sum file; do
+    name=${file%%_*} version=${file#*_}
+    version=${version%_*}
+    apt-cache -o Dir::State::status="$work/status" show "$name=${version//%3a/:}" | grep -qx "SHA256: $sum" ||
+      die "$file: its checksum is not the one in Debian's index"
+    newer+=("$file")
+  done < <(awk 'NR == FNR { recorded[$2]; next } !($2 in recorded)' "$here/base.sha256" "$work/sums")
+  [ ${#newer[@]} = 0 ] || say "not recorded in base.sha256, and as Debian's signed index says: ${newer[*]}"
 }
 
 unpack_base() {
@@ -48,7 +76,6 @@ unpack_base() {
   chmod 1777 "$root/tmp" "$root/var/tmp"
   for dir in bin sbin lib lib64; do ln -s "usr/$dir" "$root/$dir"; done
   for package in "$1"/apt/*.deb; do
-    ! [[ ${package##*/} =~ ^($base_without) ]] || continue
     dpkg-deb --fsys-tarfile "$package" | tar -C "$root" --keep-directory-symlink --no-same-owner -x \
       --exclude='./usr/share/doc' --exclude='./usr/share/man' --exclude='./usr/share/locale' \
       --exclude='./usr/share/info' --exclude='./usr/share/lintian'

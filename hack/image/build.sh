@@ -7,7 +7,8 @@
 #   build.sh pause                 firesteel.local/pause:1, the first process of every pod of the local cluster
 #   build.sh spark [VERSION]       firesteel.local/spark:VERSION (4.1.4), a whole Spark with Java and Python
 #   build.sh spark-home [VERSION]  prints the SPARK_HOME of the same Spark, for a spark-submit on this machine
-#   build.sh operator [TAR]        firesteel.local/spark-operator:dev for linux/amd64 and linux/arm64, at dist/
+#   build.sh base-sums             prints what base.sha256 is to hold: the packages of Debian's signed index as they are today
+#   build.sh operator [TAR [ARCH...]]   firesteel.local/spark-operator:dev for linux/amd64 and linux/arm64, at dist/
 #
 # What does not change from run to run is cached in FIRESTEEL_CACHE, keyed by everything that goes into it.
 # FIRESTEEL_VERSION is the version the operator reports; without it, git is asked.
@@ -57,7 +58,7 @@ pause() {
 command=${1:-help}
 [ $# -eq 0 ] || shift
 case $command in
-pause | spark | spark-home | operator)
+pause | spark | spark-home | base-sums | operator)
   mkdir -p "$cache"
   exec 9<"$cache" # one build at a time
   flock -w 1800 9 || die "another image build has been running for 30 minutes"
@@ -65,7 +66,7 @@ pause | spark | spark-home | operator)
   "${command/-/_}" "$@"
   ;;
 *)
-  sed -n '5,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '5,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
   ;;
 esac

@@ -6,7 +6,7 @@
 spark_without='(osx|windows)-|-(osx|windows)|riscv64|/connect-repl$'
 
 # spark_tree VERSION names the folder with the image's files of that Spark.
-spark_tree() { echo "$cache/spark-$1-$(key "$here/pyspark.sh")"; }
+spark_tree() { echo "$cache/spark-$1-$(key "$here"/pyspark.{sh,txt})"; }
 
 # unpack_spark lays out a Spark as in its image: /opt/spark with bin, sbin, jars, python, examples, data and conf.
 unpack_spark() {
@@ -40,17 +40,23 @@ unpack_spark() {
   find "$cache" -maxdepth 1 -type d -name "spark-$version-*" ! -path "$tree" -exec rm -rf {} +
 }
 
-# download_pyspark VERSION FOLDER unpacks the source distribution there. pip reads the package's metadata by
-# building it, for which it fetches setuptools automatically; there is no wheel of pyspark, and none would do.
+# download_pyspark VERSION FOLDER unpacks the source distribution there, if it is what pyspark.txt says. pip reads the package's metadata
+# by building it, for which it would fetch any setuptools; so it gets one that is recorded. There is no wheel of pyspark, and none would do.
 download_pyspark() {
   local version=$1 folder=$2
-  python3 -m pip --version >/dev/null 2>&1 || install_packages python3-pip python3-venv
+  local pip=("$folder/venv/bin/pip" --quiet --disable-pip-version-check)
+  grep "^pyspark==$version " "$here/pyspark.txt" >"$folder/spark.txt" ||
+    die "Spark $version: no checksum is recorded of it: $here/pyspark.txt has those of $(sed -n 's/^pyspark==\([^ ]*\) .*/\1/p' "$here/pyspark.txt" | paste -sd' ')"
+  grep -v '^pyspark==' "$here/pyspark.txt" >"$folder/build.txt"
+  python3 -m venv --help >/dev/null 2>&1 && python3 -m ensurepip --version >/dev/null 2>&1 || install_packages python3-venv
+  python3 -m venv "$folder/venv"
   say "downloading pyspark $version (300 to 450 MB)"
-  timeout 1200 python3 -m pip --quiet download "pyspark==$version" --no-deps --no-binary pyspark \
-    --dest "$folder/download" >"$folder/pip.log" 2>&1 || {
+  { timeout 300 "${pip[@]}" install --require-hashes --no-deps --only-binary :all: -r "$folder/build.txt" &&
+    timeout 1200 "${pip[@]}" download --require-hashes --no-deps --no-binary pyspark --no-build-isolation \
+      --dest "$folder/download" -r "$folder/spark.txt"; } >"$folder/pip.log" 2>&1 || {
     tail -5 "$folder/pip.log" >&2
-    die "pip could not download pyspark $version"
+    die "pip could not download pyspark $version as it is recorded"
   }
   tar -C "$folder" --no-same-owner -xzf "$folder/download/pyspark-$version.tar.gz"
-  rm -rf "$folder/download"
+  rm -rf "$folder/download" "$folder/venv"
 }

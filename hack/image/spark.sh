@@ -14,7 +14,7 @@ check_spark_version() {
 spark() {
   local version=${1:-$spark_default_version} archive
   check_spark_version "$version"
-  local sources=("$here"/{build,base,pyspark,spark}.sh "$here"/../tools/maven.sh "$here"/go.sum "$here"/oci/*.go)
+  local sources=("$here"/{build,base,pyspark,spark}.sh "$here"/{base.sha256,pyspark.txt} "$here"/../tools/maven.sh "$here"/go.sum "$here"/oci/*.go)
   mapfile -t -O "${#sources[@]}" sources < <(find "$here/spark" -type f | sort)
   archive=$cache/spark-$version-$(key "${sources[@]}").tar
   [ -e "$archive" ] || build_spark "$version" "$archive"

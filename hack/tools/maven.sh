@@ -24,7 +24,8 @@ declare -A sums=(
   [spark-connect-3.5.7]=15366e21273a874c760b51fa00743a2acb8fa78642cc35d7a076a3ade0c5eef6
 )
 
-# download lets Maven fetch the package into a repository of its own, which is removed.
+# download lets Maven fetch the package into a repository of its own, which is removed. With -C a file whose checksum differs from that in
+# the repository ends it, which is what there is for the plugin that copies the jar; the jar itself must be the one that is recorded here.
 download() {
   local work artifact=${artifacts[$name]}
   require_commands mvn:maven
@@ -32,7 +33,7 @@ download() {
   # shellcheck disable=SC2064
   trap "rm -rf '$work'" EXIT
   say "downloading $name $version"
-  (cd "$work" && timeout 600 mvn -q -B -Dmaven.repo.local="$work/repository" \
+  (cd "$work" && timeout 600 mvn -q -B -C -Dmaven.repo.local="$work/repository" \
     org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy \
     -Dartifact="$artifact:$version" -DoutputDirectory="$work") >"$work/mvn.log" 2>&1 || {
     tail -5 "$work/mvn.log" >&2

@@ -11,13 +11,13 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # The client of Spark 3.5 is a part of pyspark itself.
 older=3.5.9
 
-# install_clients FOLDER makes the environment there. pyspark-client comes as source, which needs no more than what is pinned.
+# install_clients FOLDER makes the environment there. pyspark-client comes as source, which is built with what is pinned here.
 install_clients() {
   local folder=$1
   python3 -m venv --help >/dev/null 2>&1 && python3 -m ensurepip --version >/dev/null 2>&1 || install_packages python3-venv
   say "downloading Spark Connect clients"
   python3 -m venv "$folder"
-  local pip=("$folder/bin/pip" --quiet --disable-pip-version-check install --no-deps)
+  local pip=("$folder/bin/pip" --quiet --disable-pip-version-check install --require-hashes --no-deps)
   grep -v '^pyspark-client' "$here/spark-clients.txt" >"$folder/wheels.txt"
   timeout 600 "${pip[@]}" --only-binary :all: -r "$folder/wheels.txt" >&2 &&
     timeout 600 "${pip[@]}" --no-build-isolation -r "$here/spark-clients.txt" >&2 ||

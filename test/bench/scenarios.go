@@ -14,7 +14,7 @@ import (
 )
 
 // defaultRun is what is measured if nothing else is said.
-const defaultRun = "latency:40,burst:100,burst:1000,restart:5000,crash:200,waiting:1000,schedules:10000"
+const defaultRun = "latency:40,burst:100,burst:1000,restart:5000,crash:200,waiting:1000,schedules:10000,tenants:100"
 
 // scenario is one way to measure. A new one is a function, and a line in scenarios.
 type scenario struct {
@@ -37,6 +37,8 @@ var scenarios = map[string]scenario{
 	"restart": {title: "a new start with %s finished applications", usual: 5000, run: restart},
 	"crash":   {title: "the operator is killed (SIGKILL) when a quarter of %s applications have a driver, and started again", usual: 200, run: crash},
 	"waiting": {title: "%s suspended applications, and as many that wait for room in a quota", usual: 1000, run: waiting, quota: true},
+
+	"tenants": {title: "%s applications, one after the other, with a quiet neighbor and with one who creates, edits and deletes all the time", usual: 100, run: tenants},
 
 	"schedules": {title: "%s schedules of which none is due", usual: 10000, run: schedules},
 }

@@ -4,11 +4,17 @@ package integration
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"net"
 	"strconv"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -17,6 +23,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -143,6 +150,20 @@ var _ = Describe("The webhook's own certificates", func() {
 		Expect(second.AuthorityKeyId).To(Equal(first.AuthorityKeyId))
 		Eventually(asked, wait, poll).Should(Succeed())
 
+		By("coming near the end of the authority")
+		var short corev1.Secret
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(secretOf(c)), &short)).To(Succeed())
+		short.Data["ca.crt"], short.Data["ca.key"] = authority(29 * 24 * time.Hour)
+		Expect(admin.Update(ctx, &short)).To(Succeed())
+		Eventually(func() string { return string(served(ctx, c.Port).AuthorityKeyId) }, wait, poll).ShouldNot(Equal(string(second.AuthorityKeyId)))
+		Eventually(asked, wait, poll).Should(Succeed(), "the API server was told of the new authority")
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(secretOf(c)), &short)).To(Succeed())
+		made, err := cert.ParseCertsPEM(short.Data["ca.crt"])
+		Expect(err).NotTo(HaveOccurred())
+		Expect(made[0].NotAfter).To(BeTemporally("~", time.Now().Add(365*24*time.Hour), 2*time.Hour))
+		second = served(ctx, c.Port)
+		Expect(second.NotAfter).To(BeTemporally("~", time.Now().Add(90*24*time.Hour), 2*time.Hour))
+
 		By("losing everything")
 		Expect(admin.Patch(ctx, secretOf(c), mergePatch(`{"data":null}`))).To(Succeed())
 		Eventually(func() string { return string(served(ctx, c.Port).Signature) }, wait, poll).ShouldNot(Equal(string(second.Signature)))
@@ -152,6 +173,22 @@ var _ = Describe("The webhook's own certificates", func() {
 		Expect(stored.Data).To(And(HaveKey("ca.crt"), HaveKey("tls.crt"), HaveKey("tls.key")))
 	})
 })
+
+// authority is one that ends after a while.
+func authority(life time.Duration) (certificate, key []byte) {
+	GinkgoHelper()
+	pair, err := rsa.GenerateKey(rand.Reader, 2048)
+	Expect(err).NotTo(HaveOccurred())
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "spark-operator-webhook-ca"}, DNSNames: []string{"spark-operator-webhook-ca"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(life), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	signed, err := x509.CreateCertificate(rand.Reader, template, template, pair.Public(), pair)
+	Expect(err).NotTo(HaveOccurred())
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}),
+		pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(pair)})
+}
 
 func secretOf(c config.Webhook) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.SecretName}}
