@@ -68,9 +68,9 @@ type arena struct {
 	tenant, driver, as client.Client
 	// heard is what the API server has refused.
 	heard *answers
-	// mark is where the audit log of the attack begins, written how many statuses bombs have seen in it.
-	mark    int64
-	written int
+	// mark is where the audit log of the attack begins, bombed how many bombs there were.
+	mark   int64
+	bombed int
 	// raw is for what is no valid object.
 	raw *http.Client
 }

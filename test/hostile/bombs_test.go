@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const (
@@ -89,7 +88,13 @@ func (a *arena) bomb(some []hole, size int) error {
 		for i := range some {
 			values[&some[i]] = some[i].fill(size / len(some))
 		}
-		text, err := a.in("bomb", values)
+		a.bombed++
+		name := fmt.Sprintf("bomb-%d", a.bombed)
+		text, err := a.in(name, values)
+		if err != nil {
+			return err
+		}
+		log, err := os.Stat(a.audit)
 		if err != nil {
 			return err
 		}
@@ -98,7 +103,7 @@ func (a *arena) bomb(some []hole, size int) error {
 		case err != nil:
 			return err
 		case status == http.StatusCreated:
-			return a.survived(some[0].kind, "bomb", len(text), some[0].String())
+			return a.survived(some[0], name, len(text), log.Size())
 		case status == http.StatusUnprocessableEntity && len(some) > 1:
 			if err := a.bomb(some[:len(some)/2], size); err != nil {
 				return err
@@ -117,24 +122,25 @@ func (a *arena) bomb(some []hole, size int) error {
 	return nil
 }
 
-// survived waits until the operator has written the status of an object, and deletes it.
-func (a *arena) survived(kind schema.GroupVersionKind, name string, size int, what string) error {
-	written := 0
+// survived waits until the operator has written the status of an object, which the audit log tells for less than a look at the object,
+// and deletes it.
+func (a *arena) survived(h hole, name string, size int, offset int64) error {
 	err := await(a.ctx, func() error {
 		if err := a.operator.alive(); err != nil {
-			return final{fmt.Errorf("%s: the operator ended: %w", what, err)}
+			return final{fmt.Errorf("%s: the operator ended: %w", h, err)}
 		}
-		n, err := a.did("patch", strings.ToLower(kind.Kind)+"s/status")
-		if written = n; err == nil && n <= a.written {
-			err = fmt.Errorf("%s: the operator writes no status", what)
+		requests, err := a.requests(offset)
+		for _, r := range requests {
+			if r.Verb == "patch" && r.ObjectRef.Subresource == "status" && r.ObjectRef.Namespace == a.namespace && r.ObjectRef.Name == name {
+				return nil
+			}
 		}
-		return err
+		return errors.Join(err, fmt.Errorf("%s: the operator writes no status", h))
 	})
-	a.written = written
-	if most := a.group.since(); most > a.group.limit/2 {
-		a.t.Logf("%4d MiB for %4d KiB of %s", most>>20, size>>10, what)
+	if most := a.group.since(); most > a.group.limit*3/4 {
+		a.t.Logf("%4d MiB for %4d KiB of %s", most>>20, size>>10, h)
 	}
-	return errors.Join(err, a.remove(kind, name))
+	return errors.Join(err, a.remove(h.kind, name))
 }
 
 func init() {
