@@ -15,9 +15,9 @@ import (
 const (
 	// largest is about what the API server stores of an object, in bytes.
 	largest = 1_400_000
-	// many is how much of it is lists and maps: 90,000 of the smallest elements, which take 400 MiB of an operator that decodes them. With
-	// more the API server would be what is measured; EverythingThatFits has them.
-	many = 256 << 10
+	// many is how much of it is lists and maps: 40,000 of the smallest elements, five times what the operator reads. With more the API server
+	// would be what is measured; EverythingThatFits has them.
+	many = 128 << 10
 )
 
 // Every list, map and text of every kind is filled with its smallest elements, as far as the API server takes them.
@@ -62,7 +62,7 @@ func init() {
 
 // bombs fills fields, each list and map by itself and texts several at a time, and waits until the operator has seen each of them.
 func (a *arena) bombs(some []hole) error {
-	const texts = 12
+	const texts = 40
 	for len(some) > 0 {
 		n := 1
 		for some[0].isText() && n < min(texts, len(some)) && some[n].kind == some[0].kind {
@@ -174,7 +174,7 @@ func init() {
 			do: func(a *arena) error {
 				h := hole{kind: application, path: []string{"spec", "driver", "template", "spec"}}
 				var fields []string
-				for i := range 60_000 {
+				for i := range 20_000 {
 					fields = append(fields, `"`+key(i)+`":0`)
 				}
 				text, err := a.in("unknown", map[*hole]string{&h: "{" + strings.Join(fields, ",") + "}"})

@@ -125,9 +125,6 @@ func (l *lab) run(t *testing.T, x attack, namespace string) {
 	} else if peak >= before.group.limit {
 		t.Errorf("the operator's memory reached its limit of %d MiB", before.group.limit>>20)
 	}
-	if all, err := a.said(); err == nil { //DUMP
-		t.Logf("SAID %.1500s", all) //DUMP
-	} //DUMP
 	ended := before.alive() != nil
 	a.clear()
 	if before.alive() != nil {
