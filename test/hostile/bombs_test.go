@@ -113,6 +113,8 @@ func (a *arena) bomb(some []hole, size int) error {
 			return nil // it is one of a few words
 		case status == http.StatusUnprocessableEntity:
 			size /= 8 // more elements than the definition allows
+		case status == http.StatusGatewayTimeout || status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
+			continue // the machine is busy; the time of the attack bounds it
 		case status == http.StatusRequestEntityTooLarge || status == http.StatusInternalServerError || status == http.StatusBadRequest:
 			size = size * 3 / 4 // it is too large for the API server, or for etcd
 		default:
