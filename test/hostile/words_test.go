@@ -79,7 +79,7 @@ func init() {
 		conf("MemoryThatOverflows", "the sum of two sizes is negative", "spark.executor.memoryOverhead", "9223372036854775807t", "spark.executor.memoryOverhead"),
 		conf("MemoryThatIsNegative", "a pod is smaller than nothing", "spark.driver.memoryOverhead", "-1g", ""),
 		conf("FactorThatIsNoNumber", "a comparison with NaN is never true", "spark.kubernetes.memoryOverheadFactor", "NaN", "spark.kubernetes.memoryOverheadFactor"),
-		conf("FactorThatIsInfinite", "a size is infinite", "spark.driver.memoryOverheadFactor", "1e999", ""),
+		conf("FactorThatIsInfinite", "a size is infinite", "spark.driver.memoryOverheadFactor", "1e999", "spark.driver.memoryOverheadFactor"),
 		conf("CountThatOverflows", "a count is negative", "spark.dynamicAllocation.maxExecutors", "99999999999999999999", ""),
 	)
 	add(numbers()...)
