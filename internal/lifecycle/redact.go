@@ -25,8 +25,10 @@ const maxPattern = 1 << 10
 var (
 	// secretKeys is Spark's default of spark.redaction.regex.
 	secretKeys = regexp.MustCompile(`(?i)secret|password|token|access[.]?key`)
-	// secretPairs are names with their values, as programs print them: a=b, a: b, "a": "b", a -> b, a => b, (a,b).
-	secretPairs = regexp.MustCompile(`([\w.$-]+)(["']?[ \t]*(?:=>|->|=|:)[ \t]*|,)("(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[^\s,;&"')\]}]+)`)
+	// secretNames are what stands before a value, as programs print it: a=b, a: b, "a": "b", a -> b, a => b, (a,b). secretValue is the
+	// value. They are two, because a value may be as long as the text and be one of many.
+	secretNames = regexp.MustCompile(`([\w.$-]+)(["']?[ \t]*(?:=>|->|=|:)[ \t]*|,)`)
+	secretValue = regexp.MustCompile(`^(?:"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[^\s,;&"')\]}]+)`)
 	// secretUsers are a user with a password in a URL.
 	secretUsers = regexp.MustCompile(`://[^/\s@:"']*:[^/\s@"']+@`)
 	// javaThrowable is a class of Java, which a message follows like a value.
@@ -77,19 +79,19 @@ func pattern(text string) *regexp.Regexp {
 
 func redactPairs(text string, keys *regexp.Regexp) string {
 	var out strings.Builder
-	for {
-		at := secretPairs.FindStringSubmatchIndex(text)
-		if at == nil {
-			out.WriteString(text)
-			return out.String()
-		}
-		key, separator, value := text[at[2]:at[3]], text[at[4]:at[5]], at[6]
+	from := 0
+	for _, at := range secretNames.FindAllStringSubmatchIndex(text, -1) {
+		key, separator, end := text[at[2]:at[3]], text[at[4]:at[5]], at[1]
 		pair := separator != "," || at[2] > 0 && text[at[2]-1] == '('
-		out.WriteString(text[:value])
-		if pair && keys.MatchString(key) && !javaThrowable.MatchString(key) {
-			out.WriteString(redacted)
-			value = at[7]
+		if at[0] < from || !pair || !keys.MatchString(key) || javaThrowable.MatchString(key) {
+			continue
 		}
-		text = text[value:] // a value may be a pair itself
+		if value := secretValue.FindStringIndex(text[end:]); value != nil {
+			out.WriteString(text[from:end])
+			out.WriteString(redacted)
+			from = end + value[1]
+		}
 	}
+	out.WriteString(text[from:])
+	return out.String()
 }

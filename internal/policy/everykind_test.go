@@ -78,7 +78,7 @@ func TestForbiddenAnnotationOnEveryKind(t *testing.T) {
 		t.Errorf("kinds with annotations of the tenant's (-want +got): each needs an objection below:\n%s", diff)
 	}
 	for _, kind := range policy.Judged() {
-		if any := strings.TrimSuffix(kind, "*"); !slices.ContainsFunc(keysOf(rendered), func(k string) bool { return strings.HasPrefix(k, any) }) {
+		if family := strings.TrimSuffix(kind, "*"); !slices.ContainsFunc(keysOf(rendered), func(k string) bool { return strings.HasPrefix(k, family) }) {
 			t.Errorf("no %s is made here: make one, with an annotation of the tenant's if it can have one", kind)
 		}
 	}

@@ -192,6 +192,8 @@ func (c *conf) double(key string, min float64, strict bool) float64 {
 	switch {
 	case !ok:
 		c.fail(key, value, `not a number; write e.g. "0.1"`)
+	case math.IsInf(number, 1):
+		c.fail(key, value, `infinite; write e.g. "0.1"`)
 	case strict && !(number > min):
 		c.fail(key, value, `must be greater than 0; write e.g. "0.1"`)
 	case !strict && !(number >= min):

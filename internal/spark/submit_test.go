@@ -32,6 +32,7 @@ var refusals = []struct {
 	{"4.1", map[string]string{ConfImage: ""}, ConfImage, "no image"},
 	{"4.1", map[string]string{ConfImagePullPolicy: "always"}, ConfImagePullPolicy, "in the wrong case"},
 	{"4.1", map[string]string{ConfMemoryOverheadFactor: "-1"}, ConfMemoryOverheadFactor, "negative factor"},
+	{"4.1", map[string]string{ConfMemoryOverheadFactor: "1e999"}, ConfMemoryOverheadFactor, "an infinite factor"},
 	{"4.1", map[string]string{ConfDriverMemoryOverheadFactor: "0"}, ConfDriverMemoryOverheadFactor, "a role's factor must be positive"},
 	{"4.1", map[string]string{"spark.driver.bindAddress": "0.0.0.0"}, "spark.driver.bindAddress", "the pod's address is used"},
 	{"4.1", map[string]string{"spark.kubernetes.driver.label.spark-role": "x"}, "spark.kubernetes.driver.label.spark-role", "reserved"},

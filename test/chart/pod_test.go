@@ -158,7 +158,6 @@ func TestMissingAPIs(t *testing.T) {
 		"{webhook: {enable: true}, certManager: {enable: true}}": "no Certificate of cert-manager.io/v1",
 		"executorMemoryLimit: {enable: true}":                    "no MutatingAdmissionPolicy of admissionregistration.k8s.io/v1; upgrade to Kubernetes 1.36",
 		"recordSubmitter: {from: AdmissionPolicy}":               "no MutatingAdmissionPolicy of admissionregistration.k8s.io/v1; upgrade to Kubernetes 1.36",
-		"recordSubmitter: {from: Auto}":                          "Auto needs Kubernetes 1.36",
 		"recordSubmitter: {from: Webhook}":                       "Webhook needs webhook.enable: true and webhook.failurePolicy: Fail",
 		"executorAdmissionPolicy: {enable: true}":                "no ValidatingAdmissionPolicy of admissionregistration.k8s.io/v1; upgrade to Kubernetes 1.30",
 	} {

@@ -26,13 +26,14 @@ type combination struct {
 }
 
 var combinations = map[string]combination{
-	"Default": {reason: "zero values work in one namespace, without rights in the whole cluster", check: func(t *testing.T, all objects) {
+	"Default": {reason: "zero values work in one namespace, without rights in the whole cluster; who submits is recorded there", check: func(t *testing.T, all objects) {
 		t.Helper()
 		want := []string{
 			"ClusterRole spark-operator-webhook", "ClusterRoleBinding spark-operator-webhook",
 			"ConfigMap ops/spark-operator-controller-config", "CustomResourceDefinition scheduledsparkapplications.sparkoperator.k8s.io",
 			"CustomResourceDefinition sparkapplications.sparkoperator.k8s.io", "CustomResourceDefinition sparkconnects.sparkoperator.k8s.io",
-			"Deployment ops/spark-operator-controller", "Deployment ops/spark-operator-webhook", "MutatingWebhookConfiguration spark-operator-webhook",
+			"Deployment ops/spark-operator-controller", "Deployment ops/spark-operator-webhook",
+			"MutatingAdmissionPolicy spark-operator-submitter", "MutatingAdmissionPolicyBinding spark-operator-submitter", "MutatingWebhookConfiguration spark-operator-webhook",
 			"Role default/spark-operator-controller", "Role default/spark-operator-spark", "Role ops/spark-operator-controller", "Role ops/spark-operator-webhook",
 			"RoleBinding default/spark-operator-controller", "RoleBinding default/spark-operator-spark",
 			"RoleBinding ops/spark-operator-controller", "RoleBinding ops/spark-operator-webhook", "Secret ops/spark-operator-webhook-certs",

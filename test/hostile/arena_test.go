@@ -68,16 +68,16 @@ type arena struct {
 	tenant, driver, as client.Client
 	// heard is what the API server has refused.
 	heard *answers
-	// mark is where the audit log of the attack begins, written how many statuses bombs have seen in it.
-	mark    int64
-	written int
+	// mark is where the audit log of the attack begins, bombed how many bombs there were.
+	mark   int64
+	bombed int
 	// raw is for what is no valid object.
 	raw *http.Client
 }
 
 func (l *lab) arena(t *testing.T, x attack, namespace string) *arena {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*wait)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*wait)
 	t.Cleanup(cancel)
 	a := &arena{lab: l, t: t, ctx: ctx, namespace: namespace, heard: &answers{}}
 	user := func(who actor) (client.Client, *rest.Config) {
@@ -226,13 +226,13 @@ func (a *arena) looked(kind schema.GroupVersionKind, name string) error {
 	})
 }
 
-// did counts what the operator has done in the attack's namespace, such as "create", "pods".
+// did counts what the operator has asked for in the attack's namespace, such as "create", "pods". What lost against an edit does not count.
 func (a *arena) did(verb, resource string) (int, error) {
 	requests, err := a.requests(a.mark)
 	n := 0
 	for _, r := range requests {
 		what := strings.TrimSuffix(r.ObjectRef.Resource+"/"+r.ObjectRef.Subresource, "/")
-		if r.User.Username == operatorUser && r.Verb == verb && what == resource && r.ObjectRef.Namespace == a.namespace {
+		if r.User.Username == operatorUser && r.Verb == verb && what == resource && r.ObjectRef.Namespace == a.namespace && r.ResponseStatus.Code != http.StatusConflict {
 			n++
 		}
 	}

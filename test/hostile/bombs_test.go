@@ -6,18 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const (
 	// largest is about what the API server stores of an object, in bytes.
 	largest = 1_400_000
-	// many is how much of it is lists and maps: 90,000 of the smallest elements, which take 400 MiB of an operator that decodes them. With
-	// more the API server would be what is measured; EverythingThatFits has them.
-	many = 256 << 10
+	// many is how much of it is lists and maps: 40,000 of the smallest elements, five times what the operator reads. With more the API server
+	// would be what is measured; EverythingThatFits has them.
+	many = 128 << 10
 )
 
 // Every list, map and text of every kind is filled with its smallest elements, as far as the API server takes them.
@@ -62,7 +61,7 @@ func init() {
 
 // bombs fills fields, each list and map by itself and texts several at a time, and waits until the operator has seen each of them.
 func (a *arena) bombs(some []hole) error {
-	const texts = 12
+	const texts = 40
 	for len(some) > 0 {
 		n := 1
 		for some[0].isText() && n < min(texts, len(some)) && some[n].kind == some[0].kind {
@@ -89,7 +88,13 @@ func (a *arena) bomb(some []hole, size int) error {
 		for i := range some {
 			values[&some[i]] = some[i].fill(size / len(some))
 		}
-		text, err := a.in("bomb", values)
+		a.bombed++
+		name := fmt.Sprintf("bomb-%d", a.bombed)
+		text, err := a.in(name, values)
+		if err != nil {
+			return err
+		}
+		log, err := os.Stat(a.audit)
 		if err != nil {
 			return err
 		}
@@ -98,7 +103,7 @@ func (a *arena) bomb(some []hole, size int) error {
 		case err != nil:
 			return err
 		case status == http.StatusCreated:
-			return a.survived(some[0].kind, "bomb", len(text), some[0].String())
+			return a.survived(some[0], name, len(text), log.Size())
 		case status == http.StatusUnprocessableEntity && len(some) > 1:
 			if err := a.bomb(some[:len(some)/2], size); err != nil {
 				return err
@@ -108,6 +113,8 @@ func (a *arena) bomb(some []hole, size int) error {
 			return nil // it is one of a few words
 		case status == http.StatusUnprocessableEntity:
 			size /= 8 // more elements than the definition allows
+		case status == http.StatusGatewayTimeout || status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
+			continue // the machine is busy; the time of the attack bounds it
 		case status == http.StatusRequestEntityTooLarge || status == http.StatusInternalServerError || status == http.StatusBadRequest:
 			size = size * 3 / 4 // it is too large for the API server, or for etcd
 		default:
@@ -117,24 +124,25 @@ func (a *arena) bomb(some []hole, size int) error {
 	return nil
 }
 
-// survived waits until the operator has written the status of an object, and deletes it.
-func (a *arena) survived(kind schema.GroupVersionKind, name string, size int, what string) error {
-	written := 0
+// survived waits until the operator has written the status of an object, which the audit log tells for less than a look at the object,
+// and deletes it.
+func (a *arena) survived(h hole, name string, size int, offset int64) error {
 	err := await(a.ctx, func() error {
 		if err := a.operator.alive(); err != nil {
-			return final{fmt.Errorf("%s: the operator ended: %w", what, err)}
+			return final{fmt.Errorf("%s: the operator ended: %w", h, err)}
 		}
-		n, err := a.did("patch", strings.ToLower(kind.Kind)+"s/status")
-		if written = n; err == nil && n <= a.written {
-			err = fmt.Errorf("%s: the operator writes no status", what)
+		requests, err := a.requests(offset)
+		for _, r := range requests {
+			if r.Verb == "patch" && r.ObjectRef.Subresource == "status" && r.ObjectRef.Namespace == a.namespace && r.ObjectRef.Name == name {
+				return nil
+			}
 		}
-		return err
+		return errors.Join(err, fmt.Errorf("%s: the operator writes no status", h))
 	})
-	a.written = written
-	if most := a.group.since(); most > a.group.limit/2 {
-		a.t.Logf("%4d MiB for %4d KiB of %s", most>>20, size>>10, what)
+	if most := a.group.since(); most > a.group.limit*3/4 {
+		a.t.Logf("%4d MiB for %4d KiB of %s", most>>20, size>>10, h)
 	}
-	return errors.Join(err, a.remove(kind, name))
+	return errors.Join(err, a.remove(h.kind, name))
 }
 
 func init() {
@@ -174,7 +182,7 @@ func init() {
 			do: func(a *arena) error {
 				h := hole{kind: application, path: []string{"spec", "driver", "template", "spec"}}
 				var fields []string
-				for i := range 60_000 {
+				for i := range 20_000 {
 					fields = append(fields, `"`+key(i)+`":0`)
 				}
 				text, err := a.in("unknown", map[*hole]string{&h: "{" + strings.Join(fields, ",") + "}"})

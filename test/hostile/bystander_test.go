@@ -4,10 +4,10 @@ package hostile
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 
 	corev1 "k8s.io/api/core/v1"
@@ -90,12 +90,16 @@ func (l *lab) before(offset int64, app string, driver client.Object) ([]string, 
 
 // requests are those in the audit log behind an offset.
 func (l *lab) requests(offset int64) ([]request, error) {
-	text, err := os.ReadFile(l.audit)
+	log, err := os.Open(l.audit)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = log.Close() }() // it was only read
+	if _, err := log.Seek(offset, io.SeekStart); err != nil {
+		return nil, err
+	}
 	var all []request
-	lines := bufio.NewScanner(bytes.NewReader(text[min(offset, int64(len(text))):]))
+	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var r request

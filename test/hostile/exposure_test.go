@@ -86,11 +86,9 @@ func init() {
 		add(injection(x.name, x.reason, x.url, x.told))
 	}
 	for _, x := range []struct{ name, reason, edit, told string }{
-		{"LiveLoadBalancer", "a driver that runs is published by an edit", `{sparkUIOptions: {serviceType: LoadBalancer}}`, clusterOnly},
 		{"LiveHost", "a driver that runs takes another's host by an edit", `{` + ingressTo("bank.example.org"+ownPath, "") + `}`, hosts},
 		{"LivePath", "a driver that runs takes another's path by an edit", `{` + ingressTo(ownHost+"/other", "") + `}`, paths},
 		{"LiveSnippet", "a driver that runs configures the proxy by an edit", `{` + ingressTo(ownHost+ownPath, `, ingressAnnotations: {x-snippet: evil}`) + `}`, annotations},
-		{"LiveServiceAnnotation", "a driver that runs configures DNS by an edit", `{sparkUIOptions: {serviceAnnotations: {x-snippet: evil}}}`, annotations},
 		{"LiveCertificate", "a driver that runs takes another's certificate by an edit", `{` + ingressTo(ownHost+ownPath, `, ingressTLS: [{hosts: [bank.example.org], secretName: evil}]`) + `}`, hosts},
 	} {
 		add(liveEdit(x.name, x.reason, x.edit, x.told))

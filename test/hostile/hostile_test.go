@@ -12,6 +12,7 @@ package hostile
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -23,6 +24,9 @@ type attack struct {
 	by actor
 	// policy is the one that holds in the attack's namespace: open (no limits), limited or hardened; open if empty.
 	policy string
+	// shared says that the attack leaves nothing behind and takes place in the namespace that such attacks under its policy share: each
+	// namespace on the operator's list costs it, and the API server, a dozen watches.
+	shared bool
 	// do attacks. What the API server answers is an answer and no error; an error says that the attack could not be made.
 	do func(*arena) error
 	// cannot says what came of it that must not, or waits, with a bound, for what must come of it. It may be nil.
@@ -65,7 +69,7 @@ func TestHostile(t *testing.T) {
 	for i := range attacks {
 		namespaces = append(namespaces, attacks[i].namespace(i))
 	}
-	l := newLab(t, namespaces)
+	l := newLab(t, slices.Compact(slices.Sorted(slices.Values(namespaces))))
 	pid := l.operator.pid()
 	if err := l.order(t.Context()); err != nil {
 		t.Fatalf("before any attack: %v", err)
@@ -84,6 +88,9 @@ func (x attack) namespace(i int) string {
 	policy := x.policy
 	if policy == "" {
 		policy = open
+	}
+	if x.shared {
+		return policy + "-shared"
 	}
 	return fmt.Sprintf("%s-%d", policy, i+1)
 }
@@ -118,9 +125,6 @@ func (l *lab) run(t *testing.T, x attack, namespace string) {
 	} else if peak >= before.group.limit {
 		t.Errorf("the operator's memory reached its limit of %d MiB", before.group.limit>>20)
 	}
-	if all, err := a.said(); err == nil { //DUMP
-		t.Logf("SAID %.1500s", all) //DUMP
-	} //DUMP
 	ended := before.alive() != nil
 	a.clear()
 	if before.alive() != nil {

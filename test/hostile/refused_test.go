@@ -29,11 +29,12 @@ func beyond(name, reason, policy string, ways tries) attack {
 
 func beyondAs(kind schema.GroupVersionKind, name, reason, policy string, ways tries) attack {
 	names := slices.Sorted(maps.Keys(ways))
+	object := func(way string) string { return strings.ToLower(name) + "-" + way } // nobody else's in the namespace
 	return attack{
-		name: name, reason: reason, by: tenant, policy: policy,
+		name: name, reason: reason, by: tenant, policy: policy, shared: true,
 		do: func(a *arena) error {
 			for _, name := range names {
-				if err := a.apply(kind, name, ways[name].spec); err != nil {
+				if err := a.apply(kind, object(name), ways[name].spec); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 			}
@@ -41,7 +42,7 @@ func beyondAs(kind schema.GroupVersionKind, name, reason, policy string, ways tr
 		},
 		cannot: func(a *arena) error {
 			for _, name := range names {
-				if err := a.refuses(kind, name, ways[name].told); err != nil {
+				if err := a.refuses(kind, object(name), ways[name].told); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 			}

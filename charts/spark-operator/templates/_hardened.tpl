@@ -18,7 +18,7 @@ switch adds beside values is the policy below.
   (list "controller.uiRoute.enable" false false)
   (list "controller.pprof.enable" false false)
   (list "spark.jobNamespaceSelector" "" "")
-  (list "recordSubmitter.from" "None" "Auto")
+  (list "recordSubmitter.from" "Auto" "Auto")
   (list "networkPolicy.enable" false true)
   (list "executorAdmissionPolicy.enable" false true)
   (list "executorAdmissionPolicy.forbidHostAccess" false true)

@@ -12,11 +12,9 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "spark-operator.servic
 {{- fail "recordSubmitter.from: the cluster has no MutatingAdmissionPolicy of admissionregistration.k8s.io/v1; upgrade to Kubernetes 1.36 or newer, or write Webhook with webhook.failurePolicy: Fail" -}}
 {{- else if and (eq $from "Webhook") (not $closed) -}}
 {{- fail "recordSubmitter.from: Webhook needs webhook.enable: true and webhook.failurePolicy: Fail, because what passes a webhook that is down could name any user" -}}
-{{- else if and (eq $from "Auto") (not (or $served $closed)) -}}
-{{- fail "recordSubmitter.from: Auto needs Kubernetes 1.36 or newer (MutatingAdmissionPolicy of admissionregistration.k8s.io/v1), or webhook.enable: true and webhook.failurePolicy: Fail; write None to record no one" -}}
 {{- end -}}
 {{- if eq $from "Auto" -}}
-{{- ternary "AdmissionPolicy" "Webhook" $served -}}
+{{- $served | ternary "AdmissionPolicy" ($closed | ternary "Webhook" "") -}}
 {{- else if ne $from "None" -}}
 {{- $from -}}
 {{- end -}}
