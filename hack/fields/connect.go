@@ -34,6 +34,7 @@ var inServer = map[string]string{
 	"suspend":                            "the server is stopped while it is true",
 	"idleTimeout":                        "policy: when an idle server is stopped",
 	"drainTimeout":                       "policy: how long an edit waits for sessions",
+	"logTails":                           inPolicies["logTails"],
 	"server.service":                     "auxiliary object: Service `<server>-server`, or of the name that it has",
 	"batchSchedulerOptions.onEviction":   inPolicies["batchSchedulerOptions.onEviction"],
 	"batchSchedulerOptions.maxEvictions": "policy: how often; of a server without end by default",

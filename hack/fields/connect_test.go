@@ -28,7 +28,7 @@ func TestEveryFieldOfAServerActs(t *testing.T) {
 			live = append(live, f.Path)
 		}
 	}
-	want := []string{"server.service", "suspend", "idleTimeout", "drainTimeout", "batchSchedulerOptions.onEviction", "batchSchedulerOptions.maxEvictions"}
+	want := []string{"server.service", "suspend", "idleTimeout", "drainTimeout", "logTails", "batchSchedulerOptions.onEviction", "batchSchedulerOptions.maxEvictions"}
 	if !slices.Equal(live, want) {
 		t.Errorf("edits of %q replace nothing, want %q", live, want)
 	}

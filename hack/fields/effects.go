@@ -17,6 +17,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -28,7 +29,7 @@ const (
 
 // values replace those that would mean nothing.
 var values = map[string]string{
-	"type": "Python", "mode": "client", "batchSchedulerOptions.onEviction": "Fail", "mainApplicationFile": "local:///other.py", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
+	"type": "Python", "mode": "client", "batchSchedulerOptions.onEviction": "Fail", "mainApplicationFile": "local:///other.py", "logTails": "Disabled", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
 	"restartPolicy.type": "Always", "restartPolicy.outOfMemory.memoryFactor": "1.5", "restartPolicy.outOfMemory.maxMemory": "5g",
 	"driver.secrets[].secretType": "GCPServiceAccount", "executor.secrets[].secretType": "GCPServiceAccount",
 }
@@ -115,6 +116,7 @@ var inPolicies = map[string]string{
 	"batchSchedulerOptions.onEviction":               "policy: whether a driver that the scheduler took down is followed by another",
 	"batchSchedulerOptions.maxEvictions":             "policy: how often, 3 times by default",
 	"retention":                                      "policy: when what of a finished application is deleted",
+	"logTails":                                       "policy: whether the end of a failed driver's log is stored",
 }
 
 // inExposure says what the fields mean that describe the auxiliary objects of a running driver.
@@ -154,7 +156,10 @@ func policies(path string, changed *v1beta2.SparkApplication, found map[string]b
 		app := spark.Application{Conf: map[string]string{spark.ConfDriverMemory: "4g"}}
 		return kubeflow.WithRaisedMemory(app, o, 1).Conf[spark.ConfDriverMemory]
 	}
-	if equality.Semantic.DeepEqual(before, after) && raised(sample()) == raised(changed) {
+	tails := func(o *v1beta2.SparkApplication) lifecycle.LogTails {
+		return kubeflow.SparkApplications{}.Desired(o, lifecycle.Record{}).LogTails
+	}
+	if equality.Semantic.DeepEqual(before, after) && raised(sample()) == raised(changed) && reflect.DeepEqual(tails(sample()), tails(changed)) {
 		return
 	}
 	for prefix := path; ; prefix = prefix[:strings.LastIndexByte(prefix, '.')] {

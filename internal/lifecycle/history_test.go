@@ -22,7 +22,7 @@ func TestTail(t *testing.T) {
 		"WholeLines":  {reason: "half a line is useless", text: "first line\nsecond\nthird\n", n: 14, want: "second\nthird"},
 		"OneLongLine": {reason: "the end of a long line is better than nothing", text: strings.Repeat("x", 20) + "\n", n: 5, want: "xxxxx"},
 		"Runes":       {reason: "a letter is not cut in half", text: "ääää", n: 3, want: "ä"},
-		"NotText":     {reason: "the API server takes UTF-8 only", text: "a\xffb", n: 10, want: "ab"},
+		"NotText":     {reason: "the API server takes UTF-8 only; what is no text is escaped", text: "a\xffb", n: 10, want: `a\xffb`},
 		"NoRoom":      {reason: "nothing is left for the oldest", text: "abc", n: 0, want: ""},
 	}
 	for name, tc := range cases {
@@ -43,7 +43,7 @@ func TestHead(t *testing.T) {
 		"Short":   {reason: "all of it", text: "abc", n: 3, want: "abc"},
 		"Long":    {reason: "it shows that there is more", text: "abcdefgh", n: 6, want: "abc..."},
 		"Runes":   {reason: "a letter is not cut in half", text: "ääääää", n: 8, want: "ää..."},
-		"NotText": {reason: "the API server takes UTF-8 only", text: "a\xffb", n: 10, want: "ab"},
+		"NotText": {reason: "the API server takes UTF-8 only; what is no text is escaped", text: "a\xffb", n: 10, want: `a\xffb`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
