@@ -139,16 +139,16 @@ func (d Driver) text(p *printer) string {
 }
 
 func (e Executors) text() string {
-	text := fmt.Sprintf("%d of %d running", e.Running, e.Wanted)
+	says := fmt.Sprintf("%d of %d running", e.Running, e.Wanted)
 	for _, c := range []struct {
 		n    int32
 		word string
 	}{{e.Pending, "pending"}, {e.Completed, "completed"}, {e.Failed, "failed"}, {e.Unknown, "disappeared"}} {
 		if c.n > 0 {
-			text += fmt.Sprintf(", %d %s", c.n, c.word)
+			says += fmt.Sprintf(", %d %s", c.n, c.word)
 		}
 	}
-	return text
+	return says
 }
 
 func (a Attempt) text(p *printer) string {
@@ -206,8 +206,8 @@ func (p *printer) list(title string, all []string) {
 		return
 	}
 	p.section(title)
-	for _, text := range all {
-		p.line("  * %s", oneLine(text))
+	for _, sentence := range all {
+		p.line("  * %s", oneLine(sentence))
 	}
 }
 
@@ -223,4 +223,4 @@ func (p *printer) in(t time.Time) string {
 }
 
 // oneLine keeps a message of several lines from breaking the page.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

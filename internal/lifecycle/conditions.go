@@ -240,10 +240,10 @@ func reconciling(r Record, p Plan) Condition {
 // of retries within an hour makes it wait so long.
 func nextAt(app Application, r Record) (at time.Time, limited, ok bool) {
 	r.TerminatedAt = r.TerminatedAt.Truncate(time.Second)
-	switch {
-	case r.State == Failing, r.State == SubmissionFailed:
+	switch r.State {
+	case Failing, SubmissionFailed:
 		return retryAt(app, r)
-	case r.State == Succeeding:
+	case Succeeding:
 		return repeatAt(app, r)
 	}
 	return time.Time{}, false, false

@@ -97,6 +97,7 @@ func (x attack) namespace(i int) string {
 
 // run makes one attack and everything that is asserted of all of them.
 func (l *lab) run(t *testing.T, x attack, namespace string) {
+	t.Helper()
 	a := l.arena(t, x, namespace)
 	before := l.operator
 	before.group.reset()
