@@ -36,7 +36,7 @@ var (
 	connect     = v1alpha1.GroupVersion.WithKind("SparkConnect")
 )
 
-// Specs that can run, and that attacks lay their own over.
+// Specs that can run, of applications also where pods must be restricted, and that attacks lay their own over.
 const (
 	applicationSpec = `
 type: Scala
@@ -45,8 +45,12 @@ image: registry.example/spark:4.1.4
 sparkVersion: 4.1.4
 mainClass: org.example.Pi
 mainApplicationFile: local:///opt/pi.jar
-driver: {cores: 1, memory: 512m, serviceAccount: spark}
-executor: {instances: 1, cores: 1, memory: 512m}
+driver:
+  {cores: 1, memory: 512m, serviceAccount: spark, podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
+   securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}
+executor:
+  {instances: 1, cores: 1, memory: 512m, podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
+   securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}
 `
 	connectSpec = `
 image: registry.example/spark:4.1.4

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,12 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// hears waits until the attacker is told something.
-func (a *arena) hears(text string) error {
+// hears waits until the attacker is told one of these.
+func (a *arena) hears(texts ...string) error {
 	return await(a.ctx, func() error {
 		all, err := a.said()
-		if err == nil && !strings.Contains(all, text) {
-			err = fmt.Errorf("the attacker is not told %q, but:\n%.4000s", text, all)
+		if err == nil && !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(all, text) }) {
+			err = fmt.Errorf("the attacker is not told %q, but:\n%.4000s", texts, all)
 		}
 		return err
 	})

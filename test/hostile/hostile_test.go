@@ -22,7 +22,8 @@ type attack struct {
 	name, reason string
 	// by is who attacks; the actor that arena.as is.
 	by actor
-	// policy is the one that holds in the attack's namespace: open (no limits), limited or hardened; open if empty.
+	// policy is the one that holds in the attack's namespace, beside that of the hardened chart: open (no limits), limited or one of
+	// testdata/policies.yaml; open if empty.
 	policy string
 	// shared says that the attack leaves nothing behind and takes place in the namespace that such attacks under its policy share: each
 	// namespace on the operator's list costs it, and the API server, a dozen watches.
@@ -34,6 +35,8 @@ type attack struct {
 	// told is a part of what the attacker is told, in a condition, an event or an answer of the API server. It may be
 	// empty for what is simply done, or ignored.
 	told string
+	// weak says why the attack is not made on the hardened chart: "" for those that are.
+	weak string
 }
 
 // actor is a user of the API server, who has no other rights than those of its role.
@@ -48,17 +51,33 @@ const (
 
 // Policies of namespaces.
 const (
-	open     = "open"
-	limited  = "limited"
-	hardened = "hardened"
+	open    = "open"
+	limited = "limited"
 )
+
+// unless returns an attack that is not made on the hardened chart, and says why.
+func (x attack) unless(weak string) attack {
+	x.weak = weak
+	return x
+}
 
 var attacks []attack
 
 // add is for the init functions of the files of attacks.
 func add(more ...attack) { attacks = append(attacks, more...) }
 
-func TestHostile(t *testing.T) {
+// TestHostile attacks the operator as the chart installs it by default.
+func TestHostile(t *testing.T) { siege(t, installation{name: "default"}, attacks) }
+
+// TestHostileHardened attacks the operator that the chart installs with hardened: true, without its webhook: what it must not do, it must
+// not do by itself. The admission policies of the chart hold.
+func TestHostileHardened(t *testing.T) {
+	made := slices.DeleteFunc(slices.Clone(attacks), func(x attack) bool { return x.weak != "" })
+	siege(t, installation{name: "hardened", values: []string{"hardened.yaml"}, hardened: true}, made)
+}
+
+func siege(t *testing.T, how installation, attacks []attack) {
+	t.Helper()
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		if os.Getenv("CI") != "" {
 			t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
@@ -69,7 +88,7 @@ func TestHostile(t *testing.T) {
 	for i := range attacks {
 		namespaces = append(namespaces, attacks[i].namespace(i))
 	}
-	l := newLab(t, slices.Compact(slices.Sorted(slices.Values(namespaces))))
+	l := newLab(t, how, slices.Compact(slices.Sorted(slices.Values(namespaces))))
 	pid := l.operator.pid()
 	if err := l.order(t.Context()); err != nil {
 		t.Fatalf("before any attack: %v", err)
@@ -114,7 +133,11 @@ func (l *lab) run(t *testing.T, x attack, namespace string) {
 		}
 	}
 	if x.told != "" && err == nil {
-		if err := a.hears(x.told); err != nil {
+		told := []string{x.told}
+		if l.hardened {
+			told = append(told, hardenedSays...)
+		}
+		if err := a.hears(told...); err != nil {
 			t.Error(err)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	yamlstream "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
@@ -55,8 +56,20 @@ rules:
 - {level: None}
 `
 
+// installation is how the operator is installed.
+type installation struct {
+	name string
+	// values are files of testdata, beside policies.yaml.
+	values   []string
+	hardened bool
+}
+
+// hardenedSays are what attackers hear of the hardened chart in other words than of the default one.
+var hardenedSays = []string{`operator policy "hardened"`, "ValidatingAdmissionPolicy"}
+
 // lab is an API server and the operator.
 type lab struct {
+	installation
 	dir    string
 	config *rest.Config
 	// admin reads what there is, and plays the kubelet.
@@ -72,12 +85,12 @@ type lab struct {
 	peaks map[string]int64
 }
 
-func newLab(t *testing.T, namespaces []string) *lab {
+func newLab(t *testing.T, how installation, namespaces []string) *lab {
 	t.Helper()
 	logf.SetLogger(logr.Discard())
-	l := &lab{dir: t.TempDir(), peaks: map[string]int64{}}
+	l := &lab{installation: how, dir: t.TempDir(), peaks: map[string]int64{}}
 	l.binary, l.audit = filepath.Join(l.dir, "spark-operator"), filepath.Join(l.dir, "audit.log")
-	l.chart = render(t, append([]string{bystanders}, namespaces...))
+	l.chart = render(t, how, append([]string{bystanders}, namespaces...))
 	l.group = newGroup(t, l.chart.memory)
 	built := make(chan error, 1)
 	go func() {
@@ -89,6 +102,7 @@ func newLab(t *testing.T, namespaces []string) *lab {
 	}()
 	l.serve(t)
 	l.install(t)
+	l.create(t, l.chart.policies...)
 	for _, namespace := range append([]string{bystanders}, namespaces...) {
 		l.namespace(t, namespace)
 	}
@@ -226,9 +240,9 @@ func (l *lab) publish(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	line := fmt.Sprintf("%d attacks; the operator's memory was at most %d MiB of %d MiB (%s)", len(l.peaks), l.peaks[worst]>>20, l.group.limit>>20, worst)
+	line := fmt.Sprintf("%s: %d attacks; the operator's memory was at most %d MiB of %d MiB (%s)", l.name, len(l.peaks), l.peaks[worst]>>20, l.group.limit>>20, worst)
 	t.Log(line)
-	write(t, filepath.Join(dir, "hostile.txt"), line+"\n")
+	write(t, filepath.Join(dir, "hostile-"+l.name+".txt"), line+"\n")
 }
 
 // chart is what the chart renders for the controller.
@@ -237,10 +251,12 @@ type chart struct {
 	args   []string
 	env    []string
 	memory int64
+	// policies are its admission policies and their bindings.
+	policies []client.Object
 }
 
 // render renders the chart as it is installed for these namespaces, with the policies of the test.
-func render(t *testing.T, namespaces []string) chart {
+func render(t *testing.T, how installation, namespaces []string) chart {
 	t.Helper()
 	tool := exec.CommandContext(t.Context(), root+"/hack/tools/build.sh", "helm")
 	dir, err := tool.Output()
@@ -251,6 +267,12 @@ func render(t *testing.T, namespaces []string) chart {
 	write(t, values, "spark: {jobNamespaces: ["+strings.Join(namespaces, ", ")+"]}\n")
 	helm := exec.CommandContext(t.Context(), filepath.Join(strings.TrimSpace(string(dir)), "helm"),
 		"template", "spark-operator", root+"/charts/spark-operator", "-n", installed, "-f", values, "-f", filepath.Join("testdata", "policies.yaml"))
+	for _, name := range how.values {
+		helm.Args = append(helm.Args, "-f", filepath.Join("testdata", name))
+	}
+	for _, kind := range []string{"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"} {
+		helm.Args = append(helm.Args, "--api-versions", "admissionregistration.k8s.io/v1/"+kind)
+	}
 	text, err := helm.Output()
 	if err != nil {
 		var failed *exec.ExitError
@@ -259,6 +281,7 @@ func render(t *testing.T, namespaces []string) chart {
 		}
 		t.Fatalf("helm template: %v", err)
 	}
+	var c chart
 	const controllerName = "spark-operator-controller"
 	var config corev1.ConfigMap
 	var deployment appsv1.Deployment
@@ -269,6 +292,9 @@ func render(t *testing.T, namespaces []string) chart {
 			break
 		} else if err != nil {
 			t.Fatal(err)
+		}
+		if kind := fmt.Sprint(object["kind"]); strings.Contains(kind, "AdmissionPolicy") {
+			c.policies = append(c.policies, &unstructured.Unstructured{Object: object})
 		}
 		into := map[string]any{"ConfigMap " + controllerName + "-config": &config, "Deployment " + controllerName: &deployment}
 		name := section(object, "metadata")["name"]
@@ -282,7 +308,7 @@ func render(t *testing.T, namespaces []string) chart {
 		t.Fatalf("the chart renders no %s", controllerName)
 	}
 	container := deployment.Spec.Template.Spec.Containers[0]
-	c := chart{memory: container.Resources.Limits.Memory().Value()}
+	c.memory = container.Resources.Limits.Memory().Value()
 	if err := yaml.Unmarshal([]byte(config.Data["config.yaml"]), &c.config); err != nil {
 		t.Fatal(err)
 	}

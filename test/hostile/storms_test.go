@@ -138,7 +138,7 @@ func init() {
 				return fmt.Errorf("%d lines of metrics", n)
 			}
 			return nil
-		}, ""),
+		}, "").unless("metrics need a token there; what they are made of is the same"),
 		attack{
 			name: "FinalizersOfOneself", reason: "what cannot be deleted is looked at for ever", by: tenant,
 			do: func(a *arena) error {
