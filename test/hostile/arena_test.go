@@ -36,7 +36,7 @@ var (
 	connect     = v1alpha1.GroupVersion.WithKind("SparkConnect")
 )
 
-// Specs that can run, of applications also where pods must be restricted, and that attacks lay their own over.
+// Specs that can run, and that attacks lay their own over.
 const (
 	applicationSpec = `
 type: Scala
@@ -45,12 +45,15 @@ image: registry.example/spark:4.1.4
 sparkVersion: 4.1.4
 mainClass: org.example.Pi
 mainApplicationFile: local:///opt/pi.jar
-driver:
-  {cores: 1, memory: 512m, serviceAccount: spark, podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
-   securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}
-executor:
-  {instances: 1, cores: 1, memory: 512m, podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
-   securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}
+driver: {cores: 1, memory: 512m, serviceAccount: spark}
+executor: {instances: 1, cores: 1, memory: 512m}
+`
+	// hardenedSpec is what the hardened chart asks for.
+	hardenedSpec = `
+driver: &restricted
+  podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
+  securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+executor: *restricted
 `
 	connectSpec = `
 image: registry.example/spark:4.1.4
@@ -114,7 +117,11 @@ func (a *arena) object(kind schema.GroupVersionKind, name string, texts ...strin
 	base := map[string]string{application.Kind: applicationSpec, connect.Kind: connectSpec, schedule.Kind: "schedule: \"@yearly\"\ntemplate:" +
 		strings.ReplaceAll(applicationSpec, "\n", "\n  ")}[kind.Kind]
 	o := map[string]any{}
-	for _, text := range append([]string{base}, texts...) {
+	bases := []string{base}
+	if a.hardened && kind == application {
+		bases = append(bases, hardenedSpec)
+	}
+	for _, text := range append(bases, texts...) {
 		var more map[string]any
 		if err := yaml.Unmarshal([]byte(text), &more); err != nil {
 			return nil, fmt.Errorf("%s: %w", text, err)

@@ -65,7 +65,7 @@ type installation struct {
 }
 
 // hardenedSays are what attackers hear of the hardened chart in other words than of the default one.
-var hardenedSays = []string{`operator policy "hardened"`, "ValidatingAdmissionPolicy"}
+var hardenedSays = []string{`operator policy "hardened"`, "ValidatingAdmissionPolicy", "Ingresses are disabled in the operator's configuration"}
 
 // lab is an API server and the operator.
 type lab struct {

@@ -51,6 +51,7 @@ func init() {
 			do:     func(a *arena) error { return a.fails("printed", unquoted(evil)) },
 			cannot: (*arena).printable,
 			told:   marked,
+			weak:   "nothing that a driver prints is stored there",
 		},
 		attack{
 			name: "SecretsInTails", reason: "what a driver prints last is read by all who may read the application", by: driverCode,
@@ -59,6 +60,7 @@ func init() {
 			},
 			cannot: func(a *arena) error { return a.silent("leaks", secret) },
 			told:   "redacted",
+			weak:   "nothing that a driver prints is stored there",
 		},
 		attack{
 			name: "ForbiddenTails", reason: "where a policy forbids it nothing that a driver prints is stored", by: driverCode, policy: hushed,
