@@ -240,10 +240,10 @@ func reconciling(r Record, p Plan) Condition {
 // of retries within an hour makes it wait so long.
 func nextAt(app Application, r Record) (at time.Time, limited, ok bool) {
 	r.TerminatedAt = r.TerminatedAt.Truncate(time.Second)
-	switch r.State {
-	case Failing, SubmissionFailed:
+	if r.State == Failing || r.State == SubmissionFailed {
 		return retryAt(app, r)
-	case Succeeding:
+	}
+	if r.State == Succeeding {
 		return repeatAt(app, r)
 	}
 	return time.Time{}, false, false

@@ -56,33 +56,33 @@ func boundAttempts(all []Attempt) []Attempt {
 func head(message string, n int) string { return beginning(text.Line(message), n) }
 
 // beginning returns the beginning of a text, of at most n bytes.
-func beginning(text string, n int) string {
-	if len(text) > n {
-		return strings.ToValidUTF8(text[:n-3], "") + "..."
+func beginning(s string, n int) string {
+	if len(s) > n {
+		return strings.ToValidUTF8(s[:n-3], "") + "..."
 	}
-	return strings.ToValidUTF8(text, "")
+	return strings.ToValidUTF8(s, "")
 }
 
 // tail returns the last whole lines of a text, of at most n bytes; of a longer line its end.
-func tail(text string, n int) string {
-	text = strings.TrimRight(text, "\n")
-	if len(text) > n {
-		text = text[len(text)-n:]
-		if _, rest, ok := strings.Cut(text, "\n"); ok {
-			text = rest
+func tail(s string, n int) string {
+	s = strings.TrimRight(s, "\n")
+	if len(s) > n {
+		s = s[len(s)-n:]
+		if _, rest, ok := strings.Cut(s, "\n"); ok {
+			s = rest
 		}
 	}
-	return strings.ToValidUTF8(text, "")
+	return strings.ToValidUTF8(s, "")
 }
 
 // maxCause bounds the sentence of a record's cause, in stored bytes.
 const maxCause = 1 << 10
 
 // Truncate returns as much of a text as takes n stored bytes.
-func Truncate(text string, n int) string {
+func Truncate(s string, n int) string {
 	const dots = "..."
 	end, whole := 0, 0
-	for rest := text; rest != ""; {
+	for rest := s; rest != ""; {
 		r, size := utf8.DecodeRuneInString(rest)
 		if whole += StoredSize(r); whole <= n-len(dots) {
 			end += size
@@ -90,9 +90,9 @@ func Truncate(text string, n int) string {
 		rest = rest[size:]
 	}
 	if whole <= n {
-		return text
+		return s
 	}
-	return text[:end] + dots
+	return s[:end] + dots
 }
 
 // StoredSize is how many bytes a rune takes in what the API server stores: JSON, in which a line end takes two bytes and, as

@@ -201,11 +201,11 @@ func (a *admitter[T]) asked(request admission.Request) (object T, asked bool, er
 
 // decode decodes a document into an object.
 func (a *admitter[T]) decode(d document, object T) error {
-	text, err := json.Marshal(d)
+	encoded, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
-	return a.decoder.DecodeRaw(runtime.RawExtension{Raw: text}, object)
+	return a.decoder.DecodeRaw(runtime.RawExtension{Raw: encoded}, object)
 }
 
 // split parts what is new from what was wrong before.
