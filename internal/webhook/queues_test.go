@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package admission
+package webhook
 
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -76,9 +78,9 @@ func TestQueuesByEffectiveScheduler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := testutil.Pi()
 			tc.change(o)
-			a := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{Registry: registry}, start)
-			candidate, answer := Validate(a).Candidate(registry, nil)
-			dry := DryRun(a, registry)
+			a := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{Registry: registry}, time.Unix(0, 0))
+			candidate, answer := admission.Validate(a).Candidate(registry, nil)
+			dry := admission.DryRun(a, registry)
 			if tc.want == "" {
 				if candidate == nil || len(dry.Errors) > 0 {
 					t.Errorf("%s: %+v, %v", tc.reason, answer, dry.Errors)
