@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	kinds "github.com/firesteel-dev/firesteel/internal/controller/application"
@@ -295,13 +297,19 @@ func (w *twoFamilies) collect(ctx context.Context, ns string, uid any) {
 	}
 }
 
+// told lists the operator's events. The API server writes some of its own, about Services whose address it is still allocating.
+func (w *twoFamilies) told(ctx context.Context, ns string) []eventsv1.Event {
+	GinkgoHelper()
+	var list eventsv1.EventList
+	Expect(w.c.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
+	return slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool { return e.ReportingController != actuate.FieldOwner })
+}
+
 // events tells of which kind's object each event is, and its reason.
 func (w *twoFamilies) events(ctx context.Context, ns string) func() []string {
 	return func() (told []string) {
-		var list eventsv1.EventList
-		Expect(w.c.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
-		for i := range list.Items {
-			told = append(told, list.Items[i].Regarding.Kind+": "+list.Items[i].Reason)
+		for _, e := range w.told(ctx, ns) {
+			told = append(told, e.Regarding.Kind+": "+e.Reason)
 		}
 		return told
 	}
@@ -318,10 +326,7 @@ func (w *twoFamilies) speaksItsOwn(ctx context.Context, ns string) {
 	for _, c := range job.Status.Conditions {
 		told = append(told, c.Message)
 	}
-	var list eventsv1.EventList
-	Expect(w.c.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
-	for i := range list.Items {
-		e := &list.Items[i]
+	for _, e := range w.told(ctx, ns) {
 		Expect(e.Regarding.Kind).To(BeElementOf("SparkApplication", "Job"))
 		if e.Regarding.Kind == "Job" {
 			Expect(e.Regarding.UID).To(Equal(job.UID))
