@@ -49,7 +49,7 @@ var _ = Describe("Authenticated metrics", Serial, Ordered, func() {
 		})
 		address := freeAddress(ctx)
 		url = "https://" + address + "/metrics"
-		startOperatorWith(server.Config, fmt.Sprintf("{bindAddress: %q, tls: {enabled: true}, authentication: true}", address))
+		startOperatorWith(server.Config, fmt.Sprintf("{bindAddress: %q, labels: %s, tls: {enabled: true}, authentication: true}", address, metricLabels))
 		ns = newNamespace(ctx)
 		for _, name := range []string{"scraper", "tenant"} {
 			Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}})).To(Succeed())

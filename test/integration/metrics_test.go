@@ -78,12 +78,15 @@ func libraryMetrics() []string {
 	return names
 }
 
+// metricLabels are the labels of every operator here that has metrics: a process cannot register the same metrics with other ones.
+const metricLabels = "[namespace, team.example.com/name]"
+
 var _ = Describe("Metrics", Serial, Ordered, func() {
 	var address string
 	serve := func(ctx context.Context, more string) func() {
 		return func() {
 			address = freeAddress(ctx)
-			startOperatorWith(server.Config, fmt.Sprintf("{bindAddress: %q, labels: [namespace, team.example.com/name]%s}", address, more))
+			startOperatorWith(server.Config, fmt.Sprintf("{bindAddress: %q, labels: %s%s}", address, metricLabels, more))
 		}
 	}
 	BeforeAll(func() {

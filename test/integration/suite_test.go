@@ -97,7 +97,13 @@ func startConfigured(cfg *rest.Config, c config.OperatorConfiguration) {
 	ctx, stop = context.WithCancel(context.Background())
 	Expect(controller.Setup(ctx, again{mgr}, c, registry)).To(Succeed())
 	ended = make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
+	go func() {
+		err := mgr.Start(ctx)
+		if err != nil {
+			GinkgoWriter.Println("the operator ended:", err)
+		}
+		ended <- err
+	}()
 }
 
 // again lets a process hold one operator after the other: each has metrics of the same names.
