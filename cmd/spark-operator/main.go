@@ -110,7 +110,7 @@ func run(ctx context.Context, path string, logging zap.Options, wire process) er
 
 // memoryShare is how much of the container's memory Go's collector tries to stay below. The rest is for what it does not
 // count, and for what is allocated while it works.
-const memoryShare = 0.85
+const memoryShare = 0.7
 
 // limitMemory lets the collector work before the container's limit is reached, and not only when the heap has doubled. GOMEMLIMIT goes
 // before. What it returns is worth a place in the log.

@@ -14,9 +14,10 @@ import (
 const (
 	// largest is about what the API server stores of an object, in bytes.
 	largest = 1_400_000
-	// many is how much of it is lists and maps: 40,000 of the smallest elements, five times what the operator reads. With more the API server
-	// would be what is measured; EverythingThatFits has them.
-	many = 128 << 10
+	// many is how much of it is lists and maps, and texts of it texts: about the most that the operator decodes, 7,000 elements and 512 KiB.
+	// With more the API server would be what is measured; EverythingThatFits has them.
+	many  = 20 << 10
+	texts = 400 << 10
 )
 
 // Every list, map and text of every kind is filled with its smallest elements, as far as the API server takes them.
@@ -61,15 +62,15 @@ func init() {
 
 // bombs fills fields, each list and map by itself and texts several at a time, and waits until the operator has seen each of them.
 func (a *arena) bombs(some []hole) error {
-	const texts = 40
+	const together = 40
 	for len(some) > 0 {
 		n := 1
-		for some[0].isText() && n < min(texts, len(some)) && some[n].kind == some[0].kind {
+		for some[0].isText() && n < min(together, len(some)) && some[n].kind == some[0].kind {
 			n++
 		}
 		size := many
 		if some[0].isText() {
-			size = largest
+			size = texts
 		}
 		if err := a.bomb(some[:n], size); err != nil {
 			return err

@@ -100,7 +100,7 @@ func (l *lab) requests(offset int64) ([]request, error) {
 	}
 	var all []request
 	lines := bufio.NewScanner(log)
-	lines.Buffer(nil, 1<<20)
+	lines.Buffer(nil, 16<<20) // an answer may list thousands of errors
 	for lines.Scan() {
 		var r request
 		if json.Unmarshal(lines.Bytes(), &r) == nil { // the last line may be a part of one

@@ -101,10 +101,10 @@ func init() {
 		many("EditsOfTheSpec", "400 edits of one object", 400, func(a *arena, i int) error {
 			return a.edit(application, "object", fmt.Sprintf("spec: {arguments: [\"%d\"]}", i))
 		}, func(a *arena) error { return a.most(300, "create", "pods") }, ""),
-		many("EditsOfAnnotations", "1,000 edits that mean nothing", 1_000, func(a *arena, i int) error {
+		many("EditsOfAnnotations", "400 edits that mean nothing", 400, func(a *arena, i int) error {
 			return a.edit(application, "object", fmt.Sprintf("metadata: {annotations: {a: \"%d\"}}", i))
 		}, func(a *arena) error {
-			return errors.Join(a.most(1, "create", "pods"), a.most(100, "patch", "sparkapplications/status"))
+			return errors.Join(a.most(1, "create", "pods"), a.most(40, "patch", "sparkapplications/status"))
 		}, ""),
 		many("RerunsByAnnotation", "each annotation runs it again", 300, func(a *arena, i int) error {
 			return a.edit(application, "object", "metadata: {annotations: {sparkoperator.k8s.io/rerun-at: \""+at(i)+"\"}}")
