@@ -61,7 +61,7 @@ func TestLimitMemory(t *testing.T) {
 		want   int64
 		says   []any
 	}{
-		"Limit":       {reason: "most of it", of: memlimit.Limit(100 << 20), want: 85 << 20, says: []any{"memoryLimit", int64(85 << 20)}},
+		"Limit":       {reason: "most of it", of: memlimit.Limit(100 << 20), want: 70 << 20, says: []any{"memoryLimit", int64(70 << 20)}},
 		"None":        {reason: "a process outside of a container", of: func() (uint64, error) { return 0, memlimit.ErrNoLimit }},
 		"Unreadable":  {reason: "worth a line, and no reason not to start", of: func() (uint64, error) { return 0, errors.New("no") }, says: []any{"memoryLimit", "failed to set GOMEMLIMIT: no"}},
 		"Environment": {reason: "the administrator's word", of: memlimit.Limit(100 << 20), env: "1GiB"},
