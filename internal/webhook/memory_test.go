@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,9 +23,11 @@ import (
 )
 
 // Eight of the largest requests at the same time take no more memory than the container of config/webhook has, the rest of the process
-// included.
+// included, whose collector knows of that limit (cmd/spark-operator, limitMemory).
 func TestMemory(t *testing.T) {
 	const limit = 128 << 20
+	before := debug.SetMemoryLimit(limit * 7 / 10)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	fill := func(element string, size int) string {
 		return "[" + strings.TrimSuffix(strings.Repeat(element+",", size/(len(element)+1)), ",") + "]"
 	}
