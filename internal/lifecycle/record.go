@@ -52,7 +52,7 @@ type Record struct {
 	Scheduling Scheduling
 	Rerun      Rerun
 	Placement  Placement
-	// Submitter is whom admission named when the application was first reconciled. It is recorded, because an annotation can be
+	// Submitter is the user that admission named when the application was first reconciled. It is recorded, because an annotation can be
 	// trusted only as long as something protects it.
 	Submitter Submitter
 	// DrainSince is since when an edit waits for the sessions of the driver to end; zero if none does.

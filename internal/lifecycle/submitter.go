@@ -4,7 +4,7 @@ package lifecycle
 
 import "strings"
 
-// Submitter is the user who created an application, as admission recorded it. Its zero value is one of whom nothing certain is known.
+// Submitter is the user who created an application, as admission recorded it. Its zero value says that nothing certain is known.
 type Submitter struct {
 	User   string
 	Groups []string
