@@ -5,8 +5,6 @@ package lifecycle_test
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 	"github.com/firesteel-dev/firesteel/test/domain"
 )
 
@@ -52,25 +51,7 @@ func enumerate(t *testing.T, name, what string, each func(*checker, lifecycle.St
 	})
 	text := fmt.Sprintf("lifecycle: %s%d elements of the domain enumerated, %d outcomes checked", what, elements.Load(), outcomes.Load())
 	t.Log(text)
-	if !t.Failed() {
-		number(t, name, text)
-	}
-}
-
-// number hands a number to the test runner, which prints it at the end.
-func number(t *testing.T, name, text string) {
-	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, "dist", "numbers")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name+".txt"), []byte(text+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testrun.Publish(t, name, text)
 }
 
 func orNew(s lifecycle.State) string {

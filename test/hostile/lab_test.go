@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 const (
@@ -236,13 +237,9 @@ func (l *lab) publish(t *testing.T) {
 			worst = name
 		}
 	}
-	dir := filepath.Join(root, "dist", "numbers")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	line := fmt.Sprintf("%s: %d attacks; the operator's memory was at most %d MiB of %d MiB (%s)", l.name, len(l.peaks), l.peaks[worst]>>20, l.group.limit>>20, worst)
 	t.Log(line)
-	write(t, filepath.Join(dir, "hostile-"+l.name+".txt"), line+"\n")
+	testrun.Publish(t, "hostile-"+l.name, line)
 }
 
 // chart is what the chart renders for the controller.

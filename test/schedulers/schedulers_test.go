@@ -28,6 +28,7 @@ import (
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 	"github.com/firesteel-dev/firesteel/test/schedulers/conformance"
 )
 
@@ -215,13 +216,7 @@ func write(t *testing.T, report *conformance.Report, took time.Duration) {
 		t.Errorf("nothing came of %q", report.Missing())
 	}
 	t.Log("\n" + text.String())
-	path := filepath.Join(root, "dist", "numbers", "schedulers.txt")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Error(err)
-	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		t.Error(err)
-	}
+	testrun.Publish(t, "schedulers", strings.TrimSpace(text.String()))
 }
 
 // big is the room of the nodes that everybody shares.

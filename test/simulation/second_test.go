@@ -4,10 +4,8 @@ package simulation
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -19,13 +17,12 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 	"github.com/firesteel-dev/firesteel/test/family"
 )
 
 // In some histories an application of a second family lives beside the first: the same name in the same namespace, in the
 // same cluster, under controllers of the same process, and mostly with the same driver name.
-
-var pairs = flag.Int("pairs", 5_000, "how many histories of two families to live")
 
 // second is the application of the second family, with what really happened to it.
 type second struct {
@@ -48,18 +45,12 @@ func withSecond(h *history) {
 }
 
 func TestTwoFamilies(t *testing.T) {
-	start := time.Now()
-	total, failed := many(*first, *pairs, shown, withSecond)
-	for _, s := range failed {
-		h := lived(s, true, withSecond)
-		t.Errorf("seed %d: %s\n%s\nto replay: go test ./test/simulation -run TestTwoFamilies -v -args -first %d -pairs 1", s, h.broken, h.told, s)
-	}
-	line := fmt.Sprintf("simulation: %d histories of two families (%d with two leaders), %d reconciles, %d crashes (%d within a reconcile), %d drivers of the second, which %d times found its name taken, %d violations, %.0f s",
-		total.Histories, total.TwoLeaders, total.Reconciles, total.Crashes, total.MidReconcile, total.SecondDrivers, total.Conflicts, len(failed), time.Since(start).Seconds())
-	t.Log(line)
-	publish(t, "families", line)
-	if *pairs >= 1000 && (total.SecondDrivers < *pairs/2 || total.Conflicts < *pairs/10) {
-		t.Errorf("of %d histories too few prove anything", total.Histories)
+	total := simulate(t, "families", 300, testrun.Pick(0, 300, 5_000), withSecond, func(total Stats) string {
+		return fmt.Sprintf("simulation: %d histories of two families (%d with two leaders), %d reconciles, %d crashes (%d within a reconcile), %d drivers of the second, which %d times found its name taken",
+			total.Histories, total.TwoLeaders, total.Reconciles, total.Crashes, total.MidReconcile, total.SecondDrivers, total.Conflicts)
+	})
+	if n := total.Histories; n >= 300 && (total.SecondDrivers < n/2 || total.Conflicts < n/10) {
+		t.Errorf("of %d histories too few prove anything", n)
 	}
 }
 

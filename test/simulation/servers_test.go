@@ -4,7 +4,6 @@ package simulation
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -19,12 +18,11 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 // Some histories are about a Spark Connect server instead of an application: the same cluster and the same operators, other users, and
 // clients who open sessions, execute something, leave, and sometimes cannot be heard of.
-
-var serverHistories = flag.Int("servers", 20_000, "how many histories of servers to live")
 
 // servers is the server of a history, with what really happened to it.
 type servers struct {
@@ -79,18 +77,12 @@ func withServer(h *history) {
 }
 
 func TestServers(t *testing.T) {
-	start := time.Now()
-	total, failed := many(*first, *serverHistories, shown, withServer)
-	for _, s := range failed {
-		h := lived(s, true, withServer)
-		t.Errorf("seed %d: %s\n%s\nto replay: go test ./test/simulation -run TestServers -v -args -first %d -servers 1", s, h.broken, h.told, s)
-	}
-	line := fmt.Sprintf("simulation: %d histories of servers (%d with two leaders), %d reconciles, %d crashes (%d within a reconcile), %d server pods, %d drains, %d stopped because idle, %d woken, %d violations, %.0f s",
-		total.Histories, total.TwoLeaders, total.Reconciles, total.Crashes, total.MidReconcile, total.Drivers, total.Drains, total.Idles, total.Wakes, len(failed), time.Since(start).Seconds())
-	t.Log(line)
-	publish(t, "servers", line)
-	if n := *serverHistories; n >= 1000 && (total.Drains < n/10 || total.Idles < n/10 || total.Wakes < n/10) {
-		t.Errorf("of %d histories too few prove anything", total.Histories)
+	total := simulate(t, "servers", 1_000, testrun.Pick(0, 1_500, 20_000), withServer, func(total Stats) string {
+		return fmt.Sprintf("simulation: %d histories of servers (%d with two leaders), %d reconciles, %d crashes (%d within a reconcile), %d server pods, %d drains, %d stopped because idle, %d woken",
+			total.Histories, total.TwoLeaders, total.Reconciles, total.Crashes, total.MidReconcile, total.Drivers, total.Drains, total.Idles, total.Wakes)
+	})
+	if n := total.Histories; n >= 1000 && (total.Drains < n/10 || total.Idles < n/10 || total.Wakes < n/10) {
+		t.Errorf("of %d histories too few prove anything", n)
 	}
 }
 

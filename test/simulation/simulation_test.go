@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -17,13 +16,11 @@ import (
 
 	"github.com/go-logr/logr"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
-var (
-	histories = flag.Int("histories", 100_000, "how many histories to live")
-	first     = flag.Uint64("first", 1, "the seed of the first history")
-	seed      = flag.Uint64("seed", 0, "live one history and print its story")
-)
+var seed = flag.Uint64("seed", 0, "live one history and print its story")
 
 // live lives one history of a seed.
 func lived(seed uint64, tell bool, change func(*history)) *history {
@@ -49,25 +46,43 @@ func TestMain(m *testing.M) {
 }
 
 func TestHistories(t *testing.T) {
+	fresh := testrun.Pick(0, 8_000, 100_000)
+	simulate(t, "simulation", testrun.Pick(4_000, 2_000, 2_000), fresh, nil, func(total Stats) string {
+		return fmt.Sprintf("simulation: %d histories (%d with two leaders, %d with a Service beside the driver), %d reconciles, %d API calls, %d crashes (%d within a reconcile), %d faults injected, %d drivers",
+			total.Histories, total.TwoLeaders, total.Exposed, total.Reconciles, total.Calls, total.Crashes, total.MidReconcile, total.Faults, total.Drivers)
+	})
+}
+
+// simulate lives histories: fixed ones from seed 1, which are the same in each run, and fresh ones from the run's seed. With -seed it prints the
+// story of one.
+func simulate(t *testing.T, name string, fixed, fresh int, change func(*history), describe func(Stats) string) Stats {
+	t.Helper()
 	if *seed != 0 {
-		h := lived(*seed, true, nil)
+		h := lived(*seed, true, change)
 		t.Logf("the story of seed %d:\n%s", *seed, h.told)
 		if h.broken != "" {
 			t.Error(h.broken)
 		}
-		return
+		return h.stats
 	}
 	start := time.Now()
-	total, failed := many(*first, *histories, shown, nil)
-	took := time.Since(start)
-	for _, s := range failed {
-		h := lived(s, true, nil)
-		t.Errorf("seed %d: %s\n%s\nto replay: go test ./test/simulation -run TestHistories -v -args -seed %d", s, h.broken, h.told, s)
+	total, failed := many(1, fixed, shown, change)
+	if fresh > 0 {
+		more, found := many(testrun.Seed(), fresh, shown, change)
+		total.add(more)
+		failed = append(failed, found...)
 	}
-	line := fmt.Sprintf("simulation: %d histories (%d with two leaders, %d with a Service beside the driver), %d reconciles, %d API calls, %d crashes (%d within a reconcile), %d faults injected, %d drivers, %d violations, %.0f s",
-		total.Histories, total.TwoLeaders, total.Exposed, total.Reconciles, total.Calls, total.Crashes, total.MidReconcile, total.Faults, total.Drivers, len(failed), took.Seconds())
+	for _, s := range failed {
+		h := lived(s, true, change)
+		t.Errorf("seed %d: %s\n%s\nto replay: go test ./test/simulation -run '^%s$' -v -args -seed %d", s, h.broken, h.told, t.Name(), s)
+	}
+	line := fmt.Sprintf("%s, %d violations, %.0f s", describe(total), len(failed), time.Since(start).Seconds())
+	if fresh > 0 {
+		line += fmt.Sprintf("; %d are fresh, from seed %d", fresh, testrun.Seed())
+	}
 	t.Log(line)
-	publish(t, "simulation", line)
+	testrun.Publish(t, name, line)
+	return total
 }
 
 // shown is how many failing seeds are worth their stories.
@@ -110,23 +125,4 @@ func many(first uint64, n, stop int, change func(*history)) (Stats, []uint64) {
 	}
 	wg.Wait()
 	return total, failed
-}
-
-// publish leaves the numbers where the test runner prints them from.
-func publish(t *testing.T, name, line string) {
-	t.Helper()
-	root, err := os.Getwd()
-	for err == nil && root != "/" {
-		if _, missing := os.Stat(filepath.Join(root, "go.mod")); missing == nil {
-			break
-		}
-		root = filepath.Dir(root)
-	}
-	dir := filepath.Join(root, "dist", "numbers")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name+".txt"), []byte(line+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	_ "time/tzdata"
+
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 var seed = flag.Uint64("seed", 0, "tell the history of this seed only")
@@ -27,10 +29,6 @@ func TestMain(m *testing.M) {
 
 // TestHistories runs very many histories. A failing one prints its seed and its story.
 func TestHistories(t *testing.T) {
-	histories := uint64(20_000)
-	if testing.Short() {
-		histories = 2_000
-	}
 	if *seed > 0 {
 		h := newHistory(*seed, nil)
 		verdict := h.play()
@@ -40,8 +38,10 @@ func TestHistories(t *testing.T) {
 		}
 		return
 	}
-	if failed := search(histories, nil); failed != nil {
-		t.Errorf("seed %d: %s\n%s\n... go test ./test/simulation/schedules -run TestHistories -v -args -seed %d", failed.seed, failed.verdict, tail(failed.story, 60), failed.seed)
+	for _, run := range []struct{ first, histories uint64 }{{1, 1_500}, {testrun.Seed(), testrun.Pick[uint64](0, 2_000, 20_000)}} {
+		if failed := search(run.first, run.histories, nil); failed != nil {
+			t.Errorf("seed %d: %s\n%s\nto replay: go test ./test/simulation/schedules -run TestHistories -v -args -seed %d", failed.seed, failed.verdict, tail(failed.story, 60), failed.seed)
+		}
 	}
 }
 
@@ -51,8 +51,8 @@ type failure struct {
 	story   []string
 }
 
-// search plays histories until one fails.
-func search(n uint64, broken mutation) *failure {
+// search plays n histories from a first seed until one fails.
+func search(first, n uint64, broken mutation) *failure {
 	var next atomic.Uint64
 	var mu sync.Mutex
 	var found *failure
@@ -60,9 +60,10 @@ func search(n uint64, broken mutation) *failure {
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for {
-				s := next.Add(1)
+				i := next.Add(1) - 1
+				s := first + i
 				mu.Lock()
-				done := found != nil || s > n
+				done := found != nil || i >= n
 				mu.Unlock()
 				if done {
 					return
