@@ -1,21 +1,43 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the tests that this machine can run, and says at the end what it left out and why.
+# Runs tests, and says at the end what each stage and package took, and what this machine could not run and why.
 #
-#   hack/test.sh                everything
-#   hack/test.sh integration    only what needs a kube-apiserver and etcd, the chart, the release and the pages among it
-#   hack/test.sh hostile        only the attacks on the operator under the chart's memory limit (Linux, root)
-#   hack/test.sh schedulers     only the scheduler plugins, with stand-ins and with the real schedulers
-#   hack/test.sh e2e            only what needs a real node
+#   hack/test.sh                everything: first what fails early, then the rest
+#   hack/test.sh units          tables, goldens, enumerations, tests of tools; Go caches what passed
+#   hack/test.sh simulation     histories of applications, servers and schedules in a simulated cluster
+#   hack/test.sh integration    what needs a kube-apiserver and etcd, the chart, the release and the pages among it
+#   hack/test.sh hostile        the attacks on the operator under the chart's memory limit (Linux, root)
+#   hack/test.sh schedulers     the scheduler plugins, with stand-ins and with the real schedulers
+#   hack/test.sh e2e            what needs a real node (Linux, root)
 #   hack/test.sh node           no test: starts that node and loads Spark into it, for a run that comes later
 #
+# FIRESTEEL_TESTS says how much is proven: check (the inner loop), landing (the default: what CI runs) or all. Fresh seeds begin at FIRESTEEL_SEED, a
+# random number by default. PACKAGES (./test/chart), RUN (the regexp of go test -run) and FOCUS (that of Ginkgo) narrow a run of one kind down.
 # With CI=true nothing may be left out. The node of the e2e tests is a cluster of its own, which ends with the run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. hack/stages.sh
+
+# Every package with tests is in one of these, which a run of everything compares with the tree.
+units=(./api/... ./cmd/... ./docs/... ./hack/crd ./hack/fields ./hack/lifecycle ./hack/project ./hack/testreport ./internal/... ./test/bench/internal/... ./test/definitions ./test/family)
+scripts=(./hack) # they run shell scripts, which Go's cache does not see
+modules=(hack/image)
+simulation=(./test/simulation/...)
+integration=(./test/integration/... ./test/chart ./test/release ./test/docs/... ./test/bench)
+hostile=(./test/hostile)
+schedulers=(./test/schedulers/...)
+e2e=(./test/e2e/...)
+
 what=${1:-all}
+report=$PWD/dist/test
+rm -rf "$report"
+mkdir -p "$report/specs" "$report/numbers"
+export FIRESTEEL_STAGES=${FIRESTEEL_STAGES:-$report/times.txt}
+. hack/stages.sh
 export FIRESTEEL_CLUSTER=firesteel-e2e
+export FIRESTEEL_NUMBERS=$report/numbers FIRESTEEL_SPECS=$report/specs
+export FIRESTEEL_TESTS=${FIRESTEEL_TESTS:-landing}
+export FIRESTEEL_SEED=${FIRESTEEL_SEED:-$((0x100000000 + $(od -An -N4 -tu4 /dev/urandom)))}
 left_out=()
 packages=()
 
@@ -38,22 +60,15 @@ assets() {
   echo "$dir"
 }
 
-# schedulers builds what the conformance tests of the scheduler plugins run: they have no network to download it. They
-# have a network of their own so that the ports are free that their schedulers insist on.
-schedulers() {
-  stage "tools of the schedulers" tools kubernetes kwok volcano yunikorn scheduler-plugins
-  packages+=(./test/schedulers)
-}
-
 start_node() {
   stage "tools of the node" tools volcano yunikorn scheduler-plugins ginkgo helm
-  # silent when all is well: the last words belong to the test runner
+  # silent when all is well: the last words belong to the report
   trap 'text=$(hack/cluster/cluster.sh down 2>&1) || { echo "$text" >&2; exit 1; }' EXIT
   node
   stage "clients" hack/tools/spark-clients.sh >/dev/null
   FIRESTEEL_E2E_KUBECONFIG=$(hack/cluster/cluster.sh kubeconfig)
-  export FIRESTEEL_E2E_KUBECONFIG FIRESTEEL_E2E_NETNS=/run/netns/$FIRESTEEL_CLUSTER FIRESTEEL_E2E_PROCESSES=3
-  packages+=(./test/e2e/...)
+  export FIRESTEEL_E2E_KUBECONFIG FIRESTEEL_E2E_NETNS=/run/netns/$FIRESTEEL_CLUSTER
+  [ -n "${FOCUS:-}" ] || export FIRESTEEL_E2E_PROCESSES=3
 }
 
 # node leaves alone what is there already.
@@ -63,26 +78,99 @@ node() {
   stage "images" load_images
 }
 
-# load_images loads the Spark images, one after the other since they share a layer, while the operator's is built.
+# load_images loads the Spark images, one after the other since they share a layer, while the operator's is built for this machine.
 load_images() {
   local spark older load
   spark=$(hack/image/build.sh spark)
   older=$(hack/image/build.sh spark 3.5.9)
   { hack/cluster/cluster.sh load-image "$spark" && hack/cluster/cluster.sh load-image "$older"; } &
   load=$!
-  [ "$what" = node ] || hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator)"
+  [ "$what" = node ] || hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator "$PWD/dist/spark-operator.tar" "$(go env GOARCH)")"
   wait "$load"
+}
+
+# go_test NAME ARGS... runs go test. Lint has vetted already.
+go_test() {
+  local name=$1
+  shift
+  "$runner" --format pkgname --format-hide-empty-pkg --jsonfile "$report/go-$name.json" -- -vet=off ${RUN:+-run="$RUN"} "$@"
+}
+
+# module_tests NAME FOLDER runs the tests of another module.
+module_tests() { (cd "$2" && GOWORK=off GOFLAGS='' go_test "$1" ./...); }
+
+# quick runs what needs neither a cluster nor much time: whatever is broken there is told before the rest begins.
+quick() {
+  local module
+  if [ -n "${PACKAGES:-}" ]; then
+    for module in "${modules[@]}"; do
+      case $PACKAGES in ./"$module"/*) module_tests chosen "$module"; return ;; esac
+    done
+    # shellcheck disable=SC2086
+    go_test chosen -count=1 $PACKAGES
+    return
+  fi
+  if [ "$what" != simulation ]; then
+    # Go does not cache the result of a test that has written numbers
+    FIRESTEEL_NUMBERS='' stage "units" go_test units "${units[@]}" || return
+    stage "tests of scripts" go_test scripts -count=1 "${scripts[@]}" || return
+    for module in "${modules[@]}"; do
+      stage "tests of $module" module_tests "${module//\//-}" "$module" || return
+    done
+  fi
+  [ "$what" = units ] || stage "simulation" go_test simulation -count=1 -timeout 60m "${simulation[@]}"
+}
+
+# all_listed compares the packages of a run of everything with those that have tests.
+all_listed() {
+  local with='{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' forgotten folder
+  forgotten=$(comm -23 <(go list -f "$with" ./... | sort) \
+    <(go list "${units[@]}" "${scripts[@]}" "${simulation[@]}" "${integration[@]}" "${hostile[@]}" "${schedulers[@]}" "${e2e[@]}" | sort))
+  while read -r folder; do
+    [ "$folder" = . ] || printf '%s\n' "${modules[@]}" | grep -qxF "$folder" || [ -z "$(git ls-files "$folder/*_test.go")" ] || forgotten+=" $folder"
+  done < <(git ls-files 'go.mod' '**/go.mod' | xargs -n 1 dirname)
+  [ -z "$forgotten" ] || { say "these have tests, and no list of hack/test.sh has them:" $forgotten; return 1; }
+}
+
+# finish prints the numbers that tests have published, and the report. Its exit code is that of the run.
+finish() {
+  local file
+  for file in "$report"/numbers/*.txt; do
+    [ ! -e "$file" ] || say "$(basename "$file" .txt): $(cat "$file")"
+  done
+  [ "$stages" = "$report/times.txt" ] || cp "$stages" "$report/times.txt"
+  if [ -r /proc/stat ]; then
+    awk -v before="$busy" -v hz="$(getconf CLK_TCK)" -v seconds="$SECONDS" \
+      '/^cpu / { printf "%d\t%.0f\tthe whole machine, since hack/test.sh began\n", seconds, ($2 + $3 + $4 + $7 + $8 - before) / hz }' /proc/stat >>"$report/times.txt"
+  fi
+  say "FIRESTEEL_TESTS=$FIRESTEEL_TESTS FIRESTEEL_SEED=$FIRESTEEL_SEED"
+  go run ./hack/testreport "$report" && [ "$status" = 0 ] || exit 1
+  say "all passed"
+  exit
 }
 
 if [ "$what" = node ]; then
   if hack/cluster/cluster.sh check 2>/dev/null; then node; fi # the tests say why there is none
   exit
 fi
+busy=$(awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat 2>/dev/null || echo 0)
 runner=$(hack/tools/build.sh gotestsum)/gotestsum
+# What is built here is what is released: the programs that tests build share its compiled packages.
+export GOFLAGS=-trimpath CGO_ENABLED=0
+status=0
+case $what in
+units | simulation | all)
+  [ "$what" != all ] || all_listed
+  quick || status=$?
+  [ "$what" = all ] && [ "$status" = 0 ] || finish
+  ;;
+esac
+
 # The longest comes first: go test begins packages in this order. Two run at a time: with three the cores are as busy (95 %), and tests that count seconds fail.
 if [ "$what" = all ] || [ "$what" = e2e ]; then
   if reason=$(hack/cluster/cluster.sh check 2>&1); then
     start_node
+    packages+=("${e2e[@]}")
   else
     left_out+=("test/e2e, real Spark jobs: ${reason#*ERROR: }")
   fi
@@ -93,17 +181,16 @@ if [ "$what" != e2e ]; then
 fi
 if [ "$what" = all ] || [ "$what" = integration ]; then
   stage "tools of the integration" tools helm kwok cosign govulncheck
-  packages+=(./test/integration/... ./test/chart ./test/release ./test/docs/... ./test/bench)
+  packages+=("${integration[@]}")
 fi
 if [ "$what" = all ] || [ "$what" = hostile ]; then
   stage "tools of the attacks" tools helm
-  packages+=(./test/hostile)
+  packages+=("${hostile[@]}")
 fi
 if [ "$what" = all ] || [ "$what" = schedulers ]; then
-  schedulers
-fi
-if [ "$what" = all ]; then
-  packages+=(./test/simulation/... ./api/... ./cmd/... ./docs/... ./hack/... ./internal/... ./test/bench/internal/...)
+  # the conformance tests have a network of their own, for the ports that real schedulers insist on, and cannot download there
+  stage "tools of the schedulers" tools kubernetes kwok volcano yunikorn scheduler-plugins
+  packages+=("${schedulers[@]}")
 fi
 
 for reason in "${left_out[@]}"; do say "left out: $reason"; done
@@ -111,23 +198,8 @@ if [ ${#left_out[@]} -gt 0 ] && [ -n "${CI:-}" ]; then
   say "with CI set nothing may be left out"
   exit 1
 fi
+[ -z "${PACKAGES:-}" ] || read -ra packages <<<"$PACKAGES"
 [ ${#packages[@]} -gt 0 ] || { say "nothing to run"; exit 1; }
-
-# Some tests measure: what they write into dist/numbers is shown before the runner's last word.
-numbers=dist/numbers
-log=dist/test.log
-rm -rf "$numbers"
-mkdir -p "$numbers"
-status=0
-"$runner" --format pkgname --format-hide-empty-pkg -- -count=1 -p 2 -timeout 45m "${packages[@]}" 2>&1 | tee "$log" || status=$?
-for file in "$numbers"/*.txt; do
-  [ ! -e "$file" ] || say "$(basename "$file" .txt): $(cat "$file")"
-done
-say "minutes of each stage, and of the longest packages, two of which run at a time:"
-cat "$stages"
-awk '/^(✓|✖) / && $3 !~ /ms\)/ {
-  n = split(substr($3, 2), t, /[ms]/); s = n > 2 ? t[1] * 60 + t[2] : t[1]
-  if (s + 0 >= 5) printf "%3d:%02d  %s\n", s / 60, s % 60, $2
-}' "$log" | sort -r
-grep -a '^DONE' "$log" | tail -1
-exit $status
+export GOGC=200 # memory is there, and collecting garbage is a tenth of the time; what measures memory sets its own
+go_test suites -exec "$PWD/hack/timed.sh" -count=1 -p 2 -timeout 60m "${packages[@]}" ${FOCUS:+-ginkgo.focus="$FOCUS"} || status=$?
+finish

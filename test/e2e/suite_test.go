@@ -15,6 +15,7 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/reporters"
 	. "github.com/onsi/gomega"
 	"golang.org/x/sys/unix"
 	appsv1 "k8s.io/api/apps/v1"
@@ -29,7 +30,9 @@ import (
 const (
 	installWait = 2 * time.Minute
 	jobWait     = 4 * time.Minute
-	poll        = 200 * time.Millisecond
+	// wait is for what the operator or the API server does by themselves.
+	wait = 30 * time.Second
+	poll = 200 * time.Millisecond
 
 	operatorNamespace = "spark-operator"
 	operatorName      = "spark-operator-controller"
@@ -65,8 +68,17 @@ func TestE2E(t *testing.T) {
 	if folder := os.Getenv(envFolder); folder != "" {
 		t.Chdir(folder)
 	}
+	SetDefaultEventuallyTimeout(wait) // Gomega's own is a second
+	SetDefaultEventuallyPollingInterval(poll)
 	RunSpecs(t, "E2E")
 }
+
+// The runner names the slowest specs, and those that failed.
+var _ = ReportAfterSuite("report", func(r Report) {
+	if dir := os.Getenv("FIRESTEEL_SPECS"); dir != "" {
+		Expect(reporters.GenerateJSONReport(r, filepath.Join(dir, "e2e.json"))).To(Succeed())
+	}
+})
 
 const (
 	// envProcesses is how many processes share the specs; without it there is one, which takes Ginkgo's flags.

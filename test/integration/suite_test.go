@@ -13,6 +13,7 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/reporters"
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -52,8 +53,17 @@ func TestIntegration(t *testing.T) {
 		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-integration")
 	}
 	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(wait) // Gomega's own is a second
+	SetDefaultEventuallyPollingInterval(poll)
 	RunSpecs(t, "Integration")
 }
+
+// The runner names the slowest specs, and those that failed.
+var _ = ReportAfterSuite("report", func(r Report) {
+	if dir := os.Getenv("FIRESTEEL_SPECS"); dir != "" {
+		Expect(reporters.GenerateJSONReport(r, filepath.Join(dir, "integration.json"))).To(Succeed())
+	}
+})
 
 var _ = BeforeSuite(func() {
 	logf.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))

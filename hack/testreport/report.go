@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/onsi/ginkgo/v2/types"
+)
+
+const module = "github.com/firesteel-dev/firesteel/"
+
+// usage is what a stage or a package took.
+type usage struct {
+	name    string
+	seconds int
+	// cpu are CPU seconds of the process and of all that it waited for.
+	cpu float64
+}
+
+// result is the end of a test or of a spec.
+type result struct {
+	// pkg is the folder of its package, name its name or its words; name is empty for a package that failed as a whole.
+	pkg, name string
+	took      time.Duration
+	failed    bool
+	// spec is set for a Ginkgo spec, which the suite's seed ordered, and for a set-up of its suite, which has no words to focus on.
+	spec, setUp bool
+	seed        int64
+	// where is the place of a spec's failure: file:line.
+	where string
+}
+
+func parseTimes(r io.Reader) ([]usage, error) {
+	var out []usage
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		fields := strings.SplitN(lines.Text(), "\t", 3)
+		if len(fields) != 3 {
+			return nil, fmt.Errorf("%q: not seconds, CPU seconds and a name", lines.Text())
+		}
+		seconds, err := strconv.Atoi(fields[0])
+		cpu, err2 := strconv.ParseFloat(fields[1], 64)
+		if err := errors.Join(err, err2); err != nil {
+			return nil, fmt.Errorf("%q: %w", lines.Text(), err)
+		}
+		out = append(out, usage{fields[2], seconds, cpu})
+	}
+	return out, lines.Err()
+}
+
+// event is what go test -json prints for each change of a test: https://pkg.go.dev/cmd/test2json.
+type event struct {
+	Action, Package, Test string
+	Elapsed               float64
+}
+
+// parseEvents returns the tests that ended. Of a test with subtests that failed, only those are failures; of a package with tests that failed, only
+// those are.
+func parseEvents(r io.Reader) ([]result, error) {
+	var out []result
+	blamed := map[string]bool{}
+	decoder := json.NewDecoder(r)
+	for {
+		var e event
+		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
+			return nil, err
+		}
+		pkg := strings.TrimPrefix(e.Package, module)
+		if e.Action != "pass" && e.Action != "fail" || e.Action == "pass" && e.Test == "" {
+			continue
+		}
+		failed := e.Action == "fail" && !blamed[pkg+" "+e.Test]
+		if failed { // go test reports subtests before the tests that they are of, and the package last
+			blamed[pkg+" "] = true
+			for i, c := range e.Test {
+				if c == '/' {
+					blamed[pkg+" "+e.Test[:i]] = true
+				}
+			}
+		}
+		if e.Test != "" || failed {
+			out = append(out, result{pkg: pkg, name: e.Test, took: time.Duration(e.Elapsed * float64(time.Second)), failed: failed})
+		}
+	}
+}
+
+// parseSpecs returns the specs of a suite, whose report is named after its folder in test/.
+func parseSpecs(file string) func(io.Reader) ([]result, error) {
+	pkg := "test/" + strings.TrimSuffix(filepath.Base(file), ".json")
+	return func(r io.Reader) ([]result, error) {
+		var reports []types.Report
+		if err := json.NewDecoder(r).Decode(&reports); err != nil {
+			return nil, err
+		}
+		var out []result
+		for _, report := range reports {
+			for _, s := range report.SpecReports {
+				failed := s.State.Is(types.SpecStateFailureStates)
+				if s.State != types.SpecStatePassed && !failed || s.FullText() == "" && !failed {
+					continue
+				}
+				one := result{pkg: pkg, name: cmp.Or(s.FullText(), s.LeafNodeType.String()), took: s.RunTime, failed: failed, spec: true, setUp: s.LeafNodeType != types.NodeTypeIt, seed: report.SuiteConfig.RandomSeed}
+				if failed {
+					one.where = fmt.Sprintf("%s:%d", filepath.Base(s.FailureLocation().FileName), s.FailureLocation().LineNumber)
+				}
+				out = append(out, one)
+			}
+		}
+		return out, nil
+	}
+}
+
+// failures are the results that failed. A suite whose specs tell what failed is not named itself.
+func failures(results []result) []result {
+	told := map[string]bool{}
+	for _, r := range results {
+		told[r.pkg] = told[r.pkg] || r.spec && r.failed
+	}
+	return slices.DeleteFunc(slices.Clone(results), func(r result) bool { return !r.failed || told[r.pkg] && !r.spec })
+}
+
+func clock(seconds int) string { return fmt.Sprintf("%d:%02d", seconds/60, seconds%60) }
+
+// short is less than anybody would want to make faster.
+const short = 5
+
+func writeTimes(out *strings.Builder, used []usage) {
+	fmt.Fprintln(out, "== minutes and CPU seconds of each stage, and of each package while others ran beside it:")
+	slices.SortStableFunc(used, func(a, b usage) int { return cmp.Compare(b.cpu, a.cpu) })
+	for _, u := range used {
+		if u.seconds >= short || u.cpu >= short {
+			fmt.Fprintf(out, "%6s %6.0f  %s\n", clock(u.seconds), u.cpu, u.name)
+		}
+	}
+}
+
+// shown is how many of the slowest are worth a line.
+const shown = 12
+
+// writeSlowest names the slowest specs, and the slowest tests that are no whole suites.
+func writeSlowest(out *strings.Builder, results []result) {
+	suites, parents := map[string]bool{}, map[string]bool{}
+	for _, r := range results {
+		suites[r.pkg] = suites[r.pkg] || r.spec
+		if parent, _, is := strings.Cut(r.name, "/"); is && !r.spec {
+			parents[r.pkg+" "+parent] = true
+		}
+	}
+	slow := slices.DeleteFunc(slices.Clone(results), func(r result) bool {
+		return !r.spec && (suites[r.pkg] || parents[r.pkg+" "+r.name] || strings.Count(r.name, "/") > 1) || r.took < short*time.Second
+	})
+	slices.SortStableFunc(slow, func(a, b result) int { return cmp.Compare(b.took, a.took) })
+	if len(slow) > 0 {
+		fmt.Fprintln(out, "== the slowest tests and specs:")
+	}
+	for _, r := range slow[:min(len(slow), shown)] {
+		fmt.Fprintf(out, "%6s  %s: %s\n", clock(int(r.took.Seconds())), r.pkg, cut(r.name))
+	}
+}
+
+// cut bounds the words of a spec.
+func cut(s string) string {
+	if runes := []rune(s); len(runes) > 150 {
+		return string(runes[:147]) + "..."
+	}
+	return s
+}
+
+// writeFailures ends with what a person needs to go on: the last ten lines of a red run.
+func writeFailures(out *strings.Builder, failed []result, seed string) {
+	const most = 4
+	for i, r := range failed {
+		if i == most {
+			fmt.Fprintf(out, "... and %d more\n", len(failed)-most)
+			break
+		}
+		what := cmp.Or(cut(r.name), "the package as a whole: it does not build, or ended before its tests did")
+		if r.spec {
+			what += fmt.Sprintf(" (%s, Ginkgo's seed %d)", r.where, r.seed)
+		}
+		fmt.Fprintf(out, "FAILED %s: %s\n  again: %s\n", r.pkg, what, again(r, seed))
+	}
+}
+
+// targets are the make targets of packages that need more than Go, by folder; the longest counts.
+var targets = map[string]string{
+	"test/simulation": "test-simulation", "test/hostile": "test-hostile", "test/schedulers": "test-schedulers", "test/e2e": "test-e2e",
+	"test/integration": "test-integration", "test/chart": "test-integration", "test/release": "test-integration", "test/docs": "test-integration", "test/bench": "test-integration",
+	"test/bench/internal": "test-unit",
+}
+
+// again is the command that repeats a failure.
+func again(r result, seed string) string {
+	target, longest := "test-unit", ""
+	for folder, t := range targets {
+		if (r.pkg == folder || strings.HasPrefix(r.pkg, folder+"/")) && len(folder) > len(longest) {
+			target, longest = t, folder
+		}
+	}
+	command := "make " + target + " PACKAGES=./" + r.pkg
+	switch {
+	case r.setUp:
+	case r.spec:
+		command += " FOCUS=" + quote(regexp.QuoteMeta(r.name))
+	case r.name != "":
+		parts := strings.Split(r.name, "/")
+		for i, part := range parts {
+			parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+		}
+		command += " RUN=" + quote(strings.Join(parts, "/"))
+	}
+	if seed != "" {
+		command += " FIRESTEEL_SEED=" + seed
+	}
+	return command
+}
+
+// quote quotes a word for a shell that make gets it from: a dollar sign is doubled.
+func quote(s string) string {
+	return "'" + strings.ReplaceAll(strings.ReplaceAll(s, "'", `'\''`), "$", "$$") + "'"
+}
