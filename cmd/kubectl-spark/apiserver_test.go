@@ -5,8 +5,10 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -28,11 +30,26 @@ var (
 // newAPI starts an API server that kubectl's configuration points to. The real one is in test/integration.
 func newAPI(t *testing.T, objects ...client.Object) *testutil.APIServer {
 	t.Helper()
+	return serving(t, testutil.NewAPIServer, objects)
+}
+
+// inBubble runs a test with such an API server. Its clock goes on only when everybody waits, so that a timeout is over after all answers
+// have come, however busy the machine is.
+func inBubble(t *testing.T, objects []client.Object, test func(*testing.T, *testutil.APIServer)) {
+	t.Helper()
+	_, stop := signal.NotifyContext(t.Context(), os.Interrupt) // what listens for signals outlives the test, so it must not begin within
+	stop()
+	synctest.Test(t, func(t *testing.T) { test(t, serving(t, testutil.NewAPIServerInMemory, objects)) })
+}
+
+// serving starts an API server in one of the ways in which testutil has it.
+func serving(t *testing.T, begin func(*testing.T, []schema.GroupVersionKind, ...client.Object) *testutil.APIServer, objects []client.Object) *testutil.APIServer {
+	t.Helper()
 	kinds := []schema.GroupVersionKind{applicationKind, scheduleKind, serverKind, appsv1.SchemeGroupVersion.WithKind("Deployment")}
 	for _, kind := range []string{"Pod", "ResourceQuota", "Event", "ConfigMap", "Secret", "Namespace"} {
 		kinds = append(kinds, corev1.SchemeGroupVersion.WithKind(kind))
 	}
-	a := testutil.NewAPIServer(t, kinds, objects...)
+	a := begin(t, kinds, objects...)
 	useServer(t, a.URL)
 	return a
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func waiting() corev1.ContainerState {
@@ -63,16 +64,17 @@ func TestLogs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := newAPI(t, tc.objects...)
-			a.SetLog("pi-driver", "spark-kubernetes-driver", "driver\n")
-			a.SetLog("pi-driver", "sidecar", "sidecar\n")
-			a.SetLog("pi-exec-1", "spark-kubernetes-executor", "one\n")
-			a.SetLog("pi-exec-2", "spark-kubernetes-executor", "two\nlines")
-			a.SetLog("pi-exec-10", "spark-kubernetes-executor", "ten\n")
-			out, errOut, code := execute(t, "", append([]string{"logs", "pi"}, tc.args...)...)
-			if code != tc.code || out != tc.out || !strings.Contains(errOut, tc.err) {
-				t.Errorf("%s: exit code %d, want %d\n%q\n%s", tc.reason, code, tc.code, out, errOut)
-			}
+			inBubble(t, tc.objects, func(t *testing.T, a *testutil.APIServer) {
+				a.SetLog("pi-driver", "spark-kubernetes-driver", "driver\n")
+				a.SetLog("pi-driver", "sidecar", "sidecar\n")
+				a.SetLog("pi-exec-1", "spark-kubernetes-executor", "one\n")
+				a.SetLog("pi-exec-2", "spark-kubernetes-executor", "two\nlines")
+				a.SetLog("pi-exec-10", "spark-kubernetes-executor", "ten\n")
+				out, errOut, code := execute(t, "", append([]string{"logs", "pi"}, tc.args...)...)
+				if code != tc.code || out != tc.out || !strings.Contains(errOut, tc.err) {
+					t.Errorf("%s: exit code %d, want %d\n%q\n%s", tc.reason, code, tc.code, out, errOut)
+				}
+			})
 		})
 	}
 }

@@ -49,11 +49,12 @@ func TestUIRefuses(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			newAPI(t, tc.objects...)
-			out, errOut, code := execute(t, "", append([]string{"ui", "pi"}, tc.args...)...)
-			if code != 1 || out != "" || !strings.Contains(errOut, tc.want) {
-				t.Errorf("%s: exit code %d, %q\n%s\nwant %q", tc.reason, code, out, errOut, tc.want)
-			}
+			inBubble(t, tc.objects, func(t *testing.T, _ *testutil.APIServer) {
+				out, errOut, code := execute(t, "", append([]string{"ui", "pi"}, tc.args...)...)
+				if code != 1 || out != "" || !strings.Contains(errOut, tc.want) {
+					t.Errorf("%s: exit code %d, %q\n%s\nwant %q", tc.reason, code, out, errOut, tc.want)
+				}
+			})
 		})
 	}
 }

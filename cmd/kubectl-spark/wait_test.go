@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // patience bounds what a test waits for.
@@ -113,11 +114,12 @@ func TestWaitEnds(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			newAPI(t, tc.app)
-			_, errOut, code := execute(t, "", append([]string{"wait", "pi"}, tc.args...)...)
-			if code != tc.code || !strings.Contains(errOut, tc.says) {
-				t.Errorf("%s: exit code %d, want %d: %s", tc.reason, code, tc.code, errOut)
-			}
+			inBubble(t, []client.Object{tc.app}, func(t *testing.T, _ *testutil.APIServer) {
+				_, errOut, code := execute(t, "", append([]string{"wait", "pi"}, tc.args...)...)
+				if code != tc.code || !strings.Contains(errOut, tc.says) {
+					t.Errorf("%s: exit code %d, want %d: %s", tc.reason, code, tc.code, errOut)
+				}
+			})
 		})
 	}
 }
