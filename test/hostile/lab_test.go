@@ -230,7 +230,7 @@ func (l *lab) publish(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	line := fmt.Sprintf("%s: %d attacks; the operator's memory was at most %d MiB of %d MiB (%s)", l.name, len(l.peaks), l.peaks[worst]>>20, l.group.limit>>20, worst)
+	line := fmt.Sprintf("%s: %d attacks; the operator's own memory was at most %d MiB of %d MiB (%s)", l.name, len(l.peaks), l.peaks[worst]>>20, l.group.limit>>20, worst)
 	t.Log(line)
 	write(t, filepath.Join(dir, "hostile-"+l.name+".txt"), line+"\n")
 }
