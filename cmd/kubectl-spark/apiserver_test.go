@@ -3,12 +3,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,19 +27,24 @@ var (
 	podGroupKind    = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
 )
 
+// What listens for signals is started once and stays: in a bubble it would keep the test from its end.
+func TestMain(m *testing.M) {
+	_, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	stop()
+	os.Exit(m.Run())
+}
+
 // newAPI starts an API server that kubectl's configuration points to. The real one is in test/integration.
 func newAPI(t *testing.T, objects ...client.Object) *testutil.APIServer {
 	t.Helper()
 	return serving(t, testutil.NewAPIServer, objects)
 }
 
-// inBubble runs a test with such an API server. Its clock goes on only when everybody waits, so that a timeout is over after all answers
-// have come, however busy the machine is.
-func inBubble(t *testing.T, objects []client.Object, test func(*testing.T, *testutil.APIServer)) {
+// newMemoryAPI starts one for a test in a bubble of testing/synctest. The clock there goes on only when everybody waits, so that a timeout
+// is over after all answers have come, however busy the machine is.
+func newMemoryAPI(t *testing.T, objects ...client.Object) *testutil.APIServer {
 	t.Helper()
-	_, stop := signal.NotifyContext(t.Context(), os.Interrupt) // what listens for signals outlives the test, so it must not begin within
-	stop()
-	synctest.Test(t, func(t *testing.T) { test(t, serving(t, testutil.NewAPIServerInMemory, objects)) })
+	return serving(t, testutil.NewAPIServerInMemory, objects)
 }
 
 // serving starts an API server in one of the ways in which testutil has it.

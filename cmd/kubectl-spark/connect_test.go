@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -157,7 +158,8 @@ func TestConnectTimesOut(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, []client.Object{tc.server}, func(t *testing.T, a *testutil.APIServer) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newMemoryAPI(t, tc.server)
 				a.AllowWrites()
 				c, err := addCluster(&cobra.Command{}).connect()
 				if err != nil {

@@ -5,6 +5,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 func waiting() corev1.ContainerState {
@@ -64,7 +64,8 @@ func TestLogs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, tc.objects, func(t *testing.T, a *testutil.APIServer) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newMemoryAPI(t, tc.objects...)
 				a.SetLog("pi-driver", "spark-kubernetes-driver", "driver\n")
 				a.SetLog("pi-driver", "sidecar", "sidecar\n")
 				a.SetLog("pi-exec-1", "spark-kubernetes-executor", "one\n")

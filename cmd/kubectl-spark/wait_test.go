@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // patience bounds what a test waits for.
@@ -114,7 +114,8 @@ func TestWaitEnds(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, []client.Object{tc.app}, func(t *testing.T, _ *testutil.APIServer) {
+			synctest.Test(t, func(t *testing.T) {
+				newMemoryAPI(t, tc.app)
 				_, errOut, code := execute(t, "", append([]string{"wait", "pi"}, tc.args...)...)
 				if code != tc.code || !strings.Contains(errOut, tc.says) {
 					t.Errorf("%s: exit code %d, want %d: %s", tc.reason, code, tc.code, errOut)
