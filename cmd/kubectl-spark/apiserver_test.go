@@ -3,8 +3,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"testing"
 
@@ -25,14 +27,34 @@ var (
 	podGroupKind    = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
 )
 
+// What listens for signals is started once and stays: in a bubble it would keep the test from its end.
+func TestMain(m *testing.M) {
+	_, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	stop()
+	os.Exit(m.Run())
+}
+
 // newAPI starts an API server that kubectl's configuration points to. The real one is in test/integration.
 func newAPI(t *testing.T, objects ...client.Object) *testutil.APIServer {
+	t.Helper()
+	return serving(t, testutil.NewAPIServer, objects)
+}
+
+// newMemoryAPI starts one for a test in a bubble of testing/synctest. The clock there goes on only when everybody waits, so that a timeout
+// is over after all answers have come, however busy the machine is.
+func newMemoryAPI(t *testing.T, objects ...client.Object) *testutil.APIServer {
+	t.Helper()
+	return serving(t, testutil.NewAPIServerInMemory, objects)
+}
+
+// serving starts an API server in one of the ways in which testutil has it.
+func serving(t *testing.T, begin func(*testing.T, []schema.GroupVersionKind, ...client.Object) *testutil.APIServer, objects []client.Object) *testutil.APIServer {
 	t.Helper()
 	kinds := []schema.GroupVersionKind{applicationKind, scheduleKind, serverKind, appsv1.SchemeGroupVersion.WithKind("Deployment")}
 	for _, kind := range []string{"Pod", "ResourceQuota", "Event", "ConfigMap", "Secret", "Namespace"} {
 		kinds = append(kinds, corev1.SchemeGroupVersion.WithKind(kind))
 	}
-	a := testutil.NewAPIServer(t, kinds, objects...)
+	a := begin(t, kinds, objects...)
 	useServer(t, a.URL)
 	return a
 }

@@ -3,13 +3,17 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -77,7 +81,6 @@ func serverPod(o *v1alpha1.SparkConnect, uid string, changes ...func(*corev1.Pod
 
 func TestConnectRefuses(t *testing.T) {
 	stopped := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
-	pulls := served("nb", notReady("DriverReady", metav1.ConditionFalse, "ImagePull", "image \"spark:4.1.4\" cannot be pulled\nmore"))
 	cases := map[string]struct {
 		reason  string
 		objects []client.Object
@@ -94,20 +97,6 @@ func TestConnectRefuses(t *testing.T) {
 			"waiting is in vain, with the cause in a line",
 			[]client.Object{served("nb", notReady("Stalled", metav1.ConditionTrue, "InvalidSpec", "spec.image: missing\nmore"), func(o *v1alpha1.SparkConnect) { o.Status.State = v1alpha1.SparkConnectStateFailed })},
 			"nb", nil, 1, "error: server jobs/nb has failed: InvalidSpec: spec.image: missing; kubectl spark explain sparkconn/nb says more\n",
-		},
-		"mended": {
-			"the spec was changed since", []client.Object{served("nb", func(o *v1alpha1.SparkConnect) { o.Status.State, o.Generation = v1alpha1.SparkConnectStateFailed, 2 })},
-			"nb --timeout 50ms", nil, 2, "waiting for server jobs/nb: Failed\nerror: timed out after 50ms: waiting for server jobs/nb: Failed; kubectl spark explain sparkconn/nb says why\n",
-		},
-		"timeout": {
-			"it says what it waits for", []client.Object{pulls}, "nb --timeout 50ms", nil, 2,
-			"waiting for server jobs/nb: NotReady (ImagePull: image \"spark:4.1.4\" cannot be pulled)\n" +
-				"error: timed out after 50ms: waiting for server jobs/nb: NotReady (ImagePull: image \"spark:4.1.4\" cannot be pulled); kubectl spark explain sparkconn/nb says why\n",
-		},
-		"asleep": {
-			"it is woken, and does not come", []client.Object{served("nb", idle(stopped))}, "nb --timeout 500ms", nil, 2,
-			"server jobs/nb was stopped at 2026-11-22T09:00:00Z because it was idle; waking it\nwaiting for server jobs/nb to start again\n" +
-				"error: timed out after 500ms: waiting for server jobs/nb to start again; kubectl spark explain sparkconn/nb says why\n",
 		},
 		"no such": {"as the other commands", []client.Object{served("notebook")}, "notebooks", nil, 1, "error: there is no SparkConnect \"notebooks\" in namespace jobs; did you mean notebook?\n"},
 		"no name": {"where others are", nil, "nb", nil, 1, "error: there is no SparkConnect \"nb\" in namespace jobs; kubectl spark list sparkconn -A shows all\n"},
@@ -141,6 +130,70 @@ func TestConnectRefuses(t *testing.T) {
 				t.Errorf("%s: exit code %d, want %d, %q (-want +got):\n%s", tc.reason, code, tc.code, out, diff)
 			}
 		})
+	}
+}
+
+// A server that does not come is waited for as long as was said.
+func TestConnectTimesOut(t *testing.T) {
+	pulls := served("nb", notReady("DriverReady", metav1.ConditionFalse, "ImagePull", "image \"spark:4.1.4\" cannot be pulled\nmore"))
+	cases := map[string]struct {
+		reason string
+		server *v1alpha1.SparkConnect
+		want   string
+	}{
+		"mended": {
+			"the spec was changed since", served("nb", func(o *v1alpha1.SparkConnect) { o.Status.State, o.Generation = v1alpha1.SparkConnectStateFailed, 2 }),
+			"waiting for server jobs/nb: Failed\ntimed out after 50ms: waiting for server jobs/nb: Failed; kubectl spark explain sparkconn/nb says why",
+		},
+		"waits": {
+			"it says what it waits for", pulls,
+			"waiting for server jobs/nb: NotReady (ImagePull: image \"spark:4.1.4\" cannot be pulled)\n" +
+				"timed out after 50ms: waiting for server jobs/nb: NotReady (ImagePull: image \"spark:4.1.4\" cannot be pulled); kubectl spark explain sparkconn/nb says why",
+		},
+		"asleep": {
+			"it is woken, and does not come", served("nb", idle(time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC))),
+			"server jobs/nb was stopped at 2026-11-22T09:00:00Z because it was idle; waking it\nwaiting for server jobs/nb to start again\n" +
+				"timed out after 50ms: waiting for server jobs/nb to start again; kubectl spark explain sparkconn/nb says why",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newMemoryAPI(t, tc.server)
+				a.AllowWrites()
+				c, err := addCluster(&cobra.Command{}).connect()
+				if err != nil {
+					t.Fatal(err)
+				}
+				var said strings.Builder
+				k := connecting{timeout: 50 * time.Millisecond, streams: genericiooptions.IOStreams{ErrOut: &said}}
+				life, end := context.WithCancel(t.Context())
+				defer end()
+				s := newSession(c, "nb", k.streams, func(context.Context, *connection, string, int32, func(string)) error {
+					return errors.New("there is a tunnel")
+				})
+				opened, over := make(chan *v1alpha1.SparkConnect, 1), make(chan error, 1)
+				go func() { over <- s.follow(life, opened) }()
+				began := time.Now()
+				_, err = k.await(s, opened, over, end)
+				exit, own := errors.AsType[*exitError](err)
+				if !own || exit.code != codeTimeout || time.Since(began) != k.timeout {
+					t.Fatalf("%s: after %s: %v", tc.reason, time.Since(began), err)
+				}
+				if diff := cmp.Diff(tc.want, said.String()+exit.Error()); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// The bound that is named is the one that holds, and has an exit code of its own.
+func TestConnectBound(t *testing.T) {
+	newAPI(t, served("nb", func(o *v1alpha1.SparkConnect) { o.Status.State = v1alpha1.SparkConnectStateNotReady }))
+	_, errOut, code := execute(t, "", "connect", "nb", "--timeout", "50ms")
+	if code != codeTimeout || !strings.Contains(errOut, "error: timed out after 50ms: ") {
+		t.Errorf("exit code %d, %s", code, errOut)
 	}
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,16 +64,18 @@ func TestLogs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := newAPI(t, tc.objects...)
-			a.SetLog("pi-driver", "spark-kubernetes-driver", "driver\n")
-			a.SetLog("pi-driver", "sidecar", "sidecar\n")
-			a.SetLog("pi-exec-1", "spark-kubernetes-executor", "one\n")
-			a.SetLog("pi-exec-2", "spark-kubernetes-executor", "two\nlines")
-			a.SetLog("pi-exec-10", "spark-kubernetes-executor", "ten\n")
-			out, errOut, code := execute(t, "", append([]string{"logs", "pi"}, tc.args...)...)
-			if code != tc.code || out != tc.out || !strings.Contains(errOut, tc.err) {
-				t.Errorf("%s: exit code %d, want %d\n%q\n%s", tc.reason, code, tc.code, out, errOut)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				a := newMemoryAPI(t, tc.objects...)
+				a.SetLog("pi-driver", "spark-kubernetes-driver", "driver\n")
+				a.SetLog("pi-driver", "sidecar", "sidecar\n")
+				a.SetLog("pi-exec-1", "spark-kubernetes-executor", "one\n")
+				a.SetLog("pi-exec-2", "spark-kubernetes-executor", "two\nlines")
+				a.SetLog("pi-exec-10", "spark-kubernetes-executor", "ten\n")
+				out, errOut, code := execute(t, "", append([]string{"logs", "pi"}, tc.args...)...)
+				if code != tc.code || out != tc.out || !strings.Contains(errOut, tc.err) {
+					t.Errorf("%s: exit code %d, want %d\n%q\n%s", tc.reason, code, tc.code, out, errOut)
+				}
+			})
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,11 +50,13 @@ func TestUIRefuses(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			newAPI(t, tc.objects...)
-			out, errOut, code := execute(t, "", append([]string{"ui", "pi"}, tc.args...)...)
-			if code != 1 || out != "" || !strings.Contains(errOut, tc.want) {
-				t.Errorf("%s: exit code %d, %q\n%s\nwant %q", tc.reason, code, out, errOut, tc.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				newMemoryAPI(t, tc.objects...)
+				out, errOut, code := execute(t, "", append([]string{"ui", "pi"}, tc.args...)...)
+				if code != 1 || out != "" || !strings.Contains(errOut, tc.want) {
+					t.Errorf("%s: exit code %d, %q\n%s\nwant %q", tc.reason, code, out, errOut, tc.want)
+				}
+			})
 		})
 	}
 }

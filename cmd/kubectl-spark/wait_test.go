@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -113,11 +114,13 @@ func TestWaitEnds(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			newAPI(t, tc.app)
-			_, errOut, code := execute(t, "", append([]string{"wait", "pi"}, tc.args...)...)
-			if code != tc.code || !strings.Contains(errOut, tc.says) {
-				t.Errorf("%s: exit code %d, want %d: %s", tc.reason, code, tc.code, errOut)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				newMemoryAPI(t, tc.app)
+				_, errOut, code := execute(t, "", append([]string{"wait", "pi"}, tc.args...)...)
+				if code != tc.code || !strings.Contains(errOut, tc.says) {
+					t.Errorf("%s: exit code %d, want %d: %s", tc.reason, code, tc.code, errOut)
+				}
+			})
 		})
 	}
 }

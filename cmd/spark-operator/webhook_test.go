@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -27,6 +26,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/testutil/ports"
 )
 
 const patience = 30 * time.Second
@@ -62,7 +62,7 @@ func logged(text string) bool {
 // admit starts the webhook with sections of a configuration file.
 func admit(t *testing.T, sections string) *admission {
 	t.Helper()
-	a := &admission{t: t, file: filepath.Join(t.TempDir(), "config.yaml"), port: freePort(t)}
+	a := &admission{t: t, file: filepath.Join(t.TempDir(), "config.yaml"), port: ports.ForTest(t)}
 	certificate, key, err := certutil.GenerateSelfSignedCertKey("webhook", nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -91,16 +91,6 @@ func admit(t *testing.T, sections string) *admission {
 		}
 	})
 	return a
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func (a *admission) write(sections string) {

@@ -4,7 +4,7 @@ package operator
 
 import (
 	"context"
-	"net"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -21,18 +21,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/ports"
 )
 
 // TestPprof : profiles are served where the configuration says, and nowhere unless it says so.
 func TestPprof(t *testing.T) {
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := fmt.Sprintf("127.0.0.1:%d", ports.ForTest(t))
 	cases := map[string]struct {
 		reason, section string
 		served          bool

@@ -88,13 +88,19 @@ var scheme = func() *runtime.Scheme {
 // NewAPIServer starts an API server that serves some kinds, with some objects. It ends with the test.
 func NewAPIServer(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *APIServer {
 	t.Helper()
+	s := newAPIServer(t, kinds, objects...)
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func newAPIServer(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *APIServer {
+	t.Helper()
 	s := &APIServer{t: t, logs: map[string]string{}, begun: map[string]int{}, awaited: map[string]int{}, news: make(chan struct{})}
 	s.Install(kinds...)
 	for _, o := range objects {
 		s.Put(o)
 	}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
-	t.Cleanup(s.Close)
 	return s
 }
 

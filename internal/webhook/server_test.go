@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/testutil/ports"
 )
 
 const patience = 20 * time.Second
@@ -141,7 +141,7 @@ func TestMirror(t *testing.T) {
 
 // It serves as soon as there is a certificate, and the next one as soon as that is there.
 func TestServerWaitsForCertificates(t *testing.T) {
-	dir, port := t.TempDir(), freePort(t)
+	dir, port := t.TempDir(), ports.ForTest(t)
 	s := server{webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: port, CertDir: dir, CertName: certificateFile, KeyName: keyFile}), dir, newSlots()}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -210,12 +210,12 @@ func TestMetricsByHTTPS(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			port := freePort(t)
+			port := ports.ForTest(t)
 			c := config.OperatorConfiguration{
 				Webhook: config.DefaultWebhook(), Health: config.Endpoint{BindAddress: "0"},
 				Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: fmt.Sprintf("127.0.0.1:%d", port)}, TLS: tc.tls},
 			}
-			c.Webhook.Certificates, c.Webhook.CertDir, c.Webhook.Port = config.CertificatesFiles, own, freePort(t)
+			c.Webhook.Certificates, c.Webhook.CertDir, c.Webhook.Port = config.CertificatesFiles, own, ports.ForTest(t)
 			mgr, err := New(&rest.Config{Host: "127.0.0.1:1"}, c, operator(t))
 			if err != nil {
 				t.Fatal(err)
@@ -269,16 +269,6 @@ func TestClosed(t *testing.T) {
 	if err := check(nil); err != nil {
 		t.Error(err)
 	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // writeCertificate puts a pair for a host where the server looks, and returns the certificate.

@@ -104,22 +104,35 @@ func runs(t *testing.T, step string, n float64) {
 	}
 }
 
-// complete checks that there are all numbers, beside those of the limit, and that those are right that can only be so.
+// complete checks that there are all numbers, beside those of the limit, and that those are right that can only be so. Others have
+// bounds, for a machine that has other things to do: who sees a driver only when it has ended never shows RUNNING, and a write that
+// is refused for a conflict is sent again.
 func complete(t *testing.T, s report.Section, n float64) {
 	t.Helper()
 	rows := map[string]report.Row{}
 	for _, row := range append(s.Rows, s.Calls...) {
 		rows[row.What] = row
 	}
-	exact := map[string]float64{
-		"applications that did not complete": 0, "applications that never showed RUNNING": 0,
-		"events that the states shown call for": 3 * n, "events sent": 3 * n, "events stored": 3 * n,
-		"create pods": n, "create configmaps": n, "patch sparkapplications/status": 4 * n,
+	const asked, stored = "events that the states shown call for", "events stored"
+	bounds := map[string]struct{ least, most float64 }{
+		"applications that did not complete": {0, 0}, "applications that never showed RUNNING": {0, n},
+		asked: {2 * n, 3 * n}, "events sent": {2 * n, 6 * n}, stored: {2 * n, 3 * n},
+		"create pods": {n, 2 * n}, "create configmaps": {n, 2 * n}, "patch sparkapplications/status": {3 * n, 8 * n},
 	}
-	for what, want := range exact {
-		if row, there := rows[what]; !there || row.Value != want || row.Limit == nil || *row.Limit != want {
-			t.Errorf("%s: %s: %+v, want %v for both", s.Name, what, row, want)
+	for what, b := range bounds {
+		row, there := rows[what]
+		if !there || row.Limit == nil {
+			t.Errorf("%s: %s: %+v, want numbers for both", s.Name, what, row)
+			continue
 		}
+		for _, got := range []float64{row.Value, *row.Limit} {
+			if got < b.least || got > b.most {
+				t.Errorf("%s: %s: %+v, want between %v and %v for both", s.Name, what, row, b.least, b.most)
+			}
+		}
+	}
+	if rows[stored].Value > rows[asked].Value {
+		t.Errorf("%s: %v events are stored, and the states shown call for %v", s.Name, rows[stored].Value, rows[asked].Value)
 	}
 	positive := []string{
 		"created → driver pod, median", "created → SUBMITTED shown, 95 of 100 within", "driver runs → RUNNING shown, median",

@@ -29,12 +29,12 @@ const (
 type subject struct {
 	name string
 	// command is how it is started in an environment, and where it says that it is ready.
-	command func(w *environment) (words []string, readyURL string, err error)
+	command func(ctx context.Context, w *environment) (words []string, readyURL string, err error)
 }
 
 // thisOperator is the one of this tree, with the configuration that config/manager gives it, but for its addresses.
 func thisOperator(binary, root string) subject {
-	return subject{name: "operator", command: func(w *environment) ([]string, string, error) {
+	return subject{name: "operator", command: func(ctx context.Context, w *environment) ([]string, string, error) {
 		text, err := os.ReadFile(filepath.Join(root, "config", "manager", "config.yaml"))
 		if err != nil {
 			return nil, "", fmt.Errorf("read the operator's configuration: %w", err)
@@ -43,7 +43,7 @@ func thisOperator(binary, root string) subject {
 		if err := yaml.Unmarshal(text, &config); err != nil {
 			return nil, "", fmt.Errorf("read the operator's configuration: %w", err)
 		}
-		ports, err := ground.FreePorts(2)
+		addresses, err := ground.FreeAddresses(ctx, 2)
 		if err != nil {
 			return nil, "", err
 		}
@@ -55,8 +55,8 @@ func thisOperator(binary, root string) subject {
 			fields[field] = value
 			config[section] = fields
 		}
-		set("metrics", "bindAddress", ports[0])
-		set("health", "bindAddress", ports[1])
+		set("metrics", "bindAddress", addresses[0])
+		set("health", "bindAddress", addresses[1])
 		set("leaderElection", "namespace", ground.Namespace)
 		if w.scenario.quota {
 			set("batchScheduler", "quota", map[string]any{"mode": "Enforce"})
@@ -68,31 +68,31 @@ func thisOperator(binary, root string) subject {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			return nil, "", fmt.Errorf("write the operator's configuration: %w", err)
 		}
-		return []string{binary, "--config=" + path}, "http://" + ports[1] + "/readyz", nil
+		return []string{binary, "--config=" + path}, "http://" + addresses[1] + "/readyz", nil
 	}}
 }
 
 // otherOperator is a command line.
 func otherOperator(line, readyURL string) subject {
-	return subject{name: "operator", command: func(*environment) ([]string, string, error) {
+	return subject{name: "operator", command: func(context.Context, *environment) ([]string, string, error) {
 		return []string{"sh", "-c", "exec " + line}, readyURL, nil
 	}}
 }
 
 // limitOf is this program in the role of the limit.
 func limitOf(self string) subject {
-	return subject{name: limit.Role, command: func(*environment) ([]string, string, error) {
-		ports, err := ground.FreePorts(1)
+	return subject{name: limit.Role, command: func(ctx context.Context, _ *environment) ([]string, string, error) {
+		addresses, err := ground.FreeAddresses(ctx, 1)
 		if err != nil {
 			return nil, "", err
 		}
-		return []string{self, limit.Role, "--ready=" + ports[0]}, "http://" + ports[0] + "/readyz", nil
+		return []string{self, limit.Role, "--ready=" + addresses[0]}, "http://" + addresses[0] + "/readyz", nil
 	}}
 }
 
 // startOperator starts it and waits until it is ready. It returns how long that took.
 func (w *environment) startOperator(ctx context.Context) (time.Duration, error) {
-	words, url, err := w.subject.command(w)
+	words, url, err := w.subject.command(ctx, w)
 	if err != nil {
 		return 0, err
 	}

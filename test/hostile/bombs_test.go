@@ -140,7 +140,7 @@ func (a *arena) survived(h hole, name string, size int, offset int64) error {
 		}
 		return errors.Join(err, fmt.Errorf("%s: the operator writes no status", h))
 	})
-	if most := a.group.since(); most > a.group.limit*3/4 {
+	if most := a.operator.since(); most > a.group.limit*3/4 {
 		a.t.Logf("%4d MiB for %4d KiB of %s", most>>20, size>>10, h)
 	}
 	return errors.Join(err, a.remove(h.kind, name))

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +31,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/testutil/ports"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
@@ -168,17 +168,7 @@ func (l *lab) install(t *testing.T) {
 		read(t, "config/rbac/"+kind+"_editor_role.yaml", &role)
 		l.create(t, &role)
 	}
-	addresses := [2]string{}
-	for i := range addresses {
-		var own net.ListenConfig
-		listener, err := own.Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addresses[i] = listener.Addr().String()
-		defer func() { _ = listener.Close() }() // only its number was wanted
-	}
-	l.metrics, l.health = addresses[0], addresses[1]
+	l.metrics, l.health = fmt.Sprintf("127.0.0.1:%d", ports.ForTest(t)), fmt.Sprintf("127.0.0.1:%d", ports.ForTest(t))
 	section(l.chart.config, "metrics")["bindAddress"] = l.metrics
 	section(l.chart.config, "health")["bindAddress"] = l.health
 	section(l.chart.config, "leaderElection")["namespace"] = installed
@@ -237,7 +227,7 @@ func (l *lab) publish(t *testing.T) {
 			worst = name
 		}
 	}
-	line := fmt.Sprintf("%s: %d attacks; the operator's memory was at most %d MiB of %d MiB (%s)", l.name, len(l.peaks), l.peaks[worst]>>20, l.group.limit>>20, worst)
+	line := fmt.Sprintf("%s: %d attacks; the operator's own memory was at most %d MiB of %d MiB (%s)", l.name, len(l.peaks), l.peaks[worst]>>20, l.group.limit>>20, worst)
 	t.Log(line)
 	testrun.Publish(t, "hostile-"+l.name, line)
 }

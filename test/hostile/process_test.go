@@ -26,6 +26,8 @@ type process struct {
 	log   journal
 	// metrics and health are addresses.
 	metrics, health string
+	// before is what the watermark of its memory was before it was set back by since.
+	before int64
 	// ended is closed when the process has ended, with err.
 	ended chan struct{}
 	err   error
@@ -133,16 +135,57 @@ func (j journal) tail() string {
 	return text[max(0, len(text)-most):]
 }
 
+// resetPeak begins a new watermark.
+func (p *process) resetPeak() {
+	p.since()
+	p.before = 0
+}
+
+// peak is the most anonymous memory that the process had since the last reset, in bytes: what its pages of files and the kernel's own
+// memory are beside it, the kernel takes back before it ends anybody. It is 0 when the process has ended.
+func (p *process) peak() int64 { return max(p.before, p.watermark()) }
+
+// since is the most memory that it had since it was last called.
+func (p *process) since() int64 {
+	most := p.watermark()
+	p.before = max(p.before, most)
+	const resetWatermark = "5"
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid()), []byte(resetWatermark), 0) // it may have ended
+	return most
+}
+
+// watermark is the most memory of the process but for its pages of files. The kernel has one for all of it; the pages of files are those of
+// its program, and stay.
+func (p *process) watermark() int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid()))
+	if err != nil {
+		return 0
+	}
+	kib := counters(string(text))
+	return max(0, kib["VmHWM:"]-kib["RssFile:"]-kib["RssShmem:"]) << 10
+}
+
+// counters are the numbers behind the first word of each line.
+func counters(text string) map[string]int64 {
+	found := map[string]int64{}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) < 2 {
+			continue
+		}
+		if n, err := strconv.ParseInt(words[1], 10, 64); err == nil {
+			found[words[0]] = n
+		}
+	}
+	return found
+}
+
 // group is a memory cgroup: what a container with a limit is.
 type group struct {
 	dir   string
 	limit int64
-	// limitFile and peakFile are names of version 1 or 2.
-	limitFile, peakFile string
-	// highest is open for its own watermark: version 2 resets one for each open file.
-	highest *os.File
-	// before is what the watermark was before it was set back by since.
-	before int64
+	// limitFile and eventsFile are names of version 1 or 2.
+	limitFile, eventsFile string
 }
 
 // newGroup makes a memory cgroup that ends with the test.
@@ -150,9 +193,9 @@ func newGroup(t *testing.T, limit int64) *group {
 	t.Helper()
 	const root = "/sys/fs/cgroup"
 	name := fmt.Sprintf("firesteel-hostile-%d", os.Getpid())
-	g := &group{limit: limit, dir: filepath.Join(root, "memory", name), limitFile: "memory.limit_in_bytes", peakFile: "memory.max_usage_in_bytes"}
+	g := &group{limit: limit, dir: filepath.Join(root, "memory", name), limitFile: "memory.limit_in_bytes", eventsFile: "memory.oom_control"}
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
-		g.dir, g.limitFile, g.peakFile = filepath.Join(root, name), "memory.max", "memory.peak"
+		g.dir, g.limitFile, g.eventsFile = filepath.Join(root, name), "memory.max", "memory.events"
 		_ = os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+memory"), 0o600) // the limit cannot be written without it
 	}
 	err := os.Mkdir(g.dir, 0o755)
@@ -162,40 +205,27 @@ func newGroup(t *testing.T, limit int64) *group {
 	}
 	if err == nil {
 		_ = os.WriteFile(filepath.Join(g.dir, "memory.swap.max"), []byte("0"), 0o600) // a machine without swap has no such file
-		g.highest, err = os.OpenFile(filepath.Join(g.dir, g.peakFile), os.O_RDWR, 0)
+		_, err = g.overruns()
 	}
 	if err != nil {
 		t.Fatalf("the operator runs under the memory limit of the chart, which needs a memory cgroup: run this test as root on Linux (%v)", err)
 	}
-	t.Cleanup(func() { _ = g.highest.Close() })
 	return g
 }
 
 func (g *group) procs() string { return filepath.Join(g.dir, "cgroup.procs") }
 
-// reset begins a new watermark. Kernels of version 2 before 6.12 cannot: theirs is that of all attacks.
-func (g *group) reset() {
-	g.since()
-	g.before = 0
-}
-
-// peak is the most memory that was used since the last reset, in bytes.
-func (g *group) peak() int64 { return max(g.before, g.watermark()) }
-
-// since is the most memory that was used since it was last called.
-func (g *group) since() int64 {
-	most := g.watermark()
-	g.before = max(g.before, most)
-	_, _ = g.highest.WriteAt([]byte("0"), 0) // see reset
-	return most
-}
-
-func (g *group) watermark() int64 {
-	text := make([]byte, 32)
-	n, _ := g.highest.ReadAt(text, 0) // at its end it says so, too
-	most, err := strconv.ParseInt(strings.TrimSpace(string(text[:n])), 10, 64)
+// overruns is how often more was asked for than the limit allows, or something was ended for it. That memory is taken back before,
+// from the pages of files among others, is no fault: a container's memory is often full.
+func (g *group) overruns() (int64, error) {
+	text, err := os.ReadFile(filepath.Join(g.dir, g.eventsFile))
 	if err != nil {
-		return g.limit // what is not known is no proof
+		return 0, err
 	}
-	return most
+	events := counters(string(text))
+	kills, known := events["oom_kill"]
+	if !known {
+		return 0, fmt.Errorf("%s does not count what was ended: %s", g.eventsFile, text)
+	}
+	return kills + events["oom"], nil
 }

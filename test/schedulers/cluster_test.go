@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -312,16 +311,6 @@ func (p *process) stop() {
 		<-p.done
 	}
 	p.cmd = nil
-}
-
-// freePort returns a port of the loopback address on which no one listens.
-func freePort(ctx context.Context) (int, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // answers waits for an HTTP endpoint to answer with 200.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/internal/testutil/ports"
 	"github.com/firesteel-dev/firesteel/test/schedulers/conformance"
 )
 
@@ -38,7 +39,7 @@ func (k *kube) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	port, err := freePort(ctx)
+	port, err := ports.Free(ctx)
 	if err != nil {
 		return err
 	}

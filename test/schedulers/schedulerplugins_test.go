@@ -20,6 +20,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil/ports"
 	"github.com/firesteel-dev/firesteel/test/schedulers/conformance"
 )
 
@@ -63,7 +64,7 @@ func (s *coscheduling) Start(ctx context.Context) error {
 	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "KUBECONFIG", s.kubeconfig)), 0o600); err != nil {
 		return fmt.Errorf("write the scheduler's configuration: %w", err)
 	}
-	port, err := freePort(ctx)
+	port, err := ports.Free(ctx)
 	if err != nil {
 		return err
 	}

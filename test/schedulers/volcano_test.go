@@ -20,6 +20,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil/ports"
 	"github.com/firesteel-dev/firesteel/test/schedulers/conformance"
 )
 
@@ -61,21 +62,21 @@ func (v *volcano) Start(ctx context.Context) error {
 	if err := v.client.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create Volcano's namespace: %w", err)
 	}
-	var ports [3]string
-	for i := range ports {
-		port, err := freePort(ctx)
+	var addresses [3]string
+	for i := range addresses {
+		port, err := ports.Free(ctx)
 		if err != nil {
 			return err
 		}
-		ports[i] = "127.0.0.1:" + strconv.Itoa(port)
+		addresses[i] = "127.0.0.1:" + strconv.Itoa(port)
 	}
 	if v.caretaker, err = v.run(ctx, "volcano-controllers", filepath.Join(dir, "controller-manager"), nil, "--kubeconfig="+v.kubeconfig,
-		"--leader-elect=false", "--controllers=pg-controller,queue-controller", "--listen-address="+ports[1], "--healthz-address="+ports[2]); err != nil {
+		"--leader-elect=false", "--controllers=pg-controller,queue-controller", "--listen-address="+addresses[1], "--healthz-address="+addresses[2]); err != nil {
 		return err
 	}
 	v.live, err = v.run(ctx, "volcano-scheduler", filepath.Join(dir, "scheduler"), nil, "--kubeconfig="+v.kubeconfig,
 		"--leader-elect=false", "--scheduler-conf="+filepath.Join("testdata", "volcano.yaml"), "--schedule-period=500ms",
-		"--listen-address="+ports[0], "--cache-dumper=false", "--priority-class=true", "--kube-api-qps=500", "--kube-api-burst=1000")
+		"--listen-address="+addresses[0], "--cache-dumper=false", "--priority-class=true", "--kube-api-qps=500", "--kube-api-burst=1000")
 	return err
 }
 

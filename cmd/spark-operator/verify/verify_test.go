@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,11 +75,14 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
 			c := playing(t, tc.statuses, tc.existing...)
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer cancel()
-			err := test{client: c, app: testutil.Pi(), out: &out, poll: time.Millisecond, log: func(context.Context) (string, error) {
-				return "Pi is roughly 3.14\n", tc.log
-			}}.run(ctx)
+			var err error
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				err = test{client: c, app: testutil.Pi(), out: &out, poll: pollPeriod, log: func(context.Context) (string, error) {
+					return "Pi is roughly 3.14\n", tc.log
+				}}.run(ctx)
+			})
 			if tc.fails == "" && err != nil || tc.fails != "" && (err == nil || !strings.Contains(err.Error(), tc.fails)) {
 				t.Errorf("%s: %v, want %q", tc.reason, err, tc.fails)
 			}

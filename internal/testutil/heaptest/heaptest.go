@@ -29,6 +29,13 @@ func Bound(tb testing.TB, input int) func() {
 	}
 }
 
+// Taken is how many bytes are allocated while a function runs, with those that are collected again.
+func Taken(run func()) uint64 {
+	before := total()
+	run()
+	return total() - before
+}
+
 // total is what was allocated since the process began.
 func total() uint64 {
 	var stats runtime.MemStats

@@ -3,14 +3,12 @@
 package conformance
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,46 +18,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
-
-// quiet triggers the operator again and again, and sees to it that it writes nothing: whatever there was to say was said.
-// What is in flight when it begins may still arrive.
-func (w *Harness) quiet(when string, a *app, d time.Duration) {
-	w.Helper()
-	w.eventually("the status has the executors", func() error {
-		current, err := w.get(a)
-		if err == nil && current.Status.AppState.State == stateRunning && !meta.IsStatusConditionTrue(current.Status.Conditions, "ExecutorsReady") {
-			err = errors.New("it does not say that they run: changes of executors alone are written now and then")
-		}
-		return err
-	})
-	w.settled(a)
-	before := len(w.operator.writes.about(a))
-	n := 0
-	w.during(when, d, func() error {
-		if n++; n%10 == 0 {
-			w.touch(a, n)
-		}
-		if all := w.operator.writes.about(a); len(all) > before {
-			return fmt.Errorf("the operator wrote %v", all[before:])
-		}
-		return nil
-	})
-}
-
-// settled waits until the operator has written nothing about the application for two seconds.
-func (w *Harness) settled(a *app) {
-	w.Helper()
-	last, since := -1, time.Now()
-	w.eventually("the operator comes to rest with "+a.Name, func() error {
-		if n := len(w.operator.writes.about(a)); n != last {
-			last, since = n, time.Now()
-		}
-		if time.Since(since) < 2*time.Second {
-			return fmt.Errorf("%d writes so far", last)
-		}
-		return nil
-	})
-}
 
 // askedTwice : asking the plugin again changes nothing, neither while the application waits nor while it runs, nor by an
 // operator that remembers nothing.

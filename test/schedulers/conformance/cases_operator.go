@@ -135,7 +135,7 @@ func (w *Harness) as(name string, rules []rbacv1.PolicyRule) {
 	must(w, "create the role", errors.Join(w.Client.Create(w.Context(), role), w.Client.Create(w.Context(), binding)))
 	cfg := rest.CopyConfig(w.Admin)
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: name}
-	w.operator = &operator{harness: w, rest: cfg, settings: w.Settings, writes: &writes{}}
+	w.operator = newOperator(w, cfg)
 	w.operator.start()
 	w.Cleanup(w.operator.stop)
 }

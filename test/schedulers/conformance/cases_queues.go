@@ -166,13 +166,13 @@ func stable(w *Harness) {
 	second := w.create("second", func(a *app) { a.Spec.Driver.Cores = ptr.To[int32](5) })
 	w.waits(second, w.Full...)
 	w.quiet("while it waits", second, 8*time.Second)
-	before := len(w.statuses(second))
+	known := len(w.statuses(second))
 	for _, a := range visitors {
 		w.completes(a)
-		w.settled(second)
+		w.looks(second, enoughLooks)
 	}
-	if n, minutes := len(w.statuses(second))-before, int(time.Since(begun)/time.Minute); n > minutes {
-		w.Errorf("in %d minutes, in which two others ended, the operator wrote the status %d times", minutes, n)
+	if n, minutes := retold(w.statuses(second), known), int(time.Since(begun)/time.Minute); n > minutes {
+		w.Errorf("in %d minutes, in which two others ended, the operator said %d times what it had said", minutes, n)
 	}
 	w.completes(holder)
 	w.runs(second, 1)
@@ -180,6 +180,6 @@ func stable(w *Harness) {
 }
 
 // statuses are the writes of the application's status so far.
-func (w *Harness) statuses(a *app) []string {
-	return slices.DeleteFunc(w.operator.writes.about(a), func(write string) bool { return !strings.HasSuffix(write, "/status") })
+func (w *Harness) statuses(a *app) []write {
+	return slices.DeleteFunc(w.operator.writes.about(a), func(one write) bool { return !strings.HasSuffix(one.request, "/status") })
 }

@@ -112,7 +112,7 @@ func (w *Harness) describe(ctx context.Context, namespace string) string {
 // start starts the operator. The case begins with it.
 func (w *Harness) start() {
 	w.Helper()
-	w.operator = &operator{harness: w, rest: w.Admin, settings: w.Settings, writes: &writes{}}
+	w.operator = newOperator(w, w.Admin)
 	w.operator.start()
 	w.Cleanup(func() { w.operator.stop() })
 }
@@ -179,9 +179,9 @@ func (w *Harness) change(a *app, edit func(*app)) {
 }
 
 // touch triggers the operator without changing anything.
-func (w *Harness) touch(a *app, n int) {
+func (w *Harness) touch(a *app, mark string) {
 	w.Helper()
-	w.change(a, func(o *app) { metav1.SetMetaDataAnnotation(&o.ObjectMeta, "touched", fmt.Sprint(n)) })
+	w.change(a, func(o *app) { metav1.SetMetaDataAnnotation(&o.ObjectMeta, "touched", mark) })
 }
 
 func (w *Harness) get(a *app) (*app, error) {

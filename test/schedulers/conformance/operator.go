@@ -5,32 +5,46 @@ package conformance
 import (
 	"context"
 	"net/http"
-	"strings"
-	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // operator is our operator, in process, for the namespaces of one case.
 type operator struct {
-	harness  *Harness
-	rest     *rest.Config
-	settings config.BatchScheduler
-	writes   *writes
+	harness    *Harness
+	rest       *rest.Config
+	settings   config.BatchScheduler
+	writes     *writes
+	reconciles *reconciles
 
 	cancel context.CancelFunc
 	ended  chan error
 }
 
+func newOperator(w *Harness, cfg *rest.Config) *operator {
+	return &operator{harness: w, rest: cfg, settings: w.Settings, writes: &writes{}, reconciles: &reconciles{done: map[client.ObjectKey]int{}}}
+}
+
 // manager lets several operators live in one process, which controller-runtime refuses otherwise.
 type manager struct{ ctrl.Manager }
+
+// countedManager is one whose reconciles are counted.
+type countedManager struct {
+	manager
+	reconciles *reconciles
+}
+
+func (m countedManager) GetLogger() logr.Logger {
+	return logr.New(listener{LogSink: m.Manager.GetLogger().GetSink(), heard: m.reconciles})
+}
 
 func (m manager) GetControllerOptions() ctrlconfig.Controller {
 	options := m.Manager.GetControllerOptions()
@@ -53,7 +67,7 @@ func (o *operator) start() {
 	mgr, err := controller.NewManager(cfg, c)
 	must(t, "make the manager", err)
 	ctx, cancel := context.WithCancel(context.Background())
-	must(t, "set up the operator", controller.Setup(ctx, manager{mgr}, c, registry))
+	must(t, "set up the operator", controller.Setup(ctx, countedManager{manager{mgr}, o.reconciles}, c, registry))
 	o.cancel, o.ended = cancel, make(chan error, 1)
 	go func(ended chan error) { ended <- mgr.Start(ctx) }(o.ended)
 }
@@ -78,54 +92,4 @@ func (o *operator) stop() {
 func (o *operator) restart() {
 	o.stop()
 	o.start()
-}
-
-// writes are the requests of an operator that change something.
-type writes struct {
-	mu    sync.Mutex
-	seen  []string
-	asked int // about its rights
-}
-
-// counted is a transport that notes them. Events and questions about rights change nothing that anyone waits for.
-type counted struct {
-	next   http.RoundTripper
-	writes *writes
-}
-
-func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.Contains(r.URL.Path, "accessreviews") {
-		answer, err := c.next.RoundTrip(r)
-		c.writes.mu.Lock()
-		c.writes.asked++
-		c.writes.mu.Unlock()
-		return answer, err
-	}
-	if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
-		c.writes.mu.Lock()
-		c.writes.seen = append(c.writes.seen, r.Method+" "+r.URL.Path)
-		c.writes.mu.Unlock()
-	}
-	return c.next.RoundTrip(r)
-}
-
-// reviews is how many questions about its rights the operator has asked.
-func (w *writes) reviews() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.asked
-}
-
-// about returns those so far that concern an application or what was made for it; objects are named after it, or after
-// its attempts.
-func (w *writes) about(a *app) []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var found []string
-	for _, text := range w.seen {
-		if strings.Contains(text, "/"+a.Name) || strings.Contains(text, "podgroups") && strings.Contains(text, spark.NewIdentity(a.UID, 1, time.Time{}).NameID) {
-			found = append(found, text)
-		}
-	}
-	return found
 }

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/firesteel-dev/firesteel/internal/testutil/ports"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/audit"
 )
 
@@ -80,11 +81,11 @@ func Up(ctx context.Context, programs Programs, dir, logs string) (_ *Ground, er
 			g.Down()
 		}
 	}()
-	ports, err := FreePorts(4)
+	addresses, err := FreeAddresses(ctx, 4)
 	if err != nil {
 		return nil, err
 	}
-	etcd, peer, secure, kwok := ports[0], ports[1], ports[2], ports[3]
+	etcd, peer, secure, kwok := addresses[0], addresses[1], addresses[2], addresses[3]
 	if err := g.start("etcd", programs.Etcd, "--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level=warn",
 		"--listen-client-urls=http://"+etcd, "--advertise-client-urls=http://"+etcd, "--listen-peer-urls=http://"+peer,
 		"--initial-advertise-peer-urls=http://"+peer, "--initial-cluster=default=http://"+peer); err != nil {
@@ -220,16 +221,15 @@ func (g *Ground) furnish(ctx context.Context) error {
 	return furnish(ctx, client)
 }
 
-// FreePorts are addresses on which no one listens now.
-func FreePorts(n int) ([]string, error) {
+// FreeAddresses are addresses on which no one listens now.
+func FreeAddresses(ctx context.Context, n int) ([]string, error) {
 	var addresses []string
 	for range n {
-		listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+		port, err := ports.Free(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		defer func() { _ = listener.Close() }() // all at the end: they must differ
-		addresses = append(addresses, "127.0.0.1:"+strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
+		addresses = append(addresses, "127.0.0.1:"+strconv.Itoa(port))
 	}
 	return addresses, nil
 }
