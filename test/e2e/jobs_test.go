@@ -155,8 +155,8 @@ var _ = Describe("A Spark job", func() {
 	It("fails with the API server's words when its service account does not exist", func() {
 		app := sparkPi(newNamespace(ctx, "noaccount"), "no-account")
 		app.Spec.Driver.ServiceAccount = ptr.To("nobody")
+		states := watchStates(ctx, app) // which is sooner than the first state
 		Expect(admin.Create(ctx, app)).To(Succeed())
-		states := watchStates(ctx, app)
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
 		Expect(states.String()).To(HaveSuffix("SUBMITTED SUBMISSION_FAILED FAILED"))
 		Expect(s.AppState.ErrorMessage).To(And(HavePrefix("failed to submit spark application: "), ContainSubstring(`serviceaccount "nobody" not found`)))

@@ -46,7 +46,7 @@ func (l *lab) start(t *testing.T) {
 	args = append(args, "--config="+l.configFile)
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", args...)
 	p.cmd.Env = append(os.Environ(), l.chart.env...)
-	p.cmd.Env = append(p.cmd.Env, "KUBECONFIG="+l.kubeconfig)
+	p.cmd.Env = append(p.cmd.Env, "KUBECONFIG="+l.kubeconfig, "GOGC=100") // the collector's own default, as in its container
 	// Through a pipe, as from a container: the pages of a file that it writes itself would count as its memory.
 	lines := struct{ io.Writer }{out}
 	p.cmd.Stdout, p.cmd.Stderr = lines, lines

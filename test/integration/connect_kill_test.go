@@ -18,12 +18,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 // serving are the specs of an operator that crashes while it keeps servers alive.
 func serving(l *lab) {
 	It("keeps one server of each, with its address and its token, however often it is killed", func(ctx SpecContext) {
-		const servers, kills = 6, 30
+		const servers = 6
+		kills := testrun.Pick(10, 15, 30)
 		w := &watchOver{lab: l, namespace: l.namespace(ctx), services: map[string]types.UID{}}
 		r := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), servers))
 		node := &nodeAgent{client: l.client, ctx: ctx, goes: 60 * time.Millisecond, script: func(_ *corev1.Pod, n int) ending {

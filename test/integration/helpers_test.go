@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -104,6 +105,17 @@ func driverPod(ctx context.Context, namespace, name string) *corev1.Pod {
 		return admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &pod)
 	}, wait, poll).Should(Succeed())
 	return &pod
+}
+
+// change edits an application as a user does it, beside an operator that writes its status, and returns what is stored.
+func change(ctx context.Context, namespace, name string, edit func(*v1beta2.SparkApplication)) (a *v1beta2.SparkApplication) {
+	GinkgoHelper()
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		a = app(ctx, namespace, name)
+		edit(a)
+		return admin.Update(ctx, a)
+	})).To(Succeed())
+	return a
 }
 
 // kubelet writes the status of a pod as a kubelet would.

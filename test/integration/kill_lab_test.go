@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 // The operator as a process: what is proven here needs a real binary that really crashes.
@@ -216,11 +217,9 @@ func (j *journal) String() string {
 }
 
 // publish writes numbers for the test runner to print, in one line.
-func publish(file, format string, args ...any) {
+func publish(name, format string, args ...any) {
 	GinkgoHelper()
-	dir := filepath.Join("..", "..", "dist", "numbers")
-	Expect(os.MkdirAll(dir, 0o755)).To(Succeed())
 	line := fmt.Sprintf(format, args...)
 	GinkgoWriter.Println(line)
-	Expect(os.WriteFile(filepath.Join(dir, file), []byte(line+"\n"), 0o600)).To(Succeed())
+	testrun.Publish(GinkgoTB(), name, line)
 }

@@ -20,20 +20,21 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 // killed are the specs of an operator that crashes.
 func killed(l *lab) {
 	It("never has two drivers of an application, nor loses one, however often it is killed", func(ctx SpecContext) {
-		s := l.besiege(ctx, &siege{operators: 1, kills: 200, applications: 50})
+		s := l.besiege(ctx, &siege{operators: 1, kills: testrun.Pick(20, 60, 200), applications: 50})
 		Expect(strings.Join(s.prove(ctx), "\n")).To(BeEmpty())
-		publish("kills.txt", "kills: %s", s)
+		publish("kills", "kills: %s", s)
 	}, NodeTimeout(5*time.Minute))
 
 	It("shares the applications with another that believes to lead, and both are killed", func(ctx SpecContext) {
-		s := l.besiege(ctx, &siege{operators: 2, kills: 100, applications: 30})
+		s := l.besiege(ctx, &siege{operators: 2, kills: testrun.Pick(10, 30, 100), applications: 30})
 		Expect(strings.Join(s.prove(ctx), "\n")).To(BeEmpty())
-		publish("two-leaders.txt", "two leaders: %s", s)
+		publish("two-leaders", "two leaders: %s", s)
 	}, NodeTimeout(5*time.Minute))
 }
 

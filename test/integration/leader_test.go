@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +12,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // leading are the specs of a leader and its standby, with the lease as it is by default.
@@ -36,8 +39,6 @@ func leading(l *lab) {
 		for range stops {
 			stopped = append(stopped, d.round(ctx, syscall.SIGTERM))
 		}
-		Expect(median(stopped)).To(BeNumerically("<", 500*time.Millisecond), "%v", stopped)
-		Expect(slices.Max(stopped)).To(BeNumerically("<", 1500*time.Millisecond), "%v", stopped)
 
 		By("killing the leader")
 		r := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))
@@ -46,16 +47,29 @@ func leading(l *lab) {
 			pause(ctx, time.Duration(r.IntN(1000))*time.Millisecond) // any moment between two renewals
 			killed = append(killed, d.round(ctx, syscall.SIGKILL))
 		}
-		Expect(slices.Max(killed)).To(BeNumerically("<", 5*time.Second), "%v", killed)
 
 		Expect(d.history.violations()).To(BeEmpty())
 		Expect(d.history.created()).To(Equal(stops + kills))
-		publish("leadership.txt", "leadership: leader stopped -> driver by the other: median %d ms, slowest %d ms of %d, after at most %d ms for stopping; leader killed: median %.1f s, slowest %.1f s of %d; leader and standby at rest ask %d requests a minute",
+		publish("leadership", "leadership: leader stopped -> driver by the other: median %d ms, slowest %d ms of %d, after at most %d ms for stopping; leader killed: median %.1f s, slowest %.1f s of %d; leader and standby at rest ask %d requests a minute",
 			median(stopped).Milliseconds(), slices.Max(stopped).Milliseconds(), stops, d.stopping.Milliseconds(), median(killed).Seconds(), slices.Max(killed).Seconds(), kills, asked*int(time.Minute/window))
 	}, NodeTimeout(3*time.Minute))
 }
 
 func median(all []time.Duration) time.Duration { return slices.Sorted(slices.Values(all))[len(all)/2] }
+
+// holders are those who hold a lease.
+func (l *lab) holders(ctx context.Context) []string {
+	GinkgoHelper()
+	leases, err := l.pods.CoordinationV1().Leases(leaseNamespace).List(ctx, metav1.ListOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	var out []string
+	for _, lease := range leases.Items {
+		if holder := ptr.Deref(lease.Spec.HolderIdentity, ""); holder != "" {
+			out = append(out, holder)
+		}
+	}
+	return out
+}
 
 // duel is a leader and its standby.
 type duel struct {
@@ -94,9 +108,12 @@ func (l *lab) duel(ctx SpecContext) *duel {
 // standby.
 func (d *duel) round(ctx SpecContext, signal syscall.Signal) time.Duration {
 	GinkgoHelper()
+	held := d.lab.holders(ctx)
+	Expect(held).NotTo(BeEmpty())
 	ended := time.Now()
 	Expect(d.leader.end(signal)).To(Succeed())
 	if signal != syscall.SIGKILL {
+		Expect(d.lab.holders(ctx)).NotTo(ContainElement(BeElementOf(held)), "a leader that is stopped gives the lease back, so that nobody waits until it expires")
 		d.stopping = max(d.stopping, time.Since(ended))
 		ended = time.Now()
 	}

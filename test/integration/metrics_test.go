@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,15 +21,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	freeports "github.com/firesteel-dev/firesteel/internal/testutil/ports"
 )
 
-// freeAddress is an address of this machine at which nothing listens.
+// freePort is a port at which nothing listens, and which no connection gets.
+func freePort(ctx context.Context) int {
+	GinkgoHelper()
+	port, err := freeports.Free(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return port
+}
+
+// freeAddress is an address of this machine with such a port.
 func freeAddress(ctx context.Context) string {
 	GinkgoHelper()
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	defer l.Close() //nolint:errcheck // it served to find the address
-	return l.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", freePort(ctx))
 }
 
 // scrape reads the endpoint as Prometheus does: name and labels, and the value.

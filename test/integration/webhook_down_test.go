@@ -109,7 +109,7 @@ var _ = Describe("The webhook's own certificates", func() {
 		const value = "self"
 		ns := newNamespace(ctx)
 		c := config.DefaultWebhook()
-		c.Namespace, c.Port, c.CertDir = ns, freePort(), GinkgoT().TempDir()
+		c.Namespace, c.Port, c.CertDir = ns, freePort(ctx), GinkgoT().TempDir()
 		user, err := server.AddUser(envtest.User{Name: "webhook"}, server.Config)
 		Expect(err).NotTo(HaveOccurred())
 		permitWebhook(ctx, ns, "webhook")

@@ -5,7 +5,6 @@ package integration
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -45,7 +44,7 @@ func hooks(name, value string, policy admissionv1.FailurePolicyType) envtest.Web
 		for i := range list {
 			hook := list[i].(map[string]any)
 			hook["failurePolicy"] = string(policy)
-			hook["timeoutSeconds"] = int64(2)
+			hook["timeoutSeconds"] = int64(10) // on a busy machine an answer may take a while
 			hook["namespaceSelector"] = map[string]any{"matchLabels": map[string]any{guarded: value}}
 		}
 		Expect(unstructured.SetNestedSlice(o.Object, list, "webhooks")).To(Succeed())
@@ -86,13 +85,13 @@ func startWebhook(cfg *rest.Config, c config.Webhook) (end func()) {
 // startWebhookWith also takes what is not the webhook's alone of the configuration.
 func startWebhookWith(cfg *rest.Config, c config.OperatorConfiguration) (end func()) {
 	GinkgoHelper()
-	health := fmt.Sprintf("127.0.0.1:%d", freePort())
+	ctx, cancel := context.WithCancel(context.Background())
+	health := freeAddress(ctx)
 	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())
 	c.Metrics, c.Health = config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, config.Endpoint{BindAddress: health}
 	mgr, err := webhook.New(cfg, c, func() resolve.Operator { return resolve.Operator{Registry: registry} })
 	Expect(err).NotTo(HaveOccurred())
-	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	running := true
@@ -121,14 +120,6 @@ func get(url string) (int, error) {
 		return 0, err
 	}
 	return response.StatusCode, response.Body.Close()
-}
-
-func freePort() int {
-	GinkgoHelper()
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	defer func() { Expect(l.Close()).To(Succeed()) }()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // guard lets the webhook see the applications of a namespace from now on.
@@ -191,9 +182,11 @@ var _ = Describe("The webhook", Ordered, func() {
 		kubelet(ctx, driver, corev1.PodRunning, driverContainer, running())
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateRunning)
 
-		manifest := bare(ns, "pi") // kubectl replace
-		manifest.ResourceVersion = app(ctx, ns, "pi").ResourceVersion
-		Expect(admin.Update(ctx, manifest)).To(Succeed())
+		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { // kubectl replace
+			manifest := bare(ns, "pi")
+			manifest.ResourceVersion = a.ResourceVersion
+			*a = *manifest
+		})
 		after := app(ctx, ns, "pi")
 		Expect(after.Generation).To(Equal(stored.Generation))
 		Expect(after.Spec).To(Equal(stored.Spec))
