@@ -13,8 +13,17 @@ demo: ## From nothing to a finished SparkPi: cluster, images, operator, two jobs
 	hack/demo.sh
 
 .PHONY: test
-test: ## Everything below that this machine can run; with CI=true nothing may be left out
+test: ## What a landing must pass, as far as this machine can run it; with CI=true nothing may be left out
 	hack/test.sh
+
+.PHONY: check
+check: lint ## The inner loop: lint, units and a short simulation; Go caches what has passed
+	FIRESTEEL_TESTS=check hack/test.sh check
+
+.PHONY: test-all
+test-all: ## Once a day and before a release: all of make test with 150,000 histories and 330 kills, and the mutations
+	FIRESTEEL_TESTS=all hack/test.sh
+	$(MAKE) --no-print-directory mutation
 
 .PHONY: help
 help: ## Show this list
@@ -122,7 +131,7 @@ fmt: ## gofmt and import order
 .PHONY: lint
 lint: ## The import law, the budgets and the usual suspects
 	@# its cache remembers paths, so that checkouts that share one are told each other's findings; a new clone in the same place finds it
-	GOLANGCI_LINT_CACHE=$${FIRESTEEL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/firesteel}/lint$(subst /,-,$(CURDIR)) "$$($(TOOLS) golangci-lint)/golangci-lint" run
+	GOGC=200 GOLANGCI_LINT_CACHE=$${FIRESTEEL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/firesteel}/lint$(subst /,-,$(CURDIR)) "$$($(TOOLS) golangci-lint)/golangci-lint" run
 
 .PHONY: vulncheck
 vulncheck: ## Known vulnerabilities in what the programs call; needs their database (GOVULNDB=URL for a copy; VULNCHECK_OFFLINE=1 leaves it out)

@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/stages.sh
+export GOFLAGS=-trimpath CGO_ENABLED=0 # as the tests and the image: they share compiled packages
 
 state() { git status --porcelain --untracked-files=all; git diff HEAD 2>/dev/null | sha256sum; }
 

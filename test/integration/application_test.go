@@ -171,7 +171,9 @@ var _ = Describe("An application", func() {
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		Eventually(func() string { return condition(ctx, ns, "pi", "Admitted").Reason }, wait, poll).Should(Equal("PriorityClassNotFound"))
 		Expect(objectsOf(ctx, ns)).To(BeEmpty())
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Spec.BatchSchedulerOptions.PriorityClassName = ptr.To("system-node-critical") })
+		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) {
+			a.Spec.BatchSchedulerOptions.PriorityClassName = ptr.To("system-node-critical")
+		})
 		Expect(driverPod(ctx, ns, "pi-driver").Spec.PriorityClassName).To(Equal("system-node-critical"))
 	})
 

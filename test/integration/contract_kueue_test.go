@@ -27,11 +27,15 @@ var _ = Describe("Kueue", func() {
 
 	admit := func() {
 		GinkgoHelper()
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Spec.Suspend, a.Spec.Driver.NodeSelector, a.Spec.Executor.NodeSelector = ptr.To(false), pool, pool })
+		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) {
+			a.Spec.Suspend, a.Spec.Driver.NodeSelector, a.Spec.Executor.NodeSelector = ptr.To(false), pool, pool
+		})
 	}
 	evict := func() {
 		GinkgoHelper()
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Spec.Suspend, a.Spec.Driver.NodeSelector, a.Spec.Executor.NodeSelector = ptr.To(true), nil, nil })
+		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) {
+			a.Spec.Suspend, a.Spec.Driver.NodeSelector, a.Spec.Executor.NodeSelector = ptr.To(true), nil, nil
+		})
 	}
 	configuration := func() string {
 		GinkgoHelper()

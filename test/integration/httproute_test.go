@@ -93,7 +93,9 @@ ui:
 		Expect(metav1.GetControllerOf(made).UID).To(Equal(app(ctx, ns, "pi").UID))
 
 		By("changing the port of the Service")
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: ptr.To[int32](80)} })
+		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) {
+			a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: ptr.To[int32](80)}
+		})
 		Eventually(func(g Gomega) {
 			changed, err := route(ns)
 			g.Expect(err).NotTo(HaveOccurred())
