@@ -55,6 +55,16 @@ func (l *lab) order(ctx context.Context) error {
 	return a.phase(pod, corev1.PodSucceeded) // it ends, so that it is nobody's load
 }
 
+// judged waits until the policies of admission judge applications. They look for new kinds every 30 s, and refuse until then what they
+// do not know.
+func (l *lab) judged(ctx context.Context) error {
+	o, err := (&arena{lab: l, ctx: ctx, namespace: bystanders, tenant: l.admin}).object(application, "first")
+	if err != nil {
+		return err
+	}
+	return awaitFor(ctx, 2*wait, func() error { return l.admin.Create(ctx, o.DeepCopy(), client.DryRunAll) })
+}
+
 // request is a line of the audit log.
 type request struct {
 	Verb           string

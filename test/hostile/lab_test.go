@@ -110,6 +110,9 @@ func newLab(t *testing.T, how installation, namespaces []string) *lab {
 	if err := <-built; err != nil {
 		t.Fatalf("build the operator: %v", err)
 	}
+	if err := l.judged(t.Context()); err != nil {
+		t.Fatalf("the API server does not apply the chart's policies: %v", err)
+	}
 	l.start(t)
 	t.Cleanup(func() { l.operator.stop() })
 	return l
@@ -342,7 +345,9 @@ func write(t *testing.T, path, text string) {
 type final struct{ error }
 
 // await calls a function until it returns no error, and returns the last one when the time is over.
-func await(ctx context.Context, check func() error) error {
+func await(ctx context.Context, check func() error) error { return awaitFor(ctx, wait, check) }
+
+func awaitFor(ctx context.Context, wait time.Duration, check func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	ticker := time.NewTicker(poll)
