@@ -65,6 +65,11 @@ func TestE2E(t *testing.T) {
 	if folder := os.Getenv(envFolder); folder != "" {
 		t.Chdir(folder)
 	}
+	// A wait without a time is one second otherwise. Each of Ginkgo's processes comes here.
+	SetDefaultEventuallyTimeout(jobWait)
+	SetDefaultEventuallyPollingInterval(poll)
+	SetDefaultConsistentlyDuration(2 * time.Second)
+	SetDefaultConsistentlyPollingInterval(poll)
 	RunSpecs(t, "E2E")
 }
 
