@@ -123,7 +123,7 @@ var _ = Describe("The life of a Spark job", longest, func() {
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "a changed spec starts counting again")
 		Expect(s.Attempt).To(BeEquivalentTo(3))
-		Expect(states.String()).To(MatchRegexp(`RUNNING SUSPENDING SUSPENDED RESUMING (SUBMITTED )?RUNNING INVALIDATING PENDING_RERUN (SUBMITTED )?RUNNING SUCCEEDING COMPLETED$`))
+		Eventually(states.String).Should(MatchRegexp(`RUNNING SUSPENDING SUSPENDED RESUMING (SUBMITTED )?RUNNING INVALIDATING PENDING_RERUN (SUBMITTED )?RUNNING SUCCEEDING COMPLETED$`))
 		Expect(drivers.most()).To(Equal(1), "never two drivers at a time")
 
 		By("letting it expire")
@@ -155,13 +155,17 @@ var _ = Describe("The life of a Spark job", longest, func() {
 	It("says that an image cannot be pulled or that no node has room, and ends when its deadline is over", func() {
 		app := sparkPi(newNamespace(ctx, "image"), "no-image", "10")
 		app.Spec.Driver.Image = ptr.To("firesteel.local/not-there:1")
-		app.Spec.Deadlines = &v1beta2.Deadlines{DriverReady: &metav1.Duration{Duration: 20 * time.Second}}
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		big := sparkPi(app.Namespace, "too-big", "10")
 		big.Spec.Driver.CoreRequest = ptr.To("900")
 		Expect(admin.Create(ctx, big)).To(Succeed())
 		eventuallyReason(ctx, app, "DriverReady", "ImagePullBackOff", "not-there")
 		eventuallyReason(ctx, big, "DriverReady", "Unschedulable", "Insufficient cpu")
+
+		By("setting the deadline, which ends what waits, only now that the reasons were seen")
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) {
+			s.Deadlines = &v1beta2.Deadlines{DriverReady: &metav1.Duration{Duration: time.Second}}
+		})
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
 		Expect(s.AppState.ErrorMessage).To(And(ContainSubstring("spec.deadlines.driverReady"), ContainSubstring("not-there")))
 		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty(), "a driver that was given up is not left running")
