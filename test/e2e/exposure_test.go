@@ -81,10 +81,7 @@ var _ = Describe("The Spark UI", func() {
 		Expect(fetch(ctx, url+"static/webui.css")).To(HavePrefix("200 OK"), "its links work")
 
 		By("suspending it")
-		var current v1beta2.SparkApplication
-		Expect(admin.Get(ctx, client.ObjectKeyFromObject(app), &current)).To(Succeed())
-		current.Spec.Suspend = ptr.To(true)
-		Expect(admin.Update(ctx, &current)).To(Succeed())
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Suspend = ptr.To(true) })
 		eventuallyState(ctx, app, v1beta2.ApplicationStateSuspended)
 		Expect(cmd.Wait()).To(Succeed(), "the tunnel ends with the driver")
 		err = admin.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: "shown-ui-svc"}, &corev1.Service{})
