@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -23,15 +22,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
-
-// freeAddress is an address of this machine at which nothing listens.
-func freeAddress(ctx context.Context) string {
-	GinkgoHelper()
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	defer l.Close() //nolint:errcheck // it served to find the address
-	return l.Addr().String()
-}
 
 // scrape reads the endpoint as Prometheus does: name and labels, and the value.
 func scrape(ctx context.Context, url string) (map[string]float64, error) {
@@ -83,15 +73,15 @@ const metricLabels = "[namespace, team.example.com/name]"
 
 var _ = Describe("Metrics", Serial, Ordered, func() {
 	var address string
-	serve := func(ctx context.Context, more string) func() {
+	serve := func(more string) func() {
 		return func() {
-			address = freeAddress(ctx)
+			address = freeAddress()
 			startOperatorWith(server.Config, fmt.Sprintf("{bindAddress: %q, labels: %s%s}", address, metricLabels, more))
 		}
 	}
 	BeforeAll(func() {
 		stopOperator()
-		serve(context.Background(), "")()
+		serve("")()
 	})
 	AfterAll(func() {
 		if stop != nil {
@@ -165,7 +155,7 @@ var _ = Describe("Metrics", Serial, Ordered, func() {
 		By("restarting")
 		restarted := func(more string) {
 			stopOperator()
-			serve(ctx, more)()
+			serve(more)()
 		}
 		restarted("")
 		for name, want := range gauges {

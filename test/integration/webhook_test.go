@@ -5,7 +5,6 @@ package integration
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -34,10 +33,11 @@ import (
 // guarded is the label of namespaces whose applications the webhook sees.
 const guarded = "admission.test/webhook"
 
-// hooks are the webhooks that controller-gen makes of the markers, for namespaces with a value of the label.
+// hooks are the webhooks that controller-gen makes of the markers, for namespaces with a value of the label. They have the time
+// that the product gives them: a slow answer is no answer to the API server, and with Ignore it stores what was not judged.
 func hooks(name, value string, policy admissionv1.FailurePolicyType) envtest.WebhookInstallOptions {
 	GinkgoHelper()
-	var options envtest.WebhookInstallOptions
+	options := envtest.WebhookInstallOptions{LocalServingHost: "127.0.0.1", LocalServingPort: freePort()}
 	for _, o := range manifests("config", "webhook", "manifests.yaml") {
 		o.SetName(name)
 		list, _, err := unstructured.NestedSlice(o.Object, "webhooks")
@@ -45,7 +45,6 @@ func hooks(name, value string, policy admissionv1.FailurePolicyType) envtest.Web
 		for i := range list {
 			hook := list[i].(map[string]any)
 			hook["failurePolicy"] = string(policy)
-			hook["timeoutSeconds"] = int64(2)
 			hook["namespaceSelector"] = map[string]any{"matchLabels": map[string]any{guarded: value}}
 		}
 		Expect(unstructured.SetNestedSlice(o.Object, list, "webhooks")).To(Succeed())
@@ -86,7 +85,7 @@ func startWebhook(cfg *rest.Config, c config.Webhook) (end func()) {
 // startWebhookWith also takes what is not the webhook's alone of the configuration.
 func startWebhookWith(cfg *rest.Config, c config.OperatorConfiguration) (end func()) {
 	GinkgoHelper()
-	health := fmt.Sprintf("127.0.0.1:%d", freePort())
+	health := freeAddress()
 	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())
 	c.Metrics, c.Health = config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, config.Endpoint{BindAddress: health}
@@ -121,14 +120,6 @@ func get(url string) (int, error) {
 		return 0, err
 	}
 	return response.StatusCode, response.Body.Close()
-}
-
-func freePort() int {
-	GinkgoHelper()
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	defer func() { Expect(l.Close()).To(Succeed()) }()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // guard lets the webhook see the applications of a namespace from now on.
