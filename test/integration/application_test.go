@@ -161,9 +161,7 @@ var _ = Describe("An application", func() {
 		Expect(objectsOf(ctx, ns)).To(BeEmpty())
 
 		By("naming a scheduler that exists")
-		a = app(ctx, ns, "pi")
-		a.Spec.BatchScheduler = ptr.To("kube")
-		Expect(admin.Update(ctx, a)).To(Succeed())
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { s.BatchScheduler = ptr.To("kube") })
 		driverPod(ctx, ns, "pi-driver")
 	})
 
@@ -173,9 +171,9 @@ var _ = Describe("An application", func() {
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		Eventually(func() string { return condition(ctx, ns, "pi", "Admitted").Reason }, wait, poll).Should(Equal("PriorityClassNotFound"))
 		Expect(objectsOf(ctx, ns)).To(BeEmpty())
-		a = app(ctx, ns, "pi")
-		a.Spec.BatchSchedulerOptions.PriorityClassName = ptr.To("system-node-critical")
-		Expect(admin.Update(ctx, a)).To(Succeed())
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) {
+			s.BatchSchedulerOptions.PriorityClassName = ptr.To("system-node-critical")
+		})
 		Expect(driverPod(ctx, ns, "pi-driver").Spec.PriorityClassName).To(Equal("system-node-critical"))
 	})
 
@@ -185,9 +183,7 @@ var _ = Describe("An application", func() {
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		Eventually(func() string { return condition(ctx, ns, "pi", "Submitted").Reason }, wait, poll).Should(Equal("Suspended"))
 		Expect(objectsOf(ctx, ns)).To(BeEmpty())
-		a = app(ctx, ns, "pi")
-		a.Spec.Suspend = ptr.To(false)
-		Expect(admin.Update(ctx, a)).To(Succeed())
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { s.Suspend = ptr.To(false) })
 		driverPod(ctx, ns, "pi-driver")
 	})
 
@@ -233,9 +229,7 @@ var _ = Describe("An application", func() {
 		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(And(HavePrefix("failed to submit spark application: failed to run spark-submit: "), ContainSubstring(`"Sometimes"`)))
 		Expect(objectsOf(ctx, ns)).To(BeEmpty(), "nothing is half-created")
 
-		a = app(ctx, ns, "pi")
-		a.Spec.Driver.Tolerations = nil
-		Expect(admin.Update(ctx, a)).To(Succeed())
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { s.Driver.Tolerations = nil })
 		driverPod(ctx, ns, "pi-driver")
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmitted)
 		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(BeEmpty())
@@ -251,9 +245,7 @@ var _ = Describe("An application", func() {
 			Expect(condition(ctx, ns, "pi", "Admitted").Reason).To(Equal("InvalidSpec"))
 			Expect(objectsOf(ctx, ns)).To(BeEmpty(), "nothing is half-created")
 
-			fixed := app(ctx, ns, "pi")
-			fixed.Spec = sparkPi(ns, "pi").Spec
-			Expect(admin.Update(ctx, fixed)).To(Succeed())
+			edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { *s = sparkPi(ns, "pi").Spec })
 			driverPod(ctx, ns, "pi-driver")
 			eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmitted)
 		},
@@ -306,9 +298,7 @@ var _ = Describe("An application", func() {
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmitted)
 		Expect(admin.Delete(ctx, a)).To(Succeed())
 		Eventually(gone(ctx, driver), wait, poll).Should(BeTrue())
-		held := app(ctx, ns, "pi")
-		held.Finalizers = nil
-		Expect(admin.Update(ctx, held)).To(Succeed())
+		held := change(ctx, admin, ns, "pi", func(a *v1beta2.SparkApplication) { a.Finalizers = nil })
 		Eventually(gone(ctx, held), wait, poll).Should(BeTrue())
 	})
 })

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -81,6 +82,31 @@ func app(ctx context.Context, namespace, name string) *v1beta2.SparkApplication 
 	var a v1beta2.SparkApplication
 	Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &a)).To(Succeed())
 	return &a
+}
+
+// change reads an object, changes it and writes it back, and does so again when the operator has written it meanwhile. It returns
+// what is stored then.
+func change[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Client, namespace, name string, how func(P)) P {
+	GinkgoHelper()
+	var o P
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		o = new(T)
+		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+			return err
+		}
+		how(o)
+		return c.Update(ctx, o)
+	})).To(Succeed())
+	return o
+}
+
+// edit changes the spec of an application.
+func edit(ctx context.Context, namespace, name string, how func(*v1beta2.SparkApplicationSpec)) *v1beta2.SparkApplication {
+	GinkgoHelper()
+	return change(ctx, admin, namespace, name, func(a *v1beta2.SparkApplication) { how(&a.Spec) })
 }
 
 func eventuallyState(ctx context.Context, namespace, name string, want v1beta2.ApplicationStateType) {

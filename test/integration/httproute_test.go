@@ -93,9 +93,9 @@ ui:
 		Expect(metav1.GetControllerOf(made).UID).To(Equal(app(ctx, ns, "pi").UID))
 
 		By("changing the port of the Service")
-		a := app(ctx, ns, "pi")
-		a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: ptr.To[int32](80)}
-		Expect(admin.Update(ctx, a)).To(Succeed())
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) {
+			s.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: ptr.To[int32](80)}
+		})
 		Eventually(func(g Gomega) {
 			changed, err := route(ns)
 			g.Expect(err).NotTo(HaveOccurred())

@@ -154,6 +154,16 @@ func bare(namespace, name string) *v1beta2.SparkApplication {
 	return o
 }
 
+// replaceBare sends it again as kubectl replace does.
+func replaceBare(ctx context.Context, namespace, name string) {
+	GinkgoHelper()
+	change(ctx, admin, namespace, name, func(a *v1beta2.SparkApplication) {
+		version := a.ResourceVersion
+		*a = *bare(namespace, name)
+		a.ResourceVersion = version
+	})
+}
+
 var _ = Describe("The webhook", Ordered, func() {
 	const value = "up"
 	var ns string
@@ -182,9 +192,7 @@ var _ = Describe("The webhook", Ordered, func() {
 		kubelet(ctx, driver, corev1.PodRunning, driverContainer, running())
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateRunning)
 
-		manifest := bare(ns, "pi") // kubectl replace
-		manifest.ResourceVersion = app(ctx, ns, "pi").ResourceVersion
-		Expect(admin.Update(ctx, manifest)).To(Succeed())
+		replaceBare(ctx, ns, "pi")
 		after := app(ctx, ns, "pi")
 		Expect(after.Generation).To(Equal(stored.Generation))
 		Expect(after.Spec).To(Equal(stored.Spec))
