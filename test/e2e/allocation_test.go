@@ -30,7 +30,7 @@ var _ = Describe("Dynamic allocation", func() {
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 		log := driverLog(ctx, app)
-		for _, line := range []string{"sum at first: 4950", "grew to: 3", "shrank to: 1", "sum at last: 4950"} {
+		for _, line := range []string{"sum at first: 4950", "grew: True registered at least: 3", "shrank to: 1", "sum at last: 4950"} {
 			Expect(log).To(ContainSubstring(line + "\n"))
 		}
 		Expect(len(s.ExecutorState)).To(BeNumerically(">=", 3), "the status knows all executors that there were")

@@ -18,7 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -100,16 +99,9 @@ func eventuallySays(ctx context.Context, server *v1alpha1.SparkConnect, conditio
 	})
 }
 
-func changeServer(ctx context.Context, server *v1alpha1.SparkConnect, change func(*v1alpha1.SparkConnectSpec)) {
+func changeServer(ctx context.Context, server *v1alpha1.SparkConnect, how func(*v1alpha1.SparkConnectSpec)) {
 	GinkgoHelper()
-	Expect(retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		var o v1alpha1.SparkConnect
-		if err := admin.Get(ctx, client.ObjectKeyFromObject(server), &o); err != nil {
-			return err
-		}
-		change(&o.Spec)
-		return admin.Update(ctx, &o)
-	})).To(Succeed())
+	change(ctx, client.ObjectKeyFromObject(server), func(o *v1alpha1.SparkConnect) { how(&o.Spec) })
 }
 
 // serverEvidence is what a person would look at.

@@ -34,7 +34,7 @@ var _ = Describe("A Spark job", func() {
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 		Expect(driverLog(ctx, app)).To(ContainSubstring("Pi is roughly 3.1"))
 		// The watch may see the application before any status, which is the blank. When the API server does not take the first status, the next one tells RUNNING: the driver is recognized.
-		Expect(states.String()).To(MatchRegexp("^ ?(SUBMITTED )?RUNNING SUCCEEDING COMPLETED$"))
+		Eventually(states.String).Should(MatchRegexp("^ ?(SUBMITTED )?RUNNING SUCCEEDING COMPLETED$"))
 		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1))
 		Expect(s.ExecutorState).NotTo(BeEmpty())
 		Expect(s.ExecutorState).To(HaveEach(v1beta2.ExecutorStateCompleted))
@@ -155,10 +155,10 @@ var _ = Describe("A Spark job", func() {
 	It("fails with the API server's words when its service account does not exist", func() {
 		app := sparkPi(newNamespace(ctx, "noaccount"), "no-account")
 		app.Spec.Driver.ServiceAccount = ptr.To("nobody")
-		states := watchStates(ctx, app) // which is sooner than the first state
+		states := watchStates(ctx, app) // before there is anything to see: the first state may be a short one
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
-		Expect(states.String()).To(HaveSuffix("SUBMITTED SUBMISSION_FAILED FAILED"))
+		Eventually(states.String).Should(HaveSuffix("SUBMITTED SUBMISSION_FAILED FAILED"))
 		Expect(s.AppState.ErrorMessage).To(And(HavePrefix("failed to submit spark application: "), ContainSubstring(`serviceaccount "nobody" not found`)))
 		Expect(podsOf(ctx, app)).To(BeEmpty())
 		var services corev1.ServiceList

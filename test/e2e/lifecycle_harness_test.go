@@ -44,10 +44,9 @@ func script(ctx context.Context, namespace, name, text string) *v1beta2.SparkApp
 func allow(ctx context.Context, namespace, account string) {
 	GinkgoHelper()
 	Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}})).To(Succeed())
-	var binding rbacv1.RoleBinding
-	Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "spark"}, &binding)).To(Succeed())
-	binding.Subjects = append(binding.Subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account})
-	Expect(admin.Update(ctx, &binding)).To(Succeed())
+	change(ctx, client.ObjectKey{Namespace: namespace, Name: "spark"}, func(binding *rbacv1.RoleBinding) {
+		binding.Subjects = append(binding.Subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account})
+	})
 }
 
 func driverOf(ctx context.Context, app *v1beta2.SparkApplication) corev1.Pod {
@@ -64,17 +63,26 @@ func generation(ctx context.Context, app *v1beta2.SparkApplication) int64 {
 	return a.Generation
 }
 
-// edit changes the spec as a user does it: beside an operator that writes the status.
-func edit(ctx context.Context, app *v1beta2.SparkApplication, change func(*v1beta2.SparkApplicationSpec)) {
+// change reads an object, changes it and writes it back, and does so again when someone else has written it meanwhile.
+func change[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, key client.ObjectKey, how func(P)) {
 	GinkgoHelper()
-	Expect(retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		var a v1beta2.SparkApplication
-		if err := admin.Get(ctx, client.ObjectKeyFromObject(app), &a); err != nil {
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		o := P(new(T))
+		if err := admin.Get(ctx, key, o); err != nil {
 			return err
 		}
-		change(&a.Spec)
-		return admin.Update(ctx, &a)
+		how(o)
+		return admin.Update(ctx, o)
 	})).To(Succeed())
+}
+
+// edit changes the spec as a user does it: beside an operator that writes the status.
+func edit(ctx context.Context, app *v1beta2.SparkApplication, how func(*v1beta2.SparkApplicationSpec)) {
+	GinkgoHelper()
+	change(ctx, client.ObjectKeyFromObject(app), func(a *v1beta2.SparkApplication) { how(&a.Spec) })
 }
 
 // eventuallyAttempt waits for a state of a certain attempt.

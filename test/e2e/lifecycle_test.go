@@ -123,7 +123,7 @@ var _ = Describe("The life of a Spark job", longest, func() {
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "a changed spec starts counting again")
 		Expect(s.Attempt).To(BeEquivalentTo(3))
-		Expect(states.String()).To(MatchRegexp(`RUNNING SUSPENDING SUSPENDED RESUMING (SUBMITTED )?RUNNING INVALIDATING PENDING_RERUN (SUBMITTED )?RUNNING SUCCEEDING COMPLETED$`))
+		Eventually(states.String).Should(MatchRegexp(`RUNNING SUSPENDING SUSPENDED RESUMING (SUBMITTED )?RUNNING INVALIDATING PENDING_RERUN (SUBMITTED )?RUNNING SUCCEEDING COMPLETED$`))
 		Expect(drivers.most()).To(Equal(1), "never two drivers at a time")
 
 		By("letting it expire")
@@ -161,6 +161,8 @@ var _ = Describe("The life of a Spark job", longest, func() {
 		Expect(admin.Create(ctx, big)).To(Succeed())
 		eventuallyReason(ctx, app, "DriverReady", "ImagePullBackOff", "not-there")
 		eventuallyReason(ctx, big, "DriverReady", "Unschedulable", "Insufficient cpu")
+
+		By("setting the deadline, which ends what waits, only now that the reasons were seen")
 		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) {
 			s.Deadlines = &v1beta2.Deadlines{DriverReady: &metav1.Duration{Duration: time.Second}}
 		})

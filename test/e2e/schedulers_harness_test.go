@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -237,13 +238,21 @@ func phaseOf(u *unstructured.Unstructured) string {
 	return phase
 }
 
+// freeWord begins what a sentence says of free resources.
+const freeWord = ", free "
+
+// anyFree is a pattern for a sentence, whatever amount it says is free: that is read anew for each look, while pods come and go.
+func anyFree(sentence string) string {
+	return regexp.MustCompile(regexp.QuoteMeta(freeWord)+`\S+ of `).ReplaceAllLiteralString(regexp.QuoteMeta(sentence), freeWord+`\S+ of `)
+}
+
 // countEvents counts how often an application's events have a message. An event is recorded at the first word of a wait: how
 // much is free may be another number by then.
 func countEvents(ctx context.Context, app *v1beta2.SparkApplication, sentence string) int {
 	GinkgoHelper()
 	list, err := clientset.EventsV1().Events(app.Namespace).List(ctx, metav1.ListOptions{})
 	Expect(err).NotTo(HaveOccurred())
-	said, _, _ := strings.Cut(sentence, ", free ")
+	said, _, _ := strings.Cut(sentence, freeWord)
 	if said == "" {
 		return 0
 	}

@@ -30,9 +30,7 @@ import (
 const (
 	installWait = 2 * time.Minute
 	jobWait     = 4 * time.Minute
-	// wait is for what the operator or the API server does by themselves.
-	wait = 30 * time.Second
-	poll = 200 * time.Millisecond
+	poll        = 200 * time.Millisecond
 
 	operatorNamespace = "spark-operator"
 	operatorName      = "spark-operator-controller"
@@ -68,8 +66,11 @@ func TestE2E(t *testing.T) {
 	if folder := os.Getenv(envFolder); folder != "" {
 		t.Chdir(folder)
 	}
-	SetDefaultEventuallyTimeout(wait) // Gomega's own is a second
+	// A wait without a time is one second otherwise. Each of Ginkgo's processes comes here.
+	SetDefaultEventuallyTimeout(jobWait)
 	SetDefaultEventuallyPollingInterval(poll)
+	SetDefaultConsistentlyDuration(2 * time.Second)
+	SetDefaultConsistentlyPollingInterval(poll)
 	RunSpecs(t, "E2E")
 }
 

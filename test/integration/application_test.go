@@ -161,7 +161,7 @@ var _ = Describe("An application", func() {
 		Expect(objectsOf(ctx, ns)).To(BeEmpty())
 
 		By("naming a scheduler that exists")
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Spec.BatchScheduler = ptr.To("kube") })
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { s.BatchScheduler = ptr.To("kube") })
 		driverPod(ctx, ns, "pi-driver")
 	})
 
@@ -171,8 +171,8 @@ var _ = Describe("An application", func() {
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		Eventually(func() string { return condition(ctx, ns, "pi", "Admitted").Reason }, wait, poll).Should(Equal("PriorityClassNotFound"))
 		Expect(objectsOf(ctx, ns)).To(BeEmpty())
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) {
-			a.Spec.BatchSchedulerOptions.PriorityClassName = ptr.To("system-node-critical")
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) {
+			s.BatchSchedulerOptions.PriorityClassName = ptr.To("system-node-critical")
 		})
 		Expect(driverPod(ctx, ns, "pi-driver").Spec.PriorityClassName).To(Equal("system-node-critical"))
 	})
@@ -183,7 +183,7 @@ var _ = Describe("An application", func() {
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		Eventually(func() string { return condition(ctx, ns, "pi", "Submitted").Reason }, wait, poll).Should(Equal("Suspended"))
 		Expect(objectsOf(ctx, ns)).To(BeEmpty())
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Spec.Suspend = ptr.To(false) })
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { s.Suspend = ptr.To(false) })
 		driverPod(ctx, ns, "pi-driver")
 	})
 
@@ -229,7 +229,7 @@ var _ = Describe("An application", func() {
 		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(And(HavePrefix("failed to submit spark application: failed to run spark-submit: "), ContainSubstring(`"Sometimes"`)))
 		Expect(objectsOf(ctx, ns)).To(BeEmpty(), "nothing is half-created")
 
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Spec.Driver.Tolerations = nil })
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { s.Driver.Tolerations = nil })
 		driverPod(ctx, ns, "pi-driver")
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmitted)
 		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(BeEmpty())
@@ -245,7 +245,7 @@ var _ = Describe("An application", func() {
 			Expect(condition(ctx, ns, "pi", "Admitted").Reason).To(Equal("InvalidSpec"))
 			Expect(objectsOf(ctx, ns)).To(BeEmpty(), "nothing is half-created")
 
-			change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Spec = sparkPi(ns, "pi").Spec })
+			edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { *s = sparkPi(ns, "pi").Spec })
 			driverPod(ctx, ns, "pi-driver")
 			eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmitted)
 		},
@@ -298,7 +298,7 @@ var _ = Describe("An application", func() {
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmitted)
 		Expect(admin.Delete(ctx, a)).To(Succeed())
 		Eventually(gone(ctx, driver), wait, poll).Should(BeTrue())
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Finalizers = nil })
-		Eventually(gone(ctx, a), wait, poll).Should(BeTrue())
+		held := change(ctx, admin, ns, "pi", func(a *v1beta2.SparkApplication) { a.Finalizers = nil })
+		Eventually(gone(ctx, held), wait, poll).Should(BeTrue())
 	})
 })

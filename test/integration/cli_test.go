@@ -158,8 +158,9 @@ var _ = Describe("kubectl spark", Ordered, func() {
 		Expect(errOut).To(ContainSubstring("no log of it is kept"))
 
 		o := app(ctx, ns, "pi")
+		before := client.MergeFrom(o.DeepCopy())
 		o.Status.Attempts[0].LogTail = "one\nboom\n"
-		Expect(admin.Status().Update(ctx, o)).To(Succeed())
+		Expect(admin.Status().Patch(ctx, o, before)).To(Succeed())
 		out, errOut, code := spark("logs", "pi")
 		Expect(code).To(BeZero(), errOut)
 		Expect(out).To(Equal("one\nboom\n"))

@@ -95,13 +95,9 @@ func notebooks(ctx context.Context, namespace string) *v1alpha1.SparkConnect {
 }
 
 // editNotebooks changes the server of a namespace.
-func editNotebooks(ctx context.Context, namespace string, edit func(*v1alpha1.SparkConnect)) {
+func editNotebooks(ctx context.Context, namespace string, how func(*v1alpha1.SparkConnect)) {
 	GinkgoHelper()
-	Eventually(func() error {
-		o := notebooks(ctx, namespace)
-		edit(o)
-		return admin.Update(ctx, o)
-	}, wait, poll).Should(Succeed())
+	change(ctx, admin, namespace, "notebooks", how)
 }
 
 // patience is enough for the first pause between two servers, of ten seconds.

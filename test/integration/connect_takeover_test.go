@@ -221,8 +221,5 @@ var _ = Describe("Servers that the Kubeflow operator has left", Serial, func() {
 // label says whether a namespace is one of the operator's servers.
 func label(ctx context.Context, namespace, value string) {
 	GinkgoHelper()
-	var ns corev1.Namespace
-	Expect(admin.Get(ctx, client.ObjectKey{Name: namespace}, &ns)).To(Succeed())
-	ns.Labels["servers"] = value
-	Expect(admin.Update(ctx, &ns)).To(Succeed())
+	change(ctx, admin, "", namespace, func(ns *corev1.Namespace) { ns.Labels["servers"] = value })
 }

@@ -27,14 +27,14 @@ var _ = Describe("Kueue", func() {
 
 	admit := func() {
 		GinkgoHelper()
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) {
-			a.Spec.Suspend, a.Spec.Driver.NodeSelector, a.Spec.Executor.NodeSelector = ptr.To(false), pool, pool
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) {
+			s.Suspend, s.Driver.NodeSelector, s.Executor.NodeSelector = ptr.To(false), pool, pool
 		})
 	}
 	evict := func() {
 		GinkgoHelper()
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) {
-			a.Spec.Suspend, a.Spec.Driver.NodeSelector, a.Spec.Executor.NodeSelector = ptr.To(true), nil, nil
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) {
+			s.Suspend, s.Driver.NodeSelector, s.Executor.NodeSelector = ptr.To(true), nil, nil
 		})
 	}
 	configuration := func() string {
@@ -104,7 +104,7 @@ var _ = Describe("Kueue", func() {
 
 		By("keeping the outcome, whatever is done with suspend")
 		for _, suspend := range []bool{true, false} {
-			a := change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Spec.Suspend = ptr.To(suspend) })
+			a := edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { s.Suspend = ptr.To(suspend) })
 			Eventually(func() int64 { return app(ctx, ns, "pi").Status.ObservedGeneration }, wait, poll).Should(Equal(a.Generation))
 			Expect(app(ctx, ns, "pi").Status.AppState.State).To(Equal(v1beta2.ApplicationStateCompleted))
 		}

@@ -160,7 +160,7 @@ var _ = Describe("Airflow", func() {
 			Expect(admin.Create(ctx, a)).To(Succeed())
 			eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmitted)
 			if release != nil {
-				change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { release(a) })
+				change(ctx, admin, ns, "pi", release)
 			}
 			succeeds(ctx, driverPod(ctx, ns, "pi-driver"))
 			Eventually(d.states, wait, poll).Should(Equal([]string{"SUBMITTED", "RUNNING", "SUCCEEDING", "COMPLETED"}))

@@ -117,12 +117,11 @@ ui:
 		driver := run()
 		var before, after corev1.Service
 		get(&before, "pi-ui-svc")
-		before.Annotations["theirs"] = "stays"
-		Expect(admin.Update(ctx, &before)).To(Succeed())
+		Expect(admin.Patch(ctx, &before, mergePatch(`{"metadata":{"annotations":{"theirs":"stays"}}}`))).To(Succeed())
 
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) {
-			a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: ptr.To[int32](80), ServicePortName: ptr.To("http"), ServiceType: ptr.To(corev1.ServiceTypeNodePort)}
-			a.Spec.DriverPodDisruptionBudget, a.Spec.DriverIngressOptions = ptr.To(false), nil
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) {
+			s.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: ptr.To[int32](80), ServicePortName: ptr.To("http"), ServiceType: ptr.To(corev1.ServiceTypeNodePort)}
+			s.DriverPodDisruptionBudget, s.DriverIngressOptions = ptr.To(false), nil
 		})
 		Eventually(auxiliary, wait, poll).Should(ConsistOf("httproute/pi-ui-route", "ingress/pi-ui-ingress", "service/pi-ui-svc"))
 		Eventually(func() int32 { return app(ctx, ns, "pi").Status.DriverInfo.WebUIPort }, wait, poll).Should(BeEquivalentTo(80))
@@ -141,7 +140,7 @@ ui:
 		Expect(app(ctx, ns, "pi").Status.ExecutionAttempts).To(BeEquivalentTo(1))
 
 		By("turning the budget on again")
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Spec.DriverPodDisruptionBudget = ptr.To(true) })
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { s.DriverPodDisruptionBudget = ptr.To(true) })
 		Eventually(auxiliary, wait, poll).Should(ContainElement("poddisruptionbudget/pi-driver"))
 	})
 
@@ -220,10 +219,10 @@ ui:
 	It("is deleted when it is suspended, and created when it continues", func() {
 		Expect(admin.Create(ctx, full())).To(Succeed())
 		run()
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Spec.Suspend = ptr.To(true) })
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { s.Suspend = ptr.To(true) })
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSuspended)
 		Expect(auxiliary()).To(BeEmpty())
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { a.Spec.Suspend = nil })
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { s.Suspend = nil })
 		Eventually(auxiliary, wait, poll).Should(ConsistOf(all))
 	})
 })

@@ -138,9 +138,7 @@ var _ = Describe("A second family", Ordered, func() {
 		Eventually(func() error { return w.c.Get(ctx, client.ObjectKeyFromObject(of), &corev1.Pod{}) }, wait, poll).Should(MatchError(ContainSubstring("not found")))
 		Expect(w.owned(ctx, ns, job.UID)).To(Equal(parts))
 		Expect(w.phase(ctx, ns)()).To(Equal(family.PhaseBusy))
-		held := w.app(ctx, ns)
-		held.Finalizers = nil
-		Expect(w.c.Update(ctx, held)).To(Succeed())
+		change(ctx, w.c, ns, "pi", func(a *v1beta2.SparkApplication) { a.Finalizers = nil })
 	})
 
 	It("names its own fields", func(ctx SpecContext) {
@@ -239,13 +237,9 @@ func (w *twoFamilies) state(ctx context.Context, ns string) func() v1beta2.Appli
 }
 
 // edit changes the job's spec, whatever the operator writes meanwhile.
-func (w *twoFamilies) edit(ctx context.Context, ns string, change func(*family.JobSpec)) {
+func (w *twoFamilies) edit(ctx context.Context, ns string, how func(*family.JobSpec)) {
 	GinkgoHelper()
-	Eventually(func() error {
-		j := w.job(ctx, ns)
-		change(&j.Spec)
-		return w.c.Update(ctx, j)
-	}, wait, poll).Should(Succeed())
+	change(ctx, w.c, ns, "pi", func(j *family.Job) { how(&j.Spec) })
 }
 
 func (w *twoFamilies) driver(ctx context.Context, ns, name string) *corev1.Pod {

@@ -84,6 +84,31 @@ func app(ctx context.Context, namespace, name string) *v1beta2.SparkApplication 
 	return &a
 }
 
+// change reads an object, changes it and writes it back, and does so again when the operator has written it meanwhile. It returns
+// what is stored then.
+func change[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Client, namespace, name string, how func(P)) P {
+	GinkgoHelper()
+	var o P
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		o = new(T)
+		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+			return err
+		}
+		how(o)
+		return c.Update(ctx, o)
+	})).To(Succeed())
+	return o
+}
+
+// edit changes the spec of an application.
+func edit(ctx context.Context, namespace, name string, how func(*v1beta2.SparkApplicationSpec)) *v1beta2.SparkApplication {
+	GinkgoHelper()
+	return change(ctx, admin, namespace, name, func(a *v1beta2.SparkApplication) { how(&a.Spec) })
+}
+
 func eventuallyState(ctx context.Context, namespace, name string, want v1beta2.ApplicationStateType) {
 	GinkgoHelper()
 	Eventually(func() v1beta2.ApplicationStateType { return app(ctx, namespace, name).Status.AppState.State }, wait, poll).
@@ -105,17 +130,6 @@ func driverPod(ctx context.Context, namespace, name string) *corev1.Pod {
 		return admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &pod)
 	}, wait, poll).Should(Succeed())
 	return &pod
-}
-
-// change edits an application as a user does it, beside an operator that writes its status, and returns what is stored.
-func change(ctx context.Context, namespace, name string, edit func(*v1beta2.SparkApplication)) (a *v1beta2.SparkApplication) {
-	GinkgoHelper()
-	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		a = app(ctx, namespace, name)
-		edit(a)
-		return admin.Update(ctx, a)
-	})).To(Succeed())
-	return a
 }
 
 // kubelet writes the status of a pod as a kubelet would.

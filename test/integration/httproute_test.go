@@ -93,8 +93,8 @@ ui:
 		Expect(metav1.GetControllerOf(made).UID).To(Equal(app(ctx, ns, "pi").UID))
 
 		By("changing the port of the Service")
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) {
-			a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: ptr.To[int32](80)}
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) {
+			s.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: ptr.To[int32](80)}
 		})
 		Eventually(func(g Gomega) {
 			changed, err := route(ns)

@@ -47,7 +47,7 @@ var _ = Describe("Authenticated metrics", Serial, Ordered, func() {
 			}
 			startOperator(server.Config)
 		})
-		address := freeAddress(ctx)
+		address := freeAddress()
 		url = "https://" + address + "/metrics"
 		startOperatorWith(server.Config, fmt.Sprintf("{bindAddress: %q, labels: %s, tls: {enabled: true}, authentication: true}", address, metricLabels))
 		ns = newNamespace(ctx)

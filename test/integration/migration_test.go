@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
@@ -59,12 +60,13 @@ func define(ctx context.Context, files ...string) {
 		var crd, there unstructured.Unstructured
 		Expect(yaml.Unmarshal(text, &crd.Object)).To(Succeed())
 		there.SetGroupVersionKind(crd.GroupVersionKind())
-		if admin.Get(ctx, client.ObjectKeyFromObject(&crd), &there) == nil {
+		Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error { // the API server writes their status
+			if admin.Get(ctx, client.ObjectKeyFromObject(&crd), &there) != nil {
+				return admin.Create(ctx, &crd)
+			}
 			crd.SetResourceVersion(there.GetResourceVersion())
-			Expect(admin.Update(ctx, &crd)).To(Succeed())
-		} else {
-			Expect(admin.Create(ctx, &crd)).To(Succeed())
-		}
+			return admin.Update(ctx, &crd)
+		})).To(Succeed())
 	}
 }
 

@@ -32,7 +32,7 @@ var _ = Describe("An operator without the definitions of schedules and servers",
 		DeferCleanup(env.Stop)
 		c, err := client.New(cfg, client.Options{Scheme: controller.Scheme()})
 		Expect(err).NotTo(HaveOccurred())
-		configuration, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nhealth: {bindAddress: \"0\"}\nmetrics: {bindAddress: \"" + freeAddress(ctx) + "\", prefix: late-, labels: [namespace]}\n"))
+		configuration, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nhealth: {bindAddress: \"0\"}\nmetrics: {bindAddress: \"" + freeAddress() + "\", prefix: late-, labels: [namespace]}\n"))
 		Expect(err).NotTo(HaveOccurred())
 		registry, err := scheduler.NewRegistry(configuration.BatchScheduler.Default, kube.Plugin{})
 		Expect(err).NotTo(HaveOccurred())

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,9 +54,29 @@ func TestIntegration(t *testing.T) {
 		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-integration")
 	}
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(wait) // Gomega's own is a second
+	// A wait without a time is one second otherwise, which a busy machine does not keep.
+	SetDefaultEventuallyTimeout(wait)
 	SetDefaultEventuallyPollingInterval(poll)
+	SetDefaultConsistentlyDuration(time.Second)
+	SetDefaultConsistentlyPollingInterval(poll)
 	RunSpecs(t, "Integration")
+}
+
+// Each suite below test/ says how long its specs wait when they do not say it themselves.
+func TestSuitesSetTheirWaits(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "*", "*_test.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no test files: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "\tRunSpecs(t, ") && !strings.Contains(string(text), "\tSetDefaultEventuallyTimeout(") {
+			t.Errorf("%s: call SetDefaultEventuallyTimeout before RunSpecs: an Eventually without a time waits for one second only", file)
+		}
+	}
 }
 
 // The runner names the slowest specs, and those that failed.

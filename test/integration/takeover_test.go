@@ -190,8 +190,7 @@ func goesAndStarts(ctx context.Context, w left) {
 	Eventually(func() int64 { return app(ctx, w.namespace, "pi").Status.ObservedGeneration }, wait, poll).Should(BeEquivalentTo(1), "it was checked")
 	old := driverPod(ctx, w.namespace, "pi-driver")
 	Expect(old.UID).To(Equal(w.driver), "the next driver has the same name, and waits")
-	old.Finalizers = nil
-	Expect(admin.Update(ctx, old)).To(Succeed())
+	change(ctx, admin, w.namespace, "pi-driver", func(p *corev1.Pod) { p.Finalizers = nil })
 	starts(ctx, w)
 }
 

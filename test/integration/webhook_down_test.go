@@ -65,9 +65,7 @@ var _ = Describe("Without the webhook that is installed", func() {
 		Expect(app(ctx, ns, "bad").Status.AppState.ErrorMessage).To(ContainSubstring(said.Field + ": " + said.Message))
 
 		By("leaving alone what runs, when its manifest is sent again without the defaults")
-		manifest := bare(ns, "before")
-		manifest.ResourceVersion = app(ctx, ns, "before").ResourceVersion
-		Expect(admin.Update(ctx, manifest)).To(Succeed())
+		replaceBare(ctx, ns, "before")
 		Expect(app(ctx, ns, "before").Spec.Driver.Memory).To(BeNil())
 		Eventually(func() int64 { return condition(ctx, ns, "before", "Admitted").ObservedGeneration }, wait, poll).Should(BeEquivalentTo(app(ctx, ns, "before").Generation))
 		Expect(app(ctx, ns, "before").Status.AppState.State).To(Equal(v1beta2.ApplicationStateRunning))
@@ -109,7 +107,7 @@ var _ = Describe("The webhook's own certificates", func() {
 		const value = "self"
 		ns := newNamespace(ctx)
 		c := config.DefaultWebhook()
-		c.Namespace, c.Port, c.CertDir = ns, freePort(ctx), GinkgoT().TempDir()
+		c.Namespace, c.Port, c.CertDir = ns, freePort(), GinkgoT().TempDir()
 		user, err := server.AddUser(envtest.User{Name: "webhook"}, server.Config)
 		Expect(err).NotTo(HaveOccurred())
 		permitWebhook(ctx, ns, "webhook")
@@ -151,13 +149,11 @@ var _ = Describe("The webhook's own certificates", func() {
 		Eventually(asked, wait, poll).Should(Succeed())
 
 		By("coming near the end of the authority")
-		var short corev1.Secret
-		Expect(admin.Get(ctx, client.ObjectKeyFromObject(secretOf(c)), &short)).To(Succeed())
-		short.Data["ca.crt"], short.Data["ca.key"] = authority(29 * 24 * time.Hour)
-		Expect(admin.Update(ctx, &short)).To(Succeed())
+		certificate, key := authority(29 * 24 * time.Hour)
+		short := change(ctx, admin, ns, c.SecretName, func(s *corev1.Secret) { s.Data["ca.crt"], s.Data["ca.key"] = certificate, key })
 		Eventually(func() string { return string(served(ctx, c.Port).AuthorityKeyId) }, wait, poll).ShouldNot(Equal(string(second.AuthorityKeyId)))
 		Eventually(asked, wait, poll).Should(Succeed(), "the API server was told of the new authority")
-		Expect(admin.Get(ctx, client.ObjectKeyFromObject(secretOf(c)), &short)).To(Succeed())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(secretOf(c)), short)).To(Succeed())
 		made, err := cert.ParseCertsPEM(short.Data["ca.crt"])
 		Expect(err).NotTo(HaveOccurred())
 		Expect(made[0].NotAfter).To(BeTemporally("~", time.Now().Add(365*24*time.Hour), 2*time.Hour))

@@ -33,10 +33,11 @@ import (
 // guarded is the label of namespaces whose applications the webhook sees.
 const guarded = "admission.test/webhook"
 
-// hooks are the webhooks that controller-gen makes of the markers, for namespaces with a value of the label.
+// hooks are the webhooks that controller-gen makes of the markers, for namespaces with a value of the label. They have the time
+// that the product gives them: a slow answer is no answer to the API server, and with Ignore it stores what was not judged.
 func hooks(name, value string, policy admissionv1.FailurePolicyType) envtest.WebhookInstallOptions {
 	GinkgoHelper()
-	var options envtest.WebhookInstallOptions
+	options := envtest.WebhookInstallOptions{LocalServingHost: "127.0.0.1", LocalServingPort: freePort()}
 	for _, o := range manifests("config", "webhook", "manifests.yaml") {
 		o.SetName(name)
 		list, _, err := unstructured.NestedSlice(o.Object, "webhooks")
@@ -44,7 +45,6 @@ func hooks(name, value string, policy admissionv1.FailurePolicyType) envtest.Web
 		for i := range list {
 			hook := list[i].(map[string]any)
 			hook["failurePolicy"] = string(policy)
-			hook["timeoutSeconds"] = int64(10) // on a busy machine an answer may take a while
 			hook["namespaceSelector"] = map[string]any{"matchLabels": map[string]any{guarded: value}}
 		}
 		Expect(unstructured.SetNestedSlice(o.Object, list, "webhooks")).To(Succeed())
@@ -85,13 +85,13 @@ func startWebhook(cfg *rest.Config, c config.Webhook) (end func()) {
 // startWebhookWith also takes what is not the webhook's alone of the configuration.
 func startWebhookWith(cfg *rest.Config, c config.OperatorConfiguration) (end func()) {
 	GinkgoHelper()
-	ctx, cancel := context.WithCancel(context.Background())
-	health := freeAddress(ctx)
+	health := freeAddress()
 	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())
 	c.Metrics, c.Health = config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, config.Endpoint{BindAddress: health}
 	mgr, err := webhook.New(cfg, c, func() resolve.Operator { return resolve.Operator{Registry: registry} })
 	Expect(err).NotTo(HaveOccurred())
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	running := true
@@ -154,6 +154,16 @@ func bare(namespace, name string) *v1beta2.SparkApplication {
 	return o
 }
 
+// replaceBare sends it again as kubectl replace does.
+func replaceBare(ctx context.Context, namespace, name string) {
+	GinkgoHelper()
+	change(ctx, admin, namespace, name, func(a *v1beta2.SparkApplication) {
+		version := a.ResourceVersion
+		*a = *bare(namespace, name)
+		a.ResourceVersion = version
+	})
+}
+
 var _ = Describe("The webhook", Ordered, func() {
 	const value = "up"
 	var ns string
@@ -182,11 +192,7 @@ var _ = Describe("The webhook", Ordered, func() {
 		kubelet(ctx, driver, corev1.PodRunning, driverContainer, running())
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateRunning)
 
-		change(ctx, ns, "pi", func(a *v1beta2.SparkApplication) { // kubectl replace
-			manifest := bare(ns, "pi")
-			manifest.ResourceVersion = a.ResourceVersion
-			*a = *manifest
-		})
+		replaceBare(ctx, ns, "pi")
 		after := app(ctx, ns, "pi")
 		Expect(after.Generation).To(Equal(stored.Generation))
 		Expect(after.Spec).To(Equal(stored.Spec))
