@@ -29,8 +29,8 @@ import (
 const (
 	pollPeriod  = time.Second
 	cleanupTime = 30 * time.Second
-	// logLines of the driver are shown.
-	logLines = 20
+	// logLines of the driver are shown: enough for what the application says and the stack traces with which Spark may stop after it.
+	logLines = 100
 )
 
 // Command creates the application of a manifest, waits for its end, prints what it sees, and deletes it. It fails if the
