@@ -30,6 +30,14 @@ schedulers=(./test/schedulers/...)
 e2e=(./test/e2e/...)
 
 what=${1:-all}
+case $what in
+all | check | units | simulation | integration | hostile | schedulers | e2e | node) ;;
+*)
+  echo "hack/test.sh: \"$what\": not a kind of tests; write one of: check units simulation integration hostile schedulers e2e node, or nothing for everything" >&2
+  exit 2
+  ;;
+esac
+[[ ${FIRESTEEL_SEED:-0} =~ ^[0-9]+$ ]] || { echo "hack/test.sh: FIRESTEEL_SEED: \"$FIRESTEEL_SEED\": not a seed; write a whole number" >&2; exit 2; }
 report=$PWD/dist/test
 rm -rf "$report"
 mkdir -p "$report/specs" "$report/numbers"
@@ -199,8 +207,8 @@ if [ ${#left_out[@]} -gt 0 ] && [ -n "${CI:-}" ]; then
   say "with CI set nothing may be left out"
   exit 1
 fi
-[ -z "${PACKAGES:-}" ] || read -ra packages <<<"$PACKAGES"
 [ ${#packages[@]} -gt 0 ] || { say "nothing to run"; exit 1; }
+[ -z "${PACKAGES:-}" ] || read -ra packages <<<"$PACKAGES"
 export GOGC=200 # memory is there, and collecting garbage is a tenth of the time; what measures memory sets its own
-go_test suites -exec "$PWD/hack/timed.sh" -count=1 -p 2 -timeout 60m "${packages[@]}" ${FOCUS:+-ginkgo.focus="$FOCUS"} || status=$?
+go_test suites -exec "$PWD/hack/timed.sh" -count=1 -p 2 -timeout 60m "${packages[@]}" ${FOCUS:+-ginkgo.focus="$FOCUS" -ginkgo.fail-on-empty} || status=$?
 finish

@@ -62,8 +62,11 @@ func run(folder string, out io.Writer) (failed bool, err error) {
 	writeTimes(&text, used)
 	writeSlowest(&text, results)
 	writeFailures(&text, failures, os.Getenv("FIRESTEEL_SEED"))
+	if len(results) == 0 {
+		text.WriteString("FAILED: no test ran: PACKAGES, RUN or FOCUS may name none\n")
+	}
 	_, err = io.WriteString(out, text.String())
-	return len(failures) > 0, err
+	return len(failures) > 0 || len(results) == 0, err
 }
 
 // read parses a file. One that is not there is empty: a run may have ended before it was written.
