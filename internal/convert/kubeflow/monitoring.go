@@ -5,6 +5,7 @@ package kubeflow
 import (
 	_ "embed" // the default texts
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -154,7 +155,8 @@ func (m *metrics) servlet(c conf) {
 	if m.driver {
 		c.setDefault(confServletClass, "org.apache.spark.metrics.sink.PrometheusServlet", monitoringField)
 		c.setDefault(confServletPath, servletPath, monitoringField)
-		path = c.user[confServletPath]
+		// Spark sends a path without the slash to the one with it, below the UI's base: with an Ingress that is nowhere in the pod
+		path = strings.TrimSuffix(c.user[confServletPath], "/") + "/"
 	}
 	if m.executor {
 		c.setDefault(confUIPrometheus, "true", monitoringField)

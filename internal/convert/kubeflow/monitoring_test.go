@@ -99,7 +99,7 @@ func TestMonitoring(t *testing.T) {
 				"spark.ui.prometheus.enabled": "true", "spark.metrics.namespace": "jobs.pi", "spark.metrics.conf": "",
 				"spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",
 				"spark.metrics.conf.*.sink.prometheusServlet.path":  "/metrics/prometheus",
-				driverNote + "scrape":                               "true", driverNote + "port": "4040", driverNote + "path": "/metrics/prometheus", executorNote + "scrape": "",
+				driverNote + "scrape":                               "true", driverNote + "port": "4040", driverNote + "path": "/metrics/prometheus/", executorNote + "scrape": "",
 			},
 		},
 		"ServletExecutors": {
@@ -115,7 +115,7 @@ func TestMonitoring(t *testing.T) {
 				s.SparkConf = props{"spark.metrics.conf.*.sink.prometheusServlet.path": "/own", "spark.metrics.namespace": "mine"}
 				s.Driver.Annotations = props{"prometheus.io/port": "1"}
 			},
-			conf: props{"spark.metrics.namespace": "mine", driverNote + "path": "/own", driverNote + "port": "1"},
+			conf: props{"spark.metrics.namespace": "mine", driverNote + "path": "/own/", driverNote + "port": "1"},
 		},
 		"ServletProperties": {
 			reason: "the properties are mounted also without an exporter", set: func(s *spec) {
