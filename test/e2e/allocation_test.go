@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
-var _ = Describe("Dynamic allocation", func() {
+var _ = Describe("Dynamic allocation", Label(exhaustive), func() {
 	ctx := context.Background()
 
 	It("grows with the work and shrinks without it, with no shuffle service", func() {

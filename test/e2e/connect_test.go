@@ -40,7 +40,10 @@ var _ = Describe("A Spark Connect server", longest, func() {
 		second := replacedAfterKill(ctx, server, first, interpreter)
 		Expect(serviceURL(ctx, server, r.tokenOfServer(ctx))).To(Equal(url), "address and token stay")
 		stoppedWhenIdle(ctx, server, second)
-		By("waking it")
+		By("waking it, and asking")
+		out, code := plugin(ctx, "connect", server.Name, "-n", server.Namespace, "--exec", interpreter, notebook)
+		Expect(code).To(BeZero(), out)
+		Expect(out).To(And(ContainSubstring("waking it"), ContainSubstring("all fares: 24500")))
 		r.wakeServer(ctx)
 		third := takesClients(ctx, server, second)
 		answers(ctx, server, interpreter, url)
@@ -49,7 +52,7 @@ var _ = Describe("A Spark Connect server", longest, func() {
 		Expect(r.rerunServer(ctx)).To(ContainSubstring("rerun"))
 	})
 
-	It("of Spark 3.5 answers clients, whatever became of it", func() {
+	It("of Spark 3.5 answers clients, and is stopped when idle", func() {
 		server := connectServer(newNamespace(ctx, "connect"), "3.5.9", otherSparkImage)
 		Expect(admin.Create(ctx, server)).To(Succeed())
 		first := takesClients(ctx, server, corev1.Pod{})
@@ -57,13 +60,7 @@ var _ = Describe("A Spark Connect server", longest, func() {
 		answers(ctx, server, interpreter, url)
 		eventuallyWithoutExecutors(ctx, server, first)
 
-		second := replacedAfterKill(ctx, server, first, interpreter)
-		stoppedWhenIdle(ctx, server, second)
-		By("waking it, and asking")
-		out, code := plugin(ctx, "connect", server.Name, "-n", server.Namespace, "--exec", interpreter, notebook)
-		Expect(code).To(BeZero(), out)
-		Expect(out).To(And(ContainSubstring("waking it"), ContainSubstring("all fares: 24500")))
-		answers(ctx, server, interpreter, url)
+		stoppedWhenIdle(ctx, server, first)
 	})
 })
 

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -34,12 +35,12 @@ type reader struct {
 }
 
 // newReader has the programs of the pages, a namespace, and a manifest in a file.
-func newReader(ctx context.Context, fill ...string) *reader {
+func newReader(ctx context.Context, jobs string, fill ...string) *reader {
 	GinkgoHelper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	Expect(err).NotTo(HaveOccurred())
 	folder := GinkgoT().TempDir()
-	r := &reader{helm: newChart(), jobs: newNamespace(ctx, "docs")}
+	r := &reader{helm: newChart("", ""), jobs: jobs}
 	kubeconfig, manifest := filepath.Join(folder, "kubeconfig"), filepath.Join(folder, "app.yaml")
 	text, err := os.ReadFile(os.Getenv("FIRESTEEL_E2E_KUBECONFIG"))
 	Expect(err).NotTo(HaveOccurred())
@@ -69,7 +70,7 @@ func newReader(ctx context.Context, fill ...string) *reader {
 func newServerReader(ctx context.Context) (*reader, *v1alpha1.SparkConnect) {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "notebooks.yaml")
-	r := newReader(ctx, "notebooks.yaml", file)
+	r := newReader(ctx, newNamespace(ctx, "docs"), "notebooks.yaml", file)
 	r.Env = append(r.Env, "PATH="+strings.Join([]string{filepath.Dir(python(ctx, "4.1")), filepath.Join(r.Root, "dist"), os.Getenv("PATH")}, ":"))
 	text, err := r.Manifest("docs/spark-connect.md", "A first server")
 	Expect(err).NotTo(HaveOccurred())
@@ -104,14 +105,16 @@ func (r *reader) rerunServer(ctx context.Context) string {
 }
 
 // newInstaller reads a page that installs a release into a namespace of its name, which is another one here.
-func newInstaller(ctx context.Context, release string) *reader {
+func newInstaller(ctx context.Context, release string, fill ...string) *reader {
 	GinkgoHelper()
-	namespace := "docs-" + release
-	r := newReader(ctx, "-n "+release, "-n "+namespace)
+	helm := newChart(release, "docs-"+release)
+	r := newReader(ctx, ownNamespace(ctx, "docs"), append(fill, "-n "+release, "-n "+helm.namespace)...)
+	r.helm = helm
 	DeferCleanup(func() {
-		_, _ = r.helm.try("uninstall", release, "-n", namespace, "--ignore-not-found", "--wait")
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+		_, _ = helm.try("uninstall", release, "--ignore-not-found", "--wait")
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: helm.namespace}}
 		Expect(client.IgnoreNotFound(admin.Delete(context.Background(), ns))).To(Succeed())
+		Eventually(func() error { return admin.Get(context.Background(), client.ObjectKeyFromObject(ns), ns) }, installWait, poll).Should(Satisfy(apierrors.IsNotFound))
 	})
 	return r
 }
@@ -217,32 +220,59 @@ func signal(app *v1beta2.SparkApplication, word string) {
 var _ = Describe("The pages of docs/", longest, func() {
 	ctx := context.Background()
 
-	It("lead a beginner from the installation to a result", Serial, func() {
-		withoutSuiteOperator(ctx)
+	It("lead a beginner from the installation to a result", func() {
 		r := newInstaller(ctx, "spark-operator")
 		r.run(ctx, "docs/quick-start.md", "Install")
 		Expect(r.run(ctx, "docs/quick-start.md", "A first application")).To(And(ContainSubstring("errors: 0"), ContainSubstring("COMPLETED")))
 		Expect(r.run(ctx, "docs/quick-start.md", "Look at it")).To(And(
 			ContainSubstring("COMPLETED"), ContainSubstring("Pi is roughly 3.1"), ContainSubstring("SparkApplication "+r.jobs+"/spark-pi has completed")))
 		r.run(ctx, "docs/quick-start.md", "Take it away")
-		Expect(columns(ctx)).NotTo(BeEmpty(), "the definitions stay")
+		kubectl("get", "crd", crdName)
 	})
 
-	It("lead an administrator from Kubeflow's operator to this one", Serial, func() {
-		withoutSuiteOperator(ctx)
-		r := newInstaller(ctx, "firesteel")
-		app := sparkPi(r.jobs, "held-back")
-		app.Spec.Suspend = ptr.To(true)
+	It("lead an administrator from Kubeflow's operator to this one, with the values of its chart", func() {
+		const fullname, account = "firesteel-spark-operator", "spark-operator-spark"
+		values, err := filepath.Abs(filepath.Join("..", "chart", "testdata", "kubeflow-values.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		const install = "firesteel charts/spark-operator -n "
+		r := newInstaller(ctx, "firesteel", install+"firesteel --create-namespace", install+"docs-firesteel --create-namespace -f "+values)
+		allow(ctx, r.jobs, account)
+		app := sparkPi(r.jobs, "held-back", "200")
+		app.Spec.Suspend, app.Spec.Driver.ServiceAccount = ptr.To(true), ptr.To(account)
 		Expect(admin.Create(ctx, app)).To(Succeed())
 
-		r.run(ctx, "docs/migrate-from-kubeflow.md", "4. Update the definitions, and install Firesteel")
+		Expect(r.run(ctx, "docs/migrate-from-kubeflow.md", "4. Update the definitions, and install Firesteel")).To(ContainSubstring("applications of this namespace: " + r.jobs))
 		eventuallyReason(ctx, app, "Suspended", "Suspended", "spec.suspend is true")
 		Expect(r.run(ctx, "docs/migrate-from-kubeflow.md", "5. See that all is well")).To(And(ContainSubstring(app.Name), ContainSubstring("SUBMITTED")))
+
+		By("finding what Kubeflow's chart has made, by its names")
+		kubectl("get", "deployment,serviceaccount", fullname+"-controller", fullname+"-webhook", "-n", r.helm.namespace)
+		kubectl("get", "service", fullname+"-webhook-svc", "-n", r.helm.namespace)
+		kubectl("get", "lease", fullname+"-controller-lock", "-n", r.helm.namespace)
+		Expect(kubectl("get", "validatingwebhookconfiguration", fullname+"-webhook", "-o", "jsonpath={.webhooks[*].failurePolicy}")).To(MatchRegexp("^Fail( Fail)*$"))
+
+		By("refusing a slip, and writing defaults down")
+		Eventually(func() error { return refusal(r.jobs) }, installWait, poll).Should(Satisfy(apierrors.IsInvalid), "the API server asks the webhook")
+		other := sparkPi(r.jobs, "defaults")
+		other.Spec.Executor.Instances, other.Spec.Mode = nil, ""
+		Expect(admin.Create(ctx, other, client.DryRunAll)).To(Succeed())
+		Expect(other.Spec).To(And(HaveField("Executor.Instances", HaveValue(BeEquivalentTo(1))), HaveField("Mode", v1beta2.DeployModeCluster)))
+
+		By("running what was held back")
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Suspend = nil })
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
+		Expect(s.DriverInfo.WebUIServiceName).To(Equal("held-back-ui-svc"))
+		eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		Expect(driverLog(ctx, app)).To(ContainSubstring("Pi is roughly 3.1"))
+
+		By("going back")
 		Expect(r.run(ctx, "docs/migrate-from-kubeflow.md", "Roll back")).To(ContainSubstring(`release "firesteel" uninstalled`))
+		Eventually(r.helm.leftOver, installWait, poll).Should(BeEmpty())
+		Expect(statusOf(ctx, app).AppState.State).To(Equal(v1beta2.ApplicationStateCompleted))
 	})
 
 	It("show an application while it runs, and what it did before", func() {
-		r := newReader(ctx)
+		r := newReader(ctx, newNamespace(ctx, "docs"))
 		app := script(ctx, r.jobs, "spark-pi", twoAttempts)
 		app.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: ptr.To[int32](1), OnFailureRetryInterval: ptr.To[int64](1)}
 		app.Spec.Executor.Instances = ptr.To[int32](3)

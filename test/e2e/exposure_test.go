@@ -49,9 +49,9 @@ var _ = Describe("The Spark UI", func() {
 	ctx := context.Background()
 
 	It("is read through its Service and through kubectl spark ui, below the path of an Ingress too, and goes with its driver", func() {
-		app := script(ctx, newNamespace(ctx, "ui"), "shown", "import time\nfrom pyspark.sql import SparkSession\nsc = SparkSession.builder.getOrCreate().sparkContext\nprint('sum', sc.parallelize(range(10)).sum(), flush=True)\ntime.sleep(600)\n")
-		// what the operator sets for an Ingress with a path
-		app.Spec.SparkConf = map[string]string{"spark.ui.proxyBase": "/spark/shown", "spark.ui.proxyRedirectUri": "/"}
+		ns := newNamespace(ctx, "ui")
+		below := "/" + ns + "/shown/" // the path that the suite's operator gives its Ingress
+		app := script(ctx, ns, "shown", "import time\nfrom pyspark.sql import SparkSession\nsc = SparkSession.builder.getOrCreate().sparkContext\nprint('sum', sc.parallelize(range(10)).sum(), flush=True)\ntime.sleep(600)\n")
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
 		Expect(s.DriverInfo.WebUIServiceName).To(Equal("shown-ui-svc"))
@@ -59,7 +59,7 @@ var _ = Describe("The Spark UI", func() {
 
 		By("reading it through the Service, as an Ingress would that takes the path away")
 		Eventually(func() (string, error) { return fetch(ctx, "http://"+s.DriverInfo.WebUIAddress+"/jobs/") }, jobWait, time.Second).
-			Should(And(HavePrefix("200 OK"), ContainSubstring("Spark Jobs"), ContainSubstring(`"/spark/shown/static/`)))
+			Should(And(HavePrefix("200 OK"), ContainSubstring("Spark Jobs"), ContainSubstring(`"`+below+`static/`)))
 
 		By("opening a tunnel")
 		tunnel, stop := context.WithTimeout(ctx, jobWait)
@@ -76,7 +76,7 @@ var _ = Describe("The Spark UI", func() {
 		}()
 		var url string
 		Eventually(lines, jobWait).Should(Receive(&url))
-		Expect(url).To(MatchRegexp(`^http://localhost:\d+/spark/shown/$`))
+		Expect(url).To(MatchRegexp(`^http://localhost:\d+` + below + `$`))
 		Expect(fetch(ctx, url)).To(And(HavePrefix("200 OK"), ContainSubstring("Spark Jobs")), "also after the UI's redirect")
 		Expect(fetch(ctx, url+"static/webui.css")).To(HavePrefix("200 OK"), "its links work")
 
@@ -90,7 +90,7 @@ var _ = Describe("The Spark UI", func() {
 	})
 })
 
-var _ = Describe("Decommissioning", func() {
+var _ = Describe("Decommissioning", Label(exhaustive), func() {
 	ctx := context.Background()
 
 	It("moves what an executor has cached before it goes, so that the job finishes without doing it again", func() {

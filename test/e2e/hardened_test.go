@@ -68,18 +68,17 @@ func meetsRestricted(app *v1beta2.SparkApplication) *v1beta2.SparkApplication {
 	return app
 }
 
-var _ = Describe("The hardened chart", Serial, func() {
+var _ = Describe("The hardened chart", longest, func() {
 	ctx := context.Background()
 
 	It("runs what meets its policy, and says of everything else why it does not", func() {
-		helm := newChart()
-		withoutSuiteOperator(ctx)
-		jobs := newNamespace(ctx, "hardened")
-		kubectl("label", "namespace", jobs, "pod-security.kubernetes.io/enforce=restricted")
-		prepare(ctx, helm)
-		helm.do("install", helmRelease, chartPath, "--set", "hardened=true,image.digest="+operatorDigest(ctx),
+		helm := newChart("hardened", "hardened-ops")
+		jobs := ownNamespace(ctx, "hardened")
+		kubectl("label", "namespace", jobs, enforceLabel+"=restricted")
+		helm.prepare(ctx)
+		helm.do("install", helm.release, chartPath, "--set", "hardened=true,image.digest="+operatorDigest(ctx),
 			"--set", "spark.jobNamespaces={"+jobs+"},executorAdmissionPolicy.images={firesteel.local/*}", "--wait", "--timeout", "3m")
-		account := ptr.To(helmRelease + "-spark-operator-spark")
+		account := ptr.To(helm.account())
 
 		By("refusing what is not")
 		plain := sparkPi(jobs, "plain")
@@ -101,7 +100,7 @@ var _ = Describe("The hardened chart", Serial, func() {
 		Expect(driverLog(ctx, pi)).To(ContainSubstring("Pi is roughly 3.1"))
 
 		By("letting the driver's program start no executor that reaches the node, and publish nothing, where the namespace has no level, too")
-		kubectl("label", "namespace", jobs, "pod-security.kubernetes.io/enforce-")
+		kubectl("label", "namespace", jobs, enforceLabel+"-")
 		driver := driverOf(ctx, pi)
 		Expect(driver.Spec.ServiceAccountName).To(Equal(*account))
 		program := asDriver(ctx, &driver)
@@ -122,7 +121,6 @@ var _ = Describe("The hardened chart", Serial, func() {
 		Expect(publish.Status.Allowed).To(BeFalse(), publish.Status.Reason)
 
 		By("uninstalling")
-		helm.do("uninstall", helmRelease, "--wait")
-		Eventually(leftOver, installWait, poll).Should(BeEmpty())
+		helm.uninstall()
 	})
 })

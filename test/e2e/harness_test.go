@@ -27,7 +27,18 @@ import (
 // newNamespace makes a namespace in which Spark jobs may run: with the rights that the samples give their drivers.
 func newNamespace(ctx context.Context, name string) string {
 	GinkgoHelper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
+	return labelledNamespace(ctx, name, nil)
+}
+
+// ownNamespace makes one for an operator that the spec installs: that of the suite leaves it alone.
+func ownNamespace(ctx context.Context, name string) string {
+	GinkgoHelper()
+	return labelledNamespace(ctx, name, map[string]string{"e2e": "own"})
+}
+
+func labelledNamespace(ctx context.Context, name string, labels map[string]string) string {
+	GinkgoHelper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-", Labels: labels}}
 	Expect(admin.Create(ctx, ns)).To(Succeed())
 	DeferCleanup(func() { Expect(client.IgnoreNotFound(admin.Delete(context.Background(), ns))).To(Succeed()) })
 	Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "spark"}})).To(Succeed())

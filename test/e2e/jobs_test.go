@@ -47,36 +47,45 @@ var _ = Describe("A Spark job", func() {
 		}
 	})
 
-	It("computes pi in Python, with two executors and arguments", func() {
-		app := sparkPi(newNamespace(ctx, "python"), "pyspark-pi", "4")
+	It("computes pi in Python, with two executors, arguments, and the volumes that it claims on demand", func() {
+		ns := newNamespace(ctx, "python")
+		class, folder := ns, GinkgoT().TempDir() // the node is this machine
+		app := sparkPi(ns, "pyspark-pi", "4")
 		app.Spec.Type, app.Spec.MainClass = v1beta2.ApplicationTypePython, nil
 		app.Spec.MainApplicationFile = ptr.To("local:///opt/spark/examples/src/main/python/pi.py")
 		app.Spec.Executor.Instances = ptr.To[int32](2)
+		app.Spec.SparkConf = map[string]string{}
+		for _, role := range []string{"driver", "executor", "executor"} {
+			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{GenerateName: ns + "-"}, Spec: corev1.PersistentVolumeSpec{
+				StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("8Mi")},
+				PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
+			}}
+			Expect(admin.Create(ctx, volume)).To(Succeed())
+			DeferCleanup(func() { Expect(admin.Delete(ctx, volume)).To(Succeed()) })
+			claim := "spark.kubernetes." + role + ".volumes.persistentVolumeClaim.data."
+			maps.Copy(app.Spec.SparkConf, map[string]string{
+				claim + "mount.path": "/data", claim + "options.claimName": "OnDemand", claim + "options.storageClass": class, claim + "options.sizeLimit": "8Mi",
+			})
+		}
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 		Expect(driverLog(ctx, app)).To(ContainSubstring("Pi is roughly 3.1"))
 		Expect(len(s.ExecutorState)).To(BeNumerically(">=", 2))
+		claims := func() []corev1.PersistentVolumeClaim {
+			var list corev1.PersistentVolumeClaimList
+			Expect(admin.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
+			return list.Items
+		}
+		Expect(claims()).To(ContainElement(And(HaveField("Name", HavePrefix("pyspark-pi-")), HaveField("Name", HaveSuffix("-driver-pvc-0")), HaveField("Status.Phase", corev1.ClaimBound))))
+		Expect(admin.Delete(ctx, app)).To(Succeed())
+		Eventually(claims, jobWait, poll).Should(BeEmpty(), "they go with the application")
 	})
 
-	It("hands settings to its executors without a webhook", func() {
+	It("hands settings to its executors without a webhook, and says what Spark overwrites in their template", func() {
 		app := endless(newNamespace(ctx, "executors"), "spark-pi")
 		app.Spec.Executor.Env = []corev1.EnvVar{{Name: "TEAM", Value: "data"}}
 		app.Spec.Executor.Tolerations = []corev1.Toleration{{Key: "spot", Operator: corev1.TolerationOpExists}}
 		app.Spec.Executor.Labels = map[string]string{"team": "data"}
-		Expect(admin.Create(ctx, app)).To(Succeed())
-		Eventually(func(g Gomega) {
-			var executors corev1.PodList
-			g.Expect(admin.List(ctx, &executors, client.InNamespace(app.Namespace), client.MatchingLabels{"spark-role": "executor", "team": "data"})).To(Succeed())
-			g.Expect(executors.Items).NotTo(BeEmpty())
-			pod := executors.Items[0]
-			g.Expect(pod.Spec.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "TEAM", Value: "data"}))
-			g.Expect(pod.Spec.Tolerations).To(ContainElement(HaveField("Key", "spot")))
-			g.Expect(pod.Labels).To(HaveKeyWithValue(v1beta2.LabelSubmissionID, statusOf(ctx, app).SubmissionID))
-		}, jobWait, poll).Should(Succeed(), func() string { return evidence(app) })
-	})
-
-	It("says what Spark overwrites in the template of its executors", func() {
-		app := endless(newNamespace(ctx, "overwritten"), "spark-pi")
 		app.Spec.Executor.MemoryLimit = ptr.To("4g")
 		app.Spec.Executor.Template = &corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"kept": "yes"}},
@@ -89,14 +98,12 @@ var _ = Describe("A Spark job", func() {
 			},
 		}
 		Expect(admin.Create(ctx, app)).To(Succeed())
-		var pod corev1.Pod
-		Eventually(func(g Gomega) {
-			var executors corev1.PodList
-			g.Expect(admin.List(ctx, &executors, client.InNamespace(app.Namespace), client.MatchingLabels{"spark-role": "executor"})).To(Succeed())
-			g.Expect(executors.Items).NotTo(BeEmpty())
-			pod = executors.Items[0]
-		}, jobWait, poll).Should(Succeed(), func() string { return evidence(app) })
+		pod := eventuallyExecutor(ctx, app, "")
 
+		By("what it is given")
+		Expect(pod.Spec.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "TEAM", Value: "data"}))
+		Expect(pod.Spec.Tolerations).To(ContainElement(HaveField("Key", "spot")))
+		Expect(pod.Labels).To(And(HaveKeyWithValue("team", "data"), HaveKeyWithValue(v1beta2.LabelSubmissionID, statusOf(ctx, app).SubmissionID)))
 		By("what a template keeps")
 		Expect(pod.Labels).To(HaveKeyWithValue("kept", "yes"))
 		Expect(pod.Spec.Containers[0].WorkingDir).To(Equal("/tmp"))
@@ -109,47 +116,10 @@ var _ = Describe("A Spark job", func() {
 		c := meta.FindStatusCondition(statusOf(ctx, app).Conditions, "Admitted")
 		Expect(c).NotTo(BeNil())
 		Expect(c.Message).To(ContainSubstring("spec.executor.memoryLimit"), "the setting that is lost is named")
-	})
 
-	It("gets the volumes that it claims on demand", func() {
-		ns := newNamespace(ctx, "claims")
-		class, folder := ns, GinkgoT().TempDir() // the node is this machine
-		app := sparkPi(ns, "spark-pi", "10")
-		app.Spec.SparkConf = map[string]string{}
-		for _, role := range []string{"driver", "executor"} {
-			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: ns + "-" + role}, Spec: corev1.PersistentVolumeSpec{
-				StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("8Mi")},
-				PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
-			}}
-			Expect(admin.Create(ctx, volume)).To(Succeed())
-			DeferCleanup(func() { Expect(admin.Delete(ctx, volume)).To(Succeed()) })
-			claim := "spark.kubernetes." + role + ".volumes.persistentVolumeClaim.data."
-			maps.Copy(app.Spec.SparkConf, map[string]string{
-				claim + "mount.path": "/data", claim + "options.claimName": "OnDemand", claim + "options.storageClass": class, claim + "options.sizeLimit": "8Mi",
-			})
-		}
-		Expect(admin.Create(ctx, app)).To(Succeed())
-		eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
-		claims := func() []corev1.PersistentVolumeClaim {
-			var list corev1.PersistentVolumeClaimList
-			Expect(admin.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
-			return list.Items
-		}
-		Expect(claims()).To(ContainElement(And(HaveField("Name", HavePrefix("spark-pi-")), HaveField("Name", HaveSuffix("-driver-pvc-0")), HaveField("Status.Phase", corev1.ClaimBound))))
+		By("deleting it while it runs")
 		Expect(admin.Delete(ctx, app)).To(Succeed())
-		Eventually(claims, jobWait, poll).Should(BeEmpty(), "they go with the application")
-	})
-
-	It("fails with the driver's exit code when its main class does not exist", func() {
-		app := sparkPi(newNamespace(ctx, "noclass"), "no-class")
-		app.Spec.MainClass = ptr.To("org.example.Missing")
-		Expect(admin.Create(ctx, app)).To(Succeed())
-		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
-		Expect(s.AppState.ErrorMessage).To(Equal("driver container failed with ExitCode: 101, Reason: Error, Cause: Failed to load class org.example.Missing."))
-		c := meta.FindStatusCondition(s.Conditions, "Succeeded")
-		Expect(c).NotTo(BeNil())
-		Expect(c.Reason).To(Equal("DriverFailed"))
-		Expect(driverLog(ctx, app)).To(ContainSubstring("org.example.Missing"))
+		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty(), "its pods go with it")
 	})
 
 	It("fails with the API server's words when its service account does not exist", func() {
@@ -166,16 +136,7 @@ var _ = Describe("A Spark job", func() {
 		Expect(services.Items).To(BeEmpty(), "nothing is half-created")
 	})
 
-	It("takes all its pods with it when it is deleted while it runs", func() {
-		app := endless(newNamespace(ctx, "deleted"), "endless")
-		Expect(admin.Create(ctx, app)).To(Succeed())
-		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
-		Eventually(func() int { return len(podsOf(ctx, app)) }, jobWait, poll).Should(Equal(2), "a driver and an executor")
-		Expect(admin.Delete(ctx, app)).To(Succeed())
-		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty())
-	})
-
-	It("has exactly one driver when the operator is killed right after it created it", Serial, func() {
+	It("has exactly one driver when the operator is killed right after it created it", Serial, Label(exhaustive), func() {
 		app := sparkPi(newNamespace(ctx, "killed"), "spark-pi", "10")
 		w, err := admin.Watch(ctx, &corev1.PodList{}, client.InNamespace(app.Namespace))
 		Expect(err).NotTo(HaveOccurred())

@@ -23,39 +23,63 @@ import (
 var _ = Describe("The life of a Spark job", longest, func() {
 	ctx := context.Background()
 
-	It("runs again when its driver pod is evicted as a drained node does it, and when someone deletes it", func() {
-		app := endless(newNamespace(ctx, "evicted"), "endless")
+	It("goes on when it loses an executor, runs again when a drained node evicts its driver, is suspended, resumed and changed, and expires", func() {
+		app := endless(newNamespace(ctx, "life"), "endless")
 		app.Spec.RestartPolicy = v1beta2.RestartPolicy{Infrastructure: &v1beta2.RetryRule{
 			Retries: 2, Backoff: &v1beta2.Backoff{Initial: &metav1.Duration{Duration: time.Second}},
 		}}
-		drivers := watchDrivers(ctx, app)
+		drivers, states := watchDrivers(ctx, app), watchStates(ctx, app)
 		Expect(admin.Create(ctx, app)).To(Succeed())
-		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
 
-		By("draining")
+		By("losing an executor")
+		executor := eventuallyExecutor(ctx, app, "")
+		Expect(admin.Delete(ctx, &executor, client.GracePeriodSeconds(0))).To(Succeed())
+		eventuallyExecutor(ctx, app, executor.Name)
+		s := statusOf(ctx, app)
+		Expect(s.AppState.State).To(Equal(v1beta2.ApplicationStateRunning))
+		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "a lost executor is Spark's business")
+
+		By("draining the node of the driver")
 		first := driverOf(ctx, app)
 		Expect(clientset.PolicyV1().Evictions(app.Namespace).Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: first.Name}})).To(Succeed())
-		eventuallyAttempt(ctx, app, 2, v1beta2.ApplicationStateRunning)
+		s = eventuallyAttempt(ctx, app, 2, v1beta2.ApplicationStateRunning)
 		second := driverOf(ctx, app)
 		Expect(second.Name).To(Equal(first.Name), "tools look for this name")
 		Expect(second.UID).NotTo(Equal(first.UID))
-
-		By("deleting")
-		Expect(admin.Delete(ctx, &second)).To(Succeed())
-		s := eventuallyAttempt(ctx, app, 3, v1beta2.ApplicationStateRunning)
-		Expect(s.ExecutionAttempts).To(BeEquivalentTo(3))
-		Expect(s.Retries.Infrastructure).To(BeEquivalentTo(2))
-		Expect(s.Attempts).To(HaveLen(3))
+		Expect(s.Retries.Infrastructure).To(BeEquivalentTo(1))
+		Expect(s.Attempts).To(HaveLen(2))
 		Expect(s.Attempts[0]).To(And(HaveField("FailureClass", "Infrastructure"), HaveField("Reason", "DriverEvicted"), HaveField("EndTime", Not(BeNil()))))
-		Expect(s.Attempts[1]).To(HaveField("FailureClass", "Infrastructure"))
 
-		By("losing it once too often")
-		third := driverOf(ctx, app)
-		Expect(admin.Delete(ctx, &third)).To(Succeed())
-		s = eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
-		Expect(s.AppState.ErrorMessage).To(ContainSubstring("driver"))
+		By("suspending")
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Suspend = ptr.To(true) })
+		eventuallyState(ctx, app, v1beta2.ApplicationStateSuspended)
+		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty(), "a suspended job holds no resources")
+
+		By("resuming")
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Suspend = nil })
+		eventuallyAttempt(ctx, app, 3, v1beta2.ApplicationStateRunning)
+
+		By("changing what does not concern the pods")
+		running := driverOf(ctx, app).UID
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.TimeToLiveSeconds = ptr.To[int64](3600) })
+		Eventually(func() int64 { return statusOf(ctx, app).ObservedGeneration }, jobWait, poll).Should(BeEquivalentTo(generation(ctx, app)))
+		Expect(driverOf(ctx, app).UID).To(Equal(running))
+
+		By("changing what does")
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Arguments = []string{"sleep", "1"} })
+		s = eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
+		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "a changed spec starts counting again")
+		Expect(s.Attempt).To(BeEquivalentTo(4))
+		Eventually(states.String).Should(MatchRegexp(`RUNNING SUSPENDING SUSPENDED RESUMING (SUBMITTED )?RUNNING INVALIDATING PENDING_RERUN (SUBMITTED )?RUNNING SUCCEEDING COMPLETED$`))
 		Expect(drivers.most()).To(Equal(1), "never two drivers at a time")
-		Expect(drivers.seen()).To(Equal(3))
+		Expect(drivers.seen()).To(Equal(4))
+
+		By("letting it expire")
+		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.TimeToLiveSeconds = ptr.To[int64](1) })
+		Eventually(func() bool {
+			return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(app), &v1beta2.SparkApplication{}))
+		}, jobWait, poll).Should(BeTrue())
+		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty())
 	})
 
 	It("runs again with more memory after its driver ran out of it", func() {
@@ -71,67 +95,6 @@ var _ = Describe("The life of a Spark job", longest, func() {
 		Expect(s.Attempts[0].Message).To(HaveSuffix("Reason: OOMKilled, Cause: it used more memory than its limit of 896Mi (heap 512Mi, overhead 384Mi)"))
 		limit := driverOf(ctx, app).Spec.Containers[0].Resources.Limits[corev1.ResourceMemory]
 		Expect(limit.Value()).To(BeNumerically(">", 2<<30), "four times 512 MiB and what is beside it")
-	})
-
-	It("keeps the last words of a failed driver, and goes by exit codes", func() {
-		app := script(ctx, newNamespace(ctx, "words"), "talker", "import sys\nprint('the table sales.orders is not there')\nsys.exit(42)\n")
-		app.Spec.RestartPolicy = v1beta2.RestartPolicy{Application: &v1beta2.ApplicationRule{
-			RetryRule: v1beta2.RetryRule{Retries: 5}, FailExitCodes: []int32{42},
-		}}
-		Expect(admin.Create(ctx, app)).To(Succeed())
-		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
-		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "this exit code is not worth another attempt")
-		Expect(s.Attempts).To(HaveLen(1))
-		Expect(s.Attempts[0]).To(And(HaveField("ExitCode", HaveValue(BeEquivalentTo(42))), HaveField("LogTail", ContainSubstring("the table sales.orders is not there"))))
-	})
-
-	It("survives the loss of an executor", func() {
-		app := endless(newNamespace(ctx, "executor"), "endless")
-		Expect(admin.Create(ctx, app)).To(Succeed())
-		first := eventuallyExecutor(ctx, app, "")
-		Expect(admin.Delete(ctx, &first, client.GracePeriodSeconds(0))).To(Succeed())
-		second := eventuallyExecutor(ctx, app, first.Name)
-		Expect(second.Name).NotTo(Equal(first.Name))
-		s := statusOf(ctx, app)
-		Expect(s.AppState.State).To(Equal(v1beta2.ApplicationStateRunning))
-		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "a lost executor is Spark's business")
-	})
-
-	It("is stopped by suspend, runs again from a changed spec, and goes when its time to live is over", func() {
-		app := endless(newNamespace(ctx, "changed"), "changing")
-		drivers, states := watchDrivers(ctx, app), watchStates(ctx, app)
-		Expect(admin.Create(ctx, app)).To(Succeed())
-		eventuallyState(ctx, app, v1beta2.ApplicationStateRunning)
-
-		By("suspending")
-		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Suspend = ptr.To(true) })
-		eventuallyState(ctx, app, v1beta2.ApplicationStateSuspended)
-		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty(), "a suspended job holds no resources")
-
-		By("resuming")
-		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Suspend = nil })
-		eventuallyAttempt(ctx, app, 2, v1beta2.ApplicationStateRunning)
-
-		By("changing what does not concern the pods")
-		running := driverOf(ctx, app).UID
-		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.TimeToLiveSeconds = ptr.To[int64](3600) })
-		Eventually(func() int64 { return statusOf(ctx, app).ObservedGeneration }, jobWait, poll).Should(BeEquivalentTo(generation(ctx, app)))
-		Expect(driverOf(ctx, app).UID).To(Equal(running))
-
-		By("changing what does")
-		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.Arguments = []string{"sleep", "1"} })
-		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
-		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "a changed spec starts counting again")
-		Expect(s.Attempt).To(BeEquivalentTo(3))
-		Eventually(states.String).Should(MatchRegexp(`RUNNING SUSPENDING SUSPENDED RESUMING (SUBMITTED )?RUNNING INVALIDATING PENDING_RERUN (SUBMITTED )?RUNNING SUCCEEDING COMPLETED$`))
-		Expect(drivers.most()).To(Equal(1), "never two drivers at a time")
-
-		By("letting it expire")
-		edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) { s.TimeToLiveSeconds = ptr.To[int64](1) })
-		Eventually(func() bool {
-			return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(app), &v1beta2.SparkApplication{}))
-		}, jobWait, poll).Should(BeTrue())
-		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty())
 	})
 
 	It("says what a driver waits for, and continues automatically when it is there", func() {

@@ -81,7 +81,10 @@ var _ = Describe("Metrics", func() {
 				g.Expect(strings.Contains(own, "\n"+name+"{") || strings.Contains(own, "\n"+name+" ")).To(BeTrue(), "%s in\n%s", name, own)
 			}
 		}, installWait, poll).Should(Succeed())
-	}, onSpark4, onSpark3)
+	},
+		onSpark4,
+		Entry("Spark 3.5", Label(exhaustive), "3.5.9", otherSparkImage),
+	)
 
 	DescribeTable("are shown by the JMX exporter, in the driver and in each executor", func(ctx SpecContext, version, image, exporter, counters string) {
 		app := endless(newNamespace(ctx, "jmx"), "measured")
@@ -125,7 +128,7 @@ var _ = Describe("Metrics", func() {
 			MatchRegexp(`(?m)^spark_executor_jvm_heap_used\{`+labels+`\} [1-9]`),
 		), func() string { return evidence(app) })
 	},
-		Entry("on Spark 4 with the exporter 1.x", "4.1.4", sparkImage, "1.0.1", "count_total"),
+		Entry("on Spark 4 with the exporter 1.x", Label(exhaustive), "4.1.4", sparkImage, "1.0.1", "count_total"),
 		Entry("on Spark 3 with the exporter 0.x", "3.5.9", otherSparkImage, "0.20.0", "count"),
 	)
 })

@@ -9,7 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
@@ -30,9 +30,9 @@ func plugin(ctx context.Context, args ...string) (string, int) {
 var _ = Describe("kubectl spark", func() {
 	ctx := context.Background()
 
-	It("follows a real driver's log, waits for its end, and remembers its last words", func() {
-		app := script(ctx, newNamespace(ctx, "plugin"), "talker", "import sys, time\nprint('first words', flush=True)\ntime.sleep(2)\nprint('last words', flush=True)\nsys.exit(3)\n")
-		app.Spec.Executor.Instances = ptr.To[int32](1)
+	It("follows a real driver's log, waits for its end by an exit code that is not worth another attempt, and remembers its last words", func() {
+		app := script(ctx, newNamespace(ctx, "plugin"), "talker", "import sys, time\nprint('first words', flush=True)\ntime.sleep(2)\nprint('last words', flush=True)\nsys.exit(42)\n")
+		app.Spec.RestartPolicy = v1beta2.RestartPolicy{Application: &v1beta2.ApplicationRule{RetryRule: v1beta2.RetryRule{Retries: 5}, FailExitCodes: []int32{42}}}
 		Expect(admin.Create(ctx, app)).To(Succeed())
 
 		By("following the log from before there is a driver")
@@ -43,8 +43,11 @@ var _ = Describe("kubectl spark", func() {
 		By("waiting")
 		text, code := plugin(ctx, "wait", app.Name, "-n", app.Namespace, "--timeout", "2m")
 		Expect(code).To(Equal(1), text)
-		Expect(text).To(ContainSubstring("driver container failed with ExitCode: 3"))
-		eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
+		Expect(text).To(ContainSubstring("driver container failed with ExitCode: 42"))
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
+		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1))
+		Expect(s.Attempts).To(ConsistOf(And(HaveField("ExitCode", HaveValue(BeEquivalentTo(42))), HaveField("LogTail", ContainSubstring("last words")))))
+		Expect(meta.FindStatusCondition(s.Conditions, "Succeeded")).To(HaveValue(HaveField("Reason", "DriverFailed")))
 
 		By("asking why")
 		text, code = plugin(ctx, "explain", app.Name, "-n", app.Namespace)

@@ -31,63 +31,80 @@ var _ = Describe("A namespace that enforces the restricted pod security standard
 		Expect(s.AppState.ErrorMessage).To(And(ContainSubstring(`violates PodSecurity "restricted:latest"`), ContainSubstring("runAsNonRoot")))
 	})
 
-	DescribeTable("runs a job with templates, init containers and sidecars in both roles", func(version, image string) {
-		namespace := restrictedNamespace(ctx)
-		environment := map[string]string{"FROM_TEMPLATE": "yes", "NOTE": "from the template: yes", "FROM_FIELD": "12:30"}
-		wanted := asJSON(request{
-			Env:    slices.Collect(maps.Keys(environment)),
+	DescribeTable("runs a job with templates, init containers and sidecars in both roles, which finds its mounts, its environment and its settings", func(version, image string) {
+		app := pythonJob(ctx, restrictedNamespace(ctx), version, image, "look.py")
+		looks := request{
 			Files:  []string{"/shared/init", "/template/look.py", "/etc/hosts", "/etc/resolv.conf"},
 			Writes: []string{"/opt/spark/file", "/shared/file"}, Arrivals: []string{"/shared/native", "/shared/sidecar"},
-		})
-		app := pythonJob(ctx, namespace, version, image, "look.py", wanted)
+		}
+		templates := map[string]string{"FROM_TEMPLATE": "yes", "NOTE": "from the template: yes", "FROM_FIELD": "12:30"}
+		looks.Env = slices.Collect(maps.Keys(templates))
 		app.Spec.Volumes = []corev1.Volume{emptyDir("shared"), emptyDir("tmp"), emptyDir("work")}
 		for _, pod := range podsIn(app) {
-			pod.Template = template()
-			pod.PodSecurityContext = &corev1.PodSecurityContext{
-				RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](185), RunAsGroup: ptr.To[int64](54321),
-				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-			}
-			pod.SecurityContext = restricted()
-			pod.VolumeMounts = []corev1.VolumeMount{
-				{Name: "shared", MountPath: "/shared"},
-				{Name: "tmp", MountPath: "/tmp"},
-				{Name: "work", MountPath: "/opt/spark/work-dir"},
-			}
-			pod.InitContainers = []corev1.Container{
-				helper("first", image, "echo from the init container >/shared/init"),
-				helper("native", image, lasting("native")),
-			}
-			pod.InitContainers[1].RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
-			pod.Sidecars = []corev1.Container{helper("beside", image, lasting("sidecar"))}
-			pod.Env = []corev1.EnvVar{{Name: "FROM_FIELD", Value: "12:30"}}
-			pod.HostAliases = []corev1.HostAlias{{IP: "192.0.2.7", Hostnames: []string{"lake.example"}}}
-			pod.DNSConfig = &corev1.PodDNSConfig{Options: []corev1.PodDNSConfigOption{{Name: "ndots", Value: ptr.To("3")}}}
-			pod.TerminationGracePeriodSeconds = ptr.To[int64](5)
+			keepRestricted(pod, image)
 		}
+		conf, environment := mounts(ctx, app, &looks)
+		maps.Copy(environment, templates)
+		arguments := app.Spec.Arguments
+		app.Spec.Arguments = append([]string{asJSON(looks)}, arguments...)
 
 		s := seen(ctx, app)
+		Expect(s.Conf).To(Equal(conf))
+		Expect(s.Arguments).To(Equal(arguments))
 		for role, saw := range s.roles() {
 			By("comparing what the " + role + " saw")
 			Expect(saw.Env).To(Equal(environment))
-			Expect(saw.Files).To(And(
-				HaveKeyWithValue("/shared/init", "from the init container\n"),
-				HaveKeyWithValue("/template/look.py", ContainSubstring("SEEN")),
-				HaveKeyWithValue("/etc/hosts", MatchRegexp(`192\.0\.2\.7\s+lake\.example`)),
-				HaveKeyWithValue("/etc/resolv.conf", ContainSubstring("ndots:3")),
-			))
-			Expect(saw.Arrivals).To(Equal(map[string]string{"/shared/native": "from native\n", "/shared/sidecar": "from sidecar\n"}))
-			Expect(saw.Writes).To(Equal(map[string]string{"/opt/spark/file": "Read-only file system", "/shared/file": ""}))
-			Expect(saw.Process).To(Equal(map[string]string{
-				"Uid": "185 185 185 185", "Gid": "54321 54321 54321 54321",
-				"NoNewPrivs": "1", "Seccomp": "2", "CapEff": "0000000000000000",
-			}))
+			sawMounts(role, saw)
+			sawRestricted(saw)
 		}
-		var driver corev1.Pod
-		Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "job-driver"}, &driver)).To(Succeed())
+		Expect(s.Executor.Trees["/scratch"]).To(ContainElement(MatchRegexp(`^shuffle_.*\.data$`)), "the executor shuffles there")
+		driver := driverOf(ctx, app)
 		Expect(driver.Status.ContainerStatuses).To(ContainElement(And(HaveField("Name", "beside"), HaveField("State.Running", Not(BeNil())))),
 			"the sidecar still runs and does not hide that the driver has ended")
 	}, onSpark4, onSpark3)
 })
+
+// keepRestricted gives a role a template, init containers and a sidecar, all of which keep the standard.
+func keepRestricted(pod *v1beta2.SparkPodSpec, image string) {
+	pod.Template = template()
+	pod.PodSecurityContext = &corev1.PodSecurityContext{
+		RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](185), RunAsGroup: ptr.To[int64](54321),
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	pod.SecurityContext = restricted()
+	pod.VolumeMounts = []corev1.VolumeMount{
+		{Name: "shared", MountPath: "/shared"},
+		{Name: "tmp", MountPath: "/tmp"},
+		{Name: "work", MountPath: "/opt/spark/work-dir"},
+	}
+	pod.InitContainers = []corev1.Container{
+		helper("first", image, "echo from the init container >/shared/init"),
+		helper("native", image, lasting("native")),
+	}
+	pod.InitContainers[1].RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+	pod.Sidecars = []corev1.Container{helper("beside", image, lasting("sidecar"))}
+	pod.Env = []corev1.EnvVar{{Name: "FROM_FIELD", Value: "12:30"}}
+	pod.HostAliases = []corev1.HostAlias{{IP: "192.0.2.7", Hostnames: []string{"lake.example"}}}
+	pod.DNSConfig = &corev1.PodDNSConfig{Options: []corev1.PodDNSConfigOption{{Name: "ndots", Value: ptr.To("3")}}}
+	pod.TerminationGracePeriodSeconds = ptr.To[int64](5)
+}
+
+// sawRestricted compares what a role saw with what keepRestricted has given it.
+func sawRestricted(saw sight) {
+	GinkgoHelper()
+	Expect(saw.Files).To(And(
+		HaveKeyWithValue("/shared/init", "from the init container\n"),
+		HaveKeyWithValue("/template/look.py", ContainSubstring("SEEN")),
+		HaveKeyWithValue("/etc/hosts", MatchRegexp(`192\.0\.2\.7\s+lake\.example`)),
+		HaveKeyWithValue("/etc/resolv.conf", ContainSubstring("ndots:3")),
+	))
+	Expect(saw.Arrivals).To(Equal(map[string]string{"/shared/native": "from native\n", "/shared/sidecar": "from sidecar\n"}))
+	Expect(saw.Writes).To(Equal(map[string]string{"/opt/spark/file": "Read-only file system", "/shared/file": ""}))
+	Expect(saw.Process).To(Equal(map[string]string{
+		"Uid": "185 185 185 185", "Gid": "54321 54321 54321 54321",
+		"NoNewPrivs": "1", "Seccomp": "2", "CapEff": "0000000000000000",
+	}))
+}
 
 func restrictedNamespace(ctx context.Context) string {
 	GinkgoHelper()

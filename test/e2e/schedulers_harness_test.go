@@ -17,9 +17,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,34 +40,13 @@ var (
 // externalSchedulers runs the real schedulers: processes of this machine in the network of the node.
 type externalSchedulers struct{ logs string }
 
-// newExternalSchedulers gives the operator all its scheduler plugins, and takes them away again when the specs are over.
+// newExternalSchedulers takes away what only these specs have when they are over, or a run before this one has left.
 func newExternalSchedulers(ctx context.Context) *externalSchedulers {
 	GinkgoHelper()
-	b := &externalSchedulers{logs: GinkgoT().TempDir()}
-	kubectl(append([]string{"delete", "--ignore-not-found"}, coschedulingAPI(ctx)...)...)
-	kubectl("apply", "--server-side", "-f", volcanoAPI(ctx))
-	rollOut(filepath.Join("testdata", "schedulers"))
-	DeferCleanup(func() {
-		rollOut(filepath.Join(repository, "config", "default"))
-		for _, name := range []string{"volcano", "yunikorn", "coscheduling", "quota"} { // not to be had by the other specs
-			kubectl("delete", "clusterrole,clusterrolebinding", "spark-operator-scheduler-"+name)
-		}
-		kubectl(append([]string{"delete", "--ignore-not-found"}, coschedulingAPI(ctx)...)...)
-		kubectl("delete", "-f", volcanoAPI(ctx))
-	})
-	return b
-}
-
-// rollOut installs the operator and waits until the new one has taken the old one's place.
-func rollOut(kustomization string) {
-	GinkgoHelper()
-	kubectl("apply", "--server-side", "--force-conflicts", "-k", kustomization)
-	kubectl("rollout", "status", "-n", operatorNamespace, "deployment/"+operatorName, "--timeout=50s")
-	Eventually(func() ([]corev1.Pod, error) {
-		var pods corev1.PodList
-		err := admin.List(context.Background(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"})
-		return pods.Items, err
-	}, installWait, poll).Should(HaveLen(1))
+	removed := func() { kubectl(append([]string{"delete", "--ignore-not-found"}, coschedulingAPI(ctx)...)...) }
+	removed()
+	DeferCleanup(removed)
+	return &externalSchedulers{logs: GinkgoT().TempDir()}
 }
 
 // tool builds the programs of a tool module, unless they are there, and returns the folder with them.
@@ -150,7 +127,7 @@ func (b *externalSchedulers) startVolcano(ctx context.Context) {
 
 func (b *externalSchedulers) startYuniKorn(ctx context.Context) {
 	GinkgoHelper()
-	kubectl("apply", "--server-side", "-f", filepath.Join("testdata", "schedulers", "yunikorn.yaml"))
+	kubectl("apply", "--server-side", "-f", filepath.Join("testdata", "yunikorn.yaml"))
 	b.start(ctx, "yunikorn", filepath.Join(tool(ctx, "yunikorn"), "shim"), []string{"NAMESPACE=yunikorn"})
 	Eventually(func() string { return yunikorn(ctx, "queue/root.spark.team-y") }, installWait, poll).Should(ContainSubstring(`"status":"Active"`))
 }
@@ -218,24 +195,6 @@ func groupOf(ctx context.Context, app *v1beta2.SparkApplication, kind schema.Gro
 		return u, apierrors.NewNotFound(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, app.Name)
 	}
 	return u, admin.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: strings.TrimPrefix(s.Group, kind.Kind+" ")}, u)
-}
-
-// resourceQuota limits the requests of cpu in a namespace, and waits until that is in force.
-func resourceQuota(ctx context.Context, namespace, name, cpu string) {
-	GinkgoHelper()
-	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	q.Spec.Hard = corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse(cpu)}
-	Expect(admin.Create(ctx, q)).To(Succeed())
-	Eventually(func() int {
-		Expect(admin.Get(ctx, client.ObjectKeyFromObject(q), q)).To(Succeed())
-		return len(q.Status.Hard)
-	}, reasonWait, poll).Should(Equal(1))
-}
-
-// phaseOf is the phase of a scheduler's object.
-func phaseOf(u *unstructured.Unstructured) string {
-	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
-	return phase
 }
 
 // freeWord begins what a sentence says of free resources.

@@ -60,7 +60,7 @@ var _ = Describe("A schedule", func() {
 		Expect(runsOf(ctx, o)).To(HaveLen(1))
 	})
 
-	It("runs every few seconds, one after the other, and keeps the last", func() {
+	It("runs every few seconds, one after the other, and keeps the last", Label(exhaustive), func() {
 		o := sampleSchedule(ctx)
 		o.Spec.Schedule = "@every 20s"
 		Expect(admin.Create(ctx, o)).To(Succeed())

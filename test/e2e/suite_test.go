@@ -25,12 +25,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 const (
 	installWait = 2 * time.Minute
 	jobWait     = 4 * time.Minute
 	poll        = 200 * time.Millisecond
+
+	// specsFile is the report of the suite, in the folder FIRESTEEL_SPECS.
+	specsFile = "e2e.json"
 
 	operatorNamespace = "spark-operator"
 	operatorName      = "spark-operator-controller"
@@ -41,6 +45,9 @@ const (
 
 	// longest is for what takes longest: it begins first, so that all processes end at the same time.
 	longest = SpecPriority(1)
+
+	// exhaustive is for what a cheaper test holds, too: it runs with FIRESTEEL_TESTS=all.
+	exhaustive = "exhaustive"
 )
 
 var (
@@ -71,13 +78,15 @@ func TestE2E(t *testing.T) {
 	SetDefaultEventuallyPollingInterval(poll)
 	SetDefaultConsistentlyDuration(2 * time.Second)
 	SetDefaultConsistentlyPollingInterval(poll)
-	RunSpecs(t, "E2E")
+	suite, reporter := GinkgoConfiguration()
+	suite.LabelFilter = testrun.Pick("!"+exhaustive, "!"+exhaustive, "")
+	RunSpecs(t, "E2E", suite, reporter)
 }
 
 // The runner names the slowest specs, and those that failed.
 var _ = ReportAfterSuite("report", func(r Report) {
 	if dir := os.Getenv("FIRESTEEL_SPECS"); dir != "" {
-		Expect(reporters.GenerateJSONReport(r, filepath.Join(dir, "e2e.json"))).To(Succeed())
+		Expect(reporters.GenerateJSONReport(r, filepath.Join(dir, specsFile))).To(Succeed())
 	}
 })
 
@@ -89,7 +98,7 @@ const (
 )
 
 // sideBySide runs this program in several processes at once: most of a spec is waiting for Java machines, pods and timers.
-// The serial specs, which change the operator for all, come when the others are over.
+// The serial specs, which change something for all, come when the others are over.
 func sideBySide(t *testing.T, processes string) {
 	t.Helper()
 	folder, err := os.Getwd()
@@ -121,12 +130,9 @@ var _ = SynchronizedBeforeSuite(func() {
 	out, err := exec.Command("go", "build", "-o", filepath.Dir(kubectlSpark)+"/", "../../cmd/kubectl-spark").CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(out))
 	By("installing the operator")
-	kubectl("apply", "--server-side", "--force-conflicts", "-k", filepath.Join("..", "..", "config", "default"))
+	kubectl("apply", "--server-side", "-f", volcanoAPI(context.Background()))
+	kubectl("apply", "--server-side", "--force-conflicts", "-k", filepath.Join("testdata", "operator"))
 	eventuallyReady(operatorName, 1)
-	if os.Getenv("FIRESTEEL_E2E_WEBHOOK") == "1" {
-		By("installing the webhook")
-		installWebhook()
-	}
 }, connect)
 
 func connect() {

@@ -5,14 +5,12 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,34 +22,38 @@ import (
 var _ = Describe("Tenants", func() {
 	ctx := context.Background()
 
-	It("are not delayed by each other's full quota", func() {
+	It("are not delayed by each other's full quota, and may use the same names", func() {
 		a, b := newNamespace(ctx, "tenant-a"), newNamespace(ctx, "tenant-b")
-		quota(ctx, a, "500Mi") // less than one driver
+		quota(ctx, a, "2Gi")
 		quota(ctx, b, "8Gi")
+		Expect(admin.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a, Name: "takes-it-all"}, Spec: corev1.PodSpec{
+			ServiceAccountName: "spark",
+			Containers:         []corev1.Container{{Name: "c", Image: sparkImage, Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}}}},
+			NodeSelector:       map[string]string{"kubernetes.io/hostname": "nowhere"},
+		}})).To(Succeed())
 		const many = 20
+		name := func(i int) string { return fmt.Sprintf("job-%d", i) }
 		for i := range many {
-			Expect(admin.Create(ctx, sparkPi(a, fmt.Sprintf("waits-%d", i), "10"))).To(Succeed())
+			Expect(admin.Create(ctx, sparkPi(a, name(i), "10"))).To(Succeed())
 		}
-		first := sparkPi(a, "waits-0", "10")
-		Eventually(func() string { return submission(ctx, first).Reason }, jobWait, poll).Should(Equal("QuotaExceeded"))
+		first := sparkPi(a, name(0), "10")
+		eventuallyReason(ctx, first, "Admitted", "WaitingForQuota", "ResourceQuota quota")
 
-		app := sparkPi(b, "runs", "10")
+		app := sparkPi(b, first.Name, "10")
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 		Expect(driverLog(ctx, app)).To(ContainSubstring("Pi is roughly 3.1"))
 		for i := range many {
-			waiting := sparkPi(a, fmt.Sprintf("waits-%d", i))
+			waiting := sparkPi(a, name(i))
 			Expect(statusOf(ctx, waiting).AppState.State).To(Equal(v1beta2.ApplicationStateSubmitted), waiting.Name)
 			Expect(podsOf(ctx, waiting)).To(BeEmpty())
 		}
 
-		By("giving the first tenant room for one application after the other")
-		for i := range many - 1 {
-			Expect(admin.Delete(ctx, sparkPi(a, fmt.Sprintf("waits-%d", i+1)))).To(Succeed())
-		}
-		roomy := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: a, Name: "quota"}}
-		Expect(admin.Patch(ctx, roomy, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"hard":{"requests.memory":"8Gi"}}}`)))).To(Succeed())
-		eventuallyState(ctx, first, v1beta2.ApplicationStateCompleted)
+		By("deleting the namesake")
+		Expect(admin.Delete(ctx, first)).To(Succeed())
+		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(first), first) }, jobWait, poll).Should(Satisfy(apierrors.IsNotFound))
+		Expect(statusOf(ctx, app).AppState.State).To(Equal(v1beta2.ApplicationStateCompleted), "the other tenant's stays")
+		Expect(podsOf(ctx, app)).NotTo(BeEmpty())
 	})
 
 	It("can neither see nor stop each other", func() {
@@ -99,19 +101,6 @@ var _ = Describe("Tenants", func() {
 			Expect(pods.Items).To(BeEmpty())
 		}
 	})
-
-	It("may use the same names", func() {
-		a, b := newNamespace(ctx, "tenant-a"), newNamespace(ctx, "tenant-b")
-		one, other := sparkPi(a, "same", "10"), endless(b, "same")
-		Expect(admin.Create(ctx, other)).To(Succeed())
-		Expect(admin.Create(ctx, one)).To(Succeed())
-		eventuallyState(ctx, other, v1beta2.ApplicationStateRunning)
-		eventuallyState(ctx, one, v1beta2.ApplicationStateCompleted)
-		Expect(admin.Delete(ctx, one)).To(Succeed())
-		Eventually(func() []corev1.Pod { return podsOf(ctx, one) }, jobWait, poll).Should(BeEmpty())
-		Consistently(func() v1beta2.ApplicationStateType { return statusOf(ctx, other).AppState.State }, 2*time.Second, poll).
-			Should(Equal(v1beta2.ApplicationStateRunning), "the other tenant's continues")
-	})
 })
 
 // quota bounds the memory of a namespace.
@@ -121,15 +110,6 @@ func quota(ctx context.Context, namespace, memory string) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "quota"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourceRequestsMemory: resource.MustParse(memory)}},
 	})).To(Succeed())
-}
-
-// submission is why an application has a driver, or not yet.
-func submission(ctx context.Context, app *v1beta2.SparkApplication) metav1.Condition {
-	GinkgoHelper()
-	if c := meta.FindStatusCondition(statusOf(ctx, app).Conditions, "Submitted"); c != nil {
-		return *c
-	}
-	return metav1.Condition{}
 }
 
 // mayDriverOf asks the API server as kubectl auth can-i does, for the service account that runs a tenant's drivers.

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -19,14 +18,6 @@ import (
 
 const webhookName = "spark-operator-webhook"
 
-// installWebhook adds the webhook to the operator that is installed, and waits until the API server asks it.
-func installWebhook() {
-	GinkgoHelper()
-	kubectl("apply", "--server-side", "--force-conflicts", "-k", filepath.Join("..", "..", "config", "overlays", "webhook"))
-	eventuallyReady(webhookName, 1)
-	Eventually(refusal, installWait, poll).Should(Satisfy(apierrors.IsInvalid), "the API server asks the webhook")
-}
-
 // invalid is an application that cannot run.
 func invalid(namespace, name string) *v1beta2.SparkApplication {
 	app := sparkPi(namespace, name)
@@ -35,55 +26,46 @@ func invalid(namespace, name string) *v1beta2.SparkApplication {
 }
 
 // refusal is what the API server says of an application that cannot run.
-func refusal() error {
-	return admin.Create(context.Background(), invalid("default", "invalid"), client.DryRunAll)
+func refusal(namespace string) error {
+	return admin.Create(context.Background(), invalid(namespace, "refused"), client.DryRunAll)
 }
 
+// It is asked about the applications of all namespaces.
 var _ = Describe("The webhook", Serial, func() {
 	ctx := context.Background()
 
-	It("refuses early, and changes nothing of what runs when it is gone", func() {
-		installWebhook()
-		DeferCleanup(func() {
-			if os.Getenv("FIRESTEEL_E2E_WEBHOOK") != "1" {
-				kubectl("delete", "-k", filepath.Join("..", "..", "config", "webhook"), "--ignore-not-found")
-			} else {
-				installWebhook()
-			}
-		})
-		said := refusal().(apierrors.APIStatus).Status().Details.Causes
-		Expect(said).To(HaveLen(1))
+	It("refuses early, writes defaults down, and stops nothing when it is gone", func() {
 		ns := newNamespace(ctx, "webhook")
-		before := sparkPi(ns, "before", "400")
-		before.Spec.Executor.Instances, before.Spec.Mode = nil, ""
-		Expect(admin.Create(ctx, before)).To(Succeed())
-		Expect(before.Spec.Executor.Instances).To(HaveValue(BeEquivalentTo(1)), "the webhook writes defaults down")
-		eventuallyState(ctx, before, v1beta2.ApplicationStateRunning)
+		refused := func() error { return refusal(ns) }
+		kubectl("apply", "--server-side", "--force-conflicts", "-k", filepath.Join("testdata", "webhook"))
+		DeferCleanup(func() { kubectl("delete", "-k", filepath.Join(repository, "config", "webhook"), "--ignore-not-found") })
+		eventuallyReady(webhookName, 1)
+		Eventually(refused, installWait, poll).Should(Satisfy(apierrors.IsInvalid), "the API server asks the webhook")
+		said := refused().(apierrors.APIStatus).Status().Details.Causes
+		Expect(said).To(HaveLen(1))
+		created := func() *v1beta2.SparkApplication {
+			app := sparkPi(ns, "defaults")
+			app.Spec.Executor.Instances = nil
+			Expect(admin.Create(ctx, app, client.DryRunAll)).To(Succeed())
+			return app
+		}
+		Expect(created().Spec.Executor.Instances).To(HaveValue(BeEquivalentTo(1)), "the webhook writes defaults down")
 
 		By("killing the webhook permanently")
 		kubectl("scale", "deployment", webhookName, "-n", operatorNamespace, "--replicas=0")
 		Eventually(endpoints, installWait, poll).Should(BeZero())
-
-		after := sparkPi(ns, "after", "10")
-		after.Spec.Executor.Instances, after.Spec.Mode = nil, ""
-		Expect(admin.Create(ctx, after)).To(Succeed())
-		Expect(after.Spec.Executor.Instances).To(BeNil(), "no one writes defaults down")
-		s := eventuallyState(ctx, after, v1beta2.ApplicationStateCompleted)
-		Expect(s.ExecutorState).To(HaveLen(1))
-		Expect(driverLog(ctx, after)).To(ContainSubstring("Pi is roughly 3.1"))
-		eventuallyState(ctx, before, v1beta2.ApplicationStateCompleted)
-		Expect(statusOf(ctx, before).ExecutionAttempts).To(BeEquivalentTo(1))
+		Expect(created().Spec.Executor.Instances).To(BeNil(), "no one writes defaults down")
 
 		By("hearing the same words from the operator")
 		late := invalid(ns, "invalid")
 		Expect(admin.Create(ctx, late)).To(Succeed())
-		s = eventuallyState(ctx, late, v1beta2.ApplicationStateFailed)
+		s := eventuallyState(ctx, late, v1beta2.ApplicationStateFailed)
 		Expect(s.AppState.ErrorMessage).To(ContainSubstring(said[0].Field + ": " + said[0].Message))
 
 		By("bringing it back")
 		kubectl("scale", "deployment", webhookName, "-n", operatorNamespace, "--replicas=1")
 		eventuallyReady(webhookName, 1)
-		Eventually(refusal, installWait, poll).Should(Satisfy(apierrors.IsInvalid))
+		Eventually(refused, installWait, poll).Should(Satisfy(apierrors.IsInvalid))
 	})
 })
 
