@@ -3,12 +3,17 @@
 // Command testreport reads what a run of hack/test.sh has left in a folder and prints where the time went; of a red run, what failed and how to repeat it.
 //
 //	testreport FOLDER
+//	testreport tries FOLDER
 //
 // The folder has times.txt (seconds, CPU seconds and name of each stage and package, separated by tabs), go-*.json (events of go test -json) and
-// specs/NAME.json (Ginkgo's report of the suite test/NAME). The exit code is 1 when a test failed.
+// specs/NAME.json (Ginkgo's report of the suite test/NAME); its folder again has the same of what was tried a second time. The exit code is 1 when
+// a test failed, and did not pass when it was tried again.
+//
+// tries prints the arguments of go test that try again what failed, a line for each call; nothing when it may not be tried.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,11 +23,16 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: testreport FOLDER")
-		os.Exit(2)
+	var failed bool
+	var err error
+	switch arguments := os.Args[1:]; {
+	case len(arguments) == 1:
+		failed, err = run(arguments[0], os.Stdout)
+	case len(arguments) == 2 && arguments[0] == "tries":
+		err = tries(arguments[1], os.Stdout)
+	default:
+		err = errors.New("usage: testreport [tries] FOLDER")
 	}
-	failed, err := run(os.Args[1], os.Stdout)
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "testreport:", err)
@@ -37,6 +47,37 @@ func run(folder string, out io.Writer) (failed bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	first, err := resultsOf(folder)
+	if err != nil {
+		return false, err
+	}
+	second, err := resultsOf(filepath.Join(folder, "again"))
+	if err != nil {
+		return false, err
+	}
+	failures, flakes := settle(failuresOf(first), second)
+	var text strings.Builder
+	writeTimes(&text, used)
+	writeSlowest(&text, first)
+	writeFlakes(&text, flakes, os.Getenv("FIRESTEEL_SEED"))
+	writeFailures(&text, failures, os.Getenv("FIRESTEEL_SEED"))
+	if len(first) == 0 {
+		text.WriteString("FAILED: no test ran: PACKAGES, RUN or FOCUS may name none\n")
+	}
+	_, err = io.WriteString(out, text.String())
+	return len(failures) > 0 || len(first) == 0, err
+}
+
+func tries(folder string, out io.Writer) error {
+	results, err := resultsOf(folder)
+	if err != nil {
+		return err
+	}
+	return writeTries(out, failuresOf(results))
+}
+
+// resultsOf reads what the tests of a run have left.
+func resultsOf(folder string) ([]result, error) {
 	var results []result
 	for _, source := range []struct {
 		pattern string
@@ -47,26 +88,17 @@ func run(folder string, out io.Writer) (failed bool, err error) {
 	} {
 		files, err := filepath.Glob(filepath.Join(folder, source.pattern))
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		for _, file := range files {
 			more, err := read(file, source.parse(file))
 			if err != nil {
-				return false, err
+				return nil, err
 			}
 			results = append(results, more...)
 		}
 	}
-	failures := failures(results)
-	var text strings.Builder
-	writeTimes(&text, used)
-	writeSlowest(&text, results)
-	writeFailures(&text, failures, os.Getenv("FIRESTEEL_SEED"))
-	if len(results) == 0 {
-		text.WriteString("FAILED: no test ran: PACKAGES, RUN or FOCUS may name none\n")
-	}
-	_, err = io.WriteString(out, text.String())
-	return len(failures) > 0 || len(results) == 0, err
+	return results, nil
 }
 
 // read parses a file. One that is not there is empty: a run may have ended before it was written.

@@ -40,7 +40,12 @@ type result struct {
 	seed        int64
 	// where is the place of a spec's failure: file:line.
 	where string
+	// final says that the failure of a spec is no accident: it is marked so, or its suite was ended.
+	final bool
 }
+
+// safety is the label of specs whose failure is never tried again: they look for what goes wrong once in many times.
+const safety = "safety"
 
 func parseTimes(r io.Reader) ([]usage, error) {
 	var out []usage
@@ -109,13 +114,16 @@ func parseSpecs(file string) func(io.Reader) ([]result, error) {
 		var out []result
 		for _, report := range reports {
 			for _, s := range report.SpecReports {
-				failed := s.State.Is(types.SpecStateFailureStates)
+				// an earlier spec of its container failed: it was to run, and did not
+				cut := s.State.Is(types.SpecStateSkipped) && strings.Contains(s.Failure.Message, "an earlier spec in an ordered container failed")
+				failed := s.State.Is(types.SpecStateFailureStates) || cut
 				if s.State != types.SpecStatePassed && !failed || s.FullText() == "" && !failed {
 					continue
 				}
 				one := result{pkg: pkg, name: cmp.Or(s.FullText(), s.LeafNodeType.String()), took: s.RunTime, failed: failed, spec: true, setUp: s.LeafNodeType != types.NodeTypeIt, seed: report.SuiteConfig.RandomSeed}
 				if failed {
 					one.where = fmt.Sprintf("%s:%d", filepath.Base(s.FailureLocation().FileName), s.FailureLocation().LineNumber)
+					one.final = !cut && s.State != types.SpecStateFailed || slices.Contains(s.Labels(), safety)
 				}
 				out = append(out, one)
 			}
@@ -124,13 +132,16 @@ func parseSpecs(file string) func(io.Reader) ([]result, error) {
 	}
 }
 
-// failures are the results that failed. A suite whose specs tell what failed is not named itself.
-func failures(results []result) []result {
+// suiteTests are the Go tests that run the specs of a package.
+var suiteTests = map[string]string{"test/e2e": "TestE2E", "test/integration": "TestIntegration"}
+
+// failuresOf are the results that failed. The Go test of a suite is not among them when its specs tell what failed.
+func failuresOf(results []result) []result {
 	told := map[string]bool{}
 	for _, r := range results {
 		told[r.pkg] = told[r.pkg] || r.spec && r.failed
 	}
-	return slices.DeleteFunc(slices.Clone(results), func(r result) bool { return !r.failed || told[r.pkg] && !r.spec })
+	return slices.DeleteFunc(slices.Clone(results), func(r result) bool { return !r.failed || told[r.pkg] && !r.spec && r.name == suiteTests[r.pkg] })
 }
 
 func clock(seconds int) string { return fmt.Sprintf("%d:%02d", seconds/60, seconds%60) }
@@ -180,6 +191,17 @@ func cut(s string) string {
 	return s
 }
 
+// writeFlakes names what failed once, so that a green run does not hide it.
+func writeFlakes(out *strings.Builder, flakes []result, seed string) {
+	for _, r := range flakes {
+		what := cut(r.name)
+		if r.spec {
+			what += fmt.Sprintf(" (%s, Ginkgo's seed %d)", r.where, r.seed)
+		}
+		fmt.Fprintf(out, "FLAKE %s: %s: it failed, and passed when it was tried again alone\n  again: %s\n", r.pkg, what, again(r, seed))
+	}
+}
+
 // writeFailures ends with what a person needs to go on: the last ten lines of a red run.
 func writeFailures(out *strings.Builder, failed []result, seed string) {
 	const most = 4
@@ -217,16 +239,21 @@ func again(r result, seed string) string {
 	case r.spec:
 		command += " FOCUS=" + quote(regexp.QuoteMeta(r.name))
 	case r.name != "":
-		parts := strings.Split(r.name, "/")
-		for i, part := range parts {
-			parts[i] = "^" + regexp.QuoteMeta(part) + "$"
-		}
-		command += " RUN=" + quote(strings.Join(parts, "/"))
+		command += " RUN=" + quote(runPattern(r.name))
 	}
 	if seed != "" {
 		command += " FIRESTEEL_SEED=" + seed
 	}
 	return command
+}
+
+// runPattern is the argument of go test -run for one test.
+func runPattern(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
 }
 
 // quote quotes a word for a shell that make gets it from: a dollar sign is doubled.

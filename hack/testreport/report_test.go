@@ -46,6 +46,8 @@ func TestReport(t *testing.T) {
 		"Spec":      {reason: "the spec, and not the Go test that runs all of them", files: map[string]string{"go-1.json": suite, "specs/integration.json": specs}, failed: true},
 		"Suite":     {reason: "a suite that does not begin", files: map[string]string{"go-1.json": suite, "specs/integration.json": broken}, failed: true},
 		"Many":      {reason: "ten lines at most", files: map[string]string{"go-1.json": build + strings.ReplaceAll(build, "spark", "a") + strings.ReplaceAll(build, "spark", "b") + table + suite}, failed: true},
+		"Flake":     {reason: "green, and not hidden", files: map[string]string{"go-1.json": suite, "specs/integration.json": specs, "again/specs/integration.json": strings.Replace(specs, "failed", "passed", 1)}},
+		"Twice":     {reason: "red, and named once", files: map[string]string{"go-1.json": suite, "specs/integration.json": specs, "again/specs/integration.json": specs}, failed: true},
 		"Forgotten": {reason: "a run in which no test ran is not green", failed: true},
 	} {
 		t.Run(name, func(t *testing.T) {

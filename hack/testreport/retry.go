@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// waiting are the packages whose tests wait for processes of this machine, which may be too busy once.
+var waiting = []string{"test/e2e", "test/integration", "test/schedulers", "test/chart", "test/docs", "test/release", "test/bench"}
+
+// mostTries is how many failures may each be by chance; more have a cause in common.
+const mostTries = 3
+
+// mayTryAgain reports whether a failure may be that of a busy machine. A suite that did not come to its end, a package that failed as a whole,
+// and what holds a promise of safety are not.
+func (r result) mayTryAgain() bool {
+	waits := slices.ContainsFunc(waiting, func(folder string) bool { return r.pkg == folder || strings.HasPrefix(r.pkg, folder+"/") })
+	return waits && r.name != "" && !r.final && !r.setUp && (r.spec || suiteTests[r.pkg] == "")
+}
+
+// writeTries writes the arguments of go test that try the failures again, a line for each package's specs and for each other test, separated by
+// tabs. It writes nothing when one of them may not be tried.
+func writeTries(out io.Writer, failed []result) error {
+	if len(failed) == 0 || len(failed) > mostTries || slices.ContainsFunc(failed, func(r result) bool { return !r.mayTryAgain() }) {
+		return nil
+	}
+	specs := map[string][]string{}
+	var lines []string
+	for _, r := range failed {
+		if r.spec {
+			specs[r.pkg] = append(specs[r.pkg], regexp.QuoteMeta(r.name))
+			continue
+		}
+		lines = append(lines, "./"+r.pkg+"\t-run="+runPattern(r.name))
+	}
+	for pkg, patterns := range specs {
+		lines = append(lines, "./"+pkg+"\t-ginkgo.fail-on-empty\t-ginkgo.focus="+strings.Join(patterns, "|"))
+	}
+	slices.Sort(lines)
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle takes the failures that passed when they were tried again out of those of a run. What failed in the second try only is a failure, too.
+func settle(failed, second []result) (failures, flakes []result) {
+	same := func(a result) func(result) bool {
+		return func(b result) bool { return a.pkg == b.pkg && a.name == b.name && a.spec == b.spec }
+	}
+	for _, r := range failed {
+		if i := slices.IndexFunc(second, same(r)); i >= 0 && !second[i].failed && r.mayTryAgain() {
+			flakes = append(flakes, r)
+		} else {
+			failures = append(failures, r)
+		}
+	}
+	for _, r := range failuresOf(second) {
+		if !slices.ContainsFunc(failures, same(r)) {
+			failures = append(failures, r)
+		}
+	}
+	return failures, flakes
+}
