@@ -12,7 +12,7 @@
 #   SHA256SUMS
 #   SHA256SUMS.sig, provenance.json.sig          their signatures, if COSIGN_KEY names the key of who publishes
 #
-# Usage: hack/release.sh VERSION      e.g. v0.1.0; the tree must be clean
+# Usage: hack/release.sh VERSION      e.g. v0.1.0; the tree must be clean, and make test-all have passed at its commit
 #
 # Nothing is uploaded. SECURITY.md says how the signatures are verified.
 set -euo pipefail
@@ -24,6 +24,8 @@ version=${1:?usage: hack/release.sh VERSION, e.g. v0.1.0}
   { echo "release: the tree has changes that are not committed; a release is made from a commit" >&2; exit 1; }
 
 commit=$(git rev-parse HEAD)
+[ "$(cat dist/proven 2>/dev/null)" = "$commit" ] ||
+  { echo "release: make test-all has not passed at this commit: run it first (dist/proven is to have $commit)" >&2; exit 1; }
 export SOURCE_DATE_EPOCH
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 out=$PWD/dist/release/$version

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hack
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What a release must not be made of.
+func TestReleaseRefuses(t *testing.T) {
+	dir := t.TempDir()
+	do := func(name string, arguments ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), name, arguments...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	write := func(name, text string) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // the script is run
+			t.Fatal(err)
+		}
+	}
+	write("hack/release.sh", read(t, "hack/release.sh"))
+	write(".gitignore", "dist/\n")
+	for _, arguments := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-q", "-m", "first"}} {
+		if out, err := do("git", arguments...); err != nil {
+			t.Fatalf("git %s: %v: %s", arguments, err, out)
+		}
+	}
+	for _, tc := range []struct {
+		reason, version, proven string
+		change                  bool
+		want                    string
+	}{
+		{reason: "no version", version: "1.2", want: `version "1.2": must be like v1.2.3`},
+		{reason: "nobody ran make test-all here", version: "v1.2.3", want: "make test-all has not passed at this commit"},
+		{reason: "it passed at another commit", version: "v1.2.3", proven: strings.Repeat("0", 40), want: "make test-all has not passed at this commit"},
+		{reason: "a change that nobody has committed", version: "v1.2.3", change: true, want: "changes that are not committed"},
+	} {
+		if tc.proven != "" {
+			write("dist/proven", tc.proven+"\n")
+		}
+		if tc.change {
+			write("new", "")
+		}
+		out, err := do("hack/release.sh", tc.version)
+		if err == nil || !strings.Contains(out, tc.want) {
+			t.Errorf("%s: %v: %q, want %q", tc.reason, err, out, tc.want)
+		}
+	}
+}
