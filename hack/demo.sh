@@ -49,29 +49,64 @@ choose_cluster() {
   fi
 }
 
-prepare_images() {
-  local archive
-  archive=$("$repo/hack/image/build.sh" spark)
-  "$cluster" load-image "$archive"
-  archive=$("$repo/hack/image/build.sh" operator)
-  "$cluster" load-image "$archive"
-  operator_digest=$(tar --occurrence=1 -xOf "$archive" index.json | jq -r '.manifests[0].digest')
+# expected prints the parts that this machine builds once and still lacks, each with its seconds on two cores (measured on the cache of nobody).
+expected() {
+  local part
+  for part in kubernetes:450 etcd:35 coredns:60; do
+    "$repo/hack/tools/build.sh" "${part%:*}" --built >/dev/null || echo "$part"
+  done
+  compgen -G "$(cache_dir)/images/spark-4*.tar" >/dev/null || echo "spark-image:20" # mostly downloads, beside the others
+  # what the operator is compiled from is in Go's cache if it has been built before
+  [ -e "$repo/dist/spark-operator.tar" ] || echo "operator-image:110"
 }
 
-# install_operator installs the chart with the image just built. Its digest stands in an annotation, so that the controller
-# restarts exactly when the image has changed. Definitions may be there already, from tests or from kustomize.
+# announce says what is built and how long that takes, and then how much is left of it.
+announce() {
+  local parts seconds
+  parts=$(expected)
+  [ -n "$parts" ] || return 0
+  seconds=$(awk -F: -v cores="$(nproc)" '{ n += $2 } END { print int(n * 2 / cores) }' <<<"$parts")
+  say "built once on this machine: $(cut -d: -f1 <<<"$parts" | paste -sd ' '): about $(minutes "$seconds")"
+  while sleep 30; do say "about $(minutes $((seconds -= 30))) left"; done &
+  background+=($!)
+}
+
+# minutes SECONDS says a time that is only an estimate.
+minutes() { if [ "$1" -gt 90 ]; then echo "$((($1 + 30) / 60)) minutes"; else echo "a minute"; fi; }
+
+# build_images builds the images while the programs of the cluster are built: there is always something that waits for a download or a linker.
+build_images() {
+  nice "$repo/hack/image/build.sh" spark >"$work/spark-image"
+  nice "$repo/hack/image/build.sh" operator "$repo/dist/spark-operator.tar" "$(go env GOARCH)" >"$work/operator-image"
+}
+
+load_images() {
+  wait "$images" || die "the images were not built"
+  "$cluster" load-image "$(cat "$work/spark-image")"
+  "$cluster" load-image "$(cat "$work/operator-image")"
+  operator_digest=$(tar --occurrence=1 -xOf "$(cat "$work/operator-image")" index.json | jq -r '.manifests[0].digest')
+}
+
+# install_operator installs config/default with the image just built. Its digest stands in an annotation, so that the controller
+# restarts exactly when the image has changed. Helm would take minutes to build.
 install_operator() {
-  local helm
-  helm=$("$repo/hack/tools/build.sh" helm)/helm
-  # An installation by kustomize, which an earlier demo made, has the same names and another selector.
-  k delete deployment,clusterrole,clusterrolebinding -n "$operator_namespace" -l app.kubernetes.io/managed-by=kustomize --ignore-not-found >/dev/null
-  HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm \
-    "$cluster" exec "$helm" upgrade --install spark-operator "$repo/charts/spark-operator" -n "$operator_namespace" --create-namespace \
-    --take-ownership --force-conflicts --set-string "controller.annotations.demo\.firesteel\.dev/image=$operator_digest" \
-    --wait --timeout 120s >"$work/helm.log" 2>&1 || {
-    cat "$work/helm.log" >&2
+  [ -z "$(k get secrets -n "$operator_namespace" -l owner=helm -o name 2>/dev/null)" ] ||
+    die "this cluster has an operator that Helm has installed: helm uninstall it, or end the cluster with make cluster-down"
+  mkdir "$work/operator"
+  cat >"$work/operator/kustomization.yaml" <<EOY
+resources: [$(realpath --relative-to="$work/operator" "$repo/config/default")]
+patches:
+- target: {kind: Deployment}
+  patch: |-
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: any}
+    spec: {template: {metadata: {annotations: {demo.firesteel.dev/image: "$operator_digest"}}}}
+EOY
+  k apply --server-side --force-conflicts -k "$work/operator" >/dev/null
+  k rollout status -n "$operator_namespace" "deployment/$operator_deployment" --timeout=120s --request-timeout=0 >/dev/null || {
     show_operator >&2
-    die "the operator was not installed, or not ready within 120 seconds"
+    die "the operator was not ready within 120 seconds"
   }
   wait_for "operator leads" 30 operator_leads
 }
@@ -259,7 +294,14 @@ EOT
 }
 
 choose_cluster
+require_go
 step "Kubernetes"
+if [ -z "$simulated" ]; then
+  announce
+  build_images &
+  images=$!
+  background+=("$images")
+fi
 "$cluster" up
 require_commands jq:jq
 if [ -n "$simulated" ]; then
@@ -267,7 +309,8 @@ if [ -n "$simulated" ]; then
   run_operator_here
 else
   step "images"
-  prepare_images
+  load_images
+  stop_background
   step "operator"
   install_operator
 fi
