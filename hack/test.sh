@@ -58,6 +58,12 @@ tools() {
   for tool; do hack/tools/build.sh "$tool" >/dev/null; done
 }
 
+# programs builds the programs of this repository that tests run as processes, once for all of them. Go links again only what has changed.
+programs() {
+  mkdir -p dist/programs
+  go build -buildvcs=false -ldflags '-s -w' -o dist/programs/ ./cmd/spark-operator ./cmd/kubectl-spark
+}
+
 # assets gathers the programs of envtest in one folder: it wants them side by side.
 assets() {
   local kubernetes etcd dir
@@ -174,6 +180,9 @@ check | units | simulation | all)
   [ "$what" = all ] && [ "$status" = 0 ] || finish
   ;;
 esac
+
+stage "programs" programs
+export FIRESTEEL_PROGRAMS=$PWD/dist/programs
 
 # The longest comes first: go test begins packages in this order. Two run at a time: with three the cores are as busy (95 %), and tests that count seconds fail.
 if [ "$what" = all ] || [ "$what" = e2e ]; then

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
 )
 
 const (
@@ -47,8 +48,8 @@ var (
 	admin      client.WithWatch
 	clientset  *kubernetes.Clientset
 	clusterCmd = filepath.Join("..", "..", "hack", "cluster", "cluster.sh")
-	// kubectlSpark is the plugin's program, which the first process builds.
-	kubectlSpark = filepath.Join("..", "..", "dist", "e2e", "kubectl-spark")
+	// kubectlSpark is the plugin's program.
+	kubectlSpark string
 )
 
 func TestE2E(t *testing.T) {
@@ -115,11 +116,11 @@ func sideBySide(t *testing.T, processes string) {
 }
 
 // The first process installs the operator, and all make their clients.
-var _ = SynchronizedBeforeSuite(func() {
+var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	connect()
 	By("building kubectl spark")
-	out, err := exec.Command("go", "build", "-o", filepath.Dir(kubectlSpark)+"/", "../../cmd/kubectl-spark").CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(out))
+	program, err := programs.Path(ctx, filepath.Join("..", ".."), filepath.Join("..", "..", "dist", "e2e"), programs.KubectlSpark)
+	Expect(err).NotTo(HaveOccurred())
 	By("installing the operator")
 	kubectl("apply", "--server-side", "--force-conflicts", "-k", filepath.Join("..", "..", "config", "default"))
 	eventuallyReady(operatorName, 1)
@@ -127,7 +128,11 @@ var _ = SynchronizedBeforeSuite(func() {
 		By("installing the webhook")
 		installWebhook()
 	}
-}, connect)
+	return []byte(program)
+}, func(program []byte) {
+	connect()
+	kubectlSpark = string(program)
+})
 
 func connect() {
 	GinkgoHelper()

@@ -22,6 +22,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
 )
 
 var _ = Describe("kubectl spark", Ordered, func() {
@@ -30,12 +31,11 @@ var _ = Describe("kubectl spark", Ordered, func() {
 		binary, kubeconfig string
 		ns                 string
 	)
-	BeforeAll(func() {
+	BeforeAll(func(ctx SpecContext) {
 		dir := GinkgoT().TempDir()
-		binary = filepath.Join(dir, "kubectl-spark")
-		build := exec.Command("go", "build", "-o", binary, "../../cmd/kubectl-spark")
-		text, err := build.CombinedOutput()
-		Expect(err).NotTo(HaveOccurred(), "%s", text)
+		var err error
+		binary, err = programs.Path(ctx, filepath.Join("..", ".."), dir, programs.KubectlSpark)
+		Expect(err).NotTo(HaveOccurred())
 		user, err := server.AddUser(envtest.User{Name: "cli", Groups: []string{"system:masters"}}, nil)
 		Expect(err).NotTo(HaveOccurred())
 		config, err := user.KubeConfig()
