@@ -101,7 +101,7 @@ var _ = Describe("A Spark Connect server", func() {
 			By("replacing one that " + how)
 			after := isReady(ctx, w.ns, w.pod, nil)
 			if how == "fails" {
-				Expect(after.CreationTimestamp.Sub(w.ended)).To(BeNumerically(">", 5*time.Second), "there is a pause, ten seconds or a little less")
+				Expect(after.CreationTimestamp.Sub(w.ended)).To(BeNumerically(">", serverPause-2*time.Second), "there is a pause; both times are cut to seconds")
 			}
 			service := clientsService(ctx, w.ns)
 			Expect(service.UID).To(Equal(w.service.UID))

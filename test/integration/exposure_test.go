@@ -205,7 +205,7 @@ ui:
 			Expect(admin.Create(ctx, s)).To(Succeed())
 		}
 		restartOperator(func() { orphan("pi-ui-svc") })
-		Eventually(auxiliary, noticed, poll).Should(BeEmpty())
+		Eventually(auxiliary, wait, poll).Should(BeEmpty())
 
 		By("waiting until the operator has checked everything, and will not look again")
 		restartOperator(func() {})

@@ -210,7 +210,7 @@ var _ = Describe("A schedule", func() {
 		})
 		Eventually(reason(schedule.ConditionStalled), wait, poll).Should(Equal(string(schedule.ReasonNameConflict)))
 		Expect(admin.Delete(ctx, foreign)).To(Succeed())
-		Eventually(runs, 45*time.Second, poll).Should(ContainElement(name), "it is tried again")
+		Eventually(runs, wait, poll).Should(ContainElement(name), "it is tried again")
 		Eventually(reason(schedule.ConditionStalled), wait, poll).Should(Equal(string(schedule.ReasonNoTrouble)))
 	})
 
