@@ -46,7 +46,7 @@ var _ = Describe("An application", func() {
 		}
 	}
 
-	It("goes from nothing to COMPLETED within its budget of writes", func() {
+	It("goes from nothing to COMPLETED within its budget of writes", smoke, func() {
 		Expect(admin.Create(ctx, sparkPi(ns, "pi"))).To(Succeed())
 		driver := driverPod(ctx, ns, "pi-driver")
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmitted)
@@ -81,7 +81,7 @@ var _ = Describe("An application", func() {
 		Expect(count(all, "DELETE", "")).To(Equal(ui), "%v", all)
 	})
 
-	It("runs again when the annotation asks for it, and once for each time", func() {
+	It("runs again when the annotation asks for it, and once for each time", smoke, func() {
 		pi := sparkPi(ns, "again")
 		asks := func(at time.Time) {
 			metav1.SetMetaDataAnnotation(&pi.ObjectMeta, v1beta2.AnnotationRerunAt, at.UTC().Format(time.RFC3339))
@@ -204,7 +204,7 @@ var _ = Describe("An application", func() {
 		Expect(driverPod(ctx, ns, "pi-driver").UID).NotTo(Equal(foreign.UID))
 	})
 
-	It("waits for room in a quota", func() {
+	It("waits for room in a quota", smoke, func() {
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "small"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},

@@ -73,7 +73,7 @@ var _ = Describe("kubectl spark", Ordered, func() {
 		return driver
 	}
 
-	It("lists and explains an application that runs, and one that waits", func() {
+	It("lists and explains an application that runs, and one that waits", smoke, func() {
 		held := sparkPi(ns, "held")
 		held.Spec.Suspend = ptr.To(true)
 		Expect(admin.Create(ctx, held)).To(Succeed())

@@ -27,7 +27,7 @@ var _ = Describe("A Spark Connect server", func() {
 	withToken := func(o *v1alpha1.SparkConnect) { o.Spec.Authentication = &v1alpha1.AuthenticationSpec{Token: true} }
 	moreMemory := func(o *v1alpha1.SparkConnect) { o.Spec.Server.Memory = new("1g") }
 
-	It("comes with all that it needs, and says when it takes clients", func() {
+	It("comes with all that it needs, and says when it takes clients", smoke, func() {
 		o := connectServer(ns, withToken)
 		Expect(admin.Create(ctx, o)).To(Succeed())
 		pod := serverPod(ctx, ns, nil)

@@ -76,7 +76,7 @@ ui:
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, o)).To(Succeed())
 	}
 
-	It("is exposed from its creation to its end", func() {
+	It("is exposed from its creation to its end", smoke, func() {
 		Expect(admin.Create(ctx, full())).To(Succeed())
 		driver := run()
 		Expect(auxiliary()).To(ConsistOf(all))

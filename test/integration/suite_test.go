@@ -40,6 +40,9 @@ const (
 	serverPause = 3 * time.Second
 )
 
+// smoke are the specs of make check: of each part the one that breaks first. They need no API server but that of the suite.
+var smoke = Label("smoke")
+
 var (
 	server *envtest.Environment
 	admin  client.Client
