@@ -4,7 +4,7 @@
 # Runs tests, and says at the end what each stage and package took, and what this machine could not run and why.
 #
 #   hack/test.sh                everything: first what fails early, then the rest
-#   hack/test.sh check          what fails early, and nothing else
+#   hack/test.sh check          what fails early, and a few specs of the integration
 #   hack/test.sh units          tables, goldens, enumerations, tests of tools; Go caches what passed
 #   hack/test.sh simulation     histories of applications, servers and schedules in a simulated cluster
 #   hack/test.sh integration    what needs a kube-apiserver and etcd, the chart, the release and the pages among it
@@ -56,6 +56,12 @@ say() { printf '== %s\n' "$*"; }
 tools() {
   local tool
   for tool; do hack/tools/build.sh "$tool" >/dev/null; done
+}
+
+# programs builds the programs of this repository that tests run as processes, once for all of them. Go links again only what has changed.
+programs() {
+  mkdir -p dist/programs
+  go build -buildvcs=false -ldflags '-s -w' -o dist/programs/ ./cmd/spark-operator ./cmd/kubectl-spark
 }
 
 # assets gathers the programs of envtest in one folder: it wants them side by side.
@@ -127,7 +133,15 @@ quick() {
       stage "tests of $module" module_tests "${module//\//-}" "$module" || return
     done
   fi
-  [ "$what" = units ] || stage "simulation" go_test simulation -count=1 -timeout 60m "${simulation[@]}"
+  [ "$what" = units ] || stage "simulation" go_test simulation -count=1 -timeout 60m "${simulation[@]}" || return
+  [ "$what" != check ] || smoke
+}
+
+# smoke runs the few specs of the integration that show first that something is broken, with one API server.
+smoke() {
+  KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(assets)} && stage "programs" programs || return
+  export KUBEBUILDER_ASSETS FIRESTEEL_PROGRAMS=$PWD/dist/programs
+  stage "smoke" go_test smoke -count=1 ./test/integration -ginkgo.label-filter=smoke -ginkgo.fail-on-empty
 }
 
 # all_listed compares the packages of a run of everything with those that have tests.
@@ -190,6 +204,9 @@ check | units | simulation | all)
   [ "$what" = all ] && [ "$status" = 0 ] || finish
   ;;
 esac
+
+stage "programs" programs
+export FIRESTEEL_PROGRAMS=$PWD/dist/programs
 
 # The longest comes first: go test begins packages in this order. Two run at a time: with three the cores are as busy (95 %), and tests that count seconds fail.
 if [ "$what" = all ] || [ "$what" = e2e ]; then

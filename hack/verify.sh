@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Regenerates everything that is generated and fails if that changes the tree: what is committed is what the sources say.
+#
+#   hack/verify.sh              all of that, lint, and what is installed
+#   hack/verify.sh generated    only what is generated, and only if its sources are not those of the last commit
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/stages.sh
@@ -8,15 +11,21 @@ export GOFLAGS=-trimpath CGO_ENABLED=0 # as the tests and the image: they share 
 
 state() { git status --porcelain --untracked-files=all; git diff HEAD 2>/dev/null | sha256sum; }
 
+generated=''
+[ "${1:-}" != generated ] || generated=1
+sources=(api internal/controller internal/webhook internal/namespaced internal/lifecycle test/domain test/family hack config charts docs)
+[ -z "$generated" ] || [ -n "$(git status --porcelain --untracked-files=all -- "${sources[@]}")" ] || exit 0
+
 before=$(state)
 stage "verify: generate" make --no-print-directory generate manifests
-stage "verify: tidy" go mod tidy
+[ -n "$generated" ] || stage "verify: tidy" go mod tidy
 after=$(state)
 if [ "$before" != "$after" ]; then
   echo "verify: generated files were out of date; they are regenerated now, commit them:" >&2
   git status --short >&2
   exit 1
 fi
+[ -z "$generated" ] || exit 0
 if [ -n "${CI:-}" ] && [ -n "$(git status --porcelain)" ]; then
   echo "verify: the tree is not clean:" >&2
   git status --short >&2

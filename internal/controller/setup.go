@@ -48,7 +48,7 @@ import (
 func Scheme(more ...application.Kind) *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	for _, k := range kinds(more) {
+	for _, k := range kinds(operator.Periods{}, more) {
 		utilruntime.Must(k.AddToScheme(s))
 	}
 	return s
@@ -56,14 +56,14 @@ func Scheme(more ...application.Kind) *runtime.Scheme {
 
 // NewManager returns a manager for the kinds, as Setup needs it.
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration, more ...application.Kind) (ctrl.Manager, error) {
-	return operator.NewManager(cfg, c, Scheme(more...), familiesOf(kinds(more)))
+	return operator.NewManager(cfg, c, Scheme(more...), familiesOf(kinds(operator.Periods{}, more)))
 }
 
 // kinds are the kinds of applications that the operator runs, and more.
-func kinds(more []application.Kind) []application.Kind {
+func kinds(p operator.Periods, more []application.Kind) []application.Kind {
 	return append([]application.Kind{
 		application.NewKind("sparkapplication", kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, v1beta2.AddToScheme),
-		application.NewKind("sparkconnect", kubeflow.SparkConnects{}, &v1alpha1.SparkConnectList{}, v1alpha1.AddToScheme),
+		application.NewKind("sparkconnect", kubeflow.SparkConnects{Pause: p.Server}, &v1alpha1.SparkConnectList{}, v1alpha1.AddToScheme),
 	}, more...)
 }
 
@@ -77,8 +77,13 @@ func familiesOf(kinds []application.Kind) []lifecycle.Family {
 
 // Setup adds the controllers of all kinds to a manager that NewManager has made for them.
 func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, more ...application.Kind) error {
-	all := kinds(more)
-	s, err := operator.NewShared(ctx, mgr, c, registry, familiesOf(all))
+	return SetupWith(ctx, mgr, c, registry, operator.Periods{}, more...)
+}
+
+// SetupWith does so with periods other than the usual ones.
+func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, p operator.Periods, more ...application.Kind) error {
+	all := kinds(p, more)
+	s, err := operator.NewShared(ctx, mgr, c, registry, familiesOf(all), p)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -35,6 +36,8 @@ type Auxiliary struct {
 	kinds    []schema.GroupVersionKind
 	families []lifecycle.Family
 	enqueue  func([]scheduler.Key)
+	// Discovery is in place of discoveryPeriod; 0 is not.
+	Discovery time.Duration
 
 	mu        sync.Mutex
 	informers map[schema.GroupVersionKind]cache.Informer
@@ -77,7 +80,7 @@ func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []l
 // Start watches the kinds until the context ends; those whose API is not installed as soon as it is. It implements
 // manager.Runnable.
 func (w *Auxiliary) Start(ctx context.Context) error {
-	return run(ctx, w.Cache, func(ctx context.Context) {
+	return run(ctx, w.Cache, w.Discovery, func(ctx context.Context) {
 		for _, kind := range w.kinds {
 			w.watch(ctx, kind)
 		}

@@ -6,6 +6,7 @@
 package informers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,6 +55,8 @@ type SchedulerKinds struct {
 	triggers triggers
 	Waiters  func(kind schema.GroupVersionKind, namespace string) []scheduler.Key
 	now      func() time.Time
+	// Discovery is in place of discoveryPeriod; 0 is not.
+	Discovery time.Duration
 
 	eventCache eventCache
 	mapper     meta.RESTMapper
@@ -114,14 +117,14 @@ func NewSchedulerKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins
 
 // Start looks for the APIs until the context ends. It implements manager.Runnable.
 func (k *SchedulerKinds) Start(ctx context.Context) error {
-	return run(ctx, k.Cache, k.discover)
+	return run(ctx, k.Cache, k.Discovery, k.discover)
 }
 
 // run starts a cache, and looks for the APIs of its kinds now and then, until the context ends.
-func run(ctx context.Context, c *namespaced.Cache, look func(context.Context)) error {
+func run(ctx context.Context, c *namespaced.Cache, every time.Duration, look func(context.Context)) error {
 	done := make(chan error, 1)
 	go func() { done <- c.Start(ctx) }()
-	ticker := time.NewTicker(discoveryPeriod)
+	ticker := time.NewTicker(cmp.Or(every, discoveryPeriod))
 	defer ticker.Stop()
 	for {
 		look(ctx)

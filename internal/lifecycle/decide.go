@@ -8,6 +8,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -66,8 +67,19 @@ type Application struct {
 
 // Env holds inputs that belong to no application.
 type Env struct {
-	Now time.Time
+	Now     time.Time
+	Periods Periods
 }
+
+// Periods are how long is waited for what nothing reports. One that is 0 is the usual one.
+type Periods struct {
+	// Conflict is in place of conflictRetry, Drain in place of drainCheck.
+	Conflict, Drain time.Duration
+}
+
+func (p Periods) conflict() time.Duration { return cmp.Or(p.Conflict, conflictRetry) }
+
+func (p Periods) drain() time.Duration { return cmp.Or(p.Drain, drainCheck) }
 
 // Action is one write. The set is closed.
 type Action struct {

@@ -133,7 +133,7 @@ func (s Sessions) Fresh(app Application, rec Record, d Driver, env Env) bool {
 		return false
 	}
 	if mayDrain(app, rec, d, env) {
-		return age < drainCheck && (!s.Known || s.Open > 0)
+		return age < env.Periods.drain() && (!s.Known || s.Open > 0)
 	}
 	return age < idleCheck(app) && !s.idle(app, rec.Idle.Since, env)
 }
@@ -180,7 +180,7 @@ func serving(p Plan, obs Observation, env Env) Plan {
 		r.Idle.Problem = obs.Sessions.Problem
 	}
 	if draining {
-		ask(drainCheck)
+		ask(env.Periods.drain())
 		p.Requeue = min(p.Requeue, max(r.DrainSince.Add(p.App.Drain).Sub(env.Now), time.Second))
 		return p
 	}

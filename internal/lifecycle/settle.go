@@ -163,7 +163,7 @@ func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
 	case ClassDone:
 		o.Record = submitted(o.Record, p.App, env.Now)
 	case ClassNameTaken, ClassQuota:
-		o = delayed(o, p, c, conflictRetry, env)
+		o = delayed(o, p, c, env.Periods.conflict(), env)
 	case ClassTerminating, ClassOperatorForbidden:
 		o = delayed(o, p, c, operatorRetry, env)
 	case ClassPolicy:

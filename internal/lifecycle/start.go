@@ -88,7 +88,7 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 	case p.Admission.Verdict != scheduler.Admit:
 		return wait(p, causeOf(p.Admission), min(left, max(p.Admission.RetryAfter, time.Second)))
 	case d.Is(NotOwned):
-		return wait(p, nameConflict(p.App.Fields, d.Name), min(left, conflictRetry))
+		return wait(p, nameConflict(p.App.Fields, d.Name), min(left, env.Periods.conflict()))
 	}
 	p.Record.Scheduling.Warning = head(p.Admission.Warning, maxCondition)
 	p.Actions = append(append(p.Actions, deletePrevious(p.Record)...), Action{Kind: Submit})

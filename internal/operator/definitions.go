@@ -39,17 +39,18 @@ type definitions struct {
 	versions []schema.GroupVersion
 	recorder events.EventRecorder
 	pod      *corev1.Pod // may be nil
+	delay    time.Duration
 
 	last string
 }
 
-// addDefinitions has a manager compare the definitions of all families, and of what else is in their groups.
-func addDefinitions(mgr ctrl.Manager, families []lifecycle.Family, recorder events.EventRecorder, pod *corev1.Pod) error {
+// addDefinitions has a manager compare the definitions of all families, and of what else is in their groups, after a delay.
+func addDefinitions(mgr ctrl.Manager, families []lifecycle.Family, recorder events.EventRecorder, pod *corev1.Pod, delay time.Duration) error {
 	apis, err := discovery.NewDiscoveryClientForConfig(mgr.GetConfig())
 	if err != nil {
 		return fmt.Errorf("create client for schemas: %w", err)
 	}
-	d := &definitions{log: mgr.GetLogger().WithName("definitions"), served: apis.OpenAPIV3(), scheme: mgr.GetScheme(), recorder: recorder, pod: pod}
+	d := &definitions{log: mgr.GetLogger().WithName("definitions"), served: apis.OpenAPIV3(), scheme: mgr.GetScheme(), recorder: recorder, pod: pod, delay: delay}
 	for _, f := range families {
 		if v := (schema.GroupVersion{Group: f.Group, Version: f.Version}); !slices.Contains(d.versions, v) {
 			d.versions = append(d.versions, v)
@@ -63,7 +64,7 @@ func addDefinitions(mgr ctrl.Manager, families []lifecycle.Family, recorder even
 
 // Start compares until the context ends. It implements manager.Runnable; only the leader runs it.
 func (d *definitions) Start(ctx context.Context) error {
-	timer := time.NewTimer(definitionsDelay)
+	timer := time.NewTimer(d.delay)
 	defer timer.Stop()
 	for {
 		select {

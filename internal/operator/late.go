@@ -3,6 +3,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -17,7 +18,7 @@ const installedPeriod = 10 * time.Second
 // WhenInstalled adds the controller of a kind: at once if its definition is installed, else once it is. A cache that cannot watch a kind
 // holds back its namespaces, and with them what all other controllers do there.
 func (s *Shared) WhenInstalled(kind schema.GroupVersionKind, add func() error) error {
-	l := latecomer{kind: kind, mapper: s.Manager.GetRESTMapper(), add: add, period: installedPeriod}
+	l := latecomer{kind: kind, mapper: s.Manager.GetRESTMapper(), add: add, period: cmp.Or(s.Periods.Installed, installedPeriod)}
 	there, err := l.installed()
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ type reloader struct {
 	// recorder records what happened to a change as events of the operator's pod; the pod may be nil.
 	recorder events.EventRecorder
 	pod      *corev1.Pod
+	period   time.Duration
 
 	last string
 }
@@ -40,12 +41,12 @@ type reloader struct {
 // Follow returns what keeps another process of the operator up to date with its configuration file. It takes over what the
 // controller does, and logs what happened to a change.
 func Follow(log logr.Logger, started config.OperatorConfiguration, apply func(config.OperatorConfiguration)) manager.Runnable {
-	return &reloader{log: log, started: started, apply: func(_ context.Context, c config.OperatorConfiguration) { apply(c) }}
+	return &reloader{log: log, started: started, period: lookPeriod, apply: func(_ context.Context, c config.OperatorConfiguration) { apply(c) }}
 }
 
 // Start checks the file until the context ends. It implements manager.Runnable.
 func (r *reloader) Start(ctx context.Context) error {
-	ticker := time.NewTicker(lookPeriod)
+	ticker := time.NewTicker(r.period)
 	defer ticker.Stop()
 	for {
 		r.look(ctx)

@@ -3,6 +3,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -36,13 +37,14 @@ type Shared struct {
 	Schedulers     *Schedulers
 	SchedulerKinds *informers.SchedulerKinds
 	Namespaces     *informers.Namespaces
+	Periods        Periods
 
 	policies atomic.Pointer[policy.Set]
 }
 
 // NewShared adds to a manager that NewManager has made what the controllers of all families need.
-func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, families []lifecycle.Family) (*Shared, error) {
-	s := &Shared{Manager: mgr, Config: c, Registry: registry}
+func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, families []lifecycle.Family, p Periods) (*Shared, error) {
+	s := &Shared{Manager: mgr, Config: c, Registry: registry, Periods: p}
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, observe.IndexApp, observe.IndexByApp(informers.AppLabels(families)...)); err != nil {
 		return nil, fmt.Errorf("index pods: %w", err)
 	}
@@ -59,6 +61,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	if err != nil {
 		return nil, err
 	}
+	s.SchedulerKinds.Discovery, auxiliary.Discovery = p.Discovery, p.Discovery
 	s.Reader = observe.Reader{
 		Cache: observe.WithStubs(mgr.GetClient(), mgr.GetAPIReader(), func() { s.Metrics.LargeSpecRead() }), Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Auxiliary: auxiliary, Logs: logsOf(clientset),
 		Dial: mgr.GetConfig().Dial, // whoever has a way of its own to the API server has it to pods
@@ -74,7 +77,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	if err := mgr.Add(recorder); err != nil {
 		return nil, fmt.Errorf("add sender of events: %w", err)
 	}
-	if err := addDefinitions(mgr, families, recorder, ownPod(os.Getenv)); err != nil {
+	if err := addDefinitions(mgr, families, recorder, ownPod(os.Getenv), cmp.Or(p.Definitions, definitionsDelay)); err != nil {
 		return nil, err
 	}
 	return s, s.follow(ctx, auxiliary)
@@ -96,6 +99,7 @@ func (s *Shared) follow(ctx context.Context, aux *informers.Auxiliary) (err erro
 	}
 	look := &reloader{
 		log: s.Manager.GetLogger().WithName("configuration"), started: s.Config, apply: s.apply, metrics: s.Metrics, recorder: s.Recorder, pod: ownPod(os.Getenv),
+		period: cmp.Or(s.Periods.Configuration, lookPeriod),
 	}
 	if err := s.Manager.Add(look); err != nil {
 		return fmt.Errorf("add watch over the configuration: %w", err)

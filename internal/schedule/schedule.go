@@ -106,6 +106,8 @@ type Env struct {
 	Precision Precision
 	// Hold is the time before which no run is started, because the last was refused.
 	Hold time.Time
+	// Retry is in place of retryPeriod; 0 is not.
+	Retry time.Duration
 }
 
 // State is the state of a schedule.

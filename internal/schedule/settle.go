@@ -3,6 +3,7 @@
 package schedule
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -119,7 +120,7 @@ func (o *Outcome) refused(result Result, env Env) {
 		t.Since = env.Now.Truncate(time.Second)
 	}
 	t.Reason, t.Message = reason, head(result.Message, maxMessage)
-	o.Hold = env.Now.Add(retryPeriod)
+	o.Hold = env.Now.Add(cmp.Or(env.Retry, retryPeriod))
 }
 
 // started records a run.

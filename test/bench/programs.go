@@ -31,13 +31,6 @@ func (b *bench) programs(ctx context.Context) (ground.Programs, error) {
 	return p, errors.Join(errs...)
 }
 
-// buildOperator builds the operator as it is released.
-func (b *bench) buildOperator(ctx context.Context) (string, error) {
-	path := filepath.Join(b.out, "spark-operator")
-	_, err := b.command(ctx, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/spark-operator")
-	return path, err
-}
-
 // commit names what is measured; a tree without git has no name.
 func (b *bench) commit(ctx context.Context) string {
 	name, err := b.command(ctx, "git", "describe", "--always", "--dirty")

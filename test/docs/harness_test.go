@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
 	"github.com/firesteel-dev/firesteel/test/docs/guide"
 )
 
@@ -91,20 +92,23 @@ func newHarness(t *testing.T) *harness {
 	must(t, err)
 
 	w := &harness{T: t, admin: admin, folder: t.TempDir()}
+	ctx, cancel := context.WithTimeout(t.Context(), buildWait)
+	defer cancel()
+	program, err := programs.Path(ctx, root, w.folder, programs.KubectlSpark)
+	must(t, err)
 	w.write("kubeconfig", string(kubeconfig))
 	repository, err := filepath.Abs(root)
 	must(t, err)
 	w.reader = guide.Reader{
 		Root: repository,
 		Env: []string{
-			"PATH=" + strings.Join([]string{w.folder, os.Getenv("KUBEBUILDER_ASSETS"), helmFolder(t), os.Getenv("PATH")}, ":"),
+			"PATH=" + strings.Join([]string{filepath.Dir(program), os.Getenv("KUBEBUILDER_ASSETS"), helmFolder(t), os.Getenv("PATH")}, ":"),
 			"KUBECONFIG=" + filepath.Join(w.folder, "kubeconfig"), "HELM_CACHE_HOME=" + w.folder, "HELM_CONFIG_HOME=" + w.folder, "HELM_DATA_HOME=" + w.folder,
 		},
 		Fill: strings.NewReplacer("REGISTRY", "firesteel.local", "=TAG", "=dev", "app.yaml", filepath.Join(w.folder, "app.yaml"), "-f spark-pi.yaml", "-f "+filepath.Join(w.folder, "app.yaml"), "operator.yaml", filepath.Join(w.folder, "operator.yaml"),
 			"k8s://...", "k8s://https://10.0.0.1:6443", "--conf ...", "--conf spark.kubernetes.container.image=spark:4.1.4",
 			"RELEASE -n NAMESPACE", "spark-operator -n spark-operator", "namespace NAME", "namespace default", "NAME", "spark-pi"),
 	}
-	w.within(buildWait, w.own("go build -o "+filepath.Join(w.folder, "kubectl-spark")+" ./cmd/kubectl-spark"))
 	must(t, admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: jobs}}))
 	return w
 }

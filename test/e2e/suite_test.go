@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
@@ -54,8 +55,8 @@ var (
 	admin      client.WithWatch
 	clientset  *kubernetes.Clientset
 	clusterCmd = filepath.Join("..", "..", "hack", "cluster", "cluster.sh")
-	// kubectlSpark is the plugin's program, which the first process builds.
-	kubectlSpark = filepath.Join("..", "..", "dist", "e2e", "kubectl-spark")
+	// kubectlSpark is the plugin's program.
+	kubectlSpark string
 )
 
 func TestE2E(t *testing.T) {
@@ -124,16 +125,20 @@ func sideBySide(t *testing.T, processes string) {
 }
 
 // The first process installs the operator, and all make their clients.
-var _ = SynchronizedBeforeSuite(func() {
+var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	connect()
 	By("building kubectl spark")
-	out, err := exec.Command("go", "build", "-o", filepath.Dir(kubectlSpark)+"/", "../../cmd/kubectl-spark").CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(out))
+	program, err := programs.Path(ctx, filepath.Join("..", ".."), filepath.Join("..", "..", "dist", "e2e"), programs.KubectlSpark)
+	Expect(err).NotTo(HaveOccurred())
 	By("installing the operator")
-	kubectl("apply", "--server-side", "-f", volcanoAPI(context.Background()))
+	kubectl("apply", "--server-side", "-f", volcanoAPI(ctx))
 	kubectl("apply", "--server-side", "--force-conflicts", "-k", filepath.Join("testdata", "operator"))
 	eventuallyReady(operatorName, 1)
-}, connect)
+	return []byte(program)
+}, func(program []byte) {
+	connect()
+	kubectlSpark = string(program)
+})
 
 func connect() {
 	GinkgoHelper()

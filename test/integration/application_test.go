@@ -46,7 +46,7 @@ var _ = Describe("An application", func() {
 		}
 	}
 
-	It("goes from nothing to COMPLETED within its budget of writes", func() {
+	It("goes from nothing to COMPLETED within its budget of writes", smoke, func() {
 		Expect(admin.Create(ctx, sparkPi(ns, "pi"))).To(Succeed())
 		driver := driverPod(ctx, ns, "pi-driver")
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmitted)
@@ -81,7 +81,7 @@ var _ = Describe("An application", func() {
 		Expect(count(all, "DELETE", "")).To(Equal(ui), "%v", all)
 	})
 
-	It("runs again when the annotation asks for it, and once for each time", func() {
+	It("runs again when the annotation asks for it, and once for each time", smoke, func() {
 		pi := sparkPi(ns, "again")
 		asks := func(at time.Time) {
 			metav1.SetMetaDataAnnotation(&pi.ObjectMeta, v1beta2.AnnotationRerunAt, at.UTC().Format(time.RFC3339))
@@ -204,7 +204,7 @@ var _ = Describe("An application", func() {
 		Expect(driverPod(ctx, ns, "pi-driver").UID).NotTo(Equal(foreign.UID))
 	})
 
-	It("waits for room in a quota", func() {
+	It("waits for room in a quota", smoke, func() {
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "small"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
@@ -235,6 +235,7 @@ var _ = Describe("An application", func() {
 		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(BeEmpty())
 	})
 
+	// The other messages are those of internal/validation and of the conversion, which their own tests hold.
 	DescribeTable("fails with a message that names the field, and runs once it is fixed",
 		func(spoil func(*v1beta2.SparkApplication), message string) {
 			a := sparkPi(ns, "pi")
@@ -250,15 +251,7 @@ var _ = Describe("An application", func() {
 			eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmitted)
 		},
 		Entry("heap", func(a *v1beta2.SparkApplication) { a.Spec.Driver.Memory = ptr.To("2gb ") }, `spec.driver.memory: "2gb ": `),
-		Entry("executor memory", func(a *v1beta2.SparkApplication) { a.Spec.Executor.Memory = ptr.To("lots") }, `spec.executor.memory: "lots": `),
-		Entry("memory limit", func(a *v1beta2.SparkApplication) { a.Spec.Driver.MemoryLimit = ptr.To("2x") }, `spec.driver.memoryLimit: "2x": `),
-		Entry("cores", func(a *v1beta2.SparkApplication) { a.Spec.Driver.CoreRequest = ptr.To("-1") }, `spec.driver.coreRequest: "-1": `),
-		Entry("version", func(a *v1beta2.SparkApplication) { a.Spec.SparkVersion = "2.4.8" }, `spec.sparkVersion: "2.4.8": `),
-		Entry("blank main file", func(a *v1beta2.SparkApplication) { a.Spec.MainApplicationFile = ptr.To("") }, `spec.mainApplicationFile: `),
 		Entry("no class", func(a *v1beta2.SparkApplication) { a.Spec.MainClass = nil }, `spec.mainClass: `),
-		Entry("no image", func(a *v1beta2.SparkApplication) { a.Spec.Image = nil }, `image`),
-		Entry("mode", func(a *v1beta2.SparkApplication) { a.Spec.Mode = v1beta2.DeployModeClient }, `spec.mode: "client": `),
-		Entry("forbidden property", func(a *v1beta2.SparkApplication) { a.Spec.SparkConf = map[string]string{"spark.master": "local"} }, `"spark.master" is not allowed`),
 	)
 
 	It("runs in spite of a misspelled field where the schema is open, and names it", func() {

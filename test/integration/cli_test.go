@@ -13,7 +13,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
 )
 
 var _ = Describe("kubectl spark", Ordered, func() {
@@ -30,12 +30,11 @@ var _ = Describe("kubectl spark", Ordered, func() {
 		binary, kubeconfig string
 		ns                 string
 	)
-	BeforeAll(func() {
+	BeforeAll(func(ctx SpecContext) {
 		dir := GinkgoT().TempDir()
-		binary = filepath.Join(dir, "kubectl-spark")
-		build := exec.Command("go", "build", "-o", binary, "../../cmd/kubectl-spark")
-		text, err := build.CombinedOutput()
-		Expect(err).NotTo(HaveOccurred(), "%s", text)
+		var err error
+		binary, err = programs.Path(ctx, filepath.Join("..", ".."), dir, programs.KubectlSpark)
+		Expect(err).NotTo(HaveOccurred())
 		user, err := server.AddUser(envtest.User{Name: "cli", Groups: []string{"system:masters"}}, nil)
 		Expect(err).NotTo(HaveOccurred())
 		config, err := user.KubeConfig()
@@ -74,7 +73,7 @@ var _ = Describe("kubectl spark", Ordered, func() {
 		return driver
 	}
 
-	It("lists and explains an application that runs, and one that waits", func() {
+	It("lists and explains an application that runs, and one that waits", smoke, func() {
 		held := sparkPi(ns, "held")
 		held.Spec.Suspend = ptr.To(true)
 		Expect(admin.Create(ctx, held)).To(Succeed())
@@ -101,33 +100,6 @@ var _ = Describe("kubectl spark", Ordered, func() {
 		Expect(errOut).To(ContainSubstring("did you mean held?"))
 	})
 
-	It("explains what the policies of the operator's ConfigMap say", func() {
-		labels := map[string]string{"app": "operator"}
-		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "controller"}}
-		deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
-		deployment.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "operator", Image: "none"}},
-			Volumes: []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{
-				ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}},
-			}}},
-		}}
-		Expect(admin.Create(ctx, deployment)).To(Succeed())
-		Expect(admin.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "settings"}, Data: map[string]string{
-			"config.yaml": "apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\n" +
-				"policies: [{name: tidy, namespaces: [\"*\"], defaults: {timeToLiveSeconds: 3600}}]\n",
-		}})).To(Succeed())
-		driver := run(sparkPi(ns, "pi"))
-		kubelet(ctx, driver, corev1.PodSucceeded, driverContainer, exited(0, "Completed"))
-		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateCompleted)
-
-		const deleted = "the application is deleted"
-		out, errOut, code := spark("explain", "pi", "--operator", ns+"/controller")
-		Expect(code).To(BeZero(), errOut)
-		Expect(out).To(And(ContainSubstring(deleted), Not(ContainSubstring("Could not be read"))))
-		out, _, _ = spark("explain", "pi")
-		Expect(out).NotTo(ContainSubstring(deleted))
-	})
-
 	It("waits: 0 for a success, 1 for a failure, 2 for a timeout", func() {
 		driver := run(sparkPi(ns, "good"))
 		session := start("wait", "good", "--timeout", "1m")
@@ -143,58 +115,6 @@ var _ = Describe("kubectl spark", Ordered, func() {
 		kubelet(ctx, driver, corev1.PodFailed, driverContainer, exited(3, "Error"))
 		Eventually(session, wait).Should(gexec.Exit(1))
 		Expect(string(session.Err.Contents())).To(ContainSubstring("bad failed: driver container failed with ExitCode: 3, Reason: Error"))
-	})
-
-	It("prints what the status keeps of the log of a pod that is gone", func() {
-		driver := run(sparkPi(ns, "pi"))
-		kubelet(ctx, driver, corev1.PodFailed, driverContainer, exited(3, "Error"))
-		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateFailed)
-		Expect(client.IgnoreNotFound(admin.Delete(ctx, driver, client.GracePeriodSeconds(0)))).To(Succeed())
-		Eventually(gone(ctx, driver), wait, poll).Should(BeTrue())
-		// There is no kubelet here that the operator could have read the log from.
-		_, errOut, code := spark("logs", "pi")
-		Expect(code).To(Equal(1))
-		Expect(errOut).To(ContainSubstring("driver pod pi-driver is gone; attempt 1 ended"))
-		Expect(errOut).To(ContainSubstring("no log of it is kept"))
-
-		o := app(ctx, ns, "pi")
-		before := client.MergeFrom(o.DeepCopy())
-		o.Status.Attempts[0].LogTail = "one\nboom\n"
-		Expect(admin.Status().Patch(ctx, o, before)).To(Succeed())
-		out, errOut, code := spark("logs", "pi")
-		Expect(code).To(BeZero(), errOut)
-		Expect(out).To(Equal("one\nboom\n"))
-		Expect(errOut).To(ContainSubstring("DriverFailed"))
-	})
-
-	It("suspends, resumes and deletes, and does nothing in a dry run", func() {
-		const line = "sparkapplication.sparkoperator.k8s.io/pi "
-		driver := run(sparkPi(ns, "pi"))
-		out, errOut, code := spark("suspend", "pi", "--dry-run=server")
-		Expect(code).To(BeZero(), errOut)
-		Expect(out).To(Equal(line + "suspended (server dry run)\n"))
-		Expect(app(ctx, ns, "pi").Spec.Suspend).To(BeNil())
-
-		out, errOut, code = spark("suspend", "sparkapp/pi")
-		Expect(code).To(BeZero(), errOut)
-		Expect(out).To(Equal(line + "suspended\n"))
-		Eventually(gone(ctx, driver), wait, poll).Should(BeTrue())
-		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSuspended)
-		out, _, _ = spark("suspend", "pi")
-		Expect(out).To(Equal(line + "suspended (no change)\n"))
-
-		out, errOut, code = spark("resume", "pi")
-		Expect(code).To(BeZero(), errOut)
-		Expect(out).To(Equal(line + "resumed\n"))
-		driverPod(ctx, ns, "pi-driver")
-
-		out, errOut, code = spark("delete", "pi")
-		Expect(code).To(BeZero(), errOut)
-		Expect(out).To(Equal(line + "deleted\n"))
-		Expect(errOut).To(ContainSubstring("its executors and what else belongs to it go with it"))
-		_, errOut, code = spark("rerun", "pi")
-		Expect(code).To(Equal(1))
-		Expect(errOut).To(ContainSubstring(`there is no SparkApplication "pi"`))
 	})
 
 	It("writes what a schedule's runs are asked for with, with the rights that it names", func() {

@@ -100,12 +100,9 @@ func editNotebooks(ctx context.Context, namespace string, how func(*v1alpha1.Spa
 	change(ctx, admin, namespace, "notebooks", how)
 }
 
-// patience is enough for the first pause between two servers, of ten seconds.
-const patience = 2 * wait
-
 func eventuallyServer(ctx context.Context, namespace string, want v1alpha1.SparkConnectState) {
 	GinkgoHelper()
-	Eventually(func() v1alpha1.SparkConnectState { return notebooks(ctx, namespace).Status.State }, patience, poll).
+	Eventually(func() v1alpha1.SparkConnectState { return notebooks(ctx, namespace).Status.State }, wait, poll).
 		Should(Equal(want), func() string { return fmt.Sprintf("status: %+v", notebooks(ctx, namespace).Status) })
 }
 
@@ -130,7 +127,7 @@ func serverPod(ctx context.Context, namespace string, before *corev1.Pod) *corev
 		if before != nil {
 			g.Expect(pod.UID).NotTo(Equal(before.UID))
 		}
-	}, patience, poll).Should(Succeed(), func() string { return fmt.Sprintf("status: %+v", notebooks(ctx, namespace).Status) })
+	}, wait, poll).Should(Succeed(), func() string { return fmt.Sprintf("status: %+v", notebooks(ctx, namespace).Status) })
 	return &pod
 }
 
@@ -182,7 +179,7 @@ func goes(ctx context.Context, pod *corev1.Pod) {
 		err := admin.Get(ctx, client.ObjectKeyFromObject(pod), &now)
 		g.Expect(client.IgnoreNotFound(err)).NotTo(HaveOccurred())
 		g.Expect(err != nil || now.UID != pod.UID || now.DeletionTimestamp != nil).To(BeTrue(), "the server runs on")
-	}, patience, poll).Should(Succeed())
+	}, wait, poll).Should(Succeed())
 	if now.UID == pod.UID {
 		Expect(client.IgnoreNotFound(admin.Delete(ctx, &now, client.GracePeriodSeconds(0)))).To(Succeed())
 	}

@@ -187,7 +187,7 @@ var _ = Describe("Servers that the Kubeflow operator has left", Serial, func() {
 
 			By("coming when the name is free")
 			Expect(admin.Delete(ctx, tc.foreign, client.GracePeriodSeconds(0))).To(Succeed())
-			Eventually(serverReason(ctx, ns, tc.condition), patience, poll).ShouldNot(Equal("NameConflict"))
+			Eventually(serverReason(ctx, ns, tc.condition), wait, poll).ShouldNot(Equal("NameConflict"))
 			serverPod(ctx, ns, nil)
 			Expect(ownedBy(clientsService(ctx, ns), notebooks(ctx, ns))).To(BeTrue())
 		}

@@ -27,7 +27,7 @@ var _ = Describe("A Spark Connect server", func() {
 	withToken := func(o *v1alpha1.SparkConnect) { o.Spec.Authentication = &v1alpha1.AuthenticationSpec{Token: true} }
 	moreMemory := func(o *v1alpha1.SparkConnect) { o.Spec.Server.Memory = new("1g") }
 
-	It("comes with all that it needs, and says when it takes clients", func() {
+	It("comes with all that it needs, and says when it takes clients", smoke, func() {
 		o := connectServer(ns, withToken)
 		Expect(admin.Create(ctx, o)).To(Succeed())
 		pod := serverPod(ctx, ns, nil)
@@ -101,7 +101,7 @@ var _ = Describe("A Spark Connect server", func() {
 			By("replacing one that " + how)
 			after := isReady(ctx, w.ns, w.pod, nil)
 			if how == "fails" {
-				Expect(after.CreationTimestamp.Sub(w.ended)).To(BeNumerically(">", 5*time.Second), "there is a pause, ten seconds or a little less")
+				Expect(after.CreationTimestamp.Sub(w.ended)).To(BeNumerically(">", serverPause-2*time.Second), "there is a pause; both times are cut to seconds")
 			}
 			service := clientsService(ctx, w.ns)
 			Expect(service.UID).To(Equal(w.service.UID))

@@ -23,17 +23,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
-)
-
-// corpusSize is the number of applications, and corpusSeed what they are drawn from: the same ones on every run.
-const (
-	corpusSize = 2000
-	corpusSeed = 4
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 var _ = Describe("A corpus of applications", func() {
 	It("has none that validation accepts and the API server refuses", func() {
 		ctx := context.Background()
+		size, seed := testrun.Pick(500, 500, 2000), testrun.Seed()
 		namespace := newNamespace(ctx)
 		cfg := rest.CopyConfig(server.Config)
 		cfg.QPS = -1
@@ -41,8 +37,8 @@ var _ = Describe("A corpus of applications", func() {
 		Expect(err).NotTo(HaveOccurred())
 		accepted, refused := 0, map[string]int{}
 		var broken []string
-		for i := range corpusSize {
-			o := drawn(rand.New(rand.NewPCG(corpusSeed, uint64(i))), namespace, i)
+		for i := range size {
+			o := drawn(rand.New(rand.NewPCG(seed, uint64(i))), namespace, i)
 			checked := admission.Validate(resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{}, time.Unix(1e9, 0)))
 			if len(checked.Objections) > 0 {
 				for _, f := range checked.Objections {
@@ -58,9 +54,9 @@ var _ = Describe("A corpus of applications", func() {
 				}
 			}
 		}
-		Expect(broken).To(BeEmpty(), "%d refused: %s", len(broken), strings.Join(broken, "\n"))
-		GinkgoWriter.Printf("%d of %d applications accepted, %d kinds of refusals\n", accepted, corpusSize, len(refused))
-		Expect(accepted).To(BeNumerically(">=", 500), "a corpus of mistakes proves nothing")
+		Expect(broken).To(BeEmpty(), "%d refused with FIRESTEEL_SEED=%d: %s", len(broken), seed, strings.Join(broken, "\n"))
+		publish("corpus", "corpus: %d of %d applications accepted, %d kinds of refusals, seed %d", accepted, size, len(refused), seed)
+		Expect(accepted).To(BeNumerically(">=", size/5), "a corpus of mistakes proves nothing")
 		Expect(len(refused)).To(BeNumerically(">", 20), "nor does one without: %v", refused)
 	})
 })

@@ -76,7 +76,7 @@ ui:
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, o)).To(Succeed())
 	}
 
-	It("is exposed from its creation to its end", func() {
+	It("is exposed from its creation to its end", smoke, func() {
 		Expect(admin.Create(ctx, full())).To(Succeed())
 		driver := run()
 		Expect(auxiliary()).To(ConsistOf(all))
@@ -205,7 +205,7 @@ ui:
 			Expect(admin.Create(ctx, s)).To(Succeed())
 		}
 		restartOperator(func() { orphan("pi-ui-svc") })
-		Eventually(auxiliary, noticed, poll).Should(BeEmpty())
+		Eventually(auxiliary, wait, poll).Should(BeEmpty())
 
 		By("waiting until the operator has checked everything, and will not look again")
 		restartOperator(func() {})

@@ -192,7 +192,7 @@ func operateBoth(ctx context.Context, cfg *rest.Config) <-chan error {
 	Expect(err).NotTo(HaveOccurred())
 	mgr, err := controller.NewManager(cfg, c, jobKind)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(controller.Setup(ctx, again{mgr}, c, registry, jobKind)).To(Succeed())
+	Expect(controller.SetupWith(ctx, again{mgr}, c, registry, shortPeriods, jobKind)).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	return ended

@@ -5,7 +5,6 @@ package integration
 import (
 	"context"
 	"fmt"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -24,9 +23,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/test/definitions"
 )
-
-// noticed is how long it may take until what was refused is tried again, or a kind that was installed is watched.
-const noticed = 50 * time.Second
 
 var _ = Describe("An HTTPRoute", Serial, Ordered, func() {
 	ctx := context.Background()
@@ -85,7 +81,7 @@ ui:
 		ns := newNamespace(ctx)
 		driver := begin(ns)
 		installGatewayAPI(ctx)
-		Eventually(func() string { return app(ctx, ns, "pi").Status.DriverInfo.WebUIRouteAddress }, noticed, poll).
+		Eventually(func() string { return app(ctx, ns, "pi").Status.DriverInfo.WebUIRouteAddress }, wait, poll).
 			Should(Equal("https://ui.example.org/" + ns + "/pi"))
 		Expect(condition(ctx, ns, "pi", "Exposed").Reason).To(BeEmpty(), "there is nothing to complain of any more")
 		made := mustRoute(ns)
@@ -118,9 +114,9 @@ ui:
 				g.Expect(admin.Patch(ctx, current, client.RawPatch(types.MergePatchType, []byte(change)))).To(Succeed())
 			}
 			return restored
-		}, again*noticed, poll).Should(Equal(again))
+		}, again*wait, poll).Should(Equal(again))
 		Expect(admin.Delete(ctx, mustRoute(ns))).To(Succeed())
-		Eventually(func() error { _, err := route(ns); return err }, noticed, poll).Should(Succeed())
+		Eventually(func() error { _, err := route(ns); return err }, wait, poll).Should(Succeed())
 		Expect(mustRoute(ns).GetUID()).NotTo(Equal(made.GetUID()))
 
 		finish(ns, driver)

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
@@ -55,15 +56,13 @@ const auditPolicy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [Req
 func (l *lab) start(ctx context.Context) {
 	GinkgoHelper()
 	dir := GinkgoT().TempDir()
-	l.binary, l.kubeconfig, l.audit = filepath.Join(dir, "spark-operator"), filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "audit.log")
+	l.kubeconfig, l.audit = filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "audit.log")
 	policy := filepath.Join(dir, "policy.yaml")
 	Expect(os.WriteFile(policy, []byte(auditPolicy), 0o600)).To(Succeed())
 	built := make(chan error, 1)
 	go func() {
-		text, err := exec.CommandContext(ctx, "go", "build", "-o", l.binary, "github.com/firesteel-dev/firesteel/cmd/spark-operator").CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("%w: %s", err, text)
-		}
+		var err error
+		l.binary, err = programs.Path(ctx, filepath.Join("..", ".."), dir, programs.Operator)
 		built <- err
 	}()
 	env := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join("..", "..", "config", "crd", "bases")}, ErrorIfCRDPathMissing: true}
@@ -83,7 +82,7 @@ func (l *lab) start(ctx context.Context) {
 	l.pods, err = kubernetes.NewForConfig(cfg)
 	Expect(err).NotTo(HaveOccurred())
 	l.permit(ctx)
-	Eventually(built, 5*time.Minute).Should(Receive(BeNil()), "go build")
+	Eventually(built, 5*time.Minute).Should(Receive(BeNil()), "the operator is built")
 }
 
 // leaseNamespace is where the operator is installed.

@@ -14,12 +14,14 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 // leading are the specs of a leader and its standby, with the lease as it is by default.
 func leading(l *lab) {
 	It("follows a leader that stops at once, and one that crashes in seconds", func(ctx SpecContext) {
-		const stops, kills, window = 6, 4, 10 * time.Second
+		stops, kills, window := testrun.Pick(3, 6, 6), testrun.Pick(1, 2, 4), testrun.Pick(3*time.Second, 5*time.Second, 10*time.Second)
 		d := l.duel(ctx)
 
 		By("counting what they ask while there is nothing to do")

@@ -39,7 +39,7 @@ var _ = Describe("An operator without the definitions of schedules and servers",
 		mgr, err := controller.NewManager(cfg, configuration)
 		Expect(err).NotTo(HaveOccurred())
 		runs, stop := context.WithCancel(context.Background())
-		Expect(controller.Setup(runs, again{mgr}, configuration, registry)).To(Succeed())
+		Expect(controller.SetupWith(runs, again{mgr}, configuration, registry, shortPeriods)).To(Succeed())
 		ended := make(chan error, 1)
 		go func() { ended <- mgr.Start(runs) }()
 		DeferCleanup(func() {

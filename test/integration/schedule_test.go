@@ -92,7 +92,7 @@ var _ = Describe("A schedule", func() {
 		}
 	}
 
-	It("starts runs one after the other with Forbid, and keeps as many as are wanted", func() {
+	It("starts runs one after the other with Forbid, and keeps as many as are wanted", smoke, func() {
 		object.Spec.Schedule, object.Spec.ConcurrencyPolicy = "@every 1s", v1beta2.ConcurrencyForbid
 		create()
 		Eventually(runs, wait, poll).Should(HaveLen(1))
@@ -210,7 +210,7 @@ var _ = Describe("A schedule", func() {
 		})
 		Eventually(reason(schedule.ConditionStalled), wait, poll).Should(Equal(string(schedule.ReasonNameConflict)))
 		Expect(admin.Delete(ctx, foreign)).To(Succeed())
-		Eventually(runs, 45*time.Second, poll).Should(ContainElement(name), "it is tried again")
+		Eventually(runs, wait, poll).Should(ContainElement(name), "it is tried again")
 		Eventually(reason(schedule.ConditionStalled), wait, poll).Should(Equal(string(schedule.ReasonNoTrouble)))
 	})
 

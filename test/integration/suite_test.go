@@ -27,6 +27,8 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	operators "github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 )
@@ -34,7 +36,12 @@ import (
 const (
 	wait = 20 * time.Second
 	poll = 50 * time.Millisecond
+	// serverPause is the pause before a server that has ended is replaced for the first time.
+	serverPause = 3 * time.Second
 )
+
+// smoke are the specs of make check: of each part the one that breaks first. They need no API server but that of the suite.
+var smoke = Label("smoke")
 
 var (
 	server *envtest.Environment
@@ -42,6 +49,11 @@ var (
 	writes = &writeCounter{}
 	stop   context.CancelFunc
 	ended  chan error
+	// shortPeriods are those of the operators in this process, so that no spec waits long for what no watch tells.
+	shortPeriods = operators.Periods{
+		Core: lifecycle.Periods{Conflict: time.Second, Drain: time.Second}, Server: serverPause, Run: time.Second, Exposure: time.Second,
+		Discovery: time.Second, Installed: time.Second, Definitions: time.Second, Configuration: 100 * time.Millisecond,
+	}
 	// extraConfig is more of the configuration file of the operators that are started.
 	extraConfig string
 )
@@ -126,7 +138,7 @@ func startConfigured(cfg *rest.Config, c config.OperatorConfiguration) {
 	Expect(err).NotTo(HaveOccurred())
 	var ctx context.Context
 	ctx, stop = context.WithCancel(context.Background())
-	Expect(controller.Setup(ctx, again{mgr}, c, registry)).To(Succeed())
+	Expect(controller.SetupWith(ctx, again{mgr}, c, registry, shortPeriods)).To(Succeed())
 	ended = make(chan error, 1)
 	go func() {
 		err := mgr.Start(ctx)

@@ -181,7 +181,7 @@ var _ = Describe("The webhook", Ordered, func() {
 		}, wait, poll).Should(Satisfy(apierrors.IsInvalid), "the API server asks the webhook")
 	})
 
-	It("writes down the defaults, and an edit that drops them is no change (C12)", func(ctx SpecContext) {
+	It("writes down the defaults, and an edit that drops them is no change (C12)", smoke, func(ctx SpecContext) {
 		Expect(admin.Create(ctx, bare(ns, "pi"))).To(Succeed())
 		stored := app(ctx, ns, "pi")
 		Expect(stored.Spec.Mode).To(Equal(v1beta2.DeployModeCluster))

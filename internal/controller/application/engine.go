@@ -61,6 +61,9 @@ type Engine[T client.Object] struct {
 	Sessions func(ctx context.Context, podIP string, port int32, started time.Time) lifecycle.Sessions
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
+	// Periods are those of the decisions, and ExposureRetry is in place of exposureRetry; 0 is not.
+	Periods       lifecycle.Periods
+	ExposureRetry time.Duration
 
 	written operator.StatusCache
 	asked   sessionCache
@@ -138,7 +141,7 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 	}
 	now := e.Clock.Now()
 	record := e.Kind.FromStatus(obj)
-	if after, rests := lifecycle.NothingDue(resolve.Rest(e.Kind, obj, record, e.operator(), now), record, lifecycle.Env{Now: now}); rests {
+	if after, rests := lifecycle.NothingDue(resolve.Rest(e.Kind, obj, record, e.operator(), now), record, lifecycle.Env{Now: now, Periods: e.Periods}); rests {
 		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
 			e.written.Forget(req.NamespacedName)
 			e.refused.forget(req.NamespacedName)
@@ -165,7 +168,7 @@ func (e *Engine[T]) operator() resolve.Operator {
 }
 
 func (e *Engine[T]) scope(obj T, record lifecycle.Record, now time.Time) *scope[T] {
-	return &scope[T]{Application: resolve.Load(e.Kind, obj, record, e.operator(), now), obj: obj, env: lifecycle.Env{Now: now}, stored: record}
+	return &scope[T]{Application: resolve.Load(e.Kind, obj, record, e.operator(), now), obj: obj, env: lifecycle.Env{Now: now, Periods: e.Periods}, stored: record}
 }
 
 // observe reads the application's pods, and asks its scheduler whether the attempt may start, or where it stands.

@@ -40,13 +40,15 @@ type exposing struct {
 	// problems say what cannot be made; again is when to try it again, 0 for no need.
 	problems []lifecycle.Cause
 	again    time.Duration
+	// retry is when what was refused is tried again.
+	retry time.Duration
 }
 
 // expose keeps the auxiliary objects of a driver while it lives, and deletes them when it is over. It runs after the actions
 // of a reconcile and before its status write, so that the status reports them at no cost. An object stays recorded until it
 // is known to be gone. Problems are reported, and never fail the application.
 func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcome) {
-	x := exposing{app: s.App.Name, owner: s.Owner, before: s.Record.Exposure}
+	x := exposing{app: s.App.Name, owner: s.Owner, before: s.Record.Exposure, retry: cmp.Or(e.ExposureRetry, exposureRetry)}
 	if o.Auxiliary == lifecycle.AuxiliaryKept {
 		o.Record.Exposure = x.before
 		return
@@ -108,7 +110,7 @@ func (e *Engine[T]) converge(ctx context.Context, x *exposing, namespace string)
 			x.failed(ctx, object.Ref, r)
 		}
 		if r.BySpec && e.refused.add(key, object.Ref, hash, x.problems[len(x.problems)-1]) {
-			x.again = sooner(x.again, exposureRetry)
+			x.again = sooner(x.again, x.retry)
 		}
 	}
 	for _, ref := range remove {
@@ -137,7 +139,7 @@ func (x *exposing) failed(ctx context.Context, ref exposure.Ref, r lifecycle.Res
 		return
 	}
 	if !r.BySpec {
-		x.again = sooner(x.again, exposureRetry)
+		x.again = sooner(x.again, x.retry)
 	}
 	x.problems = append(x.problems, lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonExposureRefused), Message: ref.String() + ": " + r.Message})
 }
@@ -232,7 +234,7 @@ func (x *exposing) complain() {
 	for _, p := range x.wanted.Problems {
 		all = append(all, p.Cause)
 		if p.Reason == lifecycle.ReasonExposureForbidden {
-			x.again = sooner(x.again, exposureRetry)
+			x.again = sooner(x.again, x.retry)
 		}
 	}
 	x.after.Trouble = lifecycle.JoinCauses(append(all, x.problems...))

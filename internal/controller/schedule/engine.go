@@ -53,6 +53,8 @@ type Engine struct {
 	Submitters lifecycle.SubmitterSource
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
+	// Retry is when a run that was refused is tried again; 0 is the usual time.
+	Retry time.Duration
 
 	written operator.StatusCache
 }
@@ -110,7 +112,7 @@ type scope struct {
 
 func (e *Engine) scope(obj *object) *scope {
 	now := e.Clock.Now()
-	env := schedule.Env{Now: now, Local: e.Local, Precision: e.Precision}
+	env := schedule.Env{Now: now, Local: e.Local, Precision: e.Precision, Retry: e.Retry}
 	if wait := e.written.Paused(obj, now); wait > 0 {
 		env.Hold = now.Add(wait)
 	}

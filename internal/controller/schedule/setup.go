@@ -38,6 +38,7 @@ func add(s *operator.Shared) error {
 	writer := operator.CountWrites(client.WithFieldOwner(mgr.GetClient(), actuate.FieldOwner), s.Metrics, now, mgr.GetScheme())
 	engine := NewEngine(s.Reader, writer, s.Recorder, now, time.Local, s.Config.ScheduledSparkApplication.TimestampPrecision)
 	engine.Metrics, engine.Watches, engine.Submitters = s.Metrics, s.Namespaces.Watches, s.Config.Submitter.From
+	engine.Retry = s.Periods.Run
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("scheduledsparkapplication").
 		For(&object{}).

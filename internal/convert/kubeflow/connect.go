@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -20,7 +21,10 @@ import (
 )
 
 // SparkConnects translates sparkoperator.k8s.io SparkConnects (resolve.Kind): a server is an application whose driver takes clients.
-type SparkConnects struct{}
+type SparkConnects struct {
+	// Pause is the first one between two servers; 0 is for defaultBackoff.
+	Pause time.Duration
+}
 
 // ConnectKind is the kind of Spark Connect servers.
 const ConnectKind = "SparkConnect"
@@ -87,7 +91,7 @@ func (SparkConnects) RaiseMemory(app spark.Application, _ *v1alpha1.SparkConnect
 }
 
 // Desired returns what lifecycle.Decide needs to know of the object itself.
-func (SparkConnects) Desired(o *v1alpha1.SparkConnect, record lifecycle.Record) lifecycle.Application {
+func (k SparkConnects) Desired(o *v1alpha1.SparkConnect, record lifecycle.Record) lifecycle.Application {
 	hash := record.SpecHash
 	if hash == "" || record.Generation != o.Generation {
 		hash = ConnectHash(o)
@@ -95,7 +99,7 @@ func (SparkConnects) Desired(o *v1alpha1.SparkConnect, record lifecycle.Record) 
 	times, _ := connectTimes(&o.Spec)
 	return lifecycle.Application{
 		UID: string(o.UID), Generation: o.Generation, SpecHash: hash, Suspend: ptr.Deref(o.Spec.Suspend, false),
-		Policies: connectPolicies(o), Deleting: !o.DeletionTimestamp.IsZero(), Fields: sparkConnects.Fields,
+		Policies: connectPolicies(o, k.Pause), Deleting: !o.DeletionTimestamp.IsZero(), Fields: sparkConnects.Fields,
 		Endures: true, Drain: times.drain, IdleTimeout: times.idle, LogTails: lifecycle.LogTails{Hidden: o.Spec.LogTails == v1beta2.LogTailsDisabled},
 	}
 }

@@ -3,6 +3,7 @@
 package kubeflow
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -27,9 +28,10 @@ const (
 	serverMaxBackoff = 5 * time.Minute
 )
 
-// connectPolicies keep a server alive: whatever ends it, another one follows. No deadline or default of a policy ends it.
-func connectPolicies(o *v1alpha1.SparkConnect) lifecycle.Policies {
-	again := lifecycle.RetryPolicy{Retries: math.MaxInt32, Initial: defaultBackoff, Max: serverMaxBackoff}
+// connectPolicies keep a server alive: whatever ends it, another one follows, the first after a pause. No deadline or default of a policy
+// ends it.
+func connectPolicies(o *v1alpha1.SparkConnect, pause time.Duration) lifecycle.Policies {
+	again := lifecycle.RetryPolicy{Retries: math.MaxInt32, Initial: cmp.Or(pause, defaultBackoff), Max: serverMaxBackoff}
 	restart := withEvictions(lifecycle.Restart{
 		Type: lifecycle.Always, Failures: again, Submissions: again, ResetAfter: serverHealthy,
 	}, o.Spec.BatchSchedulerOptions)

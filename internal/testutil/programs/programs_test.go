@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package programs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPath(t *testing.T) {
+	made := t.TempDir()
+	program := filepath.Join(made, KubectlSpark)
+	if err := os.WriteFile(program, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(Folder, made)
+	if got, err := Path(t.Context(), "nowhere", t.TempDir(), KubectlSpark); err != nil || got != program {
+		t.Errorf("%q, %v: want the program that the run has made", got, err)
+	}
+	if got, err := Path(t.Context(), "nowhere", t.TempDir(), Operator); err == nil || !strings.Contains(err.Error(), "unset the variable") {
+		t.Errorf("%q, %v: want the words for a program that the run has not made", got, err)
+	}
+	t.Setenv(Folder, "")
+	if got, err := Path(t.Context(), "nowhere", t.TempDir(), Operator); err == nil || !strings.Contains(err.Error(), "build "+Operator) {
+		t.Errorf("%q, %v: want the words for a program that does not build", got, err)
+	}
+}
