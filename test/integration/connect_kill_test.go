@@ -23,7 +23,7 @@ import (
 
 // serving are the specs of an operator that crashes while it keeps servers alive.
 func serving(l *lab) {
-	It("keeps one server of each, with its address and its token, however often it is killed", func(ctx SpecContext) {
+	It("keeps one server of each, with its address and its token, however often it is killed", safety, func(ctx SpecContext) {
 		const servers = 6
 		kills := testrun.Pick(10, 15, 30)
 		w := &watchOver{lab: l, namespace: l.namespace(ctx), services: map[string]types.UID{}}

@@ -25,13 +25,13 @@ import (
 
 // killed are the specs of an operator that crashes.
 func killed(l *lab) {
-	It("never has two drivers of an application, nor loses one, however often it is killed", func(ctx SpecContext) {
+	It("never has two drivers of an application, nor loses one, however often it is killed", safety, func(ctx SpecContext) {
 		s := l.besiege(ctx, &siege{operators: 1, kills: testrun.Pick(20, 60, 200), applications: 50})
 		Expect(strings.Join(s.prove(ctx), "\n")).To(BeEmpty())
 		publish("kills", "kills: %s", s)
 	}, NodeTimeout(5*time.Minute))
 
-	It("shares the applications with another that believes to lead, and both are killed", func(ctx SpecContext) {
+	It("shares the applications with another that believes to lead, and both are killed", safety, func(ctx SpecContext) {
 		s := l.besiege(ctx, &siege{operators: 2, kills: testrun.Pick(10, 30, 100), applications: 30})
 		Expect(strings.Join(s.prove(ctx), "\n")).To(BeEmpty())
 		publish("two-leaders", "two leaders: %s", s)

@@ -43,6 +43,9 @@ const (
 // smoke are the specs of make check: of each part the one that breaks first. They need no API server but that of the suite.
 var smoke = Label("smoke")
 
+// safety are those that look for what goes wrong once in many times: hack/testreport does not let them be tried again.
+var safety = Label("safety")
+
 var (
 	server *envtest.Environment
 	admin  client.Client
