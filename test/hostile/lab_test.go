@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ const (
 	root = "../.."
 	// wait bounds each wait.
 	wait = 30 * time.Second
-	poll = 20 * time.Millisecond
+	poll = 50 * time.Millisecond
 	// installed is the operator's own namespace, bystanders that of those who attack nobody.
 	installed  = "spark-operator"
 	bystanders = "bystander"
@@ -81,8 +82,10 @@ type lab struct {
 	metrics, health                       string
 	group                                 *group
 	operator                              *process
-	starts, bystanders                    int
-	// peaks are the most memory by attack.
+	starts, bystanders, made              int
+	// begun is where the audit log of the round begins.
+	begun int64
+	// peaks are the most memory by attack or round.
 	peaks map[string]int64
 }
 
@@ -94,13 +97,7 @@ func newLab(t *testing.T, how installation, namespaces []string) *lab {
 	l.chart = render(t, how, append([]string{bystanders}, namespaces...))
 	l.group = newGroup(t, l.chart.memory)
 	built := make(chan error, 1)
-	go func() {
-		text, err := exec.CommandContext(t.Context(), "go", "build", "-o", l.binary, root+"/cmd/spark-operator").CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("%w: %s", err, text)
-		}
-		built <- err
-	}()
+	go func() { built <- build(t.Context(), l.binary) }()
 	l.serve(t)
 	l.install(t)
 	l.create(t, l.chart.policies...)
@@ -116,6 +113,27 @@ func newLab(t *testing.T, how installation, namespaces []string) *lab {
 	l.start(t)
 	t.Cleanup(func() { l.operator.stop() })
 	return l
+}
+
+// program is that of the operator, which is linked once for all installations.
+var program struct {
+	sync.Mutex
+	bytes []byte
+}
+
+// build writes the program of the operator.
+func build(ctx context.Context, path string) error {
+	program.Lock()
+	defer program.Unlock()
+	if program.bytes != nil {
+		return os.WriteFile(path, program.bytes, 0o700)
+	}
+	text, err := exec.CommandContext(ctx, "go", "build", "-o", path, root+"/cmd/spark-operator").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, text)
+	}
+	program.bytes, err = os.ReadFile(path)
+	return err
 }
 
 // serve starts the API server, with an audit log.
@@ -222,7 +240,7 @@ func (l *lab) create(t *testing.T, objects ...client.Object) {
 }
 
 // publish writes numbers for the test runner to print, in one line.
-func (l *lab) publish(t *testing.T) {
+func (l *lab) publish(t *testing.T, what string) {
 	t.Helper()
 	worst := ""
 	for name, peak := range l.peaks {
@@ -230,7 +248,7 @@ func (l *lab) publish(t *testing.T) {
 			worst = name
 		}
 	}
-	line := fmt.Sprintf("%s: %d attacks; the operator's own memory was at most %d MiB of %d MiB (%s)", l.name, len(l.peaks), l.peaks[worst]>>20, l.group.limit>>20, worst)
+	line := fmt.Sprintf("%s: %d attacks were made, %s; the operator's own memory was at most %d MiB of %d MiB (%s)", l.name, l.made, what, l.peaks[worst]>>20, l.group.limit>>20, worst)
 	t.Log(line)
 	testrun.Publish(t, "hostile-"+l.name, line)
 }
