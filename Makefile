@@ -21,7 +21,7 @@ check: lint ## The inner loop: lint, units and a short simulation; Go caches wha
 	FIRESTEEL_TESTS=check hack/test.sh check
 
 .PHONY: test-all
-test-all: ## Once a day and before a release: all of make test with 150,000 histories and 330 kills, and the mutations
+test-all: ## Once a day and before a release: all of make test with 150,000 histories, 330 kills, each attack by itself and all real schedulers, and the mutations
 	FIRESTEEL_TESTS=all hack/test.sh
 	$(MAKE) --no-print-directory mutation
 
@@ -80,11 +80,11 @@ test-integration: ## A real kube-apiserver and etcd
 	hack/test.sh integration
 
 .PHONY: test-hostile
-test-hostile: ## Attacks by tenants and by drivers on the operator under the chart's memory limit (Linux, root)
+test-hostile: ## Attacks by tenants and by drivers on the operator under the chart's memory limit (Linux, root); each by itself with FIRESTEEL_TESTS=all
 	hack/test.sh hostile
 
 .PHONY: test-schedulers
-test-schedulers: ## Every scheduler plugin: 36 cases with a stand-in, and with the real scheduler
+test-schedulers: ## Every scheduler plugin: 37 cases with a stand-in, and with real schedulers: one in turn, or all after a change or with FIRESTEEL_TESTS=all
 	hack/test.sh schedulers
 
 .PHONY: test-e2e

@@ -11,7 +11,7 @@ var cases = []Case{
 	{Number: 14, Name: "suspend and resume", stage: normal, run: suspend},
 	{Number: 32, Name: "messages are stable", stage: normal, run: stable},
 	{Number: 17, Name: "eviction", stage: normal, run: eviction},
-	{Number: 16, Name: "1,000 attempts", stage: normal, run: thousand},
+	{Number: 16, Name: "many attempts", stage: normal, run: attempts},
 	{Number: 1, Name: "asked twice, written once", stage: normal, run: askedTwice},
 	{Number: 2, Name: "restart between every two steps", stage: normal, run: restarts},
 	{Number: 8, Name: "queue absent, then created", stage: normal, run: queueAbsent},
