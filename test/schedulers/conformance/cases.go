@@ -34,7 +34,7 @@ var cases = []Case{
 	{Number: 29, Name: "objects deleted or edited", stage: normal, run: meddling},
 	{Number: 31, Name: "sizes equal the pods'", stage: normal, run: sizes},
 	{Number: 18, Name: "admission withdrawn", absent: "no plugin takes a permission back once pods exist: what schedulers take back are pods (17)"},
-	{Number: 26, Name: "scheduled applications", absent: "the operator has no kind for applications that run by a schedule yet"},
+	{Number: 26, Name: "scheduled applications", stage: normal, run: schedules},
 	{Number: 33, Name: "all executors or none", stage: normal, run: allOrNothing},
 	{Number: 34, Name: "gives up in time", stage: normal, run: givesUp},
 	{Number: 35, Name: "another scheduler's name", stage: normal, run: alias},
