@@ -22,7 +22,7 @@ check: lint ## The inner loop: lint, generated files, units, a short simulation 
 	FIRESTEEL_TESTS=check hack/test.sh check
 
 .PHONY: test-all
-test-all: ## Once a day and before a release: all specs, attacks and kills, 150,000 histories, mutations, fuzzing; nothing left out
+test-all: ## Once a day and before a release: all specs, attacks, kills and real schedulers, 150,000 histories, mutations, fuzzing
 	hack/test-all.sh
 
 .PHONY: help
@@ -80,11 +80,11 @@ test-integration: ## A real kube-apiserver and etcd
 	hack/test.sh integration
 
 .PHONY: test-hostile
-test-hostile: ## Attacks by tenants and by drivers on the operator under the chart's memory limit (Linux, root)
+test-hostile: ## Attacks by tenants and by drivers on the operator under the chart's memory limit (Linux, root); each by itself with FIRESTEEL_TESTS=all
 	hack/test.sh hostile
 
 .PHONY: test-schedulers
-test-schedulers: ## Every scheduler plugin: 36 cases with a stand-in, and with the real scheduler
+test-schedulers: ## Every scheduler plugin: 37 cases with a stand-in, and with real schedulers: one in turn, or all after a change or with FIRESTEEL_TESTS=all
 	hack/test.sh schedulers
 
 .PHONY: test-e2e

@@ -15,7 +15,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -69,6 +71,9 @@ type arena struct {
 	ctx       context.Context
 	namespace string
 	t         *testing.T
+	attack    attack
+	// fellows are those of the round, this one among them; nil for an attack that is made by itself.
+	fellows []*arena
 	// tenant and driver have the rights of these actors, as those of the attack's.
 	tenant, driver, as client.Client
 	// heard is what the API server has refused.
@@ -84,7 +89,7 @@ func (l *lab) arena(t *testing.T, x attack, namespace string) *arena {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 6*wait)
 	t.Cleanup(cancel)
-	a := &arena{lab: l, t: t, ctx: ctx, namespace: namespace, heard: &answers{}}
+	a := &arena{lab: l, t: t, attack: x, ctx: ctx, namespace: namespace, heard: &answers{}}
 	user := func(who actor) (client.Client, *rest.Config) {
 		cfg := rest.CopyConfig(l.config)
 		cfg.Impersonate.UserName = who.user(namespace)
@@ -153,6 +158,9 @@ func lay(under, over map[string]any) {
 
 // apply creates an object, as the tenant. A refusal is an answer, and kept for hears.
 func (a *arena) apply(kind schema.GroupVersionKind, name string, texts ...string) error {
+	if a.attack.shares != alone && !a.attack.named(name) {
+		return fmt.Errorf("%s is made in a round, and its %s %s is not called as it is", a.attack.name, kind.Kind, name)
+	}
 	o, err := a.object(kind, name, texts...)
 	if err != nil {
 		return err
@@ -235,13 +243,14 @@ func (a *arena) looked(kind schema.GroupVersionKind, name string) error {
 	})
 }
 
-// did counts what the operator has asked for in the attack's namespace, such as "create", "pods". What lost against an edit does not count.
+// did counts what the operator has asked for in the attack's namespace, such as "create", "pods", but for what is called as other attacks of the
+// round are. What lost against an edit does not count.
 func (a *arena) did(verb, resource string) (int, error) {
 	requests, err := a.requests(a.mark)
 	n := 0
 	for _, r := range requests {
 		what := strings.TrimSuffix(r.ObjectRef.Resource+"/"+r.ObjectRef.Subresource, "/")
-		if r.User.Username == operatorUser && r.Verb == verb && what == resource && r.ObjectRef.Namespace == a.namespace && r.ResponseStatus.Code != http.StatusConflict {
+		if r.User.Username == operatorUser && r.Verb == verb && what == resource && r.ObjectRef.Namespace == a.namespace && a.mine(r.ObjectRef.Name) && r.ResponseStatus.Code != http.StatusConflict {
 			n++
 		}
 	}
@@ -332,26 +341,38 @@ func (a *arena) phase(pod *corev1.Pod, phase corev1.PodPhase) error {
 	return a.admin.Status().Patch(a.ctx, patched, client.MergeFrom(pod))
 }
 
-// clear deletes what the attack left behind: there is no garbage collector, and what stands there costs the next one.
-func (a *arena) clear() {
+// cleared are the kinds of what attacks leave behind. Owners come before what they own.
+var cleared = []schema.GroupVersionKind{
+	schedule, application, connect, corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
+	corev1.SchemeGroupVersion.WithKind("Service"), corev1.SchemeGroupVersion.WithKind("ConfigMap"), corev1.SchemeGroupVersion.WithKind("Secret"),
+	networkingv1.SchemeGroupVersion.WithKind("Ingress"), networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"),
+	policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), eventsv1.SchemeGroupVersion.WithKind("Event"),
+}
+
+// clear deletes what the attack left behind, and returns what there was: there is no garbage collector, what stands there costs the next one, and
+// events would be told to it.
+func (a *arena) clear() []string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), wait)
 	defer cancel()
-	for _, kind := range []schema.GroupVersionKind{schedule, application, connect, corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim")} {
+	var left []string
+	for _, kind := range cleared {
 		list := metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind)
-		if a.admin.List(ctx, &list, client.InNamespace(a.namespace)) != nil {
-			continue // the next attack does not depend on it
+		if err := a.admin.List(ctx, &list, client.InNamespace(a.namespace)); err != nil {
+			left = append(left, fmt.Sprintf("%s: %v", kind.Kind, err)) // quiet tries again
+			continue
 		}
 		for i := range list.Items {
-			if o := &list.Items[i]; len(o.Finalizers) > 0 {
+			o := &list.Items[i]
+			left = append(left, kind.Kind+" "+o.Name)
+			if len(o.Finalizers) > 0 {
 				o.SetGroupVersionKind(kind)
 				_ = a.admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
 			}
 		}
-		o := a.reference(kind, "")
-		_ = a.admin.DeleteAllOf(ctx, o, client.InNamespace(a.namespace), client.GracePeriodSeconds(0))
+		if len(list.Items) > 0 {
+			_ = a.admin.DeleteAllOf(ctx, a.reference(kind, ""), client.InNamespace(a.namespace), client.GracePeriodSeconds(0))
+		}
 	}
-	for _, o := range []client.Object{&corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &networkingv1.Ingress{}} {
-		_ = a.admin.DeleteAllOf(ctx, o, client.InNamespace(a.namespace))
-	}
+	return left
 }

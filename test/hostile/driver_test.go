@@ -32,16 +32,27 @@ func forged(a *arena, name, app, role string, more map[string]string) *corev1.Po
 
 // inside starts an application and attacks from inside its driver. It must run on as if nothing had happened.
 func inside(name, reason string, do func(a *arena, driver *corev1.Pod) error, told string) attack {
+	return insideOf("own", name, reason, do, told)
+}
+
+// powerless is inside for what the API server does not let a driver do: it leaves nothing behind.
+func powerless(name, reason string, do func(a *arena, driver *corev1.Pod) error, told string) attack {
+	x := insideOf(objectOf(name), name, reason, do, told)
+	x.shares = started
+	return x
+}
+
+func insideOf(own, name, reason string, do func(a *arena, driver *corev1.Pod) error, told string) attack {
 	return attack{
 		name: name, reason: reason, by: driverCode, told: told,
 		do: func(a *arena) error {
-			pod, err := a.runs("own")
+			pod, err := a.runs(own)
 			if err != nil {
 				return err
 			}
 			return do(a, pod)
 		},
-		cannot: func(a *arena) error { return errors.Join(a.state("own", "RUNNING"), a.most(1, "create", "pods")) },
+		cannot: func(a *arena) error { return errors.Join(a.state(own, "RUNNING"), a.most(1, "create", "pods")) },
 	}
 }
 
@@ -107,19 +118,19 @@ func init() {
 		}, ""),
 		bounded(inside("ThousandsOfExecutors", "a status has each of its executors", executors(1_500, 0), "")),
 		bounded(inside("ExecutorsOfLongNames", "a name has 253 characters", executors(500, 240), "")),
-		inside("ForgedStatus", "the status of an application is the operator's to write", func(a *arena, _ *corev1.Pod) error {
-			o := a.reference(application, "own")
+		powerless("ForgedStatus", "the status of an application is the operator's to write", func(a *arena, _ *corev1.Pod) error {
+			o := a.reference(application, objectOf("ForgedStatus"))
 			return answered(a.as.Status().Patch(a.ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"status":{"applicationState":{"state":"COMPLETED"}}}`))))
 		}, "cannot patch resource"),
-		inside("ForgedPodStatus", "the status of a pod is the kubelet's", func(a *arena, driver *corev1.Pod) error {
+		powerless("ForgedPodStatus", "the status of a pod is the kubelet's", func(a *arena, driver *corev1.Pod) error {
 			return answered(a.as.Status().Patch(a.ctx, driver.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Succeeded","message":"`+strings.Repeat("x", 10_000)+`"}}`))))
 		}, "cannot patch resource"),
-		inside("PodInAnotherNamespace", "a driver has no rights elsewhere", func(a *arena, _ *corev1.Pod) error {
+		powerless("PodInAnotherNamespace", "a driver has no rights elsewhere", func(a *arena, _ *corev1.Pod) error {
 			pod := forged(a, "elsewhere", "calm-1", spark.RoleDriver, nil)
 			pod.Namespace = bystanders
 			return answered(a.as.Create(a.ctx, pod))
 		}, "cannot create resource"),
-		inside("ApplicationByADriver", "a driver starts no applications", func(a *arena, _ *corev1.Pod) error {
+		powerless("ApplicationByADriver", "a driver starts no applications", func(a *arena, _ *corev1.Pod) error {
 			o, err := a.object(application, "child")
 			if err != nil {
 				return err

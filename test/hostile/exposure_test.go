@@ -98,9 +98,9 @@ func init() {
 // injection is an address of which no Ingress may be made, with any limits or none.
 func injection(name, reason, url, told string) attack {
 	return attack{
-		name: name, reason: reason, by: tenant,
+		name: name, reason: reason, by: tenant, shares: started,
 		do: func(a *arena) error {
-			_, err := a.runs("injected", ingressTo(url, ""))
+			_, err := a.runs(objectOf(name), ingressTo(url, ""))
 			return err
 		},
 		cannot: func(a *arena) error { return errors.Join(a.hears(told), a.exposes()) },
@@ -111,18 +111,18 @@ func injection(name, reason, url, told string) attack {
 // liveEdit changes what is exposed while the driver runs, and no limit lets it.
 func liveEdit(name, reason, edit, told string) attack {
 	return attack{
-		name: name, reason: reason, by: tenant, policy: limited,
+		name: name, reason: reason, by: tenant, policy: limited, shares: started,
 		do: func(a *arena) error {
-			if _, err := a.runs("live", ingressTo(ownHost+ownPath, "")); err != nil {
+			if _, err := a.runs(objectOf(name), ingressTo(ownHost+ownPath, "")); err != nil {
 				said, _ := a.said() // it only explains
 				return fmt.Errorf("%w; it is told: %.2000s", err, said)
 			}
-			if err := a.edit(application, "live", `spec: `+edit); err != nil {
+			if err := a.edit(application, objectOf(name), `spec: `+edit); err != nil {
 				return err
 			}
 			return a.hears("ExposureForbidden")
 		},
-		cannot: func(a *arena) error { return errors.Join(a.exposes(), a.state("live", "RUNNING")) },
+		cannot: func(a *arena) error { return errors.Join(a.exposes(), a.state(objectOf(name), "RUNNING")) },
 		told:   told,
 	}
 }

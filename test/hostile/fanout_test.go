@@ -85,8 +85,8 @@ func init() {
 			cannot: submitted("wide", "dynamic"),
 		},
 		attack{
-			name: "MoreExecutorsThanAllowed", reason: "the limit of the namespace", by: tenant, policy: limited,
-			do:     func(a *arena) error { return a.app("wide", "executor: {instances: 2000000000}") },
+			name: "MoreExecutorsThanAllowed", reason: "the limit of the namespace", by: tenant, policy: limited, shares: refused,
+			do:     func(a *arena) error { return a.app("moreexecutorsthanallowed", "executor: {instances: 2000000000}") },
 			cannot: func(a *arena) error { return a.most(0, "create", "pods") },
 			told:   `operator policy "limited"`,
 		},

@@ -32,7 +32,7 @@ func (a *arena) hears(text string) error {
 	})
 }
 
-// said is what the attacker can read: answers of the API server, conditions and messages of statuses, events.
+// said is what the attacker can read of its own: answers of the API server, conditions and messages of statuses, events.
 func (a *arena) said() (string, error) {
 	var all strings.Builder
 	all.WriteString(a.heard.text())
@@ -43,6 +43,9 @@ func (a *arena) said() (string, error) {
 			return "", err
 		}
 		for _, o := range list.Items {
+			if !a.mine(o.GetName()) {
+				continue
+			}
 			conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") // none is none
 			message, _, _ := unstructured.NestedString(o.Object, "status", "applicationState", "errorMessage")
 			fmt.Fprintf(&all, "%s %s: %s\n", kind.Kind, o.GetName(), message)
@@ -58,6 +61,9 @@ func (a *arena) said() (string, error) {
 		return "", err
 	}
 	for _, e := range events.Items {
+		if !a.mine(e.Regarding.Name) {
+			continue
+		}
 		fmt.Fprintf(&all, "event %s %s: %s\n", e.Regarding.Name, e.Reason, e.Note)
 	}
 	return all.String(), nil

@@ -4,16 +4,20 @@
 // configuration that the chart renders, beside a real kube-apiserver and etcd. There is no kubelet; attacks that need
 // running pods write their statuses.
 //
-// An attack is a value. A file of attacks adds them in its init function; each attack has a namespace of its own.
+// An attack is a value. A file of attacks adds them in its init function. Attacks take place in a few namespaces in turn, most of them alone.
 // After each one the operator must be the same process, must never have asked for more memory than its limit, and a bystander's
-// application in another namespace must be submitted next in order.
+// application in another namespace must be submitted next in order. Attacks that do not disturb each other are made in rounds, and this is
+// looked at once for all of them.
 package hostile
 
 import (
-	"fmt"
+	"flag"
 	"os"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 // attack is one thing that an attacker does.
@@ -25,9 +29,8 @@ type attack struct {
 	// policy is the one that holds in the attack's namespace, beside that of the hardened chart: open (no limits), limited or one of
 	// testdata/policies.yaml; open if empty.
 	policy string
-	// shared says that the attack leaves nothing behind and takes place in the namespace that such attacks under its policy share: each
-	// namespace on the operator's list costs it, and the API server, a dozen watches.
-	shared bool
+	// shares says with which attacks under the same policy it may be made in a round. Its objects are then called as it is.
+	shares company
 	// do attacks. What the API server answers is an answer and no error; an error says that the attack could not be made.
 	do func(*arena) error
 	// cannot says what came of it that must not, or waits, with a bound, for what must come of it. It may be nil.
@@ -37,7 +40,23 @@ type attack struct {
 	told string
 	// weak says why the attack is not made on the hardened chart: "" for those that are.
 	weak string
+	// held names the test that holds the same in each landing: "" for what no other test holds. Such an attack is made in FIRESTEEL_TESTS=all only.
+	held string
+	// bomb says that it is stopped before any policy is asked: SECURITY.md promises it for the default values only.
+	bomb bool
 }
+
+// company are attacks that do not disturb each other.
+type company string
+
+const (
+	// alone is who has a namespace to itself.
+	alone company = ""
+	// refused is who looks that nothing was created in the namespace.
+	refused company = "refused"
+	// started is who has applications that may be submitted.
+	started company = "started"
+)
 
 // actor is a user of the API server, who has no other rights than those of its role.
 type actor string
@@ -67,17 +86,15 @@ var attacks []attack
 func add(more ...attack) { attacks = append(attacks, more...) }
 
 // TestHostile attacks the operator as the chart installs it by default.
-func TestHostile(t *testing.T) { siege(t, installation{name: "default"}, attacks) }
+func TestHostile(t *testing.T) { siege(t, installation{name: "default"}) }
 
 // TestHostileHardened attacks the operator that the chart installs with hardened: true, without its webhook: what it must not do, it must
-// not do by itself. The admission policies of the chart hold. Attacks on single limits are TestHostile's: the policy of that chart is
-// made of the same ones.
+// not do by itself. The admission policies of the chart hold.
 func TestHostileHardened(t *testing.T) {
-	made := slices.DeleteFunc(slices.Clone(attacks), func(x attack) bool { return x.weak != "" || x.policy != "" && x.policy != open && x.policy != limited })
-	siege(t, installation{name: "hardened", values: []string{"hardened.yaml"}, hardened: true}, made)
+	siege(t, installation{name: "hardened", values: []string{"hardened.yaml"}, hardened: true})
 }
 
-func siege(t *testing.T, how installation, attacks []attack) {
+func siege(t *testing.T, how installation) {
 	t.Helper()
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		if os.Getenv("CI") != "" {
@@ -85,77 +102,26 @@ func siege(t *testing.T, how installation, attacks []attack) {
 		}
 		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-hostile")
 	}
+	// Who names subtests gets any attack, in whatever run it is made.
+	named := strings.Contains(flag.Lookup("test.run").Value.String(), "/")
+	all := named || testrun.Pick(false, false, true)
+	made, what := choose(how.hardened, all, promised(t), testrun.Seed())
+	t.Log(what)
+	rounds := inRounds(made, testrun.Pick(true, true, false))
 	var namespaces []string
-	for i := range attacks {
-		namespaces = append(namespaces, attacks[i].namespace(i))
+	for _, r := range rounds {
+		namespaces = append(namespaces, r.namespace)
 	}
 	l := newLab(t, how, slices.Compact(slices.Sorted(slices.Values(namespaces))))
 	pid := l.operator.pid()
 	if err := l.order(t.Context()); err != nil {
 		t.Fatalf("before any attack: %v", err)
 	}
-	for i, x := range attacks {
-		t.Run(x.name, func(t *testing.T) { l.run(t, x, namespaces[i]) })
+	for _, r := range rounds {
+		l.round(t, r, named)
 	}
 	if now := l.operator.pid(); now != pid {
 		t.Errorf("the operator is process %d, and was %d before the attacks", now, pid)
 	}
-	l.publish(t)
-}
-
-// namespace is where the attack takes place; patterns of policies match its beginning.
-func (x attack) namespace(i int) string {
-	policy := x.policy
-	if policy == "" {
-		policy = open
-	}
-	if x.shared {
-		return policy + "-shared"
-	}
-	return fmt.Sprintf("%s-%d", policy, i+1)
-}
-
-// run makes one attack and everything that is asserted of all of them.
-func (l *lab) run(t *testing.T, x attack, namespace string) {
-	t.Helper()
-	a := l.arena(t, x, namespace)
-	before := l.operator
-	before.resetPeak()
-	overruns, err := before.group.overruns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = x.do(a)
-	if order := l.order(t.Context()); order != nil {
-		t.Errorf("the bystander: %v", order)
-	}
-	if err != nil {
-		t.Errorf("the attack could not be made: %v", err)
-	}
-	if x.cannot != nil && err == nil {
-		if err := x.cannot(a); err != nil {
-			t.Errorf("%s: %v", x.reason, err)
-		}
-	}
-	if x.told != "" && err == nil {
-		if err := a.hears(x.told); err != nil {
-			t.Error(err)
-		}
-	}
-	l.peaks[x.name] = before.peak()
-	t.Logf("the operator's memory: at most %d MiB of %d MiB", l.peaks[x.name]>>20, before.group.limit>>20)
-	if err := before.alive(); err != nil {
-		t.Errorf("the operator ended: %v\n%s", err, before.log.tail())
-	}
-	if now, err := before.group.overruns(); err != nil || now != overruns {
-		t.Errorf("it asked for more than %d MiB %d times, or something was ended for it: %v", before.group.limit>>20, now-overruns, err)
-	}
-	ended := before.alive() != nil
-	a.clear()
-	if before.alive() != nil {
-		if !ended {
-			t.Errorf("the operator ended when the objects of the attack were deleted:\n%s", before.log.tail())
-		}
-		l.start(t) // so that one attack that succeeds does not hide what others do
-	}
+	l.publish(t, what)
 }

@@ -32,6 +32,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/testutil/ports"
+	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
@@ -39,7 +40,7 @@ const (
 	root = "../.."
 	// wait bounds each wait.
 	wait = 30 * time.Second
-	poll = 20 * time.Millisecond
+	poll = 50 * time.Millisecond
 	// installed is the operator's own namespace, bystanders that of those who attack nobody.
 	installed  = "spark-operator"
 	bystanders = "bystander"
@@ -81,8 +82,10 @@ type lab struct {
 	metrics, health                       string
 	group                                 *group
 	operator                              *process
-	starts, bystanders                    int
-	// peaks are the most memory by attack.
+	starts, bystanders, made              int
+	// begun is where the audit log of the round begins.
+	begun int64
+	// peaks are the most memory by attack or round.
 	peaks map[string]int64
 }
 
@@ -90,15 +93,13 @@ func newLab(t *testing.T, how installation, namespaces []string) *lab {
 	t.Helper()
 	logf.SetLogger(logr.Discard())
 	l := &lab{installation: how, dir: t.TempDir(), peaks: map[string]int64{}}
-	l.binary, l.audit = filepath.Join(l.dir, "spark-operator"), filepath.Join(l.dir, "audit.log")
+	l.audit = filepath.Join(l.dir, "audit.log")
 	l.chart = render(t, how, append([]string{bystanders}, namespaces...))
 	l.group = newGroup(t, l.chart.memory)
 	built := make(chan error, 1)
 	go func() {
-		text, err := exec.CommandContext(t.Context(), "go", "build", "-o", l.binary, root+"/cmd/spark-operator").CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("%w: %s", err, text)
-		}
+		var err error
+		l.binary, err = programs.Path(t.Context(), root, l.dir, programs.Operator)
 		built <- err
 	}()
 	l.serve(t)
@@ -108,7 +109,7 @@ func newLab(t *testing.T, how installation, namespaces []string) *lab {
 		l.namespace(t, namespace)
 	}
 	if err := <-built; err != nil {
-		t.Fatalf("build the operator: %v", err)
+		t.Fatal(err)
 	}
 	if err := l.judged(t.Context()); err != nil {
 		t.Fatalf("the API server does not apply the chart's policies: %v", err)
@@ -222,7 +223,7 @@ func (l *lab) create(t *testing.T, objects ...client.Object) {
 }
 
 // publish writes numbers for the test runner to print, in one line.
-func (l *lab) publish(t *testing.T) {
+func (l *lab) publish(t *testing.T, what string) {
 	t.Helper()
 	worst := ""
 	for name, peak := range l.peaks {
@@ -230,7 +231,7 @@ func (l *lab) publish(t *testing.T) {
 			worst = name
 		}
 	}
-	line := fmt.Sprintf("%s: %d attacks; the operator's own memory was at most %d MiB of %d MiB (%s)", l.name, len(l.peaks), l.peaks[worst]>>20, l.group.limit>>20, worst)
+	line := fmt.Sprintf("%s: %d attacks were made, %s; the operator's own memory was at most %d MiB of %d MiB (%s)", l.name, l.made, what, l.peaks[worst]>>20, l.group.limit>>20, worst)
 	t.Log(line)
 	testrun.Publish(t, "hostile-"+l.name, line)
 }

@@ -16,15 +16,15 @@ import (
 // live starts an application that is allowed, and edits it while it runs. What must not exist is looked for each time.
 func live(name, reason, spec string, cannot func(*arena) error, told string) attack {
 	return attack{
-		name: name, reason: reason, by: tenant, policy: limited, told: told, cannot: cannot,
+		name: name, reason: reason, by: tenant, policy: limited, told: told, cannot: cannot, shares: started,
 		do: func(a *arena) error {
-			if _, err := a.runs("live"); err != nil {
+			if _, err := a.runs(objectOf(name)); err != nil {
 				return err
 			}
-			if err := a.edit(application, "live", "spec: "+spec); err != nil {
+			if err := a.edit(application, objectOf(name), "spec: "+spec); err != nil {
 				return err
 			}
-			return a.looked(application, "live")
+			return a.looked(application, objectOf(name))
 		},
 	}
 }

@@ -29,9 +29,9 @@ func beyond(name, reason, policy string, ways tries) attack {
 
 func beyondAs(kind schema.GroupVersionKind, name, reason, policy string, ways tries) attack {
 	names := slices.Sorted(maps.Keys(ways))
-	object := func(way string) string { return strings.ToLower(name) + "-" + way } // nobody else's in the namespace
+	object := func(way string) string { return objectOf(name) + "-" + way }
 	return attack{
-		name: name, reason: reason, by: tenant, policy: policy, shared: true,
+		name: name, reason: reason, by: tenant, policy: policy, shares: refused,
 		do: func(a *arena) error {
 			for _, name := range names {
 				if err := a.apply(kind, object(name), ways[name].spec); err != nil {

@@ -50,11 +50,12 @@ func (a *arena) ends(n int, phase corev1.PodPhase, within time.Duration) (int, e
 }
 
 func init() {
+	// each object has a name of its own: the events of one name are counted whoever has it.
 	many := func(name, reason string, n int, each func(a *arena, i int) error, cannot func(*arena) error, told string) attack {
 		return attack{
 			name: name, reason: reason, by: tenant, cannot: cannot, told: told,
 			do: func(a *arena) error {
-				if err := a.app("object"); err != nil {
+				if err := a.app(objectOf(name)); err != nil {
 					return err
 				}
 				return a.storm(n, func(i int) error { return each(a, i) })
@@ -99,21 +100,21 @@ func init() {
 			told:   "activeDeadlineSeconds",
 		},
 		many("EditsOfTheSpec", "400 edits of one object", 400, func(a *arena, i int) error {
-			return a.edit(application, "object", fmt.Sprintf("spec: {arguments: [\"%d\"]}", i))
+			return a.edit(application, a.attack.object(), fmt.Sprintf("spec: {arguments: [\"%d\"]}", i))
 		}, func(a *arena) error { return a.most(300, "create", "pods") }, ""),
 		many("EditsOfAnnotations", "400 edits that mean nothing", 400, func(a *arena, i int) error {
-			return a.edit(application, "object", fmt.Sprintf("metadata: {annotations: {a: \"%d\"}}", i))
+			return a.edit(application, a.attack.object(), fmt.Sprintf("metadata: {annotations: {a: \"%d\"}}", i))
 		}, func(a *arena) error {
 			return errors.Join(a.most(1, "create", "pods"), a.most(40, "patch", "sparkapplications/status"))
 		}, ""),
 		many("RerunsByAnnotation", "each annotation runs it again", 300, func(a *arena, i int) error {
-			return a.edit(application, "object", "metadata: {annotations: {sparkoperator.k8s.io/rerun-at: \""+at(i)+"\"}}")
+			return a.edit(application, a.attack.object(), "metadata: {annotations: {sparkoperator.k8s.io/rerun-at: \""+at(i)+"\"}}")
 		}, events(300), ""),
 		many("RerunsByNonsense", "what is no time is told each time", 300, func(a *arena, i int) error {
-			return a.edit(application, "object", fmt.Sprintf("metadata: {annotations: {sparkoperator.k8s.io/rerun-at: \"nonsense %d\"}}", i))
+			return a.edit(application, a.attack.object(), fmt.Sprintf("metadata: {annotations: {sparkoperator.k8s.io/rerun-at: \"nonsense %d\"}}", i))
 		}, events(100), ""),
 		many("SuspendAndResume", "each edit deletes a driver or creates one", 300, func(a *arena, i int) error {
-			return a.edit(application, "object", fmt.Sprintf("spec: {suspend: %t}", i%2 == 0))
+			return a.edit(application, a.attack.object(), fmt.Sprintf("spec: {suspend: %t}", i%2 == 0))
 		}, events(300), ""),
 		many("CreateAndDelete", "300 applications come and go", 300, func(a *arena, i int) error {
 			name := fmt.Sprintf("object-%d", i)

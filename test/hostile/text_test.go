@@ -39,8 +39,8 @@ func init() {
 		{"TextOfField", "the name of a field that there is not", `"` + evil + `": 1`, ""},
 	} {
 		add(attack{
-			name: x.name, reason: x.reason + " says to a terminal or a log what the operator does not say", by: tenant,
-			do:     func(a *arena) error { return errors.Join(a.app("text", x.spec), a.looks("text")) },
+			name: x.name, reason: x.reason + " says to a terminal or a log what the operator does not say", by: tenant, shares: started,
+			do:     func(a *arena) error { return errors.Join(a.app(objectOf(x.name), x.spec), a.looks(objectOf(x.name))) },
 			cannot: (*arena).printable,
 			told:   x.told,
 		})

@@ -55,8 +55,8 @@ func submitted(names ...string) func(*arena) error {
 // conf is an attack by a property of Spark.
 func conf(name, reason, key, value, told string) attack {
 	return attack{
-		name: name, reason: reason, by: tenant, told: told, cannot: submitted("conf"),
-		do: func(a *arena) error { return a.app("conf", fmt.Sprintf("sparkConf: {%q: %q}", key, value)) },
+		name: name, reason: reason, by: tenant, told: told, shares: started, cannot: submitted(objectOf(name)),
+		do: func(a *arena) error { return a.app(objectOf(name), fmt.Sprintf("sparkConf: {%q: %q}", key, value)) },
 	}
 }
 
@@ -90,7 +90,7 @@ func numbers() []attack {
 	spec := func(name, reason, told string, specs ...string) attack {
 		var names []string
 		for i := range specs {
-			names = append(names, fmt.Sprintf("number-%d", i))
+			names = append(names, fmt.Sprintf("%s-%d", objectOf(name), i))
 		}
 		return attack{
 			name: name, reason: reason, by: tenant, told: told,
@@ -104,29 +104,33 @@ func numbers() []attack {
 			},
 		}
 	}
+	light := func(x attack) attack {
+		x.shares = started
+		return x
+	}
 	return []attack{
-		spec(
+		light(spec(
 			"NumbersAtTheirEnds", "the largest numbers, added and multiplied, overflow", "",
 			"executor: {instances: 2147483647, cores: 2147483647}", "driver: {cores: 2147483647, memory: 8191p}",
 			"timeToLiveSeconds: 9223372036854775807", "timeToLiveSeconds: -9223372036854775808",
 			"restartPolicy: {type: OnFailure, onFailureRetries: 2147483647, onFailureRetryInterval: 9223372036854775807, onSubmissionFailureRetries: 2147483647, onSubmissionFailureRetryInterval: 9223372036854775807}",
 			"driver: {terminationGracePeriodSeconds: -9223372036854775808}", "dynamicAllocation: {enabled: true, initialExecutors: -2147483648, minExecutors: 2147483647, maxExecutors: -1, shuffleTrackingTimeout: -9223372036854775808}",
 			"deadlines: {queued: 2562047h47m16.854775807s, run: -2562047h47m16s}", "driver: {gpu: {name: nvidia.com/gpu, quantity: -9223372036854775808}}",
-		),
-		spec(
+		)),
+		light(spec(
 			"QuantitiesThatAreHuge", "a quantity has an exponent", "",
 			`driver: {coreRequest: "9e999999999"}`, `executor: {coreLimit: "-1e-999999999"}`, `driver: {memoryLimit: "1E18446744073709551616"}`,
 			`driver: {template: {spec: {containers: [{name: x, resources: {limits: {cpu: "1e2147483647", memory: "-0"}}}]}}}`,
-		),
+		)),
 		spec(
 			"NumbersOfManyDigits", "reading a number takes the square of its length", "a number has more than",
 			`driver: {template: {spec: {containers: [{name: x, resources: {limits: {cpu: "`+strings.Repeat("9", 300_000)+`"}}}]}}}`,
 		),
-		spec(
+		light(spec(
 			"NamesOfOddCharacters", "text that is written to a terminal, a log or a label", "",
 			`driver: {labels: {"a": "\u202e\u200b"}}`, `arguments: ["\e]0;owned\a", "\0"]`, `mainClass: "\0\uFEFF\u2066"`, `image: "registry.example/\u00e4:\n"`,
 			`driver: {podName: "x\ny"}`, `batchScheduler: "\a"`, `sparkVersion: "4.1.4\u2028"`,
-		),
+		)),
 		spec(
 			"MountsWithVolumes", "each mount is compared with each volume", "",
 			"driver: {template: {spec: {volumes: ["+repeated(1_500, "{name: v%d, emptyDir: {}}")+"], containers: [{name: x, volumeMounts: ["+repeated(1_500, "{name: v%d, mountPath: /m%[1]d}")+"]}]}}}",

@@ -223,7 +223,7 @@ func coschedulingSubject(c *cluster, tier conformance.Tier) conformance.Subject 
 		e.stand = &standIn{cluster: c, name: "coscheduling", alias: aliasScheduler, rules: &coschedulingRules{cluster: c}}
 	}
 	s := conformance.Subject{
-		Title: "coscheduling", Tier: tier, Scheduler: "coscheduling", Settings: settings("coscheduling"), Environment: e,
+		Tier: tier, Scheduler: "coscheduling", Settings: settings("coscheduling"), Environment: e,
 		API: "scheduling.x-k8s.io", AllOrNothing: `{"executorGang":true}`, Alone: []int{11},
 		Silent: scheduler.ReasonWaitingForScheduler, Full: []scheduler.Reason{scheduler.ReasonWaitingForCapacity},
 		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 24: doesNotChoose, 25: orderIsTheirs},
@@ -239,7 +239,7 @@ func elasticSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	if e.stand != nil {
 		e.stand.name, e.stand.alias = "coscheduling-quota", ""
 	}
-	s.Title, s.Environment, s.Alone, s.Alias = "elasticquota", elastic{e}, nil, ""
+	s.Environment, s.Alone, s.Alias = elastic{e}, nil, ""
 	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling-quota"}}
 	s.Settings.Quota = config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}}
 	s.Full, s.TooBig = []scheduler.Reason{scheduler.ReasonWaitingForQuota}, scheduler.ReasonExceedsQuota

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,17 +66,33 @@ func TestSchedulers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report := &conformance.Report{Titles: []string{"kube", "quota", "coscheduling", "elasticquota", "volcano", "yunikorn"}}
+	this, err := chosen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(this.why)
+	report := &conformance.Report{Titles: titles}
 	started := time.Now()
-	t.Cleanup(func() { write(t, report, time.Since(started)) })
+	t.Cleanup(func() { write(t, report, this.why, time.Since(started)) })
 	for _, tier := range []conformance.Tier{conformance.StandIn, conformance.Real} {
-		for name, subjects := range lanes {
+		for name, all := range lanes {
+			var subjects []subject
+			for _, s := range all {
+				if this.has(s.title, tier) {
+					subjects = append(subjects, s)
+				} else {
+					report.LeaveOut(s.title, tier)
+				}
+			}
+			if len(subjects) == 0 {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s-%d", name, tier), func(t *testing.T) {
 				t.Parallel()
 				lane(t, filepath.Join(dir, t.Name()), func(c *cluster) {
 					for _, subject := range subjects {
-						s := subject(c, tier)
-						s.Role = role
+						s := subject.with(c, tier)
+						s.Title, s.Role = subject.title, role
 						one(t, c, s, report)
 					}
 				})
@@ -88,9 +103,15 @@ func TestSchedulers(t *testing.T) {
 
 // lanes are run side by side, each in a cluster of its own: they agree neither on who is the default scheduler nor on
 // the APIs that are installed.
-var lanes = map[string][]func(*cluster, conformance.Tier) conformance.Subject{
-	"pods":   {volcanoSubject, kubeSubject, quotaSubject, yunikornSubject},
-	"groups": {coschedulingSubject, elasticSubject},
+var lanes = map[string][]subject{
+	"pods":   {{"volcano", volcanoSubject}, {"kube", kubeSubject}, {"quota", quotaSubject}, {"yunikorn", yunikornSubject}},
+	"groups": {{"coscheduling", coschedulingSubject}, {"elasticquota", elasticSubject}},
+}
+
+// subject is known by its title before there is a cluster for it.
+type subject struct {
+	title string
+	with  func(*cluster, conformance.Tier) conformance.Subject
 }
 
 // lane runs something in a cluster with drivers.
@@ -119,10 +140,7 @@ func lane(t *testing.T, dir string, run func(*cluster)) {
 // one puts one subject to the test.
 func one(t *testing.T, c *cluster, s conformance.Subject, report *conformance.Report) {
 	t.Helper()
-	name := fmt.Sprintf("%s-%d", s.Title, s.Tier)
-	if only := os.Getenv("CONFORMANCE_SUBJECTS"); only != "" && !slices.Contains(strings.Split(only, ","), name) {
-		return
-	}
+	name := subjectName(s.Title, s.Tier)
 	t.Run(name, func(t *testing.T) {
 		s.Admin, s.Registry = c.rest, plugins.Registry
 		if s.Other = "kube"; s.Scheduler == s.Other {
@@ -174,7 +192,7 @@ func kubeSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		e.stand = &standIn{cluster: c, name: "default-scheduler"}
 	}
 	return conformance.Subject{
-		Title: "kube", Tier: tier, Scheduler: "kube", Settings: settings("kube"), Environment: e,
+		Tier: tier, Scheduler: "kube", Settings: settings("kube"), Environment: e,
 		Silent: "DriverPending", // plain Kubernetes is not watched beyond its pods
 		Full:   []scheduler.Reason{"Unschedulable", scheduler.ReasonWaitingForCapacity},
 		DoesNotApply: map[int]string{
@@ -185,7 +203,7 @@ func kubeSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 
 func quotaSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	s := kubeSubject(c, tier)
-	s.Title, s.Environment = "quota", quotas{s.Environment.(*kube)}
+	s.Environment = quotas{s.Environment.(*kube)}
 	s.Settings.Quota.Mode = "Enforce"
 	s.Full, s.TooBig = []scheduler.Reason{scheduler.ReasonWaitingForQuota}, scheduler.ReasonExceedsQuota
 	delete(s.DoesNotApply, 10)
@@ -205,14 +223,14 @@ func logTo(t *testing.T, path string) {
 }
 
 // write prints the report and keeps it.
-func write(t *testing.T, report *conformance.Report, took time.Duration) {
+func write(t *testing.T, report *conformance.Report, why string, took time.Duration) {
 	t.Helper()
 	var text strings.Builder
 	if err := report.Write(&text); err != nil {
 		t.Error(err)
 	}
-	fmt.Fprintf(&text, "took %s\n", took.Round(time.Second))
-	if os.Getenv("CONFORMANCE_SUBJECTS")+os.Getenv("CONFORMANCE_CASES") == "" && len(report.Missing()) > 0 {
+	fmt.Fprintf(&text, "%s\ntook %s\n", why, took.Round(time.Second))
+	if os.Getenv("CONFORMANCE_CASES") == "" && len(report.Missing()) > 0 {
 		t.Errorf("nothing came of %q", report.Missing())
 	}
 	t.Log("\n" + text.String())

@@ -303,7 +303,7 @@ func volcanoSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		e.stand = &standIn{cluster: c, name: "volcano", rules: &volcanoRules{volcano: e}}
 	}
 	return conformance.Subject{
-		Title: "volcano", Tier: tier, Scheduler: "volcano", Settings: settings("volcano"), Environment: e,
+		Tier: tier, Scheduler: "volcano", Settings: settings("volcano"), Environment: e,
 		API: "scheduling.volcano.sh", Silent: scheduler.ReasonWaitingForScheduler,
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonExceedsQueueCapacity, MissingQueue: scheduler.ReasonQueueNotFound, ClosedQueue: scheduler.ReasonQueueClosed,

@@ -279,7 +279,7 @@ func yunikornSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		e.stand = &standIn{cluster: c, name: "yunikorn", rules: yunikornRules{e}}
 	}
 	return conformance.Subject{
-		Title: "yunikorn", Tier: tier, Scheduler: "yunikorn", Settings: settings("yunikorn"), Environment: e,
+		Tier: tier, Scheduler: "yunikorn", Settings: settings("yunikorn"), Environment: e,
 		QueuePrefix: yunikornParent, Silent: scheduler.ReasonWaitingForGang, // it says nothing either way
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForGang, scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonSchedulerRefused, MissingQueue: scheduler.ReasonSchedulerRefused, ClosedQueue: scheduler.ReasonSchedulerRefused,

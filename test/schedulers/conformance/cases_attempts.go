@@ -20,13 +20,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
-const manyAttempts = 1000
-
-// thousand : nothing is left of a thousand attempts that asked for a start and gave it back, and the next one runs. They
+// attempts : nothing is left of many attempts that asked for a start and gave it back, and the next one runs. They
 // go through the plugin and the operator's writer; what operators do between the two the other cases try with pods.
-func thousand(w *Harness) {
+func attempts(w *Harness) {
+	many := testrun.Pick[int32](100, 100, 1000)
 	w.startWithRoomFor(1)
 	owner, _ := w.suspended("many")
 	before := time.Now()
@@ -35,14 +35,14 @@ func thousand(w *Harness) {
 	var errs [hands]error
 	for i := range errs {
 		group.Go(func() {
-			for number := int32(i + 1); number <= manyAttempts && errs[i] == nil; number += hands {
+			for number := int32(i + 1); number <= many && errs[i] == nil; number += hands {
 				errs[i] = w.askAndGiveBack(w.Context(), owner, number)
 			}
 		})
 	}
 	group.Wait()
 	must(w, "ask and give back", errors.Join(errs[:]...))
-	w.Logf("%d attempts in %s", manyAttempts, time.Since(before).Round(time.Millisecond))
+	w.Logf("%d attempts in %s", many, time.Since(before).Round(time.Millisecond))
 	w.nothingOwned()
 	w.change(owner, func(o *app) { o.Spec.Suspend = nil })
 	w.runs(owner, 1)

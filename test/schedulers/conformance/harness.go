@@ -71,6 +71,7 @@ func (w *Harness) newNamespace() string {
 		if w.Failed() {
 			w.Log(w.describe(ctx, name))
 		}
+		must(w, "delete its schedules", w.Client.DeleteAllOf(ctx, &scheduled{}, client.InNamespace(name)))
 		must(w, "delete its applications", w.Client.DeleteAllOf(ctx, &app{}, client.InNamespace(name)))
 		must(w, "delete its servers", w.Client.DeleteAllOf(ctx, &connect{}, client.InNamespace(name)))
 		// at once: the next case needs their room

@@ -16,6 +16,7 @@ const (
 	passed       = "passed"
 	failed       = "FAILED"
 	missing      = "missing"
+	leftOut      = "-"
 	doesNotApply = "n/a"
 )
 
@@ -27,6 +28,23 @@ type Report struct {
 	mu      sync.Mutex
 	results map[result]string
 	reasons map[result]string
+	left    map[column]bool
+}
+
+// column is a subject in one tier.
+type column struct {
+	title string
+	tier  Tier
+}
+
+// LeaveOut says that other runs put a subject to the test, in one tier.
+func (r *Report) LeaveOut(title string, tier Tier) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.left == nil {
+		r.left = map[column]bool{}
+	}
+	r.left[column{title, tier}] = true
 }
 
 // result is one field of the table in one tier.
@@ -52,7 +70,7 @@ func (r *Report) Write(w io.Writer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var text strings.Builder
-	fmt.Fprintln(&text, "stand-in/real scheduler, or one word for both")
+	fmt.Fprintln(&text, "stand-in/real scheduler, or one word for both; - is left to other runs")
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	rows := [][]string{append([]string{"case"}, r.Titles...)}
 	for _, c := range inOrder() {
@@ -77,7 +95,7 @@ func (r *Report) Write(w io.Writer) error {
 	return nil
 }
 
-// Missing returns the fields of which nothing came: neither was the case run, nor does anyone say why not.
+// Missing returns the fields of which nothing came: neither was the case run, nor does anyone say why not, nor is the subject left to other runs.
 func (r *Report) Missing() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,6 +117,9 @@ func (r *Report) both(title string, number int) string {
 		word := r.results[result{title, tier, number}]
 		if word == "" {
 			word = missing
+			if r.left[column{title, tier}] {
+				word = leftOut
+			}
 		}
 		words = append(words, word)
 	}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schedulers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
+	"github.com/firesteel-dev/firesteel/test/schedulers/conformance"
+)
+
+// titles are the subjects, in the order of the report's columns.
+var titles = []string{"kube", "quota", "coscheduling", "elasticquota", "volcano", "yunikorn"}
+
+// recent is how many commits back a change counts: a clean clone does not say where a branch began.
+const recent = 30
+
+// paths are what the tests of real schedulers are about.
+var paths = []string{"internal/scheduler", "cmd/plugins", "test/schedulers", "hack/tools/kubernetes", "hack/tools/kwok", "hack/tools/scheduler-plugins", "hack/tools/volcano", "hack/tools/yunikorn"}
+
+// choice are the subjects that a run puts to the test, as "volcano-2" for Volcano's real scheduler, and why it is these.
+type choice struct {
+	subjects []string
+	why      string
+}
+
+func (c choice) has(title string, tier conformance.Tier) bool {
+	return slices.Contains(c.subjects, subjectName(title, tier))
+}
+
+func subjectName(title string, tier conformance.Tier) string {
+	return fmt.Sprintf("%s-%d", title, tier)
+}
+
+// chosen is the choice of this run.
+func chosen(ctx context.Context) (choice, error) {
+	if only := os.Getenv("CONFORMANCE_SUBJECTS"); only != "" {
+		c := choice{strings.Split(only, ","), "only CONFORMANCE_SUBJECTS=" + only}
+		all := choose("everything", 0).subjects
+		for _, s := range c.subjects {
+			if !slices.Contains(all, s) {
+				return c, fmt.Errorf("CONFORMANCE_SUBJECTS: %q: no subject; write some of %s", s, strings.Join(all, ","))
+			}
+		}
+		return c, nil
+	}
+	all := testrun.Pick("", "", "all real schedulers, since FIRESTEEL_TESTS="+os.Getenv("FIRESTEEL_TESTS"))
+	if all == "" {
+		if why := changed(ctx, root); why != "" {
+			all = "all real schedulers: " + why
+		}
+	}
+	return choose(all, testrun.Seed()), nil
+}
+
+// choose takes all subjects with stand-ins, and all with the real schedulers if there is a reason, else one in turn.
+func choose(all string, seed uint64) choice {
+	c := choice{why: all}
+	for _, title := range titles {
+		c.subjects = append(c.subjects, subjectName(title, conformance.StandIn))
+	}
+	if all != "" {
+		for _, title := range titles {
+			c.subjects = append(c.subjects, subjectName(title, conformance.Real))
+		}
+		return c
+	}
+	at := int(seed % uint64(len(titles)))
+	others := slices.Delete(slices.Clone(titles), at, at+1)
+	c.subjects = append(c.subjects, subjectName(titles[at], conformance.Real))
+	c.why = fmt.Sprintf("the real scheduler of %s, chosen by FIRESTEEL_SEED=%d; those of %s are left to other runs", titles[at], seed, strings.Join(others, ", "))
+	return c
+}
+
+// changed says why what the tests are about may be another than in the commits before the recent ones; "" if it is not. Where that cannot be known, it
+// may be.
+func changed(ctx context.Context, folder string) string {
+	git := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", folder}, args...)...)
+		cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "GIT_") }) // a hook's are of another repository
+		out, err := cmd.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	var specs []string
+	for _, path := range paths {
+		specs = append(specs, ":(top)"+path)
+	}
+	before := fmt.Sprintf("HEAD~%d", recent)
+	differ, err := git(append([]string{"diff", "--name-only", before, "--"}, specs...)...)
+	if err != nil {
+		return fmt.Sprintf("git does not tell what has changed since %s: %v", before, describe(err))
+	}
+	fresh, err := git(append([]string{"ls-files", "--others", "--exclude-standard", "--"}, specs...)...)
+	if err != nil {
+		return fmt.Sprintf("git does not tell which files are new: %v", describe(err))
+	}
+	if files := strings.Fields(differ + "\n" + fresh); len(files) > 0 {
+		return fmt.Sprintf("%s is not what it was in %s (%d files)", files[0], before, len(files))
+	}
+	return ""
+}
+
+// describe adds what a program said.
+func describe(err error) string {
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		return strings.TrimSpace(err.Error() + ": " + string(failed.Stderr))
+	}
+	return err.Error()
+}
+
+// Six landings with seeds that follow each other put each real scheduler to the test, and each of them every stand-in.
+func TestChoice(t *testing.T) {
+	times := map[string]int{}
+	for seed := range uint64(len(titles)) {
+		c := choose("", seed)
+		for _, subject := range c.subjects {
+			times[subject]++
+		}
+		if len(c.subjects) != len(titles)+1 {
+			t.Errorf("seed %d: %q", seed, c.subjects)
+		}
+	}
+	for _, title := range titles {
+		if stand, live := times[subjectName(title, conformance.StandIn)], times[subjectName(title, conformance.Real)]; stand != len(titles) || live != 1 {
+			t.Errorf("%s: %d times with a stand-in and %d times with the real scheduler, want %d and 1", title, stand, live, len(titles))
+		}
+	}
+	if c := choose("everything", 0); len(c.subjects) != 2*len(titles) || c.why != "everything" {
+		t.Errorf("%+v", c)
+	}
+	var known []string
+	for _, subjects := range lanes {
+		for _, s := range subjects {
+			known = append(known, s.title)
+		}
+	}
+	slices.Sort(known)
+	if want := slices.Sorted(slices.Values(titles)); !slices.Equal(known, want) {
+		t.Errorf("the lanes have %q, and the report %q", known, want)
+	}
+}
+
+// A change of schedulers counts as long as it is recent or nobody has committed it, and a history that does not go back that far counts as a change.
+func TestChanged(t *testing.T) {
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		args = append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"}, args...)
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "GIT_") }), "GIT_CONFIG_GLOBAL=/dev/null")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v: %s", args, err, out)
+		}
+	}
+	write := func(path, text string) {
+		t.Helper()
+		path = filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(when, want string) {
+		t.Helper()
+		if got := changed(t.Context(), dir); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	commits := func() {
+		t.Helper()
+		for range recent {
+			git("commit", "--quiet", "--allow-empty", "--message=other")
+		}
+	}
+	const file = "internal/scheduler/kube.go"
+	expect("no repository", "git does not tell")
+	git("init", "--quiet")
+	write(file, "one")
+	git("add", ".")
+	git("commit", "--quiet", "--message=one")
+	expect("a short history", "git does not tell")
+	commits()
+	expect("long ago", "")
+	write(file, "two")
+	expect("not committed", file)
+	git("commit", "--quiet", "--all", "--message=two")
+	expect("committed", file)
+	commits()
+	expect("long ago again", "")
+	write("docs/kube.md", "new")
+	expect("something else", "")
+	write("test/schedulers/new_test.go", "new")
+	expect("a new file", "test/schedulers/new_test.go")
+}
