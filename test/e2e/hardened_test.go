@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"regexp"
 
@@ -23,20 +22,24 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
-// operatorDigest is that of the operator's image, as the node knows it.
+// operatorDigest is that of the operator's image, once the node tells of it: it does so every few seconds.
 func operatorDigest(ctx context.Context) string {
 	GinkgoHelper()
-	var nodes corev1.NodeList
-	Expect(admin.List(ctx, &nodes)).To(Succeed())
-	for _, image := range nodes.Items[0].Status.Images {
-		for _, name := range image.Names {
-			if found := regexp.MustCompile(`^firesteel\.local/spark-operator@(sha256:[0-9a-f]{64})$`).FindStringSubmatch(name); found != nil {
-				return found[1]
+	pattern := regexp.MustCompile(`^firesteel\.local/spark-operator@(sha256:[0-9a-f]{64})$`)
+	digest := ""
+	Eventually(func(g Gomega) {
+		var nodes corev1.NodeList
+		g.Expect(admin.List(ctx, &nodes)).To(Succeed())
+		for _, image := range nodes.Items[0].Status.Images {
+			for _, name := range image.Names {
+				if found := pattern.FindStringSubmatch(name); found != nil {
+					digest = found[1]
+				}
 			}
 		}
-	}
-	Fail(fmt.Sprintf("the node has no image of the operator with a digest: %+v", nodes.Items[0].Status.Images))
-	return ""
+		g.Expect(digest).NotTo(BeEmpty(), "the node has no image of the operator with a digest: %+v", nodes.Items[0].Status.Images)
+	}, installWait, poll).Should(Succeed())
+	return digest
 }
 
 // asDriver returns a client with the token that the driver's pod has.
