@@ -49,15 +49,15 @@ choose_cluster() {
   fi
 }
 
-# expected prints the parts that this machine builds once and still lacks, each with its seconds on two cores (measured on the cache of nobody).
+# expected prints the parts that this machine builds once and still lacks, each with its seconds on two cores (measured with empty caches).
 expected() {
   local part
-  for part in kubernetes:450 etcd:35 coredns:60; do
+  for part in kubernetes:310 etcd:30 coredns:60; do
     "$repo/hack/tools/build.sh" "${part%:*}" --built >/dev/null || echo "$part"
   done
   compgen -G "$(cache_dir)/images/spark-4*.tar" >/dev/null || echo "spark-image:20" # mostly downloads, beside the others
   # what the operator is compiled from is in Go's cache if it has been built before
-  [ -e "$repo/dist/spark-operator.tar" ] || echo "operator-image:110"
+  [ -e "$repo/dist/spark-operator.tar" ] || echo "operator-image:30"
 }
 
 # announce says what is built and how long that takes, and then how much is left of it.
@@ -67,7 +67,10 @@ announce() {
   [ -n "$parts" ] || return 0
   seconds=$(awk -F: -v cores="$(nproc)" '{ n += $2 } END { print int(n * 2 / cores) }' <<<"$parts")
   say "built once on this machine: $(cut -d: -f1 <<<"$parts" | paste -sd ' '): about $(minutes "$seconds")"
-  while sleep 30; do say "about $(minutes $((seconds -= 30))) left"; done &
+  while sleep 30; do
+    seconds=$((seconds - 30))
+    say "about $(minutes "$seconds") left"
+  done &
   background+=($!)
 }
 
@@ -241,7 +244,7 @@ check_result() {
     if [ "$state" != COMPLETED ]; then
       explain "$app"
       failed+=" $app:${state:-NEW}"
-    elif [ -z "$simulated" ] && ! k logs "$app-driver" | grep -q 'Pi is roughly 3\.1'; then
+    elif [ -z "$simulated" ] && ! k logs "$app-driver" | grep 'Pi is roughly 3\.1' >/dev/null; then
       explain "$app"
       failed+=" $app:no-result"
     fi

@@ -94,7 +94,7 @@ jq -n --arg commit "$commit" --arg version "$version" --arg go "$(go env GOVERSI
 say "check"
 (cd "$out" && sha256sum --quiet -c SHA256SUMS)
 tar -xzf "$out/kubectl-spark_${version}_linux_$(go env GOARCH).tar.gz" -C "$work" ./kubectl-spark
-"$work/kubectl-spark" version | grep -qF "kubectl-spark $version" ||
+"$work/kubectl-spark" version | grep -F "kubectl-spark $version" >/dev/null ||
   { echo "release: kubectl-spark does not say that it is $version" >&2; exit 1; }
 if [ -n "${COSIGN_KEY:-}" ]; then
   say "signatures"

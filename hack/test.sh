@@ -150,7 +150,7 @@ all_listed() {
   forgotten=$(comm -23 <(go list -f "$with" ./... | sort) \
     <(go list "${units[@]}" "${scripts[@]}" "${simulation[@]}" "${integration[@]}" "${hostile[@]}" "${schedulers[@]}" "${e2e[@]}" | sort))
   while read -r folder; do
-    [ "$folder" = . ] || printf '%s\n' "${modules[@]}" | grep -qxF "$folder" || [ -z "$(git ls-files "$folder/*_test.go")" ] || forgotten+=" $folder"
+    [ "$folder" = . ] || printf '%s\n' "${modules[@]}" | grep -xF "$folder" >/dev/null || [ -z "$(git ls-files "$folder/*_test.go")" ] || forgotten+=" $folder"
   done < <(git ls-files 'go.mod' '**/go.mod' | xargs -n 1 dirname)
   [ -z "$forgotten" ] || { say "these have tests, and no list of hack/test.sh has them:" $forgotten; return 1; }
 }

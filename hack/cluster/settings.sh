@@ -56,4 +56,4 @@ node_ready() {
 }
 
 # services_routed: kube-proxy has written the rule for the API server's own Service.
-services_routed() { nsenter --net="$netns" iptables-save | grep -q "$api_service_ip/32"; }
+services_routed() { nsenter --net="$netns" iptables-save | grep "$api_service_ip/32" >/dev/null; }
