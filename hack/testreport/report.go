@@ -40,7 +40,7 @@ type result struct {
 	seed        int64
 	// where is the place of a spec's failure: file:line.
 	where string
-	// final says that the failure of a spec is no accident: it is marked so, or its suite was ended.
+	// final says that a failure is not tried again: the spec is marked so, or its suite or package did not come to its end.
 	final bool
 }
 
@@ -67,15 +67,15 @@ func parseTimes(r io.Reader) ([]usage, error) {
 
 // event is what go test -json prints for each change of a test: https://pkg.go.dev/cmd/test2json.
 type event struct {
-	Action, Package, Test string
-	Elapsed               float64
+	Action, Package, Test, Output string
+	Elapsed                       float64
 }
 
 // parseEvents returns the tests that ended. Of a test with subtests that failed, only those are failures; of a package with tests that failed, only
-// those are.
+// those are. They are final when the package did not come to its end: other tests may not have run.
 func parseEvents(r io.Reader) ([]result, error) {
 	var out []result
-	blamed := map[string]bool{}
+	blamed, ended := map[string]bool{}, map[string]bool{}
 	decoder := json.NewDecoder(r)
 	for {
 		var e event
@@ -85,8 +85,14 @@ func parseEvents(r io.Reader) ([]result, error) {
 			return nil, err
 		}
 		pkg := strings.TrimPrefix(strings.TrimPrefix(e.Package, module), "./") // a package that is not there has only the words it was called by
+		ended[pkg] = ended[pkg] || e.Test == "" && e.Output == "FAIL\n"        // which a panic, os.Exit, a kill and a time-out do not print
 		if e.Action != "pass" && e.Action != "fail" || e.Action == "pass" && e.Test == "" {
 			continue
+		}
+		if e.Test == "" && !ended[pkg] {
+			for i := range out {
+				out[i].final = out[i].final || out[i].pkg == pkg
+			}
 		}
 		failed := e.Action == "fail" && !blamed[pkg+" "+e.Test]
 		if failed { // go test reports subtests before the tests that they are of, and the package last
@@ -141,7 +147,9 @@ func failuresOf(results []result) []result {
 	for _, r := range results {
 		told[r.pkg] = told[r.pkg] || r.spec && r.failed
 	}
-	return slices.DeleteFunc(slices.Clone(results), func(r result) bool { return !r.failed || told[r.pkg] && !r.spec && r.name == suiteTests[r.pkg] })
+	return slices.DeleteFunc(slices.Clone(results), func(r result) bool {
+		return !r.failed || told[r.pkg] && !r.spec && !r.final && r.name == suiteTests[r.pkg]
+	})
 }
 
 func clock(seconds int) string { return fmt.Sprintf("%d:%02d", seconds/60, seconds%60) }

@@ -18,12 +18,14 @@ const (
 	table = `{"Action":"run","Package":"github.com/firesteel-dev/firesteel/test/chart","Test":"TestValues"}
 {"Action":"fail","Package":"github.com/firesteel-dev/firesteel/test/chart","Test":"TestValues/a_(b)","Elapsed":7}
 {"Action":"fail","Package":"github.com/firesteel-dev/firesteel/test/chart","Test":"TestValues","Elapsed":9.5}
+{"Action":"output","Package":"github.com/firesteel-dev/firesteel/test/chart","Output":"FAIL\n"}
 {"Action":"fail","Package":"github.com/firesteel-dev/firesteel/test/chart","Elapsed":10}
 `
 	build = `{"ImportPath":"github.com/firesteel-dev/firesteel/internal/spark","Action":"build-fail"}
 {"Action":"fail","Package":"github.com/firesteel-dev/firesteel/internal/spark","Elapsed":0,"FailedBuild":"x"}
 `
 	suite = `{"Action":"fail","Package":"github.com/firesteel-dev/firesteel/test/integration","Test":"TestIntegration","Elapsed":99}
+{"Action":"output","Package":"github.com/firesteel-dev/firesteel/test/integration","Output":"FAIL\n"}
 {"Action":"fail","Package":"github.com/firesteel-dev/firesteel/test/integration","Elapsed":100}
 `
 	specs = `[{"SuiteConfig":{"RandomSeed":17},"SpecReports":[

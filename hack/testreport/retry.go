@@ -24,7 +24,7 @@ func (r result) mayTryAgain() bool {
 }
 
 // writeTries writes the arguments of go test that try the failures again, a line for each package's specs and for each other test, separated by
-// tabs. It writes nothing when one of them may not be tried.
+// tabs. A test is tried with all its rows: some may not have run after the one that failed. It writes nothing when one of them may not be tried.
 func writeTries(out io.Writer, failed []result) error {
 	if len(failed) == 0 || len(failed) > mostTries || slices.ContainsFunc(failed, func(r result) bool { return !r.mayTryAgain() }) {
 		return nil
@@ -36,13 +36,14 @@ func writeTries(out io.Writer, failed []result) error {
 			specs[r.pkg] = append(specs[r.pkg], regexp.QuoteMeta(r.name))
 			continue
 		}
-		lines = append(lines, "./"+r.pkg+"\t-run="+runPattern(r.name))
+		test, _, _ := strings.Cut(r.name, "/")
+		lines = append(lines, "./"+r.pkg+"\t-run="+runPattern(test))
 	}
 	for pkg, patterns := range specs {
 		lines = append(lines, "./"+pkg+"\t-ginkgo.fail-on-empty\t-ginkgo.focus="+strings.Join(patterns, "|"))
 	}
 	slices.Sort(lines)
-	for _, line := range lines {
+	for _, line := range slices.Compact(lines) {
 		if _, err := fmt.Fprintln(out, line); err != nil {
 			return err
 		}

@@ -22,8 +22,9 @@ func TestTries(t *testing.T) {
 		want   string
 	}{
 		"Specs":      {reason: "those of a suite in one call, by their words", failed: []result{spec("a (b)"), spec("c")}, want: "./test/e2e\t-ginkgo.fail-on-empty\t-ginkgo.focus=a \\(b\\)|c\n"},
-		"Test":       {reason: "a test of a package below one that waits", failed: []result{row}, want: "./test/docs/guide\t-run=^TestPages$/^a_\\(b\\)$\n"},
-		"Both":       {reason: "one call each", failed: []result{spec("c"), row}, want: "./test/docs/guide\t-run=^TestPages$/^a_\\(b\\)$\n./test/e2e\t-ginkgo.fail-on-empty\t-ginkgo.focus=c\n"},
+		"Test":       {reason: "a test of a package below one that waits", failed: []result{row}, want: "./test/docs/guide\t-run=^TestPages$\n"},
+		"Rows":       {reason: "the whole test, once: what came after the row that failed may not have run", failed: []result{row, {pkg: "test/docs/guide", name: "TestPages/c", failed: true}}, want: "./test/docs/guide\t-run=^TestPages$\n"},
+		"Both":       {reason: "one call each", failed: []result{spec("c"), row}, want: "./test/docs/guide\t-run=^TestPages$\n./test/e2e\t-ginkgo.fail-on-empty\t-ginkgo.focus=c\n"},
 		"Green":      {reason: "there is nothing to try"},
 		"Many":       {reason: "so many are no accident", failed: []result{spec("a"), spec("b"), spec("c"), spec("d")}},
 		"Safety":     {reason: "what looks for a rare fault has found it", failed: []result{spec("a"), kill}},
@@ -66,6 +67,29 @@ func TestFinal(t *testing.T) {
 	want := map[string]bool{"failed": true, "kill": false, "panicked": false, "ended with the suite": false, "after it": true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A package that ended before its time may have tests that did not run, whichever of them it blames.
+func TestEndedEarly(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, end string
+		want        bool
+	}{
+		"Failed":   {reason: "go test says FAIL when all tests have run", end: `{"Action":"output","Package":"test/chart","Output":"FAIL\n"}`, want: true},
+		"Panicked": {reason: "a panic, os.Exit, a kill and a time-out do not let it come to that", end: `{"Action":"output","Package":"test/chart","Output":"exit status 2\n"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := `{"Action":"fail","Package":"test/chart","Test":"TestA"}` + "\n" + tc.end + "\n" + `{"Action":"fail","Package":"test/chart"}`
+			results, err := parseEvents(strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed := failuresOf(results)
+			if len(failed) != 1 || failed[0].mayTryAgain() != tc.want {
+				t.Errorf("%s: %+v, want %t", tc.reason, failed, tc.want)
+			}
+		})
 	}
 }
 
