@@ -16,7 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/plan"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/report"
@@ -79,7 +79,7 @@ func (b *bench) prepare(ctx context.Context) (subject, error) {
 		b.report.Operator = b.operator
 		return otherOperator(b.operator, b.readyURL), nil
 	}
-	binary, err := programs.Path(ctx, b.root, b.out, programs.Operator)
+	binary, err := testrun.Program(ctx, b.root, b.out, testrun.Operator)
 	return thisOperator(binary, b.root), err
 }
 

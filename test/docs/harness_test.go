@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 	"github.com/firesteel-dev/firesteel/test/docs/guide"
 )
 
@@ -94,7 +94,7 @@ func newHarness(t *testing.T) *harness {
 	w := &harness{T: t, admin: admin, folder: t.TempDir()}
 	ctx, cancel := context.WithTimeout(t.Context(), buildWait)
 	defer cancel()
-	program, err := programs.Path(ctx, root, w.folder, programs.KubectlSpark)
+	program, err := testrun.Program(ctx, root, w.folder, testrun.KubectlSpark)
 	must(t, err)
 	w.write("kubeconfig", string(kubeconfig))
 	repository, err := filepath.Abs(root)

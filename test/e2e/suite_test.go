@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
-	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
@@ -128,7 +127,7 @@ func sideBySide(t *testing.T, processes string) {
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	connect()
 	By("building kubectl spark")
-	program, err := programs.Path(ctx, filepath.Join("..", ".."), filepath.Join("..", "..", "dist", "e2e"), programs.KubectlSpark)
+	program, err := testrun.Program(ctx, filepath.Join("..", ".."), filepath.Join("..", "..", "dist", "e2e"), testrun.KubectlSpark)
 	Expect(err).NotTo(HaveOccurred())
 	By("installing the operator")
 	kubectl("apply", "--server-side", "-f", volcanoAPI(ctx))

@@ -32,7 +32,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/testutil/ports"
-	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
@@ -99,7 +98,7 @@ func newLab(t *testing.T, how installation, namespaces []string) *lab {
 	built := make(chan error, 1)
 	go func() {
 		var err error
-		l.binary, err = programs.Path(t.Context(), root, l.dir, programs.Operator)
+		l.binary, err = testrun.Program(t.Context(), root, l.dir, testrun.Operator)
 		built <- err
 	}()
 	l.serve(t)

@@ -21,7 +21,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 var _ = Describe("kubectl spark", Ordered, func() {
@@ -33,7 +33,7 @@ var _ = Describe("kubectl spark", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		dir := GinkgoT().TempDir()
 		var err error
-		binary, err = programs.Path(ctx, filepath.Join("..", ".."), dir, programs.KubectlSpark)
+		binary, err = testrun.Program(ctx, filepath.Join("..", ".."), dir, testrun.KubectlSpark)
 		Expect(err).NotTo(HaveOccurred())
 		user, err := server.AddUser(envtest.User{Name: "cli", Groups: []string{"system:masters"}}, nil)
 		Expect(err).NotTo(HaveOccurred())

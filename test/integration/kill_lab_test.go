@@ -28,7 +28,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
-	"github.com/firesteel-dev/firesteel/internal/testutil/programs"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
@@ -62,7 +61,7 @@ func (l *lab) start(ctx context.Context) {
 	built := make(chan error, 1)
 	go func() {
 		var err error
-		l.binary, err = programs.Path(ctx, filepath.Join("..", ".."), dir, programs.Operator)
+		l.binary, err = testrun.Program(ctx, filepath.Join("..", ".."), dir, testrun.Operator)
 		built <- err
 	}()
 	env := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join("..", "..", "config", "crd", "bases")}, ErrorIfCRDPathMissing: true}

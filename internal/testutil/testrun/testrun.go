@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testrun says how much a run of the tests is to prove, and where it leaves its numbers. hack/test.sh sets the environment.
+// Package testrun says how much a run of the tests is to prove, where it leaves its numbers and where its programs are. hack/test.sh sets the
+// environment.
 package testrun
 
 import (

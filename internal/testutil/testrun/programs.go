@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package programs has the programs of this repository for tests that run them as processes.
-package programs
+package testrun
 
 import (
 	"context"
@@ -11,22 +10,22 @@ import (
 	"path/filepath"
 )
 
-// The programs, by the name of their folder below cmd/.
+// The programs of this repository that tests run as processes, by the name of their folder below cmd/.
 const (
 	Operator     = "spark-operator"
 	KubectlSpark = "kubectl-spark"
 )
 
-// Folder is the variable that names the folder with all programs: hack/test.sh builds them once for all tests of a run.
-const Folder = "FIRESTEEL_PROGRAMS"
+// envPrograms names the folder with all programs: hack/test.sh builds them once for all tests of a run.
+const envPrograms = "FIRESTEEL_PROGRAMS"
 
-// Path returns where a program is: in the folder that the run has made, or else built into dir as the image has it, from the
+// Program returns where a program is: in the folder that the run has made, or else built into dir as the image has it, from the
 // repository at root.
-func Path(ctx context.Context, root, dir, program string) (string, error) {
-	if made := os.Getenv(Folder); made != "" {
+func Program(ctx context.Context, root, dir, program string) (string, error) {
+	if made := os.Getenv(envPrograms); made != "" {
 		path := filepath.Join(made, program)
 		if _, err := os.Stat(path); err != nil {
-			return "", fmt.Errorf("find the program that %s has: %w; run hack/test.sh, or unset the variable", Folder, err)
+			return "", fmt.Errorf("find the program that %s has: %w; run hack/test.sh, or unset the variable", envPrograms, err)
 		}
 		return path, nil
 	}

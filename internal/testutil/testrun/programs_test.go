@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package programs
+package testrun
 
 import (
 	"os"
@@ -9,21 +9,21 @@ import (
 	"testing"
 )
 
-func TestPath(t *testing.T) {
+func TestProgram(t *testing.T) {
 	made := t.TempDir()
 	program := filepath.Join(made, KubectlSpark)
 	if err := os.WriteFile(program, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(Folder, made)
-	if got, err := Path(t.Context(), "nowhere", t.TempDir(), KubectlSpark); err != nil || got != program {
+	t.Setenv(envPrograms, made)
+	if got, err := Program(t.Context(), "nowhere", t.TempDir(), KubectlSpark); err != nil || got != program {
 		t.Errorf("%q, %v: want the program that the run has made", got, err)
 	}
-	if got, err := Path(t.Context(), "nowhere", t.TempDir(), Operator); err == nil || !strings.Contains(err.Error(), "unset the variable") {
+	if got, err := Program(t.Context(), "nowhere", t.TempDir(), Operator); err == nil || !strings.Contains(err.Error(), "unset the variable") {
 		t.Errorf("%q, %v: want the words for a program that the run has not made", got, err)
 	}
-	t.Setenv(Folder, "")
-	if got, err := Path(t.Context(), "nowhere", t.TempDir(), Operator); err == nil || !strings.Contains(err.Error(), "build "+Operator) {
+	t.Setenv(envPrograms, "")
+	if got, err := Program(t.Context(), "nowhere", t.TempDir(), Operator); err == nil || !strings.Contains(err.Error(), "build "+Operator) {
 		t.Errorf("%q, %v: want the words for a program that does not build", got, err)
 	}
 }
