@@ -23,8 +23,15 @@ background=()
 
 stop_background() {
   local pid
-  for pid in "${background[@]}"; do kill "$pid" 2>/dev/null || true; done
+  for pid in "${background[@]}"; do stop "$pid"; done
   background=()
+}
+
+# stop ends a process and what it has started: Ctrl-C does not reach what a script runs in the background.
+stop() {
+  local child
+  for child in $(cat "/proc/$1"/task/*/children 2>/dev/null); do stop "$child"; done
+  kill "$1" 2>/dev/null || true
 }
 trap 'stop_background; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM

@@ -38,6 +38,10 @@ all | check | units | simulation | integration | hostile | schedulers | e2e | no
   ;;
 esac
 [[ ${FIRESTEEL_SEED:-0} =~ ^[0-9]+$ ]] || { echo "hack/test.sh: FIRESTEEL_SEED: \"$FIRESTEEL_SEED\": not a seed; write a whole number" >&2; exit 2; }
+case ${FIRESTEEL_TESTS:-landing} in
+check | landing | all) ;;
+*) echo "hack/test.sh: FIRESTEEL_TESTS: \"$FIRESTEEL_TESTS\": not how much is proven; write check, landing or all" >&2; exit 2 ;;
+esac
 report=$PWD/dist/test
 rm -rf "$report"
 mkdir -p "$report/specs" "$report/numbers"
