@@ -167,6 +167,15 @@ func (b *externalSchedulers) startCoscheduling(ctx context.Context) {
 		"--cert-dir="+b.logs, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig, "--authentication-skip-lookup")
 }
 
+// untilTold is an application with an executor that runs as long as a spec looks at it; see signal.
+const untilTold = `import os, time
+from pyspark.sql import SparkSession
+SparkSession.builder.getOrCreate().sparkContext.parallelize(range(10), 2).sum()
+while not os.path.exists('/tmp/end'):
+    time.sleep(0.1)
+print('Pi is roughly 3.14')
+`
+
 // through chooses an application's scheduler and queue.
 func through(app *v1beta2.SparkApplication, scheduler, queue string) *v1beta2.SparkApplication {
 	app.Spec.BatchScheduler = ptr.To(scheduler)

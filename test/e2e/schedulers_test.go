@@ -124,7 +124,7 @@ var _ = Describe("A batch scheduler", longest, Ordered, ContinueOnFailure, func(
 	})
 
 	It("yunikorn runs driver and executors as one application of its own", func() {
-		app := through(sparkPi(newNamespace(ctx, "yunikorn"), "spark-pi", "100"), "yunikorn", "root.spark.team-y")
+		app := through(script(ctx, newNamespace(ctx, "yunikorn"), "spark-pi", untilTold), "yunikorn", "root.spark.team-y")
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		runs(app, "yunikorn")
 		id := driverOf(ctx, app).Labels["yunikorn.apache.org/app-id"]
@@ -133,13 +133,14 @@ var _ = Describe("A batch scheduler", longest, Ordered, ContinueOnFailure, func(
 			Expect(pod.Labels).To(And(HaveKeyWithValue("yunikorn.apache.org/app-id", id), HaveKeyWithValue("yunikorn.apache.org/queue", "root.spark.team-y")), pod.Name)
 		}
 		Expect(yunikorn(ctx, "queue/root.spark.team-y/application/"+id)).To(And(ContainSubstring(`"applicationState":"Running"`), MatchRegexp(`"taskGroupName":"driver","count":1,[^}]*},"replaced":1`)), "the gang's room was held")
+		signal(app, "end")
 		ends(app)
 		Eventually(func() string { return yunikorn(ctx, "queue/root.spark.team-y/application/"+id) }, jobWait, poll).Should(ContainSubstring(`"applicationState":"Comple`))
 	})
 
 	It("coscheduling is waited for until it is installed, and applies an ElasticQuota", func() {
 		ns := newNamespace(ctx, "cosched")
-		app, second := through(sparkPi(ns, "first", "100"), "coscheduling", ""), through(sparkPi(ns, "second", "10"), "coscheduling", "")
+		app, second := through(script(ctx, ns, "first", untilTold), "coscheduling", ""), through(sparkPi(ns, "second", "10"), "coscheduling", "")
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		const missing = "coscheduling is not installed: the API server has no PodGroup of scheduling.x-k8s.io v1alpha1; " +
 			"install the CRDs, the controller and the scheduler of kubernetes-sigs/scheduler-plugins (coscheduling)"
@@ -158,6 +159,7 @@ var _ = Describe("A batch scheduler", longest, Ordered, ContinueOnFailure, func(
 		Expect(admin.Create(ctx, second)).To(Succeed())
 		waits(second, "WaitingForQuota", "waiting for quota in namespace "+ns+": cpu asked 200m, free 100m of 300m (ElasticQuota team-c) (coscheduling)")
 		Expect(admin.Delete(ctx, second)).To(Succeed())
+		signal(app, "end")
 		ends(app)
 		Eventually(func() bool {
 			_, err := groupOf(ctx, app, coschedulingGroup)
