@@ -138,7 +138,8 @@ quick() {
     done
   fi
   [ "$what" = units ] || stage "simulation" go_test simulation -count=1 -timeout 60m "${simulation[@]}" || return
-  [ "$what" != check ] || smoke
+  [ "$what" = check ] || return 0
+  stage "tools of the chart" tools helm kubernetes promql && stage "chart, as it is rendered" go_test chart -short ./test/chart && smoke
 }
 
 # smoke runs the few specs of the integration that show first that something is broken, with one API server.

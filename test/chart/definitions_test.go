@@ -36,12 +36,7 @@ type cluster struct {
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
-		}
-		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-integration")
-	}
+	needsServer(t)
 	logf.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	server := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute}
 	cfg, err := server.Start()

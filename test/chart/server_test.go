@@ -88,12 +88,7 @@ func definedByOthers(t *testing.T) []string {
 // TestServerAccepts sends everything that is rendered to a real API server, which checks it and stores nothing. A field that is not in
 // its schema is refused: to apply is always strict.
 func TestServerAccepts(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
-		}
-		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-integration")
-	}
+	needsServer(t)
 	logf.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	server := &envtest.Environment{
 		CRDDirectoryPaths: append(definedByOthers(t), filepath.Join(root, "config/crd/bases")), ErrorIfCRDPathMissing: true,
