@@ -181,7 +181,7 @@ func refused(err error, says string) {
 	Expect(err).To(MatchError(And(ContainSubstring("spark-operator-executors"), ContainSubstring(says))))
 }
 
-var _ = Describe("The admission policy for executors", Ordered, func() {
+var _ = Describe("The admission policy for executors", Ordered, smoke, func() {
 	var (
 		it     bound
 		tenant client.Client // the driver
@@ -293,6 +293,13 @@ var _ = Describe("The admission policy for executors", Ordered, func() {
 		}),
 		Entry("a token that was carried away", "the token that Kubernetes mounts", func(ctx context.Context) error {
 			return as(ctx, it.ns, driverAccount, nil).Create(ctx, it.executor("x"))
+		}),
+		Entry("a call in the driver's name without any token", "the token that Kubernetes mounts", func(ctx context.Context) error {
+			cfg := rest.CopyConfig(server.Config)
+			cfg.Impersonate.UserName = "system:serviceaccount:" + it.ns + ":" + driverAccount
+			c, err := client.New(cfg, client.Options{Scheme: admin.Scheme(), Mapper: admin.RESTMapper()})
+			Expect(err).NotTo(HaveOccurred())
+			return c.Create(ctx, it.executor("x"))
 		}),
 	)
 

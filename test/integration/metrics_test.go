@@ -99,8 +99,13 @@ var _ = Describe("Metrics", Serial, Ordered, func() {
 		}
 	}
 
-	It("reports an application, and counts nothing twice after a restart", func(ctx SpecContext) {
+	It("reports an application, and counts nothing twice after a restart", smoke, func(ctx SpecContext) {
 		ns := newNamespace(ctx)
+		scheduled := &v1beta2.ScheduledSparkApplication{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "nightly", Labels: map[string]string{"team.example.com/name": "red"}},
+			Spec:       v1beta2.ScheduledSparkApplicationSpec{Schedule: yearly, Template: sparkPi(ns, "template").Spec},
+		}
+		install(ctx, scheduled)
 		own := func(name, more string) string {
 			return fmt.Sprintf(`%s{namespace="%s",%steam_example_com_name="red"}`, name, ns, more)
 		}
@@ -139,6 +144,7 @@ var _ = Describe("Metrics", Serial, Ordered, func() {
 			own("spark_application_running_count", ""): 1, "spark_operator_leading": 1,
 			fmt.Sprintf(`spark_applications{namespace="%s",state="Running",team_example_com_name="red"}`, ns):   1,
 			fmt.Sprintf(`spark_applications{namespace="%s",state="Succeeded",team_example_com_name="red"}`, ns): 1,
+			fmt.Sprintf(`spark_schedules{namespace="%s",state="Scheduled",team_example_com_name="red"}`, ns):    1,
 		}
 		for name, want := range counted {
 			Eventually(scraped(ctx, "http"), wait, poll).Should(HaveKeyWithValue(name, want))
