@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -88,7 +90,8 @@ func newLab(t *testing.T, command []string, objects ...client.Object) *lab {
 		t.Fatal(err)
 	}
 	k := connecting{timeout: 20 * time.Second, streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: l.out, ErrOut: l.errOut}, forward: l.forward}
-	ctx, end := context.WithCancel(t.Context())
+	logger := funcr.New(func(_, line string) { _, _ = fmt.Fprintln(l.errOut, line) }, funcr.Options{}) // the library's lines go where the user reads
+	ctx, end := context.WithCancel(logr.NewContext(t.Context(), logger))
 	l.end = end
 	go func() { l.ended <- k.run(ctx, c, "nb", command) }()
 	t.Cleanup(end)
@@ -125,6 +128,7 @@ func (l *lab) forward(ctx context.Context, c *connection, name string, _ int32, 
 	l.tunnels <- string(pod.UID)
 	select {
 	case err := <-l.cut:
+		logr.FromContextOrDiscard(ctx).Error(err, "lost connection to pod") // as client-go's tunnels do
 		return err
 	case <-ctx.Done():
 		return nil

@@ -185,6 +185,24 @@ func TestSubmitResourceRefused(t *testing.T) {
 	}
 }
 
+// The API server refuses the successor of a leftover for what it says: to send it again and again would not help.
+func TestSubmitSuccessorOfALeftoverRefused(t *testing.T) {
+	s := newServer()
+	s.crashesAfter = 2
+	s.writer().Submit(t.Context(), owner, submission("old"))
+	s.crashesAfter = 0
+	s.refuse = func(obj client.Object) error {
+		taken := s.Get(t.Context(), client.ObjectKeyFromObject(obj), &corev1.ConfigMap{}) == nil
+		if _, isMap := obj.(*corev1.ConfigMap); isMap && !taken {
+			return apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, obj.GetName(), nil)
+		}
+		return nil
+	}
+	if got := s.writer().Submit(t.Context(), owner, submission("new")); got.Class != lifecycle.ClassRefused || !got.BySpec {
+		t.Errorf("result %+v, want Refused by what the specification says", got)
+	}
+}
+
 // If the taking back fails, the submission is repeated: nothing is forgotten.
 func TestSubmitRefusedAndCannotCleanUp(t *testing.T) {
 	s := newServer()

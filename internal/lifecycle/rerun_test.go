@@ -67,11 +67,15 @@ func TestRerunFromEveryState(t *testing.T) {
 		if rec.State != Invalidating && rec.State != Rerunning || rec.Cause.Reason != ReasonRerunRequested || len(rec.Retries.Used)+int(rec.Retries.MemoryRaises) > 0 {
 			t.Errorf("%s became %s (%+v), retries %+v", was, rec.State, rec.Cause, rec.Retries)
 		}
-		attempt := rec.Attempt
+		attempt, stopped := rec.Attempt, rec.State == Invalidating
 		for range 2 {
 			app = testApp().WithRerun(request, rec, later)
 			app.SpecHash, app.SubmissionID = rec.SpecHash, "s-next"
 			rec = Settle(Decide(app, rec, Observation{Driver: absent}, hold, Env{Now: later}), nil, Env{Now: later}).Record
+			if stopped && rec.Cause.Reason != ReasonRerunRequested {
+				t.Errorf("%s: once it is stopped, it runs again because of %+v", was, rec.Cause)
+			}
+			stopped = false
 		}
 		if rec.Attempt > attempt+1 || !rec.State.Starting() || !rec.Rerun.At.Equal(later) {
 			t.Errorf("%s: the same request ran twice, or is forgotten: %s, attempt %d, %+v", was, rec.State, rec.Attempt, rec.Rerun)

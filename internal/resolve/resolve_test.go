@@ -95,6 +95,18 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// What bounds an application's life is handed on from the policies of its namespace to the core.
+func TestPoliciesBoundLives(t *testing.T) {
+	all := forJobs(policy.Defaults{TimeToLiveSeconds: new(int64(3600)), Deadlines: policy.Deadlines{Run: "2h"}}, policy.Limits{RetriesPerHour: new(int32(3))})
+	got := load(testutil.Pi(), lifecycle.Record{}, all).Desired.Policies
+	want := kubeflow.SparkApplications{}.Desired(testutil.Pi(), lifecycle.Record{}).Policies
+	want.Restart.PerHour, want.Deadlines.Run = new(int32(3)), 2*time.Hour
+	want.Retention.OnSuccess.Application, want.Retention.OnFailure.Application = new(time.Hour), new(time.Hour)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestRest(t *testing.T) {
 	hour := time.Hour
 	o := testutil.Pi()

@@ -133,6 +133,10 @@ func TestDecide(t *testing.T) {
 		"ReplaceNew": {"which is stored first", func(d *Desired, _ *Record, o *Observation, _ *Env) {
 			d.Concurrency, o.Runs = Replace, []Run{runOf(3, Active)}
 		}, "nothing"},
+		"ReplaceUnstored": {"it is stored as active, and not that its time was dealt with", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Concurrency, d.Trigger = Replace, "2026-01-04T05:00:00Z"
+			active(r, o, 4)
+		}, "nothing"},
 		"ReplaceWaits": {"until it is gone", func(d *Desired, r *Record, o *Observation, _ *Env) {
 			d.Concurrency = Replace
 			active(r, o, 3)
@@ -168,6 +172,10 @@ func TestDecide(t *testing.T) {
 		}, "start Trigger 04 05:00"},
 		"TriggerOld": {"it was started", func(d *Desired, r *Record, _ *Observation, _ *Env) {
 			r.LastTick, r.LastTrigger, d.Trigger = day(4), day(4), "2026-01-04T05:00:00Z"
+		}, "nothing"},
+		"TriggerCrashed": {"a later one was started, and no status was written", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			r.LastTick, d.Trigger = day(4), "2026-01-04T05:00:00Z"
+			o.Runs = []Run{{Name: "later", Reason: ReasonTrigger, Tick: day(4).Add(-time.Minute), Created: day(4), Phase: Active}}
 		}, "nothing"},
 		"TriggerSoon": {"not before its time", func(d *Desired, r *Record, _ *Observation, _ *Env) {
 			r.LastTick, d.Trigger = day(4), "2026-01-05T05:00:00Z"

@@ -73,12 +73,15 @@ func verify(ctx context.Context, file string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("create client for logs: %w", err)
 	}
-	t := test{client: applications, app: app, out: out, poll: pollPeriod, log: func(ctx context.Context) (string, error) {
-		options := &corev1.PodLogOptions{TailLines: ptr.To[int64](logLines)}
-		log, err := pods.CoreV1().Pods(app.Namespace).GetLogs(app.Name+"-driver", options).DoRaw(ctx)
-		return string(log), err
-	}}
+	t := test{client: applications, app: app, out: out, poll: pollPeriod, log: func(ctx context.Context) (string, error) { return driverLog(ctx, pods, app) }}
 	return t.run(ctx)
+}
+
+// driverLog returns the last lines of the driver's log.
+func driverLog(ctx context.Context, pods kubernetes.Interface, app *v1beta2.SparkApplication) (string, error) {
+	options := &corev1.PodLogOptions{TailLines: ptr.To[int64](logLines)}
+	log, err := pods.CoreV1().Pods(app.Namespace).GetLogs(app.Name+"-driver", options).DoRaw(ctx)
+	return string(log), err
 }
 
 func read(file string) (*v1beta2.SparkApplication, error) {

@@ -12,8 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -138,6 +141,22 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%s: %v, want %q", tc.reason, err, tc.says)
 			}
 		})
+	}
+}
+
+// What an application says is in the lines that are shown also if Spark stops with a stack trace after it, which has up to 60 lines.
+func TestDriverLog(t *testing.T) {
+	pods := kubefake.NewClientset()
+	if _, err := driverLog(t.Context(), pods, testutil.Pi()); err != nil {
+		t.Fatal(err)
+	}
+	read, isRead := pods.Actions()[0].(clienttesting.GenericAction)
+	if !isRead {
+		t.Fatalf("%+v", pods.Actions())
+	}
+	options, _ := read.GetValue().(*corev1.PodLogOptions)
+	if options == nil || options.TailLines == nil || *options.TailLines < 80 || *options.TailLines > 500 {
+		t.Errorf("options %+v", options)
 	}
 }
 

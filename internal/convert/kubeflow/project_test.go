@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -198,6 +199,16 @@ func TestSchedulerIsBounded(t *testing.T) {
 	r.State, r.Scheduling.Scheduler = lifecycle.Queued, strings.Repeat("v", 1<<16)
 	if got := ToStatus(&v1beta2.SparkApplicationStatus{}, settled(r), now).Scheduling.Scheduler; len(got) != maxScheduler {
 		t.Errorf("the status has %d bytes of it", len(got))
+	}
+}
+
+// Whatever is in a name that a user thought of, terminals and logs get characters that can be printed.
+func TestSchedulingIsPrintable(t *testing.T) {
+	var r lifecycle.Record
+	r.State, r.Scheduling.Scheduler, r.Scheduling.Queue = lifecycle.Queued, "vol\x1b[2Jcano", "root.\ndefault"
+	got := ToStatus(&v1beta2.SparkApplicationStatus{}, settled(r), now).Scheduling
+	if strings.ContainsFunc(got.Scheduler+got.Queue, unicode.IsControl) {
+		t.Errorf("scheduler %q, queue %q", got.Scheduler, got.Queue)
 	}
 }
 
