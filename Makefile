@@ -17,7 +17,7 @@ test: ## What a landing must pass, as far as this machine can run it; with CI=tr
 	hack/test.sh
 
 .PHONY: check
-check: lint ## The inner loop: lint, generated files, units, a short simulation and the first specs of the integration; Go caches what has passed
+check: lint ## The inner loop: lint, generated files, units, a short simulation, the rendered chart and the first specs of the integration; Go caches what has passed
 	hack/verify.sh generated
 	FIRESTEEL_TESTS=check hack/test.sh check
 

@@ -4,7 +4,7 @@
 # Runs tests, and says at the end what each stage and package took, and what this machine could not run and why.
 #
 #   hack/test.sh                everything: first what fails early, then the rest
-#   hack/test.sh check          what fails early, and a few specs of the integration
+#   hack/test.sh check          what fails early, the rendered chart and a few specs of the integration
 #   hack/test.sh units          tables, goldens, enumerations, tests of tools; Go caches what passed
 #   hack/test.sh simulation     histories of applications, servers and schedules in a simulated cluster
 #   hack/test.sh integration    what needs a kube-apiserver and etcd, the chart, the release and the pages among it

@@ -207,6 +207,39 @@ func rights(t *testing.T, all objects) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
+// TestMonitorsAreLimited: one scrape of what somebody else serves must not fill a Prometheus. What drivers serve is their programs'
+// choice, labels included.
+func TestMonitorsAreLimited(t *testing.T) {
+	operators, drivers := []string{"sampleLimit"}, []string{"sampleLimit", "labelLimit", "labelNameLengthLimit", "labelValueLengthLimit"}
+	for name, tc := range map[string]struct {
+		all    objects
+		limits []string
+	}{
+		"Operator":       {parse(t, readFile(t, filepath.Join(root, "config/prometheus/monitor.yaml"))), operators},
+		"Drivers":        {parse(t, readFile(t, filepath.Join(root, "config/prometheus/applications/monitor.yaml"))), drivers},
+		"PodMonitor":     {render(t, `prometheus: {podMonitor: {create: true}}`), operators},
+		"ServiceMonitor": {render(t, `prometheus: {serviceMonitor: {create: true}}`), operators},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := 0
+			for _, o := range tc.all {
+				if !strings.HasSuffix(o.GetKind(), "Monitor") {
+					continue
+				}
+				found++
+				for _, limit := range tc.limits {
+					if n, _, _ := unstructured.NestedNumberAsFloat64(o.Object, "spec", limit); n <= 0 {
+						t.Errorf("%s %s has no %s", o.GetKind(), o.GetName(), limit)
+					}
+				}
+			}
+			if found == 0 {
+				t.Error("there is no monitor")
+			}
+		})
+	}
+}
+
 func nameOf(name string) string {
 	if other := alike[name]; other != "" {
 		return other
