@@ -66,7 +66,9 @@ func Decide(d Desired, r Record, o Observation, env Env) Plan {
 // decision is a plan in the making.
 type decision struct {
 	*Plan
-	env         Env
+	env Env
+	// former is the timetable that an edit replaces; nil for none.
+	former      *Timetable
 	now, second time.Time
 }
 
@@ -104,6 +106,7 @@ func (c *decision) rebase() {
 		c.record.Key, c.record.Since = key, c.since()
 	case c.record.Key != key:
 		if former, err := Parse(c.record.Key, "", c.env.Local, c.desired.Created); err == nil {
+			c.former = former
 			c.skip(former, c.upTo(), SkipChanged)
 		}
 		c.record.Key, c.record.Since, c.record.LastTick = key, c.second, time.Time{}
@@ -252,7 +255,7 @@ func (c *decision) skip(times *Timetable, until time.Time, reason SkipReason) {
 	exists := map[int64]bool{}
 	for _, run := range c.observed.Runs {
 		if run.Reason != "" && run.Tick.After(base) && !run.Tick.After(until) && !exists[run.Tick.Unix()] {
-			if exists[run.Tick.Unix()] = true; times.Next(run.Tick.Add(-time.Second)).Equal(run.Tick) {
+			if exists[run.Tick.Unix()] = true; times.has(run.Tick) {
 				n--
 			}
 		}

@@ -232,6 +232,9 @@ func TestDecide(t *testing.T) {
 		"HistoryUnstored": {"it says that it was started", func(d *Desired, _ *Record, o *Observation, _ *Env) {
 			d.KeepSucceeded, o.Runs = 0, []Run{runOf(4, Succeeded)}
 		}, "nothing"},
+		"HistoryEdited": {"also of a schedule that is no more", func(d *Desired, _ *Record, o *Observation, _ *Env) {
+			d.KeepSucceeded, d.Schedule, o.Runs = 0, "0 7 * * *", []Run{runOf(4, Succeeded)}
+		}, "nothing"},
 		"HistoryNegative": {"it is no panic", func(d *Desired, _ *Record, o *Observation, _ *Env) {
 			d.KeepFailed, o.Runs = -1, []Run{runOf(1, Failed)}
 		}, "invalid"},

@@ -72,7 +72,7 @@ func (c *decision) stored(run Run) bool {
 		return true
 	case (run.Reason == ReasonTrigger || run.Tick.Equal(trigger)) && run.Tick.After(b.LastTrigger):
 		return false
-	case run.Tick.After(b.base()) && c.times.Next(run.Tick.Add(-time.Second)).Equal(run.Tick):
+	case run.Tick.After(b.base()) && (c.times.has(run.Tick) || c.former != nil && c.former.has(run.Tick)):
 		return false
 	}
 	wanted := c.desired.Backfill

@@ -245,6 +245,9 @@ func (t *Timetable) Previous(before time.Time) time.Time {
 	return t.Latest(before.Add(-horizon), until)
 }
 
+// has reports whether a time is one of the timetable's.
+func (t *Timetable) has(at time.Time) bool { return t.Next(at.Add(-time.Second)).Equal(at) }
+
 // Count counts the times after one and not after another, up to a limit. It tells whether there are more.
 func (t *Timetable) Count(after, until time.Time, limit int) (n int, more bool) {
 	for at := t.Next(after); !at.IsZero() && !at.After(until); at = t.Next(at) {
