@@ -143,6 +143,7 @@ const (
 // Decide says what to do about an application. It is total: every record and observation has an answer, and every
 // state that is not final has a timer.
 func Decide(app Application, rec Record, obs Observation, admission scheduler.Admission, env Env) Plan {
+	obs.Driver = obs.Driver.upToDate(rec)
 	app, since := drained(app, rec, obs, env)
 	p := Plan{
 		App: app, Before: rec, Record: applySpecChanges(app, rec, env), Driver: obs.Driver,

@@ -239,13 +239,18 @@ func (c *checker) next(rec lifecycle.Record) (lifecycle.Application, lifecycle.O
 	return app, obs
 }
 
+// seenBefore reports whether a driver is seen as it was before it was ready: by a cache that is late, and does not stay so.
+func seenBefore(rec lifecycle.Record, d lifecycle.Driver) bool {
+	return d.Presence == lifecycle.Present && d.Phase == lifecycle.DriverPending && !rec.Idle.Since.IsZero()
+}
+
 // rests checks what a cluster that stands still has come to.
 func (c *checker) rests(rec lifecycle.Record) {
 	d := c.e.Observation.Driver
 	if !rec.DrainSince.IsZero() && c.e.Env.Now.Before(rec.DrainSince.Add(c.e.App.Drain)) {
 		return // the change waits
 	}
-	if c.e.App.Endures && d.Presence == lifecycle.Unknown && rec.State.HasDriver() {
+	if c.e.App.Endures && (d.Presence == lifecycle.Unknown || seenBefore(rec, d)) && rec.State.HasDriver() {
 		return // it may have sessions
 	}
 	live := d.Presence == lifecycle.Present && d.Ownership != lifecycle.NotOwned && !d.Deleting && (d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning)

@@ -38,7 +38,7 @@ func (c *checker) server(e *domain.Element) {
 		c.broken("a drain never ends: it stays %s", to.State)
 	case to.State.HasDriver() && !to.DrainSince.IsZero() && to.SpecHash != from.SpecHash:
 		c.broken("a drain shows the new spec as rolled out")
-	case !to.DrainSince.IsZero() && to.State != lifecycle.Running && !e.App.Deleting && d.Presence != lifecycle.Unknown:
+	case !to.DrainSince.IsZero() && to.State != lifecycle.Running && !e.App.Deleting && d.Presence != lifecycle.Unknown && !seenBefore(from, d):
 		c.broken("%s drains", to.State)
 	}
 	if from.Idle.StoppedAt.IsZero() && !to.Idle.StoppedAt.IsZero() {

@@ -142,12 +142,22 @@ func (d Driver) unclaimed(now time.Time) bool {
 
 // Observation is what the reader saw of an application's pods.
 type Observation struct {
+	// At is when the last of it was seen; zero if that was at Env.Now, with which a reconcile begins. An API server may be slow.
+	At        time.Time
 	Driver    Driver
 	Executors []Executor
 	// Sessions are the driver's, if NeedsSessions asked for them.
 	Sessions Sessions
 	// Scheduler is what the application's scheduler says of a driver that was submitted. Its zero value says nothing.
 	Scheduler scheduler.Observation
+}
+
+// seenAt is when what is seen was certainly true: it was not before that moment, as far as anybody knows.
+func (o Observation) seenAt(env Env) time.Time {
+	if o.At.After(env.Now) {
+		return o.At
+	}
+	return env.Now
 }
 
 // Executor is one executor pod.

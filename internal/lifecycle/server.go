@@ -96,6 +96,15 @@ func mayDrain(app Application, rec Record, d Driver, env Env) bool {
 	return d.Presence == Unknown || d.serves() && (d.Ready || !rec.Idle.Since.IsZero())
 }
 
+// upToDate is the driver, or one that cannot be seen if the look at it is older than the record: it has been ready, and a container does
+// not begin twice.
+func (d Driver) upToDate(rec Record) Driver {
+	if d.Is(Current) && d.Phase == DriverPending && !d.Deleting && !rec.Idle.Since.IsZero() {
+		d.Presence = Unknown
+	}
+	return d
+}
+
 // serves reports whether the driver runs and stays.
 func (d Driver) serves() bool { return d.ours() && d.Phase == DriverRunning && !d.Deleting }
 
@@ -140,14 +149,14 @@ func (s Sessions) Fresh(app Application, rec Record, d Driver, env Env) bool {
 
 // idle reports whether nothing is executed, and nothing was since and for the timeout.
 func (s Sessions) idle(app Application, since time.Time, env Env) bool {
-	return s.Known && s.Executing == 0 && env.Now.Sub(active(app, since, s, env)) >= app.IdleTimeout
+	return s.Known && s.Executing == 0 && env.Now.Sub(active(app, since, s, env.Now)) >= app.IdleTimeout
 }
 
 // active is when the driver was last wanted, in the seconds in which it is stored. What it says itself is not believed beyond now.
-func active(app Application, since time.Time, s Sessions, env Env) time.Time {
+func active(app Application, since time.Time, s Sessions, now time.Time) time.Time {
 	for _, at := range []time.Time{s.LastExecution, app.WakeAt} {
-		if at.After(env.Now) {
-			at = env.Now
+		if at.After(now) {
+			at = now
 		}
 		if at = at.Truncate(time.Second); at.After(since) {
 			since = at
@@ -164,7 +173,7 @@ func idleCheck(app Application) time.Duration {
 func serving(p Plan, obs Observation, env Env) Plan {
 	d, r := obs.Driver, &p.Record
 	if d.Ready && r.Idle.Since.IsZero() {
-		r.Idle.Since = env.Now.Truncate(time.Second)
+		r.Idle.Since = obs.seenAt(env).Truncate(time.Second)
 	}
 	ask := func(every time.Duration) {
 		if age := env.Now.Sub(obs.Sessions.At); age > 0 && age < every {
@@ -187,7 +196,7 @@ func serving(p Plan, obs Observation, env Env) Plan {
 	if !mayIdle(p.App, *r, d) {
 		return p
 	}
-	r.Idle.Since = active(p.App, r.Idle.Since, obs.Sessions, env)
+	r.Idle.Since = active(p.App, r.Idle.Since, obs.Sessions, obs.seenAt(env))
 	if obs.Sessions.idle(p.App, r.Idle.Since, env) {
 		r.Idle.StoppedAt = env.Now.Truncate(time.Second) // stored before anything is done about it
 		r.State, r.Cause, p.Requeue = Suspending, stopping(p.App.Fields, *r), unknownRetry

@@ -89,6 +89,7 @@ func TestDrain(t *testing.T) {
 		"Never ready": {reason: "it never took clients", rec: func(r *Record) { r.Idle = Idle{} }, driver: func(d *Driver) { d.Ready = false }},
 		"Unready now": {reason: "it took clients, who may come back", driver: func(d *Driver) { d.Ready = false }, waits: true},
 		"Pending":     {reason: "it does not run", rec: func(r *Record) { r.State, r.Idle = Submitted, Idle{} }, driver: func(d *Driver) { d.Phase, d.Ready = DriverPending, false }},
+		"Seen before": {reason: "it took clients, and is seen as it was earlier", driver: func(d *Driver) { d.Phase, d.Ready = DriverPending, false }, waits: true},
 		"Failed":      {reason: "it has ended", driver: func(d *Driver) { d.Phase = DriverFailed }, sessions: open},
 		"Deleted":     {reason: "somebody deletes it", driver: func(d *Driver) { d.Deleting = true }, sessions: open},
 		"Absent":      {reason: "it is gone", driver: func(d *Driver) { *d = absent }},
@@ -114,10 +115,10 @@ func TestDrain(t *testing.T) {
 			if tc.waits && (p.Record.SpecHash != rec.SpecHash || p.Record.Generation != rec.Generation || len(p.Actions) > 0 || p.Requeue > drainCheck) {
 				t.Errorf("%s: %+v, %v, next look in %s", tc.reason, p.Record, p.Actions, p.Requeue)
 			}
-			if doubt := d.Presence == Unknown; !doubt && tc.waits == p.Record.DrainSince.IsZero() || doubt && !p.Record.DrainSince.IsZero() {
+			if doubt := d.upToDate(rec).Presence == Unknown; !doubt && tc.waits == p.Record.DrainSince.IsZero() || doubt && !p.Record.DrainSince.IsZero() {
 				t.Errorf("%s: it drains since %s", tc.reason, p.Record.DrainSince)
 			}
-			if kept := Settle(p, nil, Env{Now: later}).Auxiliary == AuxiliaryKept; tc.waits && !kept && d.Presence != Unknown {
+			if kept := Settle(p, nil, Env{Now: later}).Auxiliary == AuxiliaryKept; tc.waits && !kept && p.Driver.Presence != Unknown {
 				t.Errorf("%s: what leads to it is made from the new spec", tc.reason)
 			}
 			if asks := NeedsSessions(app, rec, d, Env{Now: later}); tc.sessions.Known && tc.waits && !asks {
@@ -188,6 +189,20 @@ func TestIdle(t *testing.T) {
 }
 
 // An old answer will do as long as nothing is stopped because of it.
+// A reconcile that waits for a slow API server has begun before what it sees: nobody is stopped for seconds in which nothing was ready.
+func TestIdleBeginsWhenItIsSeen(t *testing.T) {
+	seen := later.Add(10 * time.Second)
+	for name, sessions := range map[string]Sessions{
+		"Ready":    {At: later, Known: true},
+		"Executed": {At: later, Known: true, LastExecution: seen.Add(time.Hour)}, // what it says is not believed beyond now
+	} {
+		p := Decide(with(isServer), ran(Running), Observation{At: seen, Driver: readyDriver(), Sessions: sessions}, scheduler.Admission{}, Env{Now: later})
+		if got := p.Record.Idle.Since; !got.Equal(seen.Truncate(time.Second)) {
+			t.Errorf("%s: idle since %s, want %s", name, got, seen)
+		}
+	}
+}
+
 func TestFreshSessions(t *testing.T) {
 	busy := Sessions{Known: true, Open: 1, Executing: 1}
 	at := func(s Sessions, age time.Duration) Sessions { s.At = later.Add(-age); return s }

@@ -182,6 +182,7 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	e.restore(ctx, s)
 	e.observeSessions(ctx, s)
 	s.observed.Scheduler, err = e.observeScheduler(ctx, s)
+	s.observed.At = e.Clock.Now()
 	return err
 }
 

@@ -129,7 +129,8 @@ func (j *judge) gone(r *run) {
 	case schedule.ReasonTrigger:
 		told = !is.Tick.After(rec.LastTrigger)
 	case schedule.ReasonBackfill:
-		told = rec.Backfill != nil && (rec.Backfill.Next.IsZero() || is.Tick.Before(rec.Backfill.Next))
+		p, wanted := rec.Backfill, j.w.object.Spec.Backfill // the progress may be that of the backfill before
+		told = p != nil && wanted != nil && p.From.Equal(wanted.From.Time) && p.To.Equal(wanted.To.Time) && (p.Next.IsZero() || is.Tick.Before(p.Next))
 	case schedule.ReasonSchedule:
 	}
 	if !told {
