@@ -256,9 +256,9 @@ func (s *second) reported(before, after *family.Job) {
 			continue
 		}
 		won = won || r.over && r.code == 0
-		if is.Executions > 0 && r.recorded == 0 {
-			r.recorded = s.h.store.version
-		}
+	}
+	if is.Executions > 0 {
+		record(s.drivers, after.UID, is.SubmissionID, s.h.store.version)
 	}
 	if is.State == lifecycle.Succeeded && !won {
 		s.h.fail("the job is done, but no driver of its attempt succeeded")

@@ -134,10 +134,12 @@ func (s *servers) patchStatus(by *operator, o *v1alpha1.SparkConnect, patch clie
 func (s *servers) reported(by *operator, before, after *v1alpha1.SparkConnect) {
 	was, is, w := s.record(before), s.record(after), s.wishes[after.UID]
 	s.h.tell(by.name, "the server is %s (%s), %s, attempt %d: %s", after.Status.State, is.State, is.Cause.Reason, is.Attempt, is.Cause.Message)
-	for _, r := range s.runs {
-		if r.app == after.UID && r.submission == is.SubmissionID && is.Executions > 0 && r.recorded == 0 {
-			r.recorded = s.h.store.version
+	if is.Executions > 0 {
+		all := make([]*run, 0, len(s.runs))
+		for _, r := range s.runs {
+			all = append(all, &r.run)
 		}
+		record(all, after.UID, is.SubmissionID, s.h.store.version)
 	}
 	for _, c := range after.Status.Conditions {
 		if c.Reason == "" || c.Message == "" {

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -28,7 +29,7 @@ func (l *invariants) reported(o *operator, before, after *v1beta2.SparkApplicati
 	}
 	was, is := &before.Status, &after.Status
 	if is.ExecutionAttempts > 0 {
-		l.record(after)
+		record(l.drivers, after.UID, after.Status.SubmissionID, l.h.store.version)
 	}
 	w := l.apps[after.UID]
 	if final(before) && was.AppState.State != is.AppState.State && w.specs[was.ObservedGeneration] == w.specs[after.Generation] && was.ExecutionAttempts > 0 {
@@ -97,13 +98,12 @@ func (l *invariants) failing(app *v1beta2.SparkApplication) {
 	}
 }
 
-// record notes that a status tells of the present submission's driver. If it had two, because nobody knew of the first,
-// it is the last one.
-func (l *invariants) record(app *v1beta2.SparkApplication) {
-	for _, r := range slices.Backward(l.drivers) {
-		if r.app == app.UID && r.submission == app.Status.SubmissionID {
+// record notes that a status tells of a submission's driver. If it had two, because nobody knew of the first, it is the last one.
+func record(drivers []*run, app types.UID, submission string, version int64) {
+	for _, r := range slices.Backward(drivers) {
+		if r.app == app && r.submission == submission {
 			if r.recorded == 0 {
-				r.recorded = l.h.store.version
+				r.recorded = version
 			}
 			return
 		}

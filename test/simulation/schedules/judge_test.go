@@ -150,7 +150,8 @@ func (j *judge) stored(old, next *v1beta2.ScheduledSparkApplicationStatus) {
 	}
 	skips := to.Skips - from.Skips
 	givenUp := int64(0) // a trigger may be: that counts as skipped, and is no time of the schedule
-	if to.LastTrigger.After(from.LastTrigger) && j.log[j.key(schedule.ReasonTrigger, to.LastTrigger)] == 0 && skips > 0 {
+	trigger := j.key(schedule.ReasonTrigger, to.LastTrigger)
+	if to.LastTrigger.After(from.LastTrigger) && (j.log[trigger] == 0 || j.untold[trigger]) && skips > 0 {
 		givenUp = 1
 	}
 	until := base(to)
