@@ -176,7 +176,7 @@ func (s *servers) replaced(by *operator, was lifecycle.Record) {
 		p := s.h.store.pod(appName + "-server")
 		switch {
 		case p == nil || p.UID != r.uid || p.DeletionTimestamp != nil:
-		case was.Idle.Since.IsZero() && (by.stale || !r.readyAt.Before(by.began)): // nobody knows that it took clients
+		case was.Idle.Since.IsZero() && (by.stale || !r.turned.Before(by.began)): // nobody knows that it took clients
 		case ptr.Deref(by.decidesServer.Spec.Suspend, false), !s.wishes[r.app].rerun.IsZero():
 		case by.told.known && by.told.open == 0:
 		case len(r.opened) == 0 && !r.deaf && !by.told.at.IsZero() && by.told.known:

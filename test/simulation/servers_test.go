@@ -54,10 +54,10 @@ type serverRun struct {
 	ip string
 	// outdated is since when the spec is another than the pod was made from; zero while it is the same.
 	outdated time.Time
-	// readyAt is when it first took clients; active when somebody last began or ended to execute something, or opened a session.
-	readyAt, active time.Time
-	opened          []time.Time
-	executing       int
+	// readyAt is when it first took clients, turned when that changed last; active when somebody last began or ended to execute something, or opened a session.
+	readyAt, turned, active time.Time
+	opened                  []time.Time
+	executing               int
 	// deaf servers do not answer.
 	deaf bool
 }
@@ -316,6 +316,7 @@ func (s *servers) ready(p *corev1.Pod, is bool) {
 	next := p.DeepCopy()
 	status := corev1.ConditionFalse
 	r := s.runOf(p.UID)
+	r.turned = s.h.now
 	if is {
 		status = corev1.ConditionTrue
 		if r.readyAt.IsZero() {
