@@ -132,7 +132,7 @@ func FuzzParseSize(f *testing.F) {
 
 // FuzzQuantity looks for a number of cores that is accepted and is no quantity, or panics on its way into a pod.
 func FuzzQuantity(f *testing.F) {
-	for _, seed := range []string{"1", "500m", "1.5", "1e3", "0", "-1", "", "1Gi", "x", "1e999999", "0x1", "+1", "1 ", "1e2147483647", strings.Repeat("9", 300_000)} {
+	for _, seed := range []string{"1", "500m", "1.5", "1e3", "0", "-1", "", "1Gi", "x", "1e999999", "0x1", "+1", "1 ", "1e2147483647", "1e2147483648", "1e-100000000", strings.Repeat("9", 300_000)} {
 		f.Add(seed)
 	}
 	profile := profileOf(f, "4.1.0")

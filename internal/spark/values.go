@@ -137,9 +137,15 @@ func splitJava(text, separator string) []string {
 // memory that this takes grows with the square of its length.
 const maxQuantity = 64
 
+// maxExponent bounds the digits of a quantity's exponent: 1e-100000000 is rounded up by a division that takes hours.
+const maxExponent = 3
+
 // ParseQuantity reads a quantity of Kubernetes that is not too long to be meant.
 func ParseQuantity(text string) (resource.Quantity, error) {
 	if len(text) > maxQuantity {
+		return resource.Quantity{}, resource.ErrFormatWrong
+	}
+	if i := strings.IndexAny(text, "eE"); i >= 0 && len(strings.TrimLeft(text[i+1:], "+-")) > maxExponent {
 		return resource.Quantity{}, resource.ErrFormatWrong
 	}
 	return resource.ParseQuantity(text)

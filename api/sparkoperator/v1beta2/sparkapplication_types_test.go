@@ -125,6 +125,30 @@ func TestLongNumbersAreNotRead(t *testing.T) {
 	}
 }
 
+// A quantity that is far too small is rounded up to 1n by a division that takes hours, and a large exponent overflows into such a one.
+func TestEndlessQuantitiesAreNotRead(t *testing.T) {
+	for text, malformed := range map[string]bool{
+		`"1e-100000000"`: true, `" 1.5E-99999999 "`: true, `"-.5e-1000"`: true, `"1e2147483648"`: true, `"1e+4294967295999"`: true,
+		`"1e-3"`: false, `"1e999999"`: false, `"5"`: false, `"2E"`: false, `"1.5Gi"`: false,
+	} {
+		var app SparkApplication
+		spec := `{"driver": {"template": {"spec": {"containers": [{"resources": {"limits": {"cpu": ` + text + `}}}]}}}}`
+		if err := json.Unmarshal([]byte(`{"metadata": {"name": "a"}, "spec": `+spec+`}`), &app); err != nil || app.Name != "a" {
+			t.Errorf("%s: %q, %v", text, app.Name, err)
+		}
+		if got := strings.Contains(app.MalformedSpec, "exponent that is too large"); got != malformed {
+			t.Errorf("%s: MalformedSpec = %q, want one: %t", text, app.MalformedSpec, malformed)
+		}
+	}
+	// what merely looks like one is none: a short commit, a UUID
+	for _, text := range []string{"12e45678", "3f2a1b9e-4123-4cde-9e-9999", "tol=1e-10000", "1e-10000 iterations"} {
+		var app SparkApplication
+		if err := json.Unmarshal([]byte(`{"spec": {"arguments": ["`+text+`"]}}`), &app); err != nil || app.MalformedSpec != "" {
+			t.Errorf("%s: %q, %v", text, app.MalformedSpec, err)
+		}
+	}
+}
+
 // Only what is read as a number is bounded.
 func TestDigitsElsewhereAreRead(t *testing.T) {
 	text := `{"metadata": {"annotations": {"a": "` + strings.Repeat("9", lenient.MaxDigits+1) + `"}}, "spec": {"arguments": ["1"]}}`

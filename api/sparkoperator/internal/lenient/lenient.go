@@ -5,9 +5,12 @@
 package lenient
 
 import (
+	"bytes"
 	stdjson "encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/json"
 	kjson "sigs.k8s.io/json"
@@ -80,10 +83,20 @@ func unknownFields(strict []error) []string {
 // 2 GB for the megabyte that the API server stores.
 const MaxDigits = 4 << 10
 
-// checkNumbers refuses a text with a number that is too long to be read.
+// Quantities with exponents that have more digits are refused: 1e-100000000 is rounded up by a division that takes hours, and an exponent
+// above 2^31 is read as such a one.
+const (
+	maxNegativeExponent = 3
+	maxExponent         = 9
+)
+
+// checkNumbers refuses a text with a number that is too long to be read, or a quantity that is too small.
 func checkNumbers(data []byte) error {
 	digits := 0
-	for _, c := range data {
+	for i, c := range data {
+		if (c == 'e' || c == 'E') && i > 0 && isNumber(data[i-1]) && endless(data, i) {
+			return errors.New("a quantity has an exponent that is too large; write a number between 1n and 1E")
+		}
 		if digits++; (c < '0' || c > '9') && c != '.' {
 			digits = 0
 		}
@@ -92,4 +105,21 @@ func checkNumbers(data []byte) error {
 		}
 	}
 	return nil
+}
+
+func isNumber(c byte) bool { return '0' <= c && c <= '9' || c == '.' }
+
+// endless reports whether the e at a place of a JSON text is that of a string which is a quantity, with an exponent that is too large.
+func endless(data []byte, e int) bool {
+	mantissa := bytes.TrimRightFunc(data[:e], func(r rune) bool { return r < utf8.RuneSelf && isNumber(byte(r)) })
+	mantissa = bytes.TrimRight(bytes.TrimRight(mantissa, "+-"), " ")
+	exponent := data[e+1:]
+	negative := len(exponent) > 0 && exponent[0] == '-'
+	exponent = bytes.TrimLeft(exponent, "+-")
+	rest := bytes.TrimLeft(exponent, "0123456789")
+	digits := len(exponent) - len(rest)
+	if digits <= maxNegativeExponent || digits <= maxExponent && !negative {
+		return false
+	}
+	return bytes.HasSuffix(mantissa, []byte{'"'}) && bytes.HasPrefix(bytes.TrimLeft(rest, " "), []byte{'"'})
 }
