@@ -11,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // FieldOwner is the name under which the operator writes.
@@ -207,10 +207,10 @@ func contains(have, want any) bool {
 }
 
 func sameQuantity(have, want any) bool {
-	h, err := resource.ParseQuantity(fmt.Sprint(have))
+	h, err := spark.ParseQuantity(fmt.Sprint(have))
 	if err != nil {
 		return false
 	}
-	w, err := resource.ParseQuantity(fmt.Sprint(want))
+	w, err := spark.ParseQuantity(fmt.Sprint(want))
 	return err == nil && h.Cmp(w) == 0
 }

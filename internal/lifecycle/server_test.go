@@ -188,7 +188,6 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// An old answer will do as long as nothing is stopped because of it.
 // A reconcile that waits for a slow API server has begun before what it sees: nobody is stopped for seconds in which nothing was ready.
 func TestIdleBeginsWhenItIsSeen(t *testing.T) {
 	seen := later.Add(10 * time.Second)
@@ -203,6 +202,7 @@ func TestIdleBeginsWhenItIsSeen(t *testing.T) {
 	}
 }
 
+// An old answer will do as long as nothing is stopped because of it.
 func TestFreshSessions(t *testing.T) {
 	busy := Sessions{Known: true, Open: 1, Executing: 1}
 	at := func(s Sessions, age time.Duration) Sessions { s.At = later.Add(-age); return s }

@@ -85,13 +85,14 @@ func TestProblems(t *testing.T) {
 			"the second of them", "spec:\n  driver:\n    secrets:\n    - {name: a, path: b, secretType: Generic}\n    - name: c\n      paht: d\n",
 			[]Problem{{9, "spec.driver.secrets[1].paht: unknown field; the operator would not see it"}},
 		},
-		"case":   {"fields are case-sensitive", "spec:\n  sparkversion: 4.1.4\n", []Problem{{5, "spec.sparkversion: unknown field; the operator would not see it"}}},
-		"number": {"not a number", "spec:\n  driver:\n    cores: two\n", []Problem{{6, "spec.driver.cores: a string is not valid here; write a whole number"}}},
-		"text":   {"not a text", "spec:\n  sparkVersion: 4\n", []Problem{{5, "spec.sparkVersion: a number is not valid here; write a string, in quotes if it looks like a number"}}},
-		"list":   {"not a list", "spec:\n  arguments: x\n", []Problem{{5, "spec.arguments: a string is not valid here; write a list"}}},
-		"map":    {"not a map", "spec:\n  sparkConf: x\n", []Problem{{5, "spec.sparkConf: a string is not valid here; write a map"}}},
-		"bool":   {"not a boolean", "spec:\n  suspend: 1\n", []Problem{{5, "spec.suspend: a number is not valid here; write true or false"}}},
-		"twice":  {"the first would be lost", "spec:\n  type: A\n  type: B\n", []Problem{{6, "spec.type: duplicate; the first is in line 5"}}},
+		"case":    {"fields are case-sensitive", "spec:\n  sparkversion: 4.1.4\n", []Problem{{5, "spec.sparkversion: unknown field; the operator would not see it"}}},
+		"number":  {"not a number", "spec:\n  driver:\n    cores: two\n", []Problem{{6, "spec.driver.cores: a string is not valid here; write a whole number"}}},
+		"text":    {"not a text", "spec:\n  sparkVersion: 4\n", []Problem{{5, "spec.sparkVersion: a number is not valid here; write a string, in quotes if it looks like a number"}}},
+		"list":    {"not a list", "spec:\n  arguments: x\n", []Problem{{5, "spec.arguments: a string is not valid here; write a list"}}},
+		"map":     {"not a map", "spec:\n  sparkConf: x\n", []Problem{{5, "spec.sparkConf: a string is not valid here; write a map"}}},
+		"bool":    {"not a boolean", "spec:\n  suspend: 1\n", []Problem{{5, "spec.suspend: a number is not valid here; write true or false"}}},
+		"endless": {"nobody waits for hours", "spec:\n  driver: {template: {spec: {containers: [{resources: {limits: {cpu: \"1e-100000000\"}}}]}}}\n", []Problem{{5, `spec.driver.template.spec.containers[0].resources.limits.cpu: "1e-100000000": a quantity with an exponent that is too large; write a number between 1n and 1E`}}},
+		"twice":   {"the first would be lost", "spec:\n  type: A\n  type: B\n", []Problem{{6, "spec.type: duplicate; the first is in line 5"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Document is one object of a manifest.
@@ -158,6 +159,9 @@ func (d *Document) decode(text []byte) error {
 // inspect collects the problems of an object of a type.
 func (d *Document) inspect(content []byte, empty func() any) {
 	d.duplicates(d.root, "")
+	if d.endless(d.root, "") {
+		return
+	}
 	strict, err := kjson.UnmarshalStrict(content, empty())
 	if err != nil {
 		// Kubernetes' decoder hides its kind of error; the standard one says where.
@@ -224,6 +228,25 @@ func (d *Document) duplicates(node *yamlv3.Node, path string) {
 		}
 		seen[child.Value] = child.Line
 	}
+}
+
+// endless finds the first quantity that takes hours to be read.
+func (d *Document) endless(node *yamlv3.Node, path string) bool {
+	if node.Kind == yamlv3.ScalarNode && strings.HasPrefix(path, "spec") && spark.EndlessQuantity(node.Value) {
+		d.Problems = append(d.Problems, Problem{Line: node.Line, Message: fmt.Sprintf("%s: %q: a quantity with an exponent that is too large; write a number between 1n and 1E", path, node.Value)})
+		return true
+	}
+	for i, child := range node.Content {
+		switch {
+		case node.Kind != yamlv3.MappingNode:
+			if d.endless(child, fmt.Sprintf("%s[%d]", path, i)) {
+				return true
+			}
+		case i%2 == 1 && d.endless(child, strings.TrimPrefix(path+"."+node.Content[i-1].Value, ".")):
+			return true
+		}
+	}
+	return false
 }
 
 // fieldAtStart matches the path of a field at the start of a sentence: spec.driver.memory, spec.volumes[0].name or

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Set are the policies of an operator, in their order. All that match a namespace hold in it: of several defaults for the
@@ -159,7 +161,7 @@ func (a *Amount) UnmarshalJSON(text []byte) error {
 
 // quantity returns the amount, if there is one.
 func (a Amount) quantity() (resource.Quantity, bool) {
-	q, err := resource.ParseQuantity(string(a))
+	q, err := spark.ParseQuantity(string(a))
 	return q, err == nil
 }
 

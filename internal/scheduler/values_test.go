@@ -226,3 +226,16 @@ func TestPriorityClass(t *testing.T) {
 		t.Errorf("%+v: want a wait with a timer, since classes are not watched", got)
 	}
 }
+
+// Tenants may write groups of their own: no text of one keeps a worker busy. What only looks like a quantity is none.
+func TestEndlessQuantitiesOfObjects(t *testing.T) {
+	for cpu, refused := range map[string]bool{"1e-100000000": true, "\u00a01E2147483648": true, "1e-3": false, "1500m": false} {
+		u := &unstructured.Unstructured{Object: map[string]any{
+			"kind": "LimitRange", "metadata": map[string]any{"name": "a", "labels": map[string]any{"commit": "12e45678"}},
+			"spec": map[string]any{"limits": []any{map[string]any{"max": map[string]any{"cpu": cpu}}}},
+		}}
+		if _, err := As[corev1.LimitRange](u); (err != nil) != refused || refused && !strings.Contains(err.Error(), "LimitRange a") {
+			t.Errorf("%q: %v", cpu, err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package spark
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -137,15 +138,15 @@ func splitJava(text, separator string) []string {
 // memory that this takes grows with the square of its length.
 const maxQuantity = 64
 
-// maxExponent bounds the digits of a quantity's exponent: 1e-100000000 is rounded up by a division that takes hours.
-const maxExponent = 3
+// endlessQuantity is read by Kubernetes in hours: it is rounded up to 1n by a division, or its exponent overflows into such a one.
+var endlessQuantity = regexp.MustCompile(`^[+-]?[0-9.]+[eE](-[0-9]{4,}|[+-]?[0-9]{10,})$`)
+
+// EndlessQuantity reports whether a text is a quantity that takes minutes to hours to be read, such as 1e-100000000.
+func EndlessQuantity(text string) bool { return endlessQuantity.MatchString(strings.TrimSpace(text)) }
 
 // ParseQuantity reads a quantity of Kubernetes that is not too long to be meant.
 func ParseQuantity(text string) (resource.Quantity, error) {
-	if len(text) > maxQuantity {
-		return resource.Quantity{}, resource.ErrFormatWrong
-	}
-	if i := strings.IndexAny(text, "eE"); i >= 0 && len(strings.TrimLeft(text[i+1:], "+-")) > maxExponent {
+	if len(text) > maxQuantity || EndlessQuantity(text) {
 		return resource.Quantity{}, resource.ErrFormatWrong
 	}
 	return resource.ParseQuantity(text)

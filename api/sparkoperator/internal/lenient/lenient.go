@@ -10,7 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/json"
 	kjson "sigs.k8s.io/json"
@@ -97,7 +97,7 @@ func checkNumbers(data []byte) error {
 		if (c == 'e' || c == 'E') && i > 0 && isNumber(data[i-1]) && endless(data, i) {
 			return errors.New("a quantity has an exponent that is too large; write a number between 1n and 1E")
 		}
-		if digits++; (c < '0' || c > '9') && c != '.' {
+		if digits++; !isNumber(c) {
 			digits = 0
 		}
 		if digits > MaxDigits {
@@ -110,16 +110,16 @@ func checkNumbers(data []byte) error {
 func isNumber(c byte) bool { return '0' <= c && c <= '9' || c == '.' }
 
 // endless reports whether the e at a place of a JSON text is that of a string which is a quantity, with an exponent that is too large.
+// Quantities may have blanks around them.
 func endless(data []byte, e int) bool {
-	mantissa := bytes.TrimRightFunc(data[:e], func(r rune) bool { return r < utf8.RuneSelf && isNumber(byte(r)) })
-	mantissa = bytes.TrimRight(bytes.TrimRight(mantissa, "+-"), " ")
+	mantissa := bytes.TrimRight(bytes.TrimRight(data[:e], "0123456789."), "+-")
 	exponent := data[e+1:]
-	negative := len(exponent) > 0 && exponent[0] == '-'
+	negative := bytes.HasPrefix(exponent, []byte{'-'})
 	exponent = bytes.TrimLeft(exponent, "+-")
 	rest := bytes.TrimLeft(exponent, "0123456789")
 	digits := len(exponent) - len(rest)
 	if digits <= maxNegativeExponent || digits <= maxExponent && !negative {
 		return false
 	}
-	return bytes.HasSuffix(mantissa, []byte{'"'}) && bytes.HasPrefix(bytes.TrimLeft(rest, " "), []byte{'"'})
+	return bytes.HasSuffix(bytes.TrimRightFunc(mantissa, unicode.IsSpace), []byte{'"'}) && bytes.HasPrefix(bytes.TrimLeftFunc(rest, unicode.IsSpace), []byte{'"'})
 }
