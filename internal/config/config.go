@@ -37,7 +37,7 @@ type OperatorConfiguration struct {
 	NamespaceSelector string `json:"namespaceSelector,omitempty"`
 	// Policies are defaults and limits of the applications in some namespaces.
 	Policies policy.Set `json:"policies,omitempty"`
-	// Workers is how many applications are handled at the same time; default 10.
+	// Workers is how many applications are handled at the same time; default 32.
 	Workers        int            `json:"workers,omitempty"`
 	LeaderElection LeaderElection `json:"leaderElection,omitempty"`
 	Metrics        Metrics        `json:"metrics,omitempty"`
@@ -65,7 +65,7 @@ type Endpoint struct {
 // version and a value out of range are errors that name the field.
 func Parse(text []byte) (OperatorConfiguration, error) {
 	c := OperatorConfiguration{
-		Workers:                   10,
+		Workers:                   32,
 		Metrics:                   defaultMetrics(),
 		Health:                    Endpoint{BindAddress: ":8081"},
 		Pprof:                     Endpoint{BindAddress: "0"},

@@ -16,7 +16,7 @@ const head = "apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfigura
 // defaults are what an empty configuration means.
 func defaults() OperatorConfiguration {
 	return OperatorConfiguration{
-		APIVersion: APIVersion, Kind: Kind, Workers: 10,
+		APIVersion: APIVersion, Kind: Kind, Workers: 32,
 		Metrics: defaultMetrics(), Health: Endpoint{BindAddress: ":8081"}, Pprof: Endpoint{BindAddress: "0"}, BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
 		LeaderElection:            LeaderElection{Name: lock, LeaseDuration: seconds(4), RenewDeadline: seconds(2.5), RetryPeriod: seconds(0.1)},
 		Webhook:                   DefaultWebhook(),
@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 		"Scheduler": {reason: "another default", text: head + "batchScheduler: {default: volcano}", want: func(c *OperatorConfiguration) { c.BatchScheduler.Default = "volcano" }},
 		"Schedules": {reason: "a word", text: head + "scheduledSparkApplication: {timestampPrecision: minutes}", want: func(c *OperatorConfiguration) { c.ScheduledSparkApplication.TimestampPrecision = "minutes" }},
 		"JSON":      {reason: "JSON is YAML", text: `{"apiVersion":"config.firesteel.dev/v1alpha1","kind":"OperatorConfiguration","workers":2}`, want: func(c *OperatorConfiguration) { c.Workers = 2 }},
-		"Comments":  {reason: "people explain themselves", text: "# ours\n" + head + "workers: 10 # the default", want: func(*OperatorConfiguration) {}},
+		"Comments":  {reason: "people explain themselves", text: "# ours\n" + head + "workers: 32 # the default", want: func(*OperatorConfiguration) {}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

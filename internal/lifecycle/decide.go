@@ -3,7 +3,7 @@
 // Package lifecycle is the state machine of an application: pure functions from what is recorded and observed to the
 // actions to take (Decide), and from their results to the new state (Settle).
 //
-// One reconcile is one Decide, its actions in order, one Settle. Nothing here reads a clock or the cluster: time and
+// One step is one Decide, its actions in order, one Settle. Nothing here reads a clock or the cluster: time and
 // observations are arguments.
 package lifecycle
 

@@ -72,6 +72,11 @@ func failedDriver(code int32) Driver {
 	return d
 }
 
+func startedAt(d Driver, at time.Time) Driver {
+	d.StartedAt = at
+	return d
+}
+
 // foreignDriver is a driver of ours that no attempt records.
 func foreignDriver() Driver {
 	d := driver(Previous, DriverRunning)
@@ -179,7 +184,10 @@ func TestDecide(t *testing.T) {
 		"Runs":              {reason: "the container runs", rec: ran(Submitted), driver: driver(Current, DriverRunning), state: Running},
 		"FallsBack":         {reason: "a pod may be pending again", rec: ran(Running), driver: driver(Current, DriverPending), state: Submitted},
 		"Ends":              {reason: "exit code 0", rec: ran(Running), driver: driver(Current, DriverSucceeded), state: Succeeding},
-		"EndsFast":          {reason: "a driver may end before it was seen running", rec: ran(Submitted), driver: driver(Current, DriverSucceeded), state: Succeeding},
+		"EndsFast":          {reason: "a driver that ended before it was seen running is shown to have run first", rec: ran(Submitted), driver: driver(Current, DriverSucceeded), state: Running},
+		"FailsFast":         {reason: "so is one that failed", rec: ran(Submitted), driver: failedDriver(1), state: Running},
+		"FailsToStart":      {reason: "a driver that never ran is not", rec: ran(Submitted), driver: startedAt(failedDriver(1), time.Time{}), state: Failing, cause: ReasonDriverFailed},
+		"StartError":        {reason: "a container that could not be started has the first time of all", rec: ran(Submitted), driver: startedAt(failedDriver(128), time.Unix(0, 0)), state: Failing, cause: ReasonDriverFailed},
 		"Fails":             {reason: "exit code 1", rec: ran(Running), driver: failedDriver(1), state: Failing, cause: ReasonDriverFailed},
 		"Lost":              {reason: "absence is seen by a live read", rec: ran(Running), driver: absent, state: Failing, cause: ReasonDriverNotFound},
 		"LostToForeign":     {reason: "a pod of another owner is not our driver", rec: ran(Running), driver: driver(NotOwned, DriverRunning), state: Failing, cause: ReasonDriverNotFound},

@@ -122,7 +122,7 @@ func TestRecognizedDriverTellsItsSubmission(t *testing.T) {
 // A driver that is recognized after its end was submitted, too.
 func TestEndedDriverTellsItsSubmission(t *testing.T) {
 	to := Settle(Decide(testApp(), Record{}, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later}), nil, Env{Now: later}).Record
-	if all := Events("SparkApplication", "pi", Record{}, to); len(all) != 1 || all[0].Reason != "SparkApplicationSubmitted" {
+	if all := Events("SparkApplication", "pi", Record{}, to); len(all) != 2 || all[0].Reason != "SparkApplicationSubmitted" || all[1].Reason != "SparkDriverRunning" {
 		t.Errorf("told %+v: whoever waits for SparkApplicationSubmitted waits for ever", all)
 	}
 }

@@ -122,6 +122,11 @@ func (d Driver) ours() bool { return d.Is(Current) || d.Is(Previous) }
 
 func (d Driver) live() bool { return d.Phase == DriverPending || d.Phase == DriverRunning }
 
+// ran reports whether its Spark container has run. One that could not be started gets a time, too: the first of all.
+func (d Driver) ran() bool {
+	return d.Phase == DriverRunning || d.Phase == DriverSucceeded || d.Phase == DriverFailed && d.StartedAt.Unix() > 0
+}
+
 // orphan reports whether the driver runs although the application has finished or suspended: a second operator that
 // believed to lead was slow to create it.
 func (d Driver) orphan() bool { return d.ours() && d.live() && !d.Deleting }

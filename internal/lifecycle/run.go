@@ -37,14 +37,8 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	case !d.ours() || d.Is(Previous) && d.SubmissionID != p.Record.SubmissionID:
 		// The existing pod is not our driver.
 		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was observed"}, Driver{}, env)
-	case d.Phase == DriverSucceeded:
-		p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver finished with exit code 0"}, env)
-		p.Record.State, p.Record.Cause, p.Requeue = Succeeding, Cause{}, unknownRetry
-		p.Record.Retries.Used = nil // and not the memory that it took
-		return p
-	case d.Phase == DriverFailed:
-		class, cause := failureOf(p.App, d)
-		return failing(p, class, cause, d, env)
+	case !d.live():
+		return decideEnd(p, d, env)
 	case d.lost(env.Now):
 		return failing(p, Infrastructure, Cause{ReasonNodeLost, "the driver pod is being deleted, and its node does not confirm that it has stopped"}, d, env)
 	}
@@ -71,6 +65,23 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	if p.App.Endures && d.Phase == DriverRunning {
 		return serving(p, obs, env)
 	}
+	return p
+}
+
+// decideEnd follows a driver that has ended. Whoever waits for a running driver learns that it ran, however late it is looked at.
+func decideEnd(p Plan, d Driver, env Env) Plan {
+	switch {
+	case p.Record.State == Submitted && d.ran():
+		p.Record, p.Requeue = started(p.Record, d), unknownRetry
+		p.Record.State = Running
+		return p
+	case d.Phase == DriverFailed:
+		class, cause := failureOf(p.App, d)
+		return failing(p, class, cause, d, env)
+	}
+	p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver finished with exit code 0"}, env)
+	p.Record.State, p.Record.Cause, p.Requeue = Succeeding, Cause{}, unknownRetry
+	p.Record.Retries.Used = nil // and not the memory that it took
 	return p
 }
 

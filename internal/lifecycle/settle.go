@@ -25,6 +25,8 @@ type Outcome struct {
 	Conditions []Condition
 	// Requeue is when to look again if nothing changes before; 0 for never.
 	Requeue time.Duration
+	// Again says that another step follows at once, as soon as this one is stored: it waits for nothing.
+	Again bool
 	// Refused says that the API server has just refused the driver for a reason that may pass: before Requeue is over,
 	// only a changed spec makes another try worth its writes.
 	Refused bool
@@ -71,10 +73,26 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	o.Record.Cause.Message = Truncate(text.Lines(o.Record.Cause.Message), maxCause) // what is decided on is what is stored
 	o.Conditions = conditions(o.Record, p)
 	o.Auxiliary = auxiliary(p, o.Record)
+	o.Again = goesOn(p, o)
 	if o.Record.State.HasDriver() && p.Driver.ours() {
 		o.PodIP = p.Driver.PodIP
 	}
 	return o
+}
+
+// goesOn reports whether another step follows at once.
+func goesOn(p Plan, o Outcome) bool {
+	if len(p.Actions) > 0 || o.Err != nil || o.Record.State == p.Before.State || p.App.Deleting {
+		return false
+	}
+	switch o.Record.State {
+	case Running:
+		return p.Driver.ours() && !p.Driver.live()
+	case Succeeding, Failing, Invalidating, Suspending, Rerunning, Resuming:
+		return true
+	case New, Queued, Submitted, SubmissionFailed, Suspended, Succeeded, Failed:
+	}
+	return false
 }
 
 // gone reports whether the application itself was deleted.

@@ -29,9 +29,9 @@ func beginnings() map[string]story {
 	}
 	return map[string]story{
 		"happy-path":            {steps: concat(begin("1"), succeed("1"))},
-		"fast-driver":           {steps: concat([]step{{says: "nothing holds it back", seen: absent}}, succeed("1"))},
+		"fast-driver":           {steps: concat([]step{{says: "nothing holds it back", seen: absent}, {says: "it ran and ended", seen: completed("1")}}, succeed("1"))},
 		"crash-before-status":   {steps: concat([]step{{says: "the driver is created", seen: absent, lost: crash}, {says: "restarted, it sees its driver", seen: pending("1")}, {says: "its container runs", seen: running("1")}}, succeed("1"))},
-		"crash-twice":           {steps: concat([]step{{says: "the driver is created", seen: absent, lost: crash}, {says: "the create meets its own driver", seen: absent, lost: crash}}, succeed("1"))},
+		"crash-twice":           {steps: concat([]step{{says: "the driver is created", seen: absent, lost: crash}, {says: "the create meets its own driver", seen: absent, lost: crash}, {says: "it ran and ended", seen: completed("1")}}, succeed("1"))},
 		"conclusion-lost":       {steps: concat(begin("1"), []step{{says: "exit code 0, the write meets a conflict", seen: completed("1"), lost: crash}}, succeed("1"))},
 		"quota":                 {steps: concat([]step{refused(lifecycle.ClassQuota, quotaText), again(lifecycle.ClassQuota, quotaText)}, begin("1"))},
 		"scheduler-waits":       {steps: concat([]step{{says: "the queue is full", seen: absent, gate: held}, {says: "it still is", seen: absent, gate: held, after: time.Minute}}, begin("1"))},

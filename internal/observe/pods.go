@@ -60,6 +60,9 @@ func (r Reader) driverOf(pod *corev1.Pod) lifecycle.Driver {
 	return d
 }
 
+// DriverPhase is the phase of a pod that runs a driver.
+func DriverPhase(pod *corev1.Pod) lifecycle.DriverPhase { return Reader{}.driverOf(pod).Phase }
+
 // podReady reports whether a pod takes clients.
 func podReady(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {

@@ -7,13 +7,25 @@ import (
 	"sync"
 
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
+// Priorities of what is added. Higher ones go first within their namespace: the end of a driver gives its room back, and an end that waits
+// behind a thousand new submissions is shown when they are all made. 0 is everything else that changed, and below it is what was merely
+// listed (handler.LowPriority).
+const (
+	PriorityStarted = 10 // a driver runs
+	PriorityEnded   = 20 // a driver has ended, or is gone
+)
+
+// oldestEvery is the aging of what has a low priority: each eighth item of a namespace is the one that waits longest, whatever its
+// priority.
+const oldestEvery = 8
+
 // NewFairQueue makes queues in which namespaces take turns: one with thousands of applications delays another one's
-// single application by one turn. Within a namespace what changed comes before what was merely listed. Of the workers at most half are
+// single application by one turn. Within a namespace the order is that of the priorities. Of the workers at most half are
 // with one namespace at a time: its applications may be slow on purpose.
 func NewFairQueue(workers int) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
@@ -36,17 +48,25 @@ var _ priorityqueue.PriorityQueue[reconcile.Request] = (*fairQueue)(nil)
 // Add adds what has changed.
 func (q *fairQueue) Add(item reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
-// AddWithOpts adds items. A priority below zero puts them behind the others of their namespace; there are no other
-// differences.
+// AddWithPriority adds an item to a queue, which takes priorities if it is one of ours.
+func AddWithPriority(q workqueue.TypedRateLimitingInterface[reconcile.Request], item reconcile.Request, priority int) {
+	if p, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+		p.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, item)
+		return
+	}
+	q.Add(item)
+}
+
+// AddWithOpts adds items. What is added later, or tried again, has no priority: it is none of the event's that came before.
 func (q *fairQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	for _, item := range items {
-		q.turns.note(item, o.Priority != nil && *o.Priority < 0)
 		switch {
 		case o.RateLimited:
 			q.AddRateLimited(item)
 		case o.After > 0:
 			q.AddAfter(item, o.After)
 		default:
+			q.turns.note(item, ptr.Deref(o.Priority, 0))
 			q.TypedRateLimitingInterface.Add(item)
 		}
 	}
@@ -60,17 +80,14 @@ func (q *fairQueue) Done(item reconcile.Request) {
 }
 
 // GetWithPriority returns the next item. A queue that shuts down gives out nothing any more: what is left in it is for
-// the next leader.
+// the next leader. No priority is kept for the retry.
 func (q *fairQueue) GetWithPriority() (item reconcile.Request, priority int, shutdown bool) {
 	item, shutdown = q.Get()
 	if !shutdown && q.ShuttingDown() {
 		q.Done(item)
 		shutdown = true
 	}
-	if q.turns.taken(item) {
-		priority = handler.LowPriority
-	}
-	return item, priority, shutdown
+	return item, 0, shutdown
 }
 
 // turns is the storage of a work queue, which calls Touch, Push, Len and Pop one at a time. Each namespace has a line;
@@ -85,39 +102,82 @@ type turns struct {
 	// out is how many items of each namespace are with workers, ready how many could be taken now.
 	out   map[string]int
 	ready int
-	// low are items that were added with a low priority, and not with another one since.
-	low map[reconcile.Request]bool
+	// classes are the highest of those with which each item was added since it was taken last.
+	classes map[reconcile.Request]class
+	// added counts items that were pushed.
+	added uint64
 }
 
-// line are the items of one namespace: high before low.
+// class is a range of priorities.
+type class int
+
+const (
+	listed class = iota
+	changed
+	started
+	ended
+	classes
+)
+
+func classOf(priority int) class {
+	switch {
+	case priority >= PriorityEnded:
+		return ended
+	case priority >= PriorityStarted:
+		return started
+	case priority >= 0:
+		return changed
+	}
+	return listed
+}
+
+// line are the items of one namespace, by class.
 type line struct {
 	namespace string
-	high, low *list.List
-	places    map[reconcile.Request]*list.Element
+	waiting   [classes]*list.List // of entries
+	places    map[reconcile.Request]place
+	// taken counts the items that left it.
+	taken uint64
+}
+
+// entry is an item that waits, and the how manieth it is of those that were added.
+type entry struct {
+	item   reconcile.Request
+	number uint64
+}
+
+type place struct {
+	class class
+	at    *list.Element
+}
+
+func newLine(namespace string) *line {
+	l := &line{namespace: namespace, places: map[reconcile.Request]place{}}
+	for c := range l.waiting {
+		l.waiting[c] = list.New()
+	}
+	return l
 }
 
 func newTurns(most int) *turns {
-	return &turns{most: most, lines: map[string]*line{}, order: list.New(), out: map[string]int{}, low: map[reconcile.Request]bool{}}
+	return &turns{most: most, lines: map[string]*line{}, order: list.New(), out: map[string]int{}, classes: map[reconcile.Request]class{}}
 }
 
 // note remembers the priority of an item that is about to be added.
-func (t *turns) note(item reconcile.Request, low bool) {
+func (t *turns) note(item reconcile.Request, priority int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !low {
-		delete(t.low, item)
-	} else if _, known := t.low[item]; !known {
-		t.low[item] = true
+	if last, known := t.classes[item]; !known || classOf(priority) > last {
+		t.classes[item] = classOf(priority)
 	}
 }
 
-// taken forgets the priority of an item, and returns it.
-func (t *turns) taken(item reconcile.Request) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	low := t.low[item]
-	delete(t.low, item)
-	return low
+// classOf is the class of an item that is pushed; one that nobody noted comes from a timer.
+func (t *turns) classOf(item reconcile.Request) class {
+	if c, known := t.classes[item]; known {
+		return c
+	}
+	return changed
 }
 
 // available is how many items of a namespace could be taken now.
@@ -142,32 +202,28 @@ func (t *turns) Push(item reconcile.Request) {
 	t.change(item.Namespace, func() {
 		l := t.lines[item.Namespace]
 		if l == nil {
-			l = &line{namespace: item.Namespace, high: list.New(), low: list.New(), places: map[reconcile.Request]*list.Element{}}
+			l = newLine(item.Namespace)
 			t.lines[item.Namespace] = l
 			t.order.PushBack(l)
 		}
-		l.push(item, t.low[item])
+		t.added++
+		l.push(entry{item, t.added}, t.classOf(item))
 	})
 }
 
-func (l *line) push(item reconcile.Request, low bool) {
-	if low {
-		l.places[item] = l.low.PushBack(item)
-		return
-	}
-	l.places[item] = l.high.PushBack(item)
-}
+func (l *line) push(e entry, c class) { l.places[e.item] = place{c, l.waiting[c].PushBack(e)} }
 
 // Touch moves an item forward that is added once more with a higher priority.
 func (t *turns) Touch(item reconcile.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.lines[item.Namespace]
-	if l == nil || l.places[item] == nil || t.low[item] {
+	if l == nil {
 		return
 	}
-	if l.low.Remove(l.places[item]); l.low.Len()+l.high.Len() < len(l.places) {
-		l.push(item, false)
+	if p, waits := l.places[item]; waits && t.classOf(item) > p.class {
+		e, _ := l.waiting[p.class].Remove(p.at).(entry)
+		l.push(e, t.classOf(item))
 	}
 }
 
@@ -195,12 +251,8 @@ func (t *turns) Pop() reconcile.Request {
 // take takes the first item of a line, whose turn it is.
 func (t *turns) take(turn *list.Element, l *line) (item reconcile.Request) {
 	t.change(l.namespace, func() {
-		from := l.high
-		if from.Len() == 0 {
-			from = l.low
-		}
-		item, _ = from.Remove(from.Front()).(reconcile.Request)
-		delete(l.places, item)
+		item = l.next()
+		delete(t.classes, item)
 		t.out[l.namespace]++
 		if len(l.places) > 0 {
 			t.order.MoveToBack(turn)
@@ -210,6 +262,26 @@ func (t *turns) take(turn *list.Element, l *line) (item reconcile.Request) {
 		delete(t.lines, l.namespace)
 	})
 	return item
+}
+
+// next takes the first item of the highest class, and now and then the one that waits longest.
+func (l *line) next() reconcile.Request {
+	var from *list.List
+	var oldest uint64
+	l.taken++
+	for c := range l.waiting {
+		first := l.waiting[c].Front()
+		if first == nil {
+			continue
+		}
+		e, _ := first.Value.(entry)
+		if from == nil || l.taken%oldestEvery != 0 || e.number < oldest {
+			from, oldest = l.waiting[c], e.number
+		}
+	}
+	e, _ := from.Remove(from.Front()).(entry)
+	delete(l.places, e.item)
+	return e.item
 }
 
 // done gives an item back.

@@ -105,6 +105,38 @@ func TestFairQueueOrder(t *testing.T) {
 			},
 			want: []string{"a/1", "a/2"},
 		},
+		"Ends": {
+			reason: "what has ended comes before what starts, that before what changed, and all of them before what was listed",
+			add: func(q *fairQueue) {
+				q.AddWithOpts(low, item("a", "listed"))
+				q.Add(item("a", "new"))
+				AddWithPriority(q, item("a", "starts"), PriorityStarted)
+				AddWithPriority(q, item("a", "ends"), PriorityEnded)
+			},
+			want: []string{"a/ends", "a/starts", "a/new", "a/listed"},
+		},
+		"EndsWhileItWaits": {
+			reason: "what ends while it waits moves forward, and stays there whatever else becomes of it",
+			add: func(q *fairQueue) {
+				for _, i := range []string{"1", "2", "3"} {
+					q.Add(item("a", i))
+				}
+				AddWithPriority(q, item("a", "3"), PriorityEnded)
+				q.Add(item("a", "3"))
+			},
+			want: []string{"a/3", "a/1", "a/2"},
+		},
+		"Aged": {
+			reason: "each eighth is the one that waits longest, so that those that end starve nobody",
+			add: func(q *fairQueue) {
+				q.AddWithOpts(low, item("a", "listed"))
+				q.Add(item("a", "new"))
+				for i := range 9 {
+					AddWithPriority(q, item("a", fmt.Sprint(i)), PriorityEnded)
+				}
+			},
+			want: []string{"a/0", "a/1", "a/2", "a/3", "a/4", "a/5", "a/6", "a/listed", "a/7", "a/8", "a/new"},
+		},
 		"Limited": {
 			reason: "what is tried again comes back",
 			add:    func(q *fairQueue) { q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item("a", "1")) },
@@ -125,7 +157,7 @@ func TestFairQueueOrder(t *testing.T) {
 			if diff := cmp.Diff(tc.want, append([]string{first.String()}, drain(q)...)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if n := len(q.turns.lines) + len(q.turns.low) + len(q.turns.out) + q.turns.order.Len() + q.turns.ready; n != 0 {
+			if n := len(q.turns.lines) + len(q.turns.classes) + len(q.turns.out) + q.turns.order.Len() + q.turns.ready; n != 0 {
 				t.Errorf("%d entries are left of an empty queue", n)
 			}
 		})
@@ -149,16 +181,46 @@ func TestFairQueueStarvesNobody(t *testing.T) {
 	}
 }
 
-func TestFairQueuePriority(t *testing.T) {
+// Of a namespace with a thousand new applications, those whose drivers end are taken within a few turns, and nobody waits for ever: one of
+// eight is the oldest.
+func TestFairQueueEndsFirst(t *testing.T) {
+	q := newTestQueue(t)
+	const many = 1000
+	for i := range many {
+		q.Add(item("a", fmt.Sprint(i)))
+	}
+	taken := map[string]int{}
+	for turn := range 2 * many {
+		name := fmt.Sprintf("ends-%d", turn)
+		AddWithPriority(q, item("a", name), PriorityEnded)
+		next, _, _ := q.GetWithPriority()
+		q.Done(next)
+		taken[next.Name] = turn
+	}
+	for turn := range 1000 {
+		name := fmt.Sprintf("ends-%d", turn)
+		if late := taken[name] - turn; late > turn/7+8 {
+			t.Fatalf("%s was taken %d turns late: only one of eight turns is somebody else's", name, late)
+		}
+	}
+	if at, done := taken["200"]; !done || at > 201*oldestEvery {
+		t.Errorf("number 200 of those that wait was taken in turn %d (%t), want one in %d", at, done, oldestEvery)
+	}
+}
+
+// A retry has no priority: one of what was listed would wait behind all that changes, one of what has ended would go before all that starts.
+func TestFairQueueRetries(t *testing.T) {
 	q := newTestQueue(t)
 	q.AddWithOpts(low, item("a", "listed"))
-	if _, priority, _ := q.GetWithPriority(); priority != handler.LowPriority {
-		t.Errorf("priority %d of what was listed, want %d", priority, handler.LowPriority)
-	}
-	q.Done(item("a", "listed"))
-	q.Add(item("a", "listed"))
 	if _, priority, _ := q.GetWithPriority(); priority != 0 {
-		t.Errorf("priority %d of what changed, want 0", priority)
+		t.Errorf("priority %d for the retry of what was listed, want 0", priority)
+	}
+	q.AddWithOpts(priorityqueue.AddOpts{After: time.Millisecond, Priority: ptr.To(PriorityEnded)}, item("a", "later"))
+	q.Add(item("a", "new"))
+	AddWithPriority(q, item("a", "ends"), PriorityEnded)
+	q.Done(item("a", "listed"))
+	if diff := cmp.Diff([]string{"a/ends", "a/new", "a/later"}, take(q, 3)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -142,9 +142,10 @@ func ends() []named[lifecycle.Driver] {
 		Presence: lifecycle.Present, Ownership: lifecycle.Current, Name: driverName, UID: "uid-current", SubmissionID: "s-2", SpecHash: hashOfSpec,
 		CreatedAt: Now.Add(-time.Hour), ScheduledAt: Now.Add(-time.Hour), Phase: lifecycle.DriverFailed,
 	}
-	placed, oom, evicted := current, current, current
+	placed, unstarted, oom, evicted := current, current, current, current
 	placed.Phase, placed.Waiting.Cause = lifecycle.DriverPending, lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: "no such image"}
-	oom.Exit = lifecycle.Exit{Code: 137, Reason: "OOMKilled"}
+	unstarted.Exit, unstarted.StartedAt = lifecycle.Exit{Code: 128, Reason: "StartError", Message: "exec: no such file"}, time.Unix(0, 0)
+	oom.StartedAt, oom.Exit = current.CreatedAt, lifecycle.Exit{Code: 137, Reason: "OOMKilled"}
 	evicted.Exit, evicted.Disruption = lifecycle.Exit{Code: 143, Reason: "Error"}, lifecycle.Cause{Reason: "TerminationByKubelet", Message: "low on memory"}
-	return []named[lifecycle.Driver]{{"current Pending with a node", placed}, {"current Failed out of memory", oom}, {"current Failed evicted", evicted}}
+	return []named[lifecycle.Driver]{{"current Pending with a node", placed}, {"current Failed to start", unstarted}, {"current Failed out of memory", oom}, {"current Failed evicted", evicted}}
 }

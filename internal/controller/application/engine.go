@@ -3,8 +3,8 @@
 // Package application runs applications: one generic reconciler for all kinds, which gets from resolve.Kind what it needs
 // to know of each.
 //
-// A reconcile is one read, one decision, its actions, and one status write; events are the difference between the old
-// and the new status, sent after the write succeeded.
+// A step is one read, one decision, its actions, and one status write; events are the difference between the old
+// and the new status, sent after the write succeeded. A reconcile is one step, or a few that wait for nothing.
 package application
 
 import (
@@ -70,35 +70,54 @@ type Engine[T client.Object] struct {
 	refused refusals
 }
 
-// Reconcile brings one application one step further: load, observe, decide, act, write the status.
+// maxSteps bounds the steps of one reconcile. The longest way is that of a driver that came and went before anybody looked: RUNNING,
+// SUCCEEDING or FAILING, and what follows.
+const maxSteps = 4
+
+// Reconcile brings one application further: load, observe, decide, act, write the status. Steps that wait for nothing follow each other
+// at once, each stored before the next: behind a thousand others in the queue they would be late.
 func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
 	s, after, err := e.load(ctx, req)
 	if s == nil || err != nil {
 		return ctrl.Result{RequeueAfter: after}, err
 	}
+	ctx, done := e.Metrics.Reconcile(ctx)
+	defer done()
+	var result ctrl.Result
+	for range maxSteps {
+		var again bool
+		if again, result, err = e.step(ctx, s); !again || err != nil {
+			break
+		}
+		s = e.scope(s.obj, e.Kind.FromStatus(s.obj), e.Clock.Now())
+	}
+	return result, err
+}
+
+// step takes one step. If another one follows at once, the application of the scope is as it was stored.
+func (e *Engine[T]) step(ctx context.Context, s *scope[T]) (again bool, result ctrl.Result, err error) {
 	if err := e.observe(ctx, s); err != nil {
-		return ctrl.Result{}, err
+		return false, ctrl.Result{}, err
 	}
 	began := e.Clock.Now()
 	plan := lifecycle.Decide(s.Desired, s.Record, s.observed, s.admission.Admission, s.env)
 	e.Metrics.Decided(e.Clock.Since(began))
-	ctx, done := e.Metrics.Reconcile(ctx)
-	defer done()
 	if plan.TouchesDriver() {
 		// A stale cache may not know that the attempt's driver has come and gone already, or that the one it sees is the
 		// next attempt's.
 		if fresh, err := e.Reader.Fresh(ctx, s.obj); err != nil || !fresh {
-			return ctrl.Result{RequeueAfter: time.Second}, err
+			return false, ctrl.Result{RequeueAfter: time.Second}, err
 		}
 	}
 	outcome := lifecycle.Settle(plan, e.act(ctx, s, plan), s.env)
 	e.Schedulers.Reserve(e.keyOf(s.obj), s.attemptID(), outcome.Reservation)
 	if outcome.Gone {
-		e.written.Forget(req.NamespacedName)
-		return ctrl.Result{}, nil
+		e.written.Forget(client.ObjectKeyFromObject(s.obj))
+		return false, ctrl.Result{}, nil
 	}
 	e.expose(ctx, s, &outcome)
-	return e.writeStatus(ctx, s, outcome)
+	stored, result, err := e.writeStatus(ctx, s, outcome)
+	return stored && outcome.Again, result, err
 }
 
 // key names an application of the kind among those of all kinds.
@@ -235,27 +254,27 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 }
 
 // writeStatus writes the status if it changed, then records events.
-func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Outcome) (ctrl.Result, error) {
-	result := ctrl.Result{RequeueAfter: o.Requeue}
+func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Outcome) (stored bool, result ctrl.Result, err error) {
+	result = ctrl.Result{RequeueAfter: o.Requeue}
 	if o.Refused {
 		e.written.Pause(s.obj, s.env.Now.Add(o.Requeue))
 	}
 	next, changed := e.Kind.ToStatus(s.obj, o, s.env.Now)
 	if s.Desired.Deleting || !changed {
-		return result, o.Err
+		return false, result, o.Err
 	}
 	key := client.ObjectKeyFromObject(s.obj)
 	if wait := e.written.Hold(s.obj, s.stored, o.Record, s.env.Now); wait > 0 {
 		e.written.Keep(s.obj, o.Record)
-		return ctrl.Result{RequeueAfter: sooner(o.Requeue, wait)}, o.Err
+		return false, ctrl.Result{RequeueAfter: sooner(o.Requeue, wait)}, o.Err
 	}
-	err := e.Writer.PatchStatus(ctx, s.obj, next)
+	err = e.Writer.PatchStatus(ctx, s.obj, next)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		// The object changed since it was read. Its own event brings it back here; the timer is for a lost one.
-		return ctrl.Result{RequeueAfter: time.Second}, nil
+		return false, ctrl.Result{RequeueAfter: time.Second}, nil
 	}
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("patch status of %s: %w", key, err)
+		return false, ctrl.Result{}, fmt.Errorf("patch status of %s: %w", key, err)
 	}
 	e.written.Add(next, s.env.Now)
 	e.recordEvents(next, s.stored, o.Record)
@@ -263,7 +282,8 @@ func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Ou
 	subject := e.subject(next)
 	subject.Drain = s.Desired.Drain
 	e.Metrics.Transition(subject, s.stored, o.Record, s.env.Now)
-	return result, o.Err
+	s.obj = next
+	return true, result, o.Err
 }
 
 func (e *Engine[T]) recordEvents(obj T, from, to lifecycle.Record) {

@@ -34,8 +34,7 @@ func TestHappyPath(t *testing.T) {
 		{says: "nothing new", do: func() {}, state: "SUBMITTED"},
 		{says: "container runs", do: func() { w.kubelet(corev1.PodRunning, running()) }, state: "RUNNING", events: []string{"Normal SparkDriverRunning Driver pi-driver is running"}},
 		{says: "nothing new", do: func() {}, state: "RUNNING"},
-		{says: "exit code 0", do: func() { w.kubelet(corev1.PodSucceeded, exited(0, "Completed")) }, state: "SUCCEEDING"},
-		{says: "conclude", do: func() {}, state: "COMPLETED", events: []string{"Normal SparkApplicationCompleted SparkApplication pi completed"}},
+		{says: "exit code 0", do: func() { w.kubelet(corev1.PodSucceeded, exited(0, "Completed")) }, state: "COMPLETED", events: []string{"Normal SparkApplicationCompleted SparkApplication pi completed"}},
 		{says: "nothing new", do: func() {}, state: "COMPLETED"},
 	}
 	for _, s := range steps {
@@ -237,7 +236,7 @@ func TestExecutorChurnIsCoalesced(t *testing.T) {
 	w.executor("e-4", corev1.PodRunning)
 	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
 	w.reconcile()
-	if w.state() != "SUCCEEDING" || w.app().Status.ExecutorState["e-4"] != "RUNNING" {
+	if w.state() != "COMPLETED" || w.app().Status.ExecutorState["e-4"] != "COMPLETED" {
 		t.Errorf("state %q, executors %v: the driver's end waits for nothing", w.state(), w.app().Status.ExecutorState)
 	}
 }

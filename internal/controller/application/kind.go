@@ -28,6 +28,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Kind is a kind of applications that the operator runs.
@@ -122,28 +123,47 @@ func (e *Engine[T]) names(ctx context.Context, namespace string) ([]types.Namesp
 	return names, err
 }
 
+// priorities are those of what becomes of a driver.
+var priorities = map[lifecycle.DriverPhase]int{
+	lifecycle.DriverRunning: operator.PriorityStarted, lifecycle.DriverSucceeded: operator.PriorityEnded, lifecycle.DriverFailed: operator.PriorityEnded,
+}
+
 // podHandler enqueues the application of a pod, and notes when a pod gives its room back. Executors are the driver's, not
 // ours, but carry the label too.
 func podHandler(m *operator.Schedulers, family lifecycle.Family) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	enqueue := func(q queue, pod client.Object) {
-		if app := pod.GetLabels()[family.Labels.App]; app != "" {
-			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: app}})
+	enqueue := func(q queue, pod client.Object, priority int) {
+		app := pod.GetLabels()[family.Labels.App]
+		if app == "" {
+			return
 		}
+		if !spark.RunsDriver(pod.GetLabels()) {
+			priority = min(priority, 0)
+		}
+		operator.AddWithPriority(q, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: app}}, priority)
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { enqueue(q, e.Object) },
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
+			priority := 0
+			if e.IsInInitialList {
+				priority = handler.LowPriority
+			}
+			enqueue(q, e.Object, priority)
+		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
 			before, _ := e.ObjectOld.(*corev1.Pod)
 			after, _ := e.ObjectNew.(*corev1.Pod)
-			if before != nil && after != nil && !observe.Ended(before) && observe.Ended(after) {
+			if before == nil || after == nil {
+				return
+			}
+			if !observe.Ended(before) && observe.Ended(after) {
 				m.MadeRoom()
 			}
-			enqueue(q, e.ObjectNew)
+			enqueue(q, after, priorities[observe.DriverPhase(after)])
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
 			m.MadeRoom()
-			enqueue(q, e.Object)
+			enqueue(q, e.Object, operator.PriorityEnded)
 		},
 	}
 }

@@ -344,7 +344,7 @@ func TestPlacementOfExecutorsIsEditedWithoutARestart(t *testing.T) {
 	}
 	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Executor.NodeSelector, o.Spec.Arguments = nil, []string{"1"} })
 	w.reconcile()
-	if w.state() != "INVALIDATING" {
+	if w.state() != "PENDING_RERUN" {
 		t.Errorf("an edit of something else restarts it, but it is %s", w.state())
 	}
 }

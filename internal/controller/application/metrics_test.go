@@ -81,8 +81,8 @@ func TestMetricsOfALifecycle(t *testing.T) {
 		"spark_operator_api_write_duration_seconds services OK create": 1, "spark_operator_api_write_duration_seconds sparkapplications/status OK patch": 4,
 	}
 	got := testutil.Scrape(t, m)
-	if got["spark_operator_decide_seconds"] != got["spark_operator_reconcile_api_writes"] || got["spark_operator_decide_seconds"] < 4 {
-		t.Errorf("each of the reconciles decides once: %v and %v", got["spark_operator_decide_seconds"], got["spark_operator_reconcile_api_writes"])
+	if got["spark_operator_decide_seconds"] < got["spark_operator_reconcile_api_writes"] || got["spark_operator_decide_seconds"] < 4 {
+		t.Errorf("each of the reconciles decides: %v and %v", got["spark_operator_decide_seconds"], got["spark_operator_reconcile_api_writes"])
 	}
 	delete(got, "spark_operator_decide_seconds")
 	delete(got, "spark_operator_reconcile_api_writes")

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -131,6 +133,48 @@ func TestNoChangeNoWriteInEveryState(t *testing.T) {
 			w.reconcile()
 			if len(w.writes) != 0 {
 				t.Errorf("nothing has changed, and yet a new operator writes: %v", w.writes)
+			}
+		})
+	}
+}
+
+// A driver that starts and ends while thousands wait to be looked at is shown to have run, and its end follows in the same reconcile.
+func TestDriverThatRanUnseen(t *testing.T) {
+	cases := map[string]struct {
+		end    func(w *harness)
+		events []string
+		writes int
+	}{
+		"Succeeded": {
+			end:    func(w *harness) { w.kubelet(corev1.PodSucceeded, exited(0, "Completed")) },
+			events: []string{"Normal SparkDriverRunning Driver pi-driver is running", "Normal SparkApplicationCompleted SparkApplication pi completed"},
+			writes: 3, // RUNNING, SUCCEEDING, COMPLETED
+		},
+		"Failed": {
+			end: func(w *harness) {
+				exit := exited(1, "Error")
+				exit.Terminated.StartedAt = metav1.NewTime(w.clock.Now())
+				w.kubelet(corev1.PodFailed, exit)
+			},
+			events: []string{"Normal SparkDriverRunning Driver pi-driver is running",
+				"Warning SparkDriverFailed Driver pi-driver failed: driver container failed with ExitCode: 1, Reason: Error",
+				"Warning SparkApplicationFailed SparkApplication pi failed: driver container failed with ExitCode: 1, Reason: Error"},
+			writes: 3, // RUNNING, FAILING, FAILED
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newHarness(t, testutil.Pi())
+			w.reconcile()
+			w.events()
+			before := w.writes["status"]
+			tc.end(w)
+			w.reconcile()
+			if diff := cmp.Diff(tc.events, w.events()); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+			if got := w.writes["status"] - before; got != tc.writes {
+				t.Errorf("%d status writes, want %d", got, tc.writes)
 			}
 		})
 	}
