@@ -219,12 +219,6 @@ func (w Writer) DeleteApplication(ctx context.Context, app client.Object) lifecy
 	return resultOf(lifecycle.DeleteApplication, w.Client.Delete(ctx, app, precondition, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
-// PatchStatus stores the status of next if the object still is as before was read.
-func (w Writer) PatchStatus(ctx context.Context, before, next client.Object) error {
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	return w.Client.Status().Patch(ctx, next, patch)
-}
-
 func (w Writer) delete(ctx context.Context, obj client.Object) error {
 	uid := obj.GetUID()
 	err := w.Client.Delete(ctx, obj, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))

@@ -20,9 +20,9 @@ const (
 	PriorityEnded   = 20 // a driver has ended, or is gone
 )
 
-// oldestEvery is the aging of what has a low priority: each eighth item of a namespace is the one that waits longest, whatever its
+// oldestEvery is the aging of what has a low priority: each fourth item of a namespace is the one that waits longest, whatever its
 // priority.
-const oldestEvery = 8
+const oldestEvery = 4
 
 // NewFairQueue makes queues in which namespaces take turns: one with thousands of applications delays another one's
 // single application by one turn. Within a namespace the order is that of the priorities. Of the workers at most half are
@@ -140,7 +140,7 @@ type line struct {
 	taken uint64
 }
 
-// entry is an item that waits, and the how manieth it is of those that were added.
+// entry is an item that waits, with its number in the order of their arrival.
 type entry struct {
 	item   reconcile.Request
 	number uint64

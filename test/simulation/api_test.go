@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/actuate"
 )
 
 // podGrace is the default of terminationGracePeriodSeconds.
@@ -145,18 +145,13 @@ func (h *history) patched(o, stored *v1beta2.SparkApplication, patch client.Patc
 	return status, change.Metadata.ResourceVersion, err
 }
 
-// lockedVersion reads from a merge patch of controller-runtime the resourceVersion that it insists on, without making
-// JSON of it.
+// lockedVersion reads from a patch of a status the resourceVersion that it insists on, without making JSON of it.
 func lockedVersion(patch client.Patch) (string, bool) {
-	v := reflect.ValueOf(patch)
-	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+	p, ok := patch.(actuate.StatusPatch)
+	if !ok {
 		return "", false
 	}
-	options, from := v.Elem().FieldByName("opts"), v.Elem().FieldByName("from")
-	if !options.IsValid() || !from.IsValid() || !options.FieldByName("OptimisticLock").Bool() {
-		return "", false
-	}
-	return from.Elem().Elem().FieldByName("ObjectMeta").FieldByName("ResourceVersion").String(), true
+	return p.Before.GetResourceVersion(), true
 }
 
 // merged applies a merge patch (RFC 7386) to a status.

@@ -5,6 +5,7 @@ package application
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -128,19 +129,23 @@ var priorities = map[lifecycle.DriverPhase]int{
 	lifecycle.DriverRunning: operator.PriorityStarted, lifecycle.DriverSucceeded: operator.PriorityEnded, lifecycle.DriverFailed: operator.PriorityEnded,
 }
 
+// executorsTogether is how long an application whose executors change is not looked at: hundreds come and go together, and decide nothing.
+const executorsTogether = time.Second
+
 // podHandler enqueues the application of a pod, and notes when a pod gives its room back. Executors are the driver's, not
 // ours, but carry the label too.
 func podHandler(m *operator.Schedulers, family lifecycle.Family) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(q queue, pod client.Object, priority int) {
 		app := pod.GetLabels()[family.Labels.App]
-		if app == "" {
-			return
+		item := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: app}}
+		switch {
+		case app == "":
+		case spark.RunsDriver(pod.GetLabels()):
+			operator.AddWithPriority(q, item, priority)
+		default:
+			q.AddAfter(item, executorsTogether)
 		}
-		if !spark.RunsDriver(pod.GetLabels()) {
-			priority = min(priority, 0)
-		}
-		operator.AddWithPriority(q, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: app}}, priority)
 	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
