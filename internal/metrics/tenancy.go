@@ -41,7 +41,7 @@ func (m *Metrics) newTenancy() tenancy {
 	}).WithLabelValues()
 	t.dropped = m.counter(Family{
 		Name: "spark_operator_events_dropped_total", Labels: []string{"limit"}, Operator: true,
-		Help: "Events that were not sent, by the limit that they exceed: object, namespace or queue.", When: "an event is dropped",
+		Help: "Events that were not sent, by the limit that they exceed: object, namespace or queue; or refused, if the API server did not take them.", When: "an event is dropped",
 	})
 	for _, limit := range EventLimits() {
 		t.dropped.WithLabelValues(string(limit))
@@ -55,22 +55,24 @@ func (m *Metrics) newTenancy() tenancy {
 // EventLimit bounds how many events are sent.
 type EventLimit string
 
-// Limits of the events about one object, about all objects of a namespace, and of those that wait to be sent.
+// Limits of the events about one object, about all objects of a namespace, and of those that wait to be sent; and what the API server did
+// not take.
 const (
 	EventsOfObject    EventLimit = "object"
 	EventsOfNamespace EventLimit = "namespace"
 	EventsWaiting     EventLimit = "queue"
+	EventsRefused     EventLimit = "refused"
 )
 
 // EventLimits lists all of them.
 func EventLimits() []EventLimit {
-	return []EventLimit{EventsOfObject, EventsOfNamespace, EventsWaiting}
+	return []EventLimit{EventsOfObject, EventsOfNamespace, EventsWaiting, EventsRefused}
 }
 
-// EventDropped records an event that was not sent.
-func (m *Metrics) EventDropped(limit EventLimit) {
+// EventsDropped records events that were not stored.
+func (m *Metrics) EventsDropped(limit EventLimit, n int64) {
 	if m != nil {
-		m.tenancy.dropped.WithLabelValues(string(limit)).Inc()
+		m.tenancy.dropped.WithLabelValues(string(limit)).Add(float64(n))
 	}
 }
 

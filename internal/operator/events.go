@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -15,10 +16,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record/util"
 	"k8s.io/client-go/tools/reference"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,13 +32,14 @@ const (
 	// than they are sent: of a burst of 2,000 more than 1,000 wait. So many take 9 MB.
 	eventsWaiting = 10_000
 	// eventSenders is how many are sent at the same time.
-	eventSenders = 4
+	eventSenders = 8
+	// resendFirst is when an event is tried again that the API server does not take at once; each further pause is twice as long, up to
+	// resendLast. After resends it is given up, which is after four minutes.
+	resendFirst, resendLast = time.Second, time.Minute
+	resends                 = 8
 	// lastMoment is how long events are still sent when the operator stops.
 	lastMoment = time.Second
 )
-
-// resend is how often an event is tried that the API server does not take at once.
-var resend = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 4}
 
 // Recorder sends every event as it is, and those that wait when the operator stops, too. client-go's gives up what is on its
 // way when the manager stops: the last events before each handover to another replica. It has no bound on how many are sent at
@@ -49,13 +51,21 @@ type Recorder struct {
 	clock    clock.PassiveClock
 	log      logr.Logger
 	instance string
-	queue    chan *eventsv1.Event
-	budget   *eventBudget
+	queue    eventQueue
+	// waiting is how many are in the queue, or will be once more.
+	waiting atomic.Int64
+	budget  *eventBudget
 	// metrics may be nil.
 	metrics *metrics.Metrics
 }
 
 var _ events.EventRecorder = (*Recorder)(nil)
+
+type eventQueue = workqueue.TypedRateLimitingInterface[*eventsv1.Event]
+
+func newEventQueue(first, last time.Duration) eventQueue {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[*eventsv1.Event](first, last))
+}
 
 // NewRecorder returns a recorder, which the manager has to start. m may be nil.
 func NewRecorder(c client.Writer, scheme *runtime.Scheme, now clock.PassiveClock, log logr.Logger, m *metrics.Metrics) (*Recorder, error) {
@@ -65,7 +75,7 @@ func NewRecorder(c client.Writer, scheme *runtime.Scheme, now clock.PassiveClock
 	}
 	return &Recorder{
 		client: c, scheme: scheme, clock: now, log: log, instance: actuate.FieldOwner + "-" + host,
-		queue: make(chan *eventsv1.Event, eventsWaiting), budget: newEventBudget(), metrics: m,
+		queue: newEventQueue(resendFirst, resendLast), budget: newEventBudget(), metrics: m,
 	}, nil
 }
 
@@ -88,7 +98,7 @@ func (r *Recorder) Eventf(regarding, _ runtime.Object, kind, reason, action, not
 		r.log.Info("too many events; most of those that follow are not sent", "limit", string(exceeded), "namespace", about.Namespace, "object", about.Name)
 		fallthrough
 	default:
-		r.metrics.EventDropped(exceeded)
+		r.metrics.EventsDropped(exceeded, 1)
 	}
 }
 
@@ -101,12 +111,13 @@ func (r *Recorder) enqueue(about *corev1.ObjectReference, kind, reason, action, 
 		ReportingController: actuate.FieldOwner, ReportingInstance: r.instance,
 		Action: action, Reason: reason, Regarding: *about, Note: note, Type: kind,
 	}
-	select {
-	case r.queue <- e:
-	default:
-		r.metrics.EventDropped(metrics.EventsWaiting)
-		r.log.Info("too many events wait to be sent; this one is dropped", "object", about.Namespace+"/"+about.Name, "reason", reason)
+	if r.waiting.Add(1) > eventsWaiting || r.queue.ShuttingDown() {
+		r.waiting.Add(-1)
+		r.metrics.EventsDropped(metrics.EventsWaiting, 1)
+		r.log.Info("too many events wait to be sent, or the operator stops; this one is dropped", "object", about.Namespace+"/"+about.Name, "reason", reason)
+		return
 	}
+	r.queue.Add(e)
 }
 
 // Start sends events until the context ends, and after that those that wait, as far as a moment suffices. It implements
@@ -115,47 +126,46 @@ func (r *Recorder) Start(ctx context.Context) error {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastMoment, cancel) })()
+	defer context.AfterFunc(ctx, r.queue.ShutDown)()
 	var senders sync.WaitGroup
 	for range eventSenders {
-		senders.Go(func() { r.send(sending, ctx.Done()) })
+		senders.Go(func() { r.send(sending) })
 	}
 	senders.Wait()
+	if left := r.waiting.Swap(0); left > 0 {
+		r.metrics.EventsDropped(metrics.EventsRefused, left)
+		r.log.Info("events are lost: the API server did not take them before the operator stopped", "events", left)
+	}
 	return nil
 }
 
 // NeedLeaderElection is false: a standby, too, records what happened to its configuration.
 func (r *Recorder) NeedLeaderElection() bool { return false }
 
-// send sends what comes until the context ends, and then what is left.
-func (r *Recorder) send(ctx context.Context, stop <-chan struct{}) {
+// send sends what comes until the queue shuts down, and then what is left.
+func (r *Recorder) send(ctx context.Context) {
 	for {
-		select {
-		case e := <-r.queue:
-			r.create(ctx, e)
-			continue
-		default:
-		}
-		select {
-		case e := <-r.queue:
-			r.create(ctx, e)
-		case <-stop:
+		e, end := r.queue.Get()
+		if end {
 			return
 		}
+		r.create(ctx, e)
+		r.queue.Done(e)
 	}
 }
 
-// create sends an event, again if the API server is failing.
+// create sends an event. One that the API server does not take now comes back later: others do not wait for it.
 func (r *Recorder) create(ctx context.Context, e *eventsv1.Event) {
-	var last error
-	err := wait.ExponentialBackoffWithContext(ctx, resend, func(ctx context.Context) (bool, error) {
-		last = r.client.Create(ctx, e.DeepCopy())
-		return last == nil || refusedForGood(last), nil
-	})
-	if last == nil {
-		last = err
+	err := r.client.Create(ctx, e.DeepCopy())
+	if err != nil && !refusedForGood(err) && r.queue.NumRequeues(e) < resends && !r.queue.ShuttingDown() {
+		r.queue.AddRateLimited(e)
+		return
 	}
-	if last != nil && !apierrors.IsAlreadyExists(last) { // the answer to an earlier try was lost
-		r.log.Info("an event is lost", "object", e.Regarding.Namespace+"/"+e.Regarding.Name, "reason", e.Reason, "answer", last.Error())
+	r.queue.Forget(e)
+	r.waiting.Add(-1)
+	if err != nil && !apierrors.IsAlreadyExists(err) { // the answer to an earlier try was lost
+		r.metrics.EventsDropped(metrics.EventsRefused, 1)
+		r.log.Info("an event is lost", "object", e.Regarding.Namespace+"/"+e.Regarding.Name, "reason", e.Reason, "answer", err.Error())
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +21,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -95,14 +96,6 @@ func sending(t *testing.T, errs ...error) (r *Recorder, s *sink, log *strings.Bu
 	return r, s, log, run
 }
 
-// quickly makes tries follow each other at once.
-func quickly(t *testing.T) {
-	t.Helper()
-	usual := resend
-	resend = wait.Backoff{Duration: time.Microsecond, Steps: usual.Steps}
-	t.Cleanup(func() { resend = usual })
-}
-
 // Two causes of the same reason are two events, with the words of each: client-go's recorder would show the first twice.
 func TestEventsKeepTheirWords(t *testing.T) {
 	r, s, _, run := sending(t)
@@ -130,7 +123,6 @@ func TestEventsKeepTheirWords(t *testing.T) {
 }
 
 func TestEventsAreTriedAgain(t *testing.T) {
-	quickly(t)
 	busy := apierrors.NewServiceUnavailable("later")
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "jobs")
 	cases := map[string]struct {
@@ -138,26 +130,81 @@ func TestEventsAreTriedAgain(t *testing.T) {
 		errs   []error
 		tries  int
 		sent   int
+		lost   int
 		says   string
 	}{
 		"Trouble": {reason: "the API server comes back", errs: []error{busy, errors.New("connection refused"), busy}, tries: 4, sent: 1},
-		"Long":    {reason: "an event is no reason to stop the others for long", errs: []error{busy, busy, busy, busy}, tries: 4, says: "an event is lost"},
-		"Gone":    {reason: "the namespace goes", errs: []error{gone}, tries: 1, says: `namespaces \"jobs\" not found`},
+		"Long":    {reason: "it does not: what is lost is counted", errs: slices.Repeat([]error{busy}, resends+1), tries: resends + 1, lost: 1, says: "an event is lost"},
+		"Gone":    {reason: "the namespace goes", errs: []error{gone}, tries: 1, lost: 1, says: `namespaces \"jobs\" not found`},
 		"Twice":   {reason: "the answer to an earlier try was lost", errs: []error{apierrors.NewAlreadyExists(schema.GroupResource{Resource: "events"}, "e")}, tries: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r, s, log, run := sending(t, tc.errs...)
+			r.queue, r.metrics = newEventQueue(time.Microsecond, time.Microsecond), metrics.New(config.Metrics{MaxLabelValues: 1})
+			stop := run()
 			r.Eventf(testutil.Pi(), nil, corev1.EventTypeNormal, "A", "B", "c")
-			run()()
+			for deadline := time.Now().Add(30 * time.Second); r.waiting.Load() > 0; runtime.Gosched() {
+				if time.Now().After(deadline) {
+					t.Fatal("it is neither sent nor given up")
+				}
+			}
+			stop()
 			if s.tries != tc.tries || len(s.events) != tc.sent {
 				t.Errorf("%s: %d tries, %d sent", tc.reason, s.tries, len(s.events))
+			}
+			if got := dropped(t, r.metrics)["refused"]; got != tc.lost {
+				t.Errorf("%s: %d are counted as lost, want %d", tc.reason, got, tc.lost)
 			}
 			if !strings.Contains(log.String(), tc.says) || tc.says == "" && log.Len() > 0 {
 				t.Errorf("%s: logged %q, want %q", tc.reason, log.String(), tc.says)
 			}
 		})
 	}
+}
+
+// An event that the API server does not take holds up no other, however many there are of them, and is counted when the operator stops.
+func TestRefusedEventsHoldUpNobody(t *testing.T) {
+	busy := apierrors.NewServiceUnavailable("later")
+	r, s, _, run := sending(t, slices.Repeat([]error{busy}, 10*eventSenders)...)
+	r.queue, r.metrics = newEventQueue(time.Hour, time.Hour), metrics.New(config.Metrics{MaxLabelValues: 1})
+	for i := range 10*eventSenders + 1 {
+		r.Eventf(about(0, i), nil, corev1.EventTypeNormal, "A", "B", "c")
+	}
+	stop := run()
+	select {
+	case <-s.took:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the last one waits for the others")
+	}
+	stop()
+	if got := dropped(t, r.metrics)["refused"]; got != 10*eventSenders {
+		t.Errorf("%d are counted as lost, want %d", got, 10*eventSenders)
+	}
+	r.Eventf(about(0, 0), nil, corev1.EventTypeNormal, "A", "B", "after the end")
+	if got := dropped(t, r.metrics)["queue"]; got != 1 {
+		t.Errorf("an event after the end is counted %d times, want once", got)
+	}
+}
+
+// dropped counts the events that were not stored, by their limit.
+func dropped(t *testing.T, m *metrics.Metrics) map[string]int {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+	all, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, family := range all {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "spark_operator_events_dropped_total" {
+				counts[m.GetLabel()[0].GetValue()] = int(m.GetCounter().GetValue())
+			}
+		}
+	}
+	return counts
 }
 
 // No one waits for an API server that takes no events: those that are too many are dropped and logged.
@@ -167,8 +214,8 @@ func TestEventsDoNotBlock(t *testing.T) {
 		r.Eventf(about(i%4, i/4), nil, corev1.EventTypeNormal, "A", "B", "c")
 	}
 	run()()
-	if dropped := strings.Count(log.String(), "dropped"); len(s.events) != eventsWaiting || dropped != 2 {
-		t.Errorf("%d sent, %d dropped", len(s.events), dropped)
+	if told := strings.Count(log.String(), "dropped"); len(s.events) != eventsWaiting || told != 2 {
+		t.Errorf("%d sent, %d dropped", len(s.events), told)
 	}
 }
 
@@ -211,21 +258,7 @@ func TestEventStorms(t *testing.T) {
 	if told := strings.Count(log.String(), "too many events"); told != 3 {
 		t.Errorf("the log tells of it %d times, want 3:\n%s", told, log.String())
 	}
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(r.metrics)
-	all, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dropped := map[string]int{}
-	for _, family := range all {
-		for _, m := range family.GetMetric() {
-			if family.GetName() == "spark_operator_events_dropped_total" {
-				dropped[m.GetLabel()[0].GetValue()] = int(m.GetCounter().GetValue())
-			}
-		}
-	}
-	if diff := cmp.Diff(map[string]int{"object": (9+10+1)*objectBurst - 6, "namespace": namespaceBurst, "queue": 0}, dropped); diff != "" {
+	if diff := cmp.Diff(map[string]int{"object": (9+10+1)*objectBurst - 6, "namespace": namespaceBurst, "queue": 0, "refused": 0}, dropped(t, r.metrics)); diff != "" {
 		t.Errorf("dropped (-want +got):\n%s", diff)
 	}
 }
