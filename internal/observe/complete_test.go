@@ -146,8 +146,10 @@ func TestMountTrouble(t *testing.T) {
 		events []corev1.Event
 		fail   error
 		state  lifecycle.State
+		early  time.Duration
 		want   lifecycle.Wait
 	}{
+		"Soon":        {reason: "almost every pod mounts its volumes within a few seconds: no read", pod: waiting, early: time.Second, events: []corev1.Event{event("FailedMount", "m", at(5))}},
 		"Newest":      {reason: "the newest counts", pod: waiting, events: []corev1.Event{event("FailedMount", "old", at(5)), event("FailedAttachVolume", "new", at(9)), event("FailedMount", "older", at(1))}, want: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: "new"}}},
 		"Volume":      {reason: "which volume it is stays, the error has another id each time", pod: waiting, events: []corev1.Event{event("FailedMount", `MountVolume.SetUp failed for volume "v" : rpc error: id 17`, at(5))}, want: lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: `MountVolume.SetUp failed for volume "v" `}, Details: "rpc error: id 17"}},
 		"Other":       {reason: "other events are no trouble with volumes", pod: waiting, events: []corev1.Event{event("BackOff", "x", at(9))}},
@@ -166,7 +168,9 @@ func TestMountTrouble(t *testing.T) {
 			}
 			p := ours(tc.pod.DeepCopy(), "pi-driver", "driver", "s-1")
 			r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, p), Live: events(t, tc.fail, tc.events...)}
-			got, err := r.Observe(t.Context(), target, lifecycle.Record{State: state})
+			look := target
+			look.Now = scheduledAt(waiting).Add(mountTime - tc.early)
+			got, err := r.Observe(t.Context(), look, lifecycle.Record{State: state})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -64,7 +64,13 @@ type Target struct {
 	SubmissionID string
 	// LogTails says what of the driver's output may be shown.
 	LogTails lifecycle.LogTails
+	// Now is the time of the look.
+	Now time.Time
 }
+
+// mountTime is how long a pod that has its node may take to mount its volumes before it is asked why it does not: whoever lists events reads all
+// of the namespace from etcd, and almost every driver starts sooner.
+const mountTime = 5 * time.Second
 
 // Observe returns what is to be known of the application's pods. A driver that the cache does not have is asked for
 // live, by its name and then by its mark, except before the first submission: the create reports it.
@@ -188,7 +194,7 @@ func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.P
 		if text, err := r.Logs(ctx, pod.Namespace, pod.Name, SparkContainer(pod), logLimit); err == nil {
 			d.LogTail = t.LogTails.Redact(plain(text))
 		}
-	case d.Phase == lifecycle.DriverPending && d.Waiting.Reason == "" && !d.ScheduledAt.IsZero():
+	case d.Phase == lifecycle.DriverPending && d.Waiting.Reason == "" && !d.ScheduledAt.IsZero() && t.Now.Sub(d.ScheduledAt) >= mountTime:
 		d.Waiting = r.mountFailure(ctx, pod)
 	}
 }

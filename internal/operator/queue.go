@@ -5,9 +5,11 @@ package operator
 import (
 	"container/list"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -23,6 +25,21 @@ const (
 // oldestEvery is the aging of what has a low priority: each fourth item of a namespace is the one that waits longest, whatever its
 // priority.
 const oldestEvery = 4
+
+// An error is tried again after retryFirst, and each further time twice as late, up to retryLast: after an outage nothing waits for longer.
+// An API server ends a request after a minute, and a reconcile makes a few.
+const (
+	retryFirst, retryLast = 100 * time.Millisecond, 30 * time.Second
+	reconcileTimeout      = 3 * time.Minute
+)
+
+// ControllerOptions are those of all controllers. A standby watches too, so that it need not list anything when its turn comes.
+func ControllerOptions(workers int) controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: workers, EnableWarmup: ptr.To(true), NewQueue: NewFairQueue(workers), ReconciliationTimeout: reconcileTimeout,
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryLast),
+	}
+}
 
 // NewFairQueue makes queues in which namespaces take turns: one with thousands of applications delays another one's
 // single application by one turn. Within a namespace the order is that of the priorities. Of the workers at most half are

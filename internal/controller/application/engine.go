@@ -91,7 +91,10 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 		}
 		s = e.scope(s.obj, e.Kind.FromStatus(s.obj), e.Clock.Now())
 	}
-	return result, err
+	if err != nil {
+		return ctrl.Result{}, err // what is tried again has no timer
+	}
+	return result, nil
 }
 
 // step takes one step. If another one follows at once, the application of the scope is as it was stored.
@@ -208,7 +211,7 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 func (s *scope[T]) target() observe.Target {
 	return observe.Target{
 		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID,
-		DriverName: s.DriverName(), NextName: s.Desired.DriverName, SubmissionID: s.Identity.SubmissionID, LogTails: s.Desired.LogTails,
+		DriverName: s.DriverName(), NextName: s.Desired.DriverName, SubmissionID: s.Identity.SubmissionID, LogTails: s.Desired.LogTails, Now: s.env.Now,
 	}
 }
 

@@ -14,10 +14,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -91,8 +89,7 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 		Watches(&corev1.Pod{}, podHandler(s.Schedulers, family)).
 		WatchesRawSource(source.Channel(s.SchedulerKinds.Events(family.GroupKind()), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(s.Namespaces.Source(engine.names)).
-		// A standby watches too, so that it need not list anything when its turn comes.
-		WithOptions(controller.Options{MaxConcurrentReconciles: s.Config.Workers, EnableWarmup: ptr.To(true), NewQueue: operator.NewFairQueue(s.Config.Workers)}).
+		WithOptions(operator.ControllerOptions(s.Config.Workers)).
 		Complete(engine)
 	if err != nil {
 		return fmt.Errorf("set up the controller of %s: %w", family.GroupKind(), err)

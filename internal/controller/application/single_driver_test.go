@@ -5,6 +5,7 @@ package application
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,6 +71,7 @@ func TestDriverThatLacksItsConfigMap(t *testing.T) {
 	if err := w.c.Create(t.Context(), &failed); err != nil {
 		t.Fatal(err)
 	}
+	w.pass(10 * time.Second) // events are not asked for before
 	w.reconcile()
 	if n := w.resources(w.app().Status.SubmissionID); n != made {
 		t.Errorf("%d resources, want the %d of the submission", n, made)

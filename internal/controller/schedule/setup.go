@@ -10,10 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -44,7 +42,7 @@ func add(s *operator.Shared) error {
 		For(&object{}).
 		Watches(&v1beta2.SparkApplication{}, runHandler()).
 		WatchesRawSource(s.Namespaces.Source(engine.names)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: s.Config.Workers, EnableWarmup: ptr.To(true), NewQueue: operator.NewFairQueue(s.Config.Workers)}).
+		WithOptions(operator.ControllerOptions(s.Config.Workers)).
 		Complete(engine)
 	if err != nil {
 		return fmt.Errorf("set up the controller of schedules: %w", err)
