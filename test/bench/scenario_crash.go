@@ -43,7 +43,7 @@ func crash(ctx context.Context, w *environment) error {
 	if next := nextDriver(apps, killed.Add(ready)); !next.IsZero() {
 		w.section.AddChart("killed → the next driver", "s", next.Sub(killed).Seconds())
 	}
-	w.section.Add("killed → the last driver", "s", lastDriver(apps).Sub(killed).Seconds())
+	w.section.Add("killed → the last driver", "s", lastOf(apps, (*cluster.Seen).Driver).Sub(killed).Seconds())
 	w.check("applications that did not complete", cluster.Count(apps, func(a *cluster.Seen) bool { return a.State() != "COMPLETED" }))
 	w.check("applications with two drivers", cluster.Count(apps, func(a *cluster.Seen) bool { return len(a.Drivers) > 1 }))
 	w.check("applications FAILED whose driver succeeded", cluster.Count(apps, func(a *cluster.Seen) bool { return a.State() == "FAILED" && !a.Succeeded.IsZero() }))

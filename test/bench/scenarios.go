@@ -118,8 +118,10 @@ func (w *environment) addLives(apps []cluster.Seen) {
 	running := func(a *cluster.Seen) time.Time { return a.Running }
 	succeeded := func(a *cluster.Seen) time.Time { return a.Succeeded }
 	if w.scenario.rate {
-		took := lastDriver(apps).Sub(apps[0].Created)
+		took := lastOf(apps, (*cluster.Seen).Driver).Sub(apps[0].Created)
 		w.section.AddChart("applications a minute, from the first created to the last driver", "", float64(len(apps))/took.Minutes())
+		took = lastOf(apps, shown("COMPLETED")).Sub(apps[0].Created)
+		w.section.AddChart("applications a minute, from the first created to the last shown COMPLETED", "", float64(len(apps))/took.Minutes())
 	}
 	w.section.AddSpread("created → driver pod", cluster.Between(apps, created, (*cluster.Seen).Driver))
 	w.section.AddSpread("created → SUBMITTED shown", cluster.Between(apps, created, shown("SUBMITTED")))
@@ -129,10 +131,11 @@ func (w *environment) addLives(apps []cluster.Seen) {
 	w.check("applications that did not complete", cluster.Count(apps, func(a *cluster.Seen) bool { return a.State() != "COMPLETED" }))
 }
 
-func lastDriver(apps []cluster.Seen) time.Time {
+// lastOf is the last of the times at which something happened to applications.
+func lastOf(apps []cluster.Seen, when func(*cluster.Seen) time.Time) time.Time {
 	var last time.Time
 	for i := range apps {
-		if at := apps[i].Driver(); at.After(last) {
+		if at := when(&apps[i]); at.After(last) {
 			last = at
 		}
 	}
