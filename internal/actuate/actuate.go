@@ -43,12 +43,16 @@ func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submi
 			return done()
 		}
 	}
-	err := w.Client.Create(ctx, owned(s.Driver, owner))
+	driver := owned(s.Driver, owner)
+	err := w.Client.Create(ctx, driver)
 	if apierrors.IsAlreadyExists(err) {
 		if r, found := w.recognize(ctx, owner, s.Driver); found {
 			return w.abort(ctx, owner, s, r)
 		}
 		return transient(fmt.Sprintf("pod %s existed and was deleted meanwhile", s.Driver.Name))
+	}
+	if err == nil {
+		return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassDone, DriverUID: string(driver.GetUID())}
 	}
 	return w.abort(ctx, owner, s, resultOf(lifecycle.Submit, err))
 }

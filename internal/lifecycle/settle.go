@@ -17,6 +17,8 @@ type Result struct {
 	Message string
 	// BySpec says that the API server refuses the object for what it says: the same object is refused again.
 	BySpec bool
+	// DriverUID is that of the pod that Submit has created; "" if it has created none.
+	DriverUID string
 }
 
 // Outcome is the result of the actions: what to store and what to show.

@@ -59,6 +59,8 @@ type Target struct {
 	App        string
 	UID        types.UID
 	DriverName string
+	// DriverUID is that of the driver pod, if it is known: another one in the cache was deleted since.
+	DriverUID string
 	// NextName is the name that the next driver gets, if the spec has changed it.
 	NextName     string
 	SubmissionID string
@@ -66,6 +68,11 @@ type Target struct {
 	LogTails lifecycle.LogTails
 	// Now is the time of the look.
 	Now time.Time
+}
+
+// outlived reports whether a cached driver of the attempt was deleted before the one that is known was created.
+func (t Target) outlived(pod *corev1.Pod) bool {
+	return t.DriverUID != "" && string(pod.UID) != t.DriverUID
 }
 
 // mountTime is how long a pod that has its node may take to mount its volumes before it is asked why it does not: whoever lists events reads all
@@ -82,7 +89,7 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 	o := lifecycle.Observation{Executors: executorsOf(pods)}
 	for _, pod := range pods {
 		// By its label first: the spec may have renamed the driver.
-		if spark.RunsDriver(pod.Labels) && r.ownership(pod, t) == lifecycle.Current {
+		if spark.RunsDriver(pod.Labels) && r.ownership(pod, t) == lifecycle.Current && !t.outlived(pod) {
 			o.Driver = r.driverOf(pod)
 			o.Driver.Ownership = lifecycle.Current
 			r.complete(ctx, &o.Driver, pod, t, rec)
@@ -155,7 +162,7 @@ func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (life
 	var pod corev1.Pod
 	err := r.Cache.Get(ctx, key, &pod)
 	// The driver of the attempt before may be in a cache that is behind, under the very name of the one that lives.
-	outdated := err == nil && !rec.State.Starting() && r.ownership(&pod, t) != lifecycle.Current
+	outdated := err == nil && (t.outlived(&pod) || !rec.State.Starting() && r.ownership(&pod, t) != lifecycle.Current)
 	if outdated || apierrors.IsNotFound(err) && rec.State != lifecycle.New {
 		pod = corev1.Pod{}
 		err = r.Live.Get(ctx, key, &pod)

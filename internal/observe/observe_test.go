@@ -286,6 +286,22 @@ func TestFormerDriverInAStaleCache(t *testing.T) {
 	}
 }
 
+// The cache still has a driver of this very attempt that was deleted before any status told of it, under the same name and with the same
+// marks: the one that was created since lives.
+func TestOutlivedDriverInAStaleCache(t *testing.T) {
+	outlived, now := ours(pod(corev1.PodPending), "pi-driver", "driver", "s-1"), driverPod()
+	outlived.UID, now.UID = "first", "second"
+	look := target
+	look.DriverUID = "second"
+	for _, state := range []lifecycle.State{lifecycle.New, lifecycle.Submitted, lifecycle.Running, lifecycle.Suspending} {
+		r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, outlived), Live: cluster(nil, nil, now)}
+		got, err := r.Observe(t.Context(), look, lifecycle.Record{State: state})
+		if err != nil || got.Driver.UID != "second" || got.Driver.Ownership != lifecycle.Current || got.Driver.Phase != lifecycle.DriverRunning {
+			t.Errorf("%s: %+v, %v: a healthy driver is taken for a former one", state, got.Driver, err)
+		}
+	}
+}
+
 func TestFresh(t *testing.T) {
 	stored := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", UID: "app"}}
 	r := Reader{Labels: family.Labels, Live: cluster(nil, nil, stored)}

@@ -40,6 +40,8 @@ type write struct {
 	// pausedUntil is when a refused driver of this generation is worth another try.
 	pausedUntil time.Time
 	generation  int64
+	// driver is the UID of the driver that was created for a submission.
+	driver, submission string
 }
 
 // Newer reports whether we have written a later version of the object than the cache holds: a decision about this one
@@ -103,6 +105,20 @@ func (w *StatusCache) Recall(o client.Object, stored lifecycle.Record) lifecycle
 		stored.Executors, stored.Counts, stored.Failures = maps.Clone(held.Executors), held.Counts, held.Failures
 	}
 	return stored
+}
+
+// Created remembers the driver of a submission.
+func (w *StatusCache) Created(o client.Object, submission, driver string) {
+	w.change(o, func(last *write) { last.submission, last.driver = submission, driver })
+}
+
+// Driver is the UID of the driver that was created for a submission; "" if that is not known. A cache may have an earlier one of the same
+// submission, which was deleted before it was recorded.
+func (w *StatusCache) Driver(o client.Object, submission string) string {
+	if last := w.of(o); last.submission == submission {
+		return last.driver
+	}
+	return ""
 }
 
 // Pause keeps the next try of a refused driver from following at once on the event of our own status write.

@@ -121,7 +121,7 @@ func (e *Engine[T]) settle(ctx context.Context, s *scope[T], facts scheduler.Pod
 
 // facts are what schedulers want to know of the attempt's pods. The record knows of executors that came and went.
 func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.PodStatuses, error) {
-	facts, err := e.Reader.PodStatuses(ctx, s.target(), s.env.Now)
+	facts, err := e.Reader.PodStatuses(ctx, e.target(s), s.env.Now)
 	facts.ExecutorsEver, facts.RoomMadeAt = s.Record.Counts.Total, e.Schedulers.RoomMadeAt()
 	return facts, err
 }

@@ -195,7 +195,7 @@ func (e *Engine[T]) scope(obj T, record lifecycle.Record, now time.Time) *scope[
 
 // observe reads the application's pods, and asks its scheduler whether the attempt may start, or where it stands.
 func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
-	if s.observed, err = e.Reader.Observe(ctx, s.target(), s.Record); err != nil {
+	if s.observed, err = e.Reader.Observe(ctx, e.target(s), s.Record); err != nil {
 		return err
 	}
 	if lifecycle.NeedsAdmission(s.Desired, s.Record, s.observed.Driver, s.env) {
@@ -208,10 +208,10 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	return err
 }
 
-func (s *scope[T]) target() observe.Target {
+func (e *Engine[T]) target(s *scope[T]) observe.Target {
 	return observe.Target{
 		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID,
-		DriverName: s.DriverName(), NextName: s.Desired.DriverName, SubmissionID: s.Identity.SubmissionID, LogTails: s.Desired.LogTails, Now: s.env.Now,
+		DriverName: s.DriverName(), DriverUID: e.written.Driver(s.obj, s.Identity.SubmissionID), NextName: s.Desired.DriverName, SubmissionID: s.Identity.SubmissionID, LogTails: s.Desired.LogTails, Now: s.env.Now,
 	}
 }
 
@@ -236,7 +236,9 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 		var r lifecycle.Result
 		switch action.Kind {
 		case lifecycle.Submit:
-			r = e.Writer.Submit(ctx, owner, s.admission.Submission)
+			if r = e.Writer.Submit(ctx, owner, s.admission.Submission); r.DriverUID != "" {
+				e.written.Created(s.obj, owner.SubmissionID, r.DriverUID)
+			}
 		case lifecycle.Schedule:
 			r = e.Writer.Schedule(ctx, owner, s.App.Name, plan.Admission, s.seen)
 		case lifecycle.Release:
