@@ -60,13 +60,14 @@ var words = map[edge]explanation{
 	{lifecycle.Submitted, lifecycle.Suspending}:   {"suspended", suspended},
 
 	{lifecycle.Running, lifecycle.Submitted}:    {"", "the driver pod is pending again"},
-	{lifecycle.Running, lifecycle.Succeeding}:   {"exit code 0", "the driver's container ended with exit code 0"},
+	{lifecycle.Running, lifecycle.Succeeded}:    {"exit code 0", "the driver's container ended with exit code 0"},
+	{lifecycle.Running, lifecycle.Succeeding}:   {"Always", "the driver's container ended with exit code 0, and restart policy Always runs it again"},
 	{lifecycle.Running, lifecycle.Failing}:      {"failed", ended},
 	{lifecycle.Running, lifecycle.Invalidating}: {"spec changed", respecced + "; of a server, when its sessions have ended, too"},
 	{lifecycle.Running, lifecycle.Suspending}:   {"suspended", suspended + ", or a server was idle"},
 
-	{lifecycle.Succeeding, lifecycle.Succeeded}:    {"done", "it does not run again"},
-	{lifecycle.Succeeding, lifecycle.Rerunning}:    {"Always", "restart policy Always, and the interval is over"},
+	{lifecycle.Succeeding, lifecycle.Succeeded}:    {"", "it does not run again: an edit or a previous operator left it so"},
+	{lifecycle.Succeeding, lifecycle.Rerunning}:    {"interval over", "the interval is over"},
 	{lifecycle.Succeeding, lifecycle.Invalidating}: {"", respecced},
 	{lifecycle.Succeeding, lifecycle.Suspending}:   {"", suspended + " before restart policy Always runs it again, or the spec was changed at the same time"},
 
@@ -86,7 +87,8 @@ var words = map[edge]explanation{
 	{lifecycle.Invalidating, lifecycle.Suspending}: {"", suspended},
 
 	{lifecycle.Suspending, lifecycle.Suspended}:  {"driver gone", "the driver pod is gone"},
-	{lifecycle.Suspending, lifecycle.Succeeding}: {"", "the driver finished with exit code 0 before it was stopped"},
+	{lifecycle.Suspending, lifecycle.Succeeded}:  {"", "the driver finished with exit code 0 before it was stopped"},
+	{lifecycle.Suspending, lifecycle.Succeeding}: {"", "the driver finished with exit code 0 before it was stopped, and restart policy Always runs it again"},
 	{lifecycle.Suspended, lifecycle.Resuming}:    {"resumed", "`spec.suspend` became false, or an idle server is wanted"},
 
 	{lifecycle.Resuming, lifecycle.Submitted}:        {"driver created", created},

@@ -15,6 +15,8 @@ func TestAgain(t *testing.T) {
 	edited.SpecHash = "spec-2"
 	suspended := testApp()
 	suspended.Suspend = true
+	always := testApp()
+	always.Policies.Restart.Type = Always
 	cases := map[string]struct {
 		reason string
 		app    Application
@@ -24,7 +26,8 @@ func TestAgain(t *testing.T) {
 		want   bool
 	}{
 		"RanUnseen":     {reason: "RUNNING is shown, and then the end", app: testApp(), rec: ran(Submitted), driver: driver(Current, DriverSucceeded), want: true},
-		"Succeeds":      {reason: "COMPLETED follows", app: testApp(), rec: ran(Running), driver: driver(Current, DriverSucceeded), want: true},
+		"Succeeds":      {reason: "it is over", app: testApp(), rec: ran(Running), driver: driver(Current, DriverSucceeded)},
+		"SucceedsAgain": {reason: "another attempt follows", app: always, rec: ran(Running), driver: driver(Current, DriverSucceeded), want: true},
 		"Fails":         {reason: "FAILED or another attempt follows", app: testApp(), rec: ran(Running), driver: failedDriver(1), want: true},
 		"Edited":        {reason: "another attempt follows", app: edited, rec: ran(Running), driver: driver(Current, DriverRunning), want: true},
 		"Suspended":     {reason: "the driver is stopped next", app: suspended, rec: ran(Running), driver: driver(Current, DriverRunning), want: true},

@@ -38,7 +38,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		// The existing pod is not our driver.
 		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was observed"}, Driver{}, env)
 	case !d.live():
-		return decideEnd(p, d, env)
+		return decideEnd(p, obs, env)
 	case d.lost(env.Now):
 		return failing(p, Infrastructure, Cause{ReasonNodeLost, "the driver pod is being deleted, and its node does not confirm that it has stopped"}, d, env)
 	}
@@ -69,7 +69,8 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 }
 
 // decideEnd follows a driver that has ended. Whoever waits for a running driver learns that it ran, however late it is looked at.
-func decideEnd(p Plan, d Driver, env Env) Plan {
+func decideEnd(p Plan, obs Observation, env Env) Plan {
+	d := obs.Driver
 	switch {
 	case p.Record.State == Submitted && d.ran():
 		p.Record, p.Requeue = started(p.Record, d), unknownRetry
@@ -82,7 +83,10 @@ func decideEnd(p Plan, d Driver, env Env) Plan {
 	p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver finished with exit code 0"}, env)
 	p.Record.State, p.Record.Cause, p.Requeue = Succeeding, Cause{}, unknownRetry
 	p.Record.Retries.Used = nil // and not the memory that it took
-	return p
+	if _, _, again := repeatAt(p.App, p.Record); again || p.Record.SpecHash != p.App.SpecHash {
+		return p // it runs again: a driver that was found after a crash may be of an earlier spec
+	}
+	return decideSucceeding(p, obs, env)
 }
 
 // started records when the driver started: a deleted pod cannot report it.

@@ -286,7 +286,7 @@ func TestNeverRunsOnce(t *testing.T) {
 // A success that the scheduler has a word about stays a success.
 func TestSuccessGoesBeforeEviction(t *testing.T) {
 	obs := Observation{Driver: driver(Current, DriverSucceeded), Scheduler: scheduler.Observation{Stage: scheduler.StageEvicted, Eviction: &scheduler.Eviction{}, Reason: "Preempted", Message: "too late"}}
-	if p := Decide(testApp(), ran(Running), obs, scheduler.Admission{}, Env{Now: later}); p.Record.State != Succeeding {
+	if p := Decide(testApp(), ran(Running), obs, scheduler.Admission{}, Env{Now: later}); p.Record.State != Succeeded {
 		t.Errorf("state %s", p.Record.State)
 	}
 }

@@ -108,7 +108,6 @@ func executorStory() []step {
 		{says: "one runs out of memory, another replaces it", seen: running("1"), executors: join(pods(run, 1, 1), pods(fail, 2, 2), pods(run, 3, 3))},
 		{says: "Spark deletes both", seen: running("1"), executors: pods(run, 3, 3)},
 		{says: "exit code 0", seen: completed("1"), executors: pods(run, 3, 3)},
-		{says: "conclude", after: 2 * time.Second, seen: completed("1")},
 	})
 }
 
@@ -120,6 +119,5 @@ func churnStory() []step {
 		{says: "and the next", seen: running("1"), executors: pods(lifecycle.ExecutorRunning, 401, 900)},
 		{says: "nothing new", seen: running("1"), executors: pods(lifecycle.ExecutorRunning, 401, 900)},
 		{says: "exit code 0", seen: completed("1"), executors: pods(lifecycle.ExecutorRunning, 401, 500)},
-		{says: "conclude", after: 2 * time.Second, seen: completed("1")},
 	})
 }

@@ -138,7 +138,6 @@ func begin(attempt string) []step {
 func succeed(attempt string) []step {
 	return []step{
 		{says: "exit code 0", after: time.Minute, seen: completed(attempt)},
-		{says: "conclude", after: 2 * time.Second, seen: completed(attempt)},
 		{says: "look again", seen: completed(attempt)},
 	}
 }

@@ -34,7 +34,7 @@ var _ = Describe("A Spark job", func() {
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 		Expect(driverLog(ctx, app)).To(ContainSubstring("Pi is roughly 3.1"))
 		// The watch may see the application before any status, which is the blank. When the API server does not take the first status, the next one tells RUNNING: the driver is recognized.
-		Eventually(states.String).Should(MatchRegexp("^ ?(SUBMITTED )?RUNNING SUCCEEDING COMPLETED$"))
+		Eventually(states.String).Should(MatchRegexp("^ ?(SUBMITTED )?RUNNING COMPLETED$"))
 		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1))
 		Expect(s.ExecutorState).NotTo(BeEmpty())
 		Expect(s.ExecutorState).To(HaveEach(v1beta2.ExecutorStateCompleted))

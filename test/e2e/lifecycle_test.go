@@ -70,7 +70,7 @@ var _ = Describe("The life of a Spark job", longest, func() {
 		s = eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 		Expect(s.ExecutionAttempts).To(BeEquivalentTo(1), "a changed spec starts counting again")
 		Expect(s.Attempt).To(BeEquivalentTo(4))
-		Eventually(states.String).Should(MatchRegexp(`RUNNING SUSPENDING SUSPENDED RESUMING (SUBMITTED )?RUNNING INVALIDATING PENDING_RERUN (SUBMITTED )?RUNNING SUCCEEDING COMPLETED$`))
+		Eventually(states.String).Should(MatchRegexp(`RUNNING SUSPENDING SUSPENDED RESUMING (SUBMITTED )?RUNNING INVALIDATING PENDING_RERUN (SUBMITTED )?RUNNING COMPLETED$`))
 		Expect(drivers.most()).To(Equal(1), "never two drivers at a time")
 		Expect(drivers.seen()).To(Equal(4))
 

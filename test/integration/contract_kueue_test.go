@@ -75,7 +75,7 @@ var _ = Describe("Kueue", func() {
 		s := app(ctx, ns, "pi").Status
 		Expect([]int32{s.SubmissionAttempts, s.ExecutionAttempts, s.Attempt}).To(Equal([]int32{1, 1, 1}))
 		Expect(count(writes.in(ns), "POST", "/pods")).To(Equal(1), "the change of the selector starts no second driver")
-		Expect(d.states()).To(Equal([]string{"SUBMITTED", "RUNNING", "SUCCEEDING", "COMPLETED"}))
+		Expect(d.states()).To(Equal([]string{"SUBMITTED", "RUNNING", "COMPLETED"}))
 	})
 
 	It("evicts an application, and admits it again elsewhere", func() {

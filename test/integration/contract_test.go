@@ -163,7 +163,7 @@ var _ = Describe("Airflow", func() {
 				change(ctx, admin, ns, "pi", release)
 			}
 			succeeds(ctx, driverPod(ctx, ns, "pi-driver"))
-			Eventually(d.states, wait, poll).Should(Equal([]string{"SUBMITTED", "RUNNING", "SUCCEEDING", "COMPLETED"}))
+			Eventually(d.states, wait, poll).Should(Equal([]string{"SUBMITTED", "RUNNING", "COMPLETED"}))
 			Expect(d.missed()).To(BeEmpty())
 		},
 		Entry("of a plain application", func(*v1beta2.SparkApplication) {}, nil),

@@ -48,9 +48,9 @@ func TestHappyPath(t *testing.T) {
 			t.Errorf("%s: events (-want +got):\n%s", s.says, diff)
 		}
 	}
-	want := map[string]int{"create *v1.Service": 1, "create *v1.ConfigMap": 1, "create *v1.Pod": 1, "status": 4}
+	want := map[string]int{"create *v1.Service": 1, "create *v1.ConfigMap": 1, "create *v1.Pod": 1, "status": 3}
 	if diff := cmp.Diff(want, w.writes); diff != "" {
-		t.Errorf("the budget is 3 creates and 4 status patches (-want +got):\n%s", diff)
+		t.Errorf("the budget is 3 creates and 3 status patches (-want +got):\n%s", diff)
 	}
 }
 

@@ -103,8 +103,8 @@ func TestExposeAndConceal(t *testing.T) {
 	if diff := cmp.Diff(over, w.app().Status.DriverInfo); diff != "" {
 		t.Errorf("at the end (-want +got):\n%s", diff)
 	}
-	if w.writes["status"] != 4 {
-		t.Errorf("%d status writes, want 4", w.writes["status"])
+	if w.writes["status"] != 3 {
+		t.Errorf("%d status writes, want 3", w.writes["status"])
 	}
 }
 

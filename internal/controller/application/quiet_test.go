@@ -148,7 +148,7 @@ func TestDriverThatRanUnseen(t *testing.T) {
 		"Succeeded": {
 			end:    func(w *harness) { w.kubelet(corev1.PodSucceeded, exited(0, "Completed")) },
 			events: []string{"Normal SparkDriverRunning Driver pi-driver is running", "Normal SparkApplicationCompleted SparkApplication pi completed"},
-			writes: 3, // RUNNING, SUCCEEDING, COMPLETED
+			writes: 2, // RUNNING, COMPLETED
 		},
 		"Failed": {
 			end: func(w *harness) {
