@@ -254,7 +254,7 @@ var _ = Describe("Argo CD", func() {
 				Expect([]string{"PENDING", "RUNNING", "COMPLETED", "FAILED", "UNKNOWN"}).To(ContainElement(state))
 			}
 		})
-		Expect(statuses).To(BeNumerically(">=", 4))
+		Expect(statuses).To(BeNumerically(">=", 3), "SUBMITTED, RUNNING and COMPLETED")
 	})
 
 	It("is told why an application is degraded", func() {
