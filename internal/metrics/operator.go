@@ -68,6 +68,9 @@ func (m *Metrics) Reconcile(ctx context.Context) (counting context.Context, done
 
 // Write records a write to the API server and what came of it.
 func (m *Metrics) Write(ctx context.Context, verb, resource string, took time.Duration, err error) {
+	if m == nil {
+		return
+	}
 	if n, ok := ctx.Value(writesKey{}).(*atomic.Int32); ok {
 		n.Add(1)
 	}

@@ -34,7 +34,7 @@ const (
 	// eventSenders is how many are sent at the same time.
 	eventSenders = 8
 	// resendFirst is when an event is tried again that the API server does not take at once; each further pause is twice as long, up to
-	// resendLast. After resends it is given up, which is after four minutes.
+	// resendLast. After resends it is given up, which is after three minutes.
 	resendFirst, resendLast = time.Second, time.Minute
 	resends                 = 8
 	// lastMoment is how long events are still sent when the operator stops.

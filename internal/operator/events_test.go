@@ -15,7 +15,6 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -153,7 +152,7 @@ func TestEventsAreTriedAgain(t *testing.T) {
 			if s.tries != tc.tries || len(s.events) != tc.sent {
 				t.Errorf("%s: %d tries, %d sent", tc.reason, s.tries, len(s.events))
 			}
-			if got := dropped(t, r.metrics)["refused"]; got != tc.lost {
+			if got := dropped(t, r.metrics, metrics.EventsRefused); got != tc.lost {
 				t.Errorf("%s: %d are counted as lost, want %d", tc.reason, got, tc.lost)
 			}
 			if !strings.Contains(log.String(), tc.says) || tc.says == "" && log.Len() > 0 {
@@ -178,33 +177,19 @@ func TestRefusedEventsHoldUpNobody(t *testing.T) {
 		t.Fatal("the last one waits for the others")
 	}
 	stop()
-	if got := dropped(t, r.metrics)["refused"]; got != 10*eventSenders {
+	if got := dropped(t, r.metrics, metrics.EventsRefused); got != 10*eventSenders {
 		t.Errorf("%d are counted as lost, want %d", got, 10*eventSenders)
 	}
 	r.Eventf(about(0, 0), nil, corev1.EventTypeNormal, "A", "B", "after the end")
-	if got := dropped(t, r.metrics)["queue"]; got != 1 {
+	if got := dropped(t, r.metrics, metrics.EventsWaiting); got != 1 {
 		t.Errorf("an event after the end is counted %d times, want once", got)
 	}
 }
 
-// dropped counts the events that were not stored, by their limit.
-func dropped(t *testing.T, m *metrics.Metrics) map[string]int {
+// dropped is how many events were not stored, for one of the limits.
+func dropped(t *testing.T, m *metrics.Metrics, limit metrics.EventLimit) int {
 	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(m)
-	all, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	counts := map[string]int{}
-	for _, family := range all {
-		for _, m := range family.GetMetric() {
-			if family.GetName() == "spark_operator_events_dropped_total" {
-				counts[m.GetLabel()[0].GetValue()] = int(m.GetCounter().GetValue())
-			}
-		}
-	}
-	return counts
+	return int(testutil.Scrape(t, m)["spark_operator_events_dropped_total "+string(limit)])
 }
 
 // No one waits for an API server that takes no events: those that are too many are dropped and logged.
@@ -258,8 +243,10 @@ func TestEventStorms(t *testing.T) {
 	if told := strings.Count(log.String(), "too many events"); told != 3 {
 		t.Errorf("the log tells of it %d times, want 3:\n%s", told, log.String())
 	}
-	if diff := cmp.Diff(map[string]int{"object": (9+10+1)*objectBurst - 6, "namespace": namespaceBurst, "queue": 0, "refused": 0}, dropped(t, r.metrics)); diff != "" {
-		t.Errorf("dropped (-want +got):\n%s", diff)
+	for limit, want := range map[metrics.EventLimit]int{metrics.EventsOfObject: (9+10+1)*objectBurst - 6, metrics.EventsOfNamespace: namespaceBurst} {
+		if got := dropped(t, r.metrics, limit); got != want {
+			t.Errorf("%d events are counted as beyond the limit of the %s, want %d", got, limit, want)
+		}
 	}
 }
 

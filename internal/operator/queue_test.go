@@ -199,8 +199,8 @@ func TestFairQueueEndsFirst(t *testing.T) {
 	}
 	for turn := range 1000 {
 		name := fmt.Sprintf("ends-%d", turn)
-		if late := taken[name] - turn; late > turn/(oldestEvery-1)+oldestEvery {
-			t.Fatalf("%s was taken %d turns late: only one of four turns is somebody else's", name, late)
+		if at, done := taken[name]; !done || at-turn > turn/(oldestEvery-1)+oldestEvery {
+			t.Fatalf("%s was taken in turn %d (%t): only one of four turns is somebody else's", name, at, done)
 		}
 	}
 	if at, done := taken["200"]; !done || at > 201*oldestEvery {

@@ -138,7 +138,7 @@ func podHandler(m *operator.Schedulers, family lifecycle.Family) handler.EventHa
 		item := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: app}}
 		switch {
 		case app == "":
-		case spark.RunsDriver(pod.GetLabels()):
+		case spark.RunsDriver(pod.GetLabels()), priority < 0: // what was there before comes with its application
 			operator.AddWithPriority(q, item, priority)
 		default:
 			q.AddAfter(item, executorsTogether)

@@ -4,15 +4,24 @@ package application
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -175,6 +184,68 @@ func TestDriverThatRanUnseen(t *testing.T) {
 			}
 			if got := w.writes["status"] - before; got != tc.writes {
 				t.Errorf("%d status writes, want %d", got, tc.writes)
+			}
+		})
+	}
+}
+
+// added records how items are added to a queue.
+type added struct {
+	priorityqueue.PriorityQueue[reconcile.Request]
+	all []string
+}
+
+func (a *added) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
+	for _, i := range items {
+		a.all = append(a.all, fmt.Sprintf("%s priority %d after %s", i, ptr.Deref(o.Priority, 0), o.After))
+	}
+}
+
+func (a *added) AddAfter(i reconcile.Request, after time.Duration) {
+	a.AddWithOpts(priorityqueue.AddOpts{After: after}, i)
+}
+
+// What becomes of a driver says how soon its application is looked at; its executors are looked at together.
+func TestPodHandler(t *testing.T) {
+	w := newHarness(t, testutil.Pi())
+	w.reconcile()
+	pending := w.drivers()[0]
+	of := func(phase corev1.PodPhase, state corev1.ContainerState) *corev1.Pod {
+		w.kubelet(phase, state)
+		return &w.drivers()[0]
+	}
+	runs, ended := of(corev1.PodRunning, running()), of(corev1.PodRunning, exited(0, "Completed")) // a sidecar lives on
+	executor, stranger := pending.DeepCopy(), pending.DeepCopy()
+	executor.Labels[spark.LabelRole], stranger.Labels = spark.RoleExecutor, nil
+	cases := map[string]struct {
+		reason string
+		see    func(h handler.EventHandler, q *added)
+		want   []string
+	}{
+		"Listed": {reason: "what was there before", see: func(h handler.EventHandler, q *added) {
+			h.Create(t.Context(), event.CreateEvent{Object: ended, IsInInitialList: true}, q)
+			h.Create(t.Context(), event.CreateEvent{Object: executor, IsInInitialList: true}, q)
+		}, want: []string{"jobs/pi priority -100 after 0s", "jobs/pi priority -100 after 0s"}},
+		"Created": {reason: "nothing is to be seen yet", see: func(h handler.EventHandler, q *added) { h.Create(t.Context(), event.CreateEvent{Object: &pending}, q) }, want: []string{"jobs/pi priority 0 after 0s"}},
+		"Starts": {reason: "before new applications", see: func(h handler.EventHandler, q *added) {
+			h.Update(t.Context(), event.UpdateEvent{ObjectOld: &pending, ObjectNew: runs}, q)
+		}, want: []string{"jobs/pi priority 10 after 0s"}},
+		"Ends": {reason: "before everything else", see: func(h handler.EventHandler, q *added) {
+			h.Update(t.Context(), event.UpdateEvent{ObjectOld: runs, ObjectNew: ended}, q)
+		}, want: []string{"jobs/pi priority 20 after 0s"}},
+		"Goes": {reason: "that is an end, too", see: func(h handler.EventHandler, q *added) { h.Delete(t.Context(), event.DeleteEvent{Object: runs}, q) }, want: []string{"jobs/pi priority 20 after 0s"}},
+		"Executor": {reason: "with the others that come and go", see: func(h handler.EventHandler, q *added) {
+			h.Create(t.Context(), event.CreateEvent{Object: executor}, q)
+			h.Delete(t.Context(), event.DeleteEvent{Object: executor}, q)
+		}, want: []string{"jobs/pi priority 0 after 1s", "jobs/pi priority 0 after 1s"}},
+		"Stranger": {reason: "a pod of nobody", see: func(h handler.EventHandler, q *added) { h.Create(t.Context(), event.CreateEvent{Object: stranger}, q) }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			q := &added{}
+			tc.see(podHandler(operator.NewSchedulers(w.clock, nil), kubeflow.SparkApplications{}.Family()), q)
+			if diff := cmp.Diff(tc.want, q.all); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
