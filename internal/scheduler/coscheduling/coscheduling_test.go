@@ -132,20 +132,20 @@ func TestCare(t *testing.T) {
 		wantLow, wantN string
 		retry          time.Duration
 	}{
-		"Waiting":   {reason: "the driver waits for the room of all", facts: facts(0, false, 0), cpu: "7"},
-		"RoomMade":  {reason: "the scheduler does not requeue it", facts: made(facts(60*second, false, 0), 59*second), cpu: "7", wantN: clock(60 * second)},
+		"Waiting":   {reason: "the driver waits for the room of all", facts: facts(0, false, 0), cpu: "7", retry: pause},
+		"RoomMade":  {reason: "the scheduler does not requeue it", facts: made(facts(60*second, false, 0), 59*second), cpu: "7", wantN: clock(60 * second), retry: pause},
 		"Patience":  {reason: "at most every 15 s", facts: made(facts(60*second, false, 0), 59*second), nudged: clock(50 * second), cpu: "7", wantN: clock(50 * second), retry: 5 * second},
-		"OldNews":   {reason: "room that was made before the last nudge", facts: made(facts(60*second, false, 0), 30*second), nudged: clock(40 * second), cpu: "7", wantN: clock(40 * second)},
+		"OldNews":   {reason: "room that was made before the last nudge", facts: made(facts(60*second, false, 0), 30*second), nudged: clock(40 * second), cpu: "7", wantN: clock(40 * second), retry: pause},
 		"Lower":     {reason: "the driver has a node: the others need no such room", facts: facts(100*second, true, 2), cpu: "1", wantLow: clock(100 * second), retry: 5 * second},
 		"Settle":    {reason: "the scheduler still judges by the old spec", facts: facts(102*second, true, 2), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second), retry: 3 * second},
-		"Nudge":     {reason: "now it judges by the new one", facts: facts(105*second, true, 2), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(105 * second)},
-		"Once":      {reason: "one nudge suffices", facts: facts(120*second, true, 2), lowered: clock(100 * second), nudged: clock(105 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(105 * second)},
+		"Nudge":     {reason: "now it judges by the new one", facts: facts(105*second, true, 2), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(105 * second), retry: pause},
+		"Once":      {reason: "one nudge suffices", facts: facts(120*second, true, 2), lowered: clock(100 * second), nudged: clock(105 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(105 * second), retry: pause},
 		"Placed":    {reason: "no one waits", facts: facts(120*second, true, 0), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second)},
-		"Late":      {reason: "an executor that came later, and room for it", facts: made(facts(200*second, true, 1), 199*second), lowered: clock(100 * second), nudged: clock(105 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(200 * second)},
-		"Restarted": {reason: "a new operator takes room for made when it starts: pods that wait since before are requeued", facts: made(since(facts(60*second, false, 0), 10*second), 50*second), cpu: "7", wantN: clock(60 * second)},
-		"Newcomer":  {reason: "the scheduler knew of that room when it first found too little", facts: made(since(facts(60*second, false, 0), 55*second), 50*second), cpu: "7"},
-		"Spoilt":    {reason: "an annotation that someone wrote", facts: facts(0, false, 0), nudged: "yesterday", cpu: "7"},
-		"Gang":      {reason: "a gang asks for no room", parameters: gangOfExecutors, facts: facts(100*second, true, 2), cpu: ""},
+		"Late":      {reason: "an executor that came later, and room for it", facts: made(facts(200*second, true, 1), 199*second), lowered: clock(100 * second), nudged: clock(105 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(200 * second), retry: pause},
+		"Restarted": {reason: "a new operator takes room for made when it starts: pods that wait since before are requeued", facts: made(since(facts(60*second, false, 0), 10*second), 50*second), cpu: "7", wantN: clock(60 * second), retry: pause},
+		"Newcomer":  {reason: "the scheduler knew of that room when it first found too little", facts: made(since(facts(60*second, false, 0), 55*second), 50*second), cpu: "7", retry: pause},
+		"Spoilt":    {reason: "an annotation that someone wrote", facts: facts(0, false, 0), nudged: "yesterday", cpu: "7", retry: pause},
+		"Gang":      {reason: "a gang asks for no room", parameters: gangOfExecutors, facts: facts(100*second, true, 2), cpu: "", retry: pause},
 		"Unscathed": {reason: "the clock went back", facts: made(facts(0, false, 0), 30*second), cpu: "7", retry: 30 * second},
 	}
 	for name, tc := range cases {

@@ -90,12 +90,12 @@ func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured,
 	due, wanted := nextNudge(c, f)
 	switch {
 	case !wanted:
-		return c, 0
 	case due.After(f.Now):
 		return c, due.Sub(f.Now)
+	default:
+		c.nudged = f.Now
 	}
-	c.nudged = f.Now
-	return c, 0
+	return c, pause // no event of this application tells of room that others make
 }
 
 // nextNudge is when waiting pods must be requeued, if there is a reason to.
