@@ -190,7 +190,27 @@ func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 			return err
 		}
 		e.Schedulers.Enter(candidate.Attempt(), scheduler.ProgressOf(facts))
+		if err := e.releaseEnded(ctx, obj, s); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// releaseEnded drops the reservation of an attempt that has just been entered if it has ended since it was listed: whoever saw its end found
+// nothing to release.
+func (e *Engine[T]) releaseEnded(ctx context.Context, listed T, s *scope[T]) error {
+	now := e.Kind.New()
+	err := e.Cache.Get(ctx, client.ObjectKeyFromObject(listed), now)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read an application once more: %w", err)
+	}
+	if err == nil && now.GetUID() == listed.GetUID() {
+		if record := e.Kind.FromStatus(now); record.State.HasDriver() && record.Attempt == s.Record.Attempt {
+			return nil
+		}
+	}
+	e.Schedulers.Release(s.attemptID())
 	return nil
 }
 

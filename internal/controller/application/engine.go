@@ -167,6 +167,7 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
 			e.written.Forget(req.NamespacedName)
 			e.refused.forget(req.NamespacedName)
+			e.Schedulers.Forget(e.key(req.NamespacedName)) // it may have been entered from a cache that did not know its end
 			return nil, after, err
 		}
 	}

@@ -212,3 +212,59 @@ func TestPromiseOfAnUnrecordedDriver(t *testing.T) {
 		t.Errorf("%d pods are reserved, and all are there", got)
 	}
 }
+
+// after is a cache that lets something happen when pods have been read.
+type after struct {
+	client.Reader
+	happen func()
+}
+
+func (a after) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := a.Reader.List(ctx, list, opts...)
+	if _, ok := list.(*corev1.PodList); ok {
+		a.happen()
+	}
+	return err
+}
+
+// A new operator enters what its cache says runs. If that has ended by then, and all of it is written, nobody but this operator knows
+// of the reservation.
+func TestPromiseOfWhatHasEnded(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// enter makes the new operator enter the application, and ends it before, meanwhile or afterwards.
+		enter func(w *harness, enter, end func())
+	}{
+		"Before": {reason: "it is over", enter: func(_ *harness, enter, end func()) { end(); enter() }},
+		"Meanwhile": {reason: "its end is seen before it is entered", enter: func(w *harness, enter, end func()) {
+			w.engine.Reader.Cache = after{w.c, func() { end(); w.engine.Reader.Cache = w.c; w.settle() }}
+			enter()
+		}},
+		"Afterwards": {reason: "its end was written by the operator before", enter: func(_ *harness, enter, end func()) { enter(); end() }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := counted(t, nil)
+			w.settle()
+			w.kubelet(corev1.PodRunning, running())
+			w.settle()
+			before := w.engine
+			w.restart()
+			current := w.engine
+			tc.enter(w, func() {
+				if err := current.EnterRunning(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}, func() {
+				w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
+				w.engine = before
+				w.settle()
+				w.engine = current
+			})
+			w.settle()
+			if got, state := w.reserved(), w.state(); got != 0 || state != "COMPLETED" {
+				t.Errorf("%s: %d pods are reserved for an application that is %s", tc.reason, got, state)
+			}
+		})
+	}
+}
