@@ -109,6 +109,8 @@ type Subject struct {
 	// AllOrNothing are the parameters of an application whose executors start together or not at all, GivesUp those of
 	// one that its scheduler takes back after a few seconds without room; "" if the plugin has no such option.
 	AllOrNothing, GivesUp string
+	// Renews is an annotation that the plugin writes again on objects whose pods wait, for a reason and now and then; "" for none.
+	Renews string
 	// Alone are the cases that must have the cluster to themselves, because all applications in it share one room.
 	Alone []int
 	// DoesNotApply says why a case does not concern the plugin, by its number.
