@@ -112,7 +112,7 @@ func (c *connection) observe(ctx context.Context, in *explain.Input, operator re
 	s := in.Scope
 	var err error
 	unreadable := func(what string, err error) { in.Unreadable = append(in.Unreadable, what+": "+forPeople(err).Error()) }
-	pods := observe.Reader{Labels: s.Family.Labels, Cache: c, Live: c, Unindexed: true, Logs: c.tail}
+	pods := observe.Reader{Labels: s.Family.Labels, Cache: c, Live: c, Logs: c.tail}
 	in.Observed, err = pods.Observe(ctx, targetOf(s), s.Record)
 	if err != nil {
 		in.Observed.Driver = lifecycle.Driver{Presence: lifecycle.Unknown, Name: s.DriverName()}

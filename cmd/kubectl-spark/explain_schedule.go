@@ -70,7 +70,7 @@ func (c *connection) runs(ctx context.Context, o *v1beta2.ScheduledSparkApplicat
 		in.Observed.Runs = append(in.Observed.Runs, kubeflow.RunOf(run))
 		in.States[run.Name] = stateName(string(run.Status.AppState.State))
 	}
-	pods := observe.Reader{Labels: kubeflow.SparkApplications{}.Family().Labels, Cache: c, Live: c, Unindexed: true}
+	pods := observe.Reader{Labels: kubeflow.SparkApplications{}.Family().Labels, Cache: c, Live: c}
 	for _, name := range in.Record.Active {
 		if in.States[name] != "" {
 			continue

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -238,6 +239,30 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 		return &NotWatchedError{Namespace: key.Namespace}
 	}
 	return m.cache.Get(ctx, key, object, options...)
+}
+
+// Indexer returns the store of a kind in a namespace when it has been listed, for objects of another type than controller-runtime's
+// readers copy. What is in it must not be changed. The error is a *NotWatchedError if the namespace is not watched.
+func (c *Cache) Indexer(ctx context.Context, object client.Object, namespace string) (toolscache.Indexer, error) {
+	c.mu.Lock()
+	m := c.memberLocked(namespace)
+	c.mu.Unlock()
+	if m == nil {
+		return nil, &NotWatchedError{Namespace: namespace}
+	}
+	key, err := c.kindOf(object)
+	if err != nil {
+		return nil, err
+	}
+	i, err := m.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+	if err == nil && !i.HasSynced() {
+		err = m.await(ctx, i)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s in namespace %q: %w", key.Kind, namespace, err)
+	}
+	store, _ := m.stores.Load(key)
+	return store.(toolscache.Indexer), nil // newInformer has stored it
 }
 
 // List reads the objects of one namespace, or of all in which the kind has been listed.

@@ -194,6 +194,37 @@ func TestServes(t *testing.T) {
 	}
 }
 
+// What is cached in a form of its own is found by the informer's own indexes, in namespaces that come later, too.
+func TestIndexer(t *testing.T) {
+	c, _, _ := begin(t, "a")
+	informer, err := c.GetInformer(t.Context(), &corev1.Pod{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := toolscache.Indexers{"name": func(o any) ([]string, error) { return []string{o.(client.Object).GetName()}, nil }}
+	if err := informer.AddIndexers(byName); err != nil {
+		t.Fatal(err)
+	}
+	if err := informer.AddIndexers(byName); err == nil {
+		t.Error("the same index is added twice")
+	}
+	if _, err := c.Indexer(t.Context(), &corev1.Pod{}, "c"); !notWatched(err) {
+		t.Errorf("a namespace that is not watched: %v", err)
+	}
+	if err := c.Set(t.Context(), "a", "c"); err != nil {
+		t.Fatal(err)
+	}
+	for namespace, name := range map[string]string{"a": "one", "c": "three"} {
+		store, err := c.Indexer(t.Context(), &corev1.Pod{}, namespace) // it waits for the list
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := store.ByIndex("name", name); err != nil || len(found) != 1 {
+			t.Errorf("namespace %s: %d pods, %v; want %s", namespace, len(found), err, name)
+		}
+	}
+}
+
 func TestInformer(t *testing.T) {
 	c, _, s := begin(t, "a", "b")
 	informer, err := c.GetInformerForKind(t.Context(), corev1.SchemeGroupVersion.WithKind("Pod"))
@@ -202,9 +233,6 @@ func TestInformer(t *testing.T) {
 	}
 	if !informer.HasSynced() || informer.IsStopped() {
 		t.Error("a namespace failing is not waited for")
-	}
-	if err := informer.AddIndexers(toolscache.Indexers{}); err == nil {
-		t.Error("indexers would be missing later")
 	}
 	other := &seen{failed: map[string]string{}}
 	handle, err := informer.AddEventHandlerWithResyncPeriod(other.handler(), 0)

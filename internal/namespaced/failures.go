@@ -31,6 +31,7 @@ func (c *Cache) newInformer(m *member) func(toolscache.ListerWatcher, runtime.Ob
 		key := kind{gvk, formOf(object)}
 		i := toolscache.NewSharedIndexInformer(c.observed(source, m, key), object, resync, indexers)
 		utilruntime.Must(i.SetWatchErrorHandlerWithContext(c.watchErrors(m, key))) // it fails for one that runs
+		m.stores.Store(key, i.GetIndexer())
 		return i
 	}
 }

@@ -109,6 +109,7 @@ type informer struct {
 	key      kind
 	object   client.Object
 	handlers []*registration
+	indexers []toolscache.Indexers
 }
 
 var _ cache.Informer = (*informer)(nil)
@@ -128,6 +129,11 @@ func (i *informer) join(ctx context.Context, m *member) error {
 		found, err := m.cache.GetInformer(ctx, i.object, cache.BlockUntilSynced(false))
 		if err != nil {
 			return err
+		}
+		for _, indexers := range i.indexers {
+			if err := found.AddIndexers(indexers); err != nil {
+				return fmt.Errorf("index %s in namespace %q: %w", i.key.Kind, m.namespace, err)
+			}
 		}
 		j = &joined{Informer: found}
 		m.informers[i.key] = j
@@ -214,9 +220,17 @@ func (i *informer) RemoveEventHandler(handle toolscache.ResourceEventHandlerRegi
 	return errors.Join(failed...)
 }
 
-// AddIndexers is not supported: namespaces that come later would not have them.
-func (i *informer) AddIndexers(toolscache.Indexers) error {
-	return errors.New("use IndexField of the cache")
+// AddIndexers adds indexes, in the namespaces that are watched later, too.
+func (i *informer) AddIndexers(indexers toolscache.Indexers) error {
+	i.cache.mu.Lock()
+	defer i.cache.mu.Unlock()
+	for _, j := range i.joinedLocked() {
+		if err := j.AddIndexers(indexers); err != nil {
+			return fmt.Errorf("index %s: %w", i.key.Kind, err)
+		}
+	}
+	i.indexers = append(i.indexers, indexers)
+	return nil
 }
 
 // HasSynced reports whether the kind is listed in all namespaces that can be watched.

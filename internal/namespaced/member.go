@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,6 +29,8 @@ type member struct {
 	informers map[kind]*joined
 	// ready says that all informers have listed what there is.
 	ready bool
+	// stores has an indexer for each kind that has an informer.
+	stores sync.Map
 	// failed has the kinds that cannot be watched.
 	failed map[kind]bool
 }
@@ -63,6 +66,18 @@ func (m *member) failing() bool { return len(m.failed) > 0 }
 func (m *member) serves(key kind) bool {
 	j, ok := m.informers[key]
 	return ok && j.synced
+}
+
+// await waits until a kind has been listed.
+func (m *member) await(ctx context.Context, i cache.Informer) error {
+	select {
+	case <-i.HasSyncedChecker().Done():
+		return nil
+	case <-m.ctx.Done():
+		return &NotWatchedError{Namespace: m.namespace}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // isWatchError reports whether an error is more than the usual end of a watch.

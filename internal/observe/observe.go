@@ -24,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // IndexApp is the field index of pods by the application's name.
@@ -34,11 +33,10 @@ const IndexApp = "app"
 type Reader struct {
 	// Labels are those of the applications' family.
 	Labels lifecycle.Labels
-	// Cache holds our own pods only and may be stale.
+	// Cache holds our own objects only and may be stale.
 	Cache client.Reader
-	// Unindexed is set when Cache is an API server itself, which does not have IndexApp: pods are listed by the label
-	// that they are chosen by in any case. It is for a look now and then.
-	Unindexed bool
+	// Pods are the cached ones; nil for those that Cache reads.
+	Pods Pods
 	// Live asks the API server.
 	Live client.Reader
 	// Kinds reads what scheduler plugins want to see; Live if nil.
@@ -71,7 +69,7 @@ type Target struct {
 }
 
 // outlived reports whether a cached driver of the attempt was deleted before the one that is known was created.
-func (t Target) outlived(pod *corev1.Pod) bool {
+func (t Target) outlived(pod *Pod) bool {
 	return t.DriverUID != "" && string(pod.UID) != t.DriverUID
 }
 
@@ -89,10 +87,8 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 	o := lifecycle.Observation{Executors: executorsOf(pods)}
 	for _, pod := range pods {
 		// By its label first: the spec may have renamed the driver.
-		if spark.RunsDriver(pod.Labels) && r.ownership(pod, t) == lifecycle.Current && !t.outlived(pod) {
-			o.Driver = r.driverOf(pod)
-			o.Driver.Ownership = lifecycle.Current
-			r.complete(ctx, &o.Driver, pod, t, rec)
+		if pod.runsDriver() && r.ownership(pod, t) == lifecycle.Current && !t.outlived(pod) {
+			o.Driver = r.driver(ctx, pod, t, rec)
 			return o, nil
 		}
 	}
@@ -120,9 +116,7 @@ func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *
 	}
 	for _, found := range pods {
 		if pod, ok := found.(*corev1.Pod); ok && r.ownership(pod, t) == lifecycle.Current {
-			*d = r.driverOf(pod)
-			d.Ownership = lifecycle.Current
-			r.complete(ctx, d, pod, t, rec)
+			*d = r.driver(ctx, podOf(pod, labelsRead(r.Labels)), t, rec)
 			return nil
 		}
 	}
@@ -135,37 +129,29 @@ func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *
 
 // Orphans reports whether the cache has a driver of the application that has not ended and is not being deleted.
 func (r Reader) Orphans(ctx context.Context, app client.Object) (bool, error) {
-	var list corev1.PodList
-	if err := r.Cache.List(ctx, &list, client.InNamespace(app.GetNamespace()), client.MatchingFields{IndexApp: indexValue(r.Labels.App, app.GetName())}, client.UnsafeDisableDeepCopy); err != nil {
+	pods, err := r.cached().OfApp(ctx, app.GetNamespace(), r.Labels.App, app.GetName())
+	if err != nil {
 		return false, fmt.Errorf("list pods of %s/%s: %w", app.GetNamespace(), app.GetName(), err)
 	}
-	for i := range list.Items {
-		pod := &list.Items[i]
-		if !spark.RunsDriver(pod.Labels) || pod.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, app) {
-			continue
-		}
-		if d := r.driverOf(pod); d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning {
-			return true, nil
-		}
-	}
-	return false, nil
+	return slices.ContainsFunc(pods, func(pod *Pod) bool {
+		phase := pod.DriverPhase()
+		return (phase == lifecycle.DriverPending || phase == lifecycle.DriverRunning) && pod.DeletionTimestamp == nil && metav1.IsControlledBy(pod, app)
+	}), nil
 }
 
 // ownership returns who owns a pod.
-func (r Reader) ownership(pod *corev1.Pod, t Target) lifecycle.Ownership {
+func (r Reader) ownership(pod metav1.Object, t Target) lifecycle.Ownership {
 	return lifecycle.Owner{Reference: metav1.OwnerReference{UID: t.UID}, SubmissionID: t.SubmissionID, Labels: r.Labels}.Of(pod)
 }
 
 // named returns the pod that has the driver's name, regardless of its owner.
 func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Driver, error) {
 	key := client.ObjectKey{Namespace: t.Namespace, Name: t.DriverName}
-	var pod corev1.Pod
-	err := r.Cache.Get(ctx, key, &pod)
+	pod, err := r.cached().Get(ctx, key)
 	// The driver of the attempt before may be in a cache that is behind, under the very name of the one that lives.
-	outdated := err == nil && (t.outlived(&pod) || !rec.State.Starting() && r.ownership(&pod, t) != lifecycle.Current)
+	outdated := err == nil && (t.outlived(pod) || !rec.State.Starting() && r.ownership(pod, t) != lifecycle.Current)
 	if outdated || apierrors.IsNotFound(err) && rec.State != lifecycle.New {
-		pod = corev1.Pod{}
-		err = r.Live.Get(ctx, key, &pod)
+		pod, err = r.podsOf(r.Live).Get(ctx, key)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
@@ -175,10 +161,18 @@ func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (life
 	case err != nil:
 		return lifecycle.Driver{Presence: lifecycle.Unknown, Name: t.DriverName}, nil //nolint:nilerr // an API server in trouble proves nothing about the pod
 	}
-	d := r.driverOf(&pod)
-	d.Ownership = r.ownership(&pod, t)
-	r.complete(ctx, &d, &pod, t, rec)
-	return d, nil
+	return r.driver(ctx, pod, t, rec), nil
+}
+
+// driver is a pod as a driver. An executor that has the driver's name is somebody else's pod.
+func (r Reader) driver(ctx context.Context, pod *Pod, t Target, rec lifecycle.Record) lifecycle.Driver {
+	if pod.driver == nil {
+		return lifecycle.Driver{Presence: lifecycle.Present, Ownership: lifecycle.NotOwned, Name: pod.Name}
+	}
+	d := *pod.driver
+	d.SubmissionID, d.SpecHash, d.Ownership = pod.label(r.Labels.Submission), pod.label(r.Labels.SpecHash), r.ownership(pod, t)
+	r.complete(ctx, &d, pod, t, rec)
+	return d
 }
 
 // LogLines is how many of a log's last lines are read. An exception of Spark 4 that a query failed with, and the end of the
@@ -191,14 +185,14 @@ const logLimit = 256 << 10
 
 // complete reads what the pod itself does not report: why its volumes are not mounted, and the end of a failed
 // driver's log. Both are only shown to users, so a failed read is not an error.
-func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *corev1.Pod, t Target, rec lifecycle.Record) {
+func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *Pod, t Target, rec lifecycle.Record) {
 	d.Exit.Message = said(d.Exit, t.LogTails)
 	if d.Ownership == lifecycle.NotOwned || !rec.State.HasDriver() {
 		return
 	}
 	switch {
 	case d.Phase == lifecycle.DriverFailed && r.Logs != nil && !t.LogTails.Hidden:
-		if text, err := r.Logs(ctx, pod.Namespace, pod.Name, SparkContainer(pod), logLimit); err == nil {
+		if text, err := r.Logs(ctx, pod.Namespace, pod.Name, pod.container, logLimit); err == nil {
 			d.LogTail = t.LogTails.Redact(plain(text))
 		}
 	case d.Phase == lifecycle.DriverPending && d.Waiting.Reason == "" && !d.ScheduledAt.IsZero() && t.Now.Sub(d.ScheduledAt) >= mountTime:
@@ -230,7 +224,7 @@ func said(e lifecycle.Exit, tails lifecycle.LogTails) string {
 }
 
 // mountFailure returns the newest event that says why a volume is not mounted, if there is one.
-func (r Reader) mountFailure(ctx context.Context, pod *corev1.Pod) lifecycle.Wait {
+func (r Reader) mountFailure(ctx context.Context, pod *Pod) lifecycle.Wait {
 	var events corev1.EventList
 	about := client.MatchingFields{"involvedObject.name": pod.Name, "involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning}
 	if err := r.Live.List(ctx, &events, client.InNamespace(pod.Namespace), about); err != nil {
@@ -264,33 +258,31 @@ func seenAt(e *corev1.Event) time.Time {
 	return e.EventTime.Time
 }
 
-// pods lists the cached pods of the attempt. They are the cache's own and must not be changed.
-func (r Reader) pods(ctx context.Context, t Target) ([]*corev1.Pod, error) {
-	var list corev1.PodList
-	var about client.ListOption = client.MatchingFields{IndexApp: indexValue(r.Labels.App, t.App)}
-	if r.Unindexed {
-		about = client.MatchingLabels{r.Labels.App: t.App}
-		if t.SubmissionID != "" {
-			about = client.MatchingLabels{r.Labels.Submission: t.SubmissionID}
-		}
+// cached are the cached pods.
+func (r Reader) cached() Pods {
+	if r.Pods != nil {
+		return r.Pods
 	}
-	if err := r.Cache.List(ctx, &list, client.InNamespace(t.Namespace), about, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.App, err)
-	}
-	var pods []*corev1.Pod
-	for i := range list.Items {
-		if of := list.Items[i].Labels; of[r.Labels.Submission] == t.SubmissionID && of[r.Labels.App] == t.App {
-			pods = append(pods, &list.Items[i])
-		}
-	}
-	return pods, nil
+	return r.podsOf(r.Cache)
 }
 
-func executorsOf(pods []*corev1.Pod) []lifecycle.Executor {
+// podsOf are the pods that a client reads.
+func (r Reader) podsOf(from client.Reader) Pods { return readPods{from, labelsRead(r.Labels)} }
+
+// pods lists the cached pods of the attempt.
+func (r Reader) pods(ctx context.Context, t Target) ([]*Pod, error) {
+	all, err := r.cached().OfApp(ctx, t.Namespace, r.Labels.App, t.App)
+	if err != nil {
+		return nil, fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.App, err)
+	}
+	return slices.DeleteFunc(all, func(pod *Pod) bool { return pod.label(r.Labels.Submission) != t.SubmissionID }), nil
+}
+
+func executorsOf(pods []*Pod) []lifecycle.Executor {
 	var all []lifecycle.Executor
 	for _, pod := range pods {
-		if pod.Labels[spark.LabelRole] == spark.RoleExecutor {
-			all = append(all, executorOf(pod))
+		if pod.driver == nil {
+			all = append(all, pod.executor)
 		}
 	}
 	slices.SortFunc(all, func(a, b lifecycle.Executor) int { return strings.Compare(a.Name, b.Name) })

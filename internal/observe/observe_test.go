@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -48,7 +49,7 @@ func driverPod() *corev1.Pod {
 
 // cluster is a client over some objects; gets counts reads of single objects, and fail answers them.
 func cluster(gets *int, fail error, objects ...client.Object) client.Reader {
-	return fake.NewClientBuilder().WithObjects(objects...).WithIndex(&corev1.Pod{}, IndexApp, byApp).
+	return fake.NewClientBuilder().WithObjects(objects...).
 		WithInterceptorFuncs(interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 				if gets != nil {
@@ -60,6 +61,23 @@ func cluster(gets *int, fail error, objects ...client.Object) client.Reader {
 				return c.Get(ctx, key, obj, opts...)
 			},
 		}).Build()
+}
+
+// stored are pods in the store of an informer.
+func stored(t *testing.T, pods ...*corev1.Pod) Pods {
+	t.Helper()
+	store := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, IndexPods(family.Labels.App))
+	for _, p := range pods {
+		p.ResourceVersion = "999" // as the client has it that these tests compare with
+		o, err := CachePod(family.Labels)(p)
+		if err == nil {
+			err = store.Add(o)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return CachedPods(func(context.Context, string) (toolscache.Indexer, error) { return store, nil })
 }
 
 func TestObserveDriver(t *testing.T) {
@@ -147,11 +165,14 @@ func TestObserveExecutors(t *testing.T) {
 	if diff := cmp.Diff(want, got.Executors); diff != "" {
 		t.Errorf("executors of this attempt, this application and this namespace only (-want +got):\n%s", diff)
 	}
-	pods := fake.NewClientBuilder().WithObjects(driverPod(), exec("e-1", "s-1", corev1.PodRunning), exec("e-2", "s-1", corev1.PodFailed),
-		exec("old", "s-0", corev1.PodRunning), strange, otherNode(exec("far", "s-1", corev1.PodRunning))).Build()
-	live, err := Reader{Labels: family.Labels, Live: pods, Cache: pods, Unindexed: true}.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
-	if diff := cmp.Diff(got, live); err != nil || diff != "" {
-		t.Errorf("without the index the same is seen (-indexed +live): %v\n%s", err, diff)
+	r.Pods = stored(t, driverPod(), exec("e-1", "s-1", corev1.PodRunning), exec("e-2", "s-1", corev1.PodFailed),
+		exec("old", "s-0", corev1.PodRunning), strange, otherNode(exec("far", "s-1", corev1.PodRunning)))
+	indexed, err := r.Observe(t.Context(), target, lifecycle.Record{State: lifecycle.Running})
+	if diff := cmp.Diff(got, indexed); err != nil || diff != "" {
+		t.Errorf("by the index the same is seen (-read +indexed): %v\n%s", err, diff)
+	}
+	if _, err := r.Pods.Get(t.Context(), client.ObjectKey{Namespace: "jobs", Name: "far"}); !apierrors.IsNotFound(err) {
+		t.Errorf("error %v, want NotFound", err)
 	}
 }
 

@@ -16,21 +16,19 @@ import (
 )
 
 // driverOf judges a driver by its Spark container: a sidecar that still runs does not hide the driver's end.
-func (r Reader) driverOf(pod *corev1.Pod) lifecycle.Driver {
+func driverOf(pod *corev1.Pod) lifecycle.Driver {
 	d := lifecycle.Driver{
-		Presence:     lifecycle.Present,
-		Name:         pod.Name,
-		UID:          string(pod.UID),
-		SubmissionID: pod.Labels[r.Labels.Submission],
-		SparkAppID:   pod.Labels[spark.LabelAppSelector],
-		SpecHash:     pod.Labels[r.Labels.SpecHash],
-		CreatedAt:    pod.CreationTimestamp.Time,
-		ScheduledAt:  scheduledAt(pod),
-		Disruption:   disruption(pod),
-		MemoryLimit:  memoryLimit(pod),
-		Phase:        lifecycle.DriverPending,
-		Ready:        podReady(pod),
-		PodIP:        pod.Status.PodIP,
+		Presence:    lifecycle.Present,
+		Name:        pod.Name,
+		UID:         string(pod.UID),
+		SparkAppID:  pod.Labels[spark.LabelAppSelector],
+		CreatedAt:   pod.CreationTimestamp.Time,
+		ScheduledAt: scheduledAt(pod),
+		Disruption:  disruption(pod),
+		MemoryLimit: memoryLimit(pod),
+		Phase:       lifecycle.DriverPending,
+		Ready:       podReady(pod),
+		PodIP:       pod.Status.PodIP,
 	}
 	if pod.Spec.NodeName == "" {
 		d.Unplaced = pod.ResourceVersion
@@ -59,9 +57,6 @@ func (r Reader) driverOf(pod *corev1.Pod) lifecycle.Driver {
 	}
 	return d
 }
-
-// DriverPhase is the phase of a pod that runs a driver.
-func DriverPhase(pod *corev1.Pod) lifecycle.DriverPhase { return Reader{}.driverOf(pod).Phase }
 
 // podReady reports whether a pod takes clients.
 func podReady(pod *corev1.Pod) bool {
@@ -196,7 +191,7 @@ func executorOf(pod *corev1.Pod) lifecycle.Executor {
 		case stopped(pod, t):
 			e.State = lifecycle.ExecutorLost
 		default:
-			e.State, e.ExitCode, e.Reason = lifecycle.ExecutorFailed, &t.ExitCode, t.Reason
+			e.State, e.ExitCode, e.Reason = lifecycle.ExecutorFailed, ptr.To(t.ExitCode), t.Reason // a pointer into the status would keep all of it
 		}
 		return e
 	}
@@ -238,50 +233,7 @@ func SparkContainer(pod *corev1.Pod) string {
 	return spark.DriverContainerName
 }
 
-// StripPod drops from a cached pod all fields that this package does not read: with thousands of executors the cache is
-// most of the operator's memory. It is a cache transform and never fails.
-func StripPod(o any) (any, error) {
-	pod, ok := o.(*corev1.Pod)
-	if !ok {
-		return o, nil // a tombstone
-	}
-	pod.Annotations = nil
-	stripMetadata(pod) // the driver's own code may create pods with as many labels as it likes
-	pod.Spec = stripSpec(pod)
-	pod.Status = corev1.PodStatus{
-		Phase:                 pod.Status.Phase,
-		Reason:                pod.Status.Reason,
-		Message:               pod.Status.Message,
-		Conditions:            keptConditions(pod.Status.Conditions),
-		InitContainerStatuses: stripStatuses(pod.Status.InitContainerStatuses),
-		ContainerStatuses:     stripStatuses(pod.Status.ContainerStatuses),
-		PodIP:                 keptIP(pod),
-	}
-	return pod, nil
-}
-
-// stripSpec keeps what schedulers wrote, the name of Spark's container where it is not the usual one, the memory limit of a
-// driver, and how to find its container once more.
-func stripSpec(pod *corev1.Pod) corev1.PodSpec {
-	kept := corev1.PodSpec{NodeName: pod.Spec.NodeName, SchedulerName: pod.Spec.SchedulerName, SchedulingGates: pod.Spec.SchedulingGates}
-	if len(kept.SchedulingGates) > maxReferences {
-		kept.SchedulingGates = slices.Clone(kept.SchedulingGates[:maxReferences])
-	}
-	c := sparkContainer(pod)
-	if c == nil {
-		return kept
-	}
-	memory, limited := c.Resources.Limits[corev1.ResourceMemory]
-	limited = limited && pod.Labels[spark.LabelRole] != spark.RoleExecutor
-	if limited || c.Name != spark.DriverContainerName && c.Name != spark.ExecutorContainerName {
-		kept.Containers = []corev1.Container{{Name: c.Name, Env: []corev1.EnvVar{{Name: appIDEnv}}}}
-	}
-	if limited {
-		kept.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: memory}
-	}
-	return kept
-}
-
+// keptConditions are those that are read of a driver.
 func keptConditions(all []corev1.PodCondition) []corev1.PodCondition {
 	var kept []corev1.PodCondition
 	for _, c := range all {
@@ -290,22 +242,6 @@ func keptConditions(all []corev1.PodCondition) []corev1.PodCondition {
 		}
 	}
 	return kept
-}
-
-// keptIP is the address of a driver. Nobody asks for those of executors.
-func keptIP(pod *corev1.Pod) string {
-	if spark.RunsDriver(pod.Labels) {
-		return pod.Status.PodIP
-	}
-	return ""
-}
-
-func stripStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
-	stripped := make([]corev1.ContainerStatus, 0, len(all))
-	for _, s := range all {
-		stripped = append(stripped, corev1.ContainerStatus{Name: s.Name, State: s.State})
-	}
-	return stripped
 }
 
 // IndexByApp is the index function of IndexApp, over the labels by which families name the application of an object.

@@ -3,7 +3,10 @@
 package observe
 
 import (
+	"context"
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,10 +14,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 const (
@@ -111,7 +117,7 @@ func TestDriverOf(t *testing.T) {
 			if tc.disrupted {
 				want.Disruption = lifecycle.Cause{Reason: lifecycle.Reason(tc.pod.Status.Reason), Message: tc.pod.Status.Message}
 			}
-			if diff := cmp.Diff(want, labeled.driverOf(tc.pod)); diff != "" {
+			if diff := cmp.Diff(want, judged(tc.pod)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -121,7 +127,7 @@ func TestDriverOf(t *testing.T) {
 func TestDriverOfDeleting(t *testing.T) {
 	p := pod(corev1.PodRunning, runs(driverContainer))
 	p.DeletionTimestamp = &metav1.Time{Time: created}
-	if d := labeled.driverOf(p); !d.Deleting || d.Phase != lifecycle.DriverRunning {
+	if d := judged(p); !d.Deleting || d.Phase != lifecycle.DriverRunning {
 		t.Errorf("a pod on its way out still runs: %+v", d)
 	}
 }
@@ -220,55 +226,100 @@ func bare(p *corev1.Pod) *corev1.Pod {
 	return out
 }
 
-func strip(t *testing.T, p *corev1.Pod) *corev1.Pod {
-	t.Helper()
-	o, err := StripPod(p.DeepCopy())
-	if err != nil {
+// cachedPod is a pod as it is cached.
+func cachedPod(p *corev1.Pod) *Pod { return podOf(p, labelsRead(family.Labels)) }
+
+// judged is what is made of a pod as a driver.
+func judged(p *corev1.Pod) lifecycle.Driver {
+	d := labeled.driver(context.Background(), cachedPod(p), Target{}, lifecycle.Record{})
+	d.Ownership = ""
+	return d
+}
+
+// What the cache drops must not be missed.
+func TestCachedPodIsJudgedAsThePod(t *testing.T) {
+	stages := map[scheduler.Stage]int{}
+	for i, p := range manyPods() {
+		cached := cachedPod(p)
+		if whole, cached := labeled.ownership(p, target), labeled.ownership(cached, target); whole != cached {
+			t.Fatalf("pod %d: owner %s, cached %s", i, whole, cached)
+		}
+		if diff := cmp.Diff(byApp(p), byApp(cached)); diff != "" {
+			t.Fatalf("pod %d: index (-whole +cached):\n%s", i, diff)
+		}
+		asDriver := scheduler.PodStatusOf(p)
+		want := scheduler.Pods(scheduler.PodStatuses{Driver: &asDriver})
+		if diff := cmp.Diff(want, scheduler.Pods(scheduler.PodStatuses{Driver: &cached.status})); diff != "" {
+			t.Fatalf("pod %d: as schedulers see a driver (-whole +cached):\n%s", i, diff)
+		}
+		stages[want.Stage]++
+		placed := scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n"}
+		executor := p.DeepCopy()
+		executor.Labels[spark.LabelRole] = spark.RoleExecutor
+		want = scheduler.Pods(scheduler.PodStatuses{Driver: &placed, Executors: []scheduler.PodStatus{scheduler.PodStatusOf(executor)}})
+		got := scheduler.Pods(scheduler.PodStatuses{Driver: &placed, Executors: []scheduler.PodStatus{cachedPod(executor).status}})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("pod %d: as schedulers see an executor (-whole +cached):\n%s", i, diff)
+		}
+		stages[want.Stage]++
+	}
+	if len(stages) < 4 {
+		t.Errorf("the pods are too much alike to prove anything: %v", stages)
+	}
+}
+
+// Whatever else an executor has, this is what it costs: 100,000 of them must fit beside everything else.
+func TestExecutorIsCachedInAKibibyte(t *testing.T) {
+	const n = 5000
+	store := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc})
+	if err := store.AddIndexers(IndexPods(family.Labels.App)); err != nil {
 		t.Fatal(err)
 	}
-	stripped, ok := o.(*corev1.Pod)
-	if !ok {
-		t.Fatalf("StripPod made a %T of a pod", o)
+	cache := CachePod(family.Labels)
+	before := heap()
+	for i := range n {
+		p := runningExecutor(i)
+		cached, err := cache(p)
+		if err == nil {
+			err = store.Add(cached)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	return stripped
-}
-
-// What the cache drops must not be missed: judging the stripped pod is judging the pod.
-func TestStripPodKeepsWhatIsJudged(t *testing.T) {
-	judgements := map[string]bool{}
-	for i, p := range manyPods() {
-		s := strip(t, p)
-		if diff := cmp.Diff(labeled.driverOf(p), labeled.driverOf(s)); diff != "" {
-			t.Fatalf("pod %d: as a driver (-whole +stripped):\n%s", i, diff)
-		}
-		if diff := cmp.Diff(executorOf(p), executorOf(s)); diff != "" {
-			t.Fatalf("pod %d: as an executor (-whole +stripped):\n%s", i, diff)
-		}
-		if whole, stripped := labeled.ownership(p, target), labeled.ownership(s, target); whole != stripped {
-			t.Fatalf("pod %d: owner %s, stripped %s", i, whole, stripped)
-		}
-		if diff := cmp.Diff(byApp(p), byApp(s)); diff != "" {
-			t.Fatalf("pod %d: index (-whole +stripped):\n%s", i, diff)
-		}
-		judgements[string(labeled.driverOf(p).Phase)+string(labeled.driverOf(p).Waiting.Reason)] = true
-	}
-	if len(judgements) < 6 {
-		t.Errorf("the pods are too much alike to prove anything: %v", judgements)
+	took := (heap() - before) / n
+	runtime.KeepAlive(store)
+	t.Logf("%d bytes for each executor", took)
+	if took > 1024 {
+		t.Errorf("an executor takes %d bytes in the cache, want 1024 at most", took)
 	}
 }
 
-func TestStripPodDropsTheRest(t *testing.T) {
-	s := strip(t, manyPods()[0])
-	if len(s.Annotations) != 0 || len(s.ManagedFields) != 0 || len(s.Spec.Containers) != 0 {
-		t.Errorf("kept what nobody looks at: %+v", s)
-	}
-	again := strip(t, s)
-	if diff := cmp.Diff(s, again); diff != "" {
-		t.Errorf("stripping twice differs from once (-once +twice):\n%s", diff)
-	}
+// heap is what is in use once the garbage is gone.
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
 }
 
-// The memory limit of a driver is kept, and nothing else of its container; executors are many.
+// runningExecutor is one of many as the API server sends them: no text of it is part of another one.
+func runningExecutor(i int) *corev1.Pod {
+	text := strings.Clone
+	p := ours(pod(corev1.PodPhase(text("Running")), corev1.ContainerStatus{
+		Name: text(executorContainer), ContainerID: fmt.Sprint("containerd://", i), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(9)}},
+	}), fmt.Sprintf("pi-5f3c9a8b7d6e-exec-%d", i), text("executor"), fmt.Sprintf("s-%d", i/100))
+	p.UID, p.ResourceVersion, p.Namespace = types.UID(fmt.Sprintf("8d3c1f0e-6f5b-4c59-9a35-%012d", i)), fmt.Sprint(1_000_000+i), text("jobs")
+	p.Labels["spark-exec-id"], p.Labels["spark-version"] = fmt.Sprint(i), text("4.1.4")
+	p.Spec.NodeName, p.Spec.SchedulerName = fmt.Sprint("node-", i%50), text("default-scheduler")
+	p.Spec.Containers = []corev1.Container{{Name: text(executorContainer), Image: text("spark:4.1.4"), Env: []corev1.EnvVar{{Name: appIDEnv, Value: text("spark-1")}}}}
+	for _, kind := range []corev1.PodConditionType{corev1.PodInitialized, corev1.PodReady, corev1.ContainersReady, corev1.PodScheduled} {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: at(3)})
+	}
+	return p
+}
+
 func TestMemoryLimitOfDriver(t *testing.T) {
 	limited := func(role, name string) *corev1.Pod {
 		p := withSpark(pod(corev1.PodRunning), name)
@@ -281,29 +332,20 @@ func TestMemoryLimitOfDriver(t *testing.T) {
 		return p
 	}
 	for _, name := range []string{driverContainer, "main"} {
-		p := limited("driver", name)
-		for how, p := range map[string]*corev1.Pod{"Whole": p, "Stripped": strip(t, p), "StrippedTwice": strip(t, strip(t, p))} {
-			if got := labeled.driverOf(p).MemoryLimit; got != 896<<20 {
-				t.Errorf("%s, container %s: limit %d, want 896Mi", how, name, got)
-			}
-		}
-		if kept := strip(t, p).Spec.Containers[0].Resources; len(kept.Limits) != 1 || len(kept.Requests) != 0 {
-			t.Errorf("container %s: kept %+v", name, kept)
+		if got := judged(limited("driver", name)).MemoryLimit; got != 896<<20 {
+			t.Errorf("container %s: limit %d, want 896Mi", name, got)
 		}
 	}
-	if s := strip(t, limited("executor", "spark-kubernetes-executor")); len(s.Spec.Containers) != 0 {
-		t.Errorf("kept %+v of an executor", s.Spec.Containers)
-	}
-	if got := labeled.driverOf(withSpark(pod(corev1.PodRunning), driverContainer)).MemoryLimit; got != 0 {
+	if got := judged(withSpark(pod(corev1.PodRunning), driverContainer)).MemoryLimit; got != 0 {
 		t.Errorf("limit %d of a container without one", got)
 	}
 }
 
-func TestStripPodLetsTombstonesThrough(t *testing.T) {
-	tombstone := cache.DeletedFinalStateUnknown{Key: "jobs/pi-driver"}
-	got, err := StripPod(tombstone)
-	if err != nil || got != any(tombstone) {
-		t.Errorf("got %v, %v; a tombstone is no pod", got, err)
+func TestCachePodLetsTheRestThrough(t *testing.T) {
+	for _, o := range []any{toolscache.DeletedFinalStateUnknown{Key: "jobs/pi-driver"}, cachedPod(driverPod())} {
+		if got, err := CachePod(family.Labels)(o); err != nil || got != o {
+			t.Errorf("got %v, %v; a %T is no pod that has just arrived", got, err, o)
+		}
 	}
 }
 
@@ -330,17 +372,10 @@ func withSpark(p *corev1.Pod, name string) *corev1.Pod {
 // A sidecar keeps the pod running after Spark has ended, also where a template gives Spark's container another name.
 func TestContainerNamedByTemplate(t *testing.T) {
 	p := withSpark(pod(corev1.PodRunning, runs("proxy"), exits("main", 3, "Error", "")), "main")
-	for name, p := range map[string]*corev1.Pod{"Whole": p, "Stripped": strip(t, p), "StrippedTwice": strip(t, strip(t, p))} {
-		t.Run(name, func(t *testing.T) {
-			if d := labeled.driverOf(p); d.Phase != lifecycle.DriverFailed || d.Exit.Code != 3 {
-				t.Errorf("driver %+v, want failed with exit code 3", d)
-			}
-			if e := executorOf(p); e.State != lifecycle.ExecutorFailed {
-				t.Errorf("executor %+v, want failed", e)
-			}
-		})
+	if d := judged(p); d.Phase != lifecycle.DriverFailed || d.Exit.Code != 3 {
+		t.Errorf("driver %+v, want failed with exit code 3", d)
 	}
-	if s := strip(t, withSpark(pod(corev1.PodRunning), driverContainer)); len(s.Spec.Containers) != 0 {
-		t.Errorf("kept %+v, which says nothing", s.Spec.Containers)
+	if e := executorOf(p); e.State != lifecycle.ExecutorFailed {
+		t.Errorf("executor %+v, want failed", e)
 	}
 }

@@ -106,7 +106,7 @@ func (r Reader) HasDriver(ctx context.Context, namespace, app string) (bool, err
 		return false, fmt.Errorf("list driver pods of %s/%s: %w", namespace, app, err)
 	}
 	for i := range list.Items {
-		if !Ended(&list.Items[i]) {
+		if !ended(list.Items[i].Status.Phase) {
 			return true, nil
 		}
 	}

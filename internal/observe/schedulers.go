@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Snapshot reads what a scheduler plugin requests. Its content must not be changed.
@@ -83,19 +82,13 @@ func (r Reader) PodStatuses(ctx context.Context, t Target, now time.Time) (sched
 	pods, err := r.pods(ctx, t)
 	f := scheduler.PodStatuses{Now: now}
 	for _, pod := range pods {
-		fact := scheduler.PodStatusOf(pod)
-		if spark.RunsDriver(pod.Labels) {
-			f.Driver = &fact
+		if status := pod.status; pod.runsDriver() {
+			f.Driver = &status
 		} else {
-			f.Executors = append(f.Executors, fact)
+			f.Executors = append(f.Executors, status)
 		}
 	}
 	return f, err
-}
-
-// Ended reports whether a pod holds no room on a node any more.
-func Ended(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // NamespaceAnnotations returns the annotations of a namespace.

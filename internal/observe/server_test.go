@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -23,22 +22,15 @@ func serverPod(ready corev1.ConditionStatus) *corev1.Pod {
 	return p
 }
 
-// The cache keeps what tells whether a server takes clients, and where.
+// What tells whether a server takes clients, and where.
 func TestServerIsReady(t *testing.T) {
 	for status, want := range map[corev1.ConditionStatus]bool{corev1.ConditionTrue: true, corev1.ConditionFalse: false, corev1.ConditionUnknown: false} {
-		for form, p := range map[string]*corev1.Pod{"whole": serverPod(status), "stripped": strip(t, serverPod(status))} {
-			if d := labeled.driverOf(p); d.Ready != want || d.PodIP != "10.0.0.7" || d.Phase != lifecycle.DriverRunning {
-				t.Errorf("Ready %s, %s: got %+v", status, form, d)
-			}
+		if d := judged(serverPod(status)); d.Ready != want || d.PodIP != "10.0.0.7" || d.Phase != lifecycle.DriverRunning {
+			t.Errorf("Ready %s: got %+v", status, d)
 		}
 	}
-	if d := labeled.driverOf(pod(corev1.PodRunning)); d.Ready {
+	if d := judged(pod(corev1.PodRunning)); d.Ready {
 		t.Error("a pod that says nothing is not ready")
-	}
-	executor := serverPod(corev1.ConditionTrue)
-	executor.Labels[spark.LabelRole] = spark.RoleExecutor
-	if ip := strip(t, executor).Status.PodIP; ip != "" {
-		t.Errorf("the address %s of an executor is kept", ip)
 	}
 }
 
@@ -101,10 +93,11 @@ func TestServerOfAPreviousOperator(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			objects := []client.Object{tc.server, unmarked("e-1", spark.RoleExecutor), ours(pod(corev1.PodRunning), "e-2", spark.RoleExecutor, "s-1")}
+			one, two := unmarked("e-1", spark.RoleExecutor), ours(pod(corev1.PodRunning), "e-2", spark.RoleExecutor, "s-1")
+			live := cluster(nil, nil, tc.server, one, two)
 			for how, r := range map[string]Reader{
-				"indexed": {Labels: family.Labels, Cache: cluster(nil, nil, objects...), Live: cluster(nil, nil, objects...)},
-				"live":    {Labels: family.Labels, Cache: cluster(nil, nil, objects...), Live: cluster(nil, nil, objects...), Unindexed: true},
+				"read":    {Labels: family.Labels, Cache: live, Live: live},
+				"indexed": {Labels: family.Labels, Pods: stored(t, tc.server, one, two), Live: live},
 			} {
 				o, err := r.Observe(t.Context(), target, tc.record)
 				if err != nil {

@@ -90,10 +90,14 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtim
 
 func cacheOptions(families []lifecycle.Family) (cache.Options, error) {
 	ours, err := podSelector(families)
+	var marks []lifecycle.Labels
+	for _, f := range families {
+		marks = append(marks, f.Labels)
+	}
 	return cache.Options{
 		DefaultTransform: observe.StripObject,
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}: {Label: ours, Transform: observe.StripPod},
+			&corev1.Pod{}: {Label: ours, Transform: observe.CachePod(marks...)},
 		},
 	}, err
 }

@@ -12,15 +12,18 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/informers"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
+	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -45,8 +48,9 @@ type Shared struct {
 // NewShared adds to a manager that NewManager has made what the controllers of all families need.
 func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, families []lifecycle.Family, p Periods) (*Shared, error) {
 	s := &Shared{Manager: mgr, Config: c, Registry: registry, Periods: p}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, observe.IndexApp, observe.IndexByApp(informers.AppLabels(families)...)); err != nil {
-		return nil, fmt.Errorf("index pods: %w", err)
+	pods, err := cachedPods(ctx, mgr, families)
+	if err != nil {
+		return nil, err
 	}
 	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
 	if err != nil {
@@ -63,7 +67,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	}
 	s.SchedulerKinds.Discovery, auxiliary.Discovery = p.Discovery, p.Discovery
 	s.Reader = observe.Reader{
-		Cache: observe.WithStubs(mgr.GetClient(), mgr.GetAPIReader(), func() { s.Metrics.LargeSpecRead() }), Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Auxiliary: auxiliary, Logs: logsOf(clientset),
+		Cache: observe.WithStubs(mgr.GetClient(), mgr.GetAPIReader(), func() { s.Metrics.LargeSpecRead() }), Pods: pods, Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Auxiliary: auxiliary, Logs: logsOf(clientset),
 		Dial: mgr.GetConfig().Dial, // whoever has a way of its own to the API server has it to pods
 	}
 	if s.Metrics, err = NewMetrics(mgr, c.Metrics); err != nil {
@@ -81,6 +85,24 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 		return nil, err
 	}
 	return s, s.follow(ctx, auxiliary)
+}
+
+// cachedPods are the pods of applications, which the cache holds in a form of its own.
+func cachedPods(ctx context.Context, mgr ctrl.Manager, families []lifecycle.Family) (observe.Pods, error) {
+	all, ok := mgr.GetCache().(*namespaced.Cache)
+	if !ok {
+		return nil, fmt.Errorf("cache of pods: a %T is not made by NewManager", mgr.GetCache())
+	}
+	informer, err := all.GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false))
+	if err == nil {
+		err = informer.AddIndexers(observe.IndexPods(informers.AppLabels(families)...))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index pods: %w", err)
+	}
+	return observe.CachedPods(func(ctx context.Context, namespace string) (toolscache.Indexer, error) {
+		return all.Indexer(ctx, &corev1.Pod{}, namespace)
+	}), nil
 }
 
 // follow makes namespaces and policies be those of the configuration, also when it changes.

@@ -172,7 +172,7 @@ func (s subject[T]) reconciled(t *testing.T, configured resolve.Operator, at tim
 	stored := s.object.DeepCopyObject().(T)
 	stored.SetResourceVersion("")
 	c := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(stored).
-		WithStatusSubresource(s.object, &corev1.Pod{}).WithIndex(&corev1.Pod{}, observe.IndexApp, observe.IndexByApp(s.label)).
+		WithStatusSubresource(s.object, &corev1.Pod{}).
 		WithInterceptorFuncs(interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
 			err := c.Get(ctx, key, into, opts...)
 			if o, ok := into.(T); ok && s.malformed != "" {

@@ -88,7 +88,7 @@ func newProcess(t *testing.T, limit int32) *process {
 	kind := application.NewKind("job", family.Jobs{}, &family.JobList{}, family.AddToScheme)
 	p.c = fake.NewClientBuilder().WithScheme(controller.Scheme(kind)).
 		WithStatusSubresource(&v1beta2.SparkApplication{}, &family.Job{}, &corev1.Pod{}).
-		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.IndexByApp(v1beta2.LabelAppName, family.LabelName)).WithReturnManagedFields().
+		WithReturnManagedFields().
 		WithInterceptorFuncs(interceptor.Funcs{
 			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 				p.uids++

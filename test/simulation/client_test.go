@@ -123,7 +123,7 @@ func (l live) List(_ context.Context, list client.ObjectList, opts ...client.Lis
 	return l.o.callList(list, func() error { return listFrom(l.o.h.store.objects, list, opts) })
 }
 
-// listFrom is LIST by labels, or by the index of pods by their application, in the order of names.
+// listFrom is LIST by labels, or by the index of objects by their application, in the order of names.
 func listFrom(objects map[id]client.Object, list client.ObjectList, opts []client.ListOption) error {
 	var options client.ListOptions
 	options.ApplyOptions(opts)

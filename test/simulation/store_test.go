@@ -20,7 +20,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/test/family"
 )
 
@@ -147,7 +146,7 @@ func (s *store) record(i id, o client.Object, gone bool) {
 		}
 		c.of, c.app = appOf(o.Labels)
 		if !gone {
-			c.object = stripped(o)
+			c.object = o
 		}
 	case *unstructured.Unstructured:
 		labels := o.GetLabels()
@@ -175,16 +174,6 @@ func appOf(labels map[string]string) (kind, name string) {
 		return kindServer, name
 	}
 	return kindApp, labels[v1beta2.LabelAppName]
-}
-
-// stripped is a pod as the operator's cache keeps it.
-func stripped(pod *corev1.Pod) client.Object {
-	p := *pod
-	o, err := observe.StripPod(&p)
-	if err != nil {
-		panic(err)
-	}
-	return o.(*corev1.Pod)
 }
 
 func (s *store) app() *v1beta2.SparkApplication {

@@ -74,7 +74,7 @@ func newHarness(t *testing.T, objects ...client.Object) *harness {
 	w := &harness{t: t, clock: clocktesting.NewFakePassiveClock(start), recorder: events.NewFakeRecorder(100), writes: map[string]int{}, reads: map[string]int{}, plugin: plain{goAhead}}
 	w.c = fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithObjects(objects...).
 		WithStatusSubresource(&v1beta2.SparkApplication{}, &corev1.Pod{}).
-		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.IndexByApp(v1beta2.LabelAppName)).WithReturnManagedFields().
+		WithReturnManagedFields().
 		WithInterceptorFuncs(interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 				w.reads["get "+fmt.Sprintf("%T", obj)]++

@@ -153,15 +153,15 @@ func podHandler(m *operator.Schedulers, family lifecycle.Family) handler.EventHa
 			enqueue(q, e.Object, priority)
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			before, _ := e.ObjectOld.(*corev1.Pod)
-			after, _ := e.ObjectNew.(*corev1.Pod)
+			before, _ := e.ObjectOld.(*observe.Pod)
+			after, _ := e.ObjectNew.(*observe.Pod)
 			if before == nil || after == nil {
 				return
 			}
-			if !observe.Ended(before) && observe.Ended(after) {
+			if !before.Ended() && after.Ended() {
 				m.MadeRoom()
 			}
-			enqueue(q, after, priorities[observe.DriverPhase(after)])
+			enqueue(q, after, priorities[after.DriverPhase()])
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
 			m.MadeRoom()

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -209,14 +211,19 @@ func (a *added) AddAfter(i reconcile.Request, after time.Duration) {
 func TestPodHandler(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
 	w.reconcile()
-	pending := w.drivers()[0]
-	of := func(phase corev1.PodPhase, state corev1.ContainerState) *corev1.Pod {
+	first := w.drivers()[0]
+	cached := func(p *corev1.Pod) client.Object {
+		o, _ := observe.CachePod(kubeflow.SparkApplications{}.Family().Labels)(p)
+		return o.(client.Object)
+	}
+	of := func(phase corev1.PodPhase, state corev1.ContainerState) client.Object {
 		w.kubelet(phase, state)
-		return &w.drivers()[0]
+		return cached(&w.drivers()[0])
 	}
 	runs, ended := of(corev1.PodRunning, running()), of(corev1.PodRunning, exited(0, "Completed")) // a sidecar lives on
-	executor, stranger := pending.DeepCopy(), pending.DeepCopy()
-	executor.Labels[spark.LabelRole], stranger.Labels = spark.RoleExecutor, nil
+	other, nobodys := first.DeepCopy(), first.DeepCopy()
+	other.Labels[spark.LabelRole], nobodys.Labels = spark.RoleExecutor, nil
+	pending, executor, stranger := cached(&first), cached(other), cached(nobodys)
 	cases := map[string]struct {
 		reason string
 		see    func(h handler.EventHandler, q *added)
@@ -226,9 +233,9 @@ func TestPodHandler(t *testing.T) {
 			h.Create(t.Context(), event.CreateEvent{Object: ended, IsInInitialList: true}, q)
 			h.Create(t.Context(), event.CreateEvent{Object: executor, IsInInitialList: true}, q)
 		}, want: []string{"jobs/pi priority -100 after 0s", "jobs/pi priority -100 after 0s"}},
-		"Created": {reason: "nothing is to be seen yet", see: func(h handler.EventHandler, q *added) { h.Create(t.Context(), event.CreateEvent{Object: &pending}, q) }, want: []string{"jobs/pi priority 0 after 0s"}},
+		"Created": {reason: "nothing is to be seen yet", see: func(h handler.EventHandler, q *added) { h.Create(t.Context(), event.CreateEvent{Object: pending}, q) }, want: []string{"jobs/pi priority 0 after 0s"}},
 		"Starts": {reason: "before new applications", see: func(h handler.EventHandler, q *added) {
-			h.Update(t.Context(), event.UpdateEvent{ObjectOld: &pending, ObjectNew: runs}, q)
+			h.Update(t.Context(), event.UpdateEvent{ObjectOld: pending, ObjectNew: runs}, q)
 		}, want: []string{"jobs/pi priority 10 after 0s"}},
 		"Ends": {reason: "before everything else", see: func(h handler.EventHandler, q *added) {
 			h.Update(t.Context(), event.UpdateEvent{ObjectOld: runs, ObjectNew: ended}, q)

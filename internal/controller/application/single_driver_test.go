@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -82,8 +81,7 @@ func TestDriverThatLacksItsConfigMap(t *testing.T) {
 func TestStaleCacheRunsNothingTwice(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
 	w.reconcile()
-	stale := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithObjects(testutil.Pi()).WithStatusSubresource(&v1beta2.SparkApplication{}).
-		WithIndex(&corev1.Pod{}, observe.IndexApp, observe.IndexByApp(v1beta2.LabelAppName)).Build()
+	stale := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithObjects(testutil.Pi()).WithStatusSubresource(&v1beta2.SparkApplication{}).Build()
 	for _, p := range w.drivers() {
 		if err := w.c.Delete(t.Context(), &p); err != nil {
 			t.Fatal(err)
