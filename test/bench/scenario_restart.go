@@ -10,7 +10,15 @@ import (
 )
 
 // restart starts the operator again where there are many finished applications. These are copies of one that it has run.
-func restart(ctx context.Context, w *environment) error {
+func restart(ctx context.Context, w *environment) error { return restartWith(ctx, w, 0) }
+
+// executorsLeft are those that each application of the scenario memory has left behind.
+const executorsLeft = 10
+
+func memory(ctx context.Context, w *environment) error { return restartWith(ctx, w, executorsLeft) }
+
+// restartWith is restart with so many executor pods of each application.
+func restartWith(ctx context.Context, w *environment, executors int) error {
 	if _, err := w.startOperator(ctx); err != nil {
 		return err
 	}
@@ -20,7 +28,7 @@ func restart(ctx context.Context, w *environment) error {
 	w.addMemory("memory of the operator at rest, without applications", w.meter.Memory().Now)
 	w.section.Add("asked to stop → stopped", "s", w.stopOperator().Seconds())
 	finished := names("finished", w.size)
-	if err := w.load.Copy(ctx, w.ground.Admin, warmUpName, finished); err != nil {
+	if err := (cluster.Store{URL: w.ground.Etcd}).Copy(ctx, warmUpName, finished, executors); err != nil {
 		return err
 	}
 	if err := w.wait(ctx, "are there, with their drivers", finished, func(a *cluster.Seen) bool { return a.Over() && !a.Succeeded.IsZero() }); err != nil {

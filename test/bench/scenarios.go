@@ -35,6 +35,7 @@ var scenarios = map[string]scenario{
 	"latency": {title: "%s applications, one after the other", usual: 40, run: latency, limitSize: func(n int) int { return min(n, 20) }},
 	"burst":   {title: "%s applications at once", usual: 100, run: burst, rate: true, limitSize: func(n int) int { return n }},
 	"restart": {title: "a new start with %s finished applications", usual: 5000, run: restart},
+	"memory":  {title: "a new start with %s finished applications, each with 10 executor pods that are left of it", usual: 10000, run: memory},
 	"crash":   {title: "the operator is killed (SIGKILL) when a quarter of %s applications have a driver, and started again", usual: 200, run: crash},
 	"waiting": {title: "%s suspended applications, and as many that wait for room in a quota", usual: 1000, run: waiting, quota: true},
 

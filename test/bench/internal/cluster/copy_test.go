@@ -11,52 +11,53 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const ended = `{"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication",
-	"metadata": {"name": "warm-up", "namespace": "bench", "uid": "u", "resourceVersion": "7", "generation": 1, "creationTimestamp": "2026-11-22T10:00:00Z", "labels": {"a": "b"}, "finalizers": ["f"]},
-	"spec": {"type": "Scala"}, "status": {"applicationState": {"state": "COMPLETED"}, "driverInfo": {"podName": "warm-up-driver"}}}`
-
-func TestParseOriginal(t *testing.T) {
-	o, err := parseOriginal([]byte(ended))
+func TestCopiesOfAnApplication(t *testing.T) {
+	o := original{
+		name: "warm-up", uid: "old",
+		application: []byte(`{"metadata": {"name": "warm-up", "uid": "old"}, "status": {"driverInfo": {"podName": "warm-up-driver"}}}`),
+		driver: &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "warm-up-driver", Namespace: "bench", UID: "u", Labels: map[string]string{labelApplication: "warm-up"},
+				OwnerReferences: []metav1.OwnerReference{{Name: "warm-up", UID: "old"}},
+			},
+			Spec:   corev1.PodSpec{NodeName: "kwok-0", ServiceAccountName: "spark"},
+			Status: corev1.PodStatus{Phase: corev1.PodSucceeded},
+		},
+	}
+	all, err := o.as("x", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	same := func(reason, want string, got []byte) {
-		t.Helper()
-		var a, b any
-		if err := json.Unmarshal([]byte(want), &a); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(got, &b); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(a, b); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", reason, diff)
-		}
+	var keys []string
+	for _, object := range all {
+		keys = append(keys, string(object.Key))
 	}
-	same("what the API server adds is not copied", `{"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication",
-		"metadata": {"name": "x", "namespace": "bench", "labels": {"a": "b"}, "finalizers": ["f"]}, "spec": {"type": "Scala"}}`, o.as(o.application, "x"))
-	same("names in the status are the copy's", `{"status": {"applicationState": {"state": "COMPLETED"}, "driverInfo": {"podName": "x-driver"}}}`, o.as(o.status, "x"))
-	if _, err := parseOriginal([]byte("{")); err == nil {
-		t.Error("half an application is taken")
+	if diff := cmp.Diff([]string{"/registry/sparkoperator.k8s.io/sparkapplications/bench/x", "/registry/pods/bench/x-driver", "/registry/pods/bench/x-driver-exec-1"}, keys); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
 	}
-}
-
-func TestDriverOf(t *testing.T) {
-	o := original{name: "warm-up", driver: &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "warm-up-driver", Namespace: "bench", UID: "u", ResourceVersion: "7", Labels: map[string]string{labelApplication: "warm-up"}, OwnerReferences: []metav1.OwnerReference{{Name: "warm-up", UID: "old"}}},
-		Spec:       corev1.PodSpec{NodeName: "kwok-0", ServiceAccountName: "spark"},
-		Status:     corev1.PodStatus{Phase: corev1.PodSucceeded},
-	}}
-	got, err := o.driverOf("x", "new")
-	if err != nil {
+	var app struct {
+		Metadata metav1.ObjectMeta
+		Status   struct{ DriverInfo struct{ PodName string } }
+	}
+	if err := json.Unmarshal(all[0].Value, &app); err != nil {
 		t.Fatal(err)
 	}
-	want := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "x-driver", Namespace: "bench", Labels: map[string]string{labelApplication: "x"}, OwnerReferences: []metav1.OwnerReference{{Name: "x", UID: "new"}}},
-		Spec:       corev1.PodSpec{NodeName: elsewhere, ServiceAccountName: "spark"},
-		Status:     corev1.PodStatus{Phase: corev1.PodSucceeded},
+	if app.Metadata.Name != "x" || app.Metadata.UID == "old" || app.Status.DriverInfo.PodName != "x-driver" {
+		t.Errorf("names are the copy's, and it is an object of its own: %+v", app)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("no one plays the copy's node, and it belongs to the new application (-want +got):\n%s", diff)
+	var driver, executor corev1.Pod
+	for i, pod := range []*corev1.Pod{&driver, &executor} {
+		if _, _, err := pods.Decode(all[i+1].Value, nil, pod); err != nil {
+			t.Fatal(err)
+		}
+		if pod.Spec.NodeName != elsewhere || pod.UID == "u" || pod.Labels[labelApplication] != "x" || pod.Status.Phase != corev1.PodSucceeded {
+			t.Errorf("no one plays a copy's node, and it is of the new application: %+v", pod)
+		}
+	}
+	if owner := driver.OwnerReferences[0]; owner.Name != "x" || owner.UID != app.Metadata.UID {
+		t.Errorf("the driver belongs to %+v", owner)
+	}
+	if owner := executor.OwnerReferences[0]; owner.Name != "x-driver" || owner.UID != driver.UID || executor.Labels["spark-role"] != "executor" {
+		t.Errorf("the executor belongs to %+v, labels %v", owner, executor.Labels)
 	}
 }

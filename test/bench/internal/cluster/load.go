@@ -5,11 +5,9 @@ package cluster
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
@@ -30,21 +28,12 @@ type Load struct {
 func (l *Load) Create(ctx context.Context, template []byte, names []string) error {
 	return Each(ctx, names, func(ctx context.Context, name string) error {
 		l.Watcher.expect(name)
-		_, err := l.post(ctx, bytes.ReplaceAll(template, []byte("NAME"), []byte(name)))
-		return err
+		body := bytes.ReplaceAll(template, []byte("NAME"), []byte(name))
+		if err := l.Apps.Post().Namespace(ground.Namespace).Resource(Resource).Body(body).Do(ctx).Error(); err != nil {
+			return fmt.Errorf("create an application: %w", err)
+		}
+		return nil
 	})
-}
-
-func (l *Load) post(ctx context.Context, body []byte) (types.UID, error) {
-	text, err := l.Apps.Post().Namespace(ground.Namespace).Resource(Resource).Body(body).DoRaw(ctx)
-	if err != nil {
-		return "", fmt.Errorf("create an application: %w", err)
-	}
-	var created Application
-	if err := json.Unmarshal(text, &created); err != nil {
-		return "", fmt.Errorf("create an application: %w", err)
-	}
-	return created.UID, nil
 }
 
 // Each does something for all names, several at a time, until one fails.

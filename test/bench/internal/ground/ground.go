@@ -61,6 +61,8 @@ type Ground struct {
 	Admin *rest.Config
 	// Kubeconfig is the operator's; AdminKubeconfig is for the other processes.
 	Kubeconfig, AdminKubeconfig string
+	// Etcd is where the API server's etcd takes requests.
+	Etcd string
 	// Calls is the log of the operator's calls.
 	Calls *audit.Tail
 	// Processes are those of the ground, the oldest first.
@@ -91,7 +93,8 @@ func Up(ctx context.Context, programs Programs, dir, logs string) (_ *Ground, er
 		"--initial-advertise-peer-urls=http://"+peer, "--initial-cluster=default=http://"+peer); err != nil {
 		return nil, err
 	}
-	if err := g.startAPIServer(ctx, "http://"+etcd, secure); err != nil {
+	g.Etcd = "http://" + etcd
+	if err := g.startAPIServer(ctx, g.Etcd, secure); err != nil {
 		return nil, err
 	}
 	config := filepath.Join(dir, "stages.yaml")
