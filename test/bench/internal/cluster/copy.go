@@ -7,10 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
@@ -23,14 +25,17 @@ import (
 // elsewhere is a node that no one plays: what is there stays as it is.
 const elsewhere = "elsewhere"
 
-// together is how many objects are stored in one transaction; etcd takes no more than 128 by default.
-const together = 120
+// writers is how many objects are stored at the same time. A transaction of many would be faster, and give all of them one version.
+const writers = 16
 
 // Store is the etcd of an API server. What is put there is there for it, in a hundredth of the time that its own ways in take.
 type Store struct {
 	// URL is where it takes requests: http://host:port.
 	URL string
 }
+
+// etcd is the client of all requests.
+var etcd = http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: writers}}
 
 // object is a key of etcd and its value.
 type object struct {
@@ -48,7 +53,7 @@ func (s Store) post(ctx context.Context, call string, question, answer any) erro
 	if err != nil {
 		return fmt.Errorf("ask etcd: %w", err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := etcd.Do(request)
 	if err != nil {
 		return fmt.Errorf("ask etcd: %w", err)
 	}
@@ -56,7 +61,11 @@ func (s Store) post(ctx context.Context, call string, question, answer any) erro
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("ask etcd: %s", response.Status)
 	}
-	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
+	text, err := io.ReadAll(response.Body) // to its end, so that the connection can be used again
+	if err == nil {
+		err = json.Unmarshal(text, answer)
+	}
+	if err != nil {
 		return fmt.Errorf("read etcd's answer: %w", err)
 	}
 	return nil
@@ -76,18 +85,6 @@ func (s Store) get(ctx context.Context, key string) ([]byte, error) {
 	return answer.KVs[0].Value, nil
 }
 
-// put stores objects, all or none of them.
-func (s Store) put(ctx context.Context, objects []object) error {
-	type put struct {
-		Put object `json:"requestPut"`
-	}
-	var puts []put
-	for _, o := range objects {
-		puts = append(puts, put{o})
-	}
-	return s.post(ctx, "txn", map[string]any{"success": puts}, &struct{}{})
-}
-
 // original is an application that has ended, as JSON, and its driver.
 type original struct {
 	name        string
@@ -102,21 +99,23 @@ func (s Store) Copy(ctx context.Context, name string, copies []string, executors
 	if err != nil {
 		return err
 	}
-	var objects []object
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writers)
 	for _, name := range copies {
-		all, err := o.as(name, executors)
-		if err != nil {
-			return err
-		}
-		objects = append(objects, all...)
-		for len(objects) >= together {
-			if err := s.put(ctx, objects[:together]); err != nil {
+		group.Go(func() error {
+			all, err := o.as(name, executors)
+			if err != nil {
 				return err
 			}
-			objects = objects[together:]
-		}
+			for _, object := range all {
+				if err := s.post(ctx, "put", object, &struct{}{}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
-	return s.put(ctx, objects)
+	return group.Wait()
 }
 
 func keyOfApplication(name string) string {
