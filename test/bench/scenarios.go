@@ -14,7 +14,7 @@ import (
 )
 
 // defaultRun is what is measured if nothing else is said.
-const defaultRun = "latency:40,burst:100,burst:1000,restart:5000,crash:200,waiting:1000,schedules:10000,tenants:100"
+const defaultRun = "latency:40,burst:100,burst:1000,restart:5000,memory:10000,crash:200,waiting:1000,schedules:10000,tenants:100"
 
 // scenario is one way to measure. A new one is a function, and a line in scenarios.
 type scenario struct {
