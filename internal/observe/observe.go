@@ -87,7 +87,7 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 	o := lifecycle.Observation{Executors: executorsOf(pods)}
 	for _, pod := range pods {
 		// By its label first: the spec may have renamed the driver.
-		if pod.runsDriver() && r.ownership(pod, t) == lifecycle.Current && !t.outlived(pod) {
+		if pod.runsDriver && r.ownership(pod, t) == lifecycle.Current && !t.outlived(pod) {
 			o.Driver = r.driver(ctx, pod, t, rec)
 			return o, nil
 		}

@@ -201,6 +201,21 @@ func TestObserveExecutorsError(t *testing.T) {
 	}
 }
 
+// A name that no label can hold is not asked for: an API server would answer that the question is malformed.
+func TestObserveLongName(t *testing.T) {
+	broken := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return apierrors.NewBadRequest("unable to parse requirement")
+		},
+	}).Build()
+	long := target
+	long.App = strings.Repeat("a", 64)
+	got, err := Reader{Labels: family.Labels, Cache: broken, Live: broken}.Observe(t.Context(), long, lifecycle.Record{})
+	if err != nil || got.Driver.Presence != lifecycle.Absent {
+		t.Errorf("%+v, %v; want no driver", got.Driver, err)
+	}
+}
+
 func TestExisting(t *testing.T) {
 	stored := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "cm", UID: "u"}, Data: map[string]string{"a": "b"}}
 	r := Reader{Labels: family.Labels, Live: cluster(nil, nil, stored)}

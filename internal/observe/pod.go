@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,8 +30,10 @@ type Pod struct {
 	metav1.ObjectMeta
 	// labels are those that are read. Those of all executors of an attempt are one text.
 	labels unique.Handle[string]
-	// driver is nil for an executor. What families call differently is not in it.
-	driver *lifecycle.Driver
+	// runsDriver is whether its role is that of a pod in which a driver runs, and driver what is known of it as one; nil for an executor.
+	// What families call differently is not in it.
+	runsDriver bool
+	driver     *lifecycle.Driver
 	// executor is the zero value for any other pod.
 	executor lifecycle.Executor
 	status   scheduler.PodStatus
@@ -79,15 +82,10 @@ func ended(phase corev1.PodPhase) bool {
 
 // DriverPhase is the phase of a driver; "" if none runs in the pod.
 func (p *Pod) DriverPhase() lifecycle.DriverPhase {
-	if !p.runsDriver() {
+	if !p.runsDriver {
 		return ""
 	}
 	return p.driver.Phase
-}
-
-func (p *Pod) runsDriver() bool {
-	role := p.label(spark.LabelRole)
-	return role == spark.RoleDriver || role == spark.RoleServer
 }
 
 // labelsRead are the labels of pods that are read for families, sorted.
@@ -106,6 +104,7 @@ func podOf(pod *corev1.Pod, keys []string) *Pod {
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: shared(pod.Namespace), ResourceVersion: pod.ResourceVersion},
 		labels:     unique.Make(labelsOf(pod, keys)),
 		status:     scheduler.PodStatusOf(pod),
+		runsDriver: spark.RunsDriver(pod.Labels),
 		container:  SparkContainer(pod),
 	}
 	if len(p.status.Gates) > maxReferences {
@@ -238,8 +237,11 @@ type readPods struct {
 	keys []string
 }
 
-// OfApp implements Pods.
+// OfApp implements Pods. An API server refuses to look for what no label can say: there are no pods of such an application.
 func (c readPods) OfApp(ctx context.Context, namespace, label, app string) ([]*Pod, error) {
+	if len(validation.IsValidLabelValue(app)) > 0 {
+		return nil, nil
+	}
 	var list corev1.PodList
 	if err := c.from.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{label: app}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err

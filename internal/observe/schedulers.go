@@ -82,7 +82,7 @@ func (r Reader) PodStatuses(ctx context.Context, t Target, now time.Time) (sched
 	pods, err := r.pods(ctx, t)
 	f := scheduler.PodStatuses{Now: now}
 	for _, pod := range pods {
-		if status := pod.status; pod.runsDriver() {
+		if status := pod.status; pod.runsDriver {
 			f.Driver = &status
 		} else {
 			f.Executors = append(f.Executors, status)

@@ -28,7 +28,7 @@ const elsewhere = "elsewhere"
 // writers is how many objects are stored at the same time. A transaction of many would be faster, and give all of them one version.
 const writers = 16
 
-// Store is the etcd of an API server. What is put there is there for it, in a hundredth of the time that its own ways in take.
+// Store is the etcd of an API server. What is put there is there for it, without the four writes that each application and driver need else.
 type Store struct {
 	// URL is where it takes requests: http://host:port.
 	URL string
