@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -116,6 +117,25 @@ func (c *cluster) definition(ctx context.Context, name string) *unstructured.Uns
 		return nil
 	}
 	return o
+}
+
+// deleteDefinitions deletes all definitions, without the API server's search for objects of theirs, of which there are none: on a busy machine it
+// tries again and again for minutes.
+func (c *cluster) deleteDefinitions() {
+	c.Helper()
+	c.do(c.kubectl, "delete", "crd", "--all", "--wait=false")
+	all := &unstructured.UnstructuredList{}
+	all.SetAPIVersion("apiextensions.k8s.io/v1")
+	all.SetKind("CustomResourceDefinitionList")
+	if err := c.client.List(c.Context(), all); err != nil {
+		c.Fatal(err)
+	}
+	for i := range all.Items {
+		err := c.client.Patch(c.Context(), &all.Items[i], client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+		if client.IgnoreNotFound(err) != nil {
+			c.Fatal(err)
+		}
+	}
 }
 
 // suspends reports whether the definition of SparkApplication has the field that the older one lacks.
@@ -221,7 +241,7 @@ func second(c *cluster) {
 	c.lacks(c.do(c.helm, "get", "manifest", "beta"), "kind: CustomResourceDefinition")
 	c.do(c.helm, "uninstall", "beta")
 	c.do(c.helm, "uninstall", release)
-	c.do(c.kubectl, "delete", "crd", "--all")
+	c.deleteDefinitions()
 }
 
 func applied(c *cluster) {
@@ -242,7 +262,7 @@ func applied(c *cluster) {
 	c.says(notes, "exists already")
 	c.lacks(notes, "older than")
 	c.do(c.helm, "uninstall", release)
-	c.do(c.kubectl, "delete", "crd", "--all")
+	c.deleteDefinitions()
 }
 
 func kubeflows(c *cluster) {
