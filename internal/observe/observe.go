@@ -343,8 +343,15 @@ func (r Reader) Existing(ctx context.Context, obj client.Object) (client.Object,
 	return found, nil
 }
 
-// Fresh reports whether an object still is as it was read from the cache.
-func (r Reader) Fresh(ctx context.Context, obj client.Object) (bool, error) {
-	found, err := r.Existing(ctx, obj)
-	return found != nil && found.GetUID() == obj.GetUID() && found.GetResourceVersion() == obj.GetResourceVersion(), err
+// Fresh reports whether an object of a kind still is as it was read from the cache.
+func (r Reader) Fresh(ctx context.Context, obj client.Object, kind schema.GroupVersionKind) (bool, error) {
+	var found metav1.PartialObjectMetadata
+	found.SetGroupVersionKind(kind)
+	switch err := r.Live.Get(ctx, client.ObjectKeyFromObject(obj), &found); {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("get the metadata of %s %s: %w", kind.Kind, client.ObjectKeyFromObject(obj), err)
+	}
+	return found.UID == obj.GetUID() && found.ResourceVersion == obj.GetResourceVersion(), nil
 }

@@ -353,7 +353,7 @@ func TestFresh(t *testing.T) {
 	}{
 		"Same": {read, true}, "Older": {older, false}, "Recreated": {other, false}, "Gone": {gone, false},
 	} {
-		if got, err := r.Fresh(t.Context(), tc.object); err != nil || got != tc.want {
+		if got, err := r.Fresh(t.Context(), tc.object, corev1.SchemeGroupVersion.WithKind("ConfigMap")); err != nil || got != tc.want {
 			t.Errorf("%s: %t, %v; want %t", name, got, err, tc.want)
 		}
 	}

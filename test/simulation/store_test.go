@@ -188,16 +188,16 @@ func (s *store) pod(name string) *corev1.Pod {
 
 // copyInto fills out with a stored object.
 func copyInto(out, stored client.Object) {
+	if meta, ok := out.(*metav1.PartialObjectMetadata); ok {
+		*meta = metadataOf(stored)
+		return
+	}
 	switch stored := stored.(type) {
 	case *v1beta2.SparkApplication:
 		stored.DeepCopyInto(out.(*v1beta2.SparkApplication))
 	case *corev1.Pod:
 		stored.DeepCopyInto(out.(*corev1.Pod))
 	default:
-		if meta, ok := out.(*metav1.PartialObjectMetadata); ok {
-			*meta = metadataOf(stored)
-			return
-		}
 		from, to := reflect.ValueOf(stored.DeepCopyObject()), reflect.ValueOf(out)
 		if from.Type() != to.Type() {
 			panic(fmt.Sprintf("a %s was asked for as %s", from.Type(), to.Type()))

@@ -108,7 +108,7 @@ func (e *Engine[T]) step(ctx context.Context, s *scope[T]) (again bool, result c
 	if plan.TouchesDriver() {
 		// A stale cache may not know that the attempt's driver has come and gone already, or that the one it sees is the
 		// next attempt's.
-		if fresh, err := e.Reader.Fresh(ctx, s.obj); err != nil || !fresh {
+		if fresh, err := e.Reader.Fresh(ctx, s.obj, e.Kind.Family().GroupVersionKind()); err != nil || !fresh {
 			return false, ctrl.Result{RequeueAfter: time.Second}, err
 		}
 	}

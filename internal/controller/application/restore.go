@@ -25,7 +25,7 @@ func (e *Engine[T]) restore(ctx context.Context, s *scope[T]) {
 	if err != nil || candidate == nil || !candidate.WithinLimits() {
 		return
 	}
-	if fresh, err := e.Reader.Fresh(ctx, s.obj); err != nil || !fresh {
+	if fresh, err := e.Reader.Fresh(ctx, s.obj, e.Kind.Family().GroupVersionKind()); err != nil || !fresh {
 		return
 	}
 	if r := e.Writer.Restore(ctx, s.Owner, candidate.AssumeAdmitted().Submission); r.Class != lifecycle.ClassDone {

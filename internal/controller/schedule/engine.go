@@ -95,7 +95,7 @@ func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Res
 	}
 	if plan.Start != nil || len(plan.Stop) > 0 {
 		// Another operator, or this one before it crashed, may have dealt with the time already.
-		if fresh, err := e.Reader.Fresh(ctx, obj); err != nil || !fresh {
+		if fresh, err := e.Reader.Fresh(ctx, obj, v1beta2.GroupVersion.WithKind(kubeflow.ScheduleKind)); err != nil || !fresh {
 			return ctrl.Result{RequeueAfter: raceRetry}, err
 		}
 	}

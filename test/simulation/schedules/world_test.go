@@ -99,8 +99,8 @@ func (s server) Get(_ context.Context, key client.ObjectKey, out client.Object, 
 	w := s.o.w
 	return s.o.call(false, func() error {
 		switch out := out.(type) {
-		case *timetable:
-			w.object.DeepCopyInto(out)
+		case *metav1.PartialObjectMetadata:
+			w.object.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 			return nil
 		case *run:
 			if found := w.runs[key.Name]; found != nil {
