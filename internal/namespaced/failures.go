@@ -28,6 +28,9 @@ func (c *Cache) newInformer(m *member) func(toolscache.ListerWatcher, runtime.Ob
 	return func(source toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		gvk, err := apiutil.GVKForObject(object, c.options.Scheme)
 		utilruntime.Must(err) // controller-runtime has asked the same just before
+		if own, err := c.own(source, m.namespace, gvk, object); err == nil {
+			source = own // without it, the usual one does the same
+		}
 		key := kind{gvk, formOf(object)}
 		i := toolscache.NewSharedIndexInformer(c.observed(source, m, key), object, resync, indexers)
 		utilruntime.Must(i.SetWatchErrorHandlerWithContext(c.watchErrors(m, key))) // it fails for one that runs
