@@ -87,15 +87,20 @@ func (b *bench) prepare(ctx context.Context) (subject, error) {
 func (b *bench) step(ctx context.Context, step plan.Step, sub subject) (report.Section, error) {
 	s := scenarios[step.Scenario]
 	section, err := b.measure(ctx, s, step, step.Size, sub)
-	if err != nil || !b.limit || s.limitSize == nil {
+	if err != nil {
 		return section, err
 	}
-	other, err := b.measure(ctx, s, step, s.limitSize(step.Size), limitOf(b.made.Self))
-	if err != nil {
-		return section, fmt.Errorf("limit: %w", err)
+	if b.limit && s.limitSize != nil {
+		other, err := b.measure(ctx, s, step, s.limitSize(step.Size), limitOf(b.made.Self))
+		if err != nil {
+			return section, fmt.Errorf("limit: %w", err)
+		}
+		section.Against(other)
 	}
-	section.Against(other)
-	return section, nil
+	if a := goals[step.Scenario]; step.Size >= a.from {
+		err = section.Judge(a.goals)
+	}
+	return section, err
 }
 
 func (b *bench) measure(ctx context.Context, s scenario, step plan.Step, size int, sub subject) (report.Section, error) {

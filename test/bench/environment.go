@@ -130,6 +130,9 @@ const (
 	cpuMachine  = "everything on the machine"
 )
 
+// everybody are those whose CPU is measured.
+var everybody = []string{cpuOperator, "kube-apiserver", "etcd", "kwok", ground.StandIn, cpuLoad}
+
 func (w *environment) used() usage {
 	u := usage{at: time.Now(), cpu: map[string]float64{cpuOperator: w.meter.CPU(), cpuLoad: proc.CPU(os.Getpid()), cpuMachine: proc.Busy()}}
 	for _, p := range w.ground.Processes {
@@ -148,11 +151,19 @@ func (w *environment) addCPUPerMinute(before usage) {
 	w.addCPUPer("CPU a minute: ", before, time.Since(before.at).Minutes())
 }
 
+// addShares adds which share of a core was used since.
+func (w *environment) addShares(before usage) {
+	now := w.used()
+	for _, name := range everybody {
+		w.section.Add("share of a core: "+name, "%", 100*(now.cpu[name]-before.cpu[name])/now.at.Sub(before.at).Seconds())
+	}
+}
+
 // addCPUPer adds what was used since, divided, and what the rest of the machine did meanwhile.
 func (w *environment) addCPUPer(what string, before usage, n float64) {
 	now := w.used()
 	others := now.cpu[cpuMachine] - before.cpu[cpuMachine]
-	for _, name := range []string{cpuOperator, "kube-apiserver", "etcd", "kwok", ground.StandIn, cpuLoad} {
+	for _, name := range everybody {
 		used := now.cpu[name] - before.cpu[name]
 		others -= used
 		w.section.Rows = append(w.section.Rows, report.Row{What: what + name, Unit: "ms", Value: 1000 * used / n, Chart: name == cpuOperator})
@@ -181,6 +192,7 @@ func (w *environment) addEvents(calls audit.Calls, apps []cluster.Seen) {
 	w.section.Add("events that the states shown call for", "", float64(cluster.Events(apps)))
 	w.section.Add("events sent", "", float64(sent))
 	w.section.Add("events stored", "", float64(stored))
+	w.section.Add("events called for and not stored", "", float64(max(0, cluster.Events(apps)-stored)))
 }
 
 func (w *environment) addMemory(what string, bytes int64) {

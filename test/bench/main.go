@@ -35,7 +35,7 @@ func main() {
 // options are what a person can say.
 type options struct {
 	run, operator, readyURL string
-	limit                   bool
+	limit, short            bool
 	out, markdown, root     string
 	timeout                 time.Duration
 }
@@ -46,6 +46,9 @@ func root() *cobra.Command {
 		Use: "bench", Short: "Measure an operator of SparkApplications", Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
 		Long: "Measure an operator of SparkApplications on a real kube-apiserver and etcd, with simulated kubelets.\n\nScenarios, with their usual number of applications:\n" + scenarioHelp(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.short && !cmd.Flags().Changed("run") {
+				o.run = shortRun
+			}
 			steps, err := plan.Parse(o.run, usualSizes())
 			if err != nil {
 				return fmt.Errorf("--run: %w", err)
@@ -55,6 +58,7 @@ func root() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&o.run, "run", defaultRun, "scenarios with their numbers of applications, in this order")
+	flags.BoolVar(&o.short, "short", false, "fewer applications, without the scenarios that take minutes for any number: in all ten minutes")
 	flags.StringVar(&o.operator, "operator", "", "command line of another operator, which finds the cluster by KUBECONFIG; by default that of this tree")
 	flags.StringVar(&o.readyURL, "ready-url", "http://127.0.0.1:8081/readyz", "where the operator of --operator says that it is ready")
 	flags.BoolVar(&o.limit, "limit", false, "also measure a program that makes the same API calls and does nothing else")

@@ -64,6 +64,7 @@ func TestRun(t *testing.T) {
 				runs(t, step, n)
 			})
 		}
+		t.Run("big:5", manyExecutors)
 		t.Run("operator that ends", operatorThatEnds)
 	})
 	nothingLeft(t)
@@ -100,6 +101,23 @@ func runs(t *testing.T, step string, n float64) {
 	for what, text := range map[string]string{"the terminal": shown.String(), "the chart": read("bench.svg"), "the Markdown": read("table.md")} {
 		if !strings.Contains(text, step) || !strings.Contains(text, "created → driver pod, median") {
 			t.Errorf("%s does not show what was measured:\n%s", what, text)
+		}
+	}
+}
+
+// manyExecutors runs an application whose executors come and go while it is measured.
+func manyExecutors(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var shown bytes.Buffer
+	b := newBench(options{root: "../..", out: t.TempDir(), timeout: patience}, &shown)
+	if err := b.run(ctx, []plan.Step{{Scenario: "big", Size: 5}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"executors created and ended in a second", "status writes a second", "≤ 2: met", "share of a core: operator"} {
+		if !strings.Contains(shown.String(), text) {
+			t.Errorf("the table does not say %q:\n%s", text, shown.String())
 		}
 	}
 }
@@ -185,6 +203,14 @@ func TestDefaultRun(t *testing.T) {
 	run := map[string]bool{}
 	for _, step := range steps {
 		run[step.Scenario] = true
+	}
+	if _, err := plan.Parse(shortRun, usualSizes()); err != nil {
+		t.Error(err)
+	}
+	for name := range goals {
+		if _, there := scenarios[name]; !there {
+			t.Errorf("there are goals for scenario %q, which does not exist", name)
+		}
 	}
 	for name := range scenarios {
 		if !run[name] || !strings.Contains(root().Long, name+":") {

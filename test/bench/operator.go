@@ -97,7 +97,11 @@ func (w *environment) startOperator(ctx context.Context) (time.Duration, error) 
 		return 0, err
 	}
 	start := time.Now()
-	if w.operator, err = ground.Start(w.subject.name, w.logs, w.ground.Environment(), words...); err != nil {
+	env := w.ground.Environment()
+	if w.scenario.memory != "" {
+		env = append(env, "GOMEMLIMIT="+w.scenario.memory)
+	}
+	if w.operator, err = ground.Start(w.subject.name, w.logs, env, words...); err != nil {
 		return 0, err
 	}
 	w.meter.Switch(w.operator.PID())

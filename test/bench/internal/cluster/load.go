@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 	"k8s.io/client-go/rest"
 
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
@@ -20,13 +21,18 @@ const hands = 4
 type Load struct {
 	Apps    rest.Interface
 	Watcher *Watcher
-	// Template is an application as JSON, with NAME in place of its name.
-	Template []byte
+	// Pace is how fast they come; nil for as fast as the API server takes them.
+	Pace *rate.Limiter
 }
 
-// Create creates applications, several at a time.
+// Create creates applications, several at a time. The template is one as JSON, with NAME in place of its name.
 func (l *Load) Create(ctx context.Context, template []byte, names []string) error {
 	return Each(ctx, names, func(ctx context.Context, name string) error {
+		if l.Pace != nil {
+			if err := l.Pace.Wait(ctx); err != nil {
+				return fmt.Errorf("wait to create an application: %w", err)
+			}
+		}
 		l.Watcher.expect(name)
 		body := bytes.ReplaceAll(template, []byte("NAME"), []byte(name))
 		if err := l.Apps.Post().Namespace(ground.Namespace).Resource(Resource).Body(body).Do(ctx).Error(); err != nil {

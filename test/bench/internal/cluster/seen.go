@@ -26,6 +26,8 @@ type Seen struct {
 	Drivers map[types.UID]time.Time
 	// Running and Succeeded are when a driver pod was first seen so.
 	Running, Succeeded time.Time
+	// Ended are the executors that were seen to have ended.
+	Ended map[types.UID]bool
 
 	submissions, executions int
 }

@@ -73,6 +73,8 @@ func (w *Watcher) see(o any) {
 	case *corev1.Pod:
 		if o.Labels[ground.LabelRole] == driver {
 			w.seeDriver(o, now)
+		} else if o.Status.Phase == corev1.PodSucceeded {
+			w.of(o.Labels[labelApplication]).Ended[o.UID] = true
 		}
 	}
 	close(w.news)
@@ -103,7 +105,7 @@ func (w *Watcher) seeDriver(o *corev1.Pod, now time.Time) {
 func (w *Watcher) of(name string) *Seen {
 	a := w.apps[name]
 	if a == nil {
-		a = &Seen{Drivers: map[types.UID]time.Time{}}
+		a = &Seen{Drivers: map[types.UID]time.Time{}, Ended: map[types.UID]bool{}}
 		w.apps[name] = a
 	}
 	return a
@@ -123,7 +125,7 @@ func (w *Watcher) Of(names []string) []Seen {
 	var out []Seen
 	for _, name := range names {
 		a := *w.of(name)
-		a.States, a.Drivers = slices.Clone(a.States), maps.Clone(a.Drivers)
+		a.States, a.Drivers, a.Ended = slices.Clone(a.States), maps.Clone(a.Drivers), maps.Clone(a.Ended)
 		out = append(out, a)
 	}
 	return out

@@ -32,11 +32,11 @@ func alive() error { return nil }
 func TestWatcher(t *testing.T) {
 	w := newWatcher()
 	w.expect("a")
-	for _, o := range []any{shows("a", ""), shows("a", "SUBMITTED"), shows("a", "SUBMITTED"), pod("driver", "1", corev1.PodPending), pod("executor", "2", corev1.PodRunning), pod("driver", "1", corev1.PodRunning), pod("driver", "1", corev1.PodSucceeded), shows("a", "COMPLETED"), "nothing known"} {
+	for _, o := range []any{shows("a", ""), shows("a", "SUBMITTED"), shows("a", "SUBMITTED"), pod("driver", "1", corev1.PodPending), pod("executor", "2", corev1.PodRunning), pod("executor", "4", corev1.PodSucceeded), pod("driver", "1", corev1.PodRunning), pod("driver", "1", corev1.PodSucceeded), shows("a", "COMPLETED"), "nothing known"} {
 		w.see(o)
 	}
 	a := w.Of([]string{"a"})[0]
-	if a.Created.IsZero() || a.Running.IsZero() || a.Succeeded.IsZero() || len(a.Drivers) != 1 || len(a.States) != 2 {
+	if a.Created.IsZero() || a.Running.IsZero() || a.Succeeded.IsZero() || len(a.Drivers) != 1 || len(a.States) != 2 || len(a.Ended) != 1 {
 		t.Errorf("seen: %+v", a)
 	}
 	before := w.Fingerprints([]string{"a"})

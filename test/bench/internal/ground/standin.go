@@ -23,7 +23,13 @@ const (
 	// LabelRole tells drivers from executors, as Spark has it.
 	LabelRole = "spark-role"
 	driver    = "driver"
-	executors = 2
+	executor  = "executor"
+	// LabelExecutors is how many executors a driver creates if it has that label. It deletes them when they have ended, as Spark does;
+	// one without it has two, which stay.
+	LabelExecutors = "bench.firesteel.dev/executors"
+	usualExecutors = 2
+	// AnnotationLasts is how long a driver runs, as Go writes durations; it is in stages.yaml, too.
+	AnnotationLasts = "bench.firesteel.dev/lasts"
 	// hands is how many calls the stand-in makes at the same time.
 	hands = 8
 )
@@ -65,8 +71,8 @@ func furnish(ctx context.Context, client kubernetes.Interface) error {
 type standIn struct {
 	client kubernetes.Interface
 	jobs   chan func(context.Context) error
-	// bound and driven are pods that were looked after already. Only the informer's one goroutine touches them.
-	bound, driven map[types.UID]bool
+	// bound, driven and deleted are pods that were looked after already. Only the informer's one goroutine touches them.
+	bound, driven, deleted map[types.UID]bool
 }
 
 // RunStandIn binds pods to the node, and creates executors for drivers that run, until the context ends.
@@ -75,7 +81,7 @@ func RunStandIn(ctx context.Context, cfg *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	s := &standIn{client: client, jobs: make(chan func(context.Context) error, 10_000), bound: map[types.UID]bool{}, driven: map[types.UID]bool{}}
+	s := &standIn{client: client, jobs: make(chan func(context.Context) error, 10_000), bound: map[types.UID]bool{}, driven: map[types.UID]bool{}, deleted: map[types.UID]bool{}}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(Namespace))
 	if _, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: s.see, UpdateFunc: func(_, pod any) { s.see(pod) },
@@ -113,10 +119,23 @@ func (s *standIn) see(o any) {
 		s.jobs <- func(ctx context.Context) error { return s.bind(ctx, pod) }
 	case pod.Spec.NodeName == node && pod.Status.Phase == corev1.PodRunning && pod.Labels[LabelRole] == driver && !s.driven[pod.UID]:
 		s.driven[pod.UID] = true
-		for id := range executors {
+		for id := range executorsOf(pod) {
 			s.jobs <- func(ctx context.Context) error { return s.createExecutor(ctx, pod, id+1) }
 		}
+	case pod.Status.Phase == corev1.PodSucceeded && pod.Labels[LabelRole] == executor && pod.Labels[LabelExecutors] != "" && !s.deleted[pod.UID]:
+		s.deleted[pod.UID] = true
+		s.jobs <- func(ctx context.Context) error {
+			return s.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))
+		}
 	}
+}
+
+// executorsOf is how many executors a driver creates.
+func executorsOf(driver *corev1.Pod) int {
+	if n, err := strconv.Atoi(driver.Labels[LabelExecutors]); err == nil {
+		return n
+	}
+	return usualExecutors
 }
 
 func (s *standIn) bind(ctx context.Context, pod *corev1.Pod) error {
@@ -127,7 +146,7 @@ func (s *standIn) bind(ctx context.Context, pod *corev1.Pod) error {
 // createExecutor does what a driver would: it creates a pod that it owns.
 func (s *standIn) createExecutor(ctx context.Context, owner *corev1.Pod, id int) error {
 	labels := maps.Clone(owner.Labels)
-	labels[LabelRole], labels["spark-exec-id"] = "executor", strconv.Itoa(id)
+	labels[LabelRole], labels["spark-exec-id"] = executor, strconv.Itoa(id)
 	_, err := s.client.CoreV1().Pods(owner.Namespace).Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: fmt.Sprintf("%s-exec-%d", owner.Name, id), Labels: labels,

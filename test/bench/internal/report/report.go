@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Row is one number.
@@ -15,6 +16,8 @@ type Row struct {
 	Value float64 `json:"value"`
 	// Limit is the same of the program that does no more than it has to.
 	Limit *float64 `json:"limit,omitempty"`
+	// Goal is what the number is to be; nil if nothing is asked for, or if it is asked for in comparison with a limit that was not measured.
+	Goal *Goal `json:"goal,omitempty"`
 	// Chart is whether the number is drawn.
 	Chart bool `json:"-"`
 }
@@ -79,6 +82,20 @@ func against(rows, limit []Row) []Row {
 	return rows
 }
 
+// Judge puts goals beside the numbers that they are for. It is an error if there is none.
+func (s *Section) Judge(goals []Goal) error {
+	for _, goal := range goals {
+		i := slices.IndexFunc(s.Rows, func(r Row) bool { return r.What == goal.What })
+		if i < 0 {
+			return fmt.Errorf("%s: goal for %q: no such number was measured", s.Name, goal.What)
+		}
+		if goal.judge(s.Rows[i]) {
+			s.Rows[i].Goal = &goal
+		}
+	}
+	return nil
+}
+
 // Report is a run.
 type Report struct {
 	Date     string `json:"date"`
@@ -100,6 +117,15 @@ func (r Report) Limited() bool {
 		}
 	}
 	return false
+}
+
+// Judged is whether there is a goal for some number.
+func (r Report) Judged() bool {
+	return slices.ContainsFunc(r.Sections, Section.judged)
+}
+
+func (s Section) judged() bool {
+	return slices.ContainsFunc(s.Rows, func(r Row) bool { return r.Goal != nil })
 }
 
 // Head says in a line what was measured.

@@ -75,6 +75,9 @@ func example(limited bool) Report {
 		limit.Add("applications FAILED", "", 0)
 		burst.Against(limit)
 	}
+	if err := burst.Judge([]Goal{{What: "applications a minute", Value: 0.9, AtLeast: true, OfLimit: true}, {What: "memory of the operator, most", Value: 300}, {What: "applications FAILED"}}); err != nil {
+		panic(err)
+	}
 	crash := Section{Name: "crash:200", Title: "killed & started <again>", Seconds: 30}
 	crash.AddChart("killed → the next driver", "s", 4.48)
 	crash.Faults = []string{"applications with two drivers: 1"}
@@ -133,6 +136,39 @@ func TestRatio(t *testing.T) {
 				t.Errorf("%s: %v, %v; want %v, %v", tc.reason, got, ok, tc.want, tc.ok)
 			}
 		})
+	}
+}
+
+func TestJudge(t *testing.T) {
+	ten := 10.0
+	cases := map[string]struct {
+		reason string
+		row    Row
+		goal   Goal
+		want   string
+	}{
+		"Most":       {reason: "as much as there may be", row: Row{Value: 2}, goal: Goal{Value: 2}, want: "≤ 2: met"},
+		"More":       {reason: "more than there may be", row: Row{Value: 2.5}, goal: Goal{Value: 2}, want: "≤ 2: not met"},
+		"Nothing":    {reason: "there may be none", row: Row{Value: 1}, want: "≤ 0: not met"},
+		"Least":      {reason: "as much as there is to be", row: Row{Value: 9, Limit: &ten}, goal: Goal{Value: 0.9, AtLeast: true, OfLimit: true}, want: "≥ 0.90 × limit: met"},
+		"Less":       {reason: "less than there is to be", row: Row{Value: 8, Limit: &ten}, goal: Goal{Value: 0.9, AtLeast: true, OfLimit: true}, want: "≥ 0.90 × limit: not met"},
+		"No limit":   {reason: "the limit was not measured", row: Row{Value: 9}, goal: Goal{Value: 0.9, AtLeast: true, OfLimit: true}},
+		"Zero limit": {reason: "nothing to compare with", row: Row{Value: 9, Limit: new(float64)}, goal: Goal{Value: 1, OfLimit: true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.row.What, tc.goal.What = "a number", "a number"
+			s := Section{Rows: []Row{{What: "another"}, tc.row}}
+			if err := s.Judge([]Goal{tc.goal}); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Rows[1].Goal.String(); got != tc.want || s.Rows[0].Goal != nil {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+	if err := (&Section{Name: "burst:1"}).Judge([]Goal{{What: "a number"}}); err == nil || !strings.Contains(err.Error(), `burst:1: goal for "a number"`) {
+		t.Errorf("a goal for nothing: %v", err)
 	}
 }
 

@@ -34,27 +34,37 @@ func Number(v float64) string {
 	return whole
 }
 
+// columns says which columns there are beside those that every table has.
+type columns struct{ limited, judged bool }
+
 // cells are the columns of a row behind its name.
-func (r Row) cells(limited bool) []string {
+func (r Row) cells(c columns) []string {
 	out := []string{Number(r.Value), r.Unit}
-	if !limited {
-		return out
+	if c.limited {
+		limit, ratio := "", ""
+		if r.Limit != nil {
+			limit = Number(*r.Limit)
+		}
+		if times, ok := r.Ratio(); ok {
+			ratio = Number(times)
+		}
+		out = append(out, limit, ratio)
 	}
-	if r.Limit == nil {
-		return append(out, "", "")
+	if c.judged {
+		out = append(out, r.Goal.String())
 	}
-	ratio := ""
-	if times, ok := r.Ratio(); ok {
-		ratio = Number(times)
-	}
-	return append(out, Number(*r.Limit), ratio)
+	return out
 }
 
-func heads(limited bool) []string {
-	if limited {
-		return []string{"operator", "unit", "limit", "operator ÷ limit"}
+func (c columns) heads() []string {
+	out := []string{"operator", "unit"}
+	if c.limited {
+		out = append(out, "limit", "operator ÷ limit")
 	}
-	return []string{"operator", "unit"}
+	if c.judged {
+		out = append(out, "goal")
+	}
+	return out
 }
 
 // Text is the section as a table for a terminal.
@@ -65,12 +75,13 @@ func (s Section) Text(limited bool) string {
 	line := func(what string, cells []string) {
 		_, _ = fmt.Fprintln(table, "  "+what+"\t"+strings.Join(cells, "\t"))
 	}
-	line("", heads(limited))
+	c := columns{limited, s.judged()}
+	line("", c.heads())
 	for _, row := range s.Rows {
-		line(row.What, row.cells(limited))
+		line(row.What, row.cells(c))
 	}
 	for _, row := range s.Calls {
-		line("API calls: "+row.What, row.cells(limited))
+		line("API calls: "+row.What, row.cells(c))
 	}
 	_ = table.Flush() // a strings.Builder takes everything
 	for _, fault := range s.Faults {
@@ -91,18 +102,18 @@ func (r Report) Text() string {
 
 // Markdown is the table for a page. Calls by verb and resource are left to the JSON.
 func (r Report) Markdown() string {
-	limited := r.Limited()
+	c := columns{r.Limited(), r.Judged()}
 	var b strings.Builder
-	columns := append([]string{"Scenario", "What"}, heads(limited)...)
-	b.WriteString(r.Head() + ":\n\n| " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat("---|", len(columns)) + "\n")
+	heads := append([]string{"Scenario", "What"}, c.heads()...)
+	b.WriteString(r.Head() + ":\n\n| " + strings.Join(heads, " | ") + " |\n|" + strings.Repeat("---|", len(heads)) + "\n")
 	for _, s := range r.Sections {
 		name := "`" + s.Name + "`"
 		for _, row := range s.Rows {
-			b.WriteString("| " + strings.Join(append([]string{name, row.What}, row.cells(limited)...), " | ") + " |\n")
+			b.WriteString("| " + strings.Join(append([]string{name, row.What}, row.cells(c)...), " | ") + " |\n")
 			name = ""
 		}
 		for _, fault := range s.Faults {
-			b.WriteString("| | WRONG: " + fault + strings.Repeat(" |", len(columns)-1) + "\n")
+			b.WriteString("| | WRONG: " + fault + strings.Repeat(" |", len(heads)-1) + "\n")
 		}
 	}
 	return b.String()
