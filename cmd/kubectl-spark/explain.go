@@ -142,7 +142,7 @@ func targetOf(s resolve.Application) observe.Target {
 
 // sessions asks a server for its sessions as the operator does, but through a tunnel: pods have no addresses here.
 func (c *connection) sessions(ctx context.Context, pods observe.Reader, s resolve.Application, d lifecycle.Driver, forward forwarder) lifecycle.Sessions {
-	port := spark.UIPort(&s.App)
+	port := spark.UIPort(s.App)
 	if port == 0 {
 		return pods.Sessions(ctx, d.PodIP, port, d.StartedAt)
 	}

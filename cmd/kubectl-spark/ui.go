@@ -84,7 +84,7 @@ func (v *viewing) check() error {
 // view finds the driver, and shows its UI until it ends.
 func (v *viewing) view(ctx context.Context, c *connection, o *v1beta2.SparkApplication) error {
 	app := load(o, resolve.Operator{}, time.Time{}).App
-	port := spark.UIPort(&app)
+	port := spark.UIPort(app)
 	if port == 0 {
 		return fmt.Errorf("%s/%s has no UI: spark.ui.enabled is false, or spark.ui.port is no fixed port", o.Namespace, o.Name)
 	}

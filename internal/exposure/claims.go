@@ -46,7 +46,7 @@ func Claims(app spark.Application, sparkAppID string) []Claim {
 		field := fmt.Sprintf("%s[%d]", app.Fields.Path("ports"), i)
 		ingress := ingressClaim(field, portIngressName(app.Name, p.Port), p)
 		if ingress.URLFormat = p.URLFormat; p.URLFormat != "" {
-			u, err := rule(p.URLFormat, namesOf(&app, sparkAppID))
+			u, err := rule(p.URLFormat, namesOf(app, sparkAppID))
 			if ingress.Err = err; err == nil {
 				ingress.Host, ingress.Path = u.Hostname(), pathOf(u)
 			}

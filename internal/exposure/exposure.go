@@ -87,7 +87,7 @@ type Problem struct {
 
 // Of returns what is to be there for an attempt.
 func Of(a Attempt, c Config) Wanted {
-	w := &wanted{Wanted: Wanted{labels: a.Owner.Labels}, attempt: a, config: c, names: namesOf(&a.App, a.SparkAppID)}
+	w := &wanted{Wanted: Wanted{labels: a.Owner.Labels}, attempt: a, config: c, names: namesOf(a.App, a.SparkAppID)}
 	w.ui()
 	for i := range a.App.Exposure.Ports {
 		w.port(a.App.Exposure.Ports[i])
@@ -105,7 +105,7 @@ func Of(a Attempt, c Config) Wanted {
 }
 
 // History returns the link to the history server for an attempt, or "" if there will be nothing to see.
-func History(app *spark.Application, sparkAppID string, c Config) string {
+func History(app spark.Application, sparkAppID string, c Config) string {
 	if c.HistoryURLFormat == "" || sparkAppID == "" || !spark.LogsEvents(app) {
 		return ""
 	}
@@ -118,22 +118,22 @@ func History(app *spark.Application, sparkAppID string, c Config) string {
 
 // Configure returns the application with the Spark properties that the UI needs to be read below a path, unless the user
 // has set them. Properties: spark.ui.proxyBase and spark.ui.proxyRedirectUri.
-func Configure(app *spark.Application, sparkAppID string, c Config) spark.Application {
+func Configure(app spark.Application, sparkAppID string, c Config) spark.Application {
 	if !c.Service || spark.UIPort(app) == 0 {
-		return *app
+		return app
 	}
 	format := c.Ingress.URLFormat
 	if format == "" {
 		format = c.Route.URLFormat
 	}
 	if format == "" {
-		return *app
+		return app
 	}
 	u, err := rule(format, namesOf(app, sparkAppID))
 	if err != nil || pathOf(u) == "" {
-		return *app
+		return app
 	}
-	return withDefaults(*app, map[string]string{spark.ConfUIProxyBase: pathOf(u), spark.ConfUIProxyRedirect: "/"})
+	return withDefaults(app, map[string]string{spark.ConfUIProxyBase: pathOf(u), spark.ConfUIProxyRedirect: "/"})
 }
 
 // Seen is the existing auxiliary objects of an application, by reference; nil for one that does not exist.

@@ -183,7 +183,7 @@ func TestConfigure(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			before := len(tc.attempt.App.Conf)
-			got := Configure(&tc.attempt.App, tc.attempt.SparkAppID, tc.config).Conf
+			got := Configure(tc.attempt.App, tc.attempt.SparkAppID, tc.config).Conf
 			if got[spark.ConfUIProxyBase] != tc.base || got[spark.ConfUIProxyRedirect] != tc.redirect {
 				t.Errorf("%s: %v", tc.reason, got)
 			}
@@ -212,7 +212,7 @@ func TestHistory(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := History(&tc.attempt.App, tc.id, tc.config); got != tc.want {
+			if got := History(tc.attempt.App, tc.id, tc.config); got != tc.want {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
 			}
 		})

@@ -50,7 +50,7 @@ type wanted struct {
 
 // ui adds the Service of the UI and, if there is a URL for it, an Ingress and a route.
 func (w *wanted) ui() {
-	listens := spark.UIPort(&w.attempt.App)
+	listens := spark.UIPort(w.attempt.App)
 	if !w.config.Service || listens == 0 {
 		return
 	}

@@ -53,7 +53,7 @@ func fill(format string, names map[string]string) (*url.URL, error) {
 const exampleID = "spark-0"
 
 // namesOf are what the placeholders stand for.
-func namesOf(app *spark.Application, sparkAppID string) map[string]string {
+func namesOf(app spark.Application, sparkAppID string) map[string]string {
 	return map[string]string{"appName": app.Name, "appNamespace": app.Namespace, "appId": sparkAppID}
 }
 

@@ -115,7 +115,7 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	a.App, a.Problems = k.Normalize(o)
 	a.App = k.RaiseMemory(a.Policies.Apply(a.App), o, record.Retries.MemoryRaises)
 	tails.Keys, tails.Texts = a.App.Conf[confRedactKeys], a.App.Conf[confRedactTexts]
-	a.App = exposure.Configure(&a.App, a.Identity.AppID, operator.Exposure)
+	a.App = exposure.Configure(a.App, a.Identity.AppID, operator.Exposure)
 	a.App = labeled(a.App, a.Family.Labels, a.Identity.SubmissionID, a.Desired.SpecHash)
 
 	a.Retention = a.Desired.Policies.Retention
@@ -124,8 +124,8 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	a.Desired.Policies.Restart.PerHour = a.Policies.RetriesPerHour()
 	a.Desired.SparkAppID, a.Desired.SubmissionID = a.Identity.AppID, a.Identity.SubmissionID
 	a.Desired.DriverName = a.App.OperatorConf[spark.ConfDriverPodName]
-	a.Desired.Executors, a.Desired.Notes = spark.InitialExecutors(&a.App), validation.Notes(a.App)
-	a.Desired.DriverHeap, a.Desired.DriverOverhead = spark.DriverMemory(&a.App)
+	a.Desired.Executors, a.Desired.Notes = spark.InitialExecutors(a.App), validation.Notes(a.App)
+	a.Desired.DriverHeap, a.Desired.DriverOverhead = spark.DriverMemory(a.App)
 	return a
 }
 

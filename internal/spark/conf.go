@@ -18,8 +18,6 @@ import (
 // properties before they are read; Build asks for err after each step.
 type conf struct {
 	values map[string]string
-	// app is read in place of values, which costs less for a few properties; nil if there are values. It has no prefix families.
-	app *Application
 	// keys are the sorted keys of values, for prefix families; nil until one is asked for.
 	keys []string
 	// env are the submitter's variables, for references such as ${env:HOME}.
@@ -32,11 +30,8 @@ type conf struct {
 
 // newConf takes over values, which must not change afterwards.
 func newConf(values, env map[string]string) *conf {
-	return &conf{values: values, env: env}
+	return &conf{values: values, env: env, expanded: map[string]string{}}
 }
-
-// confOf reads single properties of an application.
-func confOf(app *Application) *conf { return &conf{app: app, env: app.Submitter.Env} }
 
 // alternatives are older names that Spark still honors when the key itself is unset.
 var alternatives = map[string]string{
@@ -91,21 +86,12 @@ func (c *conf) failAs(class field.ErrorType, key, value, problem string) {
 
 // raw returns what was set, without expanding references.
 func (c *conf) raw(key string) (string, bool) {
-	value, ok := c.set(key)
+	value, ok := c.values[key]
 	if !ok {
 		if older, has := alternatives[key]; has {
-			value, ok = c.set(older)
+			value, ok = c.values[older]
 		}
 	}
-	return value, ok
-}
-
-// set returns what was set for the very key.
-func (c *conf) set(key string) (string, bool) {
-	if c.app != nil {
-		return c.app.property(key)
-	}
-	value, ok := c.values[key]
 	return value, ok
 }
 

@@ -4,8 +4,6 @@ package spark
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -196,33 +194,5 @@ func TestField(t *testing.T) {
 	}
 	if got := app.Field("spark.x"); got != `spec.sparkConf["spark.x"]` {
 		t.Errorf("got %s, want the entry of sparkConf", got)
-	}
-}
-
-// A property that is read alone is the one that is submitted.
-func TestProperty(t *testing.T) {
-	list := func(key string) []string { return []string{key, "b"} }
-	full := Application{
-		Conf: map[string]string{
-			"other": "no property of Spark", ConfDriverMemory: "1g", ConfJars: "overruled", ConfUIPort: "", ConfExecutorCores: "overruled",
-		},
-		OperatorConf: map[string]string{ConfExecutorCores: "3", ConfFiles: "the operator's"},
-		Deps: Dependencies{
-			Jars: list("jars"), Files: list("files"), PyFiles: list("pyFiles"), Archives: list("archives"), Packages: list("packages"),
-			ExcludePackages: list("excludePackages"), Repositories: list("repositories"),
-		},
-		Submitter: Submitter{Env: map[string]string{"": "nameless", "SPARK_DRIVER_MEMORY": "overruled", "SPARK_EXECUTOR_MEMORY": "5g"}},
-	}
-	for name, app := range map[string]Application{"everything": full, "nothing": {}} {
-		merged := mergeConf(&app)
-		keys := append(slices.Collect(maps.Keys(full.Conf)), slices.Collect(maps.Keys(merged))...)
-		keys = append(keys, dependencyConfs...)
-		for _, key := range append(keys, ConfExecutorMemory, ConfNamespace, "") {
-			got, set := app.property(key)
-			want, merges := merged[key]
-			if got != want || set != merges {
-				t.Errorf("with %s, %s is %q, %t, want %q, %t", name, key, got, set, want, merges)
-			}
-		}
 	}
 }

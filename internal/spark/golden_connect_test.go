@@ -46,7 +46,7 @@ func TestGoldenConnect(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := int(submission.PodSets.Initial); got != c.Executors || int(InitialExecutors(&app)) != got {
+				if got := int(submission.PodSets.Initial); got != c.Executors || int(InitialExecutors(app)) != got {
 					t.Errorf("Build expects %d executors, the server has created %d", got, c.Executors)
 				}
 				for n := 1; n <= c.Executors; n++ {

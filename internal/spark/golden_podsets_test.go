@@ -47,7 +47,7 @@ func TestGoldenPodSets(t *testing.T) {
 				if diff := cmp.Diff(resourcesOf(&driver), shapes.Driver); diff != "" {
 					t.Errorf("driver (-recorded +computed):\n%s", diff)
 				}
-				if heap, overhead := DriverMemory(&app); !limits(&driver, heap+overhead) || heap <= 0 || overhead < 0 {
+				if heap, overhead := DriverMemory(app); !limits(&driver, heap+overhead) || heap <= 0 || overhead < 0 {
 					t.Errorf("driver: heap %d and overhead %d, but its containers are %+v", heap, overhead, driver.Containers)
 				}
 				for _, name := range []string{"pod-exec-1.json", "statefulset.json", "deployment.json"} {

@@ -63,8 +63,8 @@ func (b *builder) resourceType() kind {
 
 // InitialExecutors returns how many executors the application starts with; 0 if its configuration does not say so in
 // numbers.
-func InitialExecutors(app *Application) int32 {
-	conf := confOf(app)
+func InitialExecutors(app Application) int32 {
+	conf := newConf(mergeConf(&app), app.Submitter.Env)
 	initial, _, _ := executors(conf)
 	if conf.err != nil {
 		return 0
@@ -74,12 +74,12 @@ func InitialExecutors(app *Application) int32 {
 
 // DriverMemory returns the memory of the driver's JVM and what its container gets in addition, in bytes; 0 if the
 // configuration does not say so in numbers.
-func DriverMemory(app *Application) (heap, overhead int64) {
+func DriverMemory(app Application) (heap, overhead int64) {
 	profile, err := ProfileFor(app.SparkVersion)
 	if err != nil {
 		return 0, 0
 	}
-	conf := confOf(app)
+	conf := newConf(mergeConf(&app), app.Submitter.Env)
 	total := driverMemory.total(conf, kindOf(app.MainFile), profile)
 	heap = conf.mebibytes(ConfDriverMemory)
 	if conf.err != nil || heap <= 0 || total < heap || total > math.MaxInt64/mebibyte {

@@ -252,7 +252,7 @@ func TestDriverMemory(t *testing.T) {
 		{"local:///a.jar", "4.1", map[string]string{ConfDriverMemoryOverhead: "-2g"}, 0, 0, "less than nothing"},
 	}
 	for _, test := range tests {
-		heap, overhead := DriverMemory(&Application{MainFile: test.main, SparkVersion: test.version, Conf: test.conf})
+		heap, overhead := DriverMemory(Application{MainFile: test.main, SparkVersion: test.version, Conf: test.conf})
 		if heap != test.heap*mebibyte || overhead != test.overhead*mebibyte {
 			t.Errorf("%s: heap %d, overhead %d, want %d and %d MiB", test.reason, heap, overhead, test.heap, test.overhead)
 		}

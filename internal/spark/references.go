@@ -45,9 +45,6 @@ func (c *conf) expand(key, value string) string {
 		c.fail(key, value, err.Error())
 		e.text.Reset()
 	}
-	if c.expanded == nil {
-		c.expanded = map[string]string{}
-	}
 	c.expanded[key] = e.text.String()
 	return c.expanded[key]
 }

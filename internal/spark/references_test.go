@@ -80,21 +80,21 @@ func TestBombsAreRefused(t *testing.T) {
 		"Build": func(app Application) error { _, err := Build(app, testIdentity(), profile); return err },
 		"InitialExecutors": func(app Application) error {
 			app.Conf[ConfExecutorInstances] = app.Conf[heaptest.Trigger]
-			if got := InitialExecutors(&app); got != 0 {
+			if got := InitialExecutors(app); got != 0 {
 				return fmt.Errorf("%d executors", got)
 			}
 			return nil
 		},
 		"DriverMemory": func(app Application) error {
 			app.Conf[ConfDriverMemory] = app.Conf[heaptest.Trigger]
-			if heap, overhead := DriverMemory(&app); heap != 0 || overhead != 0 {
+			if heap, overhead := DriverMemory(app); heap != 0 || overhead != 0 {
 				return fmt.Errorf("heap %d, overhead %d", heap, overhead)
 			}
 			return nil
 		},
 		"UIPort": func(app Application) error {
 			app.Conf[ConfUIPort], app.Conf[ConfEventLog] = app.Conf[heaptest.Trigger], app.Conf[heaptest.Trigger]
-			if got := UIPort(&app); got != 0 || LogsEvents(&app) {
+			if got := UIPort(app); got != 0 || LogsEvents(app) {
 				return fmt.Errorf("port %d", got)
 			}
 			return nil

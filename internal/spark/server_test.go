@@ -73,7 +73,7 @@ func TestServerPorts(t *testing.T) {
 		if got := submission.Properties[ConfConnectPort]; got != "15003" {
 			t.Errorf("%s: Spark listens on %q", version, got)
 		}
-		if got := UIPort(&app); got != 4041 {
+		if got := UIPort(app); got != 4041 {
 			t.Errorf("%s: the UI listens on %d", version, got)
 		}
 	}
@@ -231,13 +231,13 @@ func TestServerSizes(t *testing.T) {
 		"server's cores":     {resource.MustParse("2"), sets.Driver.Requests[corev1.ResourceCPU]},
 		"executors' memory":  {resource.MustParse("10Gi"), sets.Executor.Requests[corev1.ResourceMemory]},
 		"number of them":     {resource.MustParse("2"), *resource.NewQuantity(int64(sets.Initial), resource.DecimalSI)},
-		"InitialExecutors()": {resource.MustParse("2"), *resource.NewQuantity(int64(InitialExecutors(&app)), resource.DecimalSI)},
+		"InitialExecutors()": {resource.MustParse("2"), *resource.NewQuantity(int64(InitialExecutors(app)), resource.DecimalSI)},
 	} {
 		if pair[0].Cmp(pair[1]) != 0 {
 			t.Errorf("%s: %s, want %s", what, pair[1].String(), pair[0].String())
 		}
 	}
-	if heap, overhead := DriverMemory(&app); heap != 4<<30 || overhead != 1<<30 {
+	if heap, overhead := DriverMemory(app); heap != 4<<30 || overhead != 1<<30 {
 		t.Errorf("heap %d, overhead %d", heap, overhead)
 	}
 	if got := sets.DriverAttributes.Labels[LabelRole]; got != RoleServer {

@@ -12,9 +12,10 @@ const defaultUIPort = 4040
 
 // ServerPortsOf returns the ports that the properties of a server name. One that they do not name, or not as a number, is Spark's
 // default: Build refuses what is wrong.
-func ServerPortsOf(app *Application) ServerPorts {
+func ServerPortsOf(app Application) ServerPorts {
+	values := mergeConf(&app)
 	read := func(key string, preset int32) int32 {
-		c := confOf(app)
+		c := newConf(values, nil)
 		if port := c.port(key, preset); c.err == nil && port > 0 && port <= maxPort {
 			return port
 		}

@@ -148,8 +148,8 @@ type ExposedPort struct {
 
 // UIPort returns the port that the UI of the driver listens on; 0 if it has none, or if the port is not known before it
 // runs. Properties: spark.ui.enabled and spark.ui.port.
-func UIPort(app *Application) int32 {
-	c := confOf(app)
+func UIPort(app Application) int32 {
+	c := newConf(mergeConf(&app), app.Submitter.Env)
 	port := c.number(ConfUIPort)
 	if !c.flag(ConfUIEnabled, true) || c.err != nil || port < 1 || port > maxPort {
 		return 0
@@ -159,8 +159,8 @@ func UIPort(app *Application) int32 {
 
 // LogsEvents reports whether the driver writes an event log, which a history server can show when the driver is gone.
 // Property: spark.eventLog.enabled.
-func LogsEvents(app *Application) bool {
-	c := confOf(app)
+func LogsEvents(app Application) bool {
+	c := newConf(mergeConf(&app), app.Submitter.Env)
 	return c.flag(ConfEventLog, false) && c.err == nil
 }
 

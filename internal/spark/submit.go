@@ -31,54 +31,6 @@ func kindOf(mainFile string) kind {
 	return kindJava
 }
 
-// dependencyConfs are the lists that have flags of their own.
-var dependencyConfs = []string{ConfJars, ConfFiles, ConfPyFiles, ConfArchives, ConfPackages, ConfExcludePackages, ConfRepositories}
-
-// of is the list that a property stands for.
-func (d *Dependencies) of(key string) []string {
-	switch key {
-	case ConfJars:
-		return d.Jars
-	case ConfFiles:
-		return d.Files
-	case ConfPyFiles:
-		return d.PyFiles
-	case ConfArchives:
-		return d.Archives
-	case ConfPackages:
-		return d.Packages
-	case ConfExcludePackages:
-		return d.ExcludePackages
-	case ConfRepositories:
-		return d.Repositories
-	}
-	return nil
-}
-
-// submitterVariables stand in for properties that are not set.
-var submitterVariables = map[string]string{
-	ConfDriverMemory: "SPARK_DRIVER_MEMORY", ConfExecutorMemory: "SPARK_EXECUTOR_MEMORY", ConfExecutorCores: "SPARK_EXECUTOR_CORES",
-}
-
-// property returns one property as mergeConf merges it.
-func (app *Application) property(key string) (string, bool) {
-	if value, ok := app.OperatorConf[key]; ok {
-		return value, true
-	}
-	if list := app.Deps.of(key); len(list) > 0 {
-		return strings.Join(list, ","), true
-	}
-	if value, ok := app.Conf[key]; ok && strings.HasPrefix(key, "spark.") {
-		return value, true
-	}
-	variable, ok := submitterVariables[key]
-	if !ok {
-		return "", false
-	}
-	value, ok := app.Submitter.Env[variable]
-	return value, ok
-}
-
 // mergeConf lays the sources of the configuration over each other: the user's properties, the lists that have flags of
 // their own, and the operator's properties, which nothing of the user's can override.
 func mergeConf(app *Application) map[string]string {
@@ -89,13 +41,20 @@ func mergeConf(app *Application) map[string]string {
 			values[key] = value
 		}
 	}
-	for _, key := range dependencyConfs {
-		if list := app.Deps.of(key); len(list) > 0 {
+	for key, list := range map[string][]string{
+		ConfJars: app.Deps.Jars, ConfFiles: app.Deps.Files, ConfPyFiles: app.Deps.PyFiles,
+		ConfArchives: app.Deps.Archives, ConfPackages: app.Deps.Packages,
+		ConfExcludePackages: app.Deps.ExcludePackages, ConfRepositories: app.Deps.Repositories,
+	} {
+		if len(list) > 0 {
 			values[key] = strings.Join(list, ",")
 		}
 	}
 	maps.Copy(values, app.OperatorConf)
-	for key, variable := range submitterVariables {
+	for key, variable := range map[string]string{
+		ConfDriverMemory: "SPARK_DRIVER_MEMORY", ConfExecutorMemory: "SPARK_EXECUTOR_MEMORY",
+		ConfExecutorCores: "SPARK_EXECUTOR_CORES",
+	} {
 		if value, set := app.Submitter.Env[variable]; set {
 			setDefault(values, key, value)
 		}

@@ -81,7 +81,7 @@ func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcom
 	x.seen = seen
 	e.converge(ctx, &x, s.App.Namespace)
 	x.complain()
-	x.after.HistoryURL = exposure.History(&s.App, o.Record.SparkAppID, e.Exposure)
+	x.after.HistoryURL = exposure.History(s.App, o.Record.SparkAppID, e.Exposure)
 	o.Record.Exposure = x.after
 	if x.again > 0 {
 		o.Requeue = sooner(o.Requeue, x.again)

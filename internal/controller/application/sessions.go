@@ -23,7 +23,7 @@ func (e *Engine[T]) observeSessions(ctx context.Context, s *scope[T]) {
 	}
 	last := e.asked.of(key, d.UID)
 	if !last.Fresh(s.Desired, s.Record, d, s.env) {
-		last = e.Sessions(ctx, d.PodIP, spark.UIPort(&s.App), d.StartedAt)
+		last = e.Sessions(ctx, d.PodIP, spark.UIPort(s.App), d.StartedAt)
 		last.At = s.env.Now
 		e.asked.add(key, d.UID, last)
 	}

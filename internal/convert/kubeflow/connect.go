@@ -148,7 +148,7 @@ func (SparkConnects) Normalize(o *v1alpha1.SparkConnect) (spark.Application, []*
 		return app, []*spark.ConfError{{Field: "spec", Problem: "cannot be decoded: " + o.MalformedSpec}}
 	}
 	app.Driver.Template, app.Executor.Template = o.Spec.Server.Template, o.Spec.Executor.Template
-	app.Exposure.Services = []corev1.Service{connectService(o, spark.ServerPortsOf(&app))}
+	app.Exposure.Services = []corev1.Service{connectService(o, spark.ServerPortsOf(app))}
 	app.Warnings = connectWarnings(o)
 	return app, connectConflicts(o)
 }
