@@ -20,6 +20,12 @@ import (
 type filenames []string
 
 func (f *filenames) addTo(command *cobra.Command) {
+	command.Args = func(command *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("%q: a file is named by a flag: %s -f %s", args[0], command.CommandPath(), args[0])
+		}
+		return nil
+	}
 	command.Flags().StringSliceVarP((*[]string)(f), "filename", "f", nil, "manifests to read; - is the standard input")
 	_ = command.MarkFlagRequired("filename")
 	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")

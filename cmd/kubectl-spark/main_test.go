@@ -59,7 +59,8 @@ func TestOutput(t *testing.T) {
 		"validate-syntax": {
 			reason: "not YAML", in: "a: b\n---\nkind: Pod\n  name: x\n", args: []string{"validate", "-f", "-"}, code: 1,
 		},
-		"validate-nothing": {reason: "a file must be named", args: []string{"validate"}, code: 1},
+		"validate-argument": {reason: "a file without its flag", args: []string{"validate", "testdata/pi.yaml"}, code: 1},
+		"validate-nothing":  {reason: "a file must be named", args: []string{"validate"}, code: 1},
 		"convert": {
 			reason: "files, variables and what cannot be carried over",
 			args: []string{

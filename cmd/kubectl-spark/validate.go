@@ -27,7 +27,6 @@ func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 			"  kubectl spark validate -f spark-pi.yaml -n team-a --config operator.yaml\n\n" +
 			"  # what a chart makes of its values\n" +
 			"  helm template my-chart | kubectl spark validate -f -",
-		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return validate(files, config, namespace, streams) },
 	}
 	files.addTo(command)
