@@ -18,7 +18,8 @@ import (
 
 // Custom resources are sent as JSON. Kubernetes' decoders go over the text of an event eight times before they decode it: for the frame, the event,
 // the kind and the object, each once more to see whether it is valid. With thousands of applications that is most of what a start costs. What an API
-// server sends is known well enough to do with less; whatever is otherwise goes to Kubernetes' decoders.
+// server sends is known well enough to do with less: an event has a type and an object and nothing else (meta/v1 WatchEvent). What is written in
+// another way goes to Kubernetes' decoders.
 
 // own returns the source of a kind that decodes itself, whose events are then decoded with less work; else the source that there is.
 func (c *Cache) own(source toolscache.ListerWatcher, namespace string, gvk schema.GroupVersionKind, object runtime.Object) (toolscache.ListerWatcher, error) {

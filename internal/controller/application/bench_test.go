@@ -40,15 +40,9 @@ type bare struct {
 	frozen bool
 }
 
-func (b *bare) Get(_ context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
-	var o client.GetOptions
-	o.ApplyOptions(opts)
+func (b *bare) Get(_ context.Context, key client.ObjectKey, out client.Object, _ ...client.GetOption) error {
 	switch out := out.(type) {
 	case *v1beta2.SparkApplication:
-		if o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy {
-			*out = *b.app
-			return nil
-		}
 		b.app.DeepCopyInto(out)
 		return nil
 	case *metav1.PartialObjectMetadata:
