@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/firesteel-dev/firesteel/test/bench/internal/cluster"
+	"github.com/firesteel-dev/firesteel/test/bench/internal/report"
 )
 
 // defaultRun is what is measured if nothing else is said.
-const defaultRun = "latency:40,burst:100,burst:1000,rate:5000,churn:1000,big:5000,restart:5000,memory:10000,crash:200,waiting:1000,schedules:10000,tenants:100"
+const defaultRun = "latency:40,burst:100,burst:1000,rate:5000,churn:1000,big:5000,restart:10000,memory:10000,crash:200,waiting:1000,schedules:10000,tenants:100"
 
 // shortRun is what is measured if it is to be quick.
 const shortRun = "latency:10,burst:100,burst:300,rate:500,churn:20,big:500,restart:1000,memory:1000,crash:100,waiting:100"
@@ -42,7 +43,7 @@ var scenarios = map[string]scenario{
 	"rate":    {title: "%s applications, 1,000 a minute", usual: 5000, run: steady},
 	"churn":   {title: "%s applications at once, with 100 executors each", usual: 1000, run: churn},
 	"big":     {title: "one application with %s executors", usual: 5000, run: big},
-	"restart": {title: "a new start with %s finished applications", usual: 5000, run: restart},
+	"restart": {title: "a new start with %s finished applications", usual: 10000, run: restart},
 	"memory":  {title: "a new start with %s finished applications, each with 10 executor pods that are left of it, in a container of 450 MiB", usual: 10000, run: memory, memory: "315MiB"},
 	"crash":   {title: "the operator is killed (SIGKILL) when a quarter of %s applications have a driver, and started again", usual: 200, run: crash},
 	"waiting": {title: "%s suspended applications, and as many that wait for room in a quota", usual: 1000, run: waiting, quota: true},
@@ -50,6 +51,50 @@ var scenarios = map[string]scenario{
 	"tenants": {title: "%s applications, one after the other, with a quiet neighbor and with one who creates, edits and deletes all the time", usual: 100, run: tenants},
 
 	"schedules": {title: "%s schedules of which none is due", usual: 10000, run: schedules},
+}
+
+// asked is what is asked for in a scenario that has at least so many applications.
+type asked struct {
+	from  int
+	goals []report.Goal
+}
+
+var goals = map[string]asked{
+	"latency": {from: 1, goals: []report.Goal{
+		{What: "created → driver pod, median", Value: 1.15, OfLimit: true},
+		{What: "created → driver pod, 95 of 100 within", Value: 1.3, OfLimit: true},
+	}},
+	"burst": {from: 1000, goals: []report.Goal{
+		{What: "applications a minute, from the first created to the last shown COMPLETED", Value: 0.9, AtLeast: true, OfLimit: true},
+		{What: "driver succeeded → COMPLETED shown, median", Value: 1.25, OfLimit: true},
+		{What: "driver succeeded → COMPLETED shown, 95 of 100 within", Value: 1.25, OfLimit: true},
+		{What: "applications that never showed RUNNING"},
+		{What: "CPU for each application: operator", Value: 1.2, OfLimit: true},
+		{What: "API calls for each application", Value: 11},
+		{What: "of these, get", Value: 1},
+		{What: "of these, list"},
+		{What: "events called for and not stored"},
+	}},
+	"rate": {from: 1, goals: []report.Goal{
+		{What: "created → driver pod, 95 of 100 within", Value: 1000},
+		{What: "driver succeeded → COMPLETED shown, 95 of 100 within", Value: 1000},
+		{What: "applications that never showed RUNNING"},
+	}},
+	"churn": {from: 1, goals: []report.Goal{
+		{What: "applications that never showed RUNNING"},
+		{What: "API calls for each application", Value: 20},
+		{What: "memory of the operator, most", Value: 256},
+	}},
+	"big": {from: 1, goals: []report.Goal{
+		{What: "status writes a second", Value: 2},
+		{What: "share of a core: operator", Value: 5},
+	}},
+	"restart": {from: 10000, goals: []report.Goal{{What: "started → the next driver", Value: 2}}},
+	"memory": {from: 10000, goals: []report.Goal{
+		{What: "memory of the operator at rest, with the finished applications", Value: 300},
+		{What: "memory of the operator, most", Value: 450},
+		{What: "started → the next driver", Value: 2},
+	}},
 }
 
 func usualSizes() map[string]int {
