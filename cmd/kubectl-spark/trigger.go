@@ -82,8 +82,11 @@ func (t *trigger) do(ctx context.Context, c *connection, o found, dry dryRun, no
 	}
 	var notes []string
 	policy := v1beta2.ConcurrencyPolicy(nested(o.Object, "spec", "concurrencyPolicy"))
-	if runs := activeRuns(o); len(runs) > 0 && policy == v1beta2.ConcurrencyForbid {
+	switch runs := activeRuns(o); {
+	case len(runs) > 0 && policy == v1beta2.ConcurrencyForbid:
 		notes = append(notes, fmt.Sprintf("spec.concurrencyPolicy is Forbid: the run starts when %s finished", hasHave(runs)))
+	case len(runs) > 0 && policy == v1beta2.ConcurrencyReplace:
+		notes = append(notes, fmt.Sprintf("spec.concurrencyPolicy is Replace: what runs is deleted first, unless a backfill has started it: %s", listed(runs)))
 	}
 	return true, notes, c.setTime(ctx, o, v1beta2.AnnotationTriggerAt, laterThan(o, v1beta2.AnnotationTriggerAt, now), dry)
 }

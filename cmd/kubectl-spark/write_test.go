@@ -59,6 +59,9 @@ func TestVerbs(t *testing.T) {
 	busy := nightly("busy", func(o *v1beta2.ScheduledSparkApplication) {
 		o.Spec.ConcurrencyPolicy, o.Status.Active = v1beta2.ConcurrencyForbid, []string{"busy-1"}
 	})
+	replaces := nightly("replaces", func(o *v1beta2.ScheduledSparkApplication) {
+		o.Spec.ConcurrencyPolicy, o.Status.Active = v1beta2.ConcurrencyReplace, []string{"replaces-1"}
+	})
 	march := nightly("march", func(o *v1beta2.ScheduledSparkApplication) {
 		o.Spec.Backfill = &v1beta2.ScheduleBackfill{From: metav1.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), To: metav1.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)}
 	})
@@ -110,11 +113,11 @@ func TestVerbs(t *testing.T) {
 		},
 		"all without yes": {
 			"so much is asked for twice", "delete scheduledsparkapp --all", "",
-			schedule + "busy would be deleted\n" + schedule + "march would be deleted\n" + schedule + "nightly would be deleted\n" +
+			schedule + "busy would be deleted\n" + schedule + "replaces would be deleted\n" + schedule + "march would be deleted\n" + schedule + "nightly would be deleted\n" +
 				"error: --all: these are all objects of the type in namespace jobs; with --yes they are deleted\n", 1, nil,
 		},
 		"all": {
-			"with --yes", "resume scheduledsparkapp --all --yes", schedule + "busy resumed (no change)\n" + schedule + "march resumed (no change)\n" + schedule + "nightly resumed (no change)\n", "", 0, nil,
+			"with --yes", "resume scheduledsparkapp --all --yes", schedule + "busy resumed (no change)\n" + schedule + "replaces resumed (no change)\n" + schedule + "march resumed (no change)\n" + schedule + "nightly resumed (no change)\n", "", 0, nil,
 		},
 		"rerun": {
 			"at the present time", "rerun pi", app + "pi rerun\n", "", 0,
@@ -134,6 +137,11 @@ func TestVerbs(t *testing.T) {
 		"trigger with Forbid": {
 			"it waits", "trigger busy", schedule + "busy triggered\n", "busy: spec.concurrencyPolicy is Forbid: the run starts when busy-1 has finished\n", 0,
 			[]string{`patch scheduledsparkapplications/busy {"metadata":{"annotations":{"sparkoperator.k8s.io/trigger-at":"NOW"},"uid":"uid-busy"}}`},
+		},
+		"trigger with Replace": {
+			"finding 14: it says that it ends what runs", "trigger replaces", schedule + "replaces triggered\n",
+			"replaces: spec.concurrencyPolicy is Replace: what runs is deleted first, unless a backfill has started it: replaces-1\n", 0,
+			[]string{`patch scheduledsparkapplications/replaces {"metadata":{"annotations":{"sparkoperator.k8s.io/trigger-at":"NOW"},"uid":"uid-replaces"}}`},
 		},
 		"trigger an application": {
 			"that has another name", "trigger pi", "", "error: pi is a SparkApplication: kubectl spark rerun pi runs it again\n", 1, nil,
@@ -184,7 +192,7 @@ func TestVerbs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := newAPI(t, inState("pi", v1beta2.ApplicationStateRunning), held, inState("done", v1beta2.ApplicationStateCompleted), busy, march, nightly("nightly"),
+			a := newAPI(t, inState("pi", v1beta2.ApplicationStateRunning), held, inState("done", v1beta2.ApplicationStateCompleted), busy, replaces, march, nightly("nightly"),
 				runOf(busy, "busy-1", v1beta2.ApplicationStateRunning), runOf(busy, "busy-2", v1beta2.ApplicationStateFailed))
 			a.AllowWrites()
 			out, errOut, code := execute(t, "", strings.Fields(tc.args)...)

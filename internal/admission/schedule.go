@@ -3,7 +3,6 @@
 package admission
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -73,10 +72,4 @@ func (f DryRunResult) ofTemplate() DryRunResult {
 		}
 	}
 	return f
-}
-
-// NextRun says when the next run is due.
-func (r ScheduleResult) NextRun() string {
-	at := r.Next[0].Tick
-	return fmt.Sprintf("spec.schedule: the next run is due at %s (%s)", at.Format(time.RFC3339), at.Location())
 }

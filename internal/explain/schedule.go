@@ -108,6 +108,8 @@ type Backfill struct {
 	MaxActive int32        `json:"maxActive"`
 	Next      *metav1.Time `json:"next,omitempty"`
 	Finished  bool         `json:"finished,omitempty"`
+	// Failed are the runs that have failed, also those that are not kept.
+	Failed []string `json:"failed,omitempty"`
 }
 
 // Schedule decides as the operator would, and reports it.
@@ -280,7 +282,7 @@ func (v scheduleView) backfill() *Backfill {
 	total, _ := v.times.Count(wanted.From.Add(-time.Second), end.Add(-time.Second), schedule.MaxBackfill)
 	b := &Backfill{
 		From: metav1.NewTime(wanted.From.In(v.zone)), To: metav1.NewTime(wanted.To.In(v.zone)), Started: p.Started, Total: total,
-		MaxActive: max(1, wanted.MaxActive), Finished: p.Next.IsZero(),
+		MaxActive: max(1, wanted.MaxActive), Finished: p.Next.IsZero(), Failed: p.Failed,
 	}
 	if !p.Next.IsZero() {
 		b.Next = &metav1.Time{Time: p.Next.In(v.zone)}

@@ -95,8 +95,10 @@ func scheduleSituations() map[string]ScheduleInput {
 			c.Spec.Suspend, c.Status.SkippedRuns, c.Status.LastSkippedReason = ptr.To(true), 12, string(schedule.SkipDeadline)
 			c.Status.LastSkipped = c.Status.LastScheduledTime
 		}),
-		"forbid":  atNoon(behindBy(1), func(c *scheduleCase) { c.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyForbid }),
-		"replace": atNoon(behindBy(1), func(c *scheduleCase) { c.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyReplace }),
+		"forbid": atNoon(behindBy(1), func(c *scheduleCase) { c.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyForbid }),
+		"replace": atNoon(behindBy(1), func(c *scheduleCase) {
+			c.Spec.ConcurrencyPolicy, c.Status.ReplacingFor = v1beta2.ConcurrencyReplace, &metav1.Time{Time: time.Date(2026, 3, 10, 1, 30, 0, 0, time.UTC)}
+		}),
 		"replace-gone": atNoon(behindBy(1), func(c *scheduleCase) {
 			c.Spec.ConcurrencyPolicy, c.in.Observed.Runs, c.in.Observed.Stopping = v1beta2.ConcurrencyReplace, nil, []string{"nightly-1"}
 		}),

@@ -224,6 +224,9 @@ func (run Run) text(p *printer, r ScheduleReport) string {
 func (r ScheduleReport) backfillText() string {
 	b := r.Backfill
 	text := fmt.Sprintf("%s to before %s: %d of %d runs started", r.at(b.From.Time), r.at(b.To.Time), b.Started, b.Total)
+	if n := len(b.Failed); n > 0 {
+		text += fmt.Sprintf(", %d failed (%s)", n, some(b.Failed, nil))
+	}
 	if b.Finished {
 		return text + ", finished"
 	}

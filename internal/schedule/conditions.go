@@ -84,6 +84,9 @@ func scheduled(p Plan, r Record) Condition {
 	case p.desired.Suspend:
 		c.True, c.Reason, c.Message = false, ReasonSuspended, "spec.suspend is true"
 	}
+	if p.requested != "" && r.State != FailedValidation {
+		c.Message += "; " + pathTrigger.String() + ": " + p.requested
+	}
 	if fields := p.desired.Unknown; len(fields) > 0 && r.State != FailedValidation {
 		c.Message += "; unknown fields, which have no effect: " + some(fields)
 	}

@@ -3,6 +3,7 @@
 package schedule
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -29,6 +30,8 @@ type Plan struct {
 	skipped        []skipped
 	// waits is why a run that is due is not started, "" if none is.
 	waits Reason
+	// requested is what there is to say of a trigger that starts nothing now; empty for nothing.
+	requested string
 	// again says that there is more to do at once, next when there will be.
 	again bool
 	next  time.Time
@@ -84,6 +87,7 @@ func (r Record) clone() Record {
 	r.Active, r.Succeeded, r.Failed = slices.Clone(r.Active), slices.Clone(r.Succeeded), slices.Clone(r.Failed)
 	if r.Backfill != nil {
 		b := *r.Backfill
+		b.Failed = slices.Clone(b.Failed)
 		r.Backfill = &b
 	}
 	return r
@@ -102,6 +106,7 @@ func (c *decision) wake(at time.Time) {
 func (c *decision) rebase() {
 	key := Key(c.desired.Schedule, c.desired.TimeZone)
 	switch {
+	case c.unbegun():
 	case c.record.Since.IsZero():
 		c.record.Key, c.record.Since = key, c.since()
 	case c.record.Key != key:
@@ -110,14 +115,25 @@ func (c *decision) rebase() {
 			c.skip(former, c.upTo(), SkipChanged)
 		}
 		c.record.Key, c.record.Since, c.record.LastTick = key, c.second, time.Time{}
-		c.record.Trouble = Trouble{}
+		c.record.Trouble, c.record.Replacing = Trouble{}, time.Time{}
 	}
 }
 
-// since is from when a schedule counts that has no record of ours: its creation, or the last run of the Kubeflow operator.
+// unbegun is whether the schedule was created suspended and still is: it counts from when it is resumed. Triggers may have started
+// runs of it.
+func (c *decision) unbegun() bool {
+	r := c.record
+	foreign := !r.NextRun.IsZero() || !r.LastRun.IsZero() && r.LastTrigger.IsZero() // a record of the Kubeflow operator
+	return c.desired.Suspend && r.Since.IsZero() && !foreign && !slices.ContainsFunc(c.observed.Runs, func(run Run) bool { return run.Reason != ReasonTrigger })
+}
+
+// since is from when a schedule counts that has no record of ours: its creation, or the last run of the Kubeflow operator. One that
+// was created suspended counts from now.
 func (c *decision) since() time.Time {
 	since := c.desired.Created
 	switch next := c.record.NextRun; {
+	case c.record.State != New && next.IsZero() && (c.record.LastRun.IsZero() || !c.record.LastTrigger.IsZero()):
+		since = c.second
 	case !c.record.LastRun.IsZero():
 		since = c.record.LastRun
 	case next.After(c.now):
@@ -149,9 +165,15 @@ func (c *decision) choose() {
 func (c *decision) trigger() *Start {
 	at, err := c.desired.trigger()
 	switch {
-	case err != nil || !at.After(c.record.LastTrigger):
+	case err != nil || at.IsZero():
+		return nil
+	case !at.After(c.record.LastTrigger):
+		if at.Before(c.record.LastTrigger) {
+			c.requested = fmt.Sprintf("%s is not later than the last one, %s: it starts nothing", utc(at), utc(c.record.LastTrigger))
+		}
 		return nil
 	case at.After(c.now):
+		c.requested = utc(at) + " is to come: a run starts then"
 		c.wake(at)
 		return nil
 	}
@@ -176,12 +198,23 @@ func (c *decision) start(at time.Time, reason RunReason) Start {
 
 // tick is the run of the schedule that is due.
 func (c *decision) tick() *Start {
+	if c.desired.Suspend {
+		return nil
+	}
 	upTo := c.upTo()
-	if first := c.times.Next(c.record.base()); c.desired.Suspend || first.IsZero() || first.After(upTo) {
+	if first := c.times.Next(c.record.base()); first.IsZero() || first.After(upTo) {
 		return nil
 	}
 	if limit, reason := c.lateness(); limit != nil {
-		c.skip(c.times, c.second.Add(-c.desired.Delay()-*limit-time.Nanosecond), reason)
+		late := c.second.Add(-c.desired.Delay() - *limit - time.Nanosecond)
+		if committed := c.record.Replacing; committed.After(c.record.base()) && !committed.After(late) {
+			// Runs were stopped for it: it is too late only if a later one can start.
+			if latest := c.times.Latest(c.record.base(), upTo); !latest.After(late) {
+				upTo = committed
+			}
+			late = committed.Add(-time.Nanosecond)
+		}
+		c.skip(c.times, late, reason)
 	}
 	c.supersede(upTo)
 	for {
@@ -278,51 +311,6 @@ func (c *decision) count(last time.Time, reason SkipReason, n int64) {
 	c.NeedsLive = !c.observed.Live
 }
 
-// backfill is the next run of the backfill.
-func (c *decision) backfill() *Start {
-	b := c.desired.Backfill
-	if b == nil {
-		c.record.Backfill = nil
-		return nil
-	}
-	p := c.record.Backfill
-	if p == nil || !p.From.Equal(b.From) || !p.To.Equal(b.To) {
-		p = &Progress{From: b.From, To: b.To, Next: b.From}
-		c.record.Backfill = p
-	}
-	if c.desired.Suspend {
-		return nil
-	}
-	for !p.Next.IsZero() {
-		at := c.times.Next(p.Next.Add(-time.Second))
-		if at.IsZero() || !at.Before(b.To) || at.After(c.now) {
-			p.Next = time.Time{}
-			return nil
-		}
-		s := c.start(at, ReasonBackfill)
-		if s.find(c.observed.Runs) == nil {
-			p.Next = at
-			if c.backfilling() < max(int(b.MaxActive), defaultMaxActive) {
-				return &s
-			}
-			return nil
-		}
-		p.Started, p.Next = p.Started+1, at.Add(time.Second)
-	}
-	return nil
-}
-
-// backfilling counts the runs of backfills that have not finished.
-func (c *decision) backfilling() int {
-	n := 0
-	for _, run := range c.observed.Runs {
-		if run.Phase == Active && run.Reason == ReasonBackfill {
-			n++
-		}
-	}
-	return n
-}
-
 // admit starts a run as far as those that have not finished allow it.
 func (c *decision) admit(s Start) {
 	var active []Run
@@ -341,6 +329,13 @@ func (c *decision) admit(s Start) {
 		c.again = slices.ContainsFunc(active, func(r Run) bool {
 			return !slices.Contains(c.before.Active, r.Name) && slices.Contains(c.record.Active, r.Name)
 		})
+		if s.Reason == ReasonSchedule {
+			c.record.Replacing = s.Tick
+			if !c.before.Replacing.Equal(s.Tick) { // it is stored before anything is stopped for it: after a crash, the time must not be too late
+				c.again = true
+				break
+			}
+		}
 		c.Stop = slices.DeleteFunc(active, func(r Run) bool {
 			return r.Deleting || !slices.Contains(c.before.Active, r.Name) || !c.stored(r)
 		})
@@ -355,13 +350,19 @@ func (c *decision) admit(s Start) {
 	}
 }
 
-// plan says when the next run is due.
+// plan says when the next run is due. A time that was dealt with has no claim on runs that were stopped for it any more.
 func (c *decision) plan() {
+	if !c.record.Replacing.After(c.record.base()) {
+		c.record.Replacing = time.Time{}
+	}
 	after := c.upTo()
 	if base := c.record.base(); base.After(after) {
 		after = base
 	}
 	c.record.NextRun = time.Time{}
+	if c.desired.Suspend {
+		return
+	}
 	if next := c.times.Next(after); !next.IsZero() {
 		c.record.NextRun = next.Add(c.desired.Delay())
 		c.wake(c.record.NextRun)

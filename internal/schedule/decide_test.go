@@ -129,7 +129,27 @@ func TestDecide(t *testing.T) {
 			active(r, o, 3)
 			o.Runs[0].Reason = ReasonBackfill
 		}, "nothing"},
-		"Replace": {"the other has to go", func(d *Desired, r *Record, o *Observation, _ *Env) { d.Concurrency = Replace; active(r, o, 3) }, "live, stop 03"},
+		"Replace": {"the other has to go", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Concurrency, r.Replacing = Replace, day(4)
+			active(r, o, 3)
+		}, "live, stop 03"},
+		"ReplaceUntold": {"finding 1: for what it goes is stored first", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Concurrency = Replace
+			active(r, o, 3)
+		}, "nothing"},
+		"ReplaceSlow": {"finding 1: a run was stopped for it, however long that took", func(d *Desired, r *Record, _ *Observation, e *Env) {
+			d.Concurrency, d.Missed, r.Replacing, e.Now = Replace, Skip, day(4), day(4).Add(time.Minute)
+		}, "live, start Schedule 04 06:00"},
+		"ReplaceSlowDeadline": {"finding 1: also with a deadline", func(d *Desired, r *Record, o *Observation, e *Env) {
+			d.Concurrency, d.Deadline, r.Replacing, e.Now = Replace, new(20*time.Second), day(4), day(4).Add(time.Minute)
+			r.Active, o.Stopping = []string{"x"}, []string{"x"}
+		}, "nothing"},
+		"ReplaceSlowAll": {"finding 1: what is too late before it is skipped", func(d *Desired, r *Record, o *Observation, e *Env) {
+			d.Concurrency, d.Missed, d.Deadline, r.Replacing, e.Now = Replace, RunAll, new(20*time.Second), day(5), day(5).Add(time.Minute)
+		}, "live, start Schedule 05 06:00, skip 1 DeadlineExceeded"},
+		"ReplaceLater": {"a later one that is in time supersedes it", func(d *Desired, r *Record, _ *Observation, e *Env) {
+			d.Concurrency, d.Missed, r.Replacing, e.Now = Replace, Skip, day(4), day(5).Add(time.Second)
+		}, "live, start Schedule 05 06:00, skip 1 Missed"},
 		"ReplaceNew": {"which is stored first", func(d *Desired, _ *Record, o *Observation, _ *Env) {
 			d.Concurrency, o.Runs = Replace, []Run{runOf(3, Active)}
 		}, "nothing"},
@@ -150,6 +170,19 @@ func TestDecide(t *testing.T) {
 			active(r, o, 2)
 			o.Runs[0].Reason = ReasonBackfill
 		}, "live, start Schedule 04 06:00"},
+		"Asleep": {"finding 9: created suspended, it counts from when it is resumed", func(d *Desired, r *Record, o *Observation, e *Env) {
+			*r = asleep(d, e)
+		}, "nothing"},
+		"AsleepTriggered": {"finding 9: also if a trigger has started a run", func(d *Desired, r *Record, o *Observation, e *Env) {
+			*r = asleep(d, e)
+			r.LastTrigger, r.LastRun = day(2), day(2)
+		}, "nothing"},
+		"AsleepHistory": {"finding 9: runs that triggers have started are kept as any", func(d *Desired, r *Record, o *Observation, e *Env) {
+			*r = asleep(d, e)
+			d.Suspend, r.LastTrigger, r.LastRun = true, day(2), day(2)
+			o.Runs = []Run{runOf(1, Failed), runOf(2, Failed)}
+			o.Runs[0].Reason, o.Runs[1].Reason = ReasonTrigger, ReasonTrigger
+		}, "remove 01"},
 		"Held": {"a refused run is not tried at once", func(_ *Desired, _ *Record, _ *Observation, e *Env) { e.Hold = e.Now.Add(time.Second) }, "nothing"},
 
 		"Jitter": {"not before its delay", func(d *Desired, _ *Record, _ *Observation, _ *Env) { d.Jitter = 24 * hour }, "nothing"},
@@ -226,6 +259,16 @@ func TestDecide(t *testing.T) {
 		"History": {"the newest of each kind is kept", func(_ *Desired, r *Record, o *Observation, _ *Env) {
 			r.LastTick, o.Runs = day(4), []Run{runOf(1, Succeeded), runOf(2, Failed), runOf(3, Succeeded), runOf(4, Failed)}
 		}, "remove 01, remove 02"},
+		"HistoryBackfill": {"finding 7: a backfill has a history of its own", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Backfill, r.Backfill = &Backfill{From: day(1), To: day(3)}, &Progress{From: day(1), To: day(3), Failed: []string{Name("job", day(1), Minutes)}}
+			r.LastTick, o.Runs = day(4), []Run{runOf(1, Failed), runOf(2, Failed), runOf(3, Failed), runOf(4, Failed)}
+			o.Runs[0].Reason, o.Runs[1].Reason = ReasonBackfill, ReasonBackfill
+		}, "remove 03, remove 01"},
+		"HistoryBackfillUnstored": {"finding 7: that it has failed is stored before it is deleted", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.KeepFailed, d.Backfill, r.Backfill = 0, &Backfill{From: day(1), To: day(3)}, &Progress{From: day(1), To: day(3)}
+			r.LastTick, o.Runs = day(4), []Run{runOf(1, Failed)}
+			o.Runs[0].Reason = ReasonBackfill
+		}, "nothing"},
 		"HistoryNone": {"none is kept", func(d *Desired, r *Record, o *Observation, _ *Env) {
 			d.KeepSucceeded, r.LastTick, o.Runs = 0, day(4), []Run{runOf(4, Succeeded)}
 		}, "remove 04"},
@@ -290,6 +333,13 @@ func TestDecide(t *testing.T) {
 			settled(t, d, p, o, env)
 		})
 	}
+}
+
+// asleep is the record of a schedule that was created suspended, as the operator stores it.
+func asleep(d *Desired, env *Env) Record {
+	suspended := *d
+	suspended.Suspend = true
+	return Settle(Decide(suspended, Record{}, Observation{}, *env), Result{}, *env).Record
 }
 
 // active makes a run of a day be active and stored.

@@ -31,14 +31,20 @@ func (c *decision) census() {
 	r.Active = r.Active[:min(len(r.Active), maxActive)]
 }
 
-// history keeps as many finished runs as are wanted. Those that are not stored yet stay: they say that they were started.
+// history keeps as many finished runs as are wanted, and as many of a backfill: its runs are the oldest, and would be the first to go.
+// Those that are not stored yet stay: they say that they were started.
 func (c *decision) history() {
-	c.record.Succeeded = c.keep(Succeeded, c.desired.KeepSucceeded)
-	c.record.Failed = c.keep(Failed, c.desired.KeepFailed)
+	c.record.Succeeded, c.record.Failed = nil, nil
+	for _, backfilled := range []bool{false, true} {
+		c.record.Succeeded = append(c.record.Succeeded, c.keep(Succeeded, backfilled, c.desired.KeepSucceeded)...)
+		c.record.Failed = append(c.record.Failed, c.keep(Failed, backfilled, c.desired.KeepFailed)...)
+	}
 }
 
-func (c *decision) keep(phase Phase, limit int32) []string {
-	finished := slices.DeleteFunc(slices.Clone(c.observed.Runs), func(r Run) bool { return r.Phase != phase || r.Deleting })
+func (c *decision) keep(phase Phase, backfilled bool, limit int32) []string {
+	finished := slices.DeleteFunc(slices.Clone(c.observed.Runs), func(r Run) bool {
+		return r.Phase != phase || r.Deleting || (r.Reason == ReasonBackfill) != backfilled
+	})
 	slices.SortFunc(finished, func(a, b Run) int {
 		return cmp.Or(b.about().Compare(a.about()), b.Created.Compare(a.Created), cmp.Compare(b.Name, a.Name))
 	})
@@ -66,8 +72,8 @@ func (c *decision) stored(run Run) bool {
 	b := c.before
 	trigger, _ := c.desired.trigger()
 	switch {
-	case b.Since.IsZero():
-		return false
+	case b.Since.IsZero(): // only triggers start runs of one that was created suspended
+		return run.Reason == ReasonTrigger && !run.Tick.After(b.LastTrigger)
 	case run.Reason == "":
 		return true
 	case (run.Reason == ReasonTrigger || run.Tick.Equal(trigger)) && run.Tick.After(b.LastTrigger):
@@ -75,10 +81,5 @@ func (c *decision) stored(run Run) bool {
 	case run.Tick.After(b.base()) && (c.times.has(run.Tick) || c.former != nil && c.former.has(run.Tick)):
 		return false
 	}
-	wanted := c.desired.Backfill
-	if wanted == nil || run.Tick.Before(wanted.From) || !run.Tick.Before(wanted.To) {
-		return true
-	}
-	p := b.Backfill
-	return p != nil && p.From.Equal(wanted.From) && p.To.Equal(wanted.To) && (p.Next.IsZero() || run.Tick.Before(p.Next))
+	return c.told(run)
 }

@@ -132,7 +132,9 @@ type Record struct {
 	Since time.Time
 	// LastTick is the last time of the schedule that was dealt with.
 	LastTick time.Time
-	// LastRun is when the last run was created, NextRun when the next will be.
+	// Replacing is the time of the schedule for which runs are being stopped, as Replace says; zero for none. Its run is never too late.
+	Replacing time.Time
+	// LastRun is when the last run was created, NextRun when the next will be; zero while the schedule is suspended.
 	LastRun, NextRun time.Time
 	LastRunName      string
 	// Active are the runs that have not finished, Succeeded and Failed those that are kept, the newest first.
@@ -158,6 +160,8 @@ type Progress struct {
 	// Next is the next time to be dealt with; zero when there is none left.
 	Next    time.Time
 	Started int32
+	// Failed are the names of its runs that have failed, also of those that are not kept; at most maxFailed.
+	Failed []string
 }
 
 // Trouble is what prevents a run from being started.

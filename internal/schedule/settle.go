@@ -144,7 +144,7 @@ func (o *Outcome) started(p Plan, s Start, result Result, env Env) {
 			b.Next = time.Time{}
 		}
 	case ReasonSchedule:
-		r.LastTick = s.Tick
+		r.LastTick, r.Replacing = s.Tick, time.Time{}
 		o.Delay = max(0, env.Now.Sub(s.Tick))
 	}
 	o.Started = append(o.Started, Run{Name: s.Name, Reason: s.Reason, Tick: s.Tick, Created: result.Created})

@@ -137,7 +137,10 @@ func TestTimers(t *testing.T) {
 			d.Deadline, d.Concurrency, e.Now = &minute, Forbid, day(4)
 			active(r, o, 3)
 		}, minute + time.Second},
-		"Replace": {func(d *Desired, r *Record, o *Observation, _ *Env) { d.Concurrency = Replace; active(r, o, 3) }, gonePeriod},
+		"Replace": {func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Concurrency, r.Replacing = Replace, day(4)
+			active(r, o, 3)
+		}, gonePeriod},
 		"Trigger": {func(d *Desired, r *Record, _ *Observation, e *Env) {
 			r.LastTick, e.Now, d.Trigger = day(4), day(4), "2026-01-04T06:05:00Z"
 		}, 5 * minute},

@@ -30,7 +30,6 @@ func nightly(fields string) string {
 
 func TestValidateSchedule(t *testing.T) {
 	good := nightly("schedule: '30 2 * * *', timeZone: UTC")
-	next := time.Now().UTC().Add(-150 * time.Minute).Truncate(24 * time.Hour).Add(24*time.Hour + 150*time.Minute)
 	tight := policy.Policy{Name: "tight", Namespaces: []string{"jobs"}, Limits: policy.Limits{Executors: new(int32(1))}}
 	for name, tc := range map[string]struct {
 		reason    string
@@ -40,7 +39,7 @@ func TestValidateSchedule(t *testing.T) {
 		refused   []string
 		warned    []string
 	}{
-		"Good": {"when it runs", admissionv1.Create, "", good, nil, []string{"spec.schedule: the next run is due at " + next.Format(time.RFC3339) + " (UTC)"}},
+		"Good": {"finding 8: where nothing is wrong, kubectl --warnings-as-errors has nothing to fail for", admissionv1.Create, "", good, nil, nil},
 		"Everything": {
 			"schedule and template at once, each with its field", admissionv1.Create, "",
 			strings.Replace(nightly("schedule: '30 25 * * *', concurrencyPolicy: Never"), "type:", "driver: {memory: 2gb}, type:", 1),
@@ -113,7 +112,7 @@ func TestFindingsOfAScheduleChangeNothing(t *testing.T) {
 		}
 	}
 	errs, warnings := scheduledSparkApplication(operator(t), func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }).findings(&o)
-	if len(errs) > 0 || len(warnings) != 1 || !strings.Contains(warnings[0], "the next run is due at 2026-03-01T13:00:00Z") {
+	if len(errs)+len(warnings) > 0 {
 		t.Errorf("%v, %v", validation.Sentences(errs), warnings)
 	}
 	if diff := cmp.Diff(before, o); diff != "" {

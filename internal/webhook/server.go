@@ -191,11 +191,7 @@ func scheduledSparkApplication(operator func() resolve.Operator, now func() time
 				return resolve.Load(kubeflow.SparkApplications{}, kubeflow.NewRun(o, s), lifecycle.Record{}, configured, time.Unix(0, 0))
 			}
 			forecast := admission.DryRunSchedule(kubeflow.DesiredSchedule(o), run, env, configured.Registry)
-			warnings := forecast.Warnings
-			if len(forecast.Errors) == 0 && len(forecast.Next) > 0 {
-				warnings = append(warnings, forecast.NextRun())
-			}
-			return forecast.Errors, warnings
+			return forecast.Errors, forecast.Warnings
 		},
 	}
 }

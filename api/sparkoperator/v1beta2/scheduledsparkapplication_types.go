@@ -165,7 +165,7 @@ type ScheduledSparkApplicationStatus struct {
 	// +optional
 	// +nullable
 	LastRun metav1.Time `json:"lastRun,omitzero"`
-	// NextRun is when the next run will be started.
+	// NextRun is when the next run will be started; none while the schedule is suspended.
 	// +optional
 	// +nullable
 	NextRun metav1.Time `json:"nextRun,omitzero"`
@@ -197,6 +197,10 @@ type ScheduledSparkApplicationStatus struct {
 	// LastScheduledTime is the last time of the schedule that was dealt with: its run was started or skipped.
 	// +optional
 	LastScheduledTime *metav1.Time `json:"lastScheduledTime,omitempty"`
+	// ReplacingFor is the time of the schedule for which runs are being stopped, because concurrencyPolicy is Replace. Its run starts
+	// however late that ends.
+	// +optional
+	ReplacingFor *metav1.Time `json:"replacingFor,omitempty"`
 	// ScheduledSince is the time from which the present schedule and time zone count, and Scheduled what they are.
 	// +optional
 	ScheduledSince *metav1.Time `json:"scheduledSince,omitempty"`
@@ -239,6 +243,9 @@ type ScheduleBackfillStatus struct {
 	// Started is how many runs have been started.
 	// +optional
 	Started int32 `json:"started,omitempty"`
+	// Failed are the names of its runs that have failed, also of those that are not kept; at most 100.
+	// +optional
+	Failed []string `json:"failed,omitempty"`
 }
 
 func init() {

@@ -137,14 +137,14 @@ func PhaseOf(app *v1beta2.SparkApplication) schedule.Phase {
 func ScheduleRecord(s *v1beta2.ScheduledSparkApplicationStatus) schedule.Record {
 	r := schedule.Record{
 		State: schedule.State(s.ScheduleState), Error: s.Reason, Generation: s.ObservedGeneration,
-		Key: s.Scheduled, Since: timeOf(s.ScheduledSince), LastTick: timeOf(s.LastScheduledTime),
+		Key: s.Scheduled, Since: timeOf(s.ScheduledSince), LastTick: timeOf(s.LastScheduledTime), Replacing: timeOf(s.ReplacingFor),
 		LastRun: s.LastRun.Time, NextRun: s.NextRun.Time, LastRunName: s.LastRunName,
 		Active: s.Active, Succeeded: s.PastSuccessfulRunNames, Failed: s.PastFailedRunNames,
 		Skips: s.SkippedRuns, LastSkipped: timeOf(s.LastSkipped), LastSkipReason: schedule.SkipReason(s.LastSkippedReason),
 		LastTrigger: timeOf(s.LastTrigger),
 	}
 	if b := s.Backfill; b != nil {
-		r.Backfill = &schedule.Progress{From: b.From.Time, To: b.To.Time, Next: timeOf(b.Next), Started: b.Started}
+		r.Backfill = &schedule.Progress{From: b.From.Time, To: b.To.Time, Next: timeOf(b.Next), Started: b.Started, Failed: b.Failed}
 	}
 	if c := meta.FindStatusCondition(s.Conditions, schedule.ConditionStalled); c != nil && c.Status == metav1.ConditionTrue {
 		r.StalledBy = schedule.Reason(c.Reason)
@@ -163,11 +163,12 @@ func ScheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Out
 	s.LastRun, s.NextRun, s.LastRunName = seconds(r.LastRun), seconds(r.NextRun), r.LastRunName
 	s.Active, s.PastSuccessfulRunNames, s.PastFailedRunNames = r.Active, r.Succeeded, r.Failed
 	s.Scheduled, s.ScheduledSince, s.LastScheduledTime = r.Key, secondsOrNil(r.Since), secondsOrNil(r.LastTick)
+	s.ReplacingFor = secondsOrNil(r.Replacing)
 	s.SkippedRuns, s.LastSkipped, s.LastSkippedReason = r.Skips, secondsOrNil(r.LastSkipped), string(r.LastSkipReason)
 	s.LastTrigger = secondsOrNil(r.LastTrigger)
 	s.Backfill = nil
 	if b := r.Backfill; b != nil {
-		s.Backfill = &v1beta2.ScheduleBackfillStatus{From: seconds(b.From), To: seconds(b.To), Next: secondsOrNil(b.Next), Started: b.Started}
+		s.Backfill = &v1beta2.ScheduleBackfillStatus{From: seconds(b.From), To: seconds(b.To), Next: secondsOrNil(b.Next), Started: b.Started, Failed: b.Failed}
 	}
 	for _, c := range o.Conditions {
 		next := metav1.Condition{

@@ -94,6 +94,7 @@ func (h *history) edit() {
 	}
 	h.object.Generation++
 	h.object.ResourceVersion = w.stamp()
+	w.judge.edited()
 	w.tell("the user wants %q %q suspend %v %q %q deadline %v jitter %v backfill %v", spec.Schedule, spec.TimeZone, ptr.Deref(spec.Suspend, false),
 		spec.ConcurrencyPolicy, spec.MissedRunPolicy, ptr.Deref(spec.StartingDeadlineSeconds, -1), ptr.Deref(spec.JitterSeconds, 0), spec.Backfill)
 }
@@ -106,7 +107,7 @@ func (h *history) step() {
 		h.edit()
 	case n < 11:
 		w.object.Annotations[v1beta2.AnnotationTriggerAt] = pick(w, w.now.Format(time.RFC3339), w.now.Truncate(time.Hour).Format(time.RFC3339), w.now.Add(time.Hour).Format(time.RFC3339), "now")
-		w.object.ResourceVersion = w.stamp()
+		w.object.ResourceVersion, w.judge.owes = w.stamp(), false
 		w.tell("the user triggers a run at %s", w.object.Annotations[v1beta2.AnnotationTriggerAt])
 	case n < 14:
 		h.meddle()
@@ -212,6 +213,7 @@ func (h *history) settle() {
 	}
 	w.object.ResourceVersion = w.stamp()
 	w.object.Generation++
+	w.judge.edited()
 	for name, r := range w.runs {
 		if _, _, ours := kubeflow.ScheduleOf(r); !ours {
 			delete(w.runs, name)
@@ -276,22 +278,26 @@ func (h *history) examine() {
 	if !rec.NextRun.After(w.now) {
 		j.fail("the next run is in the past: %s", rec.NextRun)
 	}
-	kept, ahead := map[schedule.Phase]int{}, 0
+	kept, backfilled, ahead := map[schedule.Phase]int{}, map[schedule.Phase]int{}, 0
 	for _, r := range w.runs {
 		switch is := kubeflow.RunOf(r); {
 		case is.Tick.After(base(rec)): // the schedule has not come to its time yet, because of jitter
 			ahead++
+		case !is.Deleting && is.Reason == schedule.ReasonBackfill:
+			backfilled[is.Phase]++
 		case !is.Deleting:
 			kept[is.Phase]++
 		}
 	}
-	if kept[schedule.Active] > 0 || kept[schedule.Succeeded] > int(d.KeepSucceeded) || kept[schedule.Failed] > int(d.KeepFailed) {
-		j.fail("too many runs are kept: %v", kept)
+	for _, n := range []map[schedule.Phase]int{kept, backfilled} {
+		if n[schedule.Active] > 0 || n[schedule.Succeeded] > int(d.KeepSucceeded) || n[schedule.Failed] > int(d.KeepFailed) {
+			j.fail("too many runs are kept: %v, and of backfills %v", kept, backfilled)
+		}
 	}
 	if ahead > 0 {
 		return
 	}
-	if len(rec.Active) > 0 || len(rec.Succeeded) != kept[schedule.Succeeded] || len(rec.Failed) != kept[schedule.Failed] {
+	if len(rec.Active) > 0 || len(rec.Succeeded) != kept[schedule.Succeeded]+backfilled[schedule.Succeeded] || len(rec.Failed) != kept[schedule.Failed]+backfilled[schedule.Failed] {
 		j.fail("the status does not say which runs there are: %v %v %v, %v", rec.Active, rec.Succeeded, rec.Failed, kept)
 	}
 	for _, o := range h.operators { // a look without news costs no call

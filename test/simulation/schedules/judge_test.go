@@ -27,6 +27,11 @@ type judge struct {
 	backfills int
 	// untold are those that a user deleted before a status told of them.
 	untold map[string]bool
+	// owes says that a run was stopped for another, which has not started yet.
+	owes bool
+	// begun says that a run was started which nobody asked for. asleep says that the schedule was created suspended, and is stored as such; woken is when it was resumed.
+	begun, asleep bool
+	woken         time.Time
 	// raced says that two operators have acted at the same time, refusing that the API server takes no run.
 	raced, refusing bool
 	verdict         string
@@ -56,6 +61,11 @@ func (j *judge) created(r *run) {
 	w, spec := j.w, &j.w.object.Spec
 	is := kubeflow.RunOf(r)
 	k := j.key(is.Reason, is.Tick)
+	j.begun = j.begun || is.Reason != schedule.ReasonTrigger
+	j.owes = j.owes && is.Reason == schedule.ReasonBackfill
+	if is.Reason == schedule.ReasonSchedule && is.Tick.Before(j.woken) {
+		j.fail("%s was due before the schedule, which was created suspended, was resumed at %s", r.Name, j.woken)
+	}
 	if j.log[k]++; j.log[k] > 1 && !j.untold[k] {
 		j.fail("a second run for %s", k)
 	}
@@ -116,6 +126,7 @@ func (j *judge) deleted(r *run) {
 	if is.Phase == schedule.Active && j.w.object.Spec.ConcurrencyPolicy != v1beta2.ConcurrencyReplace {
 		j.fail("%s is active, and is deleted", r.Name)
 	}
+	j.owes = j.owes || is.Phase == schedule.Active
 	if is.Phase == schedule.Active && is.Reason == schedule.ReasonBackfill {
 		j.fail("%s is of a backfill, and is replaced", r.Name)
 	}
@@ -145,6 +156,7 @@ func (j *judge) stored(old, next *v1beta2.ScheduledSparkApplicationStatus) {
 		j.fail("a status is written that is no news")
 	}
 	from, to := kubeflow.ScheduleRecord(old), kubeflow.ScheduleRecord(next)
+	first := from.State == schedule.New
 	if from.Since.IsZero() {
 		from.Since, from.Key = to.Since, to.Key
 	}
@@ -159,8 +171,36 @@ func (j *judge) stored(old, next *v1beta2.ScheduledSparkApplicationStatus) {
 		until = j.w.now.Add(-kubeflow.DesiredSchedule(j.w.object).Delay())
 	}
 	j.account(from, until, skips, givenUp)
+	j.delivers(to)
+	if first && !j.begun && ptr.Deref(j.w.object.Spec.Suspend, false) {
+		j.asleep = true
+	}
 	if from.Key == to.Key && base(to).Before(base(from)) {
 		j.fail("the schedule goes back from %s to %s", base(from), base(to))
+	}
+}
+
+// delivers: what a run was stopped for may not be skipped, or nothing runs until the next time. A user may change their mind, and the
+// API server may take no run.
+func (j *judge) delivers(to schedule.Record) {
+	d := kubeflow.DesiredSchedule(j.w.object)
+	times, err := d.Timetable(time.UTC)
+	if !j.owes || j.refusing || j.raced || err != nil {
+		return
+	}
+	next := times.Next(base(to))
+	due := !next.IsZero() && !next.After(j.w.now.Add(-d.Delay()))
+	trigger, err := time.Parse(time.RFC3339, d.Trigger)
+	if !due && (err != nil || !trigger.After(to.LastTrigger)) {
+		j.fail("a run was stopped for another that is skipped (%s)", to.LastSkipReason)
+	}
+}
+
+// edited is called when a user has changed the schedule.
+func (j *judge) edited() {
+	j.owes = false
+	if j.asleep && !ptr.Deref(j.w.object.Spec.Suspend, false) {
+		j.asleep, j.woken = false, j.w.now.Truncate(time.Second)
 	}
 }
 

@@ -217,6 +217,10 @@ func (c cache) Get(_ context.Context, _ client.ObjectKey, out client.Object, _ .
 	if c.o.object == nil {
 		return notFound("schedule")
 	}
+	if out, is := out.(*metav1.PartialObjectMetadata); is { // of a mutation, which reads live objects here
+		c.o.object.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+		return nil
+	}
 	c.o.object.DeepCopyInto(out.(*timetable))
 	return nil
 }
