@@ -77,9 +77,9 @@ func All(c config.BatchScheduler) []scheduler.Plugin {
 	return slices.Concat(plugins(c), admissions(c))
 }
 
-// Every is a registry in which all plugins are enabled, for those who do not know the operator's configuration.
+// Every is a registry in which all plugins are enabled and every name is taken, for those who do not know the operator's configuration.
 func Every() (*scheduler.Registry, error) {
-	c := config.BatchScheduler{Default: kube.Name}
+	c := config.BatchScheduler{Default: kube.Name, PlainNames: true}
 	for _, plugin := range plugins(c) {
 		c.Enabled = append(c.Enabled, plugin.Describe().Name)
 	}
@@ -92,7 +92,7 @@ func Registry(c config.BatchScheduler) (*scheduler.Registry, error) {
 		return nil, err
 	}
 	policy := scheduler.Policy{
-		Default: c.Default, Enabled: c.Enabled, NamespaceDefaults: c.NamespaceDefaults, DefaultQueues: map[string]string{},
+		Default: c.Default, Enabled: c.Enabled, PlainNames: c.PlainNames, NamespaceDefaults: c.NamespaceDefaults, DefaultQueues: map[string]string{},
 	}
 	for name, settings := range c.Plugins {
 		policy.DefaultQueues[name] = settings.DefaultQueue

@@ -6,6 +6,7 @@ package resolve
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,6 +114,7 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	tails.Hidden = tails.Hidden || a.Policies.ForbidLogTails()
 	a.Owner = a.Family.Owner(o, a.Identity.SubmissionID)
 	a.App, a.Problems = k.Normalize(o)
+	a.App = plainScheduler(a.App, operator.Registry)
 	a.App = k.RaiseMemory(a.Policies.Apply(a.App), o, record.Retries.MemoryRaises)
 	tails.Keys, tails.Texts = a.App.Conf[confRedactKeys], a.App.Conf[confRedactTexts]
 	a.App = exposure.Configure(a.App, a.Identity.AppID, operator.Exposure)
@@ -127,6 +129,22 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	a.Desired.Executors, a.Desired.Notes = spark.InitialExecutors(a.App), validation.Notes(a.App)
 	a.Desired.DriverHeap, a.Desired.DriverOverhead = spark.DriverMemory(a.App)
 	return a
+}
+
+// plainScheduler takes the name of a scheduler without a plugin for one that the pods themselves have, where the operator allows it. It
+// stays the user's: the limits of policies see it.
+func plainScheduler(app spark.Application, registry *scheduler.Registry) spark.Application {
+	name := app.Scheduling.Scheduler
+	if registry == nil || !registry.Plain(name) {
+		return app
+	}
+	app = scheduler.ScheduledBy(app, name)
+	app.Scheduling.Scheduler = ""
+	app.Warnings = append(slices.Clip(app.Warnings), &spark.ConfError{
+		Field: app.Fields.Path(scheduler.FieldScheduler), Value: name,
+		Problem: "is none of the scheduler plugins that are enabled: it is the schedulerName of the pods, which are placed one by one",
+	})
+	return app
 }
 
 // DriverName is the name that the driver has if there is one, else the one that it will get.

@@ -17,8 +17,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 func forJobs(d policy.Defaults, l policy.Limits) policy.Set {
@@ -198,5 +201,56 @@ func TestRequestsToWake(t *testing.T) {
 	app.Annotations = o.Annotations
 	if at := resolve.Load(kubeflow.SparkApplications{}, app, lifecycle.Record{}, resolve.Operator{}, now).Desired.WakeAt; !at.IsZero() {
 		t.Errorf("an application, which nobody wakes, was woken at %s", at)
+	}
+}
+
+// Kubeflow's operator, with batch scheduling switched off, puts whatever name it finds on the pods.
+func TestPlainSchedulerNames(t *testing.T) {
+	names := func(p *v1beta2.SparkApplication) { p.Spec.BatchScheduler = new("volcano") }
+	limited := forJobs(policy.Defaults{}, policy.Limits{SchedulerNames: []string{"default-scheduler"}})
+	for name, c := range map[string]struct {
+		reason         string
+		plain          bool
+		all            policy.Set
+		warned, refuse string
+	}{
+		"Plain":   {"finding 3: it runs where such a scheduler is", true, nil, `spec.batchScheduler: "volcano": is none of the scheduler plugins`, ""},
+		"Limited": {"it is the tenant's name of a scheduler", true, limited, "spec.batchScheduler", `"volcano": namespace jobs allows the scheduler names default-scheduler`},
+		"Strict":  {"it waits for the plugin", false, limited, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			registry, err := scheduler.NewRegistryFor(scheduler.Policy{Default: kube.Name, PlainNames: c.plain}, kube.Plugin{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(names), lifecycle.Record{}, resolve.Operator{Registry: registry, Policies: c.all}, time.Unix(0, 0))
+			forecast := admission.DryRun(a, registry)
+			problems := strings.Join(validation.Sentences(forecast.Errors), "\n")
+			if !strings.Contains(problems, c.refuse) || (problems == "") != (c.refuse == "") {
+				t.Errorf("%s: refused: %s", c.reason, problems)
+			}
+			if said := strings.Join(forecast.Warnings, "\n"); !strings.Contains(said, c.warned) {
+				t.Errorf("%s: warned: %s", c.reason, said)
+			}
+			if !c.plain || c.refuse != "" {
+				return
+			}
+			objects, err := forecast.Objects()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range objects {
+				switch o := o.(type) {
+				case *corev1.Pod:
+					if o.Spec.SchedulerName != "volcano" {
+						t.Errorf("the driver has the scheduler %q", o.Spec.SchedulerName)
+					}
+				case *corev1.ConfigMap:
+					if template, has := o.Data["pod-spec-template.yml"]; has && !strings.Contains(template, "schedulerName: volcano") {
+						t.Errorf("the executors' template has another scheduler: %s", template)
+					}
+				}
+			}
+		})
 	}
 }

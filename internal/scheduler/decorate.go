@@ -43,14 +43,14 @@ func Decorate(p Plugin, a Attempt, app spark.Application) (spark.Application, er
 	}
 	app.Driver.Overlay, app.Executor.Overlay = decorated.Driver, decorated.Executor
 	if name := p.Describe().SchedulerName; name != "" {
-		app = scheduledBy(app, name)
+		app = ScheduledBy(app, name)
 	}
 	return app, nil
 }
 
-// scheduledBy makes the scheduler's name win over every other place where one can be named. Executors get it from
+// ScheduledBy returns an application whose pods a scheduler places. It makes the scheduler's name win over every other place where one can be named. Executors get it from
 // Spark's configuration, which takes precedence over the template for their driver.
-func scheduledBy(app spark.Application, name string) spark.Application {
+func ScheduledBy(app spark.Application, name string) spark.Application {
 	app.Driver.Overlay.SchedulerName, app.Executor.Overlay.SchedulerName = name, name
 	conf := maps.Clone(app.OperatorConf)
 	if conf == nil {

@@ -34,6 +34,8 @@ type Policy struct {
 	Default string
 	// Enabled names the plugins that may be used; empty for the default and the plain one.
 	Enabled []string
+	// PlainNames lets applications name any scheduler: what is no enabled plugin is the schedulerName of their pods, and nothing more.
+	PlainNames bool
 	// NamespaceDefaults lets the annotations of a namespace choose for the applications in it.
 	NamespaceDefaults bool
 	// DefaultQueues are the queues of applications that name none, by plugin. They win over Descriptor.DefaultQueue.
@@ -134,6 +136,12 @@ func (r *Registry) Names() []string {
 
 // NamespaceDefaults reports whether the annotations of namespaces are to be known.
 func (r *Registry) NamespaceDefaults() bool { return r.policy.NamespaceDefaults }
+
+// Plain reports whether what an application names is the schedulerName of its pods only.
+func (r *Registry) Plain(name string) bool {
+	_, enabled := r.Plugin(name)
+	return r.policy.PlainNames && name != "" && name != NoScheduler && !enabled
+}
 
 // Plugin returns an enabled plugin by name, without those that are asked before it.
 func (r *Registry) Plugin(name string) (Plugin, bool) {

@@ -108,7 +108,7 @@ spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations:
 			t.Errorf("the rights go to %+v", subject)
 		}
 	}},
-	"Volcano": {reason: "the rights of a plugin that is enabled; queues belong to the cluster", values: `controller: {batchScheduler: {default: volcano, plugins: {volcano: {defaultQueue: q}}}}`, check: func(t *testing.T, all objects) {
+	"Volcano": {reason: "the rights of a plugin that is enabled; queues belong to the cluster", values: `controller: {batchScheduler: {default: volcano, enabled: [kube], plugins: {volcano: {defaultQueue: q}}}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules
 		cluster := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-controller").Rules
@@ -134,7 +134,17 @@ spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations:
 			t.Errorf("no rights for coscheduling: %+v", rules)
 		}
 	}},
-	"KubeSchedulers": {reason: "applications choose among several kube-schedulers by their names, and one of them is the default", values: `controller: {batchScheduler: {kubeSchedulerNames: [kube-scheduler, gang], default: gang}}`, check: func(t *testing.T, all objects) {
+	"Switched off": {reason: "finding 3: as in Kubeflow's chart, any name is a plain schedulerName then, and what is left over of the other keys has no effect", values: `controller: {batchScheduler: {enable: false, default: volcano, kubeSchedulerNames: [gang]}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		want := config.BatchScheduler{Default: "kube", Enabled: []string{"kube"}, PlainNames: true, Quota: config.Quota{Mode: "Off"}}
+		if diff := cmp.Diff(want, configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules; grants(rules, "scheduling.volcano.sh", "podgroups", "create") {
+			t.Errorf("rights for a scheduler that has no effect: %+v", rules)
+		}
+	}},
+	"KubeSchedulers": {reason: "applications choose among several kube-schedulers by their names, and one of them is the default", values: `controller: {batchScheduler: {kubeSchedulerNames: [kube-scheduler, gang], default: gang, enabled: [kube]}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler
 		want := config.SchedulerPlugin{SchedulerName: "kube-scheduler", SchedulerNames: []string{"kube-scheduler", "gang"}}
@@ -160,7 +170,7 @@ controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, el
 			t.Errorf("rules %+v", rules)
 		}
 		want := config.BatchScheduler{
-			Default: "kube", Enabled: []string{"kube"}, NamespaceDefaults: true,
+			Default: "kube", Enabled: []string{"kube"}, PlainNames: true, NamespaceDefaults: true,
 			AllowedQueues: []config.AllowedQueues{{Namespaces: []string{"a-*"}, Queues: []string{"q"}}},
 			Quota:         config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}},
 		}

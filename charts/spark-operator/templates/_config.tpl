@@ -164,12 +164,14 @@ retryPeriod: {{ gt $retry $longestRetry | ternary (printf "%dms" $longestRetry) 
 {{- define "spark-operator.config.batchScheduler" -}}
 {{- with .Values.controller.batchScheduler -}}
 {{- $plugins := deepCopy (.plugins | default dict) }}
-{{- with .kubeSchedulerNames }}
+{{- $chosen := include "spark-operator.batchScheduling" $ }}
+{{- with ternary .kubeSchedulerNames list (eq $chosen "true") }}
 {{- $names := without . "coscheduling" -}}
 {{- $_ := set $plugins "coscheduling" (merge (get $plugins "coscheduling" | default dict) (dict "schedulerName" (ternary "coscheduling" (first .) (has "coscheduling" .)) "schedulerNames" $names)) }}
 {{- end -}}
-default: {{ .default | default "kube" }}
+default: {{ ternary .default "" (eq $chosen "true") | default "kube" }}
 enabled: {{ include "spark-operator.schedulers" $ }}
+plainNames: {{ ne $chosen "true" }}
 namespaceDefaults: {{ .namespaceDefaults }}
 quota:
   mode: {{ include "spark-operator.quotaMode" $ | quote }}

@@ -90,16 +90,23 @@ app.kubernetes.io/managed-by: {{ $.Release.Service }}
 {{- include "spark-operator.jobNamespaces" . | fromJsonArray | first | default "default" -}}
 {{- end -}}
 
+{{/* Whether applications choose among scheduler plugins: "true" or "". If not, the names that they write are those of plain schedulers. */}}
+{{- define "spark-operator.batchScheduling" -}}
+{{- with .Values.controller.batchScheduler }}{{ if or .enable .enabled }}true{{ end }}{{ end -}}
+{{- end -}}
+
 {{/* The scheduler plugins that applications may choose, as a JSON list. A name of a kube-scheduler stands for coscheduling. */}}
 {{- define "spark-operator.schedulers" -}}
-{{- with .Values.controller.batchScheduler -}}
+{{- if not (include "spark-operator.batchScheduling" .) -}}
+["kube"]
+{{- else -}}{{- with .Values.controller.batchScheduler -}}
 {{- $names := .kubeSchedulerNames | default list -}}
 {{- $enabled := list -}}
-{{- range prepend (.enabled | default list) (.default | default "kube") }}{{ $enabled = append $enabled (ternary "coscheduling" . (has . $names)) }}{{ end -}}
+{{- range prepend (.enabled | default (list "kube")) (.default | default "kube") }}{{ $enabled = append $enabled (ternary "coscheduling" . (has . $names)) }}{{ end -}}
 {{- if .enable }}{{ $enabled = concat $enabled (list "volcano" "yunikorn") }}{{ end -}}
 {{- if .kubeSchedulerNames }}{{ $enabled = append $enabled "coscheduling" }}{{ end -}}
 {{- $enabled | uniq | toJson -}}
-{{- end -}}
+{{- end -}}{{- end -}}
 {{- end -}}
 
 {{/* A SparkApplication that runs as it is: (list $ NAME SERVICE_ACCOUNT). */}}
