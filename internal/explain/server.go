@@ -30,6 +30,7 @@ type Server struct {
 type Sessions struct {
 	Open          int32        `json:"open"`
 	Executing     int32        `json:"executing"`
+	Streams       int32        `json:"streams,omitempty"`
 	LastExecution *metav1.Time `json:"lastExecution,omitempty"`
 	// Problem says why they are unknown.
 	Problem string `json:"problem,omitempty"`
@@ -45,11 +46,11 @@ func (v view) server() *Server {
 		Ready: r.State == lifecycle.Running && v.plan.Driver.Ready, DrainUntil: timeOrNil(v.drainUntil()),
 		StoppedAt: timeOrNil(r.Idle.StoppedAt), IdleStop: timeOrNil(v.idleStop()),
 	}
-	if r.State.HasDriver() && v.Scope.Desired.IdleTimeout > 0 && r.DrainSince.IsZero() && v.Observed.Sessions.Executing == 0 {
+	if r.State.HasDriver() && v.Scope.Desired.IdleTimeout > 0 && r.DrainSince.IsZero() && !v.Observed.Sessions.Busy() {
 		s.IdleSince = timeOrNil(r.Idle.Since)
 	}
 	if said := v.Observed.Sessions; said.Known || said.Problem != "" {
-		s.Sessions = &Sessions{Open: said.Open, Executing: said.Executing, LastExecution: timeOrNil(said.LastExecution), Problem: said.Problem}
+		s.Sessions = &Sessions{Open: said.Open, Executing: said.Executing, Streams: said.Streams, LastExecution: timeOrNil(said.LastExecution), Problem: said.Problem}
 	}
 	return s
 }
@@ -65,7 +66,7 @@ func (v view) drainUntil() time.Time {
 // idleStop is when a server is stopped if it executes nothing until then; zero if that is not known or will not be.
 func (v view) idleStop() time.Time {
 	r, timeout := v.plan.Record, v.Scope.Desired.IdleTimeout
-	if r.State != lifecycle.Running || timeout <= 0 || r.Idle.Since.IsZero() || !r.DrainSince.IsZero() || v.Observed.Sessions.Executing > 0 || v.Observed.Sessions.Problem != "" {
+	if r.State != lifecycle.Running || timeout <= 0 || r.Idle.Since.IsZero() || !r.DrainSince.IsZero() || v.Observed.Sessions.Busy() || v.Observed.Sessions.Problem != "" {
 		return time.Time{}
 	}
 	return r.Idle.Since.Add(timeout)
@@ -107,6 +108,8 @@ func (s *Server) text(p *printer) {
 		switch {
 		case said.Problem != "":
 			p.field("Sessions", "unknown: %s", said.Problem)
+		case said.Streams > 0:
+			p.field("Sessions", "%d open, %d streaming queries running", said.Open, said.Streams)
 		case said.LastExecution != nil:
 			p.field("Sessions", "%d open, %d executions running, the last one began or ended %s ago", said.Open, said.Executing, p.since(said.LastExecution.Time))
 		default:

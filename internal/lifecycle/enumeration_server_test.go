@@ -43,7 +43,7 @@ func (c *checker) server(e *domain.Element) {
 	}
 	if from.Idle.StoppedAt.IsZero() && !to.Idle.StoppedAt.IsZero() {
 		switch {
-		case !s.Known, s.Executing > 0, e.Env.Now.Sub(s.LastExecution) < e.App.IdleTimeout, e.Env.Now.Sub(e.App.WakeAt) < e.App.IdleTimeout, e.App.IdleTimeout <= 0:
+		case !s.Known, s.Problem != "", s.Executing > 0, s.Streams > 0, e.Env.Now.Sub(s.LastExecution) < e.App.IdleTimeout, e.Env.Now.Sub(e.App.WakeAt) < e.App.IdleTimeout, e.App.IdleTimeout <= 0:
 			c.broken("it is stopped as idle, and is not: %+v", s)
 		case len(p.Actions) > 0, to.State != lifecycle.Suspending:
 			c.broken("it is stopped before that was stored: %s, %+v", to.State, p.Actions)

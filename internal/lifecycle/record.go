@@ -66,6 +66,8 @@ type Record struct {
 type Idle struct {
 	// Since is when it last executed something, or became ready.
 	Since time.Time
+	// Streaming says that streaming queries ran when it was last asked. Nobody says when they end: Since is when that was seen.
+	Streaming bool
 	// StoppedAt is when it was stopped for that; zero if it was not.
 	StoppedAt time.Time
 	// Problem is why it is unknown what the driver executes; "" if it is known, or does not matter. It is stored: of two operators that

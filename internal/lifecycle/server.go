@@ -25,11 +25,12 @@ const (
 type Sessions struct {
 	// At is when it was asked; zero if it was not.
 	At time.Time
-	// Known is whether it answered; Problem says why not, in words that stay while the reason does.
+	// Known is whether it answered; Problem says why not, or why only half of it is known, in words that stay while the reason does.
 	Known   bool
 	Problem string
-	// Open sessions, and how many executions run.
-	Open, Executing int32
+	// Open sessions, and how many executions run. Streams are streaming queries, whose execution ends when they have started. They are
+	// counted only if nothing else runs.
+	Open, Executing, Streams int32
 	// LastExecution is when the last one began or ended; zero if there was none.
 	LastExecution time.Time
 }
@@ -149,8 +150,11 @@ func (s Sessions) Fresh(app Application, rec Record, d Driver, env Env) bool {
 
 // idle reports whether nothing is executed, and nothing was since and for the timeout.
 func (s Sessions) idle(app Application, since time.Time, env Env) bool {
-	return s.Known && s.Executing == 0 && env.Now.Sub(active(app, since, s, env.Now)) >= app.IdleTimeout
+	return s.Known && s.Problem == "" && !s.Busy() && env.Now.Sub(active(app, since, s, env.Now)) >= app.IdleTimeout
 }
+
+// Busy reports whether anything runs.
+func (s Sessions) Busy() bool { return s.Executing > 0 || s.Streams > 0 }
 
 // active is when the driver was last wanted, in the seconds in which it is stored. What it says itself is not believed beyond now.
 func active(app Application, since time.Time, s Sessions, now time.Time) time.Time {
@@ -187,6 +191,9 @@ func serving(p Plan, obs Observation, env Env) Plan {
 		r.Idle.Problem = ""
 	case !obs.Sessions.At.Before(env.Now): // it was asked just now
 		r.Idle.Problem = obs.Sessions.Problem
+		if draining && obs.Sessions.Known {
+			r.Idle.Problem = "" // its sessions are known
+		}
 	}
 	if draining {
 		ask(env.Periods.drain())
@@ -196,6 +203,7 @@ func serving(p Plan, obs Observation, env Env) Plan {
 	if !mayIdle(p.App, *r, d) {
 		return p
 	}
+	r.Idle = streaming(r.Idle, obs.Sessions, env)
 	r.Idle.Since = active(p.App, r.Idle.Since, obs.Sessions, obs.seenAt(env))
 	if obs.Sessions.idle(p.App, r.Idle.Since, env) {
 		r.Idle.StoppedAt = env.Now.Truncate(time.Second) // stored before anything is done about it
@@ -203,10 +211,23 @@ func serving(p Plan, obs Observation, env Env) Plan {
 		return p
 	}
 	ask(idleCheck(p.App))
-	if obs.Sessions.Known && obs.Sessions.Executing == 0 {
+	if s := obs.Sessions; s.Known && s.Problem == "" && !s.Busy() {
 		p.Requeue = min(p.Requeue, max(r.Idle.Since.Add(p.App.IdleTimeout).Sub(env.Now), time.Second))
 	}
 	return p
+}
+
+// streaming takes down whether streaming queries run. An answer that is used again decides nothing: of two operators that both believe
+// to lead, each would correct the other for ever.
+func streaming(idle Idle, s Sessions, env Env) Idle {
+	if !s.Known || s.Problem != "" || s.Executing > 0 || s.At.Before(env.Now) {
+		return idle
+	}
+	if idle.Streaming && s.Streams == 0 && s.At.After(idle.Since) {
+		idle.Since = s.At.Truncate(time.Second)
+	}
+	idle.Streaming = s.Streams > 0
+	return idle
 }
 
 // Sentences about a driver that is stopped because it was idle. No time is in them: it would be news each time.

@@ -136,6 +136,11 @@ func TestIdle(t *testing.T) {
 	known := func(executing int32, last time.Time) Sessions {
 		return Sessions{At: later, Known: true, Open: 1, Executing: executing, LastExecution: last}
 	}
+	streaming := func(n int32) Sessions {
+		return Sessions{At: later, Known: true, Open: 1, Streams: n, LastExecution: ago(2 * time.Hour)}
+	}
+	unsure := streaming(0)
+	unsure.Problem = "there is no page of them"
 	cases := map[string]struct {
 		reason   string
 		app      func(*Application)
@@ -152,6 +157,9 @@ func TestIdle(t *testing.T) {
 		"Soon":        {reason: "the timer is for its end", sessions: known(0, ago(29*time.Minute)), requeue: time.Minute, since: ago(29 * time.Minute)},
 		"In use":      {reason: "a tenth of the timeout", sessions: known(0, ago(time.Minute)), requeue: 3 * time.Minute, since: ago(time.Minute)},
 		"Executing":   {reason: "it works", sessions: known(1, ago(time.Hour)), requeue: 3 * time.Minute, since: ago(time.Hour)},
+		"Streaming":   {reason: "finding 2: a streaming query runs on when its execution has ended", sessions: streaming(1), requeue: 3 * time.Minute, since: ago(time.Hour)},
+		"Streamed":    {reason: "finding 2: when it has ended is not known, so it counts from when that is seen", rec: func(r *Record) { r.Idle.Streaming = true }, sessions: streaming(0), requeue: 3 * time.Minute, since: later},
+		"Unsure":      {reason: "finding 2: a streaming query may run", rec: func(r *Record) { r.Idle.Streaming = true }, sessions: unsure, requeue: 3 * time.Minute, since: ago(time.Hour)},
 		"Unknown":     {reason: "it may work", sessions: Sessions{At: later, Problem: "it does not answer"}, requeue: 3 * time.Minute, since: ago(time.Hour)},
 		"Asked just":  {reason: "an answer is used for a while", sessions: Sessions{At: ago(2 * time.Minute), Known: true, LastExecution: ago(3 * time.Minute)}, requeue: time.Minute, since: ago(3 * time.Minute)},
 		"New":         {reason: "it has just become ready", rec: func(r *Record) { r.Idle.Since = time.Time{} }, sessions: known(0, time.Time{}), requeue: 3 * time.Minute, since: later},
@@ -180,6 +188,9 @@ func TestIdle(t *testing.T) {
 				t.Errorf("%s: %s (%s), stopped at %s, %v", tc.reason, p.Record.State, p.Record.Cause.Reason, p.Record.Idle.StoppedAt, p.Actions)
 			case !tc.stops && (p.Record.State != Running || !p.Record.Idle.StoppedAt.IsZero() || p.Requeue != tc.requeue):
 				t.Errorf("%s: %s, next look in %s", tc.reason, p.Record.State, p.Requeue)
+			}
+			if want := tc.sessions.Streams > 0 || name == "Unsure"; p.Record.Idle.Streaming != want {
+				t.Errorf("%s: it is stored that it streams: %t", tc.reason, !want)
 			}
 			if !p.Record.Idle.Since.Equal(tc.since) {
 				t.Errorf("%s: idle since %s, want %s", tc.reason, p.Record.Idle.Since, tc.since)

@@ -25,8 +25,10 @@ const (
 	// before the tables.
 	sessionsTimeout = 2 * time.Second
 	sessionsLimit   = 1 << 20
-	// sessionsPath is Spark Connect's page of the UI, with the newest ends of requests first: of each table it shows one page only.
-	sessionsPath = "/connect/?sqlstat.sort=Finish+Time&sqlstat.desc=true&sqlstat.pageSize=20&sessionstat.pageSize=20"
+	// streamsPath is the page of streaming queries. Until the first one was started, Spark redirects it to its page of jobs.
+	streamsPath = "/StreamingQuery/"
+	// sessionsQuery is for Spark Connect's page of the UI: the newest ends of requests first: of each table it shows one page only.
+	sessionsQuery = "?sqlstat.sort=Finish+Time&sqlstat.desc=true&sqlstat.pageSize=20&sessionstat.pageSize=20"
 )
 
 // Sessions asks the Spark Connect server of a pod for its sessions, on the port of Spark's UI, which is 0 if there is none. The driver's
@@ -43,22 +45,30 @@ func (r Reader) Sessions(ctx context.Context, podIP string, port int32, started 
 	case !address.IsGlobalUnicast():
 		return lifecycle.Sessions{Problem: "the driver pod has an address that is none of a pod"}
 	}
-	text, problem := r.page(ctx, net.JoinHostPort(podIP, strconv.Itoa(int(port))))
+	host, ui := net.JoinHostPort(podIP, strconv.Itoa(int(port))), "Spark's UI on port "+strconv.Itoa(int(port))+" "
+	text, problem := r.page(ctx, host, "/connect/", sessionsQuery)
 	if problem != "" {
-		return lifecycle.Sessions{Problem: "Spark's UI on port " + strconv.Itoa(int(port)) + " " + problem}
+		return lifecycle.Sessions{Problem: ui + problem}
 	}
 	s, err := parseSessions(text, started)
 	if err != nil {
 		return lifecycle.Sessions{Problem: "the page /connect/ of Spark's UI is not understood: " + err.Error()}
 	}
+	if s.Executing > 0 {
+		return s
+	}
+	if text, problem = r.page(ctx, host, streamsPath, ""); problem != "" && problem != noPage(streamsPath, http.StatusFound) {
+		s.Problem = ui + problem
+	}
+	s.Streams = parseStreams(text)
 	return s
 }
 
-// page reads the page of sessions. The problem has no address in it and no words of others: it would be news each time.
-func (r Reader) page(ctx context.Context, host string) (text, problem string) {
+// page reads a page of the UI. The problem has no address in it and no words of others: it would be news each time.
+func (r Reader) page(ctx context.Context, host, path, query string) (text, problem string) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+sessionsPath, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+path+query, http.NoBody)
 	if err != nil {
 		return "", "cannot be asked"
 	}
@@ -73,13 +83,17 @@ func (r Reader) page(ctx context.Context, host string) (text, problem string) {
 	}
 	defer func() { _ = response.Body.Close() }() // it was only read
 	if response.StatusCode != http.StatusOK {
-		return "", fmt.Sprintf("has no page /connect/ (HTTP status %d)", response.StatusCode)
+		return "", noPage(path, response.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, sessionsLimit))
 	if err != nil {
 		return "", unreachable(err)
 	}
 	return string(body), ""
+}
+
+func noPage(path string, status int) string {
+	return fmt.Sprintf("has no page %s (HTTP status %d)", path, status)
 }
 
 // unreachable says why there is no answer.
@@ -97,6 +111,7 @@ var (
 	counted   = regexp.MustCompile(`<h4>\s*(\d{1,9})\s+session\(s\) are online,\s+running\s+(\d{1,9})\s+Request\(s\)\s*</h4>`)
 	startedAt = regexp.MustCompile(`<strong>Started at: </strong>\s*(\d{4}/\d\d/\d\d \d\d:\d\d:\d\d)\s*<`)
 	requests  = regexp.MustCompile(`Request Statistics \((\d{1,9})\)`)
+	streams   = regexp.MustCompile(`<a>Active Streaming Queries \((\d{1,9})\)</a>`)
 	timeCell  = regexp.MustCompile(`<td>\s*(\d{4}/\d\d/\d\d \d\d:\d\d:\d\d)\s*</td>`)
 )
 
@@ -145,6 +160,15 @@ func parseSessions(text string, started time.Time) (lifecycle.Sessions, error) {
 		s.LastExecution = last.Add(-zoneOf(wall, started))
 	}
 	return s, nil
+}
+
+// parseStreams counts the active queries of the page of Spark 3.5 to 4.1: it has no such heading if there are none. What users write is
+// escaped in it.
+func parseStreams(text string) int32 {
+	if found := streams.FindStringSubmatch(text); found != nil {
+		return number(found[1])
+	}
+	return 0
 }
 
 // zone is what time zones differ by.

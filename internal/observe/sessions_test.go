@@ -22,7 +22,12 @@ import (
 // pages are those of real servers; their README says how they were made.
 func pages(tb testing.TB) map[string]string {
 	tb.Helper()
-	archive, err := zip.OpenReader("testdata/connect-pages.zip")
+	return archived(tb, "testdata/connect-pages.zip")
+}
+
+func archived(tb testing.TB, path string) map[string]string {
+	tb.Helper()
+	archive, err := zip.OpenReader(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -113,6 +118,29 @@ func TestRecordedPages(t *testing.T) {
 	}
 }
 
+// Pages of streaming queries as real servers show them.
+func TestRecordedStreams(t *testing.T) {
+	recorded := archived(t, "testdata/streaming-pages.zip")
+	cases := map[string]struct {
+		reason string
+		want   int32
+	}{
+		"stream":  {"one runs, between two of its batches", 1},
+		"waiting": {"one waits for data, another was stopped", 1},
+		"stopped": {"both were stopped", 0},
+		"failed":  {"one has failed, with what looks like a heading in its name", 0},
+		"many":    {"more than a page has", 25},
+	}
+	for name, tc := range cases {
+		for _, version := range []string{"3.5.9", "4.1.4"} {
+			page, has := recorded[version+"-"+name]
+			if got := parseStreams(page); !has || got != tc.want {
+				t.Errorf("%s of Spark %s: %d, want %d: %s", name, version, got, tc.want, tc.reason)
+			}
+		}
+	}
+}
+
 // A page says times in the server's own zone, and does not name it.
 func TestZonesOfPages(t *testing.T) {
 	page, at := pages(t)["4.1.4-after-query"], known(0, 0, "22:17:02").LastExecution
@@ -161,7 +189,19 @@ func TestPagesThatSayNothing(t *testing.T) {
 
 // What a pod answers, and what is made of it. It may be a tenant's own program.
 func TestSessions(t *testing.T) {
-	page := pages(t)["4.1.4-running"]
+	page, quiet, stream := pages(t)["4.1.4-running"], pages(t)["4.1.4-after-query"], archived(t, "testdata/streaming-pages.zip")["4.1.4-stream"]
+	two := func(status int, text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/StreamingQuery/" {
+				_, _ = io.WriteString(w, quiet)
+				return
+			}
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+		}
+	}
+	streaming, unsure := known(1, 0, "22:17:02"), known(1, 0, "22:17:02")
+	streaming.Streams, unsure.Problem = 1, "Spark's UI on port 4040 has no page /StreamingQuery/ (HTTP status 500)"
 	answer := func(status int, text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "http://169.254.169.254/")
@@ -177,6 +217,9 @@ func TestSessions(t *testing.T) {
 		want    lifecycle.Sessions
 	}{
 		"Page":     {reason: "what is there", handler: answer(200, page), want: known(1, 1, "22:16:48")},
+		"Streams":  {reason: "finding 2: nothing is executed, and a streaming query runs", handler: two(200, stream), want: streaming},
+		"NoStream": {reason: "none was ever started: Spark shows its jobs instead", handler: two(302, ""), want: known(1, 0, "22:17:02")},
+		"Unsure":   {reason: "there may be one", handler: two(500, ""), want: unsure},
 		"Endless":  {reason: "the counts are at its beginning", handler: answer(200, page+strings.Repeat(" ", 4*sessionsLimit)), want: known(1, 1, "22:16:48")},
 		"NoTab":    {reason: "the UI is up before Spark Connect is", handler: answer(404, ""), want: lifecycle.Sessions{Problem: "Spark's UI on port 4040 has no page /connect/ (HTTP status 404)"}},
 		"Redirect": {reason: "nobody is followed", handler: answer(302, ""), want: lifecycle.Sessions{Problem: "Spark's UI on port 4040 has no page /connect/ (HTTP status 302)"}},

@@ -63,6 +63,7 @@ func sessions() []named[lifecycle.Sessions] {
 		{"none, long ago", lifecycle.Sessions{At: Now, Known: true, LastExecution: old}},
 		{"open, just now", lifecycle.Sessions{At: Now, Known: true, Open: 1, LastExecution: recent}},
 		{"open, long ago", lifecycle.Sessions{At: Now, Known: true, Open: 2, LastExecution: old}},
+		{"streaming", lifecycle.Sessions{At: Now, Known: true, Open: 1, Streams: 1, LastExecution: old}},
 		{"executing", lifecycle.Sessions{At: Now, Known: true, Open: 1, Executing: 1, LastExecution: old}},
 	}
 }

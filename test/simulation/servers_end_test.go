@@ -78,7 +78,12 @@ func (s *servers) settle() {
 // work lets a client execute something for longer than a server may be idle.
 func (s *servers) work() {
 	r, over := s.runOf(s.h.store.pod(appName+"-server").UID), s.h.now.Add(2*s.h.store.server().Spec.IdleTimeout.Duration)
-	s.busy, r.executing, r.active = true, r.executing+1, s.h.now
+	s.busy, r.active, r.reported = true, s.h.now, s.h.now
+	if s.h.rng.IntN(2) == 0 {
+		r.streams++
+	} else {
+		r.executing++
+	}
 	s.h.tell("client", "executes something that takes long")
 	for s.h.now.Before(over) && s.h.broken == "" {
 		if !s.acts() && !s.h.tick() {

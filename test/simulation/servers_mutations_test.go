@@ -49,6 +49,14 @@ func TestMutationsOfServersAreFound(t *testing.T) {
 			"a server is stopped that works",
 			mistaken(breakage{sessions: func(s *lifecycle.Sessions) { s.Executing = 0 }}),
 		},
+		"streaming queries are not seen": {
+			"finding 2: a server is stopped under one",
+			mistaken(breakage{sessions: func(s *lifecycle.Sessions) { s.Streams = 0 }}),
+		},
+		"the ends of streaming queries are not stored": {
+			"finding 2: a server is stopped at once when one has ended",
+			mistaken(breakage{record: func(r *lifecycle.Record) { r.Idle.Streaming = false }}),
+		},
 		"the last execution is not seen": {
 			"a server is stopped that has just been used",
 			mistaken(breakage{sessions: func(s *lifecycle.Sessions) { s.LastExecution = time.Time{} }}),

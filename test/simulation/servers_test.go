@@ -57,7 +57,9 @@ type serverRun struct {
 	// readyAt is when it first took clients, turned when that changed last; active when somebody last began or ended to execute something, or opened a session.
 	readyAt, turned, active time.Time
 	opened                  []time.Time
-	executing               int
+	executing, streams      int
+	// reported is active, as far as the server says it: it says nothing of the ends of streaming queries.
+	reported time.Time
 	// deaf servers do not answer.
 	deaf bool
 }
@@ -94,8 +96,11 @@ func (o *operator) sessions(_ context.Context, ip string, _ int32, _ time.Time) 
 		said.Problem = "it does not answer"
 		for _, r := range s.runs {
 			if r.ip == ip && !r.over && !r.gone && !r.deaf && !r.readyAt.IsZero() {
-				said = lifecycle.Sessions{Known: true, Open: int32(len(r.opened)), Executing: int32(r.executing), LastExecution: r.active.Truncate(time.Second)}
-				o.told = told{at: o.h.now, known: true, open: len(r.opened), busy: r.executing > 0, active: r.active}
+				said = lifecycle.Sessions{Known: true, Open: int32(len(r.opened)), Executing: int32(r.executing), LastExecution: r.reported.Truncate(time.Second)}
+				if r.executing == 0 {
+					said.Streams = int32(r.streams)
+				}
+				o.told = told{at: o.h.now, known: true, open: len(r.opened), busy: r.executing+r.streams > 0, active: r.active}
 				o.h.tell("server", "says %d sessions, %d executing", said.Open, said.Executing)
 			}
 		}
@@ -281,25 +286,44 @@ func (s *servers) clients() bool {
 		s.ready(p, !isReady(p))
 		return true
 	}
-	switch n := s.h.rng.IntN(8); {
+	switch n := s.h.rng.IntN(9); {
+	case n == 8 && r.streams > 0:
+		s.endStreams(r)
+	case n == 8 && len(r.opened) > 0:
+		r.streams, r.active = 1, s.h.now
+		r.reported = r.active
+		s.h.tell("client", "starts a streaming query")
 	case n == 0:
 		r.deaf = !r.deaf
 		s.h.tell("server", "cannot be asked: %t", r.deaf)
 	case len(r.opened) == 0 || n == 1:
 		r.opened, r.active = append(r.opened, s.h.now), s.h.now
+		r.reported = r.active
 		s.h.tell("client", "opens a session")
 	case r.executing > 0 && n < 6:
 		r.executing, r.active = r.executing-1, s.h.now
+		r.reported = r.active
 		s.h.tell("client", "has executed something")
 	case n < 5:
 		r.executing, r.active = r.executing+1, s.h.now
+		r.reported = r.active
 		s.h.tell("client", "executes something")
 	default:
 		r.opened, r.executing = r.opened[1:], min(r.executing, len(r.opened)-1)
 		r.active = s.h.now // whatever it executed has ended
+		r.reported = r.active
 		s.h.tell("client", "closes a session")
 	}
 	return true
+}
+
+// endStreams ends the streaming queries of a server. When that was can be known only if it is stored that they ran.
+func (s *servers) endStreams(r *serverRun) {
+	r.streams = 0
+	if server := s.h.store.server(); server != nil && server.Status.Idle != nil && server.Status.Idle.Streaming {
+		r.active = s.h.now
+	}
+	s.h.tell("client", "has ended its streaming queries")
 }
 
 func isReady(p *corev1.Pod) bool {
@@ -349,7 +373,10 @@ func probe(h *history) bool {
 		h.server.ready(p, true)
 	case r.executing > 0 && !h.server.busy:
 		r.executing, r.active = 0, h.now
+		r.reported = r.active
 		h.tell("client", "has executed everything")
+	case r.streams > 0 && !h.server.busy:
+		h.server.endStreams(r)
 	case r.deaf:
 		r.deaf = false
 		h.tell("server", "can be asked again")

@@ -244,6 +244,9 @@ type IdleStatus struct {
 	// Since is when the server last executed something, or began to take clients.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
+	// Streaming says that streaming queries run; they keep the server.
+	// +optional
+	Streaming bool `json:"streaming,omitempty"`
 	// StoppedAt is when it was stopped for that; absent if it was not.
 	// +optional
 	StoppedAt *metav1.Time `json:"stoppedAt,omitempty"`

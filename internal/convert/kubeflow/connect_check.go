@@ -51,9 +51,18 @@ type connectDurations struct{ drain, idle time.Duration }
 // connectTimes returns the user's times, with defaults. Problems are fields with an invalid value; they get their defaults.
 func connectTimes(s *v1alpha1.SparkConnectSpec) (connectDurations, []*spark.ConfError) {
 	var r policyReader
-	return connectDurations{
+	times := connectDurations{
 		drain: r.duration("spec.drainTimeout", s.DrainTimeout, defaultDrain), idle: r.duration("spec.idleTimeout", s.IdleTimeout, 0),
-	}, r.problems
+	}
+	if hidesStreams(s) {
+		times.idle = 0
+	}
+	return times, r.problems
+}
+
+// hidesStreams reports whether nobody can see that a server runs streaming queries.
+func hidesStreams(s *v1alpha1.SparkConnectSpec) bool {
+	return strings.EqualFold(strings.TrimSpace(s.SparkConf[spark.ConfStreamingUIEnabled]), "false")
 }
 
 // connectConflicts are refusals that the model cannot show.
@@ -96,8 +105,14 @@ func connectWarnings(o *v1alpha1.SparkConnect) []*spark.ConfError {
 			w.warn(serviceField+".spec.selector", "", "has no effect: the Service leads to the server")
 		}
 	}
-	if s.IdleTimeout != nil && s.IdleTimeout.Duration > 0 && strings.EqualFold(s.SparkConf[spark.ConfUIEnabled], "false") {
-		w.warn("spec.idleTimeout", s.IdleTimeout.Duration.String(), "has no effect without Spark's UI, which spark.ui.enabled turns off: it alone says whether the server executes something")
+	if s.IdleTimeout != nil && s.IdleTimeout.Duration > 0 {
+		idle := s.IdleTimeout.Duration.String()
+		if strings.EqualFold(s.SparkConf[spark.ConfUIEnabled], "false") {
+			w.warn("spec.idleTimeout", idle, "has no effect without Spark's UI, which spark.ui.enabled turns off: it alone says whether the server executes something")
+		}
+		if hidesStreams(s) {
+			w.warn("spec.idleTimeout", idle, "has no effect without the page of streaming queries, which spark.sql.streaming.ui.enabled turns off: a server that runs one would be stopped")
+		}
 	}
 	return w.found
 }

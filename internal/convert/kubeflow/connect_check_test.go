@@ -89,6 +89,11 @@ func TestConnectWarnings(t *testing.T) {
 		}, want: []string{
 			`spec.idleTimeout: "1h0m0s": has no effect without Spark's UI, which spark.ui.enabled turns off: it alone says whether the server executes something`,
 		}},
+		"HiddenStreams": {reason: "finding 2: a server with a streaming query would be taken for idle", change: func(o *v1alpha1.SparkConnect) {
+			o.Spec.IdleTimeout, o.Spec.SparkConf = &metav1.Duration{Duration: time.Hour}, props{"spark.sql.streaming.ui.enabled": "false"}
+		}, want: []string{
+			`spec.idleTimeout: "1h0m0s": has no effect without the page of streaming queries, which spark.sql.streaming.ui.enabled turns off: a server that runs one would be stopped`,
+		}},
 		"NeverIdle": {reason: "there is nothing to know", change: func(o *v1alpha1.SparkConnect) {
 			o.Spec.IdleTimeout, o.Spec.SparkConf = &metav1.Duration{}, props{"spark.ui.enabled": "false"}
 		}},

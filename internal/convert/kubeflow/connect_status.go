@@ -76,7 +76,7 @@ func ConnectStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time
 	}
 	s.ObservedGeneration, s.DrainSince, s.Idle = r.Generation, secondsOrNil(r.DrainSince), nil
 	if r.Idle != (lifecycle.Idle{}) {
-		s.Idle = &v1alpha1.IdleStatus{Since: secondsOrNil(r.Idle.Since), StoppedAt: secondsOrNil(r.Idle.StoppedAt), Problem: r.Idle.Problem}
+		s.Idle = &v1alpha1.IdleStatus{Since: secondsOrNil(r.Idle.Since), StoppedAt: secondsOrNil(r.Idle.StoppedAt), Streaming: r.Idle.Streaming, Problem: r.Idle.Problem}
 	}
 	meta.SetStatusCondition(&s.Conditions, serverPodReady(s.Conditions, ready, r.Generation, now))
 	return s
@@ -148,7 +148,7 @@ func (SparkConnects) FromStatus(o *v1alpha1.SparkConnect) lifecycle.Record {
 	r := FromStatus(&run)
 	r.DrainSince = timeOf(s.DrainSince)
 	if s.Idle != nil {
-		r.Idle = lifecycle.Idle{Since: timeOf(s.Idle.Since), StoppedAt: timeOf(s.Idle.StoppedAt), Problem: s.Idle.Problem}
+		r.Idle = lifecycle.Idle{Since: timeOf(s.Idle.Since), StoppedAt: timeOf(s.Idle.StoppedAt), Streaming: s.Idle.Streaming, Problem: s.Idle.Problem}
 	}
 	return r
 }
