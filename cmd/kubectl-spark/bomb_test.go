@@ -24,7 +24,7 @@ func TestBombsCostLittle(t *testing.T) {
 			}
 			file := filepath.Join(t.TempDir(), "bomb.yaml")
 			manifest := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: pi}\nspec:\n  type: Scala\n  sparkVersion: 4.1.4\n" +
-				"  image: spark:4.1.4\n  mainClass: Main\n  mainApplicationFile: local:///a.jar\n  sparkConf: " + string(text) + "\n"
+				"  image: spark:4.1.4\n  mainClass: Main\n  mainApplicationFile: local:///a.jar\n  driver: {}\n  executor: {}\n  sparkConf: " + string(text) + "\n"
 			if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
 				t.Fatal(err)
 			}

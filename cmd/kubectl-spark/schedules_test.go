@@ -42,6 +42,25 @@ func TestValidateSchedules(t *testing.T) {
 	}
 }
 
+// A check of nothing looks like success in a pipeline.
+func TestValidateOfNothing(t *testing.T) {
+	const list, app = "apiVersion: v1\nkind: List\nitems:\n", "- apiVersion: sparkoperator.k8s.io/v1beta2\n  kind: SparkApplication\n  metadata: {name: pi}\n  spec: {typo: 1}\n"
+	for name, c := range map[string]struct{ reason, in, says string }{
+		"Empty":  {"finding 5: an empty file", "", "nothing was checked"},
+		"Text":   {"finding 5: no object", "hello\n", "nothing was checked"},
+		"Other":  {"finding 5: objects of others alone", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "nothing was checked"},
+		"NoItem": {"finding 5: an empty list", list + "  []\n", "nothing was checked"},
+		"List":   {"finding 5: one of its items is wrong", list + app, ":7: error: spec.typo: unknown field"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, errOut, code := execute(t, c.in, "validate", "-f", "-")
+			if code != 1 || !strings.Contains(out+errOut, c.says) {
+				t.Errorf("%s: exit code %d: %s%s", c.reason, code, out, errOut)
+			}
+		})
+	}
+}
+
 // The run of a time has the variables of that time, and leads to the objects of an application.
 func TestRenderSchedule(t *testing.T) {
 	out, errOut, code := execute(t, "", "render", "-f", sampleSchedule, "--submit-time", "2026-03-28T12:00:00Z")

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ func validate(files filenames, config configured, namespace string, streams gene
 	if !known {
 		say(streams.ErrOut, "without --config, %s", notConsidered)
 	}
-	found := false
+	found, all := false, 0
 	err = files.read(streams, func(name string, documents []manifest.Document) error {
 		errors := 0
 		for _, finding := range manifest.Check(documents, manifest.Assumed{Namespace: namespace, Now: time.Now()}, operator) {
@@ -60,11 +61,14 @@ func validate(files filenames, config configured, namespace string, streams gene
 			checked += fmt.Sprintf(", servers checked: %d", n)
 		}
 		say(streams.Out, "%s: %s, errors: %d", name, checked, errors)
-		found = found || errors > 0
+		found, all = found || errors > 0, all+count(documents, func(d manifest.Document) bool { return d.Application != nil || d.Schedule != nil || d.Connect != nil })
 		return nil
 	})
-	if err == nil && found {
-		err = errFound
+	switch {
+	case err == nil && found:
+		return errFound
+	case err == nil && all == 0:
+		return fmt.Errorf("%s: nothing was checked: there is no SparkApplication, ScheduledSparkApplication or SparkConnect", strings.Join(files, ", "))
 	}
 	return err
 }

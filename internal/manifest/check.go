@@ -82,16 +82,18 @@ func Check(documents []Document, a Assumed, operator resolve.Operator) []Finding
 	var findings []Finding
 	for i := range documents {
 		document := &documents[i]
+		var of []Finding
 		switch {
 		case document.Application != nil:
-			findings = append(findings, check(document, a, operator)...)
+			of = check(document, a, operator)
 		case document.Schedule != nil:
-			findings = append(findings, checkSchedule(document, a, operator)...)
+			of = checkSchedule(document, a, operator)
 		case document.Connect != nil:
-			findings = append(findings, checkConnect(document, a, operator)...)
+			of = checkConnect(document, a, operator)
 		default:
-			findings = append(findings, unchecked(document))
+			of = []Finding{unchecked(document)}
 		}
+		findings = append(findings, document.ruled(of)...)
 	}
 	slices.SortStableFunc(findings, func(x, y Finding) int { return cmp.Compare(x.Line, y.Line) })
 	return findings
@@ -135,13 +137,31 @@ func checkConnect(d *Document, a Assumed, operator resolve.Operator) []Finding {
 // reported are the findings about the fields of a document. They are enough if there is nothing that could be judged.
 func (d *Document) reported(malformed, nameless string) (findings []Finding, enough bool) {
 	for _, problem := range d.Problems {
-		findings = append(findings, Finding{problem.Line, Error, problem.Message})
+		findings = append(findings, Finding(problem))
 	}
 	if d.Name == "" {
 		// Everything that the operator creates is called after the object.
 		return append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; " + nameless}), true
 	}
-	return findings, malformed != "" && len(findings) > 0 // the operator would report the same
+	errors := slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Error })
+	return findings, malformed != "" && errors // the operator would report the same
+}
+
+// ruled adds the rules of the definition that are not told of otherwise.
+func (d *Document) ruled(findings []Finding) []Finding {
+	rules := slices.DeleteFunc(slices.Clone(d.Refused), func(p Problem) bool {
+		return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Error && within(FieldOf(f.Message), FieldOf(p.Message)) })
+	})
+	for _, rule := range rules {
+		findings = append(findings, Finding(rule))
+	}
+	return findings
+}
+
+// within reports whether a field is another, or a part of it.
+func within(field, other string) bool {
+	rest, is := strings.CutPrefix(field, other)
+	return is && other != "" && (rest == "" || strings.ContainsAny(rest[:1], ".["))
 }
 
 // findings are the lines of what is said about a document.

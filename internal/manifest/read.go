@@ -9,19 +9,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -36,16 +32,18 @@ type Document struct {
 	Schedule *v1beta2.ScheduledSparkApplication
 	// Connect is set if it is a SparkConnect.
 	Connect *v1alpha1.SparkConnect
-	// Problems are what the API server, or a strict client, would report about its fields.
-	Problems []Problem
+	// Problems are what the API server, or a strict client, would report about its fields, and Refused what the definition of the kind
+	// has rules against.
+	Problems, Refused []Problem
 
 	root *yamlv3.Node
 }
 
 // Problem is something wrong with a line.
 type Problem struct {
-	Line    int
-	Message string
+	Line     int
+	Severity Severity
+	Message  string
 }
 
 // Read returns the documents of a manifest. The error is one of YAML's syntax.
@@ -60,11 +58,15 @@ func Read(text []byte) ([]Document, error) {
 			continue // nothing but comments
 		}
 		shift(root, part.line-1)
-		document := Document{Line: root.Content[0].Line, root: root.Content[0]}
-		if err := document.decode(part.text); err != nil {
+		content, err := yaml.YAMLToJSON(part.text)
+		if err != nil {
 			return nil, shifted(err, part.line)
 		}
-		documents = append(documents, document)
+		found, err := objects(root.Content[0], content)
+		if err != nil {
+			return nil, shifted(err, part.line)
+		}
+		documents = append(documents, found...)
 	}
 	return documents, nil
 }
@@ -112,104 +114,6 @@ func shifted(err error, first int) error {
 	return errors.New(strings.TrimPrefix(text, "yaml: "))
 }
 
-// The fields of an application, a schedule and a server, without their lenient decoders.
-type (
-	typed         v1beta2.SparkApplication
-	typedSchedule v1beta2.ScheduledSparkApplication
-	typedConnect  v1alpha1.SparkConnect
-)
-
-// decode reads the document as kubectl does, and collects what a lenient decoder would pass over.
-func (d *Document) decode(text []byte) error {
-	content, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		return err
-	}
-	var head struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-		Metadata   struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-	}
-	// What has no such fields is not an object; it is named by what it has.
-	_ = json.Unmarshal(content, &head)
-	d.APIVersion, d.Kind, d.Name = head.APIVersion, head.Kind, head.Metadata.Name
-	switch schema.FromAPIVersionAndKind(d.APIVersion, d.Kind) {
-	case v1beta2.SchemeGroupVersion.WithKind("SparkApplication"):
-		d.inspect(content, func() any { return &typed{} })
-		// The operator's own decoder contains what is malformed.
-		d.Application = &v1beta2.SparkApplication{}
-		err = json.Unmarshal(content, d.Application)
-		d.Application.UnknownFields = nil // they are among the problems, with their lines
-	case v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind):
-		d.inspect(content, func() any { return &typedSchedule{} })
-		d.Schedule = &v1beta2.ScheduledSparkApplication{}
-		err = json.Unmarshal(content, d.Schedule)
-		d.Schedule.UnknownFields = nil
-	case v1alpha1.SchemeGroupVersion.WithKind(kubeflow.ConnectKind):
-		d.inspect(content, func() any { return &typedConnect{} })
-		d.Connect = &v1alpha1.SparkConnect{}
-		err = json.Unmarshal(content, d.Connect)
-		d.Connect.UnknownFields = nil
-	}
-	return err
-}
-
-// inspect collects the problems of an object of a type.
-func (d *Document) inspect(content []byte, empty func() any) {
-	d.duplicates(d.root, "")
-	if d.endless(d.root, "") {
-		return
-	}
-	strict, err := kjson.UnmarshalStrict(content, empty())
-	if err != nil {
-		// Kubernetes' decoder hides its kind of error; the standard one says where.
-		err = json.Unmarshal(content, empty())
-	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := embedded.ReplaceAllString(wrong.Field, "")
-		d.add(field, fmt.Sprintf("%s: a %s is not valid here; write %s", field, wrong.Value, describeKind(wrong.Type.Kind())))
-	} else if err != nil {
-		d.add("", err.Error())
-	}
-	for _, problem := range strict {
-		d.addStrict(problem.Error())
-	}
-}
-
-// embedded are the names of Go's embedded structs, which have no name in a manifest.
-var embedded = regexp.MustCompile(`\.[A-Z][A-Za-z]*`)
-
-// describeKind says what a value of a Go type looks like in a manifest.
-func describeKind(kind reflect.Kind) string {
-	switch kind {
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return "a whole number"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Map, reflect.Struct:
-		return "a map"
-	default:
-		return "a string, in quotes if it looks like a number"
-	}
-}
-
-// unknownField is how the decoder names a field that the type does not have.
-var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
-
-func (d *Document) addStrict(text string) {
-	if match := unknownField.FindStringSubmatch(text); match != nil {
-		d.add(match[1], match[1]+": unknown field; the operator would not see it")
-	}
-}
-
-func (d *Document) add(field, message string) {
-	d.Problems = append(d.Problems, Problem{Line: d.LineOf(field), Message: message})
-}
-
 // duplicates finds keys that appear twice in a map: the first of them is lost.
 func (d *Document) duplicates(node *yamlv3.Node, path string) {
 	seen := map[string]int{}
@@ -224,7 +128,7 @@ func (d *Document) duplicates(node *yamlv3.Node, path string) {
 		}
 		if first, twice := seen[child.Value]; twice {
 			field := strings.TrimPrefix(path+"."+child.Value, ".")
-			d.Problems = append(d.Problems, Problem{Line: child.Line, Message: fmt.Sprintf("%s: duplicate; the first is in line %d", field, first)})
+			d.Problems = append(d.Problems, Problem{Line: child.Line, Severity: Error, Message: fmt.Sprintf("%s: duplicate; the first is in line %d", field, first)})
 		}
 		seen[child.Value] = child.Line
 	}
@@ -233,7 +137,7 @@ func (d *Document) duplicates(node *yamlv3.Node, path string) {
 // endless finds the first quantity that takes hours to be read.
 func (d *Document) endless(node *yamlv3.Node, path string) bool {
 	if node.Kind == yamlv3.ScalarNode && strings.HasPrefix(path, "spec") && spark.EndlessQuantity(node.Value) {
-		d.Problems = append(d.Problems, Problem{Line: node.Line, Message: fmt.Sprintf("%s: %q: a quantity with an exponent that is too large; write a number between 1n and 1E", path, node.Value)})
+		d.Problems = append(d.Problems, Problem{Line: node.Line, Severity: Error, Message: fmt.Sprintf("%s: %q: a quantity with an exponent that is too large; write a number between 1n and 1E", path, node.Value)})
 		return true
 	}
 	for i, child := range node.Content {

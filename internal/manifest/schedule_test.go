@@ -74,10 +74,10 @@ func TestCheckSchedules(t *testing.T) {
 		},
 		"Name": {
 			"what all runs are named after", "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: ScheduledSparkApplication\nspec: {schedule: '@daily'}\n", nil,
-			[]Finding{{1, Error, "metadata.name: missing; a schedule needs a name"}},
+			[]Finding{{1, Error, "metadata.name: missing; a schedule needs a name"}, {3, Error, "spec.template: is required"}},
 		},
 		"Malformed": {
-			"the decoder's words, once", scheduleHead + "  schedule: '@daily'\n  template: {driver: {template: text}}\n", nil,
+			"the decoder's words, once", scheduleHead + "  schedule: '@daily'\n  template: {type: Scala, sparkVersion: 4.1.4, mainApplicationFile: a, executor: {}, driver: {template: text}}\n", nil,
 			[]Finding{{6, Error, "spec.template.driver.template: a string is not valid here; write a map"}},
 		},
 	}

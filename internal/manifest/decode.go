@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	yamlv3 "go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	openapierrors "k8s.io/kube-openapi/pkg/validation/errors"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+)
+
+// The fields of an application, a schedule and a server, without their lenient decoders.
+type (
+	typed         v1beta2.SparkApplication
+	typedSchedule v1beta2.ScheduledSparkApplication
+	typedConnect  v1alpha1.SparkConnect
+)
+
+// objects are what stands in a document: one object, or those of a list, as kubectl get -o yaml prints several.
+func objects(root *yamlv3.Node, content []byte) ([]Document, error) {
+	var list struct {
+		metav1.TypeMeta
+		Items []json.RawMessage `json:"items"`
+	}
+	_ = json.Unmarshal(content, &list) // what has no such fields is no list
+	nodes, _ := childOf(root, "items", "")
+	if !strings.HasSuffix(list.Kind, "List") || nodes == nil || nodes.Kind != yamlv3.SequenceNode || len(nodes.Content) != len(list.Items) {
+		d := Document{Line: root.Line, root: root}
+		err := d.decode(content, metav1.TypeMeta{})
+		return []Document{d}, err
+	}
+	var all []Document
+	of := metav1.TypeMeta{APIVersion: list.APIVersion, Kind: strings.TrimSuffix(list.Kind, "List")} // the API server does not repeat it in each item
+	for i, item := range list.Items {
+		node := nodes.Content[i]
+		if node.Kind == yamlv3.AliasNode {
+			node = node.Alias
+		}
+		d := Document{Line: node.Line, root: node}
+		if err := d.decode(item, of); err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// decode reads the document as kubectl does, and collects what a lenient decoder would pass over. of is its type if it names none.
+func (d *Document) decode(content []byte, of metav1.TypeMeta) (err error) {
+	var head struct {
+		metav1.TypeMeta
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}
+	// What has no such fields is not an object; it is named by what it has.
+	_ = json.Unmarshal(content, &head)
+	d.APIVersion, d.Kind, d.Name = cmp.Or(head.APIVersion, of.APIVersion), cmp.Or(head.Kind, of.Kind), head.Metadata.Name
+	switch kind := schema.FromAPIVersionAndKind(d.APIVersion, d.Kind); kind {
+	case v1beta2.SchemeGroupVersion.WithKind("SparkApplication"):
+		err = d.inspect(content, kind, &typed{})
+		// The operator's own decoder contains what is malformed.
+		d.Application = &v1beta2.SparkApplication{}
+		err = orElse(err, json.Unmarshal(content, d.Application))
+		d.Application.UnknownFields = nil // they are among the problems, with their lines
+	case v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind):
+		err = d.inspect(content, kind, &typedSchedule{})
+		d.Schedule = &v1beta2.ScheduledSparkApplication{}
+		err = orElse(err, json.Unmarshal(content, d.Schedule))
+		d.Schedule.UnknownFields = nil
+	case v1alpha1.SchemeGroupVersion.WithKind(kubeflow.ConnectKind):
+		err = d.inspect(content, kind, &typedConnect{})
+		d.Connect = &v1alpha1.SparkConnect{}
+		err = orElse(err, json.Unmarshal(content, d.Connect))
+		d.Connect.UnknownFields = nil
+	}
+	return err
+}
+
+func orElse(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+// inspect collects the problems of an object of a kind, which is decoded into a type.
+func (d *Document) inspect(content []byte, kind schema.GroupVersionKind, into any) error {
+	d.duplicates(d.root, "")
+	if d.endless(d.root, "") {
+		return nil
+	}
+	all, err := definitions()
+	if err != nil {
+		return err
+	}
+	var object map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(content, &object); err != nil {
+		return err
+	}
+	var y typing
+	y.compare(object, reflect.TypeOf(into), "")
+	d.refuse(all[kind].refused(object), y.wrong)
+	for _, wrong := range y.wrong {
+		d.add(wrong.path, Error, wrong.message)
+	}
+	unstored := all[kind].unstored(object)
+	for _, unknown := range y.unknown {
+		switch {
+		case strings.HasPrefix(unknown.path, "status."): // of another release
+		case unstored[unknown.path]:
+			d.add(unknown.path, Error, unknown.path+": unknown field; the operator would not see it"+unknown.meant())
+		default:
+			d.add(unknown.path, Warning, unknown.path+": unknown field; it has no effect"+unknown.meant())
+		}
+	}
+	if err := json.Unmarshal(content, into); err != nil && len(y.wrong) == 0 {
+		d.add("", Error, err.Error())
+	}
+	return nil
+}
+
+// refuse collects the rules of a definition that an object breaks. Values of a wrong type are told of already, with what would be right.
+func (d *Document) refuse(broken []error, wrong []mismatch) {
+	for _, err := range broken {
+		rule, is := errors.AsType[*openapierrors.Validation](err)
+		if !is {
+			d.Refused = append(d.Refused, Problem{Line: d.Line, Severity: Error, Message: err.Error()})
+			continue
+		}
+		path := strings.TrimPrefix(rule.Name, ".")
+		if slices.ContainsFunc(wrong, func(m mismatch) bool { return m.dotted() == path || strings.HasPrefix(path, m.dotted()+".") }) {
+			continue
+		}
+		what := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(err.Error(), rule.Name), " in body"), " ")
+		d.Refused = append(d.Refused, Problem{Line: d.LineOf(path), Severity: Error, Message: path + ": " + what})
+	}
+}
+
+// dotted is the path as the schema's validator writes it: it does not quote keys.
+func (m mismatch) dotted() string {
+	return strings.NewReplacer(`["`, ".", `"]`, "").Replace(m.path)
+}
+
+// meant proposes the known field whose name is nearest to one that is not known.
+func (m mismatch) meant() string {
+	const most = 2 // letters that are added, left out or others
+	name := m.path[strings.LastIndex(m.path, ".")+1:]
+	best, distance := "", most+1
+	for _, known := range m.names {
+		if n := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(known)); n < distance && n < len(known) {
+			best, distance = known, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
+}
+
+// describeKind says what a value of a Go type looks like in a manifest.
+func describeKind(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "a map"
+	default:
+		return "a string, in quotes if it looks like a number"
+	}
+}
+
+func (d *Document) add(field string, severity Severity, message string) {
+	d.Problems = append(d.Problems, Problem{Line: d.LineOf(field), Severity: severity, Message: message})
+}

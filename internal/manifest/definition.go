@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/config/crd"
+)
+
+// definition is what the API server knows of a kind.
+type definition struct {
+	schema    *structural.Structural
+	validator *validate.SchemaValidator
+}
+
+// definitions are those of the kinds of this project, as the API server that this program was built for judges them.
+var definitions = sync.OnceValues(func() (map[schema.GroupVersionKind]definition, error) {
+	files, err := fs.Glob(crd.Definitions, "bases/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	all := map[schema.GroupVersionKind]definition{}
+	for _, file := range files {
+		text, err := fs.ReadFile(crd.Definitions, file)
+		if err != nil {
+			return nil, err
+		}
+		var o apiextensionsv1.CustomResourceDefinition
+		if err := yaml.Unmarshal(text, &o); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for _, version := range o.Spec.Versions {
+			d, err := defined(version)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+			all[schema.GroupVersionKind{Group: o.Spec.Group, Version: version.Name, Kind: o.Spec.Names.Kind}] = d
+		}
+	}
+	return all, nil
+})
+
+func defined(version apiextensionsv1.CustomResourceDefinitionVersion) (d definition, err error) {
+	var props apiextensions.JSONSchemaProps
+	if err = apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &props, nil); err != nil {
+		return d, err
+	}
+	if d.schema, err = structural.NewStructural(&props); err != nil {
+		return d, err
+	}
+	text, err := json.Marshal(version.Schema.OpenAPIV3Schema)
+	if err != nil {
+		return d, err
+	}
+	var rules spec.Schema
+	err = json.Unmarshal(text, &rules)
+	d.validator = validate.NewSchemaValidator(&rules, nil, "", strfmt.Default)
+	return d, err
+}
+
+// unstored are the paths of the fields of an object that the API server does not store. They are gone from the object then.
+func (d definition) unstored(object map[string]any) map[string]bool {
+	paths := map[string]bool{}
+	for _, path := range pruning.PruneWithOptions(object, d.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
+		paths[path] = true
+	}
+	return paths
+}
+
+// refused is what the API server finds wrong with an object. It sets no defaults for these kinds, and has no rules beside the schema.
+func (d definition) refused(object map[string]any) []error {
+	return d.validator.Validate(object).Errors
+}
