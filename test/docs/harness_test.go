@@ -17,6 +17,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -109,8 +111,33 @@ func newHarness(t *testing.T) *harness {
 			"k8s://...", "k8s://https://10.0.0.1:6443", "--conf ...", "--conf spark.kubernetes.container.image=spark:4.1.4",
 			"RELEASE -n NAMESPACE", "spark-operator -n spark-operator", "namespace NAME", "namespace default", "NAME", "spark-pi"),
 	}
+	go releaseDefinitions(t.Context(), admin)
 	must(t, admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: jobs}}))
 	return w
+}
+
+// releaseDefinitions lets go of definitions that are being deleted for long: now and then the API server takes minutes to notice that they
+// have no objects. It ends with the test.
+func releaseDefinitions(ctx context.Context, admin client.Client) {
+	const long = 30 * time.Second
+	all := &metav1.PartialObjectMetadataList{}
+	all.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinitionList"})
+	for tick := time.NewTicker(long / 3); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+		if admin.List(ctx, all) != nil {
+			continue
+		}
+		for i := range all.Items {
+			if since := all.Items[i].DeletionTimestamp; since != nil && time.Since(since.Time) > long {
+				_ = admin.Patch(ctx, &all.Items[i], client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))) // tried again
+			}
+		}
+	}
 }
 
 func helmFolder(t *testing.T) string {

@@ -51,8 +51,8 @@ func startUI(page string) *sparkUI {
 	ui := &sparkUI{podIP: fmt.Sprintf("192.0.2.%d", podIPs.Add(1))}
 	ui.shows(page)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/connect/" {
-			http.NotFound(w, r)
+		if r.URL.Path != "/connect/" { // as Spark does with its page of streaming queries, until the first was started
+			http.Redirect(w, r, "/jobs/", http.StatusFound)
 			return
 		}
 		_, _ = w.Write([]byte(*ui.page.Load()))
