@@ -31,6 +31,7 @@ var _ = Describe("Tenants", func() {
 			Containers:         []corev1.Container{{Name: "c", Image: sparkImage, Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}}}},
 			NodeSelector:       map[string]string{"kubernetes.io/hostname": "nowhere"},
 		}})).To(Succeed())
+		quotaHas(ctx, a, "2Gi")
 		const many = 20
 		name := func(i int) string { return fmt.Sprintf("job-%d", i) }
 		for i := range many {
@@ -110,6 +111,18 @@ func quota(ctx context.Context, namespace, memory string) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "quota"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourceRequestsMemory: resource.MustParse(memory)}},
 	})).To(Succeed())
+	quotaHas(ctx, namespace, "0")
+}
+
+// quotaHas waits until Kubernetes counts so much memory: until then the quota binds nobody.
+func quotaHas(ctx context.Context, namespace, memory string) {
+	GinkgoHelper()
+	q, want := &corev1.ResourceQuota{}, resource.MustParse(memory)
+	Eventually(func(g Gomega) {
+		g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "quota"}, q)).To(Succeed())
+		used, counted := q.Status.Used[corev1.ResourceRequestsMemory]
+		g.Expect(counted && used.Cmp(want) == 0).To(BeTrue(), "%v", q.Status)
+	}, jobWait, poll).Should(Succeed())
 }
 
 // mayDriverOf asks the API server as kubectl auth can-i does, for the service account that runs a tenant's drivers.
