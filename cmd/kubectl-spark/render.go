@@ -94,6 +94,9 @@ func (r *render) document(name string, d *manifest.Document, assumed manifest.As
 	for _, problem := range d.Problems {
 		r.say("%s:%d: %s", name, problem.Line, problem.Message)
 	}
+	if d.Undecoded != "" {
+		return nil, fmt.Errorf("%s:%d: it cannot be decoded: %s", name, d.Line, d.Undecoded)
+	}
 	var objects []any
 	var forecast admission.DryRunResult
 	switch {

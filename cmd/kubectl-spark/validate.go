@@ -53,15 +53,18 @@ func validate(files filenames, config configured, namespace string, streams gene
 				errors++
 			}
 		}
-		checked := fmt.Sprintf("applications checked: %d", count(documents, func(d manifest.Document) bool { return d.Application != nil }))
-		if n := count(documents, func(d manifest.Document) bool { return d.Schedule != nil }); n > 0 {
-			checked += fmt.Sprintf(", schedules checked: %d", n)
+		applications := count(documents, func(d manifest.Document) bool { return d.Application != nil })
+		schedules := count(documents, func(d manifest.Document) bool { return d.Schedule != nil })
+		servers := count(documents, func(d manifest.Document) bool { return d.Connect != nil })
+		checked := fmt.Sprintf("applications checked: %d", applications)
+		if schedules > 0 {
+			checked += fmt.Sprintf(", schedules checked: %d", schedules)
 		}
-		if n := count(documents, func(d manifest.Document) bool { return d.Connect != nil }); n > 0 {
-			checked += fmt.Sprintf(", servers checked: %d", n)
+		if servers > 0 {
+			checked += fmt.Sprintf(", servers checked: %d", servers)
 		}
 		say(streams.Out, "%s: %s, errors: %d", name, checked, errors)
-		found, all = found || errors > 0, all+count(documents, func(d manifest.Document) bool { return d.Application != nil || d.Schedule != nil || d.Connect != nil })
+		found, all = found || errors > 0, all+applications+schedules+servers
 		return nil
 	})
 	switch {

@@ -139,6 +139,9 @@ func (d *Document) reported(malformed, nameless string) (findings []Finding, eno
 	for _, problem := range d.Problems {
 		findings = append(findings, Finding(problem))
 	}
+	if d.Undecoded != "" {
+		return findings, true
+	}
 	if d.Name == "" {
 		// Everything that the operator creates is called after the object.
 		return append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; " + nameless}), true

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -75,27 +76,28 @@ func (d *Document) decode(content []byte, of metav1.TypeMeta) (err error) {
 		err = d.inspect(content, kind, &typed{})
 		// The operator's own decoder contains what is malformed.
 		d.Application = &v1beta2.SparkApplication{}
-		err = orElse(err, json.Unmarshal(content, d.Application))
+		d.note(json.Unmarshal(content, d.Application))
 		d.Application.UnknownFields = nil // they are among the problems, with their lines
 	case v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind):
 		err = d.inspect(content, kind, &typedSchedule{})
 		d.Schedule = &v1beta2.ScheduledSparkApplication{}
-		err = orElse(err, json.Unmarshal(content, d.Schedule))
+		d.note(json.Unmarshal(content, d.Schedule))
 		d.Schedule.UnknownFields = nil
 	case v1alpha1.SchemeGroupVersion.WithKind(kubeflow.ConnectKind):
 		err = d.inspect(content, kind, &typedConnect{})
 		d.Connect = &v1alpha1.SparkConnect{}
-		err = orElse(err, json.Unmarshal(content, d.Connect))
+		d.note(json.Unmarshal(content, d.Connect))
 		d.Connect.UnknownFields = nil
 	}
 	return err
 }
 
-func orElse(err, other error) error {
+// note takes down that the operator's decoder fails, too: the spec is not to blame then, which it contains. What is wrong is among the
+// problems, with its place.
+func (d *Document) note(err error) {
 	if err != nil {
-		return err
+		d.Undecoded = err.Error()
 	}
-	return other
 }
 
 // inspect collects the problems of an object of a kind, which is decoded into a type.
@@ -147,6 +149,9 @@ func (d *Document) refuse(broken []error, wrong []mismatch) {
 			continue
 		}
 		what := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(err.Error(), rule.Name), " in body"), " ")
+		if text, is := rule.Value.(string); is && rule.Code() == openapierrors.EnumFailCode {
+			what = strconv.Quote(text) + ": " + what
+		}
 		d.Refused = append(d.Refused, Problem{Line: d.LineOf(path), Severity: Error, Message: path + ": " + what})
 	}
 }

@@ -148,6 +148,7 @@ func TestRefused(t *testing.T) {
 				{11, Error, "spec.restartPolicy.onFailureRetries: should be greater than or equal to 0"},
 			},
 		},
+		"word":  {"a word of a list", "spec: {type: Kotlin, sparkVersion: 4.1.4, driver: {}, executor: {}, mainApplicationFile: a}\n", []Problem{{4, Error, `spec.type: "Kotlin": should be one of [Java Python Scala R]`}}},
 		"types": {"those are told of with what would be right", "spec: {type: Scala, sparkVersion: 4.1.4, driver: {cores: two}, executor: {}, mainApplicationFile: a, sparkConf: {spark.a: 1}}\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,6 +35,8 @@ type Document struct {
 	// Problems are what the API server, or a strict client, would report about its fields, and Refused what the definition of the kind
 	// has rules against.
 	Problems, Refused []Problem
+	// Undecoded says that the object could not be decoded beside its spec, so that nothing else can be said of it; "" if it was.
+	Undecoded string
 
 	root *yamlv3.Node
 }

@@ -76,6 +76,10 @@ func TestCheckSchedules(t *testing.T) {
 			"what all runs are named after", "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: ScheduledSparkApplication\nspec: {schedule: '@daily'}\n", nil,
 			[]Finding{{1, Error, "metadata.name: missing; a schedule needs a name"}, {3, Error, "spec.template: is required"}},
 		},
+		"Metadata": {
+			"a word that YAML takes for a truth value, where the decoder knows no field", "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: ScheduledSparkApplication\nmetadata: {name: job, labels: {team: y}}\nspec: {schedule: x}\n", nil,
+			[]Finding{{3, Error, `metadata.labels["team"]: a bool is not valid here; write a string, in quotes if it looks like a number`}, {4, Error, "spec.template: is required"}},
+		},
 		"Malformed": {
 			"the decoder's words, once", scheduleHead + "  schedule: '@daily'\n  template: {type: Scala, sparkVersion: 4.1.4, mainApplicationFile: a, executor: {}, driver: {template: text}}\n", nil,
 			[]Finding{{6, Error, "spec.template.driver.template: a string is not valid here; write a map"}},

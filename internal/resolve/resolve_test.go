@@ -239,17 +239,17 @@ func TestPlainSchedulerNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var driver, executors string
 			for _, o := range objects {
 				switch o := o.(type) {
 				case *corev1.Pod:
-					if o.Spec.SchedulerName != "volcano" {
-						t.Errorf("the driver has the scheduler %q", o.Spec.SchedulerName)
-					}
+					driver = o.Spec.SchedulerName
 				case *corev1.ConfigMap:
-					if template, has := o.Data["pod-spec-template.yml"]; has && !strings.Contains(template, "schedulerName: volcano") {
-						t.Errorf("the executors' template has another scheduler: %s", template)
-					}
+					executors += o.Data["podspec-configmap-key"]
 				}
+			}
+			if driver != "volcano" || !strings.Contains(executors, "schedulerName: volcano") {
+				t.Errorf("the driver has the scheduler %q, the executors' template is %q", driver, executors)
 			}
 		})
 	}
