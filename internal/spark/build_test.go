@@ -341,7 +341,7 @@ func TestVolcanoTemplate(t *testing.T) {
 	if diff := cmp.Diff(want, group.Object["spec"]); diff != "" {
 		t.Errorf("the file wins (-want +got):\n%s", diff)
 	}
-	for _, text := range []string{"[", "1", "metadata: x"} {
+	for _, text := range []string{"[", "1", "metadata: x", "metadata: {finalizers: [a.example/keep]}"} {
 		app.Submitter.Files["/pg.yaml"] = []byte(text)
 		if err := refused(t, app, "4.2"); err.Key != key+"File" {
 			t.Errorf("%q: %v, want a refusal of the file", text, err)

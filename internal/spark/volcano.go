@@ -67,8 +67,12 @@ func parsePodGroup(text string) (map[string]any, error) {
 		return nil, err
 	}
 	if metadata, ok := content["metadata"]; ok {
-		if _, ok := metadata.(map[string]any); !ok {
+		fields, ok := metadata.(map[string]any)
+		if !ok {
 			return nil, errors.New("its metadata is not an object")
+		}
+		if _, ok := fields["finalizers"]; ok {
+			return nil, errors.New("neither you nor the operator could delete the group while it has finalizers; remove them from its metadata")
 		}
 	}
 	return content, nil

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
@@ -78,6 +80,12 @@ func TestCheckAccepts(t *testing.T) {
 	}
 }
 
+const finalizersSay = "neither you nor the operator could delete the pod while it has finalizers; remove them"
+
+func finalized(names ...string) *corev1.PodTemplateSpec {
+	return &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Finalizers: names}}
+}
+
 func TestCheckRefuses(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -125,7 +133,15 @@ func TestCheckRefuses(t *testing.T) {
 		"ExecutorRequest": {reason: "less than nothing", change: conf(spark.ConfExecutorRequestCores, "-1"), says: `spec.sparkConf["spark.kubernetes.executor.request.cores"]: "-1": ` + coresSays},
 		"ExecutorLimit":   {reason: "no quantity", change: typed(spark.ConfExecutorLimitCores, "2 cores", "spec.executor.coreLimit"), says: `spec.executor.coreLimit: "2 cores": ` + coresSays},
 		"DriverName":      {reason: "no pod can be called so", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = "Pi_Driver" }, says: `spec.driver.podName: "Pi_Driver": ` + nameSays},
-		"LongName":        {reason: "254 characters are too many", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = strings.Repeat("a", 254) }, says: `spec.driver.podName: "` + strings.Repeat("a", 120) + `...": ` + nameSays},
+		"Finalizers": {
+			reason: "nobody removes them from a pod that is over", change: func(a *spark.Application) { a.Driver.Template = finalized("a.example/keep") },
+			says: `spec.driver.template.metadata.finalizers: "a.example/keep": ` + finalizersSay,
+		},
+		"ExecutorFinalizers": {
+			reason: "Spark gives its executors what the template has", change: func(a *spark.Application) { a.Executor.Template = finalized("foregroundDeletion", "b") },
+			says: `spec.executor.template.metadata.finalizers: "foregroundDeletion, b": ` + finalizersSay,
+		},
+		"LongName": {reason: "254 characters are too many", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = strings.Repeat("a", 254) }, says: `spec.driver.podName: "` + strings.Repeat("a", 120) + `...": ` + nameSays},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ const (
 	driverPVC   = `spark.kubernetes.driver.volumes.persistentVolumeClaim.d.`
 	executorPVC = `spark.kubernetes.executor.volumes.persistentVolumeClaim.d.`
 	otherQueue  = "may not be used from namespace"
+	finalizers  = "while it has finalizers"
 )
 
 // claim are the properties of a volume for which Spark makes a claim, with one more.
@@ -101,6 +102,11 @@ func init() {
 			"ui":                {`sparkUIOptions: {serviceAnnotations: {external-dns.alpha.kubernetes.io/hostname: bank.example}}`, "no such annotation"},
 			"pod":               {`driver: {annotations: {external-dns.alpha.kubernetes.io/hostname: bank.example}}`, "allows the pod annotations"},
 		}),
+		beyond("Finalizers", "pods and groups that nobody can delete, so that neither the namespace nor what they reserve is ever free", strict, tries{
+			"driver":   {`driver: {template: {metadata: {finalizers: [a.example/keep]}, spec: {containers: [{name: spark-kubernetes-driver}]}}}`, finalizers},
+			"executor": {`executor: {template: {metadata: {finalizers: [a.example/keep]}, spec: {containers: [{name: spark-kubernetes-executor}]}}}`, finalizers},
+			"group":    {`{sparkVersion: 4.2.0, sparkConf: {` + volcanoStep + `, spark.kubernetes.scheduler.volcano.podGroupTemplateJson: '{"metadata": {"finalizers": ["a.example/keep"]}}'}}`, finalizers},
+		}),
 		beyond("StorageClasses", "storage that is paid for by others", strict, tries{
 			"driver":    {`sparkConf: {` + claim(driverPVC, `options.storageClass: fast`) + `}`, "allows the storage classes"},
 			"executor":  {`sparkConf: {` + claim(executorPVC, `options.storageClass: fast`) + `}`, "allows the storage classes"},
@@ -133,6 +139,7 @@ func init() {
 			"image": {`image: evil.example/spark`, images},
 			"class": {`server: {template: {spec: {priorityClassName: high, containers: [{name: spark-kubernetes-driver}]}}}`, "allows the priority classes"},
 			"size":  {`executor: {memory: 64g}`, "allows at most 8Gi"},
+			"kept":  {`server: {template: {metadata: {finalizers: [a.example/keep]}, spec: {containers: [{name: spark-kubernetes-driver}]}}}`, finalizers},
 		}),
 	)
 }
