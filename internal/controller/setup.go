@@ -87,13 +87,19 @@ func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	if err != nil {
 		return err
 	}
-	if err := all[0].Setup(s); err != nil { // schedules make its objects: without its definition there is nothing to do
-		return err
-	}
-	for _, k := range all[1:] {
-		if err := s.WhenInstalled(k.Family().GroupVersionKind(), func() error { return k.Setup(s) }); err != nil {
+	for i, k := range all {
+		add := func() error { return k.Setup(s) }
+		if i == 0 {
+			add = func() error {
+				if err := k.Setup(s); err != nil {
+					return err
+				}
+				return schedule.Setup(ctx, s) // it makes objects of this kind
+			}
+		}
+		if err := s.WhenInstalled(k.Family().GroupVersionKind(), add); err != nil {
 			return err
 		}
 	}
-	return schedule.Setup(ctx, s)
+	return nil
 }

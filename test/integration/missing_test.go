@@ -21,12 +21,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 )
 
-var _ = Describe("An operator without the definitions of schedules and servers", func() {
-	It("runs applications, and the others as soon as they are installed", func(ctx SpecContext) {
+var _ = Describe("An operator that starts before the definitions are installed", func() {
+	It("runs applications as soon as theirs is, and the others as soon as theirs are", func(ctx SpecContext) {
 		definition := func(plural string) string {
 			return filepath.Join("..", "..", "config", "crd", "bases", "sparkoperator.k8s.io_"+plural+".yaml")
 		}
-		env := &envtest.Environment{CRDDirectoryPaths: []string{definition("sparkapplications")}, ErrorIfCRDPathMissing: true}
+		env := &envtest.Environment{}
 		cfg, err := env.Start()
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(env.Stop)
@@ -47,14 +47,19 @@ var _ = Describe("An operator without the definitions of schedules and servers",
 			Eventually(ended, wait).Should(Receive(BeNil()))
 		})
 
+		install := func(plural string) {
+			_, err := envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{Paths: []string{definition(plural)}, ErrorIfPathMissing: true})
+			Expect(err).NotTo(HaveOccurred())
+		}
+		Eventually(mgr.Elected(), wait).Should(BeClosed())
+		install("sparkapplications")
 		Expect(c.Create(ctx, sparkPi("default", "pi"))).To(Succeed())
 		Eventually(func() error {
 			return c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "pi-driver"}, &corev1.Pod{})
 		}, wait, poll).Should(Succeed())
 
 		for _, plural := range []string{"scheduledsparkapplications", "sparkconnects"} {
-			_, err = envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{Paths: []string{definition(plural)}, ErrorIfPathMissing: true})
-			Expect(err).NotTo(HaveOccurred())
+			install(plural)
 		}
 		Expect(c.Create(ctx, connectServer("default"))).To(Succeed())
 		Expect(c.Create(ctx, &v1beta2.ScheduledSparkApplication{

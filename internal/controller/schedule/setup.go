@@ -23,7 +23,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/operator"
 )
 
-// Setup adds the controller to the manager; without the definition of schedules it does so once there is one.
+// Setup adds the controller to a manager whose API server has the definition of applications; without the one of schedules it does so
+// once there is one.
 func Setup(ctx context.Context, s *operator.Shared) error {
 	if err := s.Manager.GetFieldIndexer().IndexField(ctx, &v1beta2.SparkApplication{}, observe.IndexSchedule, indexed); err != nil {
 		return fmt.Errorf("index runs: %w", err)
