@@ -62,6 +62,8 @@ type Driver struct {
 	// Ready is whether the pod takes clients, and PodIP its address; "" before it has one.
 	Ready bool
 	PodIP string
+	// UIPort is the one of its UI; 0 if the pod names none.
+	UIPort int32
 	// Unplaced is the version of a pod that has no node, "" once it has one. Such a pod never starts if it has ended, is being
 	// deleted, or is deleted at that very version.
 	Unplaced string

@@ -29,6 +29,7 @@ func driverOf(pod *corev1.Pod) lifecycle.Driver {
 		Phase:       lifecycle.DriverPending,
 		Ready:       podReady(pod),
 		PodIP:       pod.Status.PodIP,
+		UIPort:      uiPort(pod),
 	}
 	if pod.Spec.NodeName == "" {
 		d.Unplaced = pod.ResourceVersion
@@ -259,3 +260,16 @@ func IndexByApp(labels ...string) client.IndexerFunc {
 
 // indexValue distinguishes the applications of two families that have the same name.
 func indexValue(label, app string) string { return label + "=" + app }
+
+// uiPort is the port of Spark's container that Spark names after its UI; 0 if it has none.
+func uiPort(pod *corev1.Pod) int32 {
+	name := SparkContainer(pod)
+	for i := range pod.Spec.Containers {
+		for _, p := range pod.Spec.Containers[i].Ports {
+			if pod.Spec.Containers[i].Name == name && p.Name == spark.PortUI {
+				return p.ContainerPort
+			}
+		}
+	}
+	return 0
+}

@@ -23,11 +23,19 @@ func (e *Engine[T]) observeSessions(ctx context.Context, s *scope[T]) {
 	}
 	last := e.asked.of(key, d.UID)
 	if !last.Fresh(s.Desired, s.Record, d, s.env) {
-		last = e.Sessions(ctx, d.PodIP, spark.UIPort(s.App), d.StartedAt)
+		last = e.Sessions(ctx, d.PodIP, s.uiPort(), d.StartedAt)
 		last.At = s.env.Now
 		e.asked.add(key, d.UID, last)
 	}
 	s.observed.Sessions = last
+}
+
+// uiPort is where the driver that runs has its UI. After an edit the spec says where the next one will have it.
+func (s *scope[T]) uiPort() int32 {
+	if port := s.observed.Driver.UIPort; port != 0 && s.Record.SpecHash != s.Desired.SpecHash {
+		return port
+	}
+	return spark.UIPort(s.App)
 }
 
 // sessionCache remembers the last answer of each server. It may be lost at any time.

@@ -11,6 +11,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // A server is asked when something depends on its answer, and not more often than it has to.
@@ -27,7 +28,7 @@ func TestServersAreAskedNowAndThen(t *testing.T) {
 	o := &v1alpha1.SparkConnect{}
 	o.Namespace, o.Name = "jobs", "lab"
 	driver := lifecycle.Driver{
-		Presence: lifecycle.Present, Ownership: lifecycle.Current, UID: "one", Phase: lifecycle.DriverRunning, Ready: true, PodIP: "10.0.0.1", StartedAt: start,
+		Presence: lifecycle.Present, Ownership: lifecycle.Current, UID: "one", Phase: lifecycle.DriverRunning, Ready: true, PodIP: "10.0.0.1", UIPort: 4040, StartedAt: start,
 	}
 	steps := []struct {
 		reason string
@@ -44,6 +45,12 @@ func TestServersAreAskedNowAndThen(t *testing.T) {
 		{"an edit drains", 4 * time.Minute, func(s *scope[*v1alpha1.SparkConnect]) { s.Desired.SpecHash = "spec-2" }, 5},
 		{"it is asked every ten seconds", 4*time.Minute + 9*time.Second, func(s *scope[*v1alpha1.SparkConnect]) { s.Desired.SpecHash = "spec-2" }, 5},
 		{"ten seconds", 4*time.Minute + 10*time.Second, func(s *scope[*v1alpha1.SparkConnect]) { s.Desired.SpecHash = "spec-2" }, 6},
+		{"the edit moves the UI, and the server that runs is asked where its own is (finding 10)", 5 * time.Minute, func(s *scope[*v1alpha1.SparkConnect]) {
+			s.Desired.SpecHash, s.App.Conf[spark.ConfUIPort] = "spec-2", "4050"
+		}, 7},
+		{"the edit turns the UI off, and the server that runs has one (finding 10)", 6 * time.Minute, func(s *scope[*v1alpha1.SparkConnect]) {
+			s.Desired.SpecHash, s.App.Conf[spark.ConfUIEnabled] = "spec-2", "false"
+		}, 8},
 	}
 	for _, step := range steps {
 		s := &scope[*v1alpha1.SparkConnect]{obj: o, env: lifecycle.Env{Now: start.Add(step.at)}, observed: lifecycle.Observation{Driver: driver}}

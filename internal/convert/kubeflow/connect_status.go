@@ -69,7 +69,7 @@ func ConnectStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time
 	s.Run = &run
 	ready := r.State == lifecycle.Running && meta.IsStatusConditionTrue(s.Conditions, string(lifecycle.ConditionDriverReady))
 	s.State = connectState(s.State, r.State, ready)
-	s.Server = serverStatus(o, outcome)
+	s.Server = serverStatus(o, FromStatus(&before), outcome)
 	s.Executors = executorPhases(r.Counts)
 	if s.StartTime.IsZero() {
 		s.StartTime = seconds(now)
@@ -98,14 +98,20 @@ func serverPodReady(conditions []metav1.Condition, ready bool, generation int64,
 	return c
 }
 
-// serverStatus is what leads to the server. Its Service is named once it is there.
-func serverStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome) v1alpha1.ServerStatus {
-	r := outcome.Record
+// serverStatus is what leads to the server. Its Service is named once it is there. A server that runs on after an edit keeps its token and
+// its Service until another pod follows it.
+func serverStatus(o *v1alpha1.SparkConnect, before lifecycle.Record, outcome lifecycle.Outcome) v1alpha1.ServerStatus {
+	r, stored := outcome.Record, o.Status.Server
 	s := v1alpha1.ServerStatus{PodName: r.DriverName, PodIP: outcome.PodIP, TokenSecretName: tokenSecretName(o)}
-	for _, object := range r.Exposure.Objects {
-		if object == serviceObject+ServiceName(o) {
-			s.ServiceName = ServiceName(o)
-		}
+	runsOn := r.State.HasDriver() && before.State.HasDriver() && before.Attempt == r.Attempt
+	if runsOn {
+		s.TokenSecretName = stored.TokenSecretName
+	}
+	switch has := r.Exposure.Objects; {
+	case slices.Contains(has, serviceObject+ServiceName(o)):
+		s.ServiceName = ServiceName(o)
+	case runsOn && slices.Contains(has, serviceObject+stored.ServiceName):
+		s.ServiceName = stored.ServiceName
 	}
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -135,6 +136,52 @@ func TestConnectStatus(t *testing.T) {
 	c := meta.FindStatusCondition(ended.Status.Conditions, v1alpha1.ConditionServerPodReady)
 	if want := "the server takes no clients: the driver pod is not running yet"; c.Message != want || c.Reason != v1alpha1.ReasonServerPodNotReady || !c.LastTransitionTime.Time.Equal(later) {
 		t.Errorf("condition %+v, want %q", c, want)
+	}
+}
+
+// A server with sessions runs on after an edit: what leads to it is what it was started with (finding 10).
+func TestStatusOfAServerThatRunsOn(t *testing.T) {
+	token := func(o *v1alpha1.SparkConnect) { o.Spec.Authentication = &v1alpha1.AuthenticationSpec{Token: true} }
+	renamed := func(o *v1alpha1.SparkConnect) {
+		o.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "other"}}
+	}
+	const tokenName = "lab-token-52c2a4e4"
+	cases := map[string]struct {
+		reason        string
+		before, after func(*v1alpha1.SparkConnect)
+		change        func(*lifecycle.Outcome)
+		token         string
+		service       string
+	}{
+		"TokenOff":  {reason: "the server that runs asks for it", before: token, token: tokenName, service: "lab-server"},
+		"TokenOn":   {reason: "its Secret comes with the next pod", after: token, service: "lab-server"},
+		"Renamed":   {reason: "the other Service comes with the next pod", after: renamed, service: "lab-server"},
+		"NextPod":   {reason: "it was made from the edit", after: token, change: func(o *lifecycle.Outcome) { o.Record.Attempt = 2 }, token: tokenName, service: "lab-server"},
+		"NoService": {reason: "it is gone", after: renamed, change: func(o *lifecycle.Outcome) { o.Record.Exposure.Objects = nil }},
+		"Stopped":   {reason: "nothing runs", before: token, change: func(o *lifecycle.Outcome) { o.Record.State = lifecycle.Queued }, service: "lab-server"},
+	}
+	for name, tc := range cases {
+		outcome := func(change func(*lifecycle.Outcome)) lifecycle.Outcome {
+			return connectOutcome(lifecycle.Running, true, func(o *lifecycle.Outcome) {
+				o.Record.Exposure.Objects = []string{"service/lab-ui-svc", "service/lab-server"}
+				if change != nil {
+					change(o)
+				}
+			})
+		}
+		edit := func(change func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
+			if change == nil {
+				return server()
+			}
+			return server(change)
+		}
+		first, _ := SparkConnects{}.ToStatus(edit(tc.before), outcome(nil), now)
+		edited := edit(tc.after)
+		edited.Status = first.Status
+		next, _ := SparkConnects{}.ToStatus(edited, outcome(tc.change), now)
+		if got := next.Status.Server; got.TokenSecretName != tc.token || got.ServiceName != tc.service {
+			t.Errorf("%s: %s: token %q, Service %q; want %q, %q", name, tc.reason, got.TokenSecretName, got.ServiceName, tc.token, tc.service)
+		}
 	}
 }
 
