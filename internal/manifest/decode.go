@@ -6,22 +6,22 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	yamlv3 "go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	openapierrors "k8s.io/kube-openapi/pkg/validation/errors"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/firesteel-dev/firesteel/api/lenient"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // The fields of an application, a schedule and a server, without their lenient decoders.
@@ -114,30 +114,33 @@ func (d *Document) inspect(content []byte, kind schema.GroupVersionKind, into an
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(content, &object); err != nil {
 		return err
 	}
-	var y typing
-	y.compare(object, reflect.TypeOf(into), "")
-	d.refuse(all[kind].refused(object), y.wrong)
-	for _, wrong := range y.wrong {
-		d.add(wrong.path, Error, wrong.message)
+	wrong, unknown := lenient.Compare(object, reflect.TypeOf(into))
+	d.refuse(all[kind].refused(object), wrong)
+	for _, w := range wrong {
+		d.add(w.Path, Error, w.Message)
 	}
 	unstored := all[kind].unstored(object)
-	for _, unknown := range y.unknown {
+	for _, u := range unknown {
+		meant := text.DidYouMean(u.Path, u.Names)
+		if meant != "" {
+			meant = "; " + meant
+		}
 		switch {
-		case strings.HasPrefix(unknown.path, "status."): // of another release
-		case unstored[unknown.path]:
-			d.add(unknown.path, Error, unknown.path+": unknown field; the operator would not see it"+unknown.meant())
+		case strings.HasPrefix(u.Path, "status."): // of another release
+		case unstored[u.Path]:
+			d.add(u.Path, Error, u.Path+": unknown field; the operator would not see it"+meant)
 		default:
-			d.add(unknown.path, Warning, unknown.path+": unknown field; it has no effect"+unknown.meant())
+			d.add(u.Path, Warning, u.Path+": unknown field; it has no effect"+meant)
 		}
 	}
-	if err := json.Unmarshal(content, into); err != nil && len(y.wrong) == 0 {
+	if err := json.Unmarshal(content, into); err != nil && len(wrong) == 0 {
 		d.add("", Error, err.Error())
 	}
 	return nil
 }
 
 // refuse collects the rules of a definition that an object breaks. Values of a wrong type are told of already, with what would be right.
-func (d *Document) refuse(broken []error, wrong []mismatch) {
+func (d *Document) refuse(broken []error, wrong []lenient.Mismatch) {
 	for _, err := range broken {
 		rule, is := errors.AsType[*openapierrors.Validation](err)
 		if !is {
@@ -145,7 +148,9 @@ func (d *Document) refuse(broken []error, wrong []mismatch) {
 			continue
 		}
 		path := strings.TrimPrefix(rule.Name, ".")
-		if slices.ContainsFunc(wrong, func(m mismatch) bool { return m.dotted() == path || strings.HasPrefix(path, m.dotted()+".") }) {
+		if slices.ContainsFunc(wrong, func(m lenient.Mismatch) bool {
+			return dotted(m.Path) == path || strings.HasPrefix(path, dotted(m.Path)+".")
+		}) {
 			continue
 		}
 		what := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(err.Error(), rule.Name), " in body"), " ")
@@ -156,41 +161,9 @@ func (d *Document) refuse(broken []error, wrong []mismatch) {
 	}
 }
 
-// dotted is the path as the schema's validator writes it: it does not quote keys.
-func (m mismatch) dotted() string {
-	return strings.NewReplacer(`["`, ".", `"]`, "").Replace(m.path)
-}
-
-// meant proposes the known field whose name is nearest to one that is not known.
-func (m mismatch) meant() string {
-	const most = 2 // letters that are added, left out or others
-	name := m.path[strings.LastIndex(m.path, ".")+1:]
-	best, distance := "", most+1
-	for _, known := range m.names {
-		if n := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(known)); n < distance && n < len(known) {
-			best, distance = known, n
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", best)
-}
-
-// describeKind says what a value of a Go type looks like in a manifest.
-func describeKind(kind reflect.Kind) string {
-	switch kind {
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return "a whole number"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Map, reflect.Struct:
-		return "a map"
-	default:
-		return "a string, in quotes if it looks like a number"
-	}
+// dotted is a path as the schema's validator writes it: it does not quote keys.
+func dotted(path string) string {
+	return strings.NewReplacer(`["`, ".", `"]`, "").Replace(path)
 }
 
 func (d *Document) add(field string, severity Severity, message string) {

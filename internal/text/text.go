@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package text makes what tenants and their programs say harmless for what shows it. It is pure, and knows nothing of what it is about.
+// Package text makes what tenants and their programs say harmless for what shows it, and proposes the name that was meant. It is pure, and
+// knows nothing of what it is about.
 package text
 
 import (

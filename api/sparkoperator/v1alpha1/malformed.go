@@ -2,7 +2,7 @@
 
 package v1alpha1
 
-import "github.com/firesteel-dev/firesteel/api/sparkoperator/internal/lenient"
+import "github.com/firesteel-dev/firesteel/api/lenient"
 
 // UnmarshalJSON keeps one server whose spec cannot be decoded from hiding all others, as that of SparkApplication does.
 func (in *SparkConnect) UnmarshalJSON(data []byte) error {

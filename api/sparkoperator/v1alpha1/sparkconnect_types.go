@@ -112,10 +112,14 @@ type SparkConnectSpec struct {
 	// IdleTimeout stops the server when it has executed nothing for so long; never by default. It needs Spark's UI. The
 	// annotation sparkoperator.k8s.io/wake-at starts it again, as kubectl spark connect does.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	IdleTimeout *metav1.Duration `json:"idleTimeout,omitempty"`
 	// DrainTimeout is how long a server with open sessions is kept after its spec was changed, before a new one replaces
 	// it; 10m by default.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	DrainTimeout *metav1.Duration `json:"drainTimeout,omitempty"`
 	// LogTails says whether the end of a failed server's log, and its cause from there, are stored in the status: Enabled (default) or
 	// Disabled.

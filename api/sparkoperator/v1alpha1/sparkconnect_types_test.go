@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/internal/lenient"
+	"github.com/firesteel-dev/firesteel/api/lenient"
 	"github.com/firesteel-dev/firesteel/internal/testutil/fieldtest"
 )
 
@@ -71,8 +71,13 @@ func TestMalformedFields(t *testing.T) {
 		"Good":     {reason: "nothing is wrong", spec: `{"server": {"service": {"spec": {"type": "NodePort"}}}, "idleTimeout": "1h"}`},
 		"Typo":     {reason: "the template's schema is open", spec: `{"server": {"template": {"spec": {"node": {}}}}}`, unknown: []string{"spec.server.template.spec.node"}},
 		"Service":  {reason: "a template of another object", spec: `{"server": {"service": {"spec": {"prots": []}}}}`, unknown: []string{"spec.server.service.spec.prots"}},
-		"Duration": {reason: "the schema knows texts only", spec: `{"idleTimeout": "an hour"}`, malformed: "invalid duration"},
-		"List":     {reason: "a text where a list belongs", spec: `{"executor": {"template": {"spec": {"tolerations": "x"}}}}`, malformed: "tolerations"},
+		"Duration": {reason: "the schema knows texts only", spec: `{"idleTimeout": "1d"}`, malformed: `spec.idleTimeout: "1d": not a duration; write a number and a unit`},
+		"List":     {reason: "a text where a list belongs", spec: `{"executor": {"template": {"spec": {"tolerations": "x"}}}}`, malformed: "spec.executor.template.spec.tolerations: a string is not valid here; write a list"},
+		"All": {
+			reason:    "each is named, up to three (finding 6)",
+			spec:      `{"idleTimeout": "1d", "drainTimeout": "2w", "server": {"template": {"spec": {"containers": [{}, {"resources": {"limits": {"memory": "1GB"}}}], "hostNetwork": "yes"}}}}`,
+			malformed: `spec.drainTimeout: "2w": not a duration; write a number and a unit, such as "90s", "30m" or "24h"; spec.idleTimeout: "1d": not a duration; write a number and a unit, such as "90s", "30m" or "24h"; spec.server.template.spec.containers[1].resources.limits["memory"]: "1GB": not a quantity; write a number with a unit, such as "500m", "512Mi" or "2Gi"`,
+		},
 		"Digits": {
 			reason:    "the memory to read it grows with the square of its length",
 			spec:      `{"server": {"template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "` + strings.Repeat("9", lenient.MaxDigits+1) + `"}}}]}}}}`,

@@ -43,6 +43,8 @@ type RestartPolicy struct {
 	Application *ApplicationRule `json:"application,omitempty"`
 	// ResetAfter gives all budgets back once a driver has run this long, as streaming applications need it.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	ResetAfter *metav1.Duration `json:"resetAfter,omitempty"`
 }
 
@@ -61,9 +63,13 @@ type RetryRule struct {
 type Backoff struct {
 	// Initial is the wait after the first failure; 10s by default.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	Initial *metav1.Duration `json:"initial,omitempty"`
 	// Max is the longest wait; 10m by default.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	Max *metav1.Duration `json:"max,omitempty"`
 }
 
@@ -94,18 +100,28 @@ type ApplicationRule struct {
 type Deadlines struct {
 	// Queued bounds the wait for the driver pod's creation (scheduler, quota). Suspension does not count.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	Queued *metav1.Duration `json:"queued,omitempty"`
 	// DriverScheduled bounds the wait of the driver pod for a node.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	DriverScheduled *metav1.Duration `json:"driverScheduled,omitempty"`
 	// DriverReady bounds the time from the driver pod's node to its running container (images, volumes).
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	DriverReady *metav1.Duration `json:"driverReady,omitempty"`
 	// FirstExecutors bounds the time from a running driver to its first running executor.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	FirstExecutors *metav1.Duration `json:"firstExecutors,omitempty"`
 	// Run bounds the time that the driver runs.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	Run *metav1.Duration `json:"run,omitempty"`
 }
 
@@ -123,12 +139,18 @@ type Retention struct {
 type RetentionTimes struct {
 	// DriverPod is how long the driver pod, and with it its log, is kept.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	DriverPod *metav1.Duration `json:"driverPod,omitempty"`
 	// Resources is how long the Service, the ConfigMaps and the other objects of the last attempt are kept.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	Resources *metav1.Duration `json:"resources,omitempty"`
 	// Application is how long the application is kept; it goes before timeToLiveSeconds.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	Application *metav1.Duration `json:"application,omitempty"`
 }
 

@@ -2,7 +2,7 @@
 
 package v1beta2
 
-import "github.com/firesteel-dev/firesteel/api/sparkoperator/internal/lenient"
+import "github.com/firesteel-dev/firesteel/api/lenient"
 
 // UnmarshalJSON keeps one application that cannot be decoded from hiding all others: the schema leaves parts of the
 // spec open (pod templates), so the API server stores text where a list belongs, and a typed list that holds one such

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/internal/lenient"
+	"github.com/firesteel-dev/firesteel/api/lenient"
 	"github.com/firesteel-dev/firesteel/internal/testutil/fieldtest"
 	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
@@ -50,8 +50,8 @@ func TestMalformedSpecHidesNothingElse(t *testing.T) {
 	if good.MalformedSpec != "" || good.Spec.Driver.Cores == nil || *good.Spec.Driver.Cores != 2 {
 		t.Errorf("the good application was not decoded: %+v", good)
 	}
-	if !strings.Contains(bad.MalformedSpec, "containers") {
-		t.Errorf("MalformedSpec = %q, want it to name the field", bad.MalformedSpec)
+	if want := "spec.driver.template.spec.containers: a string is not valid here; write a list"; bad.MalformedSpec != want {
+		t.Errorf("MalformedSpec = %q, want the path and what would be right: %q", bad.MalformedSpec, want)
 	}
 	if bad.Name != "bad" || bad.UID != "2" || bad.Status.ExecutionAttempts != 3 {
 		t.Errorf("what can be decoded of the malformed application was lost: %+v", bad)

@@ -3,8 +3,10 @@
 package kubeflow
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"github.com/firesteel-dev/firesteel/api/lenient"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // conflicts are refusals that the model cannot show: it has no room for what contradicts itself.
@@ -100,7 +104,7 @@ func (w *warner) warn(path, value, problem string) {
 // warnings are for what is accepted, as it always was, and has no effect or another one than it seems.
 func warnings(o *v1beta2.SparkApplication) []*spark.ConfError {
 	s, w := &o.Spec, &warner{}
-	w.unknown(o.UnknownFields)
+	w.unknown(o.UnknownFields, reflect.TypeOf(o))
 	w.language(s)
 	seen := map[string]bool{}
 	for i := range s.Volumes {
@@ -129,14 +133,14 @@ func warnings(o *v1beta2.SparkApplication) []*spark.ConfError {
 	return w.found
 }
 
-// unknown warns of fields that do not exist.
-func (w *warner) unknown(fields []string) {
+// unknown warns of fields that a type does not have.
+func (w *warner) unknown(fields []string, t reflect.Type) {
 	for _, path := range fields {
 		if path == "..." {
 			w.warn("spec", "", "has more unknown fields")
 			continue
 		}
-		w.warn(path, "", "unknown field, which has no effect; check its spelling")
+		w.warn(path, "", "unknown field, which has no effect; "+cmp.Or(text.DidYouMean(path, lenient.NamesAt(t, path)), "check its spelling"))
 	}
 }
 

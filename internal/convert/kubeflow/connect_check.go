@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -88,7 +89,7 @@ func connectConflicts(o *v1alpha1.SparkConnect) []*spark.ConfError {
 // connectWarnings are for what is accepted and has no effect or another one than it seems.
 func connectWarnings(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	s, w := &o.Spec, &warner{}
-	w.unknown(o.UnknownFields)
+	w.unknown(o.UnknownFields, reflect.TypeOf(o))
 	w.template(serverKeys, s.Server.Template)
 	w.template(executorKeys, s.Executor.Template)
 	w.sparkConf(s.SparkConf)

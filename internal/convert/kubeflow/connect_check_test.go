@@ -64,8 +64,14 @@ func TestConnectWarnings(t *testing.T) {
 		change func(*v1alpha1.SparkConnect)
 		want   []string
 	}{
-		"Good":    {reason: "nothing to say", change: func(*v1alpha1.SparkConnect) {}},
-		"Unknown": {reason: "the template's schema is open", change: func(o *v1alpha1.SparkConnect) { o.UnknownFields = []string{"spec.server.template.x"} }, want: []string{"spec.server.template.x: unknown field, which has no effect; check its spelling"}},
+		"Good": {reason: "nothing to say", change: func(*v1alpha1.SparkConnect) {}},
+		"Unknown": {reason: "the template's schema is open", change: func(o *v1alpha1.SparkConnect) {
+			o.UnknownFields = []string{"spec.server.template.x", "spec.server.template.spec.containers[0].imagePullPolice", "spec.executor.template.spec.nodeSelectors"}
+		}, want: []string{
+			"spec.server.template.x: unknown field, which has no effect; check its spelling",
+			"spec.server.template.spec.containers[0].imagePullPolice: unknown field, which has no effect; did you mean imagePullPolicy?",
+			"spec.executor.template.spec.nodeSelectors: unknown field, which has no effect; did you mean nodeSelector?",
+		}},
 		"Containers": {reason: "Spark would take another one", change: func(o *v1alpha1.SparkConnect) {
 			o.Spec.Server.Template, o.Spec.Executor.Template = templateOf("main", ""), templateOf("work", "")
 		}, want: []string{

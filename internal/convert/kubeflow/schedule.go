@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,8 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/firesteel-dev/firesteel/api/lenient"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/schedule"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // ScheduleKind is the kind of schedules.
@@ -30,7 +33,7 @@ func DesiredSchedule(o *v1beta2.ScheduledSparkApplication) schedule.Desired {
 		Concurrency: string(spec.ConcurrencyPolicy), Missed: string(spec.MissedRunPolicy),
 		KeepSucceeded: ptr.Deref(spec.SuccessfulRunHistoryLimit, 1), KeepFailed: ptr.Deref(spec.FailedRunHistoryLimit, 1),
 		Jitter: secondsLong(ptr.Deref(spec.JitterSeconds, 0)), Trigger: o.Annotations[v1beta2.AnnotationTriggerAt], Texts: textsOf(&spec.Template),
-		Unknown: o.UnknownFields,
+		Unknown: meant(o.UnknownFields),
 	}
 	if s := spec.StartingDeadlineSeconds; s != nil {
 		d.Deadline = ptr.To(secondsLong(*s))
@@ -184,4 +187,16 @@ func ScheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Out
 		meta.SetStatusCondition(&s.Conditions, next)
 	}
 	return s
+}
+
+// meant are unknown fields of a schedule, with what may be meant.
+func meant(fields []string) []string {
+	var all []string
+	for _, path := range fields {
+		if question := text.DidYouMean(path, lenient.NamesAt(reflect.TypeFor[v1beta2.ScheduledSparkApplication](), path)); question != "" {
+			path += " (" + question + ")"
+		}
+		all = append(all, path)
+	}
+	return all
 }

@@ -9,6 +9,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"unicode"
 
@@ -26,8 +27,33 @@ func Unmarshal(data []byte, object, rest any) (malformed string, unknown []strin
 	if json.Unmarshal(data, rest) != nil {
 		return "", nil, err // not the spec's fault
 	}
-	return err.Error(), nil, nil
+	return located(data, object, err), nil, nil
 }
+
+// maxLocated is how many values of a wrong type are named.
+const maxLocated = 3
+
+// located says why an object cannot be decoded, with the places of the values that are to blame where they can be found.
+func located(data []byte, object any, err error) string {
+	var content map[string]any
+	if !errors.As(err, new(undecodable)) || kjson.UnmarshalCaseSensitivePreserveInts(data, &content) != nil {
+		return err.Error()
+	}
+	var said []string
+	wrong, _ := Compare(content, reflect.TypeOf(object))
+	for _, w := range wrong {
+		if strings.HasPrefix(w.Path, "spec") && len(said) < maxLocated {
+			said = append(said, w.Message)
+		}
+	}
+	if len(said) == 0 {
+		return err.Error()
+	}
+	return strings.Join(said, "; ")
+}
+
+// undecodable is what the decoder says of an object that is not too large for it.
+type undecodable struct{ error }
 
 // decode decodes an object whose spec is not too large and whose numbers can be read, and names the unknown fields of its spec.
 func decode(data []byte, into any) ([]string, error) {
@@ -48,7 +74,7 @@ func decode(data []byte, into any) ([]string, error) {
 	}
 	strict, err := kjson.UnmarshalStrict(data, into, kjson.DisallowUnknownFields)
 	if err != nil {
-		return nil, err
+		return nil, undecodable{err}
 	}
 	return unknownFields(strict), nil
 }

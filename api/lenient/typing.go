@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package lenient
 
 import (
 	"encoding/json"
@@ -15,26 +15,65 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// typing compares an object with the Go type that it is decoded into: Kubernetes' decoder stops at the first value of a wrong type, and
-// names neither key nor index.
-type typing struct {
-	// wrong are values that cannot be decoded, unknown the paths of fields that the type lacks.
-	wrong, unknown []mismatch
+// Mismatch is a place of an object that its Go type does not fit.
+type Mismatch struct {
+	// Path is where it is: spec.driver.sidecars[0].image, spec.sparkConf["spark.x"].
+	Path string
+	// Message is a sentence that begins with the path and says what is wrong and what would be right; "" for an unknown field.
+	Message string
+	// Names are those that would be right instead of an unknown field's.
+	Names []string
 }
 
-// mismatch is a place of an object, with what is wrong there; for an unknown field with the names that would be right.
-type mismatch struct {
-	path, message string
-	names         []string
+// Compare compares an object, as JSON is decoded without a type, with the Go type that it is decoded into: Kubernetes' decoder stops at
+// the first value of a wrong type, and names neither key nor index. Wrong are values that cannot be decoded, unknown the fields that
+// the type lacks.
+func Compare(object map[string]any, t reflect.Type) (wrong, unknown []Mismatch) {
+	var y typing
+	y.compare(object, t, "")
+	return y.wrong, y.unknown
 }
+
+// NamesAt are the names of the fields that may stand where a path of a type ends; none if the path leads nowhere.
+func NamesAt(t reflect.Type, path string) []string {
+	steps := strings.Split(strings.NewReplacer("[", ".[").Replace(path), ".")
+	for _, step := range steps[:len(steps)-1] {
+		if t = under(t, step); t == nil {
+			return nil
+		}
+	}
+	if t = pointed(t); t.Kind() != reflect.Struct {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(fieldsOf(t)))
+}
+
+// under is the type of a field, an element or a value of a type; nil if there is none.
+func under(t reflect.Type, step string) reflect.Type {
+	switch t = pointed(t); {
+	case t.Kind() == reflect.Struct:
+		return fieldsOf(t)[step]
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Map:
+		return t.Elem()
+	}
+	return nil
+}
+
+func pointed(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// typing collects the mismatches of an object.
+type typing struct{ wrong, unknown []Mismatch }
 
 var decodes = reflect.TypeFor[json.Unmarshaler]()
 
 // compare finds all that is wrong at a path and below it.
 func (y *typing) compare(value any, t reflect.Type, path string) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t = pointed(t)
 	switch {
 	case value == nil || t.Kind() == reflect.Interface:
 	case reflect.PointerTo(t).Implements(decodes):
@@ -57,7 +96,7 @@ func (y *typing) decode(value any, t reflect.Type, path string) {
 	if !known {
 		message = err.Error()
 	}
-	y.wrong = append(y.wrong, mismatch{path: path, message: fmt.Sprintf("%s: %s: %s", path, text, message)})
+	y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %s: %s", path, text, message)})
 }
 
 // rightly says what would be right for types whose own errors name neither value nor remedy.
@@ -106,7 +145,7 @@ func (y *typing) object(value map[string]any, t reflect.Type, path string) {
 				y.compare(value[key], field, at)
 				continue
 			}
-			y.unknown = append(y.unknown, mismatch{path: at, names: slices.Sorted(maps.Keys(fields))})
+			y.unknown = append(y.unknown, Mismatch{Path: at, Names: slices.Sorted(maps.Keys(fields))})
 		}
 	default:
 		y.mistyped("object", t, path)
@@ -121,14 +160,14 @@ func (y *typing) number(value any, t reflect.Type, path string) {
 	case t.Kind() != reflect.Int && t.Kind() != reflect.Int32 && t.Kind() != reflect.Int64:
 		y.mistyped("number", t, path)
 	case !isWhole:
-		y.wrong = append(y.wrong, mismatch{path: path, message: fmt.Sprintf("%s: %v is not valid here; write a whole number", path, value)})
+		y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %v is not valid here; write a whole number", path, value)})
 	case reflect.Zero(t).OverflowInt(whole):
-		y.wrong = append(y.wrong, mismatch{path: path, message: fmt.Sprintf("%s: %d is too large; write a number of at most %d", path, whole, int64(1)<<(t.Bits()-1)-1)})
+		y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %d is too large; write a number of at most %d", path, whole, int64(1)<<(t.Bits()-1)-1)})
 	}
 }
 
 func (y *typing) mistyped(is string, t reflect.Type, path string) {
-	y.wrong = append(y.wrong, mismatch{path: path, message: fmt.Sprintf("%s: %s %s is not valid here; write %s", path, article(is), is, describeKind(t.Kind()))})
+	y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %s %s is not valid here; write %s", path, article(is), is, describeKind(t.Kind()))})
 }
 
 func article(word string) string {
@@ -153,4 +192,20 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 		}
 	}
 	return fields
+}
+
+// describeKind says what a value of a Go type looks like in a manifest.
+func describeKind(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "a map"
+	default:
+		return "a string, in quotes if it looks like a number"
+	}
 }
