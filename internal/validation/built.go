@@ -140,6 +140,7 @@ func (p *podCheck) executor() {
 
 func (p *podCheck) all() {
 	p.metadata()
+	p.placement()
 	own := map[string]bool{}
 	for i := range p.pod.Spec.Volumes {
 		name := p.pod.Spec.Volumes[i].Name

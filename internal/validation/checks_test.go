@@ -58,6 +58,10 @@ func scaling(minimum, initial, maximum string) change {
 		conf(dynamicKey+"initialExecutors", initial), conf(dynamicKey+"maxExecutors", maximum))
 }
 
+func tolerated(all ...corev1.Toleration) change {
+	return driver(func(o *spark.PodOverlay) { o.Tolerations = all })
+}
+
 // claim mounts a volume claim in a role, as sparkConf does, and claimMade lets Spark make the claim.
 func claim(role, volume, name string) change {
 	prefix := "spark.kubernetes." + role + ".volumes.persistentVolumeClaim." + volume + "."
@@ -125,6 +129,8 @@ func TestOddButWorking(t *testing.T) {
 		"NamedContainer": {reason: "Spark gives its own container the image, wherever it stands", change: all(conf(spark.ConfExecTemplateContainer, "main"), func(a *spark.Application) {
 			a.Executor.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "log", Image: "log"}, {Name: "main"}}}}
 		})},
+		"Tolerations": {reason: "all words that there are", change: tolerated(corev1.Toleration{Operator: "Exists"}, corev1.Toleration{Key: "a"},
+			corev1.Toleration{Key: "a", Value: "b", Operator: "Equal", Effect: "NoExecute"}, corev1.Toleration{Key: "a", Operator: "Gt", Value: "3"})},
 		"SamePortUDP":     {reason: "another protocol", change: driver(ports(corev1.ContainerPort{Name: "a", ContainerPort: 53}, corev1.ContainerPort{Name: "b", ContainerPort: 53, Protocol: "UDP"}))},
 		"GPU":             {reason: "a resource with a domain", change: driver(func(o *spark.PodOverlay) { o.Limits = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")} })},
 		"RoomyLimit":      {reason: "a limit above the request", change: driver(func(o *spark.PodOverlay) { o.MemoryLimit = new(resource.MustParse("8Gi")) })},
@@ -221,8 +227,16 @@ func TestBuiltIsChecked(t *testing.T) {
 		"MemoryLimit":    {reason: "less than is requested", change: driver(func(o *spark.PodOverlay) { o.MemoryLimit = new(resource.MustParse("1Gi")) }), says: `spec.driver.memoryLimit: "1Gi": the limit of memory is lower than the 1408Mi`, right: "raise it"},
 		"CoreLimit":      {reason: "less than is requested", change: all(conf(spark.ConfExecutorCores, "2"), conf(spark.ConfExecutorLimitCores, "1")), says: `spec.executor.coreLimit: "1": the limit of cpu is lower than the 2`, right: "raise it"},
 		"LongProperties": {reason: "no ConfigMap holds them", change: conf("spark.x", strings.Repeat("x", 1<<20)), says: `spec: the ConfigMap spark-drv-`, right: "shorten"},
-		"LongVolume":     {reason: "the suffix makes it too long", change: conf("spark.kubernetes.executor.secrets."+long, "/s"), says: `spec.executor: "` + long + `-volume": not the name of a volume`, right: "63"},
-		"Step":           {reason: "code of the user's in the operator", change: conf("spark.kubernetes.driver.pod.featureSteps", "org.example.Mine"), says: `spec.sparkConf["spark.kubernetes.driver.pod.featureSteps"]: "org.example.Mine": unknown step`, right: "Spark's JVM"},
+		"Operator":       {reason: "an unknown word (finding 17)", change: tolerated(corev1.Toleration{Key: "a", Operator: "Equals"}), says: `spec.driver.tolerations: "Equals": not the operator`, right: `"Equal"`},
+		"Effect":         {reason: "an unknown word (finding 17)", change: tolerated(corev1.Toleration{Key: "a", Effect: "NoSchedul"}), says: `spec.driver.tolerations: "NoSchedul": not the effect`, right: `"NoSchedule"`},
+		"NoKey":          {reason: "Kubernetes refuses it", change: tolerated(corev1.Toleration{Value: "b"}), says: `spec.driver.tolerations: "b": a toleration without a key`, right: `"Exists"`},
+		"ExistsValue":    {reason: "Kubernetes refuses it", change: tolerated(corev1.Toleration{Key: "a", Operator: "Exists", Value: "b"}), says: `spec.driver.tolerations: "b": the operator`, right: "remove"},
+		"PriorityClass":  {reason: "no name (finding 17)", change: executor(func(o *spark.PodOverlay) { o.PriorityClassName = "High!" }), says: `spec.executor.priorityClassName: "High!": not the name of a priority class`, right: "lower-case"},
+		"ServiceType": {reason: "nobody would reach a server (finding 17)", change: func(a *spark.Application) {
+			a.Exposure.Services = []corev1.Service{{Spec: corev1.ServiceSpec{Type: "Nodeport"}}}
+		}, says: `spec.services.spec.type: "Nodeport": not a type of Services`, right: `"NodePort"`},
+		"LongVolume": {reason: "the suffix makes it too long", change: conf("spark.kubernetes.executor.secrets."+long, "/s"), says: `spec.executor: "` + long + `-volume": not the name of a volume`, right: "63"},
+		"Step":       {reason: "code of the user's in the operator", change: conf("spark.kubernetes.driver.pod.featureSteps", "org.example.Mine"), says: `spec.sparkConf["spark.kubernetes.driver.pod.featureSteps"]: "org.example.Mine": unknown step`, right: "Spark's JVM"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -291,6 +305,11 @@ func TestWarnings(t *testing.T) {
 		"Python41":     {reason: "a new release", change: typed("spark.kubernetes.pyspark.pythonVersion", "3", "spec.pythonVersion"), want: "spec.pythonVersion: has no effect since Spark 4.1: the image decides"},
 		"Hook":         {reason: "Spark's own hook", change: all(conf("spark.decommission.enabled", "true"), executor(func(o *spark.PodOverlay) { o.Lifecycle = preStop })), want: "spec.executor.lifecycle: preStop has no effect with spark.decommission.enabled: Spark sets a hook of its own"},
 		"HookWithout":  {reason: "nobody replaces it", change: executor(func(o *spark.PodOverlay) { o.Lifecycle = preStop })},
+		"UIType": {reason: "the driver runs without (finding 17)", change: func(a *spark.Application) { a.Exposure.UI.ServiceType = "Loadbalancer" },
+			want: `spec.sparkUIOptions.serviceType: "Loadbalancer": not a type of Services; write "ClusterIP", "NodePort" or "LoadBalancer"; nothing leads to the driver's port as it is`},
+		"ExposedPort": {reason: "the driver runs without (finding 17)", change: func(a *spark.Application) {
+			a.Exposure.Ports = []spark.ExposedPort{{Port: 80}, {Port: 70000}}
+		}, want: `spec.driverIngressOptions[1].servicePort: "70000": not a port; write a number from 1 to 65535; nothing leads to the driver's port as it is`},
 		"UnknownSpark": {reason: "refused anyway", change: func(a *spark.Application) { a.SparkVersion = "9" }},
 	}
 	for name, tc := range cases {

@@ -29,6 +29,7 @@ var checks = []func(spark.Application) []*spark.ConfError{
 	checkDriverName,
 	checkNames,
 	checkServerImages,
+	checkServices,
 }
 
 // Check returns everything that is wrong with the application and with what was built of it, in the order of the

@@ -15,6 +15,7 @@ var warnings = []func(spark.Application) []*spark.ConfError{
 	warnScaling,
 	warnRelease,
 	warnLifecycle,
+	warnExposed,
 }
 
 // Warnings returns what will be ignored, in the order of the list. Nothing of it keeps an application from running.

@@ -206,8 +206,8 @@ func TestValidate(t *testing.T) {
 		},
 		"Unknown": {
 			reason: "the schema is open there, and a typing error would vanish", operation: admissionv1.Create,
-			sent:   strings.Replace(good, "type:", "executor: {tolerations: [{efect: NoSchedule}]}, type:", 1),
-			warned: []string{"spec.executor.tolerations[0].efect: unknown field"},
+			sent:   strings.Replace(good, "type:", "executor: {tolerations: [{key: a, efect: NoSchedule}]}, type:", 1),
+			warned: []string{"spec.executor.tolerations[0].efect: unknown field, which has no effect; did you mean effect?"},
 		},
 		"Policy":       {reason: "checks of the installation", operation: admissionv1.Create, sent: more, refused: []string{`spec.executor.instances: "2": namespace jobs allows at most 1 executors`}},
 		"PolicyOfLife": {reason: "checks of the installation", operation: admissionv1.Create, sent: strings.Replace(good, "type:", "timeToLiveSeconds: 61, type:", 1), refused: []string{`spec.timeToLiveSeconds: "1m1s": namespace jobs allows at most 60 seconds`}},

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Words of which Kubernetes knows only a few.
+var (
+	tolerationOperators = []corev1.TolerationOperator{"", corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt}
+	taintEffects        = []corev1.TaintEffect{"", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
+	serviceTypes        = []corev1.ServiceType{"", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName}
+)
+
+const (
+	notAServiceType   = `not a type of Services; write "ClusterIP", "NodePort" or "LoadBalancer"`
+	notAPriorityClass = "not the name of a priority class; write lower-case letters, digits, '-' and '.'"
+)
+
+// placement checks who may take the pod and before whom.
+func (p *podCheck) placement() {
+	at := p.fieldOf("tolerations")
+	if name := p.pod.Spec.PriorityClassName; name != "" && len(utilvalidation.IsDNS1123Subdomain(name)) > 0 {
+		p.refuse(p.fieldOf("priorityClassName"), name, notAPriorityClass)
+	}
+	for _, t := range p.pod.Spec.Tolerations {
+		switch exists := t.Operator == corev1.TolerationOpExists; {
+		case !slices.Contains(tolerationOperators, t.Operator):
+			p.refuse(at, string(t.Operator), `not the operator of a toleration; write "Equal" or "Exists"`)
+		case !slices.Contains(taintEffects, t.Effect):
+			p.refuse(at, string(t.Effect), `not the effect of a taint; write "NoSchedule", "PreferNoSchedule" or "NoExecute"`)
+		case t.Key == "" && !exists:
+			p.refuse(at, t.Value, `a toleration without a key tolerates every taint; write a key, or the operator "Exists"`)
+		case t.Value != "" && exists:
+			p.refuse(at, t.Value, `the operator "Exists" takes no value; remove one of them`)
+		}
+	}
+}
+
+// checkServices refuses Services that are requested whole and that no API server takes: nobody would reach the server.
+func checkServices(app spark.Application) []*spark.ConfError {
+	var found []*spark.ConfError
+	for i := range app.Exposure.Services {
+		if t := app.Exposure.Services[i].Spec.Type; !slices.Contains(serviceTypes, t) {
+			found = append(found, &spark.ConfError{Field: app.Fields.Path("services") + ".spec.type", Value: string(t), Problem: notAServiceType})
+		}
+	}
+	return found
+}
+
+// warnExposed warns of ports that will not be exposed as they are written; the driver runs without.
+func warnExposed(app spark.Application) []*spark.ConfError {
+	found := notExposed(app.Fields.Path("ui"), app.Exposure.UI)
+	for i := range app.Exposure.Ports {
+		found = append(found, notExposed(fmt.Sprintf("%s[%d]", app.Fields.Path("ports"), i), app.Exposure.Ports[i])...)
+	}
+	return found
+}
+
+func notExposed(at string, port spark.ExposedPort) []*spark.ConfError {
+	const without = "; nothing leads to the driver's port as it is"
+	var found []*spark.ConfError
+	if !slices.Contains(serviceTypes, port.ServiceType) {
+		found = append(found, &spark.ConfError{Field: at + ".serviceType", Value: string(port.ServiceType), Problem: notAServiceType + without})
+	}
+	if number := int(port.Port); number != 0 && len(utilvalidation.IsValidPortNum(number)) > 0 {
+		found = append(found, &spark.ConfError{Field: at + ".servicePort", Value: strconv.Itoa(number), Problem: "not a port; write a number from 1 to 65535" + without})
+	}
+	return found
+}
