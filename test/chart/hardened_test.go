@@ -96,6 +96,9 @@ var hardenings = map[string]combination{
 					t.Errorf("drivers may %s: %+v", verb, rules)
 				}
 			}
+			if grants(rules, "", "pods/resize", "patch") {
+				t.Errorf("drivers resize pods beyond what was judged: %+v", rules)
+			}
 			if !grants(rules, "", "services", "deletecollection") {
 				t.Errorf("Spark deletes its Services at its end: %+v", rules)
 			}

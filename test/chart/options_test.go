@@ -81,7 +81,7 @@ controller:
 			t.Errorf("rules %+v", rules)
 		}
 	}},
-	"DriverRole": {reason: "drivers may do what Kubeflow's Role lets them do", check: func(t *testing.T, all objects) {
+	"DriverRole": {reason: "drivers may do what Kubeflow's Role lets them do (finding 19), and what Spark 4.2 needs to resize executors", check: func(t *testing.T, all objects) {
 		t.Helper()
 		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-spark").Rules
 		for _, resource := range []string{"pods", "configmaps", "persistentvolumeclaims", "services"} {
@@ -90,6 +90,9 @@ controller:
 					t.Errorf("no right to %s %s", verb, resource)
 				}
 			}
+		}
+		if !grants(rules, "", "pods/resize", "patch") || !grants(rules, "metrics.k8s.io", "pods", "get") {
+			t.Errorf("no right to resize: %+v", rules)
 		}
 	}},
 	"NoUI": {reason: "no Service either", values: `controller: {uiService: {enable: false}, driverIngress: {enable: false}}`, check: func(t *testing.T, all objects) {

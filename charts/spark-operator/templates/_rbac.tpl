@@ -87,7 +87,7 @@ automountServiceAccountToken: {{ .automount }}
 
 {{/*
 The rules of drivers, as a JSON list. The operator creates the Services that a driver needs: with hardened its program cannot publish
-itself by one of its own. Spark still finds and deletes them at its end.
+itself by one of its own. Spark still finds and deletes them at its end. And it resizes no pod beyond what the operator has judged.
 */}}
 {{- define "spark-operator.driverRules" -}}
 {{- $rules := (.Files.Get "files/spark_driver_role.yaml" | fromYaml).rules -}}
@@ -97,7 +97,7 @@ itself by one of its own. Spark still finds and deletes them at its end.
 {{- if has "services" .resources -}}
 {{- $found = append $found (merge (dict "resources" (list "services") "verbs" (without .verbs "create" "update" "patch")) .) -}}
 {{- $found = append $found (merge (dict "resources" (without .resources "services")) .) -}}
-{{- else }}{{ $found = append $found . }}{{ end -}}
+{{- else if not (or (has "pods/resize" .resources) (has "metrics.k8s.io" .apiGroups)) }}{{ $found = append $found . }}{{ end -}}
 {{- end -}}
 {{- $rules = $found -}}
 {{- end -}}
