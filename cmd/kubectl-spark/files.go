@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,7 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 )
 
-// filenames are the files that a command reads; "-" is the standard input.
+// filenames are the files and folders that a command reads; "-" is the standard input.
 type filenames []string
 
 func (f *filenames) addTo(command *cobra.Command) {
@@ -26,14 +28,18 @@ func (f *filenames) addTo(command *cobra.Command) {
 		}
 		return nil
 	}
-	command.Flags().StringSliceVarP((*[]string)(f), "filename", "f", nil, "manifests to read; - is the standard input")
+	command.Flags().StringSliceVarP((*[]string)(f), "filename", "f", nil, "manifests to read, or folders of them; - is the standard input")
 	_ = command.MarkFlagRequired("filename")
 	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
 
 // read hands each file's documents to use.
 func (f filenames) read(streams genericiooptions.IOStreams, use func(name string, documents []manifest.Document) error) error {
-	for _, name := range f {
+	all, err := f.inFolders()
+	if err != nil {
+		return err
+	}
+	for _, name := range all {
 		text, err := readFile(name, streams.In)
 		if err != nil {
 			return err
@@ -47,6 +53,31 @@ func (f filenames) read(streams genericiooptions.IOStreams, use func(name string
 		}
 	}
 	return nil
+}
+
+// inFolders replaces each folder by the manifests in it, as kubectl does, and not by those below it.
+func (f filenames) inFolders() ([]string, error) {
+	var all []string
+	for _, name := range f {
+		if info, err := os.Stat(name); err != nil || !info.IsDir() {
+			all = append(all, name) // who reads it says what is wrong
+			continue
+		}
+		files, err := os.ReadDir(name)
+		if err != nil {
+			return nil, err
+		}
+		before := len(all)
+		for _, file := range files {
+			if ext := filepath.Ext(file.Name()); !file.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
+				all = append(all, filepath.Join(name, file.Name()))
+			}
+		}
+		if len(all) == before {
+			return nil, fmt.Errorf("%s: no file there ends in .yaml, .yml or .json", name)
+		}
+	}
+	return all, nil
 }
 
 func readFile(name string, in io.Reader) ([]byte, error) {

@@ -4,7 +4,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -39,6 +42,27 @@ func TestValidateSchedules(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", name, code, errOut)
 		}
 		testutil.Golden(t, "testdata/"+name+".golden", "# stdout\n"+anyTime.ReplaceAllString(out, "TIME")+"# stderr\n"+errOut)
+	}
+}
+
+// A folder stands for the manifests in it (finding 24).
+func TestValidateFolder(t *testing.T) {
+	dir := t.TempDir()
+	if out, errOut, code := execute(t, "", "validate", "-f", dir); code != 1 || !strings.Contains(errOut, dir+": no file there ends in .yaml, .yml or .json") {
+		t.Errorf("an empty folder: exit code %d: %s%s", code, out, errOut)
+	}
+	const app = "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: pi}\nspec: {typo: 1}\n"
+	for name, text := range map[string]string{"a.yaml": app, "b.yml": app, "c.json": "{}", "README.md": "# not a manifest", "below.yaml/d.yaml": app} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, errOut, code := execute(t, "", "validate", "-f", dir)
+	for file, read := range map[string]bool{"a.yaml": true, "b.yml": true, "README.md": false, "d.yaml": false} {
+		if code != 1 || strings.Contains(out+errOut, file+":") != read {
+			t.Errorf("%s read: want %t; exit code %d: %s%s", file, read, code, out, errOut)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -79,7 +80,7 @@ type part struct {
 	line int
 }
 
-// split cuts a file at its lines "---".
+// split cuts a file at its lines "---". Objects of JSON may also follow each other. Directives, such as %YAML 1.1, say nothing that matters.
 func split(text []byte) []part {
 	parts := []part{{line: 1}}
 	line := 0
@@ -90,9 +91,46 @@ func split(text []byte) []part {
 			parts = append(parts, part{line: line + 1})
 			continue
 		}
+		if content[0] == '%' && beginsOnly(current.text) {
+			content = []byte("#\n")
+		}
 		current.text = append(current.text, content...)
 	}
-	return parts
+	var all []part
+	for _, p := range parts {
+		all = append(all, jsonStream(p)...)
+	}
+	return all
+}
+
+// beginsOnly reports whether there is nothing in a text but comments and blank lines.
+func beginsOnly(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// jsonStream cuts a document after each of its objects of JSON, if there are several.
+func jsonStream(p part) []part {
+	if !bytes.HasPrefix(bytes.TrimSpace(p.text), []byte{'{'}) {
+		return []part{p}
+	}
+	var all []part
+	decoder := json.NewDecoder(bytes.NewReader(p.text))
+	for {
+		var object json.RawMessage
+		if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			return []part{p} // YAML in its flow style
+		}
+		to := decoder.InputOffset()
+		start := to - int64(len(object))
+		all = append(all, part{text: p.text[start:to], line: p.line + bytes.Count(p.text[:start], []byte{'\n'})})
+	}
 }
 
 // shift moves the lines of a node from those of its document to those of the file.

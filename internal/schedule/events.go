@@ -5,6 +5,7 @@ package schedule
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -41,7 +42,11 @@ func Events(d Desired, from Record, o Outcome) []Event {
 	case n == 1:
 		add(true, "RunSkipped", "Skip", "the run of %s was skipped: %s", utc(to.LastSkipped), to.LastSkipReason)
 	case n > 1:
-		add(true, "RunsSkipped", "Skip", "%d runs were skipped, the last of %s: %s", n, utc(to.LastSkipped), to.LastSkipReason)
+		count := strconv.FormatInt(n, 10)
+		if n >= maxCounted {
+			count = "at least " + count
+		}
+		add(true, "RunsSkipped", "Skip", "%s runs were skipped, the last of %s: %s", count, utc(to.LastSkipped), to.LastSkipReason)
 	}
 	stalls(add, from, o)
 	if b := to.Backfill; b != nil && b.Next.IsZero() && to.State == Scheduled && !finished(from.Backfill, b) {

@@ -107,6 +107,16 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// Counting takes time, so that of a long gap only a part is counted (finding 23).
+func TestManySkippedAreAtLeastSoMany(t *testing.T) {
+	for skips, want := range map[int64]string{2: "2 runs were skipped", maxCounted - 1: "99999 runs were skipped", maxCounted: "at least 100000 runs were skipped"} {
+		events := Events(Desired{}, Record{}, Outcome{Record: Record{State: Scheduled, Skips: skips, LastSkipReason: SkipMissed}})
+		if len(events) != 1 || !strings.HasPrefix(events[0].Message, want) {
+			t.Errorf("%d: %+v, want %q", skips, events, want)
+		}
+	}
+}
+
 func TestStarted(t *testing.T) {
 	_, o, _ := play(t, func(_ *Desired, _ *Record, _ *Observation, e *Env) { e.Now = day(4).Add(3 * time.Second) }, Result{Class: ClassStarted, Created: day(4).Add(2 * time.Second)})
 	r := o.Record
