@@ -30,7 +30,7 @@ const (
 // values replace those that would mean nothing.
 var values = map[string]string{
 	"type": "Python", "mode": "client", "batchSchedulerOptions.onEviction": "Fail", "mainApplicationFile": "local:///other.py", "logTails": "Disabled", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
-	"restartPolicy.type": "Always", "restartPolicy.outOfMemory.memoryFactor": "1.5", "restartPolicy.outOfMemory.maxMemory": "5g",
+	"managedBy": "kueue.x-k8s.io/multikueue", "restartPolicy.type": "Always", "restartPolicy.outOfMemory.memoryFactor": "1.5", "restartPolicy.outOfMemory.maxMemory": "5g",
 	"driver.secrets[].secretType": "GCPServiceAccount", "executor.secrets[].secretType": "GCPServiceAccount",
 }
 
@@ -116,6 +116,7 @@ var inPolicies = map[string]string{
 	"batchSchedulerOptions.onEviction":               "policy: whether a driver that the scheduler took down is followed by another",
 	"batchSchedulerOptions.maxEvictions":             "policy: how often, 3 times by default",
 	"retention":                                      "policy: when what of a finished application is deleted",
+	"managedBy":                                      "policy: an application of another controller is left alone",
 	"logTails":                                       "policy: whether the end of a failed driver's log is stored",
 }
 
@@ -156,10 +157,13 @@ func policies(path string, changed *v1beta2.SparkApplication, found map[string]b
 		app := spark.Application{Conf: map[string]string{spark.ConfDriverMemory: "4g"}}
 		return kubeflow.WithRaisedMemory(app, o, 1).Conf[spark.ConfDriverMemory]
 	}
-	tails := func(o *v1beta2.SparkApplication) lifecycle.LogTails {
-		return kubeflow.SparkApplications{}.Desired(o, lifecycle.Record{}).LogTails
+	desired := func(o *v1beta2.SparkApplication) (lifecycle.LogTails, string) {
+		d := kubeflow.SparkApplications{}.Desired(o, lifecycle.Record{})
+		return d.LogTails, d.ManagedBy
 	}
-	if equality.Semantic.DeepEqual(before, after) && raised(sample()) == raised(changed) && reflect.DeepEqual(tails(sample()), tails(changed)) {
+	tailsBefore, managerBefore := desired(sample())
+	tails, manager := desired(changed)
+	if equality.Semantic.DeepEqual(before, after) && raised(sample()) == raised(changed) && reflect.DeepEqual(tailsBefore, tails) && managerBefore == manager {
 		return
 	}
 	for prefix := path; ; prefix = prefix[:strings.LastIndexByte(prefix, '.')] {

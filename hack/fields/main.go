@@ -174,6 +174,8 @@ func page(all []apiField, comments map[string]string) (string, error) {
 		}
 		edit := "live"
 		switch {
+		case f.Path == "managedBy":
+			edit = "refused"
 		case f.Restarts:
 			edit = "restarts"
 		case f.Late:

@@ -10,6 +10,7 @@ package lifecycle
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -26,6 +27,8 @@ type Application struct {
 	// Placement is where executors may run, as far as an edit of it does not run the application again.
 	Placement Placement
 	Suspend   bool
+	// ManagedBy is another controller that runs the application; "" if this operator does.
+	ManagedBy string
 	// SparkAppID is Spark's own id of the current attempt: it is known before there is a driver.
 	SparkAppID string
 	// SubmissionID marks the pods of the current attempt.
@@ -143,6 +146,9 @@ const (
 // Decide says what to do about an application. It is total: every record and observation has an answer, and every
 // state that is not final has a timer.
 func Decide(app Application, rec Record, obs Observation, admission scheduler.Admission, env Env) Plan {
+	if app.ManagedBy != "" {
+		return leaveAlone(app, rec)
+	}
 	obs.Driver = obs.Driver.upToDate(rec)
 	app, since := drained(app, rec, obs, env)
 	p := Plan{
@@ -186,10 +192,19 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 	return p
 }
 
+// leaveAlone is the plan for an application that another controller runs. What it has written is not touched.
+func leaveAlone(app Application, rec Record) Plan {
+	p := Plan{App: app, Before: rec, Record: clone(rec)}
+	if rec.State == New {
+		p.Record.Cause = Cause{ReasonManagedByAnother, app.Fields.Text("{managedBy} is " + strconv.Quote(app.ManagedBy) + ": that controller runs the application, and this operator leaves it alone")}
+	}
+	return p
+}
+
 // NeedsAdmission reports whether Decide will look at the admission: a scheduler is asked only then.
 func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 	r := applySpecChanges(app, rec, env)
-	if app.Deleting || app.Suspend || !r.Idle.StoppedAt.IsZero() || driver.ours() || driver.Presence == Unknown {
+	if app.ManagedBy != "" || app.Deleting || app.Suspend || !r.Idle.StoppedAt.IsZero() || driver.ours() || driver.Presence == Unknown {
 		return false
 	}
 	if r.State != rec.State && r.State != New || !r.State.Starting() {

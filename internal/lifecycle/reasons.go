@@ -20,6 +20,8 @@ type Reason = scheduler.Reason
 const (
 	// ReasonSuspended : spec.suspend holds the application back.
 	ReasonSuspended Reason = "Suspended"
+	// ReasonManagedByAnother : spec.managedBy names another controller.
+	ReasonManagedByAnother Reason = "ManagedByAnother"
 	// ReasonNameConflict : an object of another owner has the name.
 	ReasonNameConflict Reason = "NameConflict"
 	// ReasonPreviousDriver : the driver pod of an earlier attempt still has the name.

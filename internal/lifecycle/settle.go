@@ -56,6 +56,9 @@ const (
 // Settle says what is true after the actions of a plan, also when one was refused. Results are given in the order of
 // the plan's actions; actions after the first refusal were not tried and have none.
 func Settle(p Plan, results []Result, env Env) Outcome {
+	if p.App.ManagedBy != "" {
+		return Outcome{Record: p.Record, Conditions: []Condition{admitted(p.Record, p)}, Reservation: ReservationDropped}
+	}
 	o := Outcome{Record: p.Record, Requeue: p.Requeue, Reservation: reservation(p, results), Gone: gone(results)}
 	for _, r := range results {
 		switch {

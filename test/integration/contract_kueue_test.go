@@ -62,6 +62,21 @@ var _ = Describe("Kueue", func() {
 		Expect(pods(ctx, ns)).To(BeEmpty(), "nothing runs before it is admitted")
 	})
 
+	It("has what it runs in another cluster to itself, which nobody can change", func() {
+		a := sparkPi(ns, "far")
+		a.Spec.ManagedBy = ptr.To("kueue.x-k8s.io/multikeue")
+		Expect(admin.Create(ctx, a)).To(MatchError(ContainSubstring("spec.managedBy: Unsupported value")))
+		a.Spec.ManagedBy = ptr.To("kueue.x-k8s.io/multikueue")
+		Expect(admin.Create(ctx, a)).To(Succeed())
+		Eventually(func() string { return condition(ctx, ns, "far", "Admitted").Reason }, wait, poll).Should(Equal("ManagedByAnother"))
+		for name, by := range map[string]*string{"far": nil, "pi": ptr.To("kueue.x-k8s.io/multikueue")} {
+			o := app(ctx, ns, name)
+			o.Spec.ManagedBy = by
+			Expect(admin.Update(ctx, o)).To(MatchError(ContainSubstring("spec.managedBy: Invalid value: cannot be changed")), name)
+		}
+		Expect(pods(ctx, ns)).To(BeEmpty())
+	})
+
 	It("places the pods where it has room, without a webhook, and once", func() {
 		admit()
 		driver := driverPod(ctx, ns, "pi-driver")

@@ -12,11 +12,14 @@ func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	type plain SparkApplication
 	var rest struct {
 		plain
-		Spec struct{} `json:"spec"`
+		Spec struct {
+			ManagedBy *string `json:"managedBy"` // another controller's application is not ours, whatever is wrong with it
+		} `json:"spec"`
 	}
 	malformed, unknown, err := lenient.Unmarshal(data, (*plain)(in), &rest)
 	if malformed != "" {
 		*in = SparkApplication(rest.plain)
+		in.Spec.ManagedBy = rest.Spec.ManagedBy
 	}
 	in.MalformedSpec, in.UnknownFields = malformed, unknown
 	return err

@@ -65,6 +65,7 @@ type SparkApplication struct {
 
 	// Spec is what the user wants to run.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="has(self.managedBy) == has(oldSelf.managedBy) && (!has(self.managedBy) || self.managedBy == oldSelf.managedBy)",fieldPath=".managedBy",message="cannot be changed: delete the application and create it anew"
 	Spec SparkApplicationSpec `json:"spec"`
 	// Status is what the operator knows about it.
 	// +optional
@@ -93,11 +94,19 @@ func init() {
 	})
 }
 
+// ManagedByThisOperator is the value of spec.managedBy that means this operator.
+const ManagedByThisOperator = "sparkoperator.k8s.io/spark-operator"
+
 // SparkApplicationSpec is what the user wants to run.
 type SparkApplicationSpec struct {
 	// Suspend stops a running application and holds back a new one until it is false again.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
+	// ManagedBy is the controller that runs the application: sparkoperator.k8s.io/spark-operator, which is this operator and the default, or
+	// kueue.x-k8s.io/multikueue, which runs it in another cluster. It cannot be changed.
+	// +optional
+	// +kubebuilder:validation:Enum=sparkoperator.k8s.io/spark-operator;kueue.x-k8s.io/multikueue
+	ManagedBy *string `json:"managedBy,omitempty"`
 	// Type is the language of the application.
 	// +required
 	Type ApplicationType `json:"type"`

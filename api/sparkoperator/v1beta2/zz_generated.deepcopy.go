@@ -1210,6 +1210,11 @@ func (in *SparkApplicationSpec) DeepCopyInto(out *SparkApplicationSpec) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.ManagedBy != nil {
+		in, out := &in.ManagedBy, &out.ManagedBy
+		*out = new(string)
+		**out = **in
+	}
 	if in.ProxyUser != nil {
 		in, out := &in.ProxyUser, &out.ProxyUser
 		*out = new(string)

@@ -163,7 +163,11 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 	}
 	now := e.Clock.Now()
 	record := e.Kind.FromStatus(obj)
-	if after, rests := lifecycle.NothingDue(resolve.Rest(e.Kind, obj, record, e.operator(), now), record, lifecycle.Env{Now: now, Periods: e.Periods}); rests {
+	desired := resolve.Rest(e.Kind, obj, record, e.operator(), now)
+	if desired.ManagedBy != "" && record.State != lifecycle.New {
+		return nil, 0, nil // the status is another controller's
+	}
+	if after, rests := lifecycle.NothingDue(desired, record, lifecycle.Env{Now: now, Periods: e.Periods}); rests {
 		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
 			e.written.Forget(req.NamespacedName)
 			e.refused.forget(req.NamespacedName)

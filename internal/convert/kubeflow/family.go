@@ -120,8 +120,16 @@ func Desired(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Applic
 		UID: string(o.UID), Generation: o.Generation, SpecHash: hash, Placement: placement, Suspend: ptr.Deref(o.Spec.Suspend, false),
 		LogTails: lifecycle.LogTails{Hidden: o.Spec.LogTails == v1beta2.LogTailsDisabled},
 		Policies: policies, RaisesMemory: RaisesMemory(o), Deleting: !o.DeletionTimestamp.IsZero(),
-		Fields: sparkApplications.Fields,
+		Fields: sparkApplications.Fields, ManagedBy: managedBy(o),
 	}
+}
+
+// managedBy is another controller that runs the application; "" if this operator does.
+func managedBy(o *v1beta2.SparkApplication) string {
+	if by := ptr.Deref(o.Spec.ManagedBy, ""); by != v1beta2.ManagedByThisOperator {
+		return by
+	}
+	return ""
 }
 
 // SpecHash identifies what of the spec a running application is made from: if it changes, the application has to run
@@ -134,6 +142,7 @@ func SpecHash(o *v1beta2.SparkApplication) string {
 	if _, set := s.SparkConf[spark.ConfExecutorInstances]; s.Executor.Instances == nil && !set && (s.DynamicAllocation == nil || !s.DynamicAllocation.Enabled) {
 		s.Executor.Instances = ptr.To(int32(1)) // their webhook overlooks dynamic allocation in sparkConf
 	}
+	s.ManagedBy = nil // it cannot be changed
 	s.Suspend, s.TimeToLiveSeconds, s.Retention, s.Deadlines, s.LogTails = nil, nil, nil, nil, ""
 	s.RestartPolicy = v1beta2.RestartPolicy{}
 	s.Type, s.FailureRetries, s.RetryInterval = "", nil, nil // see Ignored
