@@ -154,8 +154,8 @@ func (d *Document) refuse(broken []error, wrong []lenient.Mismatch) {
 			continue
 		}
 		what := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(err.Error(), rule.Name), " in body"), " ")
-		if text, is := rule.Value.(string); is && rule.Code() == openapierrors.EnumFailCode {
-			what = strconv.Quote(text) + ": " + what
+		if word, is := rule.Value.(string); is && rule.Code() == openapierrors.EnumFailCode {
+			what = strconv.Quote(word) + ": " + what
 		}
 		d.Refused = append(d.Refused, Problem{Line: d.LineOf(path), Severity: Error, Message: path + ": " + what})
 	}

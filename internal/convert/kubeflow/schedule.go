@@ -53,8 +53,8 @@ func secondsLong(n int64) time.Duration {
 // textsOf are the texts of a template in which variables are replaced.
 func textsOf(t *v1beta2.SparkApplicationSpec) []schedule.Text {
 	var all []schedule.Text
-	for i, text := range t.Arguments {
-		all = append(all, schedule.Text{Path: fmt.Sprintf("spec.template.arguments[%d]", i), Value: text})
+	for i, argument := range t.Arguments {
+		all = append(all, schedule.Text{Path: fmt.Sprintf("spec.template.arguments[%d]", i), Value: argument})
 	}
 	for _, conf := range []struct {
 		field  string
@@ -91,12 +91,12 @@ func NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start) *v1beta2.Spa
 			run.UnknownFields = append(run.UnknownFields, "spec."+rest)
 		}
 	}
-	for i, text := range run.Spec.Arguments {
-		run.Spec.Arguments[i] = s.Expand(text)
+	for i, argument := range run.Spec.Arguments {
+		run.Spec.Arguments[i] = s.Expand(argument)
 	}
 	for _, conf := range []map[string]string{run.Spec.SparkConf, run.Spec.HadoopConf} {
-		for key, text := range conf {
-			conf[key] = s.Expand(text)
+		for key, value := range conf {
+			conf[key] = s.Expand(value)
 		}
 	}
 	return run
