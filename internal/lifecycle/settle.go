@@ -57,6 +57,7 @@ const (
 // the plan's actions; actions after the first refusal were not tried and have none.
 func Settle(p Plan, results []Result, env Env) Outcome {
 	if p.App.ManagedBy != "" {
+		p.Record.DriverName = p.App.DriverName // no status is without one
 		return Outcome{Record: p.Record, Conditions: []Condition{admitted(p.Record, p)}, Reservation: ReservationDropped}
 	}
 	o := Outcome{Record: p.Record, Requeue: p.Requeue, Reservation: reservation(p, results), Gone: gone(results)}

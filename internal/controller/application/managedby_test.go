@@ -37,7 +37,7 @@ func TestAnotherControllersApplicationIsLeftAlone(t *testing.T) {
 	if c.Status != "False" || c.Reason != "ManagedByAnother" || c.Message != want || len(w.app().Status.Conditions) != 1 {
 		t.Errorf("conditions %+v, want %q", w.app().Status.Conditions, want)
 	}
-	if s := w.app().Status; s.AppState.State != "" || s.DriverInfo.PodName != "" || s.ExecutionAttempts != 0 {
+	if s := w.app().Status; s.AppState.State != "" || s.DriverInfo.PodName != "pi-driver" || s.ExecutionAttempts != 0 {
 		t.Errorf("status %+v", s)
 	}
 	for _, state := range []v1beta2.ApplicationStateType{"SUBMITTED", "RUNNING", "COMPLETED", "FAILED", "SUSPENDED"} {
