@@ -177,7 +177,7 @@ func init() {
 		attack{
 			name: "TextForAList", reason: "an application that cannot be decoded hides no other", by: tenant,
 			do:   func(a *arena) error { return a.app("malformed", "driver: {template: {spec: {containers: none}}}") },
-			told: "cannot unmarshal string",
+			told: "a string is not valid here; write a list",
 		},
 		attack{
 			name: "UnknownFields", reason: "each field that does not exist has a sentence of its own", by: tenant,
