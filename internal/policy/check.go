@@ -35,7 +35,7 @@ func (s Set) Check(app spark.Application, built spark.Submission) []*spark.ConfE
 // check asks all limits of one policy.
 func (c *checker) check() {
 	for _, limit := range []func(*checker){
-		(*checker).seen, (*checker).sparkImages, (*checker).accounts, (*checker).sizes, (*checker).executors, (*checker).conf,
+		(*checker).seen, (*checker).sparkImages, (*checker).accounts, (*checker).sizes, (*checker).executors, (*checker).conf, (*checker).urls,
 		(*checker).requiredLabels, (*checker).volumeClaims,
 	} {
 		limit(c)

@@ -26,6 +26,28 @@ func TestCheck(t *testing.T) {
 			reason: "the field of one role", limits: `{images: [good*, better*]}`, spec: "  image: good\n  driver: {image: bad}\n  executor: {image: better:1}\n",
 			want: []string{`spec.driver.image: "bad": namespace team-a allows the images good*, better* (operator policy "small")`},
 		},
+		"URLs": {
+			reason: "wherever a dependency is written", limits: `{urls: ["s3a://team-a/*"]}`,
+			spec: `
+  image: a
+  mainApplicationFile: https://evil.example/main.jar
+  deps: {jars: ["s3a://team-a/a.jar", "https://me:pw@evil.example/b.jar"], packages: ["org.evil:lib:1"], repositories: ["https://evil.example/m2"]}
+  sparkConf: {spark.jars.ivySettings: "${spark.mine}", spark.mine: "https://evil.example/c", spark.sql.hive.metastore.jars.path: "s3a://team-a/${env:X}", spark.sql.hive.metastore.jars: maven}
+`,
+			want: []string{
+				`spec.mainApplicationFile: "https://evil.example/main.jar": namespace team-a allows the URLs s3a://team-a/* (operator policy "small")`,
+				`spec.deps.jars: "https://...@evil.example/b.jar": namespace team-a allows the URLs s3a://team-a/* (operator policy "small")`,
+				`spec.deps.repositories: "https://evil.example/m2": namespace team-a allows the URLs s3a://team-a/* (operator policy "small")`,
+				`spec.deps.packages: "org.evil:lib:1": namespace team-a allows the URLs s3a://team-a/* (operator policy "small")`,
+				`spec.sparkConf["spark.jars.ivySettings"]: "https://evil.example/c": namespace team-a allows the URLs s3a://team-a/* (operator policy "small")`,
+				`spec.sparkConf["spark.sql.hive.metastore.jars.path"]: "s3a://team-a/${env:X}": has a reference that is not replaced before the driver runs; namespace team-a allows only URLs that can be checked (operator policy "small")`,
+				`spec.sparkConf["spark.sql.hive.metastore.jars"]: "maven": namespace team-a allows the URLs s3a://team-a/* (operator policy "small")`,
+			},
+		},
+		"OwnURLs": {
+			reason: "from the place that is allowed, and of the image", limits: `{urls: ["s3a://team-a/*", "maven:org.good:*"]}`,
+			spec: "  image: a\n  mainApplicationFile: local:///opt/a.jar\n  deps: {jars: [s3a://team-a/a.jar, local:///b.jar], packages: [org.good:lib:1]}\n",
+		},
 		"OtherContainers": {
 			reason: "sidecars, init containers and templates run images, too", limits: `{images: [good*]}`,
 			spec: `

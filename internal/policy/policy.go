@@ -93,6 +93,9 @@ type Limits struct {
 	Executors *int32 `json:"executors,omitempty"`
 	// ForbiddenConf are patterns of properties that must not be in sparkConf and hadoopConf.
 	ForbiddenConf []string `json:"forbiddenConf,omitempty"`
+	// URLs are patterns of those that dependencies may be fetched from: scheme://host/path, in which * matches any text of its part, and
+	// maven:GROUP:ARTIFACT:VERSION for packages.
+	URLs []string `json:"urls,omitempty"`
 	// RequiredLabels are the names of labels that the pods must have.
 	RequiredLabels []string `json:"requiredLabels,omitempty"`
 	// ServiceTypes are those of Services that an application may ask for.

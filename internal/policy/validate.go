@@ -124,8 +124,14 @@ func (v *validator) limits(field string, l Limits) {
 		{"pullSecrets", l.PullSecrets},
 		{"tolerations", l.Tolerations},
 		{"nodeLabels", l.NodeLabels},
+		{"urls", l.URLs},
 	} {
 		v.patterns(field+"."+list.name, list.patterns)
+	}
+	for i, p := range l.URLs {
+		if problem := checkURLPattern(p); problem != "" && p != "" {
+			v.fail(fmt.Sprintf("%s.urls[%d]", field, i), p, problem)
+		}
 	}
 	v.urlPatterns(field+"."+limitHosts, l.Hosts, checkHostPattern)
 	v.urlPatterns(field+"."+limitPaths, l.Paths, checkPathPattern)

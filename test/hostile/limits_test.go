@@ -8,6 +8,7 @@ const (
 	executorPVC = `spark.kubernetes.executor.volumes.persistentVolumeClaim.d.`
 	otherQueue  = "may not be used from namespace"
 	finalizers  = "while it has finalizers"
+	urls        = "allows the URLs"
 )
 
 // claim are the properties of a volume for which Spark makes a claim, with one more.
@@ -106,6 +107,17 @@ func init() {
 			"driver":   {`driver: {template: {metadata: {finalizers: [a.example/keep]}, spec: {containers: [{name: spark-kubernetes-driver}]}}}`, finalizers},
 			"executor": {`executor: {template: {metadata: {finalizers: [a.example/keep]}, spec: {containers: [{name: spark-kubernetes-executor}]}}}`, finalizers},
 			"group":    {`{sparkVersion: 4.2.0, sparkConf: {` + volcanoStep + `, spark.kubernetes.scheduler.volcano.podGroupTemplateJson: '{"metadata": {"finalizers": ["a.example/keep"]}}'}}`, finalizers},
+		}),
+		beyond("Dependencies", "code from anywhere, with the credentials of the platform", strict, tries{
+			"main":       {`mainApplicationFile: "https://evil.example/a.jar"`, urls},
+			"list":       {`mainApplicationFile: "local:///a.jar,https://evil.example/b.jar"`, urls},
+			"jars":       {`deps: {jars: ["s3a://team-a/a.jar", "s3a://team-b/b.jar"]}`, urls},
+			"climb":      {`deps: {files: ["s3a://team-a/../team-b/b"]}`, urls},
+			"host":       {`deps: {pyFiles: ["https://evil.example/x.repo.example/a.py"]}`, urls},
+			"user":       {`deps: {archives: ["https://x.repo.example@evil.example/a.zip"]}`, urls},
+			"packages":   {`deps: {packages: ["org.evil:lib:1"]}`, urls},
+			"repository": {`deps: {repositories: ["https://evil.example/m2"]}`, urls},
+			"property":   {`sparkConf: {spark.jars.ivySettings: "${spark.mine}", spark.mine: "https://evil.example/ivy.xml"}`, urls},
 		}),
 		beyond("StorageClasses", "storage that is paid for by others", strict, tries{
 			"driver":    {`sparkConf: {` + claim(driverPVC, `options.storageClass: fast`) + `}`, "allows the storage classes"},

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// fetched are the properties that name what Spark fetches before the program runs, or for it, and their fields.
+var fetched = []struct{ key, field string }{
+	{spark.ConfJars, "deps.jars"},
+	{spark.ConfFiles, "deps.files"},
+	{spark.ConfPyFiles, "deps.pyFiles"},
+	{spark.ConfArchives, "deps.archives"},
+	{spark.ConfRepositories, "deps.repositories"},
+	{spark.ConfPackages, "deps.packages"},
+	{"spark.jars.ivySettings", "sparkConf"},
+	{"spark.sql.hive.metastore.jars.path", "sparkConf"},
+}
+
+// mavenScheme begins the coordinates of a package as a limit has them: maven:GROUP:ARTIFACT:VERSION.
+const mavenScheme = "maven:"
+
+// urls refuses dependencies from places that are not on the list. Files of the image are the image's business.
+func (c *checker) urls() {
+	if len(c.limits.URLs) == 0 {
+		return
+	}
+	if main := c.app.MainFile; main != spark.NoResource {
+		for _, one := range splitList(main) { // Spark makes it a part of a list
+			c.dependency(&spark.ConfError{Field: "MainFile", Value: main}, one)
+		}
+	}
+	for _, f := range fetched {
+		for _, one := range splitList(c.read.Text(f.key)) {
+			e := c.naming(one, f.field, f.key)
+			if f.key == spark.ConfPackages && one != "" {
+				one = mavenScheme + one
+			}
+			c.dependency(e, one)
+		}
+	}
+	if key := "spark.sql.hive.metastore.jars"; c.read.Text(key) == "maven" {
+		c.dependency(&spark.ConfError{Key: key, Value: "maven"}, mavenScheme+"org.apache.hive:hive-metastore:")
+	}
+}
+
+func (c *checker) dependency(e *spark.ConfError, text string) {
+	where := placeOf(text)
+	if where.user != "" { // it may be a password
+		e.Value = strings.Replace(e.Value, where.user, "...@", 1)
+	}
+	switch {
+	case strings.Contains(text, "${"):
+		e.Problem = "has a reference that is not replaced before the driver runs"
+		c.refuse(e, "only URLs that can be checked")
+	case where.inImage():
+	case where.climbs() || !slices.ContainsFunc(c.limits.URLs, func(p string) bool { return placeOf(p).covers(where) }):
+		c.refuse(e, "the URLs %s", strings.Join(c.limits.URLs, ", "))
+	}
+}
+
+// place is a URL, or a pattern of URLs, in its parts: a * of one part matches nothing of another.
+type place struct{ scheme, user, host, path string }
+
+// placeOf takes a URL apart as Java does: a text without a scheme is a file, and a fragment is only a name for it.
+func placeOf(text string) place {
+	text, _, _ = strings.Cut(text, "#")
+	scheme, rest, has := strings.Cut(text, ":")
+	if !has || strings.Contains(scheme, "/") {
+		return place{path: text}
+	}
+	p := place{scheme: strings.ToLower(scheme), path: rest}
+	if authority, is := strings.CutPrefix(rest, "//"); is {
+		p.host, p.path = authority, ""
+		if i := strings.IndexAny(authority, `/?\`); i >= 0 {
+			p.host, p.path = authority[:i], authority[i:]
+		}
+		if i := strings.LastIndexByte(p.host, '@'); i >= 0 {
+			p.user, p.host = p.host[:i+1], p.host[i+1:]
+		}
+		p.host = strings.ToLower(p.host)
+	}
+	return p
+}
+
+// inImage reports whether a place is in the pod's own file system.
+func (p place) inImage() bool {
+	return p.scheme == "local" || (p.scheme == "file" || p.scheme == "") && p.host == "" && !strings.HasPrefix(p.path, "//")
+}
+
+// checkURLPattern says what is wrong with a pattern of URLs; "" if nothing is.
+func checkURLPattern(pattern string) string {
+	if p := placeOf(pattern); p.scheme == "" || strings.Contains(p.scheme, "*") || p.scheme+":" != mavenScheme && !strings.Contains(pattern, "://") {
+		return `write a scheme and a host, such as "s3a://team-a-*/jars/*", or "maven:org.example:*"`
+	}
+	return ""
+}
+
+// climbs reports whether a path leads up again: clients of file systems and servers resolve that.
+func (p place) climbs() bool {
+	plain, err := url.PathUnescape(p.path)
+	return err != nil || strings.Contains(p.path, `\`) || slices.Contains(strings.FieldsFunc(plain, func(r rune) bool { return r == '/' || r == '?' || r == '\\' }), "..")
+}
+
+// covers reports whether a pattern allows a place. A pattern without a path allows all paths.
+func (p place) covers(where place) bool {
+	return p.scheme == where.scheme && matches(p.user, where.user) && matches(p.host, where.host) && (p.path == "" || matches(p.path, where.path))
+}
