@@ -235,7 +235,11 @@ func replaced(c *cluster) {
 func second(c *cluster) {
 	c.Helper()
 	c.do(c.kubectl, "create", "namespace", "team-b")
-	notes := c.upgrade("beta", chartPath, "--set", "spark.jobNamespaces={team-b}")
+	notes := c.upgrade("beta", chartPath, "--set", "spark.jobNamespaces={team-b}", "--set-json",
+		`controller.featureGates=[{"name":"DefaultTimeToLive","enabled":true},{"name":"RestSubmitter","enabled":false},{"name":"News","enabled":true}]`)
+	c.says(notes, "feature gate DefaultTimeToLive does not exist here: set controller.defaultTimeToLiveSeconds.")
+	c.says(notes, "feature gate News does not exist here: it is of Kubeflow's operator, and ignored.")
+	c.lacks(notes, "RestSubmitter")
 	c.says(notes, "definition "+applications+" exists already and is not of this release")
 	c.lacks(notes, "older than")
 	c.lacks(c.do(c.helm, "get", "manifest", "beta"), "kind: CustomResourceDefinition")
