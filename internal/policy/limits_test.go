@@ -26,6 +26,16 @@ func TestCheck(t *testing.T) {
 			reason: "the field of one role", limits: `{images: [good*, better*]}`, spec: "  image: good\n  driver: {image: bad}\n  executor: {image: better:1}\n",
 			want: []string{`spec.driver.image: "bad": namespace team-a allows the images good*, better* (operator policy "small")`},
 		},
+		"MemoryLimit": {
+			reason: "an admission policy raises the limit to what is asked for", limits: `{executor: {memory: 4Gi}}`,
+			spec: "  image: a\n  executor: {memory: 1g, memoryLimit: 3g, sidecars: [{name: s, image: s, resources: {limits: {memory: 2Gi}}}]}\n",
+			want: []string{`spec.executor.memoryLimit: the executor pod requests 5Gi of memory in total; namespace team-a allows at most 4Gi (operator policy "small")`},
+		},
+		"MemoryLimitWritten": {
+			reason: "the annotation says it, whoever writes it", limits: `{executor: {memory: 4Gi}}`,
+			spec: "  image: a\n  executor: {annotations: {firesteel.dev/memory-limit: 900Gi}}\n",
+			want: []string{`spec.executor.memoryLimit: the executor pod requests 900Gi of memory in total; namespace team-a allows at most 4Gi (operator policy "small")`},
+		},
 		"URLs": {
 			reason: "wherever a dependency is written", limits: `{urls: ["s3a://team-a/*"]}`,
 			spec: `

@@ -28,14 +28,31 @@ func (c *checker) size(role string, l RoleLimits, shape spark.PodResources, core
 		key, field string
 	}{{l.Cores, corev1.ResourceCPU, cores, "cores"}, {l.Memory, corev1.ResourceMemory, memory, "memory"}} {
 		most, limited := b.limit.quantity()
-		asked := larger(shape, b.name)
+		asked, e := larger(shape, b.name), c.at(b.key, role+"."+b.field)
+		if raised := c.raised(); role == executorRole && b.name == corev1.ResourceMemory && raised.Cmp(asked) > 0 {
+			asked, e = raised, &spark.ConfError{Field: c.field("executor.memoryLimit")}
+		}
 		if !limited || asked.Cmp(most) <= 0 {
 			continue
 		}
-		e := c.at(b.key, role+"."+b.field)
 		e.Problem = fmt.Sprintf("the %s pod requests %s of %s in total", role, asked.String(), b.name)
 		c.refuse(e, "at most %s", b.limit)
 	}
+}
+
+// raised is the memory of an executor whose container an admission policy gives the limit that an annotation asks for; 0 without one.
+func (c *checker) raised() resource.Quantity {
+	sum, err := spark.ParseQuantity(c.built.PodSets.ExecutorAttributes.Annotations[spark.AnnotationMemoryLimit])
+	if err != nil {
+		return resource.Quantity{} // such a policy does not heed it
+	}
+	for i := range c.built.Executor.Spec.Containers {
+		if i != c.built.ExecutorContainer {
+			r := c.built.Executor.Spec.Containers[i].Resources
+			sum.Add(larger(spark.PodResources{Requests: r.Requests, Limits: r.Limits}, corev1.ResourceMemory))
+		}
+	}
+	return sum
 }
 
 // larger is what a pod requests of a resource, or its limit if that is more.

@@ -46,16 +46,16 @@ func TestChartAndKustomizeAgree(t *testing.T) {
 		tree, values string
 		only         map[string]string // objects that one of them has, and why
 	}{
-		"Default":    {tree: "config/default", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, webhook: {enable: false}}`},
-		"Namespaced": {tree: "config/overlays/namespaced", values: `{crds: {keep: false}, recordSubmitter: {from: None}, webhook: {enable: false}}`},
-		"Schedulers": {tree: "config/overlays/schedulers", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, webhook: {enable: false},
+		"Default":    {tree: "config/default", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, executorMemoryLimit: {enable: false}, webhook: {enable: false}}`},
+		"Namespaced": {tree: "config/overlays/namespaced", values: `{crds: {keep: false}, recordSubmitter: {from: None}, executorMemoryLimit: {enable: false}, webhook: {enable: false}}`},
+		"Schedulers": {tree: "config/overlays/schedulers", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, executorMemoryLimit: {enable: false}, webhook: {enable: false},
 			controller: {batchScheduler: {enabled: [kube, volcano, yunikorn, coscheduling], quota: {mode: Enforce}}}}`},
-		"HighAvailability": {tree: "config/overlays/high-availability", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, webhook: {enable: false},
+		"HighAvailability": {tree: "config/overlays/high-availability", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, executorMemoryLimit: {enable: false}, webhook: {enable: false},
 			controller: {replicas: 2, podDisruptionBudget: {enable: true}, topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}]}}`},
-		"Webhook": {tree: "config/overlays/webhook", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, webhook: {enable: true}}`},
+		"Webhook": {tree: "config/overlays/webhook", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, executorMemoryLimit: {enable: false}, webhook: {enable: true}}`},
 		"Hardened": {tree: "config/overlays/hardened", values: `{hardened: true, image: {digest: "sha256:0000000000000000000000000000000000000000000000000000000000000000"},
 			spark: {jobNamespaces: [spark-jobs], serviceAccount: {name: spark}}, executorAdmissionPolicy: {images: ["registry.example/spark*"]}, userRoles: {create: true}, crds: {keep: false}}`},
-		"OpenShift": {tree: "config/overlays/openshift", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, webhook: {enable: false}, prometheus: {rules: {create: true}}, grafana: {dashboard: {create: true}}}`,
+		"OpenShift": {tree: "config/overlays/openshift", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, executorMemoryLimit: {enable: false}, webhook: {enable: false}, prometheus: {rules: {create: true}}, grafana: {dashboard: {create: true}}}`,
 			only: map[string]string{"ConfigMap ops/spark-operator-parameters": "what Open Data Hub rewrites", "PodMonitor ops/controller": "an option of the chart"}},
 	}
 	for name, tc := range cases {

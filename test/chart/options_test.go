@@ -256,7 +256,13 @@ controller:
 		t.Helper()
 		checkPod(t, all, webhook)
 	}},
-	"ExecutorMemory": {reason: "it holds in the job namespaces", values: `{executorMemoryLimit: {enable: true}, spark: {jobNamespaces: [a]}}`, check: func(t *testing.T, all objects) {
+	"NoExecutorMemory": {reason: "it was turned off", values: `{executorMemoryLimit: {enable: false}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		if all["MutatingAdmissionPolicy spark-operator-executor-memory"] != nil {
+			t.Error("there is a policy")
+		}
+	}},
+	"ExecutorMemory": {reason: "it holds in the job namespaces, by default where the cluster has such policies (finding 15)", values: `{spark: {jobNamespaces: [a]}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		const name = "spark-operator-executor-memory"
 		as[admissionv1.MutatingAdmissionPolicy](t, all, "MutatingAdmissionPolicy "+name)

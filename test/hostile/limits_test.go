@@ -137,6 +137,8 @@ func init() {
 		beyond("Sizes", "more room than allowed, wherever it is written", strict, tries{
 			"field":       {`executor: {memory: 64g}`, "allows at most 8Gi"},
 			"overhead":    {`executor: {memoryOverhead: 64g}`, "allows at most 8Gi"},
+			"limit":       {`executor: {memoryLimit: 64g}`, "allows at most 8Gi"},
+			"annotation":  {`sparkConf: {spark.kubernetes.executor.annotation.firesteel.dev/memory-limit: 64Gi}`, "allows at most 8Gi"},
 			"sidecar":     {`driver: {sidecars: [{name: s, image: registry.example/s, resources: {requests: {memory: 64Gi}}}]}`, "allows at most 8Gi"},
 			"pod-level":   {`driver: {template: {spec: {resources: {limits: {cpu: "64"}}, containers: [{name: spark-kubernetes-driver}]}}}`, "allows at most 4"},
 			"reference":   {`sparkConf: {spark.executor.memoryOverhead: "${spark.mine}", spark.mine: 64g}`, "allows at most 8Gi"},

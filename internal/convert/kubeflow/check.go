@@ -207,11 +207,21 @@ var sparkVariables = map[string]bool{
 // replaces is whether a variable is one that Spark sets, and that a property can replace.
 func replaces(v *corev1.EnvVar) bool { return sparkVariables[v.Name] && v.ValueFrom == nil }
 
+// sameLimit says which overhead gives executors the limit that is asked for, if that can be computed.
+func sameLimit(limit, memory string) string {
+	q, problems := memoryLimit(&limit, "")
+	heap, ok := spark.ParseSize(memory, 1<<20)
+	if len(problems) == 0 && ok && q.Value()>>20 > heap {
+		return fmt.Sprintf(`spec.executor.memoryOverhead: "%dm" gives the same limit`, q.Value()>>20-heap)
+	}
+	return "raise spec.executor.memoryOverhead"
+}
+
 // executor warns of what the driver overwrites in the template that it makes executors from.
 func (w *warner) executor(e *v1beta2.ExecutorSpec) {
 	if limit := ptr.Deref(e.MemoryLimit, ""); limit != "" {
-		w.warn("spec.executor.memoryLimit", limit,
-			"has no effect without the admission policy for executors' memory: Spark limits each of them to its memory and memoryOverhead; raise spec.executor.memoryOverhead, or ask for the policy")
+		w.warn("spec.executor.memoryLimit", limit, "has no effect without the admission policy for executors' memory: Spark limits each of them to its memory and memoryOverhead; "+
+			sameLimit(limit, ptr.Deref(e.Memory, "1g"))+", or ask for the policy")
 	}
 	for i := range e.Env {
 		v := &e.Env[i]

@@ -26,10 +26,6 @@ func driverRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) {
 	return spark.Role{Template: d.Template, Overlay: overlay}, problems
 }
 
-// AnnotationMemoryLimit of executors is the memory limit that they are to have. Spark sets its own after the template's, in
-// BasicExecutorFeatureStep, so that only admission can: config/executor-memory.
-const AnnotationMemoryLimit = "firesteel.dev/memory-limit"
-
 func executorRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) {
 	e := &o.Spec.Executor
 	overlay, problems := overlayOf(&o.Spec, &e.SparkPodSpec, "spec.executor")
@@ -37,7 +33,7 @@ func executorRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) 
 	overlay.Ports = ports(e.Ports)
 	overlay.PriorityClassName = ptr.Deref(e.PriorityClassName, "")
 	if limit := overlay.MemoryLimit; limit != nil { // the driver overwrites it
-		overlay.MemoryLimit, overlay.Annotations = nil, map[string]string{AnnotationMemoryLimit: limit.String()}
+		overlay.MemoryLimit, overlay.Annotations = nil, map[string]string{spark.AnnotationMemoryLimit: limit.String()}
 	}
 	if m := metricsOf(o); m != nil && m.executor {
 		m.mount(&overlay)
