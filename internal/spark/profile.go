@@ -24,6 +24,8 @@ type Profile struct {
 	ServiceIPFamilies bool
 	// Connect is whether the release has Spark Connect, whose server it refuses as main class in cluster mode.
 	Connect bool
+	// ConnectPage is whether the UI of a Spark Connect server has a page of its sessions.
+	ConnectPage bool
 	// ConnectTokens is whether the Spark Connect server can ask its clients for a token.
 	ConnectTokens bool
 	// KeepSubmitTime leaves a spark.app.submitTime of the user alone.
@@ -81,6 +83,7 @@ var profiles = func() map[string]Profile {
 	v35 := v34
 	v35.Minor = "3.5"
 	v35.KeepSubmitTime = true
+	v35.ConnectPage = true
 	v35.HadoopConfigMapProperty = true
 
 	v40 := v35

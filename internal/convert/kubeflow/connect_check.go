@@ -111,6 +111,9 @@ func connectWarnings(o *v1alpha1.SparkConnect) []*spark.ConfError {
 		if strings.EqualFold(s.SparkConf[spark.ConfUIEnabled], "false") {
 			w.warn("spec.idleTimeout", idle, "has no effect without Spark's UI, which spark.ui.enabled turns off: it alone says whether the server executes something")
 		}
+		if profile, err := spark.ProfileFor(s.SparkVersion); err == nil && !profile.ConnectPage {
+			w.warn("spec.idleTimeout", idle, "has no effect before Spark 3.5, whose UI is the first to say whether the server executes something")
+		}
 		if hidesStreams(s) {
 			w.warn("spec.idleTimeout", idle, "has no effect without the page of streaming queries, which spark.sql.streaming.ui.enabled turns off: a server that runs one would be stopped")
 		}

@@ -100,6 +100,9 @@ func TestConnectWarnings(t *testing.T) {
 		}, want: []string{
 			`spec.idleTimeout: "1h0m0s": has no effect without the page of streaming queries, which spark.sql.streaming.ui.enabled turns off: a server that runs one would be stopped`,
 		}},
+		"OldIdle": {reason: "Spark 3.4 has no such page (finding 20)", change: func(o *v1alpha1.SparkConnect) {
+			o.Spec.SparkVersion, o.Spec.IdleTimeout = "3.4.4", &metav1.Duration{Duration: time.Hour}
+		}, want: []string{`spec.idleTimeout: "1h0m0s": has no effect before Spark 3.5, whose UI is the first to say whether the server executes something`}},
 		"NeverIdle": {reason: "there is nothing to know", change: func(o *v1alpha1.SparkConnect) {
 			o.Spec.IdleTimeout, o.Spec.SparkConf = &metav1.Duration{}, props{"spark.ui.enabled": "false"}
 		}},
