@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -159,11 +160,24 @@ func (y *typing) number(value any, t reflect.Type, path string) {
 	case t.Kind() == reflect.Float32 || t.Kind() == reflect.Float64:
 	case t.Kind() != reflect.Int && t.Kind() != reflect.Int32 && t.Kind() != reflect.Int64:
 		y.mistyped("number", t, path)
+	case !isWhole && math.Abs(asFloat(value)) >= math.MaxInt64:
+		y.tooLarge(path, "the number", t)
 	case !isWhole:
 		y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %v is not valid here; write a whole number", path, value)})
 	case reflect.Zero(t).OverflowInt(whole):
-		y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %d is too large; write a number of at most %d", path, whole, int64(1)<<(t.Bits()-1)-1)})
+		y.tooLarge(path, strconv.FormatInt(whole, 10), t)
 	}
+}
+
+func (y *typing) tooLarge(path, what string, t reflect.Type) {
+	most := int64(math.MaxInt64) >> (64 - t.Bits())
+	y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %s is too large; write a number of at most %d", path, what, most)})
+}
+
+// asFloat is a number with a fraction, or one that no integer can hold.
+func asFloat(value any) float64 {
+	f, _ := value.(float64)
+	return f
 }
 
 func (y *typing) mistyped(is string, t reflect.Type, path string) {

@@ -6,6 +6,7 @@
 package admission
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,13 +47,23 @@ func Validate(a resolve.Application) Checked {
 		return c
 	}
 	c.Objections = append(c.Objections, a.Problems...)
-	c.Objections = append(c.Objections, validation.Check(a.App, c.Built, err)...)
+	c.Objections = append(c.Objections, withoutNames(a, validation.Check(a.App, c.Built, err))...)
 	c.sized = len(c.Objections) == 0
 	if err == nil && a.Record.State.Starting() { // what has started was checked at its start
 		c.Objections = append(c.Objections, a.Policies.Check(a.App, c.Built)...)
 		c.Objections = append(c.Objections, a.Policies.CheckRetention(a.App.Namespace, a.App.Fields, a.Retention)...)
 	}
 	return c
+}
+
+// withoutNames leaves out what is wrong with names that are made of the application's, if that is refused itself: nobody has written them.
+func withoutNames(a resolve.Application, found []*spark.ConfError) []*spark.ConfError {
+	if !slices.ContainsFunc(a.Problems, func(p *spark.ConfError) bool { return p.Field == "metadata.name" }) {
+		return found
+	}
+	return slices.DeleteFunc(found, func(p *spark.ConfError) bool {
+		return p.Value == a.App.Name || p.Value == a.App.OperatorConf[spark.ConfDriverPodName]
+	})
 }
 
 // Warnings are what is accepted and has another effect than it seems, one sentence each.

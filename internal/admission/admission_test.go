@@ -188,3 +188,15 @@ func TestReads(t *testing.T) {
 		t.Errorf("candidate %+v: the scheduler looks at the PriorityClass", candidate)
 	}
 }
+
+// Of a name that is refused nothing more is said: nobody has written what is made of it (finding 21).
+func TestNameIsRefusedOnce(t *testing.T) {
+	for _, name := range []string{strings.Repeat("a", 64), "Spark_Pi", "1pi"} {
+		o := testutil.Pi()
+		o.Name = name
+		c := Validate(load(o, lifecycle.Record{Attempt: 1}))
+		if len(c.Objections) != 1 || c.Objections[0].Field != "metadata.name" {
+			t.Errorf("%s: %v", name, c.Objections)
+		}
+	}
+}

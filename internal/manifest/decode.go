@@ -144,6 +144,9 @@ func (d *Document) refuse(broken []error, wrong []lenient.Mismatch) {
 	for _, err := range broken {
 		rule, is := errors.AsType[*openapierrors.Validation](err)
 		if !is {
+			if slices.ContainsFunc(wrong, func(m lenient.Mismatch) bool { return strings.HasSuffix(err.Error(), " in "+dotted(m.Path)) }) {
+				continue
+			}
 			d.Refused = append(d.Refused, Problem{Line: d.Line, Severity: Error, Message: err.Error()})
 			continue
 		}

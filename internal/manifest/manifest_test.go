@@ -121,6 +121,7 @@ func TestProblems(t *testing.T) {
 			},
 		},
 		"large":   {"finding 21: it is a whole number", "spec:\n  executor:\n    instances: 99999999999999\n", []Problem{{6, Error, "spec.executor.instances: 99999999999999 is too large; write a number of at most 2147483647"}}},
+		"huge":    {"finding 21: no other number is shown", "spec:\n  executor:\n    instances: 92233720368547758070\n", []Problem{{6, Error, "spec.executor.instances: the number is too large; write a number of at most 2147483647"}}},
 		"half":    {"not a whole number", "spec:\n  executor: {instances: 1.5}\n", []Problem{{5, Error, "spec.executor.instances: 1.5 is not valid here; write a whole number"}}},
 		"endless": {"nobody waits for hours", "spec:\n  driver: {template: {spec: {containers: [{resources: {limits: {cpu: \"1e-100000000\"}}}]}}}\n", []Problem{{5, Error, `spec.driver.template.spec.containers[0].resources.limits.cpu: "1e-100000000": a quantity with an exponent that is too large; write a number between 1n and 1E`}}},
 		"twice":   {"the first would be lost", "spec:\n  type: A\n  type: B\n", []Problem{{6, Error, "spec.type: duplicate; the first is in line 5"}}},
@@ -152,6 +153,7 @@ func TestRefused(t *testing.T) {
 			},
 		},
 		"word":  {"a word of a list", "spec: {type: Kotlin, sparkVersion: 4.1.4, driver: {}, executor: {}, mainApplicationFile: a}\n", []Problem{{4, Error, `spec.type: "Kotlin": should be one of [Java Python Scala R]`}}},
+		"large": {"finding 21: said once", "spec: {type: Scala, sparkVersion: 4.1.4, driver: {}, executor: {instances: 99999999999999}, mainApplicationFile: a}\n", nil},
 		"types": {"those are told of with what would be right", "spec: {type: Scala, sparkVersion: 4.1.4, driver: {cores: two}, executor: {}, mainApplicationFile: a, sparkConf: {spark.a: 1}}\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

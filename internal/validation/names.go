@@ -15,13 +15,16 @@ import (
 )
 
 func checkVersion(app spark.Application) []*spark.ConfError {
-	if _, err := spark.ProfileFor(app.SparkVersion); err != nil {
-		return []*spark.ConfError{{
-			Field: "SparkVersion", Value: app.SparkVersion, Type: versionError(app),
-			Problem: "not a supported Spark version; supported: " + strings.Join(spark.SupportedVersions(), ", "),
-		}}
+	if _, err := spark.ProfileFor(app.SparkVersion); err == nil {
+		return nil
 	}
-	return nil
+	problem := "not a supported Spark version; supported: "
+	if app.SparkVersion == "" {
+		problem = "missing; write the version of Spark in the image, such as 4.1.4; supported: "
+	}
+	return []*spark.ConfError{{
+		Field: "SparkVersion", Value: app.SparkVersion, Type: versionError(app), Problem: problem + strings.Join(spark.SupportedVersions(), ", "),
+	}}
 }
 
 // versionError is the class of a version that is not supported. Pod templates need Spark 3, whoever submits.

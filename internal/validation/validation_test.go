@@ -98,8 +98,8 @@ func TestCheckRefuses(t *testing.T) {
 			says: `spec.sparkVersion: "2.4.8": not a supported Spark version; supported: ` + strings.Join(spark.SupportedVersions(), ", "),
 		},
 		"NoVersion": {
-			reason: "nothing given", change: func(a *spark.Application) { a.SparkVersion = "" },
-			says: `spec.sparkVersion: not a supported Spark version; supported: ` + strings.Join(spark.SupportedVersions(), ", "),
+			reason: "nothing given (finding 21)", change: func(a *spark.Application) { a.SparkVersion = "" },
+			says: `spec.sparkVersion: missing; write the version of Spark in the image, such as 4.1.4; supported: ` + strings.Join(spark.SupportedVersions(), ", "),
 		},
 		"VersionText": {
 			reason: "the version becomes a label", change: func(a *spark.Application) { a.SparkVersion = "4.1.0 x" },
