@@ -35,6 +35,7 @@ func TestValidateSchedules(t *testing.T) {
 		code  int
 	}{
 		"validate-schedules": {[]string{"-f", "testdata/schedules.yaml"}, 1},
+		"validate-examples":  {[]string{"-f", "testdata/examples"}, 0}, // by name what Kubeflow's operator has as examples (finding 4)
 		"validate-mixed":     {[]string{"-f", sampleSchedule, "-f", "testdata/pi.yaml"}, 0},
 	} {
 		out, errOut, code := execute(t, "", append([]string{"validate"}, tc.files...)...)
