@@ -77,6 +77,9 @@ var queueing = map[scheduler.Reason]string{
 
 // advice lists what a user can do, the most urgent first.
 func (v view) advice() []string {
+	if by := v.Scope.Desired.ManagedBy; by != "" {
+		return []string{"ask who runs " + by}
+	}
 	var all []string
 	if v.behind() != "" && v.before.DrainSince.IsZero() && !v.Scope.Desired.Deleting {
 		all = append(all, "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl get pods -A -l app.kubernetes.io/name=spark-operator")

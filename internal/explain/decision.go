@@ -91,6 +91,8 @@ var refusals = map[lifecycle.Reason]bool{
 func (v view) waiting() string {
 	r, d := v.plan.Record, v.plan.Driver
 	switch {
+	case v.Scope.Desired.ManagedBy != "":
+		return "nothing: " + v.field("managedBy") + " names another controller, " + v.Scope.Desired.ManagedBy + ", and what the status says comes from it"
 	case v.Scope.Desired.Deleting:
 		return "nothing: what the application owns is deleted with it"
 	case d.Presence == lifecycle.Unknown && !r.State.Final():

@@ -103,7 +103,7 @@ func (v view) deadlines() []Deadline {
 // unbounded is the field that would bound the present wait.
 func (v view) unbounded() string {
 	reason := lifecycle.WaitsUnbounded(v.Scope.Desired, v.plan.Record, v.Observed.Driver)
-	if reason == "" {
+	if reason == "" || v.Scope.Desired.ManagedBy != "" {
 		return ""
 	}
 	return v.field(fields[reason])

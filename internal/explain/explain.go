@@ -230,6 +230,8 @@ func (v view) cause() lifecycle.Cause {
 
 func (v view) behind() string {
 	switch g := v.Object.GetGeneration(); {
+	case v.Scope.Desired.ManagedBy != "":
+		return ""
 	case v.before.State == lifecycle.New:
 		return "the operator has not reconciled the application yet"
 	case v.before.Generation == 0:

@@ -198,6 +198,16 @@ func situations() map[string]func(*harness) Report {
 			w.o.Spec.SparkVersion = "1.6"
 			return w.explain(absent())
 		},
+		"managed-by-another": func(w *harness) Report {
+			w.o.Spec.ManagedBy = ptr.To("kueue.x-k8s.io/multikueue")
+			w.sees(absent())
+			return w.explain(absent())
+		},
+		"managed-by-another-running": func(w *harness) Report {
+			w.o.Spec.ManagedBy = ptr.To("kueue.x-k8s.io/multikueue")
+			w.o.Status = v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateRunning}, DriverInfo: v1beta2.DriverInfo{PodName: "pi-driver"}}
+			return w.explain(absent())
+		},
 		"being-deleted": func(w *harness) Report {
 			obs := w.running()
 			w.o.DeletionTimestamp = ptr.To(metav1.NewTime(w.now))
