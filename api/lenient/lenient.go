@@ -30,8 +30,11 @@ func Unmarshal(data []byte, object, rest any) (malformed string, unknown []strin
 	return located(data, object, err), nil, nil
 }
 
-// maxLocated is how many values of a wrong type are named.
-const maxLocated = 3
+// How many values of a wrong type are named, and in how many bytes each: the sentence is kept with the object.
+const (
+	maxLocated  = 3
+	MaxSentence = 300
+)
 
 // located says why an object cannot be decoded, with the places of the values that are to blame where they can be found.
 func located(data []byte, object any, err error) string {
@@ -43,13 +46,21 @@ func located(data []byte, object any, err error) string {
 	wrong, _ := Compare(content, reflect.TypeOf(object))
 	for _, w := range wrong {
 		if strings.HasPrefix(w.Path, "spec") && len(said) < maxLocated {
-			said = append(said, w.Message)
+			said = append(said, cut(w.Message, MaxSentence))
 		}
 	}
 	if len(said) == 0 {
 		return err.Error()
 	}
 	return strings.Join(said, "; ")
+}
+
+// cut shortens a text.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // undecodable is what the decoder says of an object that is not too large for it.
@@ -97,10 +108,7 @@ func unknownFields(strict []error) []string {
 		if len(fields) == MaxUnknownFields {
 			return append(fields, "...")
 		}
-		if len(field) > MaxUnknownField {
-			field = strings.ToValidUTF8(field[:MaxUnknownField], "") + "..."
-		}
-		fields = append(fields, strings.Clone(field))
+		fields = append(fields, strings.Clone(cut(field, MaxUnknownField)))
 	}
 	return fields
 }

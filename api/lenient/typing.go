@@ -97,8 +97,11 @@ func (y *typing) decode(value any, t reflect.Type, path string) {
 	if !known {
 		message = err.Error()
 	}
-	y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %s: %s", path, text, message)})
+	y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %s: %s", path, cut(string(text), maxShown), message)})
 }
+
+// maxShown is how many bytes of a value are shown.
+const maxShown = 100
 
 // rightly says what would be right for types whose own errors name neither value nor remedy.
 var rightly = map[reflect.Type]string{

@@ -78,6 +78,11 @@ func TestMalformedFields(t *testing.T) {
 			spec:      `{"idleTimeout": "1d", "drainTimeout": "2w", "server": {"template": {"spec": {"containers": [{}, {"resources": {"limits": {"memory": "1GB"}}}], "hostNetwork": "yes"}}}}`,
 			malformed: `spec.drainTimeout: "2w": not a duration; write a number and a unit, such as "90s", "30m" or "24h"; spec.idleTimeout: "1d": not a duration; write a number and a unit, such as "90s", "30m" or "24h"; spec.server.template.spec.containers[1].resources.limits["memory"]: "1GB": not a quantity; write a number with a unit, such as "500m", "512Mi" or "2Gi"`,
 		},
+		"Long": {
+			reason:    "the sentence is kept with the object",
+			spec:      `{"idleTimeout": "` + strings.Repeat("d", 100_000) + `", "server": {"template": {"metadata": {"labels": {"` + strings.Repeat("k", 100_000) + `": 1}}}}}`,
+			malformed: strings.Repeat("k", 100) + "...",
+		},
 		"Digits": {
 			reason:    "the memory to read it grows with the square of its length",
 			spec:      `{"server": {"template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "` + strings.Repeat("9", lenient.MaxDigits+1) + `"}}}]}}}}`,
@@ -92,6 +97,9 @@ func TestMalformedFields(t *testing.T) {
 			}
 			if got := server.MalformedSpec; !strings.Contains(got, tc.malformed) || (got == "") != (tc.malformed == "") {
 				t.Errorf("%s: MalformedSpec = %q, want %q in it", tc.reason, got, tc.malformed)
+			}
+			if most := 3 * (lenient.MaxSentence + len("...; ")); len(server.MalformedSpec) > most {
+				t.Errorf("%s: %d bytes are kept, want at most %d", tc.reason, len(server.MalformedSpec), most)
 			}
 			if !slices.Equal(server.UnknownFields, tc.unknown) {
 				t.Errorf("%s: unknown %q, want %q", tc.reason, server.UnknownFields, tc.unknown)
