@@ -276,13 +276,15 @@ prometheus: {metrics: {enable: false}}`, check: func(t *testing.T, all objects) 
 		}
 		lacks(t, all, "Namespace ops") // Helm's own affair
 	}},
-	"UserRoles": {reason: "rights of people, as part of the cluster's roles", values: `userRoles: {create: true}`, check: func(t *testing.T, all objects) {
+	"UserRoles": {reason: "rights of people to all kinds, as part of the cluster's roles", values: `userRoles: {create: true}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		for _, role := range []string{"admin", "edit", "view"} {
 			name := map[string]string{"admin": "admin", "edit": "editor", "view": "viewer"}[role]
-			found := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-sparkapplication-"+name+"-role")
-			if found.Labels["rbac.authorization.k8s.io/aggregate-to-"+role] != "true" || !grants(found.Rules, "sparkoperator.k8s.io", "sparkapplications", "get") && role != "admin" {
-				t.Errorf("%s: %+v", role, found)
+			for _, kind := range []string{"sparkapplication", "scheduledsparkapplication", "sparkconnect"} {
+				found := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-"+kind+"-"+name+"-role")
+				if found.Labels["rbac.authorization.k8s.io/aggregate-to-"+role] != "true" || !grants(found.Rules, "sparkoperator.k8s.io", kind+"s", "get") && role != "admin" {
+					t.Errorf("%s: %+v", role, found)
+				}
 			}
 		}
 	}},
