@@ -87,19 +87,10 @@ func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	if err != nil {
 		return err
 	}
-	for i, k := range all {
-		add := func() error { return k.Setup(s) }
-		if i == 0 {
-			add = func() error {
-				if err := k.Setup(s); err != nil {
-					return err
-				}
-				return schedule.Setup(ctx, s) // it makes objects of this kind
-			}
-		}
-		if err := s.WhenInstalled(k.Family().GroupVersionKind(), add); err != nil {
+	for _, k := range all {
+		if err := s.WhenInstalled(k.Family().GroupVersionKind(), func() error { return k.Setup(s) }); err != nil {
 			return err
 		}
 	}
-	return nil
+	return schedule.Setup(ctx, s)
 }

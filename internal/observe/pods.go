@@ -263,10 +263,9 @@ func indexValue(label, app string) string { return label + "=" + app }
 
 // uiPort is the port of Spark's container that Spark names after its UI; 0 if it has none.
 func uiPort(pod *corev1.Pod) int32 {
-	name := SparkContainer(pod)
-	for i := range pod.Spec.Containers {
-		for _, p := range pod.Spec.Containers[i].Ports {
-			if pod.Spec.Containers[i].Name == name && p.Name == spark.PortUI {
+	if c := sparkContainer(pod); c != nil {
+		for _, p := range c.Ports {
+			if p.Name == spark.PortUI {
 				return p.ContainerPort
 			}
 		}

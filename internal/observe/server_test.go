@@ -4,6 +4,7 @@ package observe
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // serverPod is the pod of a Spark Connect server.
@@ -31,6 +33,32 @@ func TestServerIsReady(t *testing.T) {
 	}
 	if d := judged(pod(corev1.PodRunning)); d.Ready {
 		t.Error("a pod that says nothing is not ready")
+	}
+}
+
+// The pod says where its UI is, whatever the spec says meanwhile (finding 10).
+func TestUIPortIsThePods(t *testing.T) {
+	for name, tc := range map[string]struct {
+		server *spark.Server
+		port   string
+		want   int32
+	}{"Server": {&spark.Server{TemplateMap: "pi-conf"}, "4050", 4050}, "Driver": {nil, "4041", 4041}} {
+		app := testutil.Model()
+		app.Server, app.Conf[spark.ConfUIPort] = tc.server, tc.port
+		profile, err := spark.ProfileFor(app.SparkVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		built, err := spark.Build(app, spark.NewIdentity(app.UID, 1, time.Unix(0, 0)), profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := driverOf(built.Driver).UIPort; got != tc.want {
+			t.Errorf("%s: port %d, want %d", name, got, tc.want)
+		}
+	}
+	if got := driverOf(pod(corev1.PodRunning)).UIPort; got != 0 {
+		t.Errorf("port %d of a pod that names none", got)
 	}
 }
 

@@ -54,6 +54,11 @@ func TestCheck(t *testing.T) {
 				`spec.sparkConf["spark.sql.hive.metastore.jars"]: "maven": namespace team-a allows the URLs s3a://team-a/* (operator policy "small")`,
 			},
 		},
+		"DefaultURL": {
+			reason: "a path without a scheme is in the default file system", limits: `{urls: ["s3a://team-a/*"]}`,
+			spec: "  image: a\n  hadoopConf: {fs.defaultFS: \"s3a://team-b\"}\n  sparkConf: {spark.sql.hive.metastore.jars.path: /hive}\n",
+			want: []string{`spec.sparkConf["spark.sql.hive.metastore.jars.path"]: "/hive": namespace team-a allows the URLs s3a://team-a/* (operator policy "small")`},
+		},
 		"OwnURLs": {
 			reason: "from the place that is allowed, and of the image", limits: `{urls: ["s3a://team-a/*", "maven:org.good:*"]}`,
 			spec: "  image: a\n  mainApplicationFile: local:///opt/a.jar\n  deps: {jars: [s3a://team-a/a.jar, local:///b.jar], packages: [org.good:lib:1]}\n",

@@ -19,6 +19,15 @@ import (
 func (c *checker) sizes() {
 	c.size(driverRole, c.limits.Driver, c.built.PodSets.Driver, spark.ConfDriverCores, spark.ConfDriverMemory)
 	c.size(executorRole, c.limits.Executor, c.built.PodSets.Executor, spark.ConfExecutorCores, spark.ConfExecutorMemory)
+	most, limited := c.limits.Executor.Memory.quantity()
+	if asked := c.raised(); limited && asked.Cmp(most) > 0 {
+		c.tooLarge(&spark.ConfError{Field: c.field("executor.memoryLimit")}, executorRole, asked, corev1.ResourceMemory, c.limits.Executor.Memory)
+	}
+}
+
+func (c *checker) tooLarge(e *spark.ConfError, role string, asked resource.Quantity, name corev1.ResourceName, limit Amount) {
+	e.Problem = fmt.Sprintf("the %s pod requests %s of %s in total", role, asked.String(), name)
+	c.refuse(e, "at most %s", limit)
 }
 
 func (c *checker) size(role string, l RoleLimits, shape spark.PodResources, cores, memory string) {
@@ -28,15 +37,9 @@ func (c *checker) size(role string, l RoleLimits, shape spark.PodResources, core
 		key, field string
 	}{{l.Cores, corev1.ResourceCPU, cores, "cores"}, {l.Memory, corev1.ResourceMemory, memory, "memory"}} {
 		most, limited := b.limit.quantity()
-		asked, e := larger(shape, b.name), c.at(b.key, role+"."+b.field)
-		if raised := c.raised(); role == executorRole && b.name == corev1.ResourceMemory && raised.Cmp(asked) > 0 {
-			asked, e = raised, &spark.ConfError{Field: c.field("executor.memoryLimit")}
+		if asked := larger(shape, b.name); limited && asked.Cmp(most) > 0 {
+			c.tooLarge(c.at(b.key, role+"."+b.field), role, asked, b.name, b.limit)
 		}
-		if !limited || asked.Cmp(most) <= 0 {
-			continue
-		}
-		e.Problem = fmt.Sprintf("the %s pod requests %s of %s in total", role, asked.String(), b.name)
-		c.refuse(e, "at most %s", b.limit)
 	}
 }
 
@@ -44,7 +47,7 @@ func (c *checker) size(role string, l RoleLimits, shape spark.PodResources, core
 func (c *checker) raised() resource.Quantity {
 	sum, err := spark.ParseQuantity(c.built.PodSets.ExecutorAttributes.Annotations[spark.AnnotationMemoryLimit])
 	if err != nil {
-		return resource.Quantity{} // such a policy does not heed it
+		return resource.Quantity{} // such a policy ignores it
 	}
 	for i := range c.built.Executor.Spec.Containers {
 		if i != c.built.ExecutorContainer {
@@ -93,9 +96,7 @@ func (c *checker) resources(s subject) {
 		if allowed, _ := most.quantity(); !limited || quantity.Cmp(allowed) <= 0 {
 			continue
 		}
-		e := c.resourceAt(s.role, prefix, string(name))
-		e.Problem = fmt.Sprintf("the %s pod requests %s of %s in total", s.role, quantity.String(), name)
-		c.refuse(e, "at most %s", most)
+		c.tooLarge(c.resourceAt(s.role, prefix, string(name)), s.role, quantity, name, most)
 	}
 }
 

@@ -19,8 +19,11 @@ var fetched = []struct{ key, field string }{
 	{spark.ConfRepositories, "deps.repositories"},
 	{spark.ConfPackages, "deps.packages"},
 	{"spark.jars.ivySettings", "sparkConf"},
-	{"spark.sql.hive.metastore.jars.path", "sparkConf"},
+	{metastoreJars + ".path", "sparkConf"},
 }
+
+// metastoreJars says where the client of a Hive metastore comes from.
+const metastoreJars = "spark.sql.hive.metastore.jars"
 
 // mavenScheme begins the coordinates of a package as a limit has them: maven:GROUP:ARTIFACT:VERSION.
 const mavenScheme = "maven:"
@@ -38,14 +41,19 @@ func (c *checker) urls() {
 	for _, f := range fetched {
 		for _, one := range splitList(c.read.Text(f.key)) {
 			e := c.naming(one, f.field, f.key)
-			if f.key == spark.ConfPackages && one != "" {
+			switch {
+			case one == "":
+				continue
+			case f.key == spark.ConfPackages:
 				one = mavenScheme + one
+			case f.key == metastoreJars+".path" && placeOf(one).scheme == "": // only these are in Hadoop's default file system
+				one = c.read.Text("spark.hadoop.fs.defaultFS") + one
 			}
 			c.dependency(e, one)
 		}
 	}
-	if key := "spark.sql.hive.metastore.jars"; c.read.Text(key) == "maven" {
-		c.dependency(&spark.ConfError{Key: key, Value: "maven"}, mavenScheme+"org.apache.hive:hive-metastore:")
+	if c.read.Text(metastoreJars) == "maven" {
+		c.dependency(&spark.ConfError{Key: metastoreJars, Value: "maven"}, mavenScheme+"org.apache.hive:hive-metastore:")
 	}
 }
 

@@ -7,9 +7,12 @@ package text
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // Printable returns a text that does nothing to what shows it: a page, a log, a terminal. Line ends, control characters, escape
@@ -70,4 +73,29 @@ func (w Writer) Write(text []byte) (int, error) {
 		return 0, err
 	}
 	return len(text), nil
+}
+
+// DidYouMean asks whether the known name that is nearest to the last one of a path is meant: "did you mean cores?". It is "" if none is near.
+func DidYouMean(path string, known []string) string {
+	name := path[strings.LastIndex(path, ".")+1:]
+	most := max(1, min(2, len(name)/3)) // of longer names more may be wrong
+	best, distance := "", most+1
+	for _, k := range known {
+		if n := slips(strings.ToLower(name), strings.ToLower(k)); n < distance && n < len(name) {
+			best, distance = k, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "did you mean " + best + "?"
+}
+
+// slips is how many letters of two names differ. Letters that are swapped are one slip.
+func slips(a, b string) int {
+	n := levenshtein.ComputeDistance(a, b)
+	if n == 2 && string(slices.Sorted(slices.Values([]byte(a)))) == string(slices.Sorted(slices.Values([]byte(b)))) {
+		return 1
+	}
+	return n
 }

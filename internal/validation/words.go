@@ -25,7 +25,7 @@ const (
 	notAPriorityClass = "not the name of a priority class; write lower-case letters, digits, '-' and '.'"
 )
 
-// placement checks who may take the pod and before whom.
+// placement checks the priority class and the tolerations.
 func (p *podCheck) placement() {
 	at := p.fieldOf("tolerations")
 	if name := p.pod.Spec.PriorityClassName; name != "" && len(utilvalidation.IsDNS1123Subdomain(name)) > 0 {

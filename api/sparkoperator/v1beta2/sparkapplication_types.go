@@ -65,7 +65,7 @@ type SparkApplication struct {
 
 	// Spec is what the user wants to run.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="has(self.managedBy) == has(oldSelf.managedBy) && (!has(self.managedBy) || self.managedBy == oldSelf.managedBy)",fieldPath=".managedBy",message="cannot be changed: delete the application and create it anew"
+	// +kubebuilder:validation:XValidation:rule="has(self.managedBy) == has(oldSelf.managedBy) && (!has(self.managedBy) || self.managedBy == oldSelf.managedBy)",fieldPath=".managedBy",message="cannot be changed; delete the application and create it again"
 	Spec SparkApplicationSpec `json:"spec"`
 	// Status is what the operator knows about it.
 	// +optional

@@ -23,13 +23,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/operator"
 )
 
-// Setup adds the controller to a manager whose API server has the definition of applications; without the one of schedules it does so
-// once there is one.
+// Setup adds the controller to the manager, once the definitions of schedules and of their runs are installed.
 func Setup(ctx context.Context, s *operator.Shared) error {
-	if err := s.Manager.GetFieldIndexer().IndexField(ctx, &v1beta2.SparkApplication{}, observe.IndexSchedule, indexed); err != nil {
-		return fmt.Errorf("index runs: %w", err)
-	}
-	return s.WhenInstalled(v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind), func() error { return add(s) })
+	return s.WhenInstalled(kubeflow.SparkApplications{}.Family().GroupVersionKind(), func() error {
+		if err := s.Manager.GetFieldIndexer().IndexField(ctx, &v1beta2.SparkApplication{}, observe.IndexSchedule, indexed); err != nil {
+			return fmt.Errorf("index runs: %w", err)
+		}
+		return s.WhenInstalled(v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind), func() error { return add(s) })
+	})
 }
 
 func add(s *operator.Shared) error {
