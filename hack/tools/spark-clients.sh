@@ -32,12 +32,14 @@ flock -w 900 9 || die "another download of the Spark Connect clients has not fin
 if [ ! -e "$folder/.complete" ]; then
   rm -rf "$folder"
   install_clients "$folder"
-  spark=$("$here/../image/build.sh" spark-home "$older")
   ln -s python "$folder/bin/python-4.1"
-  # it must leave no compiled code in what becomes an image
-  printf '%s\n' '#!/bin/sh' "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$spark/python:$(echo "$spark"/python/lib/py4j-*.zip) exec $folder/bin/python \"\$@\"" \
-    >"$folder/bin/python-3.5"
-  chmod +x "$folder/bin/python-3.5"
   touch "$folder/.complete"
 fi
+# Paths are written anew each time: a cache may have been moved, or have lost its Spark, since. The client must leave no compiled code in
+# what becomes an image.
+spark=$("$here/../image/build.sh" spark-home "$older")
+printf '%s\n' '#!/bin/sh' "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$spark/python:$(echo "$spark"/python/lib/py4j-*.zip) exec $folder/bin/python \"\$@\"" \
+  >"$folder/bin/.python-3.5"
+chmod +x "$folder/bin/.python-3.5"
+mv "$folder/bin/.python-3.5" "$folder/bin/python-3.5"
 echo "$folder/bin"
