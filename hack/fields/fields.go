@@ -23,7 +23,7 @@ type apiField struct {
 	// Restarts is whether an edit makes a running application run again from the new spec. What does not restart it acts
 	// at once, or on the next attempt.
 	Restarts bool
-	// Late is whether an edit that restarts nothing holds for the next attempt only.
+	// Late is whether an edit that restarts nothing reaches only executors that are made after it.
 	Late bool
 	// Ignored is why nothing does; "" if something does.
 	Ignored string

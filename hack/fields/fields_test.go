@@ -135,7 +135,7 @@ func TestRestarts(t *testing.T) {
 		}
 	}
 	if want := []string{"executor.affinity", "executor.tolerations", "executor.nodeSelector", "executor.priorityClassName"}; !slices.Equal(late, want) {
-		t.Errorf("%q hold from the next attempt on, want %q", late, want)
+		t.Errorf("%q reach the next executors, want %q", late, want)
 	}
 	if restarting < 100 {
 		t.Errorf("%d fields restart an application, want most of them", restarting)

@@ -154,7 +154,7 @@ carried by properties instead, or ignored with a warning in the condition ` + "`
 
 "Edit" says what an edit does to an application that has a driver, or has had one: *restarts* stops what runs and runs the
 application again from the new spec, also when it has finished; *live* acts at once on what runs, or on the next attempt;
-*next attempt* restarts nothing and holds from the next attempt on, because a driver reads its executors' template from a ConfigMap that cannot be changed.
+*next executors* restarts nothing, and reaches [the executors that a running driver makes from then on](lifecycle.md#editing-the-spec).
 
 | Field of ` + "`spec`" + ` | Type | Description | Effect | Edit |
 |---|---|---|---|---|
@@ -179,7 +179,7 @@ func page(all []apiField, comments map[string]string) (string, error) {
 		case f.Restarts:
 			edit = "restarts"
 		case f.Late:
-			edit = "next attempt"
+			edit = "next executors"
 		case f.Ignored != "":
 			edit = "nothing"
 		}

@@ -203,10 +203,10 @@ func (c *Candidate) limited(objects []*unstructured.Unstructured) []*spark.ConfE
 	return c.checked.Policies.CheckApplied(c.checked.App, objects)
 }
 
-// WithinLimits reports whether the policies allow what would be created now. What has started was checked at its start, under the
-// policies of that time.
-func (c *Candidate) WithinLimits() bool {
-	return len(c.checked.Policies.Check(c.checked.App, c.checked.Built)) == 0
+// Forbidden is what the policies forbid of what would be created now, a sentence each. What has started was checked at its start, under
+// the policies of that time.
+func (c *Candidate) Forbidden() []string {
+	return sentences(c.checked.App, c.checked.Policies.Check(c.checked.App, c.checked.Built))
 }
 
 // AssumeAdmitted is the answer as if the scheduler had admitted the attempt: for callers that cannot ask it.

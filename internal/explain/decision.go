@@ -60,6 +60,8 @@ func (v view) action(a lifecycle.Action) string {
 		return "create the objects that the batch scheduler needs"
 	case lifecycle.Release:
 		return fmt.Sprintf("delete the batch scheduler's objects for attempt %d", a.Attempt)
+	case lifecycle.UpdateTemplate:
+		return "write where executors run into the template that driver " + v.plan.Driver.Name + " reads for each"
 	case lifecycle.DeleteApplication:
 		return "delete the application"
 	}

@@ -107,8 +107,8 @@ func admitted(r Record, p Plan) Condition {
 	if c.Status == True && p.App.Notes != "" {
 		c.Message += "; note: " + p.App.Notes
 	}
-	if r.Placement.Outdated && r.State.HasDriver() {
-		c.Message += "; note: " + p.App.Fields.Text(placementEdited)
+	if problem := r.Placement.Problem; problem != "" && r.State.HasDriver() {
+		c.Message += "; note: " + p.App.Fields.Text(placementEdited) + problem
 	}
 	for _, problem := range []string{r.Rerun.problem(p.App.Fields), p.App.wakeProblem()} {
 		if problem != "" {
@@ -119,7 +119,7 @@ func admitted(r Record, p Plan) Condition {
 }
 
 // placementEdited tells of an edit that waits.
-const placementEdited = "an edit of {executor} (tolerations, affinity, nodeSelector or priorityClassName) holds from the next attempt on"
+const placementEdited = "an edit of where {executor} runs holds from the next attempt on: "
 
 func submission(r Record) Condition {
 	c := Condition{Type: ConditionSubmitted, Status: False, Reason: ReasonNotSubmitted, Message: "the driver pod is not created yet"}

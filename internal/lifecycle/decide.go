@@ -109,6 +109,8 @@ const (
 	Schedule ActionKind = "Schedule"
 	// Release deletes the objects that an attempt's scheduler has.
 	Release ActionKind = "Release"
+	// UpdateTemplate brings the template that the driver makes its executors from to what the spec says of their placement.
+	UpdateTemplate ActionKind = "UpdateTemplate"
 	// DeleteApplication deletes the application itself, if it still is as it was read.
 	DeleteApplication ActionKind = "DeleteApplication"
 )
@@ -128,9 +130,11 @@ type Plan struct {
 	Requeue   time.Duration
 }
 
-// TouchesDriver reports whether the plan creates or deletes a driver.
+// TouchesDriver reports whether the plan creates or deletes a driver, or changes what it makes its executors from.
 func (p Plan) TouchesDriver() bool {
-	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == Submit || a.Kind == DeleteDriver })
+	return slices.ContainsFunc(p.Actions, func(a Action) bool {
+		return a.Kind == Submit || a.Kind == DeleteDriver || a.Kind == UpdateTemplate
+	})
 }
 
 const (
@@ -231,9 +235,8 @@ func applySpecChanges(app Application, rec Record, env Env) Record {
 	if (app.Suspend || !r.Idle.StoppedAt.IsZero()) && stoppable(r) {
 		r.State, r.Cause = Suspending, stopping(app.Fields, r)
 	}
+	r.Placement = placed(app, r)
 	r.Generation, r.SpecHash, r.Rerun = app.Generation, app.SpecHash, app.Rerun
-	r.Placement.Rest = app.Placement.Rest
-	r.Placement.Outdated = r.State.HasDriver() && r.Placement.Made != "" && r.Placement.Made != app.Placement.Made
 	return r
 }
 

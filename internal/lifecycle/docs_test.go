@@ -74,7 +74,9 @@ func TestEventsAreDocumented(t *testing.T) {
 		}
 	}
 	tell(lifecycle.Record{}, lifecycle.Record{Exposure: lifecycle.Exposure{Trouble: lifecycle.Cause{Reason: lifecycle.ReasonExposureForbidden}}})
-	tell(lifecycle.Record{}, lifecycle.Record{Rerun: lifecycle.Rerun{Ignored: "tomorrow"}, Placement: lifecycle.Placement{Outdated: true}})
+	tell(lifecycle.Record{}, lifecycle.Record{Rerun: lifecycle.Rerun{Ignored: "tomorrow"}})
+	placed := lifecycle.Record{State: lifecycle.Running, Placement: lifecycle.Placement{Problem: "none"}}
+	tell(lifecycle.Record{State: lifecycle.Running}, placed)
 	compare(t, "docs/lifecycle.md, events", sent, cells(t, "lifecycle.md", "## Events", "## Deletion"))
 }
 

@@ -37,7 +37,7 @@ func (c *checker) results(p *lifecycle.Plan) {
 		switch a.Kind {
 		case lifecycle.Submit:
 			classes = submitClasses
-		case lifecycle.Schedule:
+		case lifecycle.Schedule, lifecycle.UpdateTemplate:
 			classes = scheduleClasses
 		case lifecycle.DeleteDriver, lifecycle.DeleteResources, lifecycle.Release, lifecycle.DeleteApplication:
 		}

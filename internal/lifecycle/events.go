@@ -42,10 +42,10 @@ func Events(kind, name string, from, to Record) []Event {
 			Message: fmt.Sprintf("%s runs from the new spec when the sessions of driver %s have ended", app, to.DriverName),
 		})
 	}
-	if to.Placement.Outdated && !from.Placement.Outdated {
+	if holds := from.Placement.until(to.Placement); holds != "" && to.State.HasDriver() && from.Attempt == to.Attempt {
 		all = append(all, Event{
 			Reason: kind + "WebhookFieldsUpdated", Action: "Observe", // as the Kubeflow operator calls it
-			Message: fmt.Sprintf("%s is not run again: an edit of where executors may run holds from the next attempt on", app),
+			Message: fmt.Sprintf("%s is not run again: an edit of where executors run holds %s", app, holds),
 		})
 	}
 	if request := to.Rerun.Ignored; request != "" && request != from.Rerun.Ignored {

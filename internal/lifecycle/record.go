@@ -75,15 +75,18 @@ type Idle struct {
 	Problem string
 }
 
-// Placement is about the fields of executors that may be edited without another run: their tolerations, affinity, node selector and
-// priority. The driver reads them once, from a ConfigMap that cannot be changed, so an edit holds from the next attempt on.
+// Placement is about the fields of executors that may be edited without another run: those that say where they run. The driver reads them for
+// each executor that it makes, from a ConfigMap, so an edit of them reaches the next ones.
 type Placement struct {
 	// Rest is a hash of the spec without these fields: as long as it stays, an edit runs nothing again. "" if it is not known.
 	Rest string
-	// Made is a hash of these fields, of a record those that the current attempt was made with; "" if they are not known.
+	// Made is a hash of these fields, of a record those that the driver makes executors with; "" if they are not known.
 	Made string
-	// Outdated says that the attempt's executors are made otherwise than the spec has it now.
+	// Outdated says that the driver may make executors otherwise than the spec has it now. It is stored before anything is done about it: what
+	// was done and not recorded is then done again, also if the edit was taken back meanwhile.
 	Outdated bool
+	// Problem is why an edit cannot reach the driver, and holds from the next attempt on; "" if it can, or was not tried.
+	Problem string
 }
 
 // Exposure is the state of a running driver's auxiliary objects, which expose it to users and protect it from eviction.

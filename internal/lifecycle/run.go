@@ -65,7 +65,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	if p.App.Endures && d.Phase == DriverRunning {
 		return serving(p, obs, env)
 	}
-	return p
+	return withTemplate(p, d)
 }
 
 // decideEnd follows a driver that has ended. Whoever waits for a running driver learns that it ran, however late it is looked at.

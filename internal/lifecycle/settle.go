@@ -65,6 +65,8 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 		switch {
 		case r.Kind == Schedule && r.Class != ClassDone && r.Class != ClassTransient:
 			o = settleSchedule(o, p, r, env)
+		case r.Kind == UpdateTemplate && r.Class != ClassTransient:
+			o.Record = settleTemplate(o.Record, p, r)
 		case r.Class == ClassTransient, r.Kind != Submit && r.Class != ClassDone:
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
 			o.Record = unchanged(p, r)

@@ -15,7 +15,7 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 	switch {
 	case d.Is(Current), d.Is(Previous) && p.Record.unrecorded(d):
 		// Created by a reconcile that crashed before it wrote the status, or by a previous operator.
-		p.Record = adopted(p.Record, d)
+		p.Record = adopted(p.Record, p.App, d)
 		return decideRun(p, obs, env)
 	case d.Is(Previous):
 		return clearPrevious(p, d, env)
@@ -144,20 +144,24 @@ func wait(p Plan, c Cause, requeue time.Duration) Plan {
 func submitted(r Record, app Application, now time.Time) Record {
 	r.Submissions++
 	r.SubmissionID, r.SparkAppID, r.DriverName = app.SubmissionID, app.SparkAppID, app.DriverName
-	r.Placement.Made, r.Placement.Outdated = app.Placement.Made, false
+	r.Placement = Placement{Rest: r.Placement.Rest, Made: app.Placement.Made}
 	return created(r, now)
 }
 
 // adopted records a driver that was found.
-func adopted(r Record, d Driver) Record {
+func adopted(r Record, app Application, d Driver) Record {
 	r.Submissions++
 	r.SubmissionID, r.SparkAppID, r.DriverName = d.SubmissionID, d.SparkAppID, d.Name
-	if d.SpecHash != "" && d.SpecHash != r.SpecHash {
+	rest, made := r.Placement.Rest, ""
+	switch d.SpecHash {
+	case r.SpecHash:
+		made = app.Placement.Made
+	case "":
+	default:
 		// The spec has changed since. This generation of it is not observed: what it means is to be read again.
-		r.SpecHash, r.Generation = d.SpecHash, max(0, r.Generation-1)
-		r.Placement.Rest = ""
+		r.SpecHash, r.Generation, rest = d.SpecHash, max(0, r.Generation-1), ""
 	}
-	r.Placement.Made, r.Placement.Outdated = "", false
+	r.Placement = Placement{Rest: rest, Made: made}
 	return created(r, d.CreatedAt)
 }
 

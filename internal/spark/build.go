@@ -36,6 +36,7 @@ type builder struct {
 	// executor is the pod that executors start from, and executorContainer the index of Spark's container in it.
 	executor          *corev1.Pod
 	executorContainer int
+	template          *corev1.ConfigMap
 	shapes            PodSets
 	// properties are the configuration as the driver gets it: everything that was set, and what the steps add.
 	properties map[string]string
@@ -87,7 +88,7 @@ func Build(app Application, id Identity, profile Profile) (Submission, error) {
 	}
 	return Submission{
 		Resources: b.resources, Driver: b.pod, TokenSecret: b.token, Properties: b.properties,
-		Executor: b.executor, ExecutorContainer: b.executorContainer, PodSets: b.shapes,
+		Executor: b.executor, ExecutorContainer: b.executorContainer, ExecutorTemplate: b.template, PodSets: b.shapes,
 	}, nil
 }
 

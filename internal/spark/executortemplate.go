@@ -3,9 +3,11 @@
 package spark
 
 import (
+	"cmp"
 	"errors"
 	"reflect"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,13 +22,27 @@ const templateKeyInMap = "podspec-configmap-key"
 func (b *builder) executorTemplate() {
 	text, container, ok := b.executorTemplateText()
 	if !ok {
+		b.template = b.templateMap(b.emptyTemplate())
 		return
 	}
-	name := b.prefix + "-driver-podspec-conf-map"
+	b.template = b.templateMap(text)
 	b.mount("pod-template-volume", templateDirInPod,
-		mapSource(name, corev1.KeyToPath{Key: templateKeyInMap, Path: templateFileInPod}))
-	b.addResource(b.configMap(name, map[string]string{templateKeyInMap: text}))
+		mapSource(b.template.Name, corev1.KeyToPath{Key: templateKeyInMap, Path: templateFileInPod}))
+	b.addResource(b.template)
 	b.useTemplate(templateDirInPod+"/"+templateFileInPod, container)
+}
+
+// templateMap is the ConfigMap of a template. Unlike all others of Spark's it can be changed: a driver reads it for each executor.
+func (b *builder) templateMap(text string) *corev1.ConfigMap {
+	m := b.configMap(b.prefix+"-driver-podspec-conf-map", map[string]string{templateKeyInMap: text})
+	m.Immutable = nil
+	return m
+}
+
+// emptyTemplate says nothing but which container is Spark's: for a driver whose template said more before an edit.
+func (b *builder) emptyTemplate() string {
+	name, _ := b.conf.text(ConfExecTemplateContainer)
+	return "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: " + strconv.Quote(cmp.Or(name, ExecutorContainerName)) + "\n"
 }
 
 // templateStep is the class of the step that ships the template.

@@ -58,6 +58,9 @@ type Submission struct {
 	// ExecutorContainer the index of Spark's container in it. What else is Spark's own in an executor is missing.
 	Executor          *corev1.Pod
 	ExecutorContainer int
+	// ExecutorTemplate is the ConfigMap of the template that the driver reads for each executor. It is among the resources only if there is
+	// something to say in it.
+	ExecutorTemplate *corev1.ConfigMap
 	// PodSets are what the pods ask for.
 	PodSets PodSets
 }

@@ -101,7 +101,30 @@ func executorTemplateOf(t *testing.T, app Application) (text, container string) 
 		t.Errorf("template file %q, want %q", got, want)
 	}
 	shipped := resourceOf[*corev1.ConfigMap](t, submission, "-driver-podspec-conf-map")
+	if shipped.Immutable != nil || submission.ExecutorTemplate != shipped {
+		t.Errorf("an edit cannot reach a running driver: immutable %v", shipped.Immutable)
+	}
 	return shipped.Data["podspec-configmap-key"], submission.Properties[ConfExecTemplateContainer]
+}
+
+// A driver that has a template keeps reading it when nothing is to be said in it any more.
+func TestTemplateThatSaysNothing(t *testing.T) {
+	app := sparkPi()
+	app.Conf[ConfExecTemplateContainer] = "mine"
+	submission := mustBuild(t, app, "4.1")
+	template, err := ParseTemplate(submission.ExecutorTemplate.Data["podspec-configmap-key"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "mine"}}}}
+	if diff := cmp.Diff(want, template); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, resource := range submission.Resources {
+		if resource.GetName() == submission.ExecutorTemplate.Name {
+			t.Error("a ConfigMap is created that nobody reads")
+		}
+	}
 }
 
 func TestExecutorTemplateText(t *testing.T) {

@@ -117,9 +117,18 @@ var _ = Describe("A Spark job", func() {
 		Expect(c).NotTo(BeNil())
 		Expect(c.Message).To(ContainSubstring("spec.executor.memoryLimit"), "the setting that is lost is named")
 
+		reachesNewExecutors(ctx, app, pod)
 		By("deleting it while it runs")
 		Expect(admin.Delete(ctx, app)).To(Succeed())
 		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty(), "its pods go with it")
+	})
+
+	It("of Spark 3.5 takes an edit of where its executors run without another run", Label(exhaustive), func() {
+		app := endless(newNamespace(ctx, "placement"), "spark-pi")
+		app.Spec.SparkVersion, app.Spec.Image = "3.5.9", ptr.To(otherSparkImage)
+		app.Spec.Executor.Template = &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"kept": "yes"}}}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		reachesNewExecutors(ctx, app, eventuallyExecutor(ctx, app, ""))
 	})
 
 	It("fails with the API server's words when its service account does not exist", func() {

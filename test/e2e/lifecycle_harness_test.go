@@ -163,3 +163,29 @@ func (d *drivers) seen() int {
 	defer d.mu.Unlock()
 	return len(d.all)
 }
+
+// reachesNewExecutors edits where the executors of a running application run, and what their template marks them with. The one that
+// follows a lost one is so, under the same driver.
+func reachesNewExecutors(ctx context.Context, app *v1beta2.SparkApplication, executor corev1.Pod) {
+	GinkgoHelper()
+	By("editing where its executors run")
+	driver := driverOf(ctx, app)
+	edit(ctx, app, func(s *v1beta2.SparkApplicationSpec) {
+		s.Executor.Tolerations = append(s.Executor.Tolerations, corev1.Toleration{Key: "edited", Operator: corev1.TolerationOpExists})
+		s.Executor.Template.Labels = map[string]string{"edited": "yes"}
+	})
+	Eventually(func() string { return kubectl("get", "events", "-n", app.Namespace) }, jobWait, poll).Should(ContainSubstring("holds for executors that the driver makes from now on"))
+	// A kubelet looks once a minute after what it has mounted, and at once when the pod changes.
+	kubectl("annotate", "pod", driver.Name, "-n", app.Namespace, "hurry=yes")
+	Eventually(func() string {
+		return kubectl("exec", driver.Name, "-n", app.Namespace, "-c", "spark-kubernetes-driver", "--", "cat", "/opt/spark/pod-template/pod-spec-template.yml")
+	}, jobWait, poll).Should(ContainSubstring("edited"))
+
+	By("losing one")
+	Expect(admin.Delete(ctx, &executor, client.GracePeriodSeconds(0))).To(Succeed())
+	next := eventuallyExecutor(ctx, app, executor.Name)
+	Expect(next.Labels).To(And(HaveKeyWithValue("edited", "yes"), Not(HaveKey("kept"))))
+	Expect(next.Spec.Tolerations).To(ContainElement(HaveField("Key", "edited")))
+	Expect(driverOf(ctx, app).UID).To(Equal(driver.UID))
+	Expect(statusOf(ctx, app).ExecutorPlacement).To(HaveValue(And(HaveField("Outdated", false), HaveField("Problem", BeEmpty()))))
+}

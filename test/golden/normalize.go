@@ -168,6 +168,9 @@ func (g Groups) Normalize(objects []Object, version string) []Object {
 		if text, ok := data[PropertiesFile].(string); ok && strings.HasPrefix(text, "#Java properties built") {
 			data[PropertiesFile] = normalizeText(text, version)
 		}
+		if strings.HasSuffix(Text(metadata["name"]), "-driver-podspec-conf-map") {
+			delete(object, "immutable") // Firesteel's can be changed, so that an edit reaches a running driver
+		}
 		if object["kind"] == "Pod" {
 			g.normalizePod(Child(object, "spec"), claims, version)
 		}

@@ -104,7 +104,7 @@ type SparkApplicationStatus struct {
 	// Rerun is about the annotation sparkoperator.k8s.io/rerun-at.
 	// +optional
 	Rerun *RerunStatus `json:"rerun,omitempty"`
-	// ExecutorPlacement is about the tolerations, affinity, node selector and priority of executors, whose edit restarts nothing.
+	// ExecutorPlacement is about where executors run, an edit of which restarts nothing.
 	// +optional
 	ExecutorPlacement *ExecutorPlacementStatus `json:"executorPlacement,omitempty"`
 	// Executors counts the executors of the current attempt. ExecutorState may hold only some of them.
@@ -268,12 +268,15 @@ type ExecutorPlacementStatus struct {
 	// RestHash identifies what of the spec an edit of runs the application again.
 	// +optional
 	RestHash string `json:"restHash,omitempty"`
-	// Hash identifies the placement that the current attempt was made with.
+	// Hash identifies the placement that the driver makes executors with.
 	// +optional
 	Hash string `json:"hash,omitempty"`
-	// Outdated is true if the spec has another placement now, which holds from the next attempt on.
+	// Outdated is true while the driver may make executors with another placement than the spec has.
 	// +optional
 	Outdated bool `json:"outdated,omitempty"`
+	// Problem is why an edit of the placement cannot reach the driver, and holds from the next attempt on.
+	// +optional
+	Problem string `json:"problem,omitempty"`
 }
 
 // ExecutorSummary counts executors.

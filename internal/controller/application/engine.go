@@ -252,6 +252,8 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 			r = e.Writer.DeleteDriver(ctx, s.App.Namespace, plan.Driver.Name, action.UID, action.Version)
 		case lifecycle.DeleteResources:
 			r = e.Writer.DeleteResources(ctx, s.App.Namespace, s.Family.Owner(s.obj, s.submissionOf(action.Attempt)))
+		case lifecycle.UpdateTemplate:
+			r = e.updateTemplate(ctx, s)
 		case lifecycle.DeleteApplication:
 			r = e.Writer.DeleteApplication(ctx, s.obj)
 		}

@@ -5,16 +5,13 @@ package application
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
@@ -297,54 +294,5 @@ func TestChurnOfAThousandExecutors(t *testing.T) {
 	w.settle()
 	if s := w.app().Status; s.AppState.State != "COMPLETED" || s.Executors.Pending+s.Executors.Running+s.Executors.Unknown != 0 {
 		t.Errorf("state %q, executors %+v: at the end nothing is left in between", s.AppState.State, s.Executors)
-	}
-}
-
-// Where executors may run is edited without another run, also across a crash: the next attempt has it.
-func TestPlacementOfExecutorsIsEditedWithoutARestart(t *testing.T) {
-	w := newHarness(t, testutil.Pi(func(o *v1beta2.SparkApplication) {
-		o.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(1))}
-	}))
-	w.settle()
-	w.kubelet(corev1.PodRunning, running())
-	w.reconcile()
-	driver := w.drivers()[0]
-	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Executor.NodeSelector = map[string]string{"pool": "spot"} })
-	w.patchFails = errCrash{}
-	_, _ = w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
-	w.patchFails = nil
-	w.restart()
-	w.settle()
-	if got := w.drivers(); len(got) != 1 || got[0].UID != driver.UID || w.state() != "RUNNING" {
-		t.Fatalf("the edit restarts it: %s", w.state())
-	}
-	if c := meta.FindStatusCondition(w.app().Status.Conditions, "Admitted"); !strings.Contains(c.Message, "holds from the next attempt on") {
-		t.Errorf("nobody is told: %s", c.Message)
-	}
-	if events := strings.Join(w.events(), "\n"); strings.Count(events, "SparkApplicationWebhookFieldsUpdated") != 1 {
-		t.Errorf("told not once:\n%s", events)
-	}
-	w.kubelet(corev1.PodFailed, exited(1, "Error"))
-	for range 8 {
-		w.pass(5 * time.Second)
-		w.reconcile()
-	}
-	var maps corev1.ConfigMapList
-	if err := w.c.List(t.Context(), &maps); err != nil {
-		t.Fatal(err)
-	}
-	text := ""
-	for i := range maps.Items {
-		for _, data := range maps.Items[i].Data {
-			text += data
-		}
-	}
-	if w.app().Status.Attempt != 2 || !strings.Contains(text, "pool: spot") || w.app().Status.ExecutorPlacement.Outdated {
-		t.Errorf("attempt %d, placement %+v", w.app().Status.Attempt, w.app().Status.ExecutorPlacement)
-	}
-	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Executor.NodeSelector, o.Spec.Arguments = nil, []string{"1"} })
-	w.reconcile()
-	if w.state() != "PENDING_RERUN" {
-		t.Errorf("an edit of something else restarts it, but it is %s", w.state())
 	}
 }

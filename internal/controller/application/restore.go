@@ -22,7 +22,7 @@ func (e *Engine[T]) restore(ctx context.Context, s *scope[T]) {
 		return // it is on its way out
 	}
 	candidate, _, err := e.candidate(ctx, s)
-	if err != nil || candidate == nil || !candidate.WithinLimits() {
+	if err != nil || candidate == nil || len(candidate.Forbidden()) > 0 {
 		return
 	}
 	if fresh, err := e.Reader.Fresh(ctx, s.obj, e.Kind.Family().GroupVersionKind()); err != nil || !fresh {

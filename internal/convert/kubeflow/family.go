@@ -170,16 +170,35 @@ func hashOf(value any, beside ...string) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// placement are the fields of executors whose edit the Kubeflow operator takes without another run (its feature PartialRestart).
+// placement are the fields of executors whose edit runs nothing again: those that the Kubeflow operator takes so (its feature
+// PartialRestart), and what the template says of the same.
 type placement struct {
 	NodeSelector      map[string]string
 	Affinity          *corev1.Affinity
 	Tolerations       []corev1.Toleration
 	PriorityClassName *string
+	Template          *templatePlacement `json:",omitempty"`
+}
+
+// templatePlacement is what a template says of the placement of pods, and of their labels and annotations.
+type templatePlacement struct {
+	Labels, Annotations       map[string]string
+	NodeSelector              map[string]string
+	Affinity                  *corev1.Affinity
+	Tolerations               []corev1.Toleration
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint
+	PriorityClassName         string
 }
 
 func placementOf(e *v1beta2.ExecutorSpec) placement {
-	return placement{e.NodeSelector, e.Affinity, e.Tolerations, e.PriorityClassName}
+	p := placement{NodeSelector: e.NodeSelector, Affinity: e.Affinity, Tolerations: e.Tolerations, PriorityClassName: e.PriorityClassName}
+	if t := e.Template; t != nil {
+		p.Template = &templatePlacement{
+			Labels: t.Labels, Annotations: t.Annotations, NodeSelector: t.Spec.NodeSelector, Affinity: t.Spec.Affinity, Tolerations: t.Spec.Tolerations,
+			TopologySpreadConstraints: t.Spec.TopologySpreadConstraints, PriorityClassName: t.Spec.PriorityClassName,
+		}
+	}
+	return p
 }
 
 // RestartHash identifies what of the spec runs an application again when it is edited: what SpecHash stands for, but for the placement
@@ -188,5 +207,12 @@ func RestartHash(o *v1beta2.SparkApplication) string {
 	rest := *o
 	e := &rest.Spec.Executor
 	e.NodeSelector, e.Affinity, e.Tolerations, e.PriorityClassName = nil, nil, nil, nil
+	if e.Template != nil {
+		t := e.Template.DeepCopy()
+		t.Labels, t.Annotations = nil, nil
+		t.Spec.NodeSelector, t.Spec.Affinity, t.Spec.Tolerations = nil, nil, nil
+		t.Spec.TopologySpreadConstraints, t.Spec.PriorityClassName = nil, ""
+		e.Template = t
+	}
 	return SpecHash(&rest)
 }

@@ -70,7 +70,7 @@ func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time
 	s.Attempts, s.Retries, s.Executors = projectAttempts(r.Attempts), projectRetries(r.Retries), projectExecutors(r)
 	s.ExecutorPlacement = nil
 	if p := r.Placement; p != (lifecycle.Placement{}) {
-		s.ExecutorPlacement = &v1beta2.ExecutorPlacementStatus{RestHash: p.Rest, Hash: p.Made, Outdated: p.Outdated}
+		s.ExecutorPlacement = &v1beta2.ExecutorPlacementStatus{RestHash: p.Rest, Hash: p.Made, Outdated: p.Outdated, Problem: p.Problem}
 	}
 	s.Scheduling, s.Rerun = projectScheduling(r), projectRerun(r.Rerun)
 	keep := keepsMessage(old, &s, r, now)

@@ -33,7 +33,7 @@ func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 	}
 	schedulingOf(&r, s.Scheduling)
 	if p := s.ExecutorPlacement; p != nil {
-		r.Placement = lifecycle.Placement{Rest: p.RestHash, Made: p.Hash, Outdated: p.Outdated}
+		r.Placement = lifecycle.Placement{Rest: p.RestHash, Made: p.Hash, Outdated: p.Outdated, Problem: p.Problem}
 	}
 	if s.Rerun != nil {
 		r.Rerun = lifecycle.Rerun{At: timeOf(s.Rerun.At), Ignored: s.Rerun.Ignored}

@@ -149,3 +149,44 @@ func BenchmarkSpecHash(b *testing.B) {
 		SpecHash(o)
 	}
 }
+
+// An edit of where executors run reaches a running driver; one of what they are runs the application again.
+func TestRestartHash(t *testing.T) {
+	template := func(change func(*corev1.PodTemplateSpec)) func(*v1beta2.SparkApplication) {
+		return func(o *v1beta2.SparkApplication) { change(o.Spec.Executor.Template) }
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*v1beta2.SparkApplication)
+		runs   bool
+	}{
+		"Field": {reason: "as with the Kubeflow operator's PartialRestart", change: func(o *v1beta2.SparkApplication) {
+			e := &o.Spec.Executor
+			e.NodeSelector, e.Tolerations, e.PriorityClassName, e.Affinity = props{"pool": "spot"}, []corev1.Toleration{{Key: "spot"}}, new("low"), &corev1.Affinity{}
+		}},
+		"Labels": {reason: "what a template marks pods with", change: template(func(p *corev1.PodTemplateSpec) { p.Labels, p.Annotations = props{"team": "a"}, props{"note": "b"} })},
+		"Selector": {reason: "where a template lets pods run", change: template(func(p *corev1.PodTemplateSpec) {
+			p.Spec.NodeSelector, p.Spec.Affinity = props{"pool": "spot"}, &corev1.Affinity{}
+		})},
+		"Tolerations": {reason: "where a template lets pods run", change: template(func(p *corev1.PodTemplateSpec) { p.Spec.Tolerations = []corev1.Toleration{{Key: "spot"}} })},
+		"Spread": {reason: "where a template lets pods run", change: template(func(p *corev1.PodTemplateSpec) {
+			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1}}
+		})},
+		"Priority":   {reason: "who gives way to whom", change: template(func(p *corev1.PodTemplateSpec) { p.Spec.PriorityClassName = "low" })},
+		"Container":  {reason: "half of the executors would be others", runs: true, change: template(func(p *corev1.PodTemplateSpec) { p.Spec.Containers = []corev1.Container{{Image: "x"}} })},
+		"Driver":     {reason: "it runs already", runs: true, change: func(o *v1beta2.SparkApplication) { o.Spec.Driver.NodeSelector = props{"pool": "spot"} }},
+		"ExecLabels": {reason: "Spark's driver has them as properties, which it reads once", runs: true, change: func(o *v1beta2.SparkApplication) { o.Spec.Executor.Labels = props{"team": "a"} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := testutil.Pi(func(o *v1beta2.SparkApplication) { o.Spec.Executor.Template = &corev1.PodTemplateSpec{} })
+			was, placed := RestartHash(o), hashOf(placementOf(&o.Spec.Executor))
+			tc.change(o)
+			if runs := RestartHash(o) != was; runs != tc.runs {
+				t.Errorf("%s: runs again: %t", tc.reason, runs)
+			}
+			if edited := hashOf(placementOf(&o.Spec.Executor)) != placed; edited == tc.runs {
+				t.Errorf("%s: reaches a running driver: %t", tc.reason, edited)
+			}
+		})
+	}
+}

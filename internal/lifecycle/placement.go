@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import "github.com/firesteel-dev/firesteel/internal/text"
+
+// placed is what a record says of the placement of executors after the user's changes. An edit is tried once for each version of the spec.
+func placed(app Application, r Record) Placement {
+	p := r.Placement
+	tried := p.Problem != ""
+	if r.Generation != app.Generation {
+		p.Problem = ""
+	}
+	edited := p.Made != app.Placement.Made
+	p.Outdated = r.State.HasDriver() && p.Made != "" && (edited || p.Outdated && !tried)
+	if !p.Outdated {
+		p.Problem = ""
+	}
+	p.Rest = app.Placement.Rest
+	return p
+}
+
+// withTemplate brings the driver's template to the spec, when it is stored that it may differ.
+func withTemplate(p Plan, d Driver) Plan {
+	now, stored := p.Record.Placement, p.Before.Placement
+	switch {
+	case !now.Outdated || now.Problem != "" || p.App.Suspend || d.Deleting || !d.Is(Current):
+	case !stored.Outdated || stored.Problem != "":
+		p.Requeue = min(p.Requeue, unknownRetry)
+	default:
+		p.Actions = append(p.Actions, Action{Kind: UpdateTemplate})
+	}
+	return p
+}
+
+// settleTemplate records what became of the driver's template. What was refused is not tried again before the next edit.
+func settleTemplate(r Record, p Plan, result Result) Record {
+	if result.Class == ClassDone {
+		r.Placement.Made, r.Placement.Outdated = p.App.Placement.Made, false
+		return r
+	}
+	r.Placement.Problem = Truncate(text.Lines(result.Message), maxCondition)
+	return r
+}
+
+// until says of an edit from when on it holds, when that becomes known; "" otherwise.
+func (p Placement) until(next Placement) string {
+	switch {
+	case next.Problem != "" && next.Problem != p.Problem:
+		return "from the next attempt on: " + next.Problem
+	case p.Outdated && !next.Outdated && p.Made != next.Made:
+		return "for executors that the driver makes from now on"
+	}
+	return ""
+}
