@@ -55,6 +55,15 @@ func IsDriver(pod *corev1.Pod) bool {
 	return is && pod.Labels[spark.LabelRole] == spark.RoleDriver
 }
 
+// Ended reports whether Spark has ended in the pod of a driver, be it that a sidecar still runs.
+func Ended(pod *corev1.Pod) bool {
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return true
+	}
+	name := sparkContainer(pod).Name
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == name && s.State.Terminated != nil })
+}
+
 // FromDriver returns the application that follows a driver which spark-submit has created: its next driver would be like the one that runs. The
 // findings are about that next driver.
 func FromDriver(d Driver) (v1beta2.SparkApplication, []Finding, error) {
