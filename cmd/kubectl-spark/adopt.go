@@ -91,11 +91,11 @@ func (a *adoption) run(ctx context.Context, c *connection, name string, streams 
 	var marked int
 	if app.UID != "" {
 		loaded := resolve.Load(kubeflow.SparkApplications{}, app, kubeflow.FromStatus(&app.Status), resolve.Operator{}, time.Now())
+		if marked, err = c.markExecutors(ctx, pod, loaded, a.dry); err != nil { // first: who sees the driver sees its executors
+			return err
+		}
 		if err := c.markDriver(ctx, pod, loaded, a.dry); err != nil {
 			return fmt.Errorf("pod %s: %w", pod.Name, forPeople(err))
-		}
-		if marked, err = c.markExecutors(ctx, pod, loaded, a.dry); err != nil {
-			return err
 		}
 	}
 	if err := a.report(app, pod, created, marked, streams); err != nil {

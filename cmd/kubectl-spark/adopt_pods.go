@@ -59,7 +59,7 @@ func (c *connection) markExecutors(ctx context.Context, driver *corev1.Pod, app 
 	marked := 0
 	for i := range list.Items {
 		pod := &list.Items[i]
-		if pod.Labels[app.Family.Labels.Submission] != "" || pod.DeletionTimestamp != nil {
+		if pod.Labels[app.Family.Labels.Submission] == app.Desired.SubmissionID || pod.DeletionTimestamp != nil {
 			continue
 		}
 		pod.ResourceVersion = "" // labels do not depend on what else it is

@@ -11,6 +11,10 @@ import (
 // other one runs already. What has been adopted is a driver like any other, and so is its successor.
 func awaitsAdoption(app Application, r Record) bool { return app.Adopts != "" && r.NeverRan() }
 
+// FollowsOthers reports whether the driver of the current attempt is one that others started, or is going to be. What bounds a start does not
+// bound it: it started long ago, and not all of its executors need be known.
+func (a Application) FollowsOthers(r Record) bool { return a.Adopts != "" && r.Attempt <= 1 }
+
 // awaitAdoption waits until the driver is marked as the application's. Neither a suspension nor an invalid spec nor a policy ends that: they
 // are about drivers to come. The wait is none in a queue, so no deadline is over meanwhile.
 func awaitAdoption(p Plan) Plan {
