@@ -252,7 +252,7 @@ func nextAt(app Application, r Record) (at time.Time, limited, ok bool) {
 var userActionReasons = map[Reason]bool{
 	ReasonNameConflict: true, ReasonOperatorForbidden: true, ReasonAdmissionRefused: true, ReasonNamespaceTerminating: true,
 	ReasonImagePull: true, ReasonConfigMissing: true, ReasonVolume: true, ReasonContainerStart: true,
-	ReasonPreviousDriver: true, ReasonNodeLost: true, ReasonAwaitingAdoption: true,
+	ReasonPreviousDriver: true, ReasonNodeLost: true,
 }
 
 // NeedsUserAction reports whether a wait for the reason seldom ends unless a user does something.
