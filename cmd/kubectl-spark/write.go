@@ -6,23 +6,29 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
 // This file has all that the program writes to a cluster, with the rights of the user: spec.suspend, the annotations that
-// ask for a run or wake a server, spec.backfill, and deletions. The linter holds this.
+// ask for a run or wake a server, spec.backfill, deletions, and of an adoption the application and the marks of its pods.
+// The linter holds this.
 
 // writer is what writes. Nothing else of a client's is used.
 type writer interface {
+	Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error
 	Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error
 	Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error
 }
@@ -89,6 +95,49 @@ func (c *connection) setWake(ctx context.Context, o *v1alpha1.SparkConnect, stop
 // setBackfill writes spec.backfill of a schedule.
 func (c *connection) setBackfill(ctx context.Context, o found, b backfill, dry dryRun) error {
 	return c.patch(ctx, o, dry, map[string]any{"spec": map[string]any{"backfill": b.fields()}})
+}
+
+// createApplication creates an application, which becomes what the API server has stored. It has no status yet.
+func (c *connection) createApplication(ctx context.Context, app *v1beta2.SparkApplication, dry dryRun) error {
+	if dry == dryRunClient {
+		return nil
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(app)
+	if err != nil {
+		return err
+	}
+	delete(fields, "status")
+	o := &unstructured.Unstructured{Object: fields}
+	options := []client.CreateOption{fieldOwner}
+	if dry == dryRunServer {
+		options = append(options, client.DryRunAll)
+	}
+	if err := c.writes.Create(ctx, o, options...); err != nil {
+		return err
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	*app = v1beta2.SparkApplication{}
+	return json.Unmarshal(text, app)
+}
+
+// mark gives a pod labels, and an owner if there is one. It is certain to be the pod that was read, at the version that it has.
+func (c *connection) mark(ctx context.Context, pod *corev1.Pod, labels map[string]any, owners []metav1.OwnerReference, dry dryRun) error {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	o.SetNamespace(pod.Namespace)
+	o.SetName(pod.Name)
+	o.SetUID(pod.UID)
+	metadata := map[string]any{"labels": labels}
+	if pod.ResourceVersion != "" {
+		metadata["resourceVersion"] = pod.ResourceVersion
+	}
+	if len(owners) > 0 {
+		metadata["ownerReferences"] = slices.Concat(pod.OwnerReferences, owners)
+	}
+	return c.patch(ctx, found{Unstructured: o}, dry, map[string]any{"metadata": metadata})
 }
 
 // patch changes some fields. The UID keeps it from an object that has the name by now.

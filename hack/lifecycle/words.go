@@ -41,7 +41,7 @@ const (
 
 // words explain each transition.
 var words = map[edge]explanation{
-	{lifecycle.New, lifecycle.Queued}:           {"has to wait", waits + ", or it is suspended"},
+	{lifecycle.New, lifecycle.Queued}:           {"has to wait", waits + ", or it is suspended, or is to adopt a driver that others started"},
 	{lifecycle.New, lifecycle.Submitted}:        {"driver created", created},
 	{lifecycle.New, lifecycle.Running}:          {"", found + "running, or after it ran"},
 	{lifecycle.New, lifecycle.Failing}:          {"", found + "failed before it ran, or too late"},

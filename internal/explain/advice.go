@@ -18,6 +18,7 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSuspended:         `resume it: kubectl patch sparkapp NAME -n NAMESPACE --type merge -p '{"spec":{"suspend":false}}'`,
 	lifecycle.ReasonNameConflict:      "check its owner, and delete or rename it; a pod: kubectl get pod POD -n NAMESPACE -o yaml, or set {driver.podName}",
 	lifecycle.ReasonPreviousDriver:    "if the pod is not deleted, check its node: kubectl get pod POD -n NAMESPACE -o wide",
+	lifecycle.ReasonAwaitingAdoption:  "mark the driver: kubectl spark adopt POD -n NAMESPACE; if it does not run any more, delete the application",
 	lifecycle.ReasonQuotaExceeded:     "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or request less in {driver}",
 	lifecycle.ReasonAdmissionRefused:  "change what the policy objects to, or the policy; the message comes from it",
 	lifecycle.ReasonExposureInvalid:   "correct what the condition Exposed names, in {ui}, {ports} or the operator's configuration (docs/ui.md); the application runs without it",

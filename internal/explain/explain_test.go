@@ -198,6 +198,12 @@ func situations() map[string]func(*harness) Report {
 			w.o.Spec.SparkVersion = "1.6"
 			return w.explain(absent())
 		},
+		"awaiting-adoption": func(w *harness) Report {
+			w.o.Annotations = map[string]string{v1beta2.AnnotationAdopts: "pi-driver"}
+			w.sees(absent())
+			w.pass(2 * time.Hour)
+			return w.explain(lifecycle.Observation{Driver: lifecycle.Driver{Presence: lifecycle.Present, Ownership: lifecycle.NotOwned, Name: "pi-driver"}})
+		},
 		"managed-by-another": func(w *harness) Report {
 			w.o.Spec.ManagedBy = ptr.To("kueue.x-k8s.io/multikueue")
 			w.sees(absent())

@@ -27,6 +27,8 @@ type Application struct {
 	// Placement is where executors may run, as far as an edit of it does not run the application again.
 	Placement Placement
 	Suspend   bool
+	// Adopts is a driver pod that others started and that the application is to follow; "" for none.
+	Adopts string
 	// ManagedBy is another controller that runs the application; "" if this operator does.
 	ManagedBy string
 	// SparkAppID is Spark's own id of the current attempt: it is known before there is a driver.
@@ -208,7 +210,7 @@ func leaveAlone(app Application, rec Record) Plan {
 // NeedsAdmission reports whether Decide will look at the admission: a scheduler is asked only then.
 func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 	r := applySpecChanges(app, rec, env)
-	if app.ManagedBy != "" || app.Deleting || app.Suspend || !r.Idle.StoppedAt.IsZero() || driver.ours() || driver.Presence == Unknown {
+	if app.ManagedBy != "" || app.Deleting || app.Suspend || !r.Idle.StoppedAt.IsZero() || driver.ours() || driver.Presence == Unknown || awaitsAdoption(app, r) {
 		return false
 	}
 	if r.State != rec.State && r.State != New || !r.State.Starting() {

@@ -199,6 +199,8 @@ func (c *checker) plan(p *lifecycle.Plan) {
 		c.broken("never two drivers: it submits beside a driver that is %s %s", d.Presence, d.Ownership)
 	case e.App.Suspend, e.App.Deleting, c.gate.Verdict != scheduler.Admit:
 		c.broken("it submits although suspended, deleted or not admitted")
+	case e.App.Adopts != "" && e.Record.NeverRan():
+		c.broken("never two drivers: it submits beside the one that the application is to adopt")
 	case p.Record.Attempt != max(1, e.Record.Attempt):
 		c.broken("a retry is stored before it acts: it submits attempt %d, and stored is %d", p.Record.Attempt, e.Record.Attempt)
 	case e.Record.State.Final() && (!e.Record.NeverRan() || e.App.SpecHash == e.Record.SpecHash):

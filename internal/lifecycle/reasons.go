@@ -50,6 +50,8 @@ const (
 	ReasonResumed Reason = "Resumed"
 	// ReasonWoken : a driver that was stopped because it was idle is wanted, and the application runs again.
 	ReasonWoken Reason = "Woken"
+	// ReasonAwaitingAdoption : a driver that others started is to be followed, and is not marked yet.
+	ReasonAwaitingAdoption Reason = "AwaitingAdoption"
 	// ReasonNotSubmitted : there is no driver yet.
 	ReasonNotSubmitted Reason = "NotSubmitted"
 )

@@ -19,6 +19,8 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 		return decideRun(p, obs, env)
 	case d.Is(Previous):
 		return clearPrevious(p, d, env)
+	case awaitsAdoption(p.App, p.Record):
+		return awaitAdoption(p)
 	case p.App.Suspend:
 		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // suspension is not queueing, and a refusal is not the end
 		return wait(release(p), Cause{ReasonSuspended, p.App.Fields.Text("{suspend} is true: the driver is not created until it is false")}, heartbeat)

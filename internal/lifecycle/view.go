@@ -64,7 +64,7 @@ func Timers(app Application, rec Record, d Driver) []Timer {
 // current lists the stages that an application is in.
 func current(app Application, rec Record, d Driver) []stage {
 	switch {
-	case app.Deleting:
+	case app.Deleting, awaitsAdoption(app, rec):
 	case rec.State.Starting() && !app.Suspend:
 		return []stage{queueStage(app, rec)}
 	case rec.State.HasDriver() && d.ours() && d.live():

@@ -122,7 +122,9 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 
 	a.Retention = a.Desired.Policies.Retention
 	a.Desired.Policies.Retention = retention(a.Policies, a.Desired)
-	a.Desired.Policies.Deadlines = a.Policies.Deadlines(a.Desired.Policies.Deadlines)
+	if !a.Desired.FollowsOthers(record) {
+		a.Desired.Policies.Deadlines = a.Policies.Deadlines(a.Desired.Policies.Deadlines)
+	}
 	a.Desired.Policies.Restart.PerHour = a.Policies.RetriesPerHour()
 	a.Desired.SparkAppID, a.Desired.SubmissionID = a.Identity.AppID, a.Identity.SubmissionID
 	a.Desired.DriverName = a.App.OperatorConf[spark.ConfDriverPodName]

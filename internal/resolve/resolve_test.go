@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -107,6 +108,30 @@ func TestPoliciesBoundLives(t *testing.T) {
 	want.Retention.OnSuccess.Application, want.Retention.OnFailure.Application = new(time.Hour), new(time.Hour)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A driver that others started is not ended because a policy bounds what starts in its namespace. Its successor is bounded.
+func TestPoliciesDoNotBoundWhatIsAdopted(t *testing.T) {
+	all := forJobs(policy.Defaults{Deadlines: policy.Deadlines{Run: "2h", FirstExecutors: "5m"}}, policy.Limits{})
+	own := testutil.Pi()
+	own.Spec.Deadlines = &v1beta2.Deadlines{Run: &metav1.Duration{Duration: time.Hour}}
+	for name, tc := range map[string]struct {
+		reason  string
+		app     *v1beta2.SparkApplication
+		attempt int32
+		want    lifecycle.Deadlines
+	}{
+		"first": {"it has started long ago", testutil.Pi(), 1, lifecycle.Deadlines{}},
+		"own":   {"what the spec says holds", own, 1, lifecycle.Deadlines{Run: time.Hour}},
+		"next":  {"the operator starts it", testutil.Pi(), 2, lifecycle.Deadlines{Run: 2 * time.Hour, FirstExecutors: 5 * time.Minute}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.app.Annotations = map[string]string{v1beta2.AnnotationAdopts: "spark-driver"}
+			if diff := cmp.Diff(tc.want, load(tc.app, lifecycle.Record{Attempt: tc.attempt}, all).Desired.Policies.Deadlines); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 

@@ -53,7 +53,7 @@ type APIServer struct {
 
 // Request is an API request. As a pattern it matches all requests that have the same in every field that is set.
 type Request struct {
-	// Verb is get, list, watch, patch or delete.
+	// Verb is get, list, watch, create, patch or delete.
 	Verb, Resource, Namespace, Name string
 	// URL is the path with the query, and Body what was sent; a pattern has none.
 	URL, Body string

@@ -107,6 +107,9 @@ func (s *APIServer) answer(w http.ResponseWriter, r *http.Request, gv schema.Gro
 		s.t.Error(err)
 	}
 	asked.Body = string(body)
+	if r.Method == http.MethodPost {
+		asked.Verb, asked.Name = "create", nameIn(body)
+	}
 	gr := schema.GroupResource{Group: gv.Group, Resource: asked.Resource}
 	s.mu.Lock()
 	s.asked = append(s.asked, asked)
@@ -127,6 +130,10 @@ func (s *APIServer) answer(w http.ResponseWriter, r *http.Request, gv schema.Gro
 		s.list(w, query, asked, gv)
 	case len(parts) == 3:
 		_, _ = w.Write([]byte(log))
+	case asked.Verb == "create" && object != nil:
+		fail(w, apierrors.NewAlreadyExists(gr, asked.Name))
+	case asked.Verb == "create":
+		s.create(w, r, asked)
 	case object == nil:
 		fail(w, apierrors.NewNotFound(gr, asked.Name))
 	case asked.Verb == "patch" || asked.Verb == "delete":

@@ -4,19 +4,22 @@ package testutil
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // writingVerbs are the verbs of the methods that change something.
 var writingVerbs = map[string]string{http.MethodPatch: "patch", http.MethodDelete: "delete"}
 
-// write patches or deletes an object. A dry run changes nothing and answers the same.
+// write patches or deletes an object. A patch that names another UID or version is a conflict. A dry run changes nothing and answers the same.
 func (s *APIServer) write(w http.ResponseWriter, r *http.Request, asked Request, stored *unstructured.Unstructured) {
 	dry := r.URL.Query().Get("dryRun") != "" || strings.Contains(asked.Body, `"dryRun":["All"]`)
 	if asked.Verb == "delete" {
@@ -41,8 +44,34 @@ func (s *APIServer) write(w http.ResponseWriter, r *http.Request, asked Request,
 	if err := json.Unmarshal(after, changed); err != nil {
 		s.t.Error(err)
 	}
+	if changed.GetUID() != stored.GetUID() || changed.GetResourceVersion() != stored.GetResourceVersion() {
+		fail(w, apierrors.NewConflict(schema.GroupResource{Resource: asked.Resource}, asked.Name, errors.New("the precondition is not met")))
+		return
+	}
 	if !dry {
 		s.Put(changed)
 	}
 	reply(w, http.StatusOK, changed)
+}
+
+// create stores a new object, whose UID is made from its name.
+func (s *APIServer) create(w http.ResponseWriter, r *http.Request, asked Request) {
+	o := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(asked.Body), o); err != nil {
+		s.t.Error(err)
+	}
+	o.SetNamespace(asked.Namespace)
+	o.SetUID(types.UID("uid-" + asked.Name))
+	o.SetGeneration(1)
+	if r.URL.Query().Get("dryRun") == "" {
+		s.Put(o)
+	}
+	reply(w, http.StatusCreated, o)
+}
+
+// nameIn is the name of an object that is sent.
+func nameIn(body []byte) string {
+	var o metav1.PartialObjectMetadata
+	_ = json.Unmarshal(body, &o) // without a name it is refused
+	return o.Name
 }

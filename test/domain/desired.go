@@ -3,6 +3,7 @@
 package domain
 
 import (
+	"strings"
 	"time"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -63,6 +64,19 @@ func desiredStates() []named[lifecycle.Application] {
 					}
 				}
 			}
+		}
+	}
+	return append(out, adopting(out)...)
+}
+
+// adopting are applications that are to follow a driver which others started, for one restart policy and limit: the others change nothing
+// before there is a driver, and nothing after it has been adopted.
+func adopting(all []named[lifecycle.Application]) []named[lifecycle.Application] {
+	var out []named[lifecycle.Application]
+	for _, wish := range all {
+		if strings.HasPrefix(wish.name, "Never overdue") {
+			wish.value.Adopts = driverName
+			out = append(out, named[lifecycle.Application]{wish.name + " adopts", wish.value})
 		}
 	}
 	return out

@@ -59,6 +59,9 @@ const (
 	AnnotationTriggerAt = "sparkoperator.k8s.io/trigger-at"
 	// AnnotationRerunAt on an application runs it again. Its value is a time in RFC 3339; a later one runs it again.
 	AnnotationRerunAt = "sparkoperator.k8s.io/rerun-at"
+	// AnnotationAdopts on an application that has had no driver holds the name of a driver pod that others started. No driver is created
+	// until that pod has the application's owner reference and labels, and then it is followed as the application's first.
+	AnnotationAdopts = "sparkoperator.k8s.io/adopts"
 )
 
 // ScheduledSparkApplication starts a SparkApplication at the times of a schedule.

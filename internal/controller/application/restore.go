@@ -21,6 +21,9 @@ func (e *Engine[T]) restore(ctx context.Context, s *scope[T]) {
 	if s.Desired.Suspend || s.Desired.Deleting || d.SpecHash != s.Desired.SpecHash {
 		return // it is on its way out
 	}
+	if s.Desired.FollowsOthers(s.Record) {
+		return // it lives on what others have made
+	}
 	candidate, _, err := e.candidate(ctx, s)
 	if err != nil || candidate == nil || len(candidate.Forbidden()) > 0 {
 		return

@@ -47,6 +47,7 @@ var sparkApplications = lifecycle.Family{
 		"executor.volumes":             "spec.volumes",
 		"labels":                       "metadata.labels",
 		"rerunAt":                      "annotation " + v1beta2.AnnotationRerunAt,
+		"adopts":                       "annotation " + v1beta2.AnnotationAdopts,
 	},
 	States: stateNames(),
 }
@@ -120,7 +121,7 @@ func Desired(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Applic
 		UID: string(o.UID), Generation: o.Generation, SpecHash: hash, Placement: placement, Suspend: ptr.Deref(o.Spec.Suspend, false),
 		LogTails: lifecycle.LogTails{Hidden: o.Spec.LogTails == v1beta2.LogTailsDisabled},
 		Policies: policies, RaisesMemory: RaisesMemory(o), Deleting: !o.DeletionTimestamp.IsZero(),
-		Fields: sparkApplications.Fields, ManagedBy: managedBy(o),
+		Fields: sparkApplications.Fields, ManagedBy: managedBy(o), Adopts: o.Annotations[v1beta2.AnnotationAdopts],
 	}
 }
 

@@ -5,6 +5,7 @@
 package sparksubmit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -49,19 +50,35 @@ type converter struct {
 	conf     map[string]string
 	app      *v1beta2.SparkApplication
 	findings []Finding
+	// name is what the application is to be called; "" for what Spark calls it.
+	name string
+	// running says that the driver runs already: the findings are about the next one.
+	running bool
 }
 
 // Convert returns the application that does what the command line does. An error is what spark-submit itself would
 // refuse before it reads the application, or a file that is not there.
 func Convert(in Input) (v1beta2.SparkApplication, []Finding, error) {
-	c := &converter{machine: in.Machine, app: &v1beta2.SparkApplication{}}
+	command, err := commandline.Parse(in.Argv)
+	if err != nil {
+		return v1beta2.SparkApplication{}, nil, err
+	}
+	c := &converter{command: command, machine: in.Machine, app: &v1beta2.SparkApplication{}}
+	if err := c.convert(in.SparkVersion); err != nil {
+		return v1beta2.SparkApplication{}, nil, err
+	}
+	return *c.app, c.findings, nil
+}
+
+// convert makes the application of the command and what it refers to.
+func (c *converter) convert(version string) error {
 	steps := []func() error{
-		func() error { return c.read(in) },
+		func() error { return c.read(version) },
 		c.resolveVariables, c.metadata, c.hadoopConfDir, c.files, c.templates,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
-			return v1beta2.SparkApplication{}, nil, err
+			return err
 		}
 	}
 	c.confDir()
@@ -73,7 +90,7 @@ func Convert(in Input) (v1beta2.SparkApplication, []Finding, error) {
 	c.dynamicAllocation()
 	c.uploads()
 	c.app.Spec.SparkConf = c.conf
-	return *c.app, c.findings, nil
+	return nil
 }
 
 // Wanted returns the paths of the files that Convert reads, as far as they can be known from the files that Machine
@@ -124,21 +141,15 @@ const newestMajor = 4
 // tagVersion finds the Spark version in the tag of an image.
 var tagVersion = regexp.MustCompile(`:v?([0-9]+\.[0-9]+\.[0-9]+)[^/]*$`)
 
-// read parses the command line and merges the configuration.
-func (c *converter) read(in Input) error {
-	command, err := commandline.Parse(in.Argv)
-	if err != nil {
-		return err
-	}
-	c.command = command
-	conf, err := command.Configuration(in.Machine, newestMajor)
+// read merges the configuration and finds the Spark version; "" takes it from the image's tag.
+func (c *converter) read(version string) error {
+	conf, err := c.command.Configuration(c.machine, newestMajor)
 	if err != nil {
 		return err
 	}
 	if err := c.checkTarget(conf); err != nil {
 		return err
 	}
-	version := in.SparkVersion
 	for _, key := range []string{spark.ConfDriverImage, spark.ConfImage} {
 		if match := tagVersion.FindStringSubmatch(conf[key]); match != nil && version == "" {
 			version = match[1]
@@ -157,12 +168,12 @@ func (c *converter) read(in Input) error {
 	if strings.HasPrefix(c.profile.Minor, "3.") {
 		major = 3
 	}
-	if c.conf, err = command.Configuration(in.Machine, major); err != nil {
+	if c.conf, err = c.command.Configuration(c.machine, major); err != nil {
 		return err
 	}
 	delete(c.conf, spark.ConfMaster)
 	delete(c.conf, spark.ConfDeployMode)
-	for _, flag := range command.Ignored {
+	for _, flag := range c.command.Ignored {
 		c.note(flag, "ignored on Kubernetes, as with spark-submit")
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.conf)) {
@@ -212,7 +223,7 @@ func (c *converter) metadata() error {
 			appName = c.command.Resource[strings.LastIndexByte(c.command.Resource, '/')+1:]
 		}
 	}
-	c.app.Name = objectName(appName)
+	c.app.Name = cmp.Or(c.name, objectName(appName))
 	if given && c.app.Name != appName {
 		c.note(spark.ConfAppName, "%q becomes %q: the application has the name of its object", appName, c.app.Name)
 	}

@@ -19,15 +19,19 @@ import (
 )
 
 const (
-	confHadoopMap     = "spark.kubernetes.hadoop.configMapName"
-	confKrb5Path      = "spark.kubernetes.kerberos.krb5.path"
-	confKrb5Map       = "spark.kubernetes.kerberos.krb5.configMapName"
-	confKeytab        = "spark.kerberos.keytab"
-	confCredentials   = "spark.kubernetes.authenticate.driver."
-	confPodGroupFile  = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
-	confPodGroupJSON  = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
-	keytabDirInPod    = "/mnt/secrets/kerberos-keytab"
-	adviceCredentials = "not carried over: the driver authenticates with its service account; grant spec.driver.serviceAccount the permissions that it needs"
+	confHadoopMap = "spark.kubernetes.hadoop.configMapName"
+	confKrb5Path  = "spark.kubernetes.kerberos.krb5.path"
+	confKrb5Map   = "spark.kubernetes.kerberos.krb5.configMapName"
+	confKeytab    = "spark.kerberos.keytab"
+	confPrincipal = "spark.kerberos.principal"
+	// confExecutorHadoopMap is what executors have of the Hadoop configuration.
+	confExecutorHadoopMap = "spark.kubernetes.executor.hadoopConfigMapName"
+	confCredentials       = "spark.kubernetes.authenticate.driver."
+	confPodGroupFile      = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
+	confPodGroupJSON      = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
+	keytabDirInPod        = "/mnt/secrets/kerberos-keytab"
+	credentialsDirInPod   = "/mnt/secrets/spark-kubernetes-credentials"
+	adviceCredentials     = "not carried over: the driver authenticates with its service account; grant spec.driver.serviceAccount the permissions that it needs"
 )
 
 // credentialFiles end the properties that name files with the driver's credentials.
@@ -197,8 +201,12 @@ func (c *converter) confDir() {
 	}
 }
 
-// uploads names the files that spark-submit would copy from this machine.
+// uploads names the files that spark-submit would copy from this machine, or has copied.
 func (c *converter) uploads() {
+	if c.running {
+		c.uploaded()
+		return
+	}
 	deps := &c.app.Spec.Deps
 	for _, list := range []struct {
 		key   string

@@ -87,6 +87,10 @@ type run struct {
 	// conf is the configuration that spark-submit read.
 	conf map[string]string
 
+	// convert makes the manifest, and rules are the differences that are meant.
+	convert func() (v1beta2.SparkApplication, []sparksubmit.Finding, error)
+	rules   []rule
+
 	app      v1beta2.SparkApplication
 	findings []sparksubmit.Finding
 	// driverName is the name that the operator gives to the driver.
@@ -98,7 +102,8 @@ type run struct {
 
 func newRun(t *testing.T, c golden.Corpus, recorded golden.Case, version string) *run {
 	t.Helper()
-	r := &run{corpus: c, recorded: recorded, version: version, machine: c.Machine(t, recorded)}
+	r := &run{corpus: c, recorded: recorded, version: version, machine: c.Machine(t, recorded), rules: rules}
+	r.convert = r.commandLine
 	c.Read(t, &r.result, recorded.Dir, version, "result.json")
 	r.requests = c.Requests(t, recorded.Dir, version)
 	if command, err := commandline.Parse(recorded.Argv); err == nil {
@@ -134,7 +139,7 @@ func (r *run) compare(t *testing.T, registry *scheduler.Registry) (golden.Outcom
 		return golden.Failed, "spark-submit accepted, but: " + err.Error()
 	}
 	r.objects(t, submission)
-	for _, rule := range rules {
+	for _, rule := range r.rules {
 		if rule.apply(r) {
 			r.applied = append(r.applied, rule.id)
 		}
@@ -163,12 +168,15 @@ func (r *run) undecodable(t *testing.T) bool {
 	})
 }
 
-// build takes the command line through the manifest to the objects. The error is what a user is told.
+// commandLine converts what the user wrote.
+func (r *run) commandLine() (v1beta2.SparkApplication, []sparksubmit.Finding, error) {
+	return sparksubmit.Convert(sparksubmit.Input{Argv: r.recorded.Argv, Machine: r.machine, SparkVersion: r.result.SparkVersion})
+}
+
+// build goes through the manifest to the objects. The error is what a user is told.
 func (r *run) build(t *testing.T, registry *scheduler.Registry) (spark.Submission, error) {
 	t.Helper()
-	app, findings, err := sparksubmit.Convert(sparksubmit.Input{
-		Argv: r.recorded.Argv, Machine: r.machine, SparkVersion: r.result.SparkVersion,
-	})
+	app, findings, err := r.convert()
 	if err != nil {
 		return spark.Submission{}, err
 	}

@@ -59,7 +59,7 @@ type rule struct {
 // everywhere are the rules that hold for every application.
 var everywhere = map[string]bool{
 	"operator-labels": true, "driver-name": true, "master": true, "namespace": true, "spark-user": true, "no-waiting": true,
-	"two-executors": true,
+	"two-executors": true, "pod-name": true,
 }
 
 var rules = []rule{

@@ -59,7 +59,11 @@ func (c *converter) submissionOnly() {
 		}
 	}
 	if user, ok := c.machine.Env["SPARK_USER"]; ok {
-		c.lost("SPARK_USER", "%q: the driver gets the operator's SPARK_USER; to run as another user use --proxy-user", user)
+		other := "use --proxy-user"
+		if c.running {
+			other = "write spec.proxyUser"
+		}
+		c.lost("SPARK_USER", "%q: the driver gets the operator's SPARK_USER; to run as another user %s", user, other)
 	}
 }
 
