@@ -44,3 +44,20 @@ func TestSentence(t *testing.T) {
 		})
 	}
 }
+
+// Finding 16: who switches learns which lists are refused that Kubeflow's definition takes. The numbers are those of the definition.
+func TestBoundsOfListsAreSaid(t *testing.T) {
+	said, err := boundsIn("../../api/sparkoperator/v1beta2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition, err := os.ReadFile("../../config/crd/bases/sparkoperator.k8s.io_sparkapplications.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bound, field := range map[string]string{"16": "driverIngressOptions", "32": "sidecars", "100": "tolerations", "256": "volumes", "1000": "env"} {
+		if !strings.Contains(said, field+"`") || !strings.Contains(said, bound+" of ") || !strings.Contains(string(definition), "maxItems: "+bound+"\n") {
+			t.Errorf("at most %s of %s: %s", bound, field, said)
+		}
+	}
+}
