@@ -18,6 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/test/docs/markdown"
@@ -30,7 +31,7 @@ var yamlLike = regexp.MustCompile(`^\s*(- )?[A-Za-z]+:( |$)`)
 
 // Each block of YAML is an application, a part of one, the operator's configuration, or values of the chart, and is right as such.
 func TestManifests(t *testing.T) {
-	kinds := map[string]int{}
+	counts := map[string]int{}
 	for name, page := range pages(t) {
 		for _, b := range markdown.Blocks(page) {
 			first, _, _ := strings.Cut(strings.TrimLeft(b.Text, "\n"), "\n")
@@ -38,15 +39,15 @@ func TestManifests(t *testing.T) {
 				continue
 			}
 			kind, err := check(t, b.Text)
-			kinds[kind]++
+			counts[kind]++
 			if err != nil && !strings.HasPrefix(b.Mark, "wrong: ") {
 				t.Errorf("%s:%d: %s: %v", name, b.Line, kind, err)
 			}
 		}
 	}
 	for kind, least := range map[string]int{"application": 2, "schedule": 1, "server": 2, "spec": 12, "configuration": 6, "values": 1} {
-		if kinds[kind] < least {
-			t.Errorf("%d blocks of kind %s were found, at least %d are there", kinds[kind], kind, least)
+		if counts[kind] < least {
+			t.Errorf("%d blocks of kind %s were found, at least %d are there", counts[kind], kind, least)
 		}
 	}
 }
@@ -131,7 +132,7 @@ func judged(content tree) error {
 		return err
 	}
 	var errs []error
-	for _, f := range manifest.Check(documents, manifest.Assumed{}, resolve.Operator{Registry: registry}) {
+	for _, f := range manifest.Check(documents, kinds.Assumed{}, resolve.Operator{Registry: registry}) {
 		if f.Severity == manifest.Error {
 			errs = append(errs, errors.New(f.Message))
 		}

@@ -42,6 +42,20 @@ for crd in config/crd/bases/*.yaml; do
   [ "$size" -lt 100000 ] || { echo "verify: $crd has $size bytes, the budget is 100000" >&2; exit 1; }
 done
 
+# words finds words that hack/words.txt replaces, in what is released.
+words() {
+  local pattern instead found=0
+  while IFS=$'\t' read -r pattern instead; do
+    case $pattern in '' | '#'*) continue ;; esac
+    if git grep -nwE "$pattern" -- internal cmd api config/crd ':!*_test.go' ':!*/testdata/*' ':!internal/testutil'; then
+      echo "verify: \"$pattern\": write instead: $instead" >&2
+      found=1
+    fi
+  done <hack/words.txt
+  return "$found"
+}
+stage "verify: words" words
+
 # render renders what is installed: with kustomize, and with Helm.
 render() {
   local kubectl helm tree values

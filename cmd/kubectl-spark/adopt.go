@@ -184,7 +184,7 @@ func ownerOf(pod *corev1.Pod) (string, error) {
 		group, _, _ := strings.Cut(o.APIVersion, "/")
 		switch {
 		case o.Controller == nil || !*o.Controller:
-		case group == v1beta2.GroupVersion.Group && o.Kind == applications.name:
+		case group == v1beta2.GroupVersion.Group && o.Kind == applications.Kind:
 			return o.Name, nil
 		default:
 			return "", fmt.Errorf("pod %s belongs to %s %s, which controls it", pod.Name, o.Kind, o.Name)

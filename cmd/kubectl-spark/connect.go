@@ -171,7 +171,7 @@ func (k *connecting) await(s *session, opened <-chan *v1alpha1.SparkConnect, ove
 		if err := <-over; err != nil && !errors.Is(err, context.Canceled) {
 			return nil, err
 		}
-		return nil, &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s; kubectl spark explain %s/%s says why", k.timeout, s.said, servers.short, s.name)}
+		return nil, &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s; kubectl spark explain %s/%s says why", k.timeout, s.said, servers.Short, s.name)}
 	}
 }
 

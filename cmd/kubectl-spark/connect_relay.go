@@ -91,7 +91,7 @@ func (r *relay) handle(ctx context.Context, local net.Conn) {
 	}
 }
 
-// pass copies what one side says, and tells the other that it says no more.
+// pass copies what one side says, and closes the other direction.
 func pass(to, from net.Conn) {
 	_, _ = io.Copy(to, from) // an error is the end of the connection
 	if half, ok := to.(interface{ CloseWrite() error }); ok {

@@ -242,9 +242,9 @@ func unavailable(o *v1alpha1.SparkConnect) error {
 	case o.DeletionTimestamp != nil:
 		return fmt.Errorf("server %s/%s is being deleted", o.Namespace, o.Name)
 	case o.Spec.Suspend != nil && *o.Spec.Suspend:
-		return fmt.Errorf("server %s/%s is suspended; kubectl spark resume %s/%s starts it", o.Namespace, o.Name, servers.short, o.Name)
+		return fmt.Errorf("server %s/%s is suspended; kubectl spark resume %s/%s starts it", o.Namespace, o.Name, servers.Short, o.Name)
 	case o.Status.State == v1alpha1.SparkConnectStateFailed && o.Status.ObservedGeneration == o.Generation:
-		return fmt.Errorf("server %s/%s has failed%s; kubectl spark explain %s/%s says more", o.Namespace, o.Name, serverTrouble(o, ": "), servers.short, o.Name)
+		return fmt.Errorf("server %s/%s has failed%s; kubectl spark explain %s/%s says more", o.Namespace, o.Name, serverTrouble(o, ": "), servers.Short, o.Name)
 	}
 	return nil
 }

@@ -31,11 +31,11 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 			"  # the schedule alone\n" +
 			"  kubectl spark delete scheduledsparkapp/nightly --keep-runs",
 	}, verb{
-		past: "deleted", kinds: kinds(), whole: true,
+		past: "deleted", kinds: allKinds(), whole: true,
 		do: func(ctx context.Context, c *connection, o found, dry dryRun, _ time.Time) (bool, []string, error) {
 			switch {
 			case o.kind != schedules && keep:
-				return false, nil, fmt.Errorf("--keep-runs: only for a %s", schedules.name)
+				return false, nil, fmt.Errorf("--keep-runs: only for a %s", schedules.Kind)
 			case o.kind == servers:
 				return true, serverGoes(o), c.remove(ctx, o, false, dry)
 			case o.kind == applications:

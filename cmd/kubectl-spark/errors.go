@@ -43,9 +43,9 @@ func forPeople(err error) error {
 	case isMissingKind(err):
 		missing, version := "the cluster does not know SparkApplications", v1beta2.GroupVersion
 		if none, ok := errors.AsType[*meta.NoKindMatchError](err); ok {
-			for _, k := range kinds() {
-				if k.name == none.GroupKind.Kind {
-					missing, version.Version = "the cluster does not know "+k.name+"s", k.version
+			for _, k := range allKinds() {
+				if k.Kind == none.GroupKind.Kind {
+					missing, version.Version = "the cluster does not know "+k.Kind+"s", k.Version
 				}
 			}
 		}

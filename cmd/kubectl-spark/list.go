@@ -21,6 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
@@ -97,23 +98,17 @@ func stateName(s string) string {
 // check checks arguments and flags, and brings the states into the form that they are stored in.
 func (l *listing) check(args []string) error {
 	l.kind = applications
-	known := stateNames()
 	if len(args) > 0 {
 		var err error
 		if l.kind, err = kindOf(args[0]); err != nil {
-			at := slices.IndexFunc(kinds(), func(k kind) bool { return k.people() == args[0] })
+			at := slices.IndexFunc(allKinds(), func(k kind) bool { return k.Many == args[0] })
 			if at < 0 {
 				return fmt.Errorf("%w; write applications, schedules or servers", err)
 			}
-			l.kind = kinds()[at]
+			l.kind = allKinds()[at]
 		}
 	}
-	switch l.kind {
-	case schedules:
-		known = scheduleStates
-	case servers:
-		known = serverStates
-	}
+	known := tables[l.kind].states
 	for i, state := range l.states {
 		at := slices.IndexFunc(known, func(s string) bool { return strings.EqualFold(s, state) })
 		if at < 0 {
@@ -122,7 +117,7 @@ func (l *listing) check(args []string) error {
 		l.states[i] = known[at]
 	}
 	if formats := []string{"", "wide", "name", "json", "yaml"}; !slices.Contains(formats, l.out.format) {
-		return fmt.Errorf("--output: %q is none of wide, name, json and yaml", l.out.format)
+		return fmt.Errorf("--output: invalid value %q: must be one of wide, name, json, yaml", l.out.format)
 	}
 	return nil
 }
@@ -146,7 +141,7 @@ func (l *listing) run(ctx context.Context, c *connection, streams genericiooptio
 		if l.all {
 			where = "in any namespace"
 		}
-		say(streams.ErrOut, "No %s found %s.", l.kind.people(), where)
+		say(streams.ErrOut, "No %s found %s.", l.kind.Many, where)
 		return nil
 	}
 	return l.table(streams.Out, items, now)
@@ -166,7 +161,7 @@ func (l *listing) read(ctx context.Context, c *connection) ([]map[string]any, er
 			return nil, err
 		}
 		for _, o := range list.Items {
-			state := l.state(&o)
+			state := tables[l.kind].state(&o)
 			if len(l.states) == 0 || slices.Contains(l.states, state) {
 				items = append(items, o.Object)
 			}
@@ -181,15 +176,32 @@ func (l *listing) read(ctx context.Context, c *connection) ([]map[string]any, er
 	return items, nil
 }
 
-// state is the state of an object as the table has it.
-func (l *listing) state(o *unstructured.Unstructured) string {
-	switch l.kind {
-	case schedules:
-		return scheduleState(o)
-	case servers:
-		return stateName(nested(o.Object, "status", "state"))
-	}
-	return stateName(nested(o.Object, "status", "applicationState", "state"))
+// table is how the objects of a kind are listed.
+type table struct {
+	// header is that of the table, and more what it has in addition when it is wide.
+	header, more []string
+	// states are all that there are, and state is that of an object.
+	states []string
+	state  func(*unstructured.Unstructured) string
+	row    func(o kinds.Object, now time.Time, wide bool) []string
+}
+
+var tables = map[kind]table{
+	applications: {
+		header: []string{"NAME", "STATE", "ATTEMPT", "DRIVER", "EXECUTORS", "REASON", "AGE", "DURATION"},
+		more:   []string{"SPARK", "SCHEDULER", "QUEUE", "MESSAGE"},
+		states: stateNames(), state: stateAt("status", "applicationState", "state"), row: rowOf(row),
+	},
+	schedules: {header: scheduleHeader, more: scheduleMore, states: scheduleStates, state: scheduleState, row: rowOf(scheduleRow)},
+	servers:   {header: serverHeader, more: serverMore, states: serverStates, state: stateAt("status", "state"), row: rowOf(serverRow)},
+}
+
+func stateAt(path ...string) func(*unstructured.Unstructured) string {
+	return func(o *unstructured.Unstructured) string { return stateName(nested(o.Object, path...)) }
+}
+
+func rowOf[T kinds.Object](row func(T, time.Time, bool) []string) func(kinds.Object, time.Time, bool) []string {
+	return func(o kinds.Object, now time.Time, wide bool) []string { return row(o.(T), now, wide) }
 }
 
 func nested(o map[string]any, path ...string) string {
@@ -201,14 +213,7 @@ func nested(o map[string]any, path ...string) string {
 func (l *listing) table(out io.Writer, items []map[string]any, now time.Time) error {
 	w := printers.GetNewTabWriter(out)
 	wide := l.out.format == "wide"
-	header := []string{"NAME", "STATE", "ATTEMPT", "DRIVER", "EXECUTORS", "REASON", "AGE", "DURATION"}
-	more := []string{"SPARK", "SCHEDULER", "QUEUE", "MESSAGE"}
-	switch l.kind {
-	case schedules:
-		header, more = scheduleHeader, scheduleMore
-	case servers:
-		header, more = serverHeader, serverMore
-	}
+	header, more := tables[l.kind].header, tables[l.kind].more
 	if wide {
 		header = slices.Concat(header, more)
 	}
@@ -231,25 +236,15 @@ func (l *listing) table(out io.Writer, items []map[string]any, now time.Time) er
 
 // cells are the line of an object.
 func (l *listing) cells(item map[string]any, now time.Time, wide bool) ([]string, error) {
-	switch l.kind {
-	case servers:
-		o, err := typedServer(item)
-		if err != nil {
-			return nil, err
-		}
-		return serverRow(o, now, wide), nil
-	case schedules:
-		o, err := decoded(found{schedules, &unstructured.Unstructured{Object: item}})
-		if err != nil {
-			return nil, err
-		}
-		return scheduleRow(o, now, wide), nil
-	}
-	o, err := typed(item)
+	text, err := (&unstructured.Unstructured{Object: item}).MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	return row(o, now, wide), nil
+	o, _, err := l.kind.Decode(text) // also one whose spec cannot be decoded
+	if err != nil {
+		return nil, err
+	}
+	return tables[l.kind].row(o, now, wide), nil
 }
 
 // typed decodes an application, also one whose spec cannot be decoded.

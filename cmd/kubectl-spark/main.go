@@ -65,7 +65,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Inspect Spark applications the way the operator does",
 		Long: "Inspect Spark applications the way the operator does, with the operator's own code.\n\n" +
 			"convert, render and validate work on manifests and need no cluster. explain, list, logs, queue, ui and wait read the cluster that kubectl\n" +
-			"would use, and change nothing. suspend, resume, rerun, trigger, delete and adopt change what they are told to, with your own rights;\n" +
+			"would use, and change nothing. suspend, resume, rerun, trigger, delete and adopt change what they are named for, with your own rights;\n" +
 			"connect wakes a Spark Connect server that was stopped because it was idle.",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spark"},
 		SilenceUsage:  true,

@@ -18,63 +18,52 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 )
 
 // kind is one of the kinds of objects that commands take.
-type kind struct {
-	// name is the kind's, singular what kubectl prints, and plural and short what it takes.
-	name, singular, plural, short string
-	// version is that of the group.
-	version string
-}
+type kind struct{ *kinds.Row }
 
 var (
-	applications = kind{"SparkApplication", "sparkapplication", "sparkapplications", "sparkapp", v1beta2.GroupVersion.Version}
-	schedules    = kind{"ScheduledSparkApplication", "scheduledsparkapplication", "scheduledsparkapplications", "scheduledsparkapp", v1beta2.GroupVersion.Version}
-	servers      = kind{"SparkConnect", "sparkconnect", "sparkconnects", "sparkconn", v1alpha1.SchemeGroupVersion.Version}
+	applications = kind{kinds.SparkApplication}
+	schedules    = kind{kinds.ScheduledSparkApplication}
+	servers      = kind{kinds.SparkConnect}
 )
 
-// kinds are all of them, in the order in which a name without a type is looked for.
-func kinds() []kind { return []kind{applications, schedules, servers} }
+// allKinds are all of them, in the order in which a name without a type is looked for.
+func allKinds() []kind {
+	var all []kind
+	for _, row := range kinds.All() {
+		all = append(all, kind{row})
+	}
+	return all
+}
 
 // withoutType is the help about names without a type.
 const withoutType = "A name without a type is that of an application, or else of a schedule\n" +
 	"or of a server; a server that shares its name with another object has to be named with its type."
 
 // typed is the name of an object with its type.
-func (k kind) typed(name string) string { return k.short + "/" + name }
-
-// people is what people call the objects of the kind.
-func (k kind) people() string {
-	switch k {
-	case schedules:
-		return "schedules"
-	case servers:
-		return "servers"
-	}
-	return "applications"
-}
+func (k kind) typed(name string) string { return k.Short + "/" + name }
 
 // object is the type of one object, or of a list.
 func (k kind) object(suffix string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: v1beta2.GroupVersion.Group, Version: k.version, Kind: k.name + suffix}
+	return k.GroupVersion().WithKind(k.Kind + suffix)
 }
 
 // qualified is the singular with the group, as kubectl prints objects.
-func (k kind) qualified() string { return k.singular + "." + v1beta2.GroupVersion.Group }
+func (k kind) qualified() string { return k.Singular() + "." + k.Group }
 
 // kindOf finds a kind by what kubectl takes: its name, plural or short name, also with the group.
 func kindOf(text string) (kind, error) {
 	name, group, _ := strings.Cut(strings.ToLower(text), ".")
-	for _, k := range kinds() {
-		own := strings.TrimPrefix(group, k.version+".")
-		if slices.Contains([]string{k.singular, k.plural, k.short}, name) && (own == "" || own == v1beta2.GroupVersion.Group) {
+	for _, k := range allKinds() {
+		own := strings.TrimPrefix(group, k.Version+".")
+		if slices.Contains([]string{k.Singular(), k.Plural, k.Short}, name) && (own == "" || own == k.Group) {
 			return k, nil
 		}
 	}
-	return kind{}, fmt.Errorf("there is no type %q here; the types are %s, %s and %s", text, applications.short, schedules.short, servers.short)
+	return kind{}, fmt.Errorf("there is no type %q here; the types are %s, %s and %s", text, applications.Short, schedules.Short, servers.Short)
 }
 
 // named splits TYPE/NAME. The type is empty if there is only a name.
@@ -84,7 +73,7 @@ func named(arg string) (kind, string, error) {
 		return kind{}, arg, nil
 	}
 	if name == "" || strings.Contains(name, "/") {
-		return kind{}, "", fmt.Errorf("%q is no TYPE/NAME; write for example %s/%s", arg, schedules.short, cmp.Or(strings.Trim(name, "/"), "nightly"))
+		return kind{}, "", fmt.Errorf("%q is no TYPE/NAME; write for example %s/%s", arg, schedules.Short, cmp.Or(strings.Trim(name, "/"), "nightly"))
 	}
 	k, err := kindOf(resource)
 	return k, name, err
@@ -112,7 +101,7 @@ func (c *connection) find(ctx context.Context, arg string, wanted ...kind) (foun
 	if err != nil {
 		return found{}, err
 	}
-	if k.name != "" {
+	if k.Row != nil {
 		o, err := c.object(ctx, k, name)
 		if isMissing(err, k) {
 			err = c.nothing(ctx, name, k)
@@ -142,7 +131,7 @@ func (c *connection) find(ctx context.Context, arg string, wanted ...kind) (foun
 
 // inOrder are all kinds, some of them first.
 func inOrder(wanted []kind) []kind {
-	return append(slices.Clone(wanted), slices.DeleteFunc(kinds(), func(k kind) bool { return slices.Contains(wanted, k) })...)
+	return append(slices.Clone(wanted), slices.DeleteFunc(allKinds(), func(k kind) bool { return slices.Contains(wanted, k) })...)
 }
 
 func (c *connection) object(ctx context.Context, k kind, name string) (*unstructured.Unstructured, error) {
@@ -197,11 +186,11 @@ func (c *connection) nothing(ctx context.Context, name string, of ...kind) error
 			all = append(all, near)
 		}
 	}
-	text := fmt.Sprintf("there is no %s %q in namespace %s", of[0].name, name, c.namespace)
+	text := fmt.Sprintf("there is no %s %q in namespace %s", of[0].Kind, name, c.namespace)
 	if len(all) == 0 {
 		hint := "kubectl spark list -A"
 		if of[0] != applications {
-			hint = "kubectl spark list " + of[0].short + " -A"
+			hint = "kubectl spark list " + of[0].Short + " -A"
 		}
 		return fmt.Errorf("%s; %s shows all", text, hint)
 	}
@@ -216,7 +205,7 @@ func (c *connection) nothing(ctx context.Context, name string, of ...kind) error
 func isMissing(err error, k kind) bool {
 	var status apierrors.APIStatus
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil &&
-		status.Status().Details.Kind == k.plural && status.Status().Details.Name != ""
+		status.Status().Details.Kind == k.Plural && status.Status().Details.Name != ""
 }
 
 // isMissingKind reports whether the cluster lacks our definitions: discovery finds none, or it found them and they went.
@@ -224,6 +213,6 @@ func isMissingKind(err error) bool {
 	if meta.IsNoMatchError(err) {
 		return true
 	}
-	return apierrors.IsNotFound(err) && !slices.ContainsFunc(kinds(), func(k kind) bool { return isMissing(err, k) }) &&
+	return apierrors.IsNotFound(err) && !slices.ContainsFunc(allKinds(), func(k kind) bool { return isMissing(err, k) }) &&
 		strings.Contains(err.Error(), "could not find the requested resource")
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
@@ -34,7 +34,7 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: "Print the objects that the operator would create for the first attempt of each SparkApplication and SparkConnect, in its order, and for\n" +
 			"each ScheduledSparkApplication the run of its next time, with its objects. With --submit-time that is the next time after it.\n\n" +
 			"Their names depend on the application's UID, which only a cluster gives. Without --uid, and without a UID in the manifest,\n" +
-			"it is " + string(manifest.DefaultUID) + ". What would not run is refused with the operator's own words, and exit code 1.\n\n" +
+			"it is " + string(kinds.DefaultUID) + ". What would not run is refused with the operator's own words, and exit code 1.\n\n" +
 			"What the operator makes of an application depends on its configuration, too: its policies, its default scheduler and the URLs of\n" +
 			"Spark's UI. With --config they are considered.",
 		Example: "  # everything that spark-pi.yaml leads to\n" +
@@ -46,9 +46,9 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 	r.files.addTo(command)
 	r.output.addTo(command)
 	r.config.addTo(command)
-	command.Flags().StringVarP(&r.namespace, "namespace", "n", manifest.DefaultNamespace, "namespace of manifests that name none")
+	command.Flags().StringVarP(&r.namespace, "namespace", "n", kinds.DefaultNamespace, "namespace of manifests that name none")
 	command.Flags().StringVar(&r.uid, "uid", "", "UID of the application")
-	command.Flags().StringVar(&r.submitTime, "submit-time", manifest.DefaultSubmitTime.Format(time.RFC3339), "time of the submission")
+	command.Flags().StringVar(&r.submitTime, "submit-time", kinds.DefaultSubmitTime.Format(time.RFC3339), "time of the submission")
 	return command
 }
 
@@ -64,7 +64,7 @@ func (r *render) run(timed bool) error {
 	if !known {
 		r.say("without --config, %s", notConsidered)
 	}
-	assumed := manifest.Assumed{Namespace: r.namespace, UID: types.UID(r.uid), SubmitTime: at, Now: at}
+	assumed := kinds.Assumed{Namespace: r.namespace, UID: types.UID(r.uid), SubmitTime: at, Now: at}
 	if !timed {
 		assumed.Now = time.Now()
 	}
@@ -85,10 +85,10 @@ func (r *render) run(timed bool) error {
 	return r.output.print(r.Out, objects...)
 }
 
-// document returns the objects of one document, and says what there is to say about it.
-func (r *render) document(name string, d *manifest.Document, assumed manifest.Assumed, operator resolve.Operator) ([]any, error) {
-	if d.Application == nil && d.Schedule == nil && d.Connect == nil {
-		r.say("%s:%d: %s %s is not rendered: neither a SparkApplication nor a ScheduledSparkApplication nor a SparkConnect", name, d.Line, d.Kind, d.Name)
+// document returns the objects of one document, and the findings about it.
+func (r *render) document(name string, d *manifest.Document, assumed kinds.Assumed, operator resolve.Operator) ([]any, error) {
+	if d.Row == nil {
+		r.say("%s:%d: %s %s is not rendered: neither a %s", name, d.Line, d.Kind, d.Name, kindNames(" nor a "))
 		return nil, nil
 	}
 	for _, problem := range d.Problems {
@@ -98,18 +98,9 @@ func (r *render) document(name string, d *manifest.Document, assumed manifest.As
 		return nil, fmt.Errorf("%s:%d: it cannot be decoded: %s", name, d.Line, d.Undecoded)
 	}
 	var objects []any
-	var forecast admission.DryRunResult
-	switch {
-	case d.Application != nil:
-		forecast = manifest.DryRun(d.Application, assumed, operator)
-	case d.Connect != nil:
-		forecast = manifest.DryRunConnect(d.Connect, assumed, operator)
-	default:
-		scheduled := manifest.DryRunSchedule(d.Schedule, assumed, operator)
-		forecast = scheduled.DryRunResult
-		if scheduled.Run != nil {
-			objects = append(objects, scheduled.Run)
-		}
+	forecast := d.DryRun(assumed, operator)
+	if forecast.Creates != nil {
+		objects = append(objects, forecast.Creates)
 	}
 	created, err := forecast.Objects()
 	if err != nil {

@@ -25,8 +25,8 @@ type asking struct {
 	mapper  meta.RESTMapper
 	scope   resolve.Application
 	in      *explain.Input
-	// foreign is an object of someone else that has the name of one of the attempt's.
-	foreign string
+	// notOwned is an object of another owner that has the name of one of the attempt's.
+	notOwned string
 }
 
 // ask completes the input with the scheduler's side: its verdict if the driver may be created now, else what it says of the
@@ -86,10 +86,10 @@ func (a *asking) admit(ctx context.Context, candidate *admission.Candidate) (sch
 		refs = append(refs, scheduler.Ref{GroupVersionKind: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: u.GetName()})
 	}
 	made, err := a.group(ctx, refs)
-	if foreign := a.foreign; foreign != "" {
+	if notOwned := a.notOwned; notOwned != "" {
 		return scheduler.Admission{
 			Verdict: scheduler.Wait, Reason: lifecycle.ReasonNameConflict,
-			Message: foreign + " already exists and does not belong to this application; delete or rename it",
+			Message: notOwned + " already exists and does not belong to this application; delete or rename it",
 		}, nil
 	}
 	a.in.Reserved.Made = made && len(answer.Delete) == 0
@@ -141,7 +141,7 @@ func (a *asking) group(ctx context.Context, refs []scheduler.Ref) (bool, error) 
 			continue
 		}
 		if !metav1.IsControlledBy(u, a.in.Object) {
-			a.foreign = read.Kind + " " + read.Name
+			a.notOwned = read.Kind + " " + read.Name
 			continue
 		}
 		phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")

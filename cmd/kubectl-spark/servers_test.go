@@ -181,7 +181,7 @@ func TestExplainServer(t *testing.T) {
 	newAPI(t, ready, serverPod(ready, "first"), served("idle", stoppedIdle))
 	for name, texts := range map[string][]string{
 		"nb":             {"SparkConnect jobs/nb runs for ", "State      Ready, attempt 2", "keep it running"},
-		"sparkconn/idle": {"SparkConnect jobs/idle was stopped 10m ago because it was idle", "nothing until somebody connects", "kubectl spark connect idle -n jobs"},
+		"sparkconn/idle": {"SparkConnect jobs/idle was stopped 10m ago because it was idle", "nothing until a client connects", "kubectl spark connect idle -n jobs"},
 	} {
 		out, errOut, code := execute(t, "", "explain", name)
 		if code != 0 {

@@ -43,7 +43,7 @@ func newResume(streams genericiooptions.IOStreams) *cobra.Command {
 // suspending sets spec.suspend.
 func suspending(past string, to bool) verb {
 	return verb{
-		past: past, kinds: kinds(),
+		past: past, kinds: allKinds(),
 		do: func(ctx context.Context, c *connection, o found, dry dryRun, _ time.Time) (bool, []string, error) {
 			if suspended(o.Unstructured) == to {
 				return false, asleep(o, to), nil

@@ -135,7 +135,7 @@ func (t *targets) choose(ctx context.Context, c *connection, args []string, v ve
 	for _, arg := range args {
 		o, err := c.find(ctx, arg, v.kinds...)
 		if err == nil && !slices.Contains(v.kinds, o.kind) {
-			err = fmt.Errorf("%s is a %s: %s", o.GetName(), o.name, strings.ReplaceAll(v.wrong, "NAME", o.plain()))
+			err = fmt.Errorf("%s is a %s: %s", o.GetName(), o.Kind, strings.ReplaceAll(v.wrong, "NAME", o.plain()))
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -158,7 +158,7 @@ func (t *targets) list(ctx context.Context, c *connection, args []string, v verb
 		}
 	}
 	if !slices.Contains(v.kinds, k) {
-		return nil, fmt.Errorf("not for %ss: %s", k.name, v.wrong)
+		return nil, fmt.Errorf("not for %ss: %s", k.Kind, v.wrong)
 	}
 	which, err := labels.Parse(t.selector)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 )
 
@@ -32,7 +33,7 @@ func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	files.addTo(command)
 	config.addTo(command)
-	command.Flags().StringVarP(&namespace, "namespace", "n", manifest.DefaultNamespace, "namespace of manifests that name none")
+	command.Flags().StringVarP(&namespace, "namespace", "n", kinds.DefaultNamespace, "namespace of manifests that name none")
 	return command
 }
 
@@ -47,41 +48,48 @@ func validate(files filenames, config configured, namespace string, streams gene
 	found, all := false, 0
 	err = files.read(streams, func(name string, documents []manifest.Document) error {
 		errors := 0
-		for _, finding := range manifest.Check(documents, manifest.Assumed{Namespace: namespace, Now: time.Now()}, operator) {
+		for _, finding := range manifest.Check(documents, kinds.Assumed{Namespace: namespace, Now: time.Now()}, operator) {
 			say(streams.Out, "%s:%d: %s: %s", name, finding.Line, finding.Severity, finding.Message)
 			if finding.Severity == manifest.Error {
 				errors++
 			}
 		}
-		applications := count(documents, func(d manifest.Document) bool { return d.Application != nil })
-		schedules := count(documents, func(d manifest.Document) bool { return d.Schedule != nil })
-		servers := count(documents, func(d manifest.Document) bool { return d.Connect != nil })
-		checked := fmt.Sprintf("applications checked: %d", applications)
-		if schedules > 0 {
-			checked += fmt.Sprintf(", schedules checked: %d", schedules)
-		}
-		if servers > 0 {
-			checked += fmt.Sprintf(", servers checked: %d", servers)
-		}
+		checked, n := countChecked(documents)
 		say(streams.Out, "%s: %s, errors: %d", name, checked, errors)
-		found, all = found || errors > 0, all+applications+schedules+servers
+		found, all = found || errors > 0, all+n
 		return nil
 	})
 	switch {
 	case err == nil && found:
 		return errFound
 	case err == nil && all == 0:
-		return fmt.Errorf("%s: nothing was checked: there is no SparkApplication, ScheduledSparkApplication or SparkConnect", strings.Join(files, ", "))
+		return fmt.Errorf("%s: nothing was checked: there is no %s", strings.Join(files, ", "), kindNames(" or "))
 	}
 	return err
 }
 
-func count(documents []manifest.Document, which func(manifest.Document) bool) int {
-	n := 0
-	for _, d := range documents {
-		if which(d) {
-			n++
+// countChecked says how many documents of each kind were checked, and how many in all.
+func countChecked(documents []manifest.Document) (said string, all int) {
+	var counts []string
+	for i, row := range kinds.All() {
+		n := 0
+		for j := range documents {
+			if documents[j].Row == row {
+				n++
+			}
+		}
+		if all += n; n > 0 || i == 0 {
+			counts = append(counts, fmt.Sprintf("%s checked: %d", row.Many, n))
 		}
 	}
-	return n
+	return strings.Join(counts, ", "), all
+}
+
+// kindNames are the kinds that the operator serves.
+func kindNames(separator string) string {
+	var names []string
+	for _, row := range kinds.All() {
+		names = append(names, row.Kind)
+	}
+	return strings.Join(names, separator)
 }

@@ -98,7 +98,7 @@ func goalOf(text string) (goal, error) {
 	}
 	i := slices.IndexFunc(types, func(known string) bool { return strings.EqualFold(known, kind) })
 	if i < 0 {
-		return nil, fmt.Errorf("--for: %q is none of completed, running, submitted, and no condition; the conditions are %s", kind, strings.Join(types, ", "))
+		return nil, fmt.Errorf("--for: invalid value %q: must be completed, running, submitted, or one of the conditions %s", kind, strings.Join(types, ", "))
 	}
 	return func(o *v1beta2.SparkApplication, _ lifecycle.Record) bool {
 		c := meta.FindStatusCondition(o.Status.Conditions, types[i])

@@ -56,7 +56,7 @@ func (d dryRun) check() error {
 	case dryRunNone, dryRunClient, dryRunServer:
 		return nil
 	}
-	return fmt.Errorf("--dry-run: %q is none of none, client and server", string(d))
+	return fmt.Errorf("--dry-run: invalid value %q: must be one of none, client, server", string(d))
 }
 
 // suffix is what kubectl adds to the line of an object.

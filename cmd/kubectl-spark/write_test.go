@@ -171,7 +171,7 @@ func TestVerbs(t *testing.T) {
 			[]string{`delete scheduledsparkapplications/busy {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-busy"},"propagationPolicy":"Orphan"}`},
 		},
 		"client":  {"nothing is sent", "delete pi --dry-run=client", app + "pi deleted (dry run)\n", "pi: it was RUNNING; driver pod pi-driver, its executors and what else belongs to it go with it\n", 0, nil},
-		"dry run": {"a mode that there is not", "delete pi --dry-run=yes", "", "error: --dry-run: \"yes\" is none of none, client and server\n", 1, nil},
+		"dry run": {"a mode that there is not", "delete pi --dry-run=yes", "", "error: --dry-run: invalid value \"yes\": must be one of none, client, server\n", 1, nil},
 		"server": {
 			"the API server is asked", "suspend pi --dry-run=server", app + "pi suspended (server dry run)\n", "", 0,
 			[]string{`patch sparkapplications/pi {"metadata":{"uid":"uid-pi"},"spec":{"suspend":true}}`},

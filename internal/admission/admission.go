@@ -56,7 +56,7 @@ func Validate(a resolve.Application) Checked {
 	return c
 }
 
-// withoutNames leaves out what is wrong with names that are made of the application's, if that is refused itself: nobody has written them.
+// withoutNames leaves out what is wrong with names that are made of the application's, if that is refused itself: the user has not written them.
 func withoutNames(a resolve.Application, found []*spark.ConfError) []*spark.ConfError {
 	if !slices.ContainsFunc(a.Problems, func(p *spark.ConfError) bool { return p.Field == "metadata.name" }) {
 		return found

@@ -36,7 +36,7 @@ func DryRunSchedule(d schedule.Desired, run func(schedule.Start) resolve.Applica
 		r.Errors = own
 		return r
 	}
-	// What is wrong with the schedule keeps nobody from hearing what is wrong with the template.
+	// What is wrong with the template is reported also if the schedule is wrong.
 	first := schedule.Start{Name: schedule.Name(d.Name, env.Now.Truncate(time.Second), env.Precision), Reason: schedule.ReasonSchedule, Tick: env.Now, From: env.Now, To: env.Now}
 	if len(r.Next) > 0 {
 		first = r.Next[0]

@@ -17,7 +17,7 @@ type BatchScheduler struct {
 	Default string `json:"default,omitempty"`
 	// Enabled are the plugins that applications may choose; by default the one above and the one for plain Kubernetes.
 	Enabled []string `json:"enabled,omitempty"`
-	// PlainNames takes a name that is none of those plugins for the schedulerName of the application's pods, instead of letting the
+	// PlainNames takes a name that is not one of those plugins for the schedulerName of the application's pods, instead of letting the
 	// application wait.
 	PlainNames bool `json:"plainNames,omitempty"`
 	// NamespaceDefaults lets annotations of a namespace choose scheduler and queue of the applications in it.

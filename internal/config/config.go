@@ -115,11 +115,11 @@ func (e Endpoint) validate(field string) error {
 	return nil
 }
 
-// LeaderElection lets several replicas stand by for each other. The defaults let a replica take over within half a second
+// LeaderElection lets several replicas run, of which one leads. The defaults let a replica take over within half a second
 // when the leader is stopped, and within five seconds when it crashes.
 type LeaderElection struct {
 	Enabled bool `json:"enabled,omitempty"`
-	// Name of the lease; spark-operator-controller-lock by default. Operators that share it stand by for each other, so
+	// Name of the lease; spark-operator-controller-lock by default. Of operators that share it one leads, so
 	// two that serve different namespaces from one namespace need two.
 	Name string `json:"name,omitempty"`
 	// Namespace of the lease; by default the one that the operator's pod runs in.
@@ -186,7 +186,7 @@ type Webhook struct {
 	// ServiceName is the Service by which the API server connects; self's certificates are for it.
 	ServiceName string `json:"serviceName,omitempty"`
 	// Configurations is the name of the MutatingWebhookConfiguration and of the ValidatingWebhookConfiguration that self
-	// tells its authority.
+	// names its authority.
 	Configurations string `json:"configurations,omitempty"`
 }
 

@@ -27,7 +27,7 @@ type Metrics struct {
 	JobSubmitLatencyBuckets []float64  `json:"jobSubmitLatencyBuckets,omitempty"`
 	JobStartLatencyBuckets  []float64  `json:"jobStartLatencyBuckets,omitempty"`
 	TLS                     MetricsTLS `json:"tls,omitempty"`
-	// Authentication serves metrics only to a token that the API server knows, of someone who may get /metrics. The processes
+	// Authentication serves metrics only to a token that the API server knows, of a user who may get /metrics. The processes
 	// then need the right to create tokenreviews and subjectaccessreviews.
 	Authentication bool `json:"authentication,omitempty"`
 }

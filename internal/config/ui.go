@@ -101,7 +101,7 @@ func (c OperatorConfiguration) validateExposure() []error {
 		errs = append(errs, fmt.Errorf("ui.route.urlFormat: %q: its path must be that of ui.ingress.urlFormat, %q: Spark's UI knows one path", route, ingress))
 	}
 	if route != "" && len(c.UI.Route.ParentRefs) == 0 {
-		errs = append(errs, errors.New("ui.route.parentRefs: there is none; name the Gateway that HTTPRoutes attach to"))
+		errs = append(errs, errors.New("ui.route.parentRefs: required: the Gateway that HTTPRoutes attach to"))
 	}
 	for i, p := range c.UI.Route.ParentRefs {
 		if p.Name == "" {

@@ -54,7 +54,7 @@ func TestExposureIsChecked(t *testing.T) {
 		"Placeholder": {"a typing error", `ui: {ingress: {urlFormat: "{{$name}}.example.org"}}`, `ui.ingress.urlFormat: "{{$name}}.example.org": {{$name}} is not a placeholder`},
 		"Host":        {"a rule needs a DNS name", `ui: {ingress: {urlFormat: "https://a_b/x"}}`, `ui.ingress.urlFormat: "https://a_b/x": the host "a_b" is not a DNS name`},
 		"Route":       {"the same for routes", `ui: {route: {urlFormat: "/x", parentRefs: [{name: p}]}}`, `ui.route.urlFormat: "/x": there is no host`},
-		"Parent":      {"a route hangs on a Gateway", `ui: {route: {urlFormat: "x.example.org"}}`, "ui.route.parentRefs: there is none; name the Gateway"},
+		"Parent":      {"a route hangs on a Gateway", `ui: {route: {urlFormat: "x.example.org"}}`, "ui.route.parentRefs: required: the Gateway"},
 		"Name":        {"which has a name", `ui: {route: {urlFormat: "x.example.org", parentRefs: [{namespace: a}]}}`, "ui.route.parentRefs[0].name: must not be empty"},
 		"Port":        {"and a port", `ui: {route: {urlFormat: "x.example.org", parentRefs: [{name: a, port: 70000}]}}`, "ui.route.parentRefs[0].port: 70000: must be a port"},
 		"Service":     {"an Ingress leads to a Service", `ui: {service: false, ingress: {urlFormat: "x.example.org"}}`, "ui.service: false: Ingress and HTTPRoute lead to the Service"},

@@ -89,7 +89,7 @@ var refusals = map[lifecycle.Reason]bool{
 	lifecycle.ReasonOperatorForbidden: true, lifecycle.ReasonNameConflict: true, lifecycle.ReasonSubmissionRefused: true,
 }
 
-// waiting is what there is to wait for when nothing is to be done.
+// waiting is what the application waits for when nothing is to be done.
 func (v view) waiting() string {
 	r, d := v.plan.Record, v.plan.Driver
 	switch {
@@ -121,7 +121,7 @@ func (v view) waiting() string {
 		return "wait until driver pod " + d.Name + " is gone"
 	case lifecycle.Suspended:
 		if idle(r) {
-			return "nothing until somebody connects"
+			return "nothing until a client connects"
 		}
 		return "nothing until " + v.field("suspend") + " is false"
 	case lifecycle.Succeeded, lifecycle.Failed:

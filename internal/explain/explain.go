@@ -28,7 +28,7 @@ type Input struct {
 	Quotas   []Quota
 	// Unreadable lists what could not be read.
 	Unreadable []string
-	// State is the one that is stored, if the family has no one word for each state of the record.
+	// State is the one that is stored, if the family has no word of its own for each state of the record.
 	State string
 	Now   time.Time
 }

@@ -122,7 +122,7 @@ func (v scheduleView) advice(r ScheduleReport) []string {
 	case reason == schedule.ReasonNameConflict:
 		all = append(all, "delete or rename the object that has the name; the run is tried again every 30 s, and skipped when the next one is due")
 	case reason == schedule.ReasonRunRefused:
-		all = append(all, "see to what the API server says; the run is tried again every 30 s, and skipped when the next one is due")
+		all = append(all, "fix what the API server reports; the run is tried again every 30 s, and skipped when the next one is due")
 	case reason == schedule.ReasonInvalidTrigger:
 		all = append(all, "set the annotation to a time, which kubectl spark trigger "+r.Name+ns+" does")
 	case reason == schedule.ReasonWaitingForActive:
@@ -130,7 +130,7 @@ func (v scheduleView) advice(r ScheduleReport) []string {
 			all = append(all, "why that run goes on: kubectl spark explain "+name+ns, "stop it: kubectl spark delete "+name+ns)
 		}
 	case r.Suspended:
-		all = append(all, "let it go on: kubectl spark resume scheduledsparkapp/"+r.Name+ns, "one run now, although it is suspended: kubectl spark trigger "+r.Name+ns)
+		all = append(all, "resume it: kubectl spark resume scheduledsparkapp/"+r.Name+ns, "one run now, although it is suspended: kubectl spark trigger "+r.Name+ns)
 	}
 	for _, wrong := range v.Template {
 		all = append(all, "correct the template, or its runs fail: "+wrong)

@@ -119,8 +119,8 @@ var sources = map[string]string{
 	string(scheduler.SourceCluster):     "the operator's default",
 }
 
-// text writes what is known; told says that the message was printed already.
-func (s Scheduling) text(p *printer, told bool) {
+// text writes what is known; printed is whether the message was printed already.
+func (s Scheduling) text(p *printer, printed bool) {
 	if s.Scheduler != "" {
 		text := s.Scheduler
 		if s.Queue != "" {
@@ -133,7 +133,7 @@ func (s Scheduling) text(p *printer, told bool) {
 	}
 	switch {
 	case s.Verdict == "":
-	case told:
+	case printed:
 		p.field("Verdict", "%s: %s", s.Verdict, s.Reason)
 	default:
 		p.field("Verdict", "%s: %s", s.Verdict, s.Message)

@@ -11,7 +11,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Server is what there is to say of a driver that takes clients.
+// Server describes a driver that takes clients.
 type Server struct {
 	// Ready is whether it takes clients now.
 	Ready bool `json:"ready"`
@@ -118,7 +118,7 @@ func (s *Server) text(p *printer) {
 	}
 	switch {
 	case s.StoppedAt != nil:
-		p.field("Idle", "it was stopped %s ago, and runs again when somebody connects", p.since(s.StoppedAt.Time))
+		p.field("Idle", "it was stopped %s ago, and runs again when a client connects", p.since(s.StoppedAt.Time))
 	case s.IdleSince != nil:
 		p.field("Idle", "%s", fmt.Sprintf("for %s, as far as is known", p.since(s.IdleSince.Time)))
 	}

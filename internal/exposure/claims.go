@@ -99,7 +99,7 @@ func (w Wanted) Without(objections []Objection) (Wanted, []Objection) {
 		}})
 	}
 	rest.Objects = slices.DeleteFunc(slices.Clone(w.Objects), func(o Object) bool { return rest.keeps(o.Ref) })
-	others := slices.DeleteFunc(slices.Clone(w.Problems), func(p Problem) bool { return rest.keeps(p.Object) }) // an objection tells of them, too
+	others := slices.DeleteFunc(slices.Clone(w.Problems), func(p Problem) bool { return rest.keeps(p.Object) }) // an objection reports them, too
 	rest.Problems = append(rest.Problems, others...)
 	return rest, objections
 }

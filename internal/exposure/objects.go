@@ -109,7 +109,7 @@ func (w *wanted) problem(object Ref, message string) {
 	w.Problems = append(w.Problems, Problem{object, lifecycle.Cause{Reason: lifecycle.ReasonExposureInvalid, Message: message}})
 }
 
-// url fills in a format; nil if it is none.
+// url fills in a format; nil if it is not a URL.
 func (w *wanted) url(format string, object Ref, what string) *url.URL {
 	u, err := rule(format, w.names)
 	if err != nil {

@@ -86,7 +86,7 @@ func (k *SchedulerKinds) noteRead(kind schema.GroupVersionKind, namespace string
 }
 
 // enqueueWaiters enqueues those that wait for a change of the kind: the first in line at once, the others spread over some
-// time and at most every enqueuePeriod. What happens in one namespace concerns those in it alone, as long as no one has read
+// time and at most every enqueuePeriod. What happens in one namespace concerns those in it alone, as long as no reconcile has read
 // the kind in all of them; "" stands for all.
 func (k *SchedulerKinds) enqueueWaiters(kind schema.GroupVersionKind, namespace string) {
 	k.mu.Lock()

@@ -33,7 +33,7 @@ type answer struct {
 	at    time.Time
 }
 
-// list fills in the events that the options choose, of now or of a moment ago. No one may change them.
+// list fills in the events that the options choose, of now or of a moment ago. They must not be changed.
 func (s *eventCache) list(ctx context.Context, live client.Reader, list *unstructured.UnstructuredList, o client.ListOptions, now time.Time) error {
 	key := o.Namespace
 	for _, selector := range []interface{ String() string }{o.LabelSelector, o.FieldSelector} {

@@ -129,7 +129,7 @@ func NewNamespaces(mgr ctrl.Manager, m *metrics.Metrics, own string, others ...*
 func (n *Namespaces) Configure(ctx context.Context, c config.OperatorConfiguration) {
 	n.mu.Lock()
 	n.all, n.listed, n.selector = len(c.Namespaces) == 0 && c.NamespaceSelector == "", c.Namespaces, c.Selector()
-	former := n.targets
+	previous := n.targets
 	n.targets = Targets(c)
 	n.mu.Unlock()
 	for _, namespace := range c.Namespaces {
@@ -139,7 +139,7 @@ func (n *Namespaces) Configure(ctx context.Context, c config.OperatorConfigurati
 		}
 	}
 	n.follow(ctx)
-	for _, namespace := range former {
+	for _, namespace := range previous {
 		n.show(namespace)
 	}
 	n.takeUp(ctx, "")
@@ -201,7 +201,7 @@ func (n *Namespaces) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection is false: who stands by watches, too.
+// NeedLeaderElection is false: standby replicas watch too.
 func (n *Namespaces) NeedLeaderElection() bool { return false }
 
 // changed is called by the cache when a namespace became ready, or ceased to be.
@@ -314,9 +314,9 @@ func (n *Namespaces) watchLabels(ctx context.Context) error {
 		return fmt.Errorf("watch namespaces: %w", err)
 	}
 	handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { n.labelled(o, true) },
-		UpdateFunc: func(_, o any) { n.labelled(o, true) },
-		DeleteFunc: func(o any) { n.labelled(o, false) },
+		AddFunc:    func(o any) { n.labelsChanged(o, true) },
+		UpdateFunc: func(_, o any) { n.labelsChanged(o, true) },
+		DeleteFunc: func(o any) { n.labelsChanged(o, false) },
 	})
 	if err != nil {
 		return fmt.Errorf("watch namespaces: %w", err)
@@ -331,8 +331,8 @@ func (n *Namespaces) watchLabels(ctx context.Context) error {
 	return nil
 }
 
-// labelled takes note of the labels of a namespace, and takes its applications up if it matches from now on.
-func (n *Namespaces) labelled(o any, exists bool) {
+// labelsChanged takes note of the labels of a namespace, and takes its applications up if it matches from now on.
+func (n *Namespaces) labelsChanged(o any, exists bool) {
 	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
 	}
@@ -352,7 +352,7 @@ func (n *Namespaces) labelled(o any, exists bool) {
 	if before == after {
 		return
 	}
-	n.log.Info("namespace matches the selector or does no longer", "namespace", name, "matches", after)
+	n.log.Info("namespace selector match changed", "namespace", name, "matches", after)
 	if after {
 		n.takeUp(context.Background(), name)
 	}

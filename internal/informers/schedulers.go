@@ -189,7 +189,7 @@ func (k *SchedulerKinds) discover(ctx context.Context) {
 	}
 }
 
-// setServed notes whether a kind is installed and reports whether that is news.
+// setServed notes whether a kind is installed and reports whether that has changed.
 func (k *SchedulerKinds) setServed(kind schema.GroupVersionKind, served bool) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -198,9 +198,9 @@ func (k *SchedulerKinds) setServed(kind schema.GroupVersionKind, served bool) bo
 		state = &kindState{}
 		k.known[kind] = state
 	}
-	news := state.served != served
+	changed := state.served != served
 	state.served = served
-	return news
+	return changed
 }
 
 // review asks the API server for the rights that the plugins declare: all of them now and then, and those that were

@@ -16,7 +16,7 @@ func awaitsAdoption(app Application, r Record) bool { return app.Adopts != "" &&
 func (a Application) FollowsOthers(r Record) bool { return a.Adopts != "" && r.Attempt <= 1 }
 
 // awaitAdoption waits until the driver is marked as the application's. Neither a suspension nor an invalid spec nor a policy ends that: they
-// are about drivers to come. The wait is none in a queue, so no deadline is over meanwhile.
+// are about drivers to come. It does not wait in a queue, so no deadline is over meanwhile.
 func awaitAdoption(p Plan) Plan {
 	p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{}
 	pod := p.App.Adopts

@@ -118,7 +118,7 @@ func admitted(r Record, p Plan) Condition {
 	return c
 }
 
-// placementEdited tells of an edit that waits.
+// placementEdited introduces why an edit holds later.
 const placementEdited = "an edit of where {executor} runs holds from the next attempt on: "
 
 func submission(r Record) Condition {
@@ -143,8 +143,8 @@ func (p Plan) waiting() Wait {
 
 // withWait makes a condition report a wait.
 func (c Condition) withWait(w Wait) Condition {
-	told := w.Detailed()
-	c.Reason, c.Message, c.Wait = told.Reason, told.Message, w
+	detailed := w.Detailed()
+	c.Reason, c.Message, c.Wait = detailed.Reason, detailed.Message, w
 	return c
 }
 

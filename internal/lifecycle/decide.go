@@ -64,7 +64,7 @@ type Application struct {
 	Drain time.Duration
 	// IdleTimeout is after how long without an execution the driver is stopped; 0 for never.
 	IdleTimeout time.Duration
-	// WakeAt is when somebody asked for a driver that was stopped because it was idle; zero if nobody did. WakeIgnored is such a
+	// WakeAt is when a driver that was stopped because it was idle was asked for; zero if it was not. WakeIgnored is such a
 	// request that is not acted on.
 	WakeAt      time.Time
 	WakeIgnored string
@@ -117,7 +117,7 @@ const (
 	DeleteApplication ActionKind = "DeleteApplication"
 )
 
-// Plan is a decision: what to record, what to do, and when to look again if nothing changes before.
+// Plan is a decision: what to record, what to do, and when to reconcile again if nothing changes before.
 type Plan struct {
 	App Application
 	// Before is the record that the decision was made from, which stays true if nothing can be done.
@@ -140,7 +140,7 @@ func (p Plan) TouchesDriver() bool {
 }
 
 const (
-	// conflictRetry is how often a name that is taken, or a quota that is full, is looked at again: foreign pods are not
+	// conflictRetry is how often a name that is taken, or a quota that is full, is checked again: pods of others are not
 	// watched.
 	conflictRetry = 10 * time.Second
 	// unknownRetry follows an observation that could not be completed, and a step that is followed by another.
@@ -207,7 +207,7 @@ func leaveAlone(app Application, rec Record) Plan {
 	return p
 }
 
-// NeedsAdmission reports whether Decide will look at the admission: a scheduler is asked only then.
+// NeedsAdmission reports whether Decide reads the admission: a scheduler is asked only then.
 func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 	r := applySpecChanges(app, rec, env)
 	if app.ManagedBy != "" || app.Deleting || app.Suspend || !r.Idle.StoppedAt.IsZero() || driver.ours() || driver.Presence == Unknown || awaitsAdoption(app, r) {
@@ -253,7 +253,7 @@ func resetForSpec(r Record, changed Cause, env Env) Record {
 	case New, Queued, Rerunning, Resuming, Invalidating, Suspended:
 	case SubmissionFailed: // what was refused is not what is submitted now
 		r.State, r.Cause, r.TerminatedAt = Rerunning, changed, time.Time{}
-	case Suspending: // closed, so that a success of the old spec is none of the new
+	case Suspending: // closed, so that a success of the old spec does not count for the new
 		r = closed(r, "", changed, env)
 	case Submitted, Running, Succeeding, Failing, Succeeded, Failed:
 		r = closed(r, "", changed, env)

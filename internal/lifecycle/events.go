@@ -107,7 +107,7 @@ func by(r Record) string {
 	return " of user " + r.Submitter.User
 }
 
-// whyIdle continues the sentence about a driver that nobody has suspended.
+// whyIdle continues the sentence about a driver that is stopped without a suspension.
 func whyIdle(r Record) string {
 	if !r.idle() {
 		return ""

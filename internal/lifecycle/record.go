@@ -66,7 +66,7 @@ type Record struct {
 type Idle struct {
 	// Since is when it last executed something, or became ready.
 	Since time.Time
-	// Streaming says that streaming queries ran when it was last asked. Nobody says when they end: Since is when that was seen.
+	// Streaming says that streaming queries ran when it was last asked. Their end is not reported: Since is when that was seen.
 	Streaming bool
 	// StoppedAt is when it was stopped for that; zero if it was not.
 	StoppedAt time.Time
@@ -160,7 +160,7 @@ type Attempt struct {
 	// LogTail holds the last lines of a failed driver's log.
 	LogTail string
 	// Withdrawn says that the batch scheduler took the driver away and that its pod never got a node, so that it certainly never
-	// started. In doubt it is false.
+	// started. False if unknown.
 	Withdrawn bool
 }
 

@@ -37,7 +37,7 @@ func (a Application) WithRerun(request string, rec Record, now time.Time) Applic
 	switch ignored := head(request, maxRequest); {
 	case request == "":
 	case ignored == rec.Rerun.Ignored, err != nil, at.After(now.Add(rerunSkew)):
-		a.Rerun.Ignored = ignored // for good: it must not act one day when nobody thinks of it any more
+		a.Rerun.Ignored = ignored // for good: it must not act later by surprise
 	case at.After(a.Rerun.At):
 		a.Rerun.At = at
 	}

@@ -68,7 +68,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	return withTemplate(p, d)
 }
 
-// decideEnd follows a driver that has ended. Whoever waits for a running driver learns that it ran, however late it is looked at.
+// decideEnd follows a driver that has ended. Whoever waits for a running driver learns that it ran, however late it is reconciled.
 func decideEnd(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	switch {

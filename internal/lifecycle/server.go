@@ -11,7 +11,7 @@ import (
 )
 
 // What this file adds holds for drivers that take clients (Application.Endures): an edit waits for the sessions of the driver to end,
-// and a driver that executes nothing is stopped until somebody wants it.
+// and a driver that executes nothing is stopped until a client wants it.
 
 const (
 	// drainCheck is how often a driver that drains is asked for its sessions.
@@ -58,7 +58,7 @@ func (a Application) wakeProblem() string {
 	return a.Fields.Text("{wakeAt}: ") + strconv.Quote(a.WakeIgnored) + `: ignored, because it is not a present time in RFC 3339; write the time that it is, such as "2026-11-22T10:00:00Z"`
 }
 
-// stoppedAt is since when the driver is to be stopped because it was idle; zero if it is not: somebody wants it, or does not want it at
+// stoppedAt is since when the driver is to be stopped because it was idle; zero if it is not: a client wants it, or the user does not want it at
 // all. A request of the very second came later: an earlier one counts as an execution, and would have kept the driver.
 func stoppedAt(app Application, r Record) time.Time {
 	at := r.Idle.StoppedAt
@@ -80,7 +80,7 @@ func rerunOf(hash string) string {
 	return mark
 }
 
-// outdated reports whether the spec has changed since the attempt was made, and nobody has asked for another run at once.
+// outdated reports whether the spec has changed since the attempt was made, and no other run was requested at once.
 func outdated(app Application, rec Record) bool {
 	return rec.SpecHash != "" && specOf(rec.SpecHash) != specOf(app.SpecHash) && rerunOf(rec.SpecHash) == rerunOf(app.SpecHash)
 }
@@ -97,7 +97,7 @@ func mayDrain(app Application, rec Record, d Driver, env Env) bool {
 	return d.Presence == Unknown || d.serves() && (d.Ready || !rec.Idle.Since.IsZero())
 }
 
-// upToDate is the driver, or one that cannot be seen if the look at it is older than the record: it has been ready, and a container does
+// upToDate is the driver, or one that cannot be seen if its observation is older than the record: it has been ready, and a container does
 // not begin twice.
 func (d Driver) upToDate(rec Record) Driver {
 	if d.Is(Current) && d.Phase == DriverPending && !d.Deleting && !rec.Idle.Since.IsZero() {
@@ -122,7 +122,7 @@ func drained(app Application, rec Record, obs Observation, env Env) (held Applic
 	return app, since
 }
 
-// NeedsSessions reports whether Decide will look at the sessions of the driver: it is asked for them only then.
+// NeedsSessions reports whether Decide reads the sessions of the driver: it is asked for them only then.
 func NeedsSessions(app Application, rec Record, d Driver, env Env) bool {
 	if !d.serves() {
 		return false
@@ -230,7 +230,7 @@ func streaming(idle Idle, s Sessions, env Env) Idle {
 	return idle
 }
 
-// Sentences about a driver that is stopped because it was idle. No time is in them: it would be news each time.
+// Sentences about a driver that is stopped because it was idle. They have no timestamp, so that the message stays stable.
 const (
 	idleStopping = "the driver executed nothing for longer than {idleTimeout}: it is being stopped"
 	idleStopped  = "the driver executed nothing for longer than {idleTimeout}: it was stopped, and runs again when {wakeAt} has a later time"

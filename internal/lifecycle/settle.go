@@ -25,7 +25,7 @@ type Result struct {
 type Outcome struct {
 	Record     Record
 	Conditions []Condition
-	// Requeue is when to look again if nothing changes before; 0 for never.
+	// Requeue is when to reconcile again if nothing changes before; 0 for never.
 	Requeue time.Duration
 	// Again says that another step follows at once, as soon as this one is stored: it waits for nothing.
 	Again bool

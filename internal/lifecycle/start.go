@@ -127,7 +127,7 @@ func clearPrevious(p Plan, d Driver, env Env) Plan {
 	return p
 }
 
-// stuckAdvice tells the user what to do about a pod that is not deleted in time.
+// stuckAdvice says what to do about a pod that is not deleted in time.
 const stuckAdvice = "is not deleted in time, because its node does not respond or a finalizer blocks it; bring the node back, " +
 	"delete the node, or delete the pod with --force if it is certain that it is not running"
 

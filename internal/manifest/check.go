@@ -7,57 +7,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/admission"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// DefaultUID stands in for the UID that the API server would give the application. Names are derived from it.
-const DefaultUID types.UID = "00000000-0000-4000-8000-000000000000"
-
-// DefaultSubmitTime stands in for the time of the submission, so that the same manifest gives the same objects.
-var DefaultSubmitTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// DefaultNamespace is where an application goes whose manifest names none.
-const DefaultNamespace = "default"
-
-// Assumed is what only a cluster would know. What is left empty gets a default.
-type Assumed struct {
-	Namespace  string
-	UID        types.UID
-	SubmitTime time.Time
-	// Now is when a schedule is looked at, and Local the operator's time zone; UTC if there is none.
-	Now   time.Time
-	Local *time.Location
-}
-
-// DryRun judges an application as the operator would, completed with what the API server would fill in.
-func DryRun(o *v1beta2.SparkApplication, a Assumed, operator resolve.Operator) admission.DryRunResult {
-	return dryRun(kubeflow.SparkApplications{}, o.DeepCopy(), a, operator)
-}
-
-// DryRunConnect judges a server as the operator would.
-func DryRunConnect(o *v1alpha1.SparkConnect, a Assumed, operator resolve.Operator) admission.DryRunResult {
-	return dryRun(kubeflow.SparkConnects{}, o.DeepCopy(), a, operator)
-}
-
-// dryRun completes an object, which is the caller's copy.
-func dryRun[T metav1.Object](k resolve.Kind[T], o T, a Assumed, operator resolve.Operator) admission.DryRunResult {
-	o.SetUID(cmp.Or(a.UID, o.GetUID(), DefaultUID))
-	o.SetNamespace(cmp.Or(o.GetNamespace(), a.Namespace, DefaultNamespace))
-	if a.SubmitTime.IsZero() {
-		a.SubmitTime = DefaultSubmitTime
-	}
-	return admission.DryRun(resolve.Load(k, o, lifecycle.Record{}, operator, a.SubmitTime), operator.Registry)
+// DryRun judges the object of a document as the operator would.
+func (d *Document) DryRun(a kinds.Assumed, operator resolve.Operator) kinds.Forecast {
+	return d.Row.DryRun(d.Object, a, operator)
 }
 
 // Severity is how bad a finding is.
@@ -78,34 +37,25 @@ type Finding struct {
 }
 
 // Check returns the findings about the documents of a manifest, by line.
-func Check(documents []Document, a Assumed, operator resolve.Operator) []Finding {
+func Check(documents []Document, a kinds.Assumed, operator resolve.Operator) []Finding {
 	var findings []Finding
 	for i := range documents {
-		document := &documents[i]
-		var of []Finding
-		switch {
-		case document.Application != nil:
-			of = check(document, a, operator)
-		case document.Schedule != nil:
-			of = checkSchedule(document, a, operator)
-		case document.Connect != nil:
-			of = checkConnect(document, a, operator)
-		default:
-			of = []Finding{unchecked(document)}
+		d := &documents[i]
+		of := []Finding{unchecked(d)}
+		if d.Row != nil {
+			of = d.check(a, operator)
 		}
-		findings = append(findings, document.ruled(of)...)
+		findings = append(findings, d.ruled(of)...)
 	}
 	slices.SortStableFunc(findings, func(x, y Finding) int { return cmp.Compare(x.Line, y.Line) })
 	return findings
 }
 
-// unchecked is the finding about a document that is none of our kinds. In our own group that is a slip, which would otherwise look
-// like success.
+// unchecked is the finding about a document of another kind. In a group of ours that is a slip, which would otherwise look like success.
 func unchecked(d *Document) Finding {
 	group, _, _ := strings.Cut(d.APIVersion, "/")
-	if group == v1beta2.GroupVersion.Group {
-		return Finding{d.Line, Error, fmt.Sprintf("%s: %s has no such kind; write kind: SparkApplication or %s, apiVersion: %s, or kind: %s, apiVersion: %s",
-			other(d), group, kubeflow.ScheduleKind, v1beta2.GroupVersion, kubeflow.ConnectKind, v1alpha1.GroupVersion)}
+	if served := kinds.Served(group); served != "" {
+		return Finding{d.Line, Error, fmt.Sprintf("%s: %s has no such kind; write %s", other(d), group, served)}
 	}
 	return Finding{d.Line, Note, other(d) + ": not checked"}
 }
@@ -118,24 +68,24 @@ func other(d *Document) string {
 	return fmt.Sprintf("%s %s (%s)", d.Kind, d.Name, d.APIVersion)
 }
 
-func check(d *Document, a Assumed, operator resolve.Operator) []Finding {
-	findings, enough := d.reported(d.Application.MalformedSpec, "an application needs a name")
+func (d *Document) check(a kinds.Assumed, operator resolve.Operator) []Finding {
+	findings, enough := d.reported()
 	if enough {
 		return findings
 	}
-	return append(findings, d.findings(DryRun(d.Application, a, operator))...)
-}
-
-func checkConnect(d *Document, a Assumed, operator resolve.Operator) []Finding {
-	findings, enough := d.reported(d.Connect.MalformedSpec, "a server needs a name")
-	if enough {
+	forecast := d.DryRun(a, operator)
+	findings = append(findings, d.findings(forecast.DryRunResult)...)
+	if len(forecast.Errors) > 0 {
 		return findings
 	}
-	return append(findings, d.findings(DryRunConnect(d.Connect, a, operator))...)
+	for _, remark := range forecast.Remarks {
+		findings = append(findings, Finding{d.LineOf(FieldOf(remark)), Note, remark})
+	}
+	return findings
 }
 
 // reported are the findings about the fields of a document. They are enough if there is nothing that could be judged.
-func (d *Document) reported(malformed, nameless string) (findings []Finding, enough bool) {
+func (d *Document) reported() (findings []Finding, enough bool) {
 	for _, problem := range d.Problems {
 		findings = append(findings, Finding(problem))
 	}
@@ -144,13 +94,13 @@ func (d *Document) reported(malformed, nameless string) (findings []Finding, eno
 	}
 	if d.Name == "" {
 		// Everything that the operator creates is called after the object.
-		return append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; " + nameless}), true
+		return append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; " + d.Row.One + " needs a name"}), true
 	}
 	errors := slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Error })
-	return findings, malformed != "" && errors // the operator would report the same
+	return findings, d.malformed != "" && errors // the operator would report the same
 }
 
-// ruled adds the rules of the definition that are not told of otherwise.
+// ruled adds the rules of the definition that are not reported otherwise.
 func (d *Document) ruled(findings []Finding) []Finding {
 	rules := slices.DeleteFunc(slices.Clone(d.Refused), func(p Problem) bool {
 		return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Error && within(FieldOf(f.Message), FieldOf(p.Message)) })

@@ -18,17 +18,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/firesteel-dev/firesteel/api/lenient"
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/text"
-)
-
-// The fields of an application, a schedule and a server, without their lenient decoders.
-type (
-	typed         v1beta2.SparkApplication
-	typedSchedule v1beta2.ScheduledSparkApplication
-	typedConnect  v1alpha1.SparkConnect
 )
 
 // objects are what stands in a document: one object, or those of a list, as kubectl get -o yaml prints several.
@@ -61,7 +52,7 @@ func objects(root *yamlv3.Node, content []byte) ([]Document, error) {
 }
 
 // decode reads the document as kubectl does, and collects what a lenient decoder would pass over. of is its type if it names none.
-func (d *Document) decode(content []byte, of metav1.TypeMeta) (err error) {
+func (d *Document) decode(content []byte, of metav1.TypeMeta) error {
 	var head struct {
 		metav1.TypeMeta
 		Metadata struct {
@@ -71,37 +62,23 @@ func (d *Document) decode(content []byte, of metav1.TypeMeta) (err error) {
 	// What has no such fields is not an object; it is named by what it has.
 	_ = json.Unmarshal(content, &head)
 	d.APIVersion, d.Kind, d.Name = cmp.Or(head.APIVersion, of.APIVersion), cmp.Or(head.Kind, of.Kind), head.Metadata.Name
-	switch kind := schema.FromAPIVersionAndKind(d.APIVersion, d.Kind); kind {
-	case v1beta2.SchemeGroupVersion.WithKind("SparkApplication"):
-		err = d.inspect(content, kind, &typed{})
-		// The operator's own decoder contains what is malformed.
-		d.Application = &v1beta2.SparkApplication{}
-		d.note(json.Unmarshal(content, d.Application))
-		d.Application.UnknownFields = nil // they are among the problems, with their lines
-	case v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind):
-		err = d.inspect(content, kind, &typedSchedule{})
-		d.Schedule = &v1beta2.ScheduledSparkApplication{}
-		d.note(json.Unmarshal(content, d.Schedule))
-		d.Schedule.UnknownFields = nil
-	case v1alpha1.SchemeGroupVersion.WithKind(kubeflow.ConnectKind):
-		err = d.inspect(content, kind, &typedConnect{})
-		d.Connect = &v1alpha1.SparkConnect{}
-		d.note(json.Unmarshal(content, d.Connect))
-		d.Connect.UnknownFields = nil
+	if d.Row = kinds.Of(schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)); d.Row == nil {
+		return nil
 	}
-	return err
-}
-
-// note takes down that the operator's decoder fails, too: the spec is not to blame then, which it contains. What is wrong is among the
-// problems, with its place.
-func (d *Document) note(err error) {
-	if err != nil {
+	if err := d.inspect(content); err != nil {
+		return err
+	}
+	var err error
+	if d.Object, d.malformed, err = d.Row.Decode(content); err != nil {
+		// The spec is not to blame, whose mistakes the decoder contains. What is wrong is among the problems, with its place.
 		d.Undecoded = err.Error()
 	}
+	return nil
 }
 
-// inspect collects the problems of an object of a kind, which is decoded into a type.
-func (d *Document) inspect(content []byte, kind schema.GroupVersionKind, into any) error {
+// inspect collects the problems of an object of one of our kinds.
+func (d *Document) inspect(content []byte) error {
+	kind, into := d.Row.GroupVersionKind, d.Row.Fields()
 	d.duplicates(d.root, "")
 	if d.endless(d.root, "") {
 		return nil
@@ -139,7 +116,7 @@ func (d *Document) inspect(content []byte, kind schema.GroupVersionKind, into an
 	return nil
 }
 
-// refuse collects the rules of a definition that an object breaks. Values of a wrong type are told of already, with what would be right.
+// refuse collects the rules of a definition that an object breaks. Values of a wrong type are reported already, with what would be right.
 func (d *Document) refuse(broken []error, wrong []lenient.Mismatch) {
 	for _, err := range broken {
 		rule, is := errors.AsType[*openapierrors.Validation](err)

@@ -51,8 +51,8 @@ func TestRead(t *testing.T) {
 			var kinds []string
 			for _, document := range documents(t, tc.text) {
 				lines, kinds = append(lines, document.Line), append(kinds, document.Kind)
-				if (document.Application != nil) != (document.Kind == "SparkApplication") {
-					t.Errorf("%s: application %+v", tc.reason, document.Application)
+				if (document.Object != nil) != (document.Kind == "SparkApplication") {
+					t.Errorf("%s: application %+v", tc.reason, document.Object)
 				}
 			}
 			if diff := cmp.Diff(tc.lines, lines) + cmp.Diff(tc.kinds, kinds); diff != "" {
@@ -173,7 +173,7 @@ func TestLists(t *testing.T) {
 		"Typed": "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplicationList\n# its items name no kind\nitems:\n\n- " + item,
 	} {
 		read := documents(t, text)
-		if len(read) != 1 || read[0].Application == nil || read[0].Name != "pi" || len(read[0].Problems) != 1 || read[0].Problems[0].Line != 8 {
+		if len(read) != 1 || read[0].Object == nil || read[0].Name != "pi" || len(read[0].Problems) != 1 || read[0].Problems[0].Line != 8 {
 			t.Errorf("finding 5: %s: %+v", name, read)
 		}
 	}

@@ -17,8 +17,7 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -27,19 +26,18 @@ type Document struct {
 	// Line is where the document begins in the file.
 	Line                   int
 	APIVersion, Kind, Name string
-	// Application is set if the document is a SparkApplication of a version that we know.
-	Application *v1beta2.SparkApplication
-	// Schedule is set if it is a ScheduledSparkApplication.
-	Schedule *v1beta2.ScheduledSparkApplication
-	// Connect is set if it is a SparkConnect.
-	Connect *v1alpha1.SparkConnect
+	// Row is the kind's, and Object the object as the operator decodes it; nil if the operator does not serve the kind.
+	Row    *kinds.Row
+	Object kinds.Object
 	// Problems are what the API server, or a strict client, would report about its fields, and Refused what the definition of the kind
 	// has rules against.
 	Problems, Refused []Problem
 	// Undecoded says that the object could not be decoded beside its spec, so that nothing else can be said of it; "" if it was.
 	Undecoded string
 
-	root *yamlv3.Node
+	// malformed says why the spec of the object is left out; "" if it is not.
+	malformed string
+	root      *yamlv3.Node
 }
 
 // Problem is something wrong with a line.

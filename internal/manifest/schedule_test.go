@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
@@ -87,7 +88,7 @@ func TestCheckSchedules(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Check(documents(t, tc.text), Assumed{Now: now, Local: tc.local}, resolve.Operator{Registry: registry})
+			got := Check(documents(t, tc.text), kinds.Assumed{Now: now, Local: tc.local}, resolve.Operator{Registry: registry})
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

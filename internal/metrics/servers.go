@@ -43,7 +43,7 @@ func (m *Metrics) newServers() servers {
 			Name: "spark_connect_idle_stops_total", Help: "Servers that were stopped because they were idle.", When: "the stop is stored, before anything is deleted",
 		}),
 		wakeUps: m.counter(Family{
-			Name: "spark_connect_wake_ups_total", Help: "Servers that were started again because somebody wanted to connect.", When: "into `Resuming` with the reason `Woken`",
+			Name: "spark_connect_wake_ups_total", Help: "Servers that were started again because a client wanted to connect.", When: "into `Resuming` with the reason `Woken`",
 		}),
 		states: m.gauge(Family{
 			Name: "spark_connect_servers", Labels: []string{"state"},

@@ -46,7 +46,7 @@ type Cache struct {
 
 	mu      sync.Mutex
 	ctx     context.Context // of Start
-	news    chan struct{}   // closed, and replaced, whenever a member is ready or failing
+	updated chan struct{}   // closed, and replaced, whenever a member is ready or failing
 	members map[string]*member
 	cluster *member
 	kinds   map[kind]*informer
@@ -66,7 +66,7 @@ type index struct {
 func New(cfg *rest.Config, options cache.Options) (*Cache, error) {
 	c := &Cache{
 		cfg: cfg, options: options, changed: func(string) {}, failing: func(string, error) {},
-		started: make(chan struct{}), news: make(chan struct{}), members: map[string]*member{}, kinds: map[kind]*informer{},
+		started: make(chan struct{}), updated: make(chan struct{}), members: map[string]*member{}, kinds: map[kind]*informer{},
 	}
 	var err error
 	c.cluster, err = c.newMember(All)
@@ -146,7 +146,7 @@ func (c *Cache) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is false: who stands by watches, too.
+// NeedLeaderElection is false: standby replicas watch too.
 func (c *Cache) NeedLeaderElection() bool { return false }
 
 // runLocked runs a member. It is over when the member is removed or the cache stops.
@@ -173,7 +173,7 @@ func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 	}
 	for {
 		c.mu.Lock()
-		news, waits := c.news, c.cluster.unsettled()
+		updated, waits := c.updated, c.cluster.unsettled()
 		for _, m := range c.members {
 			waits = waits || m.unsettled()
 		}
@@ -182,7 +182,7 @@ func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 			return true
 		}
 		select {
-		case <-news:
+		case <-updated:
 		case <-ctx.Done():
 			return false
 		}
@@ -293,7 +293,7 @@ func (c *Cache) List(ctx context.Context, list client.ObjectList, options ...cli
 	return listAll(ctx, c.listed(kind{gvk, formOf(list)}), list, o)
 }
 
-// listed returns the members that have a kind, by namespace; of a kind that no one watches yet, those that are ready. Other
+// listed returns the members that have a kind, by namespace; of a kind without a watch yet, those that are ready. Other
 // kinds of theirs may be missing: they must not hide this one from callers of Serves.
 func (c *Cache) listed(key kind) []*member {
 	c.mu.Lock()
@@ -347,8 +347,8 @@ func (c *Cache) kindOf(object client.Object) (kind, error) {
 
 // notifyLocked notifies those who wait for a change.
 func (c *Cache) notifyLocked() {
-	close(c.news)
-	c.news = make(chan struct{})
+	close(c.updated)
+	c.updated = make(chan struct{})
 }
 
 // settleLocked computes whether a member is ready, and notifies if that changed.

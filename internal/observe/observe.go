@@ -164,7 +164,7 @@ func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (life
 	return r.driver(ctx, pod, t, rec), nil
 }
 
-// driver is a pod as a driver. An executor that has the driver's name is somebody else's pod.
+// driver is a pod as a driver. An executor that has the driver's name is another owner's pod.
 func (r Reader) driver(ctx context.Context, pod *Pod, t Target, rec lifecycle.Record) lifecycle.Driver {
 	if pod.driver == nil {
 		return lifecycle.Driver{Presence: lifecycle.Present, Ownership: lifecycle.NotOwned, Name: pod.Name}

@@ -43,7 +43,7 @@ type Pod struct {
 
 var _ client.Object = (*Pod)(nil)
 
-// GetObjectKind implements runtime.Object. Nobody asks a cached pod for its kind.
+// GetObjectKind implements runtime.Object. The kind of a cached pod is not read.
 func (*Pod) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
 // DeepCopyObject implements runtime.Object. What a pod leads to is never changed, and can be shared.

@@ -44,7 +44,7 @@ func ListRuns[T client.Object](ctx context.Context, r Reader, which Runs, list c
 		if all, err = listed[T](ctx, r.Live, list, client.InNamespace(which.Namespace), which.Label); err != nil {
 			return nil, err
 		}
-		for _, run := range cached { // somebody may have taken the label away
+		for _, run := range cached { // a user may have removed the label
 			ask = append(ask[:len(ask):len(ask)], run.GetName())
 		}
 	}

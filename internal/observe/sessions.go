@@ -43,7 +43,7 @@ func (r Reader) Sessions(ctx context.Context, podIP string, port int32, started 
 	case err != nil:
 		return lifecycle.Sessions{Problem: "the driver pod has no address"}
 	case !address.IsGlobalUnicast():
-		return lifecycle.Sessions{Problem: "the driver pod has an address that is none of a pod"}
+		return lifecycle.Sessions{Problem: "the driver pod has an invalid pod IP"}
 	}
 	host, ui := net.JoinHostPort(podIP, strconv.Itoa(int(port))), "Spark's UI on port "+strconv.Itoa(int(port))+" "
 	text, problem := r.page(ctx, host, "/connect/", sessionsQuery)
@@ -64,7 +64,7 @@ func (r Reader) Sessions(ctx context.Context, podIP string, port int32, started 
 	return s
 }
 
-// page reads a page of the UI. The problem has no address in it and no words of others: it would be news each time.
+// page reads a page of the UI. The problem has no address in it and no words of others: the message stays the same.
 func (r Reader) page(ctx context.Context, host, path, query string) (text, problem string) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
@@ -130,7 +130,7 @@ func latest(part string, n int) time.Time {
 }
 
 // parseSessions reads Spark Connect's page of Spark 3.5 to 4.1. What users write is escaped in it. The times of a request are when it
-// began, was computed and was fetched. A session that is opened counts as well: somebody is about to use the server. One that is
+// began, was computed and was fetched. A session that is opened counts as well: a client is about to use the server. One that is
 // closed, perhaps by the server after a while, does not.
 func parseSessions(text string, started time.Time) (lifecycle.Sessions, error) {
 	found := counted.FindStringSubmatch(text)
@@ -144,7 +144,7 @@ func parseSessions(text string, started time.Time) (lifecycle.Sessions, error) {
 	}
 	wall, err := time.Parse(pageTime, began[1])
 	if err != nil {
-		return lifecycle.Sessions{}, errors.New("the time at which the server started is none")
+		return lifecycle.Sessions{}, errors.New("cannot parse the start time of the server")
 	}
 	sessions, executions, _ := strings.Cut(text, `id="sqlstat"`)
 	last := latest(executions, -1)

@@ -174,7 +174,7 @@ func TestPagesThatSayNothing(t *testing.T) {
 		"Empty":      {"no page", "", "does not count sessions"},
 		"Other":      {"another page of the UI", "<html><h4>Completed Jobs (1)</h4></html>", "does not count sessions"},
 		"NoStart":    {"no start", strings.ReplaceAll(page, "Started at", "Begun at"), "does not say when the server started"},
-		"WrongStart": {"a date that there is not", strings.Replace(page, "2026/11/22 22:16:37", "2026/13/45 99:99:99", 1), "started is none"},
+		"WrongStart": {"a date that there is not", strings.Replace(page, "2026/11/22 22:16:37", "2026/13/45 99:99:99", 1), "cannot parse the start time"},
 		"NoRows":     {"it counts requests and lists none", strings.ReplaceAll(page, "2026/11/22 22:1", "yesterday"), "started"},
 		"Huge":       {"a number that is none", strings.Replace(page, "1\n          session(s)", "99999999999999999999\n          session(s)", 1), "does not count sessions"},
 	}
@@ -233,8 +233,8 @@ func TestSessions(t *testing.T) {
 		},
 		"NoUI":      {reason: "spark.ui.enabled=false", port: -1, want: lifecycle.Sessions{Problem: "Spark's UI, which knows them, is turned off (spark.ui.enabled) or has no fixed port (spark.ui.port)"}},
 		"NoAddress": {reason: "the pod has none yet", ip: "none", want: lifecycle.Sessions{Problem: "the driver pod has no address"}},
-		"Metadata":  {reason: "somebody may have written the pod's status", ip: "169.254.169.254", want: lifecycle.Sessions{Problem: "the driver pod has an address that is none of a pod"}},
-		"Loopback":  {reason: "the operator's own ports", ip: "::1", want: lifecycle.Sessions{Problem: "the driver pod has an address that is none of a pod"}},
+		"Metadata":  {reason: "somebody may have written the pod's status", ip: "169.254.169.254", want: lifecycle.Sessions{Problem: "the driver pod has an invalid pod IP"}},
+		"Loopback":  {reason: "the operator's own ports", ip: "::1", want: lifecycle.Sessions{Problem: "the driver pod has an invalid pod IP"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

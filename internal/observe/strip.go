@@ -23,7 +23,7 @@ const (
 	maxReferences = 16
 )
 
-// annotationStub marks an object whose spec is not cached. It has a sign that the API server takes in no name, so that nobody else
+// annotationStub marks an object whose spec is not cached. It has a sign that the API server takes in no name, so that no other client
 // can write it.
 const annotationStub = "stub!"
 

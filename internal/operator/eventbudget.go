@@ -35,8 +35,8 @@ type eventBudget struct {
 
 type bucket struct {
 	*rate.Limiter
-	// told is whether it was reported that the bucket is empty, since it was full.
-	told bool
+	// reported is whether the empty bucket was reported, since it was full.
+	reported bool
 }
 
 func newEventBudget() *eventBudget {
@@ -67,11 +67,11 @@ func allow(buckets *lru.Cache, key lru.Key, limit rate.Limit, burst int, now tim
 		buckets.Add(key, b)
 	}
 	if b.TokensAt(now) >= float64(burst) {
-		b.told = false
+		b.reported = false
 	}
 	if b.AllowN(now, 1) {
 		return true, false
 	}
-	first, b.told = !b.told, true
+	first, b.reported = !b.reported, true
 	return false, first
 }

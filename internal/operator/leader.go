@@ -96,7 +96,7 @@ func (e *election) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is false: who stands by has to watch.
+// NeedLeaderElection is false: standby replicas watch too.
 func (e *election) NeedLeaderElection() bool { return false }
 
 // leaseClient is a client for one Lease that answers from memory what it can. The elector calls it from one goroutine.
@@ -146,7 +146,7 @@ func (l *leaseClient) Create(ctx context.Context, lease *coordinationv1.Lease, o
 // Update is not sent if it only repeats a renewal that is younger than every. The elector then believes in a renewal
 // that may be older by that much: a leader without API server stops working after at most every + renewDeadline +
 // retryPeriod since the renewal that the others saw, and they wait for leaseDuration since. The configuration is
-// checked for the former being shorter.
+// checked for the first being shorter.
 func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
 	if holder(lease) != "" && l.last != nil && holder(lease) == holder(l.last) && l.clock.Since(l.renewed) < l.every {
 		return l.last.DeepCopy(), nil

@@ -8,7 +8,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Periods are how long is waited for what no watch tells. One that is 0 is the usual one, which the constant at its place says.
+// Periods are how long is waited for what no watch reports. One that is 0 is the usual one, which the constant at its place says.
 type Periods struct {
 	// Core are those of the decisions on applications.
 	Core lifecycle.Periods
@@ -24,6 +24,6 @@ type Periods struct {
 	Installed time.Duration
 	// Definitions is how long a new leader works before it compares the definitions (definitionsDelay).
 	Definitions time.Duration
-	// Configuration is how often the configuration file is looked at (lookPeriod).
+	// Configuration is how often the configuration file is read (lookPeriod).
 	Configuration time.Duration
 }

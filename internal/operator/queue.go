@@ -74,7 +74,7 @@ func AddWithPriority(q workqueue.TypedRateLimitingInterface[reconcile.Request], 
 	q.Add(item)
 }
 
-// AddWithOpts adds items. What is added later, or tried again, has no priority: it is none of the event's that came before.
+// AddWithOpts adds items. What is added later, or tried again, has no priority: that of the event before is dropped.
 func (q *fairQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	for _, item := range items {
 		switch {
@@ -89,7 +89,7 @@ func (q *fairQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Requ
 	}
 }
 
-// Done gives an item back. The worker that does so asks for the next one, which may be of the same namespace: nobody has to be
+// Done gives an item back. The worker that does so asks for the next one, which may be of the same namespace: no worker has to be
 // woken.
 func (q *fairQueue) Done(item reconcile.Request) {
 	q.turns.done(item)
@@ -189,7 +189,7 @@ func (t *turns) note(item reconcile.Request, priority int) {
 	}
 }
 
-// classOf is the class of an item that is pushed; one that nobody noted comes from a timer.
+// classOf is the class of an item that is pushed; one without a note comes from a timer.
 func (t *turns) classOf(item reconcile.Request) class {
 	if c, known := t.classes[item]; known {
 		return c

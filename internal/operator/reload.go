@@ -58,7 +58,7 @@ func (r *reloader) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection is false: who stands by has to know as much.
+// NeedLeaderElection is false: standby replicas need it too.
 func (r *reloader) NeedLeaderElection() bool { return false }
 
 // look reads the file. A bad one is reported once, and the previous one stays in force.

@@ -61,7 +61,7 @@ func (w *StatusCache) of(o client.Object) write {
 	return w.entry(o)
 }
 
-// entry is what is remembered of an object. What is left of a former one with its name is dropped. The caller has the lock.
+// entry is what is remembered of an object. What is left of an earlier one with its name is dropped. The caller has the lock.
 func (w *StatusCache) entry(o client.Object) write {
 	key := client.ObjectKeyFromObject(o)
 	last, ok := w.last[key]

@@ -96,7 +96,7 @@ const noNodes = "no access to nodes"
 
 const executorHostPaths = spark.ConfExecutorVolumesPrefix + "hostPath."
 
-// executorVolume reports whether a volume of executors is one of properties, of which executorPaths tells.
+// executorVolume reports whether a volume of executors is one of properties, which executorPaths lists.
 func (c *checker) executorVolume(role, name string) bool {
 	return role == executorRole && slices.ContainsFunc(slices.Collect(maps.Keys(c.app.Conf)), func(key string) bool {
 		return strings.HasPrefix(key, executorHostPaths+name+".")

@@ -239,7 +239,7 @@ func TestPlainSchedulerNames(t *testing.T) {
 		all            policy.Set
 		warned, refuse string
 	}{
-		"Plain":   {"findings 3 and 22: it runs where such a scheduler is, and no plugin is missed", true, nil, `spec.batchScheduler: "volcano": is none of the scheduler plugins`, ""},
+		"Plain":   {"findings 3 and 22: it runs where such a scheduler is, and no plugin is missed", true, nil, `spec.batchScheduler: "volcano": is not one of the enabled scheduler plugins`, ""},
 		"Limited": {"it is the tenant's name of a scheduler", true, limited, "spec.batchScheduler", `"volcano": namespace jobs allows the scheduler names default-scheduler`},
 		"Strict":  {"it waits for the plugin", false, limited, "", ""},
 	} {

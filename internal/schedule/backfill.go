@@ -73,8 +73,8 @@ func (c *decision) backfilling() int {
 	return n
 }
 
-// told is whether it is stored what a backfill has to know of a run: that it was started and, of one that has failed, its name.
-func (c *decision) told(run Run) bool {
+// recorded is whether the status has what a backfill needs to know of a run: that it was started, and the name of one that has failed.
+func (c *decision) recorded(run Run) bool {
 	wanted, p := c.desired.Backfill, c.before.Backfill
 	if wanted == nil || run.Tick.Before(wanted.From) || !run.Tick.Before(wanted.To) {
 		return true

@@ -30,7 +30,7 @@ type Plan struct {
 	skipped        []skipped
 	// waits is why a run that is due is not started, "" if none is.
 	waits Reason
-	// requested is what there is to say of a trigger that starts nothing now; empty for nothing.
+	// requested is the message about a trigger that starts nothing now; empty for nothing.
 	requested string
 	// again says that there is more to do at once, next when there will be.
 	again bool
@@ -70,8 +70,8 @@ func Decide(d Desired, r Record, o Observation, env Env) Plan {
 type decision struct {
 	*Plan
 	env Env
-	// former is the timetable that an edit replaces; nil for none.
-	former      *Timetable
+	// previous is the timetable that an edit replaces; nil for none.
+	previous    *Timetable
 	now, second time.Time
 }
 
@@ -102,7 +102,7 @@ func (c *decision) wake(at time.Time) {
 	}
 }
 
-// rebase says from when the schedule counts: a changed one from now on. What was due of the former is skipped.
+// rebase says from when the schedule counts: a changed one from now on. What was due of the previous timetable is skipped.
 func (c *decision) rebase() {
 	key := Key(c.desired.Schedule, c.desired.TimeZone)
 	switch {
@@ -110,9 +110,9 @@ func (c *decision) rebase() {
 	case c.record.Since.IsZero():
 		c.record.Key, c.record.Since = key, c.since()
 	case c.record.Key != key:
-		if former, err := Parse(c.record.Key, "", c.env.Local, c.desired.Created); err == nil {
-			c.former = former
-			c.skip(former, c.upTo(), SkipChanged)
+		if previous, err := Parse(c.record.Key, "", c.env.Local, c.desired.Created); err == nil {
+			c.previous = previous
+			c.skip(previous, c.upTo(), SkipChanged)
 		}
 		c.record.Key, c.record.Since, c.record.LastTick = key, c.second, time.Time{}
 		c.record.Trouble, c.record.Replacing = Trouble{}, time.Time{}
@@ -123,8 +123,8 @@ func (c *decision) rebase() {
 // runs of it.
 func (c *decision) unbegun() bool {
 	r := c.record
-	foreign := !r.NextRun.IsZero() || !r.LastRun.IsZero() && r.LastTrigger.IsZero() // a record of the Kubeflow operator
-	return c.desired.Suspend && r.Since.IsZero() && !foreign && !slices.ContainsFunc(c.observed.Runs, func(run Run) bool { return run.Reason != ReasonTrigger })
+	takenOver := !r.NextRun.IsZero() || !r.LastRun.IsZero() && r.LastTrigger.IsZero() // a record of the Kubeflow operator
+	return c.desired.Suspend && r.Since.IsZero() && !takenOver && !slices.ContainsFunc(c.observed.Runs, func(run Run) bool { return run.Reason != ReasonTrigger })
 }
 
 // since is from when a schedule counts that has no record of ours: its creation, or the last run of the Kubeflow operator. One that

@@ -63,7 +63,7 @@ func ended(add adder, d Desired, all []Ended) {
 		case e.Gone && d.Concurrency == Replace:
 			add(false, "RunReplaced", "Run", "run %s was deleted before it had finished", e.Name)
 		case e.Gone:
-			add(true, "RunDeleted", "Run", "run %s was deleted before it had finished, by somebody else", e.Name)
+			add(true, "RunDeleted", "Run", "run %s was deleted before it had finished, by another client", e.Name)
 		case e.Phase == Failed:
 			add(true, "RunFailed", "Run", "run %s failed", e.Name)
 		default:

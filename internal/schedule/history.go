@@ -78,8 +78,8 @@ func (c *decision) stored(run Run) bool {
 		return true
 	case (run.Reason == ReasonTrigger || run.Tick.Equal(trigger)) && run.Tick.After(b.LastTrigger):
 		return false
-	case run.Tick.After(b.base()) && (c.times.has(run.Tick) || c.former != nil && c.former.has(run.Tick)):
+	case run.Tick.After(b.base()) && (c.times.has(run.Tick) || c.previous != nil && c.previous.has(run.Tick)):
 		return false
 	}
-	return c.told(run)
+	return c.recorded(run)
 }

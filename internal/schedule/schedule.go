@@ -44,7 +44,7 @@ const (
 	skipWindow = 10 * time.Second
 	// retryPeriod is when something that was refused is tried again.
 	retryPeriod = 30 * time.Second
-	// gonePeriod is when it is looked again whether a replaced run is gone: nothing reports the end of its driver pod.
+	// gonePeriod is when it is checked again whether a replaced run is gone: nothing reports the end of its driver pod.
 	gonePeriod = time.Second
 	// maxWait bounds the wait for the next time: the clock may be put forward.
 	maxWait = time.Hour

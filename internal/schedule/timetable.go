@@ -70,7 +70,7 @@ func Parse(text, zone string, local *time.Location, created time.Time) (*Timetab
 	return t, nil
 }
 
-// locations are those that were loaded: a schedule is parsed each time it is looked at.
+// locations are those that were loaded: a schedule is parsed in each reconcile.
 var locations sync.Map
 
 func location(zone string) (*time.Location, error) {
@@ -248,7 +248,7 @@ func (t *Timetable) Previous(before time.Time) time.Time {
 // has reports whether a time is one of the timetable's.
 func (t *Timetable) has(at time.Time) bool { return t.Next(at.Add(-time.Second)).Equal(at) }
 
-// Count counts the times after one and not after another, up to a limit. It tells whether there are more.
+// Count counts the times after one and not after another, up to a limit. It reports whether there are more.
 func (t *Timetable) Count(after, until time.Time, limit int) (n int, more bool) {
 	for at := t.Next(after); !at.IsZero() && !at.After(until); at = t.Next(at) {
 		if n == limit {

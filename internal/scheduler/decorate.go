@@ -101,7 +101,7 @@ func unclaimedIn(claims []PodKey, part PodPart, before, after map[string]string)
 
 // conflict finds pods that contradict the choice of the scheduler: the user set a key that is the plugin's to another
 // value, or named another scheduler on the pods. A scheduler that the application itself chooses wins over a name on its
-// pods, as it always has; one that is only a default does not silently overrule what someone wrote.
+// pods, as it always has; one that is only a default does not silently overrule what is written.
 func conflict(p Plugin, a Attempt) (Admission, bool, error) {
 	d, err := decorationOf(p, a)
 	if err != nil {

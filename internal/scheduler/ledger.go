@@ -114,8 +114,8 @@ const patience = 5 * time.Minute
 // entry is a reservation with what was seen of its pods. Its own progress is what the quotas report for certain.
 type entry struct {
 	Reservation
-	seen []sight   // of late, oldest first
-	news time.Time // since when nothing more has come
+	seen      []sight   // of late, oldest first
+	changedAt time.Time // since when nothing more has come
 }
 
 // sight is how far an attempt's pods had come at some time.
@@ -165,12 +165,12 @@ func (e *entry) advance(now time.Time) time.Duration {
 
 // expire drops what has not come for long. A driver that waits for its node is no reason to: its executors come after.
 func (e *entry) expire(now time.Time) {
-	if e.news.IsZero() {
-		e.news = now
+	if e.changedAt.IsZero() {
+		e.changedAt = now
 	}
 	waits := e.Progress.DriverCreated && !e.Progress.DriverRunning
 	missing := e.PodSets.Initial - e.Progress.ExecutorsCreated
-	if now.Sub(e.news) < patience || waits || e.Progress.DriverRunning && missing <= 0 {
+	if now.Sub(e.changedAt) < patience || waits || e.Progress.DriverRunning && missing <= 0 {
 		return
 	}
 	e.Progress.DriverCreated, e.Progress.DriverRunning = true, true
@@ -242,7 +242,7 @@ func (l *Ledger) Settle(id string, p Progress, now time.Time) bool {
 	last := r.latest()
 	next := last.with(p, r.PodSets.Initial)
 	if next != last {
-		r.seen, r.news = append(r.seen, sight{at: now, progress: next}), now
+		r.seen, r.changedAt = append(r.seen, sight{at: now, progress: next}), now
 	}
 	if r.advance(now); r.over() {
 		delete(l.reserved, id)

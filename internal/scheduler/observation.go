@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// PodStatuses are what there is to know of an attempt's pods.
+// PodStatuses are the states of an attempt's pods.
 type PodStatuses struct {
 	// Now is when they were read.
 	Now time.Time
@@ -111,7 +111,7 @@ type Observation struct {
 	// Apply and Delete are as in Plan.
 	Apply  []*unstructured.Unstructured
 	Delete []Ref
-	// RetryAfter is when to look again if nothing changes before; 0 for no need.
+	// RetryAfter is when to reconcile again if nothing changes before; 0 for no need.
 	RetryAfter time.Duration
 }
 

@@ -102,7 +102,7 @@ func Warnings(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }
 
-// Grows is whether dynamic allocation may go beyond the initial executors, up to a number that someone has set.
+// Grows is whether dynamic allocation may go beyond the initial executors, up to a number that is set.
 func (a Attempt) Grows() bool {
 	return a.PodSets.Max > a.PodSets.Initial && a.PodSets.Max < math.MaxInt32
 }

@@ -176,7 +176,7 @@ func (r *Registry) Plugins() []Plugin {
 	return append(plugins, r.policy.Admissions...)
 }
 
-// SelectionRequest is what there is to choose a scheduler by.
+// SelectionRequest is the input of the scheduler selection.
 type SelectionRequest struct {
 	// Scheduling is what the application says.
 	Scheduling spark.Scheduling

@@ -27,7 +27,7 @@ type Read struct {
 }
 
 // Snapshot holds the API server's answer to each Read: an object, or a list with its items. A nil object was looked up
-// and does not exist. A kind that is not installed has no objects. No one may change what is in a snapshot: it is
+// and does not exist. A kind that is not installed has no objects. What is in a snapshot must not be changed: it is
 // shared with the cache and with other attempts.
 type Snapshot map[Read]*unstructured.Unstructured
 

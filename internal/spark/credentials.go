@@ -153,7 +153,7 @@ func (b *builder) checkKerberos() {
 }
 
 // kerberos gives the driver its krb5.conf, and a keytab or delegation tokens: KerberosConfDriverFeatureStep. Without a
-// JVM nobody logs in here, so tokens come from a Secret of the user's only.
+// JVM there is no login here, so tokens come from a Secret of the user's only.
 func (b *builder) kerberos() {
 	b.krb5()
 	keytab, hasKeytab := b.conf.text(confKeytab)

@@ -22,7 +22,7 @@ type ConfError struct {
 	Problem string
 	// Field is the name of the field of Application at fault (MainFile, MainClass ...) when Key is "".
 	Field string
-	// Type is the API machinery's class of the error. "" is Invalid: a value that no one could ever read or run.
+	// Type is the API machinery's class of the error. "" is Invalid: a value that can never be read or run.
 	// Required is something missing that may come later or from elsewhere, NotFound the name of something missing, and NotSupported what
 	// another Spark or another operator takes.
 	Type field.ErrorType

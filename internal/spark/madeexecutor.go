@@ -46,7 +46,7 @@ var driverTexts = []string{
 }
 
 // Unknown returns the properties for executors that have references to the environment or the system properties of the
-// driver's JVM, which nobody knows before it runs.
+// driver's JVM, which is not known before it runs.
 func (r Reader) Unknown() []string {
 	return slices.DeleteFunc(slices.Clone(driverTexts), func(key string) bool {
 		text := ""
@@ -57,7 +57,7 @@ func (r Reader) Unknown() []string {
 	})
 }
 
-// UnseenTemplate returns the path of the template that executors start from if it is a file of the driver's pod that nobody can
+// UnseenTemplate returns the path of the template that executors start from if it is a file of the driver's pod that the operator cannot
 // read before; "" otherwise.
 func (r Reader) UnseenTemplate() string {
 	switch path := r.Text(ConfExecTemplateFile); path {

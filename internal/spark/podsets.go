@@ -51,7 +51,7 @@ func (b *builder) sizeExecutor(container *corev1.Container) {
 	b.conf.customResources(ConfExecutorResourcePrefix, container.Resources.Limits)
 }
 
-// resourceType is what the driver takes the application for when it sizes executors. Nobody tells a server what its
+// resourceType is what the driver takes the application for when it sizes executors. The manifest of a server does not say what its
 // clients run, unless its configuration does.
 func (b *builder) resourceType() kind {
 	if b.mode.inPod {

@@ -127,7 +127,7 @@ var profiles = func() map[string]Profile {
 var versionPattern = regexp.MustCompile(`^v?([0-9]+\.[0-9]+)(?:\.[0-9]+)?(?:[-._][0-9A-Za-z._-]{0,30}[0-9A-Za-z])?$`)
 
 // ProfileFor returns the profile of the minor release that sparkVersion belongs to. The patch number is optional and
-// not looked at. The error is an *UnsupportedVersionError that lists the supported minors.
+// not read. The error is an *UnsupportedVersionError that lists the supported minors.
 func ProfileFor(sparkVersion string) (Profile, error) {
 	if match := versionPattern.FindStringSubmatch(sparkVersion); match != nil {
 		if profile, ok := profiles[match[1]]; ok {

@@ -33,7 +33,7 @@ func RunsDriver(labels map[string]string) bool {
 	return role == RoleDriver || role == RoleServer
 }
 
-// serverSteps are those of a server. Spark has none for it: nobody submits in client mode. What does not differ is made
+// serverSteps are those of a server. Spark has none for it, because such a driver is started in client mode. What does not differ is made
 // as for other drivers.
 var serverSteps = []step{
 	{"BasicDriverFeatureStep", (*builder).basicServer},

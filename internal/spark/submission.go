@@ -72,7 +72,7 @@ type PodResources struct {
 	Limits   corev1.ResourceList
 }
 
-// PodSets are the exact sizes of an application's pods, what else schedulers mind about them, and how many executors it
+// PodSets are the exact sizes of an application's pods, other attributes that schedulers read, and how many executors it
 // starts with.
 type PodSets struct {
 	Driver             PodResources

@@ -47,8 +47,8 @@ type APIServer struct {
 	// ended counts how often all watches were ended, begun the watches of each resource, awaited those that AwaitWatch saw.
 	ended          int
 	begun, awaited map[string]int
-	// news is closed, and replaced, when something of the above has changed that someone may wait for.
-	news chan struct{}
+	// updated is closed, and replaced, when something of the above has changed that a test may wait for.
+	updated chan struct{}
 }
 
 // Request is an API request. As a pattern it matches all requests that have the same in every field that is set.
@@ -96,7 +96,7 @@ func NewAPIServer(t *testing.T, kinds []schema.GroupVersionKind, objects ...clie
 
 func newAPIServer(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *APIServer {
 	t.Helper()
-	s := &APIServer{t: t, logs: map[string]string{}, begun: map[string]int{}, awaited: map[string]int{}, news: make(chan struct{})}
+	s := &APIServer{t: t, logs: map[string]string{}, begun: map[string]int{}, awaited: map[string]int{}, updated: make(chan struct{})}
 	s.Install(kinds...)
 	for _, o := range objects {
 		s.Put(o)
@@ -115,8 +115,8 @@ func (s *APIServer) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
-	close(s.news)
-	s.news = make(chan struct{})
+	close(s.updated)
+	s.updated = make(chan struct{})
 }
 
 // Install adds kinds.
@@ -152,7 +152,7 @@ func (s *APIServer) AwaitWatch(resource string) {
 	defer late.Stop()
 	for {
 		s.mu.Lock()
-		begun, news := s.begun[resource] > s.awaited[resource], s.news
+		begun, updated := s.begun[resource] > s.awaited[resource], s.updated
 		if begun {
 			s.awaited[resource]++
 		}
@@ -161,9 +161,9 @@ func (s *APIServer) AwaitWatch(resource string) {
 			return
 		}
 		select {
-		case <-news:
+		case <-updated:
 		case <-late.C:
-			s.t.Fatalf("no one watches %s within %s", resource, patience)
+			s.t.Fatalf("nothing watches %s within %s", resource, patience)
 		}
 	}
 }

@@ -216,7 +216,7 @@ func (s *APIServer) watch(w http.ResponseWriter, r *http.Request, asked Request)
 		s.mu.Lock()
 		changes = slices.Clone(s.history[next:])
 		next = len(s.history)
-		over, news := s.closed || s.ended != ended, s.news
+		over, updated := s.closed || s.ended != ended, s.updated
 		s.mu.Unlock()
 		if len(changes) > 0 {
 			continue
@@ -225,7 +225,7 @@ func (s *APIServer) watch(w http.ResponseWriter, r *http.Request, asked Request)
 			return
 		}
 		select {
-		case <-news:
+		case <-updated:
 		case <-r.Context().Done():
 			return
 		}

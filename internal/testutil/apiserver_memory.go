@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// NewAPIServerInMemory starts an API server that clients without TLS reach in this process, whatever its address, and nobody else. It is
+// NewAPIServerInMemory starts an API server that clients without TLS reach in this process, whatever its address, and no other process. It is
 // for a bubble of testing/synctest, whose clock stands while anybody waits for a network.
 func NewAPIServerInMemory(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *APIServer {
 	t.Helper()
@@ -23,7 +23,7 @@ func NewAPIServerInMemory(t *testing.T, kinds []schema.GroupVersionKind, objects
 	http.DefaultTransport = &http.Transport{DialContext: l.dial}
 	t.Cleanup(func() { http.DefaultTransport = before })
 	s := newAPIServer(t, kinds, objects...)
-	s.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(s.serve)}} //nolint:gosec // nobody sends slowly
+	s.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(s.serve)}} //nolint:gosec // no client sends slowly
 	s.Start()
 	t.Cleanup(s.Close)
 	return s

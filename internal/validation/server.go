@@ -4,7 +4,7 @@ package validation
 
 import "github.com/firesteel-dev/firesteel/internal/spark"
 
-// checkServerImages refuses a server of which a role has no image. Other clients of this API rely on being told when they write it.
+// checkServerImages refuses a server of which a role has no image. Other clients of this API rely on the refusal of the write.
 func checkServerImages(app spark.Application) []*spark.ConfError {
 	if app.Server == nil || app.Conf[spark.ConfImage] != "" {
 		return nil

@@ -70,7 +70,7 @@ func ErrorList(app spark.Application, problems []*spark.ConfError) field.ErrorLi
 }
 
 // Later reports whether an error may be gone when the application starts, or is a limit of this operator alone: what names something
-// missing and what another Spark or operator takes. Admission warns of it and refuses the rest, which no one could ever run.
+// missing and what another Spark or operator takes. Admission warns of it and refuses the rest, which could never run.
 func Later(e *field.Error) bool {
 	return e.Type == field.ErrorTypeRequired || e.Type == field.ErrorTypeNotFound || e.Type == field.ErrorTypeNotSupported
 }

@@ -45,7 +45,7 @@ func (p *podCheck) placement() {
 	}
 }
 
-// checkServices refuses Services that are requested whole and that no API server takes: nobody would reach the server.
+// checkServices refuses Services that are requested whole and that no API server takes: the server would not be reachable.
 func checkServices(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	for i := range app.Exposure.Services {

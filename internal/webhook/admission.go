@@ -11,7 +11,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,63 +20,40 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/text"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// kind says how the objects of one kind are admitted. Its functions are pure.
-type kind[T client.Object] struct {
-	// complete writes down what is assumed of a spec; nil if nothing is.
-	complete func(T)
-	// findings says what is wrong with an object, and in sentences what is accepted and ignored.
-	findings func(T) (field.ErrorList, []string)
-}
-
-// register serves all our kinds.
-func register(server webhook.Server, scheme *runtime.Scheme, operator func() resolve.Operator, submitter config.Submitter) error {
-	return errors.Join(
-		serve(server, scheme, sparkApplication(operator), submitter),
-		serve(server, scheme, sparkConnect(operator), submitter),
-		serve(server, scheme, scheduledSparkApplication(operator, time.Now), submitter),
-	)
-}
-
-// serve serves one kind, at the paths that kubebuilder gives it.
-func serve[S any, T interface {
-	*S
-	client.Object
-}](server webhook.Server, scheme *runtime.Scheme, k kind[T], submitter config.Submitter) error {
-	gvk, err := apiutil.GVKForObject(T(new(S)), scheme)
-	if err != nil {
-		return fmt.Errorf("register webhook: %w", err)
+// register serves all our kinds, at the paths that kubebuilder gives them.
+func register(server webhook.Server, scheme *runtime.Scheme, operator func() resolve.Operator, submitter config.Submitter) {
+	for _, row := range kinds.All() {
+		a := &admitter{Row: row, decoder: admission.NewDecoder(scheme), operator: operator, now: time.Now, submitter: submitter}
+		path := strings.ReplaceAll(row.Group, ".", "-") + "-" + row.Version + "-" + row.Singular()
+		server.Register("/mutate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.mutate)})
+		server.Register("/validate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.validate)})
 	}
-	a := &admitter[T]{kind: k, gvk: gvk, decoder: admission.NewDecoder(scheme), empty: func() T { return T(new(S)) }, submitter: submitter}
-	path := strings.ReplaceAll(gvk.Group, ".", "-") + "-" + gvk.Version + "-" + strings.ToLower(gvk.Kind)
-	server.Register("/mutate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.mutate)})
-	server.Register("/validate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.validate)})
-	return nil
 }
 
 // admitter answers the API server's questions about one kind.
-type admitter[T client.Object] struct {
-	kind[T]
-	gvk       schema.GroupVersionKind
-	decoder   admission.Decoder
-	empty     func() T
+type admitter struct {
+	*kinds.Row
+	decoder admission.Decoder
+	// operator returns the operator's current configuration.
+	operator  func() resolve.Operator
+	now       func() time.Time
 	submitter config.Submitter
 }
 
 // mutate answers with the submitter and the defaults, and touches nothing else: not even what our types do not know.
-func (a *admitter[T]) mutate(_ context.Context, request admission.Request) admission.Response {
+func (a *admitter) mutate(_ context.Context, request admission.Request) admission.Response {
 	if request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
 		return admission.Allowed("")
 	}
@@ -93,7 +69,7 @@ func (a *admitter[T]) mutate(_ context.Context, request admission.Request) admis
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
-	if a.complete != nil {
+	if a.Default != nil {
 		if after, err = a.completed(after, request); err != nil {
 			return admission.Errored(http.StatusBadRequest, err)
 		}
@@ -105,7 +81,7 @@ func (a *admitter[T]) mutate(_ context.Context, request admission.Request) admis
 }
 
 // completed returns the document of an object with the defaults of its spec.
-func (a *admitter[T]) completed(document []byte, request admission.Request) ([]byte, error) {
+func (a *admitter) completed(document []byte, request admission.Request) ([]byte, error) {
 	object, asked, err := a.asked(request)
 	if err != nil || !asked {
 		return document, err
@@ -114,7 +90,7 @@ func (a *admitter[T]) completed(document []byte, request admission.Request) ([]b
 	if err != nil {
 		return nil, err
 	}
-	a.complete(object)
+	a.Default(object)
 	after, err := json.Marshal(object)
 	if err != nil || bytes.Equal(before, after) {
 		return document, err
@@ -128,7 +104,7 @@ func (a *admitter[T]) completed(document []byte, request admission.Request) ([]b
 
 // validate refuses an object for everything that is wrong with it. An edit is refused only for what it makes wrong:
 // otherwise an application that an older operator accepted could not be suspended.
-func (a *admitter[T]) validate(_ context.Context, request admission.Request) admission.Response {
+func (a *admitter) validate(_ context.Context, request admission.Request) admission.Response {
 	object, asked, err := a.asked(request)
 	switch {
 	case err != nil:
@@ -138,7 +114,7 @@ func (a *admitter[T]) validate(_ context.Context, request admission.Request) adm
 	}
 	errs, warnings := a.refusals(object)
 	if request.Operation == admissionv1.Update {
-		stored := a.empty()
+		stored := a.New()
 		before, err := documentOf(request.OldObject.Raw)
 		if before.check() != nil {
 			before.Metadata = document{}.Metadata // an edit that makes it smaller has to pass
@@ -159,8 +135,14 @@ func (a *admitter[T]) validate(_ context.Context, request admission.Request) adm
 	return a.refuse(cmp.Or(object.GetName(), request.Name), errs).WithWarnings(bounded(warnings)...)
 }
 
+// findings says what is wrong with an object, and in sentences what is accepted and ignored.
+func (a *admitter) findings(object client.Object) (field.ErrorList, []string) {
+	forecast := a.DryRun(object, kinds.Assumed{SubmitTime: time.Unix(0, 0), Now: a.now(), Local: time.Local}, a.operator())
+	return forecast.Errors, forecast.Warnings
+}
+
 // refusals are the findings that refuse an object, and the sentences about the others.
-func (a *admitter[T]) refusals(object T) (refused field.ErrorList, warnings []string) {
+func (a *admitter) refusals(object client.Object) (refused field.ErrorList, warnings []string) {
 	errs, ignored := a.findings(object)
 	for _, e := range errs {
 		if validation.Later(e) {
@@ -174,8 +156,8 @@ func (a *admitter[T]) refusals(object T) (refused field.ErrorList, warnings []st
 
 // asked returns the object of a request, and whether there is anything to say about it: not when an edit leaves the
 // spec as it is, and not about an object being deleted.
-func (a *admitter[T]) asked(request admission.Request) (object T, asked bool, err error) {
-	object = a.empty()
+func (a *admitter) asked(request admission.Request) (object client.Object, asked bool, err error) {
+	object = a.New()
 	if request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
 		return object, false, nil
 	}
@@ -200,7 +182,7 @@ func (a *admitter[T]) asked(request admission.Request) (object T, asked bool, er
 }
 
 // decode decodes a document into an object.
-func (a *admitter[T]) decode(d document, object T) error {
+func (a *admitter) decode(d document, object client.Object) error {
 	encoded, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -221,7 +203,7 @@ func split(errs, before field.ErrorList) (fresh, old field.ErrorList) {
 	return fresh, old
 }
 
-// maxWarnings bounds the warnings of one answer: the API server cuts them off, and no one reads more.
+// maxWarnings bounds the warnings of one answer: the API server cuts them off.
 const maxWarnings = 10
 
 func bounded(warnings []string) []string {
@@ -232,8 +214,8 @@ func bounded(warnings []string) []string {
 }
 
 // refuse answers as the API server does for a schema: with each field as a cause of its own.
-func (a *admitter[T]) refuse(name string, errs field.ErrorList) admission.Response {
-	details := &metav1.StatusDetails{Group: a.gvk.Group, Kind: a.gvk.Kind, Name: name}
+func (a *admitter) refuse(name string, errs field.ErrorList) admission.Response {
+	details := &metav1.StatusDetails{Group: a.Group, Kind: a.Kind, Name: name}
 	for _, e := range errs {
 		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseType(e.Type), Field: e.Field, Message: text.Line(validation.Problem(e))})
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +22,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -58,9 +60,7 @@ func operator(t *testing.T, policies ...policy.Policy) func() resolve.Operator {
 func call(t *testing.T, path string, operation admissionv1.Operation, stored, sent string, policies ...policy.Policy) admission.Response {
 	t.Helper()
 	server := &recorder{served: map[string]*admission.Webhook{}}
-	if err := register(server, Scheme(), operator(t, policies...), config.Submitter{}); err != nil {
-		t.Fatal(err)
-	}
+	register(server, Scheme(), operator(t, policies...), config.Submitter{})
 	hook, ok := server.served[path]
 	if !ok {
 		t.Fatalf("nothing is served at %s", path)
@@ -269,13 +269,18 @@ func checkRefusal(t *testing.T, status *metav1.Status, sentences []string) {
 	}
 }
 
+// judge answers about one kind.
+func judge(row *kinds.Row, operator func() resolve.Operator) *admitter {
+	return &admitter{Row: row, operator: operator, now: time.Now}
+}
+
 // The words are those that the operator writes into the status: a person who knows one knows the other.
 func TestSameWordsAsTheOperator(t *testing.T) {
 	var o *v1beta2.SparkApplication
 	if err := json.Unmarshal(object(t, badMemory), &o); err != nil {
 		t.Fatal(err)
 	}
-	a := sparkApplication(operator(t))
+	a := judge(kinds.SparkApplication, operator(t))
 	errs, _ := a.findings(o)
 	if len(errs) != 1 || !strings.HasPrefix(validation.Sentence(errs[0]), `spec.driver.memory: "2gb": not a heap size`) {
 		t.Errorf("it says %v", errs)
@@ -324,7 +329,7 @@ func TestPoliciesOfTheWebhook(t *testing.T) {
 			if written {
 				kubeflow.Default(o)
 			}
-			a := sparkApplication(operator(t, all...))
+			a := judge(kinds.SparkApplication, operator(t, all...))
 			o.Namespace = "jobs"
 			errs, _ := a.findings(o)
 			words := strings.Join(validation.Sentences(errs), "\n")

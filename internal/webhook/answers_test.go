@@ -33,6 +33,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/controller/application"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	shared "github.com/firesteel-dev/firesteel/internal/operator"
@@ -69,11 +70,11 @@ func fixtures(t *testing.T) (apps map[string]*v1beta2.SparkApplication, servers 
 			return // Helm's templates and parts of manifests are judged elsewhere
 		}
 		for _, d := range documents {
-			if d.Application != nil && d.Name != "" {
-				apps[name+"/"+d.Name] = d.Application
+			if o, is := d.Object.(*v1beta2.SparkApplication); is && d.Name != "" {
+				apps[name+"/"+d.Name] = o
 			}
-			if d.Connect != nil && d.Name != "" {
-				servers[name+"/"+d.Name] = d.Connect
+			if o, is := d.Object.(*v1alpha1.SparkConnect); is && d.Name != "" {
+				servers[name+"/"+d.Name] = o
 			}
 		}
 	}
@@ -290,16 +291,16 @@ func TestSameAnswers(t *testing.T) {
 	for name, o := range apps {
 		t.Run(name, func(t *testing.T) {
 			o.Namespace, o.UID = "jobs", types.UID("7b0f0a52-0000-4000-8000-000000000001")
-			forecast := manifest.DryRun(o, manifest.Assumed{SubmitTime: at}, configured)
-			errs, warnings := sparkApplication(operator).findings(o)
+			forecast := kinds.SparkApplication.DryRun(o, kinds.Assumed{SubmitTime: at}, configured).DryRunResult
+			errs, warnings := judge(kinds.SparkApplication, operator).findings(o)
 			seen[compared(t, forecast, errs, warnings, o.Spec.Suspend, func() answer { return ofApplication(o).reconciled(t, configured, at) })]++
 		})
 	}
 	for name, o := range servers {
 		t.Run("server "+name, func(t *testing.T) {
 			o.Namespace, o.UID = "jobs", types.UID("7b0f0a52-0000-4000-8000-000000000001")
-			forecast := manifest.DryRunConnect(o, manifest.Assumed{SubmitTime: at}, configured)
-			errs, warnings := sparkConnect(operator).findings(o)
+			forecast := kinds.SparkConnect.DryRun(o, kinds.Assumed{SubmitTime: at}, configured).DryRunResult
+			errs, warnings := judge(kinds.SparkConnect, operator).findings(o)
 			seen["server "+compared(t, forecast, errs, warnings, o.Spec.Suspend, func() answer { return ofConnect(o).reconciled(t, configured, at) })]++
 		})
 	}

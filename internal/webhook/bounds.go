@@ -44,7 +44,7 @@ func newSlots() *slots {
 	return &slots{make(chan struct{}, maxReading), make(chan struct{}, maxAnswering), readTime, answerTime}
 }
 
-// ServeHTTP reads the request before it takes a place among those that are answered: one that sends slowly keeps nobody from an answer.
+// ServeHTTP reads the request before it takes a place among those that are answered: a slow sender blocks no other request.
 func (b boundedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), b.answerTime)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// document is what is looked at of an object. Its status and the fields' managers say nothing about what is asked for, and may be large.
+// document is what is read of an object. Its status and the fields' managers say nothing about what is asked for, and may be large.
 type document struct {
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`
@@ -33,7 +33,7 @@ type document struct {
 	Spec json.RawMessage `json:"spec,omitempty"`
 }
 
-// maxMetadata bounds each part of the metadata that is looked at, in bytes. The API server takes annotations of 256 KiB, but asks
+// maxMetadata bounds each part of the metadata that is read, in bytes. The API server takes annotations of 256 KiB, but asks
 // about them before it looks.
 const maxMetadata = 512 << 10
 
@@ -44,7 +44,7 @@ func documentOf(raw []byte) (document, error) {
 	return d, err
 }
 
-// check says what is too large to be looked at.
+// check says what is too large to be read.
 func (d document) check() error {
 	for name, part := range map[string][]byte{
 		"annotations": d.Metadata.Annotations, "labels": d.Metadata.Labels, "ownerReferences": d.Metadata.OwnerReferences,
@@ -58,7 +58,7 @@ func (d document) check() error {
 
 // submitted returns a document with the submitter of its object: on creation the user who asks, later on the one who is stored,
 // whatever was sent. What the operator creates has the submitter of its schedule.
-func (a *admitter[T]) submitted(document []byte, request admission.Request) ([]byte, error) {
+func (a *admitter) submitted(document []byte, request admission.Request) ([]byte, error) {
 	switch {
 	case a.submitter.From != lifecycle.SubmitterFromWebhook:
 		return document, nil

@@ -11,10 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -24,15 +22,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/config"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
-	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
 const (
@@ -45,8 +38,9 @@ const (
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	utilruntime.Must(v1beta2.AddToScheme(s))
-	utilruntime.Must(v1alpha1.AddToScheme(s))
+	for _, row := range kinds.All() {
+		utilruntime.Must(row.AddToScheme(s))
+	}
 	return s
 }
 
@@ -102,9 +96,7 @@ func New(cfg *rest.Config, c config.OperatorConfiguration, operator func() resol
 func addServer(mgr ctrl.Manager, c config.OperatorConfiguration, operator func() resolve.Operator) (healthz.Checker, error) {
 	options := webhook.Options{Port: c.Webhook.Port, CertDir: c.Webhook.CertDir, CertName: certificateFile, KeyName: keyFile}
 	s := server{webhook.NewServer(options), c.Webhook.CertDir, newSlots()}
-	if err := register(s, mgr.GetScheme(), operator, c.Submitter); err != nil {
-		return nil, err
-	}
+	register(s, mgr.GetScheme(), operator, c.Submitter)
 	if err := mgr.Add(s); err != nil {
 		return nil, fmt.Errorf("add webhook server: %w", err)
 	}
@@ -153,45 +145,8 @@ func closed(c <-chan struct{}, missing string) healthz.Checker {
 // +kubebuilder:webhook:path=/mutate-sparkoperator-k8s-io-v1beta2-sparkapplication,mutating=true,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=create;update,versions=v1beta2,name=mutate-sparkoperator-k8s-io-v1beta2-sparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator,reinvocationPolicy=Never
 // +kubebuilder:webhook:path=/validate-sparkoperator-k8s-io-v1beta2-sparkapplication,mutating=false,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=sparkapplications,verbs=create;update,versions=v1beta2,name=validate-sparkoperator-k8s-io-v1beta2-sparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator
 
-func sparkApplication(operator func() resolve.Operator) kind[*v1beta2.SparkApplication] {
-	return kind[*v1beta2.SparkApplication]{complete: kubeflow.Default, findings: findingsOf(kubeflow.SparkApplications{}, operator)}
-}
-
-// findingsOf judges the applications of a kind as the operator would.
-func findingsOf[T metav1.Object](k resolve.Kind[T], operator func() resolve.Operator) func(T) (field.ErrorList, []string) {
-	return func(o T) (field.ErrorList, []string) {
-		configured := operator()
-		forecast := admission.DryRun(resolve.Load(k, o, lifecycle.Record{}, configured, time.Unix(0, 0)), configured.Registry)
-		return forecast.Errors, forecast.Warnings
-	}
-}
-
 // +kubebuilder:webhook:path=/validate-sparkoperator-k8s-io-v1alpha1-sparkconnect,mutating=false,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=sparkconnects,verbs=create;update,versions=v1alpha1,name=validate-sparkoperator-k8s-io-v1alpha1-sparkconnect.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator
 // +kubebuilder:webhook:path=/mutate-sparkoperator-k8s-io-v1alpha1-sparkconnect,mutating=true,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=sparkconnects,verbs=create;update,versions=v1alpha1,name=mutate-sparkoperator-k8s-io-v1alpha1-sparkconnect.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator,reinvocationPolicy=Never
 
-// sparkConnect completes nothing: no tool expects it.
-func sparkConnect(operator func() resolve.Operator) kind[*v1alpha1.SparkConnect] {
-	return kind[*v1alpha1.SparkConnect]{findings: findingsOf(kubeflow.SparkConnects{}, operator)}
-}
-
 // +kubebuilder:webhook:path=/validate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication,mutating=false,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=scheduledsparkapplications,verbs=create;update,versions=v1beta2,name=validate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator
 // +kubebuilder:webhook:path=/mutate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication,mutating=true,failurePolicy=ignore,sideEffects=None,matchPolicy=Exact,timeoutSeconds=10,groups=sparkoperator.k8s.io,resources=scheduledsparkapplications,verbs=create;update,versions=v1beta2,name=mutate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication.sparkoperator.k8s.io,admissionReviewVersions=v1,serviceName=webhook-svc,serviceNamespace=spark-operator,reinvocationPolicy=Never
-
-// scheduledSparkApplication completes nothing: a run is completed when it is created.
-func scheduledSparkApplication(operator func() resolve.Operator, now func() time.Time) kind[*v1beta2.ScheduledSparkApplication] {
-	return kind[*v1beta2.ScheduledSparkApplication]{
-		findings: func(o *v1beta2.ScheduledSparkApplication) (field.ErrorList, []string) {
-			configured := operator()
-			env := schedule.Env{Now: now(), Local: time.Local, Precision: schedule.Nanos}
-			if o.CreationTimestamp.IsZero() {
-				o = o.DeepCopy()
-				o.CreationTimestamp = metav1.NewTime(env.Now)
-			}
-			run := func(s schedule.Start) resolve.Application {
-				return resolve.Load(kubeflow.SparkApplications{}, kubeflow.NewRun(o, s), lifecycle.Record{}, configured, time.Unix(0, 0))
-			}
-			forecast := admission.DryRunSchedule(kubeflow.DesiredSchedule(o), run, env, configured.Registry)
-			return forecast.Errors, forecast.Warnings
-		},
-	}
-}

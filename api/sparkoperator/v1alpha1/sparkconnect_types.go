@@ -24,7 +24,7 @@ type SparkConnectState string
 
 // Server states.
 const (
-	// SparkConnectStateNew has not been looked at.
+	// SparkConnectStateNew has not been reconciled yet.
 	SparkConnectStateNew SparkConnectState = ""
 	// SparkConnectStateProvisioning waits for its first server pod to take clients.
 	SparkConnectStateProvisioning SparkConnectState = "Provisioning"

@@ -40,7 +40,7 @@ const (
 	LabelCreatedBy = "sparkoperator.k8s.io/created-by-spark-operator"
 	// LabelSubmissionID holds status.submissionID.
 	LabelSubmissionID = "sparkoperator.k8s.io/submission-id"
-	// LabelSpecHash tells on a driver pod which specification it was made from.
+	// LabelSpecHash identifies on a driver pod the specification it was made from.
 	LabelSpecHash = "sparkoperator.k8s.io/spec-hash"
 	// LabelExposes says what an auxiliary object of a running driver is for.
 	LabelExposes = "sparkoperator.k8s.io/exposes"

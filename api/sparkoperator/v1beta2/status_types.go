@@ -214,7 +214,7 @@ type AttemptStatus struct {
 	// EndTime is when it was found ended.
 	// +optional
 	EndTime *metav1.Time `json:"endTime,omitempty"`
-	// ExitCode of the driver's container, if it told one.
+	// ExitCode of the driver's container, if reported.
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
 	// FailureClass is the class whose budget the failure counts against.
@@ -307,7 +307,7 @@ type ExecutorFailure struct {
 	// PodName of the executor.
 	// +required
 	PodName string `json:"podName"`
-	// ExitCode of its container, if it told one.
+	// ExitCode of its container, if reported.
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
 	// Reason in the kubelet's words, such as OOMKilled or Evicted.

@@ -126,7 +126,7 @@ func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.PodStatus
 	return facts, err
 }
 
-// adjust updates the objects of a running attempt to what its scheduler wants now, for example because someone
+// adjust updates the objects of a running attempt to what its scheduler wants now, for example because a user
 // deleted them. It is tried again with the next look.
 func (e *Engine[T]) adjust(ctx context.Context, s *scope[T], o scheduler.Observation, seen scheduler.Snapshot) {
 	if len(o.Apply)+len(o.Delete) == 0 {

@@ -278,7 +278,7 @@ func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Ou
 	key := client.ObjectKeyFromObject(s.obj)
 	if wait := e.written.Hold(s.obj, s.stored, o.Record, s.env.Now); wait > 0 {
 		e.written.Keep(s.obj, o.Record)
-		return false, ctrl.Result{RequeueAfter: sooner(o.Requeue, wait)}, o.Err
+		return false, ctrl.Result{RequeueAfter: minNonZero(o.Requeue, wait)}, o.Err
 	}
 	err = e.Writer.PatchStatus(ctx, s.obj, next)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {

@@ -75,7 +75,7 @@ func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcom
 	})
 	if err != nil {
 		ctrllog.FromContext(ctx).Info("cannot read the auxiliary objects of the driver", "answer", err.Error())
-		o.Record.Exposure, o.Requeue = x.before, sooner(o.Requeue, exposureSoon)
+		o.Record.Exposure, o.Requeue = x.before, minNonZero(o.Requeue, exposureSoon)
 		return
 	}
 	x.seen = seen
@@ -84,7 +84,7 @@ func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcom
 	x.after.HistoryURL = exposure.History(s.App, o.Record.SparkAppID, e.Exposure)
 	o.Record.Exposure = x.after
 	if x.again > 0 {
-		o.Requeue = sooner(o.Requeue, x.again)
+		o.Requeue = minNonZero(o.Requeue, x.again)
 	}
 }
 
@@ -110,7 +110,7 @@ func (e *Engine[T]) converge(ctx context.Context, x *exposing, namespace string)
 			x.failed(ctx, object.Ref, r)
 		}
 		if r.BySpec && e.refused.add(key, object.Ref, hash, x.problems[len(x.problems)-1]) {
-			x.again = sooner(x.again, x.retry)
+			x.again = minNonZero(x.again, x.retry)
 		}
 	}
 	for _, ref := range remove {
@@ -134,12 +134,12 @@ func (e *Engine[T]) converge(ctx context.Context, x *exposing, namespace string)
 func (x *exposing) failed(ctx context.Context, ref exposure.Ref, r lifecycle.Result) {
 	ctrllog.FromContext(ctx).Info("cannot apply or delete an auxiliary object of the driver", "object", ref.String(), "answer", r.Message)
 	if r.Class == lifecycle.ClassTransient {
-		x.again = sooner(x.again, exposureSoon)
+		x.again = minNonZero(x.again, exposureSoon)
 		x.after.Objects = append(x.after.Objects, ref.String()) // it may have been made
 		return
 	}
 	if !r.BySpec {
-		x.again = sooner(x.again, x.retry)
+		x.again = minNonZero(x.again, x.retry)
 	}
 	x.problems = append(x.problems, lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonExposureRefused), Message: ref.String() + ": " + r.Message})
 }
@@ -189,8 +189,8 @@ func addressOf(service *unstructured.Unstructured, port int32) string {
 	return net.JoinHostPort(ip, strconv.Itoa(int(port)))
 }
 
-// sooner is the shorter of two waits, of which 0 is none.
-func sooner(a, b time.Duration) time.Duration {
+// minNonZero is the shorter of two waits; 0 means no wait.
+func minNonZero(a, b time.Duration) time.Duration {
 	if a == 0 {
 		return b
 	}
@@ -234,7 +234,7 @@ func (x *exposing) complain() {
 	for _, p := range x.wanted.Problems {
 		all = append(all, p.Cause)
 		if p.Reason == lifecycle.ReasonExposureForbidden {
-			x.again = sooner(x.again, x.retry)
+			x.again = minNonZero(x.again, x.retry)
 		}
 	}
 	x.after.Trouble = lifecycle.JoinCauses(append(all, x.problems...))

@@ -126,7 +126,7 @@ var priorities = map[lifecycle.DriverPhase]int{
 	lifecycle.DriverRunning: operator.PriorityStarted, lifecycle.DriverSucceeded: operator.PriorityEnded, lifecycle.DriverFailed: operator.PriorityEnded,
 }
 
-// executorsTogether is how long an application whose executors change is not looked at: hundreds come and go together, and decide nothing.
+// executorsTogether is how long an application whose executors change is not reconciled: hundreds come and go together, and decide nothing.
 const executorsTogether = time.Second
 
 // podHandler enqueues the application of a pod, and notes when a pod gives its room back. Executors are the driver's, not

@@ -11,8 +11,8 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=patch
 
-// updateTemplate writes what a running driver makes its executors from, as the spec has it now. An edit is judged as a start would be: nobody
-// gets by it what a policy forbids.
+// updateTemplate writes what a running driver makes its executors from, as the spec has it now. An edit is judged as a start would be: it cannot
+// bring what a policy forbids.
 func (e *Engine[T]) updateTemplate(ctx context.Context, s *scope[T]) lifecycle.Result {
 	r := lifecycle.Result{Kind: lifecycle.UpdateTemplate, Class: lifecycle.ClassRefused}
 	candidate, answer, err := e.candidate(ctx, s)

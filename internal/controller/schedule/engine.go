@@ -29,7 +29,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// staleRetry reconciles an object again whose event was lost, raceRetry one that somebody has just changed.
+// staleRetry reconciles an object again whose event was lost, raceRetry one that has just been changed.
 const (
 	staleRetry = 5 * time.Second
 	raceRetry  = time.Second

@@ -61,7 +61,7 @@ func connectTimes(s *v1alpha1.SparkConnectSpec) (connectDurations, []*spark.Conf
 	return times, r.problems
 }
 
-// hidesStreams reports whether nobody can see that a server runs streaming queries.
+// hidesStreams reports whether a server hides that it runs streaming queries.
 func hidesStreams(s *v1alpha1.SparkConnectSpec) bool {
 	return strings.EqualFold(strings.TrimSpace(s.SparkConf[spark.ConfStreamingUIEnabled]), "false")
 }

@@ -185,10 +185,10 @@ func (r *run) build(t *testing.T, registry *scheduler.Registry) (spark.Submissio
 		t.Fatal(err)
 	}
 	documents, err := manifest.Read(text)
-	if err != nil || len(documents) != 1 || documents[0].Application == nil || len(documents[0].Problems) > 0 {
+	if err != nil || len(documents) != 1 || documents[0].Object == nil || len(documents[0].Problems) > 0 {
 		t.Fatalf("the manifest cannot be read back: %v, %+v\n%s", err, documents, text)
 	}
-	r.findings, r.app = findings, *documents[0].Application
+	r.findings, r.app = findings, *documents[0].Object.(*v1beta2.SparkApplication)
 	r.app.UID = types.UID("7b0f0a52-0000-4000-8000-000000000001")
 	loaded := resolve.Load(kubeflow.SparkApplications{}, &r.app, lifecycle.Record{SubmissionID: identity.SubmissionID}, resolve.Operator{}, identity.SubmitTime)
 	r.driverName = loaded.DriverName()

@@ -74,7 +74,7 @@ func (c care) annotations() map[string]string {
 	return out
 }
 
-// careOf says what has been done to the group, what is due now included, and when to look again for the next thing.
+// careOf says what has been done to the group, what is due now included, and when the next is due.
 func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured, f scheduler.PodStatuses, stage scheduler.Stage) (care, time.Duration) {
 	var c care
 	if group != nil {
@@ -95,7 +95,7 @@ func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured,
 	default:
 		c.nudged = f.Now
 	}
-	return c, pause // no event of this application tells of room that others make
+	return c, pause // no event of this application reports room that others make
 }
 
 // nextNudge is when waiting pods must be requeued, if there is a reason to.

@@ -62,7 +62,7 @@ func together(all []*v1alpha1.ElasticQuota, demand corev1.ResourceList, others [
 		scheduler.AddTo(used, q.Status.Used, 1)
 		scheduler.AddTo(floor, q.Spec.Min, 1)
 	}
-	for name := range demand { // what no one has a min of, no one gets
+	for name := range demand { // a resource without a min is not granted
 		if _, given := floor[name]; !given {
 			floor[name] = resource.Quantity{}
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // The ports that are given out lie below those that the kernel takes for connections, and for listeners that want any port: a port of
-// those may be somebody else's before the server that was promised it opens it. Each process of tests has a block of its own.
+// those may be another process's before the server that was promised it opens it. Each process of tests has a block of its own.
 const (
 	first, last = 20000, 30000
 	block       = 200
@@ -27,7 +27,7 @@ var taken struct {
 	given int
 }
 
-// Free returns a port on which nobody listens, and that no other test of this machine gets. It comes again when all others have come.
+// Free returns a port on which no process listens, and that no other test of this machine gets. It comes again when all others have come.
 func Free(ctx context.Context) (int, error) {
 	taken.Lock()
 	defer taken.Unlock()

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kinds is the table of the kinds of objects that the operator serves: what admission, manifests and the command line know of
+// each. They range over it, so a new kind is a new row. It is pure.
+package kinds
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+)
+
+// Object is an object of any kind.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Row is one kind.
+type Row struct {
+	schema.GroupVersionKind
+	// Plural and Short are the names of the resource that kubectl takes beside the kind in lower case.
+	Plural, Short string
+	// One and Many are what messages call an object of the kind, with its article, and several.
+	One, Many string
+	// AddToScheme adds the types of the kind's version.
+	AddToScheme func(*runtime.Scheme) error
+	// New returns an empty object, and Fields a pointer to an empty struct of the same fields without the lenient decoder.
+	New    func() Object
+	Fields func() any
+	// Decode decodes an object as the operator does: malformed says why its spec is left out, and is "" if it is not. The paths of
+	// unknown fields are dropped.
+	Decode func(content []byte) (o Object, malformed string, err error)
+	// Default writes down what admission assumes of a spec; nil if it assumes nothing.
+	Default func(Object)
+	// DryRun judges an object as the operator would. It completes the object with what the API server would fill in.
+	DryRun func(Object, Assumed, resolve.Operator) Forecast
+}
+
+// Singular is the kind in lower case, as kubectl prints objects.
+func (r *Row) Singular() string { return strings.ToLower(r.Kind) }
+
+// All are the rows, in the order in which a name without a type is looked for.
+func All() []*Row { return []*Row{SparkApplication, ScheduledSparkApplication, SparkConnect} }
+
+// Of returns the row of a kind; nil if the operator does not serve it.
+func Of(kind schema.GroupVersionKind) *Row {
+	for _, r := range All() {
+		if r.GroupVersionKind == kind {
+			return r
+		}
+	}
+	return nil
+}
+
+// Served says how the kinds of a group are written in a manifest; "" if the operator serves none of the group.
+func Served(group string) string {
+	var versions []string
+	kinds := map[string][]string{}
+	for _, r := range All() {
+		if r.Group != group {
+			continue
+		}
+		version := r.GroupVersion().String()
+		if !slices.Contains(versions, version) {
+			versions = append(versions, version)
+		}
+		kinds[version] = append(kinds[version], r.Kind)
+	}
+	for i, version := range versions {
+		versions[i] = "kind: " + strings.Join(kinds[version], " or ") + ", apiVersion: " + version
+	}
+	return strings.Join(versions, ", or ")
+}
+
+// DefaultUID stands in for the UID that the API server would give the application. Names are derived from it.
+const DefaultUID types.UID = "00000000-0000-4000-8000-000000000000"
+
+// DefaultSubmitTime stands in for the time of the submission, so that the same manifest gives the same objects.
+var DefaultSubmitTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// DefaultNamespace is where an application goes whose manifest names none.
+const DefaultNamespace = "default"
+
+// Assumed is what only a cluster would know. What is left empty gets a default.
+type Assumed struct {
+	Namespace  string
+	UID        types.UID
+	SubmitTime time.Time
+	// Now is the time at which a schedule is judged, and Local the operator's time zone; UTC by default.
+	Now   time.Time
+	Local *time.Location
+}
+
+// complete fills in what is empty, here and in the object.
+func (a *Assumed) complete(o Object) {
+	a.UID = cmp.Or(a.UID, DefaultUID)
+	if a.SubmitTime.IsZero() {
+		a.SubmitTime = DefaultSubmitTime
+	}
+	if a.Now.IsZero() {
+		a.Now = DefaultSubmitTime
+	}
+	if a.Local == nil {
+		a.Local = time.UTC
+	}
+	o.SetNamespace(cmp.Or(o.GetNamespace(), a.Namespace, DefaultNamespace))
+}
+
+// Forecast is what is certain about an object before it is in a cluster.
+type Forecast struct {
+	admission.DryRunResult
+	// Creates is the object of ours that it creates next, such as the run of a schedule; nil for none.
+	Creates Object
+	// Remarks are what there is to know if it is right, each a sentence that begins with a field.
+	Remarks []string
+}

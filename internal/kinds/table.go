@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kinds
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/schedule"
+)
+
+// The fields of each kind, without its lenient decoder.
+type (
+	sparkApplication          v1beta2.SparkApplication
+	scheduledSparkApplication v1beta2.ScheduledSparkApplication
+	sparkConnect              v1alpha1.SparkConnect
+)
+
+// The rows of sparkoperator.k8s.io.
+var (
+	SparkApplication = &Row{
+		GroupVersionKind: v1beta2.SchemeGroupVersion.WithKind("SparkApplication"), Plural: "sparkapplications", Short: "sparkapp",
+		One: "an application", Many: "applications", AddToScheme: v1beta2.AddToScheme,
+		New:    func() Object { return &v1beta2.SparkApplication{} },
+		Fields: func() any { return &sparkApplication{} },
+		Decode: func(content []byte) (Object, string, error) {
+			o := &v1beta2.SparkApplication{}
+			err := json.Unmarshal(content, o)
+			o.UnknownFields = nil
+			return o, o.MalformedSpec, err
+		},
+		Default: func(o Object) { kubeflow.Default(o.(*v1beta2.SparkApplication)) },
+		DryRun:  dryRun(kubeflow.SparkApplications{}),
+	}
+	ScheduledSparkApplication = &Row{
+		GroupVersionKind: v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind), Plural: "scheduledsparkapplications", Short: "scheduledsparkapp",
+		One: "a schedule", Many: "schedules", AddToScheme: v1beta2.AddToScheme,
+		New:    func() Object { return &v1beta2.ScheduledSparkApplication{} },
+		Fields: func() any { return &scheduledSparkApplication{} },
+		Decode: func(content []byte) (Object, string, error) {
+			o := &v1beta2.ScheduledSparkApplication{}
+			err := json.Unmarshal(content, o)
+			o.UnknownFields = nil
+			return o, o.MalformedSpec, err
+		},
+		DryRun: func(o Object, a Assumed, operator resolve.Operator) Forecast {
+			return dryRunSchedule(o.(*v1beta2.ScheduledSparkApplication), a, operator)
+		},
+	}
+	SparkConnect = &Row{
+		GroupVersionKind: v1alpha1.SchemeGroupVersion.WithKind(kubeflow.ConnectKind), Plural: "sparkconnects", Short: "sparkconn",
+		One: "a server", Many: "servers", AddToScheme: v1alpha1.AddToScheme,
+		New:    func() Object { return &v1alpha1.SparkConnect{} },
+		Fields: func() any { return &sparkConnect{} },
+		Decode: func(content []byte) (Object, string, error) {
+			o := &v1alpha1.SparkConnect{}
+			err := json.Unmarshal(content, o)
+			o.UnknownFields = nil
+			return o, o.MalformedSpec, err
+		},
+		DryRun: dryRun(kubeflow.SparkConnects{}),
+	}
+)
+
+// dryRun judges the objects of a kind of applications.
+func dryRun[T Object](k resolve.Kind[T]) func(Object, Assumed, resolve.Operator) Forecast {
+	return func(o Object, a Assumed, operator resolve.Operator) Forecast {
+		uid := a.UID
+		a.complete(o)
+		o.SetUID(cmp.Or(uid, o.GetUID(), a.UID))
+		return Forecast{DryRunResult: admission.DryRun(resolve.Load(k, o.(T), lifecycle.Record{}, operator, a.SubmitTime), operator.Registry)}
+	}
+}
+
+// dryRunSchedule judges a schedule at a time, and the run that its next time would create. One that is in no cluster yet is created then.
+func dryRunSchedule(o *v1beta2.ScheduledSparkApplication, a Assumed, operator resolve.Operator) Forecast {
+	a.complete(o)
+	o.UID = cmp.Or(o.UID, DefaultUID)
+	if o.CreationTimestamp.IsZero() {
+		o.CreationTimestamp = metav1.NewTime(a.Now)
+	}
+	var forecast Forecast
+	run := func(s schedule.Start) resolve.Application {
+		next := kubeflow.NewRun(o, s)
+		next.SetGroupVersionKind(SparkApplication.GroupVersionKind)
+		next.UID = a.UID
+		forecast.Creates = next
+		return resolve.Load(kubeflow.SparkApplications{}, next, lifecycle.Record{}, operator, s.Tick)
+	}
+	env := schedule.Env{Now: a.Now, Local: a.Local, Precision: schedule.Nanos}
+	result := admission.DryRunSchedule(kubeflow.DesiredSchedule(o), run, env, operator.Registry)
+	forecast.DryRunResult, forecast.Remarks = result.DryRunResult, []string{"spec.schedule: " + timesOf(result.Next)}
+	return forecast
+}
+
+// timesOf says when the next runs are due.
+func timesOf(next []schedule.Start) string {
+	times := make([]string, 0, len(next))
+	for _, s := range next {
+		times = append(times, s.Tick.Format(time.RFC3339))
+	}
+	text := "the next runs are due at " + strings.Join(times, ", ")
+	if len(next) > 0 {
+		text += fmt.Sprintf(" (%s)", next[0].Tick.Location())
+	}
+	return text
+}
