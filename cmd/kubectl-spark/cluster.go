@@ -93,7 +93,7 @@ func (c cluster) connect() (*connection, error) {
 	return &connection{reader: all, writes: all, pods: core, namespace: namespace, config: config}, nil
 }
 
-// application reads one application, and suggests others if there is none of that name.
+// application reads one application, and suggests others if it does not exist.
 func (c *connection) application(ctx context.Context, name string) (*v1beta2.SparkApplication, error) {
 	var o v1beta2.SparkApplication
 	err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &o)

@@ -52,7 +52,7 @@ func newSession(c *connection, name string, streams genericiooptions.IOStreams, 
 	return &session{connection: c, name: name, streams: streams, forward: forward, relay: newRelay(), recheck: 2 * time.Second}
 }
 
-// server reads one server, and suggests others if there is none of that name.
+// server reads one server, and suggests others if it does not exist.
 func (c *connection) server(ctx context.Context, name string) (*v1alpha1.SparkConnect, error) {
 	var o v1alpha1.SparkConnect
 	err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &o)
