@@ -121,6 +121,6 @@ type Forecast struct {
 	admission.DryRunResult
 	// Creates is the object of ours that it creates next, such as the run of a schedule; nil for none.
 	Creates Object
-	// Remarks are what there is to know if it is right, each a sentence that begins with a field.
+	// Remarks are notes about an object without errors, each a sentence that begins with a field.
 	Remarks []string
 }
