@@ -35,7 +35,7 @@ if [ ! -e "$folder/.complete" ]; then
   ln -s python "$folder/bin/python-4.1"
   touch "$folder/.complete"
 fi
-# Paths are written anew each time: a cache may have been moved, or have lost its Spark, since. The client must leave no compiled code in
+# Paths are written in each call: a cache may have been moved, or have lost its Spark, since. The client must leave no compiled code in
 # what becomes an image.
 spark=$("$here/../image/build.sh" spark-home "$older")
 printf '%s\n' '#!/bin/sh' "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$spark/python:$(echo "$spark"/python/lib/py4j-*.zip) exec $folder/bin/python \"\$@\"" \

@@ -19,11 +19,15 @@ const (
 	fixedTemplate = "the template of the driver's executors cannot be changed: another release of the operator created it"
 )
 
-// UpdateTemplate writes the ConfigMap that a driver reads its executors' template from. It creates none: a driver without one reads none.
+// UpdateTemplate writes the ConfigMap that a driver reads its executors' template from. It creates none: a driver without one reads none. A nil
+// template is that of a driver without Spark's step for it.
 func (w Writer) UpdateTemplate(ctx context.Context, owner lifecycle.Owner, template *corev1.ConfigMap) lifecycle.Result {
-	found, err := w.Existing(ctx, template)
-	if err != nil {
-		return lifecycle.Result{Kind: lifecycle.UpdateTemplate, Class: lifecycle.ClassTransient, Message: err.Error()}
+	var found client.Object
+	if template != nil {
+		var err error
+		if found, err = w.Existing(ctx, template); err != nil {
+			return lifecycle.Result{Kind: lifecycle.UpdateTemplate, Class: lifecycle.ClassTransient, Message: err.Error()}
+		}
 	}
 	existing, ok := found.(*corev1.ConfigMap)
 	switch {

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -281,27 +280,24 @@ func said(t *testing.T, o client.Object) any {
 	return content
 }
 
-// The operator, admission and the command line load and judge an application in one way: anyone who asks gets the same answer.
+// Admission and the command line ask the dry run of a kind (internal/kinds); the operator loads, judges and creates. They give the same answer.
 func TestSameAnswers(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	configured := strict(t)
-	operator := func() resolve.Operator { return configured }
 	apps, servers := fixtures(t)
 	seen := map[string]int{}
 	for name, o := range apps {
 		t.Run(name, func(t *testing.T) {
 			o.Namespace, o.UID = "jobs", types.UID("7b0f0a52-0000-4000-8000-000000000001")
 			forecast := kinds.SparkApplication.DryRun(o, kinds.Assumed{SubmitTime: at}, configured).DryRunResult
-			errs, warnings := judge(kinds.SparkApplication, operator).findings(o)
-			seen[compared(t, forecast, errs, warnings, o.Spec.Suspend, func() answer { return ofApplication(o).reconciled(t, configured, at) })]++
+			seen[compared(t, forecast, o.Spec.Suspend, func() answer { return ofApplication(o).reconciled(t, configured, at) })]++
 		})
 	}
 	for name, o := range servers {
 		t.Run("server "+name, func(t *testing.T) {
 			o.Namespace, o.UID = "jobs", types.UID("7b0f0a52-0000-4000-8000-000000000001")
 			forecast := kinds.SparkConnect.DryRun(o, kinds.Assumed{SubmitTime: at}, configured).DryRunResult
-			errs, warnings := judge(kinds.SparkConnect, operator).findings(o)
-			seen["server "+compared(t, forecast, errs, warnings, o.Spec.Suspend, func() answer { return ofConnect(o).reconciled(t, configured, at) })]++
+			seen["server "+compared(t, forecast, o.Spec.Suspend, func() answer { return ofConnect(o).reconciled(t, configured, at) })]++
 		})
 	}
 	for verdict, least := range map[string]int{"refused": 10, "accepted": 10, "server refused": 5, "server accepted": 2} {
@@ -311,30 +307,24 @@ func TestSameAnswers(t *testing.T) {
 	}
 }
 
-// compared returns what all of them say.
-func compared(t *testing.T, forecast admission.DryRunResult, errs field.ErrorList, warnings []string, suspend *bool, reconciled func() answer) string {
+// compared returns what both of them say.
+func compared(t *testing.T, forecast admission.DryRunResult, suspend *bool, reconciled func() answer) string {
 	t.Helper()
-	onCommandLine := validation.Sentences(forecast.Errors)
-	if diff := cmp.Diff(onCommandLine, validation.Sentences(errs)); diff != "" {
-		t.Errorf("errors (-command line +webhook):\n%s", diff)
-	}
-	if diff := cmp.Diff(forecast.Warnings, warnings); diff != "" {
-		t.Errorf("warnings (-command line +webhook):\n%s", diff)
-	}
+	refusals := validation.Sentences(forecast.Errors)
 	if suspend != nil && *suspend {
-		return "suspended" // the operator looks at it when it is to start
+		return "suspended" // the operator judges it when it is to start
 	}
 	got := reconciled()
-	switch words := strings.Join(onCommandLine, "; "); {
-	case len(onCommandLine) > 0:
+	switch words := strings.Join(refusals, "; "); {
+	case len(refusals) > 0:
 		head := words[:min(len(words), 500)]
 		if !got.failed || !strings.HasPrefix(got.message, head) || len(got.objects) > 0 {
-			t.Errorf("the command line refuses it: %s\nthe operator says %t: %s, with %d objects", words, got.failed, got.message, len(got.objects))
+			t.Errorf("the dry run refuses it: %s\nthe operator says %t: %s, with %d objects", words, got.failed, got.message, len(got.objects))
 		}
 		return "refused"
 	case forecast.Unavailable != "":
 		if !strings.HasPrefix(got.message, forecast.Unavailable) {
-			t.Errorf("the command line says that it waits: %s\nthe operator says %s", forecast.Unavailable, got.message)
+			t.Errorf("the dry run says that it waits: %s\nthe operator says %s", forecast.Unavailable, got.message)
 		}
 		return "waiting"
 	}

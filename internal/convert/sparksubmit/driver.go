@@ -176,7 +176,7 @@ func (c *converter) ofAttempt() {
 		return
 	}
 	if jars, own := strings.CutSuffix(c.conf[spark.ConfJars], c.command.Resource); own {
-		c.conf[spark.ConfJars] = strings.TrimSuffix(jars, ",") // the main file joins the list anew
+		c.conf[spark.ConfJars] = strings.TrimSuffix(jars, ",") // the next submission adds the main file again
 	}
 }
 

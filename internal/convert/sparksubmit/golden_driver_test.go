@@ -11,8 +11,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit"
-	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/test/golden"
 )
 
@@ -20,37 +18,13 @@ import (
 // built by the operator's own code, and the objects are compared with those that it was made from. Differences that are meant are in
 // rules_driver_test.go.
 func TestGoldenDrivers(t *testing.T) {
-	corpus := golden.Open(t, "../../spark/testdata/golden.zip")
-	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	report := golden.NewTally()
-	used := map[string]int{}
-	for _, recorded := range corpus.Cases(t) {
-		t.Run(recorded.Dir, func(t *testing.T) {
-			for _, version := range recorded.Versions {
-				t.Run(version, func(t *testing.T) {
-					r := newRun(t, corpus, recorded, version)
-					driver, ok := r.driver(t)
-					if !ok {
-						return
-					}
-					r.convert = func() (v1beta2.SparkApplication, []sparksubmit.Finding, error) { return sparksubmit.FromDriver(driver) }
-					r.rules = slices.Concat(driverRules, rules)
-					outcome, text := r.compare(t, registry)
-					report.Add(version, outcome)
-					if outcome == golden.Failed {
-						t.Error(text)
-					}
-					for _, id := range r.applied {
-						used[id]++
-					}
-				})
-			}
-		})
-	}
-	t.Log(report)
+	used := compareAll(t, func(t *testing.T, r *run) bool {
+		t.Helper()
+		driver, ok := r.driver(t)
+		r.convert = func() (v1beta2.SparkApplication, []sparksubmit.Finding, error) { return sparksubmit.FromDriver(driver) }
+		r.rules = slices.Concat(driverRules, rules)
+		return ok
+	})
 	for _, rule := range driverRules {
 		t.Logf("deliberate difference %-22s in %4d runs: %s", rule.id, used[rule.id], rule.reason)
 		if used[rule.id] == 0 {
