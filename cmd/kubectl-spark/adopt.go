@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -117,8 +118,12 @@ func (a *adoption) report(app *v1beta2.SparkApplication, pod *corev1.Pod, create
 	if created {
 		say(streams.Out, "%s/%s created%s", applications.qualified(), app.Name, a.dry.suffix())
 	}
-	say(streams.Out, "pod/%s adopted%s", pod.Name, a.dry.suffix())
-	if a.dry != dryRunClient {
+	suffix := a.dry.suffix()
+	if metav1.GetControllerOfNoCopy(pod) != nil {
+		suffix = " (no change)" + suffix
+	}
+	say(streams.Out, "pod/%s adopted%s", pod.Name, suffix)
+	if a.dry == dryRunNone {
 		say(streams.ErrOut, "%s: %s labeled; those that the driver starts from now on are not counted until this command is repeated",
 			app.Name, counted(marked, "executor was", "executors were"))
 	}
@@ -169,7 +174,7 @@ func (c *connection) follower(ctx context.Context, pod *corev1.Pod, name string)
 		return &made, findings, nil
 	case err != nil:
 		return nil, nil, err
-	case owner != "" && stored.Annotations[v1beta2.AnnotationAdopts] != pod.Name:
+	case owner != "" && (stored.Annotations[v1beta2.AnnotationAdopts] != pod.Name || name != "" && name != owner):
 		return nil, nil, fmt.Errorf("pod %s is the driver of SparkApplication %s already", pod.Name, owner)
 	case owner == "" && (stored.Annotations[v1beta2.AnnotationAdopts] != pod.Name || !kubeflow.FromStatus(&stored.Status).NeverRan() || stored.DeletionTimestamp != nil):
 		return nil, nil, fmt.Errorf("there is a SparkApplication %s that is not about pod %s; choose another name with --name", wanted, pod.Name)

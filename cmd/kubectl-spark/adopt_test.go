@@ -101,11 +101,16 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("the operator decides %s, %+v", r.State, plan)
 	}
 	a.Put(executor("pi-exec-2", sparkAppID))
-	if out, errOut, code = execute(t, "", "adopt", sparkPiDriver); out != podAdopted || errOut != labeled("1 executor was") || code != 0 {
+	unchanged := strings.TrimSpace(podAdopted) + " (no change)\n"
+	if out, errOut, code = execute(t, "", "adopt", sparkPiDriver); out != unchanged || errOut != labeled("1 executor was") || code != 0 {
 		t.Errorf("repeated: exit code %d, %s%s", code, out, errOut)
 	}
 	if seen, _ = look(t, "spark-pi"); len(seen.Executors) != 2 {
 		t.Errorf("an executor that came later is not counted: %+v", seen.Executors)
+	}
+	const other = "is the driver of SparkApplication spark-pi already"
+	if out, errOut, code = execute(t, "", "adopt", sparkPiDriver, "--name", "other"); out != "" || !strings.Contains(errOut, other) || code != 1 {
+		t.Errorf("under another name: exit code %d, %s%s, want %q", code, out, errOut, other)
 	}
 }
 
@@ -199,7 +204,7 @@ func TestAdoptDryRun(t *testing.T) {
 	if wrote := written(a); len(wrote) > 0 {
 		t.Errorf("a dry run sends %q", wrote)
 	}
-	if out, errOut, code := execute(t, "", "adopt", sparkPiDriver, "--dry-run=server"); out != suffixed(" (server dry run)") || code != 0 {
+	if out, errOut, code := execute(t, "", "adopt", sparkPiDriver, "--dry-run=server"); out != suffixed(" (server dry run)") || errOut != asAlice || code != 0 {
 		t.Errorf("server: exit code %d, %s%s", code, out, errOut)
 	}
 	if _, errOut, code := execute(t, "", "explain", "spark-pi"); code != 1 {

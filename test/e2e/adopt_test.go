@@ -70,7 +70,7 @@ var _ = Describe("A driver that spark-submit has started", longest, func() {
 		By("adopting it again")
 		out, code = plugin(ctx, "adopt", driver.Name, "-n", ns)
 		Expect(code).To(BeZero(), out)
-		Expect(out).To(ContainSubstring("0 executors were labeled"))
+		Expect(out).To(And(ContainSubstring("adopted (no change)"), ContainSubstring("0 executors were labeled")))
 
 		By("ending it")
 		kubectl("exec", "-n", ns, driver.Name, "--", "pkill", "java")
