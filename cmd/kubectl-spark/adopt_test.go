@@ -29,7 +29,7 @@ import (
 // submitted is a driver that runs with its ConfigMap, as the real spark-submit of Spark 4.1 made them.
 func submitted(t *testing.T) (*corev1.Pod, *corev1.ConfigMap) {
 	t.Helper()
-	corpus := golden.Open(t, "../../internal/spark/testdata/golden.zip")
+	corpus := golden.Open(t, "GOLDEN", "../../internal/spark/testdata/golden.zip")
 	var pod corev1.Pod
 	var properties corev1.ConfigMap
 	for file, into := range map[string]any{"pod.json": &pod, "configmap-driver.json": &properties} {

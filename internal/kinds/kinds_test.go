@@ -3,8 +3,11 @@
 package kinds
 
 import (
+	"io/fs"
+	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -18,8 +21,16 @@ import (
 // The rows are the kinds that are installed, by the names that the API server gives them.
 func TestRowsAreTheDefinitions(t *testing.T) {
 	files, err := crd.Definitions.ReadDir("bases")
-	if err != nil || len(files) != len(All()) {
-		t.Fatalf("%d definitions and %d rows: %v", len(files), len(All()), err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	installed, err := os.ReadFile("../../config/crd/kustomization.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = slices.DeleteFunc(files, func(f fs.DirEntry) bool { return !strings.Contains(string(installed), f.Name()) })
+	if len(files) != len(All()) {
+		t.Fatalf("%d definitions are installed, and there are %d rows", len(files), len(All()))
 	}
 	for _, file := range files {
 		text, err := crd.Definitions.ReadFile("bases/" + file.Name())

@@ -31,7 +31,7 @@ type connectCase struct {
 // TestGoldenConnect compares the executors that Build expects of a server with those that real servers in client mode have
 // created, started as Kubeflow's operator starts them. What is different is a rule with a name.
 func TestGoldenConnect(t *testing.T) {
-	corpus := golden.Open(t, "testdata/connect.zip")
+	corpus := golden.Open(t, "GOLDEN", "testdata/connect.zip")
 	compared := 0
 	used := map[string]bool{}
 	for _, recorded := range corpus.Cases(t) {

@@ -18,7 +18,7 @@ import (
 
 // TestGoldenPodSets compares the shapes with the pods that spark-submit and the driver created.
 func TestGoldenPodSets(t *testing.T) {
-	corpus := golden.Open(t, "testdata/golden.zip")
+	corpus := golden.Open(t, "GOLDEN", "testdata/golden.zip")
 	pods := 0
 	for _, recorded := range corpus.Cases(t) {
 		machine := corpus.Machine(t, recorded)

@@ -24,7 +24,7 @@ var notApplicable = map[string]string{
 
 // TestGolden compares Build with recordings of the real spark-submit.
 func TestGolden(t *testing.T) {
-	corpus := golden.Open(t, "testdata/golden.zip")
+	corpus := golden.Open(t, "GOLDEN", "testdata/golden.zip")
 	report := golden.NewTally()
 	for _, recorded := range corpus.Cases(t) {
 		machine := corpus.Machine(t, recorded)

@@ -22,10 +22,10 @@ type Corpus struct {
 	fs fs.FS
 }
 
-// Open opens what the variable GOLDEN names, or our own copy.
-func Open(tb testing.TB, own string) Corpus {
+// Open opens what a variable of the environment names, or our own copy.
+func Open(tb testing.TB, variable, own string) Corpus {
 	tb.Helper()
-	name := os.Getenv("GOLDEN")
+	name := os.Getenv(variable)
 	if name == "" {
 		name = own
 	}
@@ -124,11 +124,11 @@ func (c Corpus) ExecutorPods(tb testing.TB) map[string][]byte {
 }
 
 // Cases returns all recorded cases in order.
-func (c Corpus) Cases(t *testing.T) []Case {
-	t.Helper()
+func (c Corpus) Cases(tb testing.TB) []Case {
+	tb.Helper()
 	entries, err := fs.ReadDir(c.fs, ".")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var cases []Case
 	for _, entry := range entries {
@@ -136,11 +136,11 @@ func (c Corpus) Cases(t *testing.T) []Case {
 			continue
 		}
 		recorded := Case{Dir: entry.Name()}
-		c.Read(t, &recorded, entry.Name(), "case.json")
+		c.Read(tb, &recorded, entry.Name(), "case.json")
 		cases = append(cases, recorded)
 	}
 	if len(cases) == 0 {
-		t.Fatal("no recorded cases found")
+		tb.Fatal("no recorded cases found")
 	}
 	return cases
 }

@@ -193,7 +193,7 @@ var _ = Describe("The admission policy for executors", Ordered, smoke, func() {
 	})
 
 	It("lets every executor pass that a real driver was seen to make", func(ctx SpecContext) {
-		corpus := golden.Open(GinkgoTB(), filepath.Join("..", "..", "internal", "spark", "testdata", "golden.zip"))
+		corpus := golden.Open(GinkgoTB(), "GOLDEN", filepath.Join("..", "..", "internal", "spark", "testdata", "golden.zip"))
 		seen := 0
 		for file, text := range corpus.ExecutorPods(GinkgoTB()) {
 			var pod corev1.Pod

@@ -39,7 +39,7 @@ var _ = Describe("The admission policy for the memory of executors", func() {
 			}
 			return of, limits
 		}
-		corpus := golden.Open(GinkgoTB(), filepath.Join("..", "..", "internal", "spark", "testdata", "golden.zip"))
+		corpus := golden.Open(GinkgoTB(), "GOLDEN", filepath.Join("..", "..", "internal", "spark", "testdata", "golden.zip"))
 		seen := 0
 		for file, text := range corpus.ExecutorPods(GinkgoTB()) {
 			var pod corev1.Pod

@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 // compareAll compares each recorded run that is prepared, and returns in how many of them each rule was needed.
 func compareAll(t *testing.T, prepare func(*testing.T, *run) bool) (used map[string]int) {
 	t.Helper()
-	corpus := golden.Open(t, "../../spark/testdata/golden.zip")
+	corpus := golden.Open(t, "GOLDEN", "../../spark/testdata/golden.zip")
 	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
 	if err != nil {
 		t.Fatal(err)

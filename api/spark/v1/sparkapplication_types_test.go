@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// definition is the definition of the kind, and the schema of each version.
+func definition(t *testing.T) (apiextensionsv1.CustomResourceDefinition, map[string]apiextensionsv1.JSONSchemaProps) {
+	t.Helper()
+	text, err := os.ReadFile("../../../config/crd/bases/spark.apache.org_sparkapplications.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	schemas := map[string]apiextensionsv1.JSONSchemaProps{}
+	for _, v := range d.Spec.Versions {
+		schemas[v.Name] = *v.Schema.OpenAPIV3Schema
+	}
+	return d, schemas
+}
+
+// Tools find the kind by these names, and print these columns.
+func TestNamesAndColumns(t *testing.T) {
+	d, _ := definition(t)
+	want := apiextensionsv1.CustomResourceDefinitionNames{
+		Kind: "SparkApplication", ListKind: "SparkApplicationList", Plural: "sparkapplications", Singular: "sparkapplication", ShortNames: []string{"sparkapp"},
+	}
+	if diff := cmp.Diff(want, d.Spec.Names); diff != "" {
+		t.Error(diff)
+	}
+	type version struct {
+		Name            string
+		Served, Storage bool
+		Columns         []string
+	}
+	var got []version
+	for _, v := range d.Spec.Versions {
+		row := version{v.Name, v.Served, v.Storage, nil}
+		for _, c := range v.AdditionalPrinterColumns {
+			row.Columns = append(row.Columns, c.Name+" "+c.JSONPath)
+		}
+		got = append(got, row)
+	}
+	const age, state = "Age .metadata.creationTimestamp", "Current State .status.currentState.currentStateSummary"
+	if diff := cmp.Diff([]version{{"v1", true, true, []string{age, state}}, {"v1beta1", true, false, []string{state, age}}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// fieldsOf lists the paths of the fields below a schema.
+func fieldsOf(prefix string, schema apiextensionsv1.JSONSchemaProps) []string {
+	if items := schema.Items; items != nil {
+		return fieldsOf(prefix+"[]", *items.Schema)
+	}
+	if len(schema.Properties) == 0 {
+		return []string{prefix}
+	}
+	var all []string
+	for name, property := range schema.Properties {
+		all = append(all, fieldsOf(strings.TrimPrefix(prefix+"."+name, "."), property)...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// What v1 has and the frozen version has not: the API server drops it there.
+func TestFrozenVersion(t *testing.T) {
+	_, schemas := definition(t)
+	old := fieldsOf("", schemas["v1beta1"])
+	var more []string
+	for _, field := range fieldsOf("", schemas["v1"]) {
+		if !slices.Contains(old, field) {
+			more = append(more, field)
+		}
+	}
+	const tolerations, restart = "spec.applicationTolerations.", "spec.applicationTolerations.restartConfig."
+	want := []string{
+		tolerations + "resourceRetainDurationMillis",
+		restart + "maxRestartOnFailure", restart + "maxRestartOnSchedulingFailure", restart + "restartBackoffMillisForFailure",
+		restart + "restartBackoffMillisForSchedulingFailure", restart + "restartCounterResetMillis",
+		tolerations + "ttlAfterStopMillis",
+		"spec.driverGrpcRouteList[].grpcRouteMetadata", "spec.driverGrpcRouteList[].grpcRouteSpec",
+		"spec.driverGrpcRouteList[].serviceMetadata", "spec.driverGrpcRouteList[].serviceSpec",
+		"spec.driverHttpRouteList[].httpRouteMetadata", "spec.driverHttpRouteList[].httpRouteSpec",
+		"spec.driverHttpRouteList[].serviceMetadata", "spec.driverHttpRouteList[].serviceSpec",
+		"spec.suspend",
+		"status.currentAttemptSummary.attemptInfo.failureRestartCounter", "status.currentAttemptSummary.attemptInfo.restartCounter",
+		"status.currentAttemptSummary.attemptInfo.schedulingFailureRestartCounter",
+		"status.currentState.suspendReason",
+		"status.previousAttemptSummary.attemptInfo.failureRestartCounter", "status.previousAttemptSummary.attemptInfo.restartCounter",
+		"status.previousAttemptSummary.attemptInfo.schedulingFailureRestartCounter",
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, more); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Schemas refuse nothing that those of Apache's operator accept: what is required and what has a default is the same.
+func TestRequiredFieldsAndDefaults(t *testing.T) {
+	_, schemas := definition(t)
+	required, defaults := map[string][]string{}, map[string]string{}
+	var walk func(path string, schema apiextensionsv1.JSONSchemaProps)
+	walk = func(path string, schema apiextensionsv1.JSONSchemaProps) {
+		if len(schema.Required) > 0 {
+			required[path] = schema.Required
+		}
+		if schema.Default != nil {
+			defaults[path] = string(schema.Default.Raw)
+		}
+		if items := schema.Items; items != nil {
+			walk(path+"[]", *items.Schema)
+		}
+		for name, property := range schema.Properties {
+			walk(path+"."+name, property)
+		}
+	}
+	walk("", schemas["v1"])
+	if diff := cmp.Diff(map[string][]string{
+		".spec":                            {"runtimeVersions"},
+		".spec.runtimeVersions":            {"sparkVersion"},
+		".spec.configMapSpecs[]":           {"name"},
+		".spec.driverServiceIngressList[]": {"ingressMetadata", "serviceMetadata", "serviceSpec"},
+		".spec.driverHttpRouteList[]":      {"httpRouteMetadata", "serviceMetadata", "serviceSpec"},
+		".spec.driverGrpcRouteList[]":      {"grpcRouteMetadata", "serviceMetadata", "serviceSpec"},
+	}, required); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{
+		".spec.applicationTolerations.resourceRetainDurationMillis":            "-1",
+		".spec.applicationTolerations.ttlAfterStopMillis":                      "-1",
+		".spec.applicationTolerations.restartConfig.restartCounterResetMillis": "-1",
+	}, defaults); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// One application whose template holds text where a list belongs must not hide all others.
+func TestMalformedSpecHidesNothingElse(t *testing.T) {
+	const list = `{"items": [
+		{"metadata": {"name": "bad"}, "spec": {"driverSpec": {"podTemplateSpec": {"spec": {"containers": "none"}}}}},
+		{"metadata": {"name": "good"}, "spec": {"mainClass": "org.example.Job", "typo": 1}}]}`
+	var all SparkApplicationList
+	if err := json.Unmarshal([]byte(list), &all); err != nil {
+		t.Fatal(err)
+	}
+	bad, good := all.Items[0], all.Items[1]
+	if bad.Name != "bad" || bad.MalformedSpec != "spec.driverSpec.podTemplateSpec.spec.containers: a string is not valid here; write a list" {
+		t.Errorf("%q: %q", bad.Name, bad.MalformedSpec)
+	}
+	if good.MalformedSpec != "" || good.Spec.MainClass != "org.example.Job" || !slices.Equal(good.UnknownFields, []string{"spec.typo"}) {
+		t.Errorf("%+v", good)
+	}
+}

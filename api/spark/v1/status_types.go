@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+import corev1 "k8s.io/api/core/v1"
+
+// ApplicationStateSummary is the state of an application.
+//
+// +kubebuilder:validation:Enum=Submitted;ScheduledToRestart;DriverRequested;DriverStarted;DriverReady;InitializedBelowThresholdExecutors;RunningHealthy;RunningWithPartialCapacity;RunningWithBelowThresholdExecutors;DriverStartTimedOut;ExecutorsStartTimedOut;DriverReadyTimedOut;Succeeded;Failed;SchedulingFailure;DriverEvicted;ResourceReleased;TerminatedWithoutReleaseResources;Suspended
+type ApplicationStateSummary string
+
+// Application states, in the order in which tools compare them.
+const (
+	StateSubmitted                          ApplicationStateSummary = "Submitted"
+	StateScheduledToRestart                 ApplicationStateSummary = "ScheduledToRestart"
+	StateDriverRequested                    ApplicationStateSummary = "DriverRequested"
+	StateDriverStarted                      ApplicationStateSummary = "DriverStarted"
+	StateDriverReady                        ApplicationStateSummary = "DriverReady"
+	StateInitializedBelowThresholdExecutors ApplicationStateSummary = "InitializedBelowThresholdExecutors"
+	StateRunningHealthy                     ApplicationStateSummary = "RunningHealthy"
+	StateRunningWithPartialCapacity         ApplicationStateSummary = "RunningWithPartialCapacity"
+	StateRunningWithBelowThresholdExecutors ApplicationStateSummary = "RunningWithBelowThresholdExecutors"
+	StateDriverStartTimedOut                ApplicationStateSummary = "DriverStartTimedOut"
+	StateExecutorsStartTimedOut             ApplicationStateSummary = "ExecutorsStartTimedOut"
+	StateDriverReadyTimedOut                ApplicationStateSummary = "DriverReadyTimedOut"
+	StateSucceeded                          ApplicationStateSummary = "Succeeded"
+	StateFailed                             ApplicationStateSummary = "Failed"
+	StateSchedulingFailure                  ApplicationStateSummary = "SchedulingFailure"
+	StateDriverEvicted                      ApplicationStateSummary = "DriverEvicted"
+	StateResourceReleased                   ApplicationStateSummary = "ResourceReleased"
+	StateTerminatedWithoutReleaseResources  ApplicationStateSummary = "TerminatedWithoutReleaseResources"
+	StateSuspended                          ApplicationStateSummary = "Suspended"
+)
+
+// SuspendReason is why an application is suspended.
+//
+// +kubebuilder:validation:Enum=SpecSuspend;KueueEviction
+type SuspendReason string
+
+// Reasons of a suspension. None counts as SpecSuspend.
+const (
+	SuspendedBySpec  SuspendReason = "SpecSuspend"
+	SuspendedByKueue SuspendReason = "KueueEviction"
+)
+
+// SparkApplicationStatus is what the operator knows about an application.
+type SparkApplicationStatus struct {
+	// CurrentState is the state of the application.
+	// +optional
+	CurrentState *ApplicationState `json:"currentState,omitempty"`
+	// StateTransitionHistory holds the states of the current attempt. Its keys are numbers that grow by one with each state.
+	// +optional
+	StateTransitionHistory map[string]ApplicationState `json:"stateTransitionHistory,omitempty"`
+	// CurrentAttemptSummary is about the current attempt.
+	// +optional
+	CurrentAttemptSummary *AttemptSummary `json:"currentAttemptSummary,omitempty"`
+	// PreviousAttemptSummary is about the attempt before it.
+	// +optional
+	PreviousAttemptSummary *AttemptSummary `json:"previousAttemptSummary,omitempty"`
+}
+
+// ApplicationState is a state, since when, and why.
+type ApplicationState struct {
+	// CurrentStateSummary is the state.
+	// +optional
+	CurrentStateSummary ApplicationStateSummary `json:"currentStateSummary,omitempty"`
+	// LastTransitionTime is since when: RFC 3339 in UTC with a Z, to the nanosecond.
+	// +optional
+	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
+	// Message explains the state.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// LastObservedDriverStatus is the status of the driver pod at its end.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +optional
+	LastObservedDriverStatus *corev1.PodStatus `json:"lastObservedDriverStatus,omitempty"`
+	// SuspendReason is why the application is suspended, in the state Suspended.
+	// +optional
+	SuspendReason SuspendReason `json:"suspendReason,omitempty"`
+}
+
+// AttemptSummary is about one attempt.
+type AttemptSummary struct {
+	// AttemptInfo holds the number of the attempt and the counters of restarts.
+	// +optional
+	AttemptInfo *AttemptInfo `json:"attemptInfo,omitempty"`
+	// StateTransitionHistory holds the states of an earlier attempt.
+	// +optional
+	StateTransitionHistory map[string]ApplicationState `json:"stateTransitionHistory,omitempty"`
+}
+
+// AttemptInfo holds the number of an attempt and the counters of restarts.
+type AttemptInfo struct {
+	// ID of the attempt: 0 for the first. It is part of what its objects are called.
+	// +optional
+	ID int64 `json:"id"`
+	// RestartCounter counts restarts.
+	// +optional
+	RestartCounter int64 `json:"restartCounter"`
+	// FailureRestartCounter counts restarts after failures in a row.
+	// +optional
+	FailureRestartCounter int64 `json:"failureRestartCounter"`
+	// SchedulingFailureRestartCounter counts restarts after scheduling failures in a row.
+	// +optional
+	SchedulingFailureRestartCounter int64 `json:"schedulingFailureRestartCounter"`
+}

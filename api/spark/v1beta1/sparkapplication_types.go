@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+)
+
+// SparkApplication is a Spark job: a driver and its executors.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=sparkapp,singular=sparkapplication
+// +kubebuilder:deprecatedversion:warning="spark.apache.org/v1beta1 SparkApplication is deprecated; use spark.apache.org/v1"
+// +kubebuilder:printcolumn:JSONPath=.status.currentState.currentStateSummary,name=Current State,type=string
+// +kubebuilder:printcolumn:JSONPath=.metadata.creationTimestamp,name=Age,type=date
+type SparkApplication struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// Spec is what the user wants to run.
+	// +optional
+	Spec SparkApplicationSpec `json:"spec,omitzero"`
+	// Status is what the operator knows about it.
+	// +optional
+	Status SparkApplicationStatus `json:"status,omitzero"`
+}
+
+// SparkApplicationSpec is what the user wants to run.
+type SparkApplicationSpec struct {
+	// SparkConf is the Spark configuration. {{SPARK_VERSION}} in images is the Spark version.
+	// +optional
+	SparkConf map[string]string `json:"sparkConf,omitempty"`
+	// MainClass is the class with the main method.
+	// +optional
+	MainClass string `json:"mainClass,omitempty"`
+	// RuntimeVersions of what is in the image.
+	// +required
+	RuntimeVersions v1.RuntimeVersions `json:"runtimeVersions"`
+	// Jars is the jar to run, as path or URL (local:// for a file in the image).
+	// +optional
+	Jars string `json:"jars,omitempty"`
+	// PyFiles is the .py file to run, and others that it needs, separated by commas.
+	// +optional
+	PyFiles string `json:"pyFiles,omitempty"`
+	// SparkRFiles is the .R file to run.
+	// +optional
+	SparkRFiles string `json:"sparkRFiles,omitempty"`
+	// Files is accepted and has no effect, as in Apache's operator: use spark.files in sparkConf.
+	// +optional
+	Files string `json:"files,omitempty"`
+	// DeploymentMode is ClusterMode, by default: the operator runs drivers in pods only.
+	// +optional
+	DeploymentMode v1.DeploymentMode `json:"deploymentMode,omitempty"`
+	// ProxyUser is the user that Spark impersonates.
+	// +optional
+	ProxyUser string `json:"proxyUser,omitempty"`
+	// DriverArgs are the arguments of the application.
+	// +optional
+	DriverArgs []string `json:"driverArgs,omitempty"`
+	// DriverSpec is the driver's pod.
+	// +optional
+	DriverSpec *v1.RoleSpec `json:"driverSpec,omitempty"`
+	// ExecutorSpec is the executors' pods.
+	// +optional
+	ExecutorSpec *v1.RoleSpec `json:"executorSpec,omitempty"`
+	// DriverServiceIngressList are Services of the driver with an Ingress each.
+	// +optional
+	DriverServiceIngressList []v1.DriverServiceIngress `json:"driverServiceIngressList,omitempty"`
+	// ConfigMapSpecs are ConfigMaps of the application's own.
+	// +optional
+	ConfigMapSpecs []v1.ConfigMapSpec `json:"configMapSpecs,omitempty"`
+	// ApplicationTolerations say when the application runs again, what it may take, and what is kept of it.
+	// +optional
+	ApplicationTolerations *ApplicationTolerations `json:"applicationTolerations,omitempty"`
+}
+
+// ApplicationTolerations say when an application runs again, what it may take, and what is kept of it.
+type ApplicationTolerations struct {
+	// RestartConfig says when the application runs again.
+	// +optional
+	RestartConfig *RestartConfig `json:"restartConfig,omitempty"`
+	// ApplicationTimeoutConfig bounds the steps of an attempt.
+	// +optional
+	ApplicationTimeoutConfig *v1.ApplicationTimeoutConfig `json:"applicationTimeoutConfig,omitempty"`
+	// InstanceConfig says with how many executors the application counts as healthy.
+	// +optional
+	InstanceConfig *v1.InstanceConfig `json:"instanceConfig,omitempty"`
+	// ResourceRetainPolicy says after which outcome the driver pod and its objects are kept; Never by default.
+	// +optional
+	ResourceRetainPolicy v1.ResourceRetainPolicy `json:"resourceRetainPolicy,omitempty"`
+}
+
+// RestartConfig says when an application runs again.
+type RestartConfig struct {
+	// RestartPolicy is the outcome after which the application runs again; Never by default.
+	// +optional
+	RestartPolicy v1.RestartPolicy `json:"restartPolicy,omitempty"`
+	// MaxRestartAttempts is how often it runs again; 3 by default.
+	// +optional
+	MaxRestartAttempts *int64 `json:"maxRestartAttempts,omitempty"`
+	// RestartBackoffMillis is the wait before it; 30000 by default.
+	// +optional
+	RestartBackoffMillis *int64 `json:"restartBackoffMillis,omitempty"`
+}
