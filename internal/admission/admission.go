@@ -38,7 +38,7 @@ var build = spark.Build
 // without its scheduler.
 func Validate(a resolve.Application) Checked {
 	c := Checked{Application: a}
-	profile, err := spark.ProfileFor(a.App.SparkVersion)
+	profile, err := spark.ProfileOf(a.App)
 	if err == nil {
 		c.Built, err = build(a.App, a.Identity, profile)
 	}
@@ -220,7 +220,7 @@ func (c *Candidate) decorated(answer scheduler.Admission) Result {
 	if err != nil {
 		return c.failed(err)
 	}
-	profile, err := spark.ProfileFor(app.SparkVersion)
+	profile, err := spark.ProfileOf(app)
 	if err != nil {
 		return rejected(err.Error())
 	}

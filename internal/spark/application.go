@@ -50,6 +50,9 @@ type Application struct {
 
 	// ConfigMaps are created before the driver, in addition to Spark's.
 	ConfigMaps []ConfigMap
+	// Attached are the user's own objects of the driver: Services, and what leads to them. They exist as long as it does. A Service without
+	// a selector selects the driver.
+	Attached []Object
 
 	// Warnings are what the user wrote and nothing reads; they stop nothing.
 	Warnings []*ConfError
@@ -58,6 +61,8 @@ type Application struct {
 
 	// Server is set for a Spark Connect server; nil for an application that runs to its end.
 	Server *Server
+	// Direct is set for an application that is not submitted by spark-submit; nil for all others.
+	Direct *Direct
 
 	// Suspend asks that nothing of the application runs.
 	Suspend bool
@@ -92,9 +97,10 @@ type Role struct {
 
 // ConfigMap is a ConfigMap of the application's own. Its name is the same on every attempt.
 type ConfigMap struct {
-	Name   string
-	Labels map[string]string
-	Data   map[string]string
+	Name        string
+	Labels      map[string]string
+	Annotations map[string]string
+	Data        map[string]string
 }
 
 // PodOverlay holds what a user can request in addition to Spark's own configuration. The zero value changes nothing.

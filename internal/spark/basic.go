@@ -23,7 +23,7 @@ func (b *builder) basic() {
 	b.basicPod()
 	b.properties[confSubmitInDriver] = "true"
 	// Executors have no other way to learn that they belong to a Python or R application.
-	b.properties[ConfMemoryOverheadFactor] = formatDouble(overheadFactor(b.conf, b.kind))
+	b.properties[ConfMemoryOverheadFactor] = formatDouble(overheadFactor(b.conf, b.language))
 }
 
 // basicPod is what the pods of all modes have.

@@ -15,12 +15,12 @@ import (
 // builder holds what the steps of one submission share. It owns everything that it points to; the application is only
 // read.
 type builder struct {
-	app     *Application
-	id      Identity
-	profile Profile
-	conf    *conf
-	kind    kind
-	mode    mode
+	app      *Application
+	id       Identity
+	profile  Profile
+	conf     *conf
+	language Language
+	mode     mode
 
 	namespace string
 	// prefix begins the names of most objects.
@@ -78,7 +78,7 @@ func Build(app Application, id Identity, profile Profile) (Submission, error) {
 	if err != nil {
 		return Submission{}, err
 	}
-	b := &builder{app: &app, id: id, profile: profile, conf: conf, kind: kindOf(app.MainFile), mode: mode}
+	b := &builder{app: &app, id: id, profile: profile, conf: conf, language: languageOf(&app), mode: mode}
 	for _, run := range []func(*builder){
 		(*builder).prepare, (*builder).startPod, (*builder).check, (*builder).runSteps, (*builder).finish, (*builder).measure,
 	} {
@@ -89,6 +89,7 @@ func Build(app Application, id Identity, profile Profile) (Submission, error) {
 	return Submission{
 		Resources: b.resources, Driver: b.pod, TokenSecret: b.token, Properties: b.properties,
 		Executor: b.executor, ExecutorContainer: b.executorContainer, ExecutorTemplate: b.template, PodSets: b.shapes,
+		OwnedByDriver: mode.direct,
 	}, nil
 }
 
@@ -99,8 +100,11 @@ func (b *builder) prepare() {
 		// The operator names the namespace in OperatorConf. An application must not reach beyond its own one.
 		b.conf.fail(ConfNamespace, b.namespace, "the application is in the namespace "+b.app.Namespace)
 	}
-	appName, _ := b.conf.raw(ConfAppName)
-	b.prefix = resourcePrefix(appName, b.id.NameID)
+	appName, named := b.conf.raw(ConfAppName)
+	if b.mode.direct && !named {
+		appName = defaultDirectName
+	}
+	b.prefix = b.resourcePrefix(appName)
 	b.properties = make(map[string]string, len(b.conf.values)+16)
 	maps.Copy(b.properties, b.conf.values)
 	b.driverLabels = b.labels(appName)
@@ -125,6 +129,9 @@ func (b *builder) labels(appName string) map[string]string {
 		labels[label] = value
 	}
 	labels[LabelVersion] = releaseOf(b.app.SparkVersion)
+	if b.mode.direct {
+		labels[LabelVersion] = b.app.SparkVersion
+	}
 	labels[LabelAppSelector] = b.id.AppID
 	labels[LabelAppName] = AppNameLabel(appName)
 	labels[LabelRole] = b.mode.role
@@ -141,6 +148,9 @@ func (b *builder) placeholders(text string) string {
 func (b *builder) check() {
 	if value, ok := b.conf.raw(confBindAddress); ok && !b.mode.inPod {
 		b.conf.fail(confBindAddress, value, "must not be set: the driver listens on the address of its pod")
+	}
+	if value, ok := b.conf.raw(ConfDriverHost); ok {
+		b.conf.fail(ConfDriverHost, value, "must not be set: executors reach the driver by its Service")
 	}
 	b.checkHadoop()
 	b.checkKerberos()
@@ -184,11 +194,14 @@ func (b *builder) excluded() []string {
 func (b *builder) finish() {
 	for _, m := range b.app.ConfigMaps {
 		own := b.configMap(m.Name, maps.Clone(m.Data))
-		own.Labels, own.Immutable = maps.Clone(m.Labels), nil
+		own.Labels, own.Annotations, own.Immutable = maps.Clone(m.Labels), maps.Clone(m.Annotations), nil
 		b.addResource(own)
 	}
 	b.mountDriverConf()
 	b.pod.Spec.Containers = append(b.pod.Spec.Containers, b.container)
+	if b.mode.direct {
+		b.finishDirect()
+	}
 	applyOverlay(b.pod, len(b.pod.Spec.Containers)-1, &b.app.Driver.Overlay)
 }
 

@@ -17,14 +17,14 @@ const (
 // command sets what the image's entrypoint runs: DriverCommandFeatureStep.
 func (b *builder) command() {
 	class, resource := b.app.MainClass, b.app.MainFile
-	switch b.kind {
-	case kindPython:
-		class = pythonRunner
+	switch {
+	case b.language == LanguagePython:
 		b.pythonEnv()
-	case kindR:
-		class = rRunner
+	case b.language == LanguageR && !b.mode.direct:
 		resource = b.rResource()
-	case kindJava: // the user's class and file, as they are
+	}
+	if !b.mode.direct {
+		class = b.runner(class)
 	}
 	args := append(b.container.Args, "driver")
 	if b.app.ProxyUser != "" {
@@ -32,7 +32,19 @@ func (b *builder) command() {
 	}
 	args = append(args, "--properties-file", propertiesPathInPod, "--class", class, resource)
 	b.container.Args = append(args, b.app.Arguments...)
-	b.properties[confResourceType] = string(b.kind)
+	b.properties[confResourceType] = string(b.language)
+}
+
+// runner is the main class that spark-submit runs a main file with.
+func (b *builder) runner(class string) string {
+	switch b.language {
+	case LanguagePython:
+		return pythonRunner
+	case LanguageR:
+		return rRunner
+	case LanguageJava: // the user's
+	}
+	return class
 }
 
 // rResource returns the R file as Spark spells it. R files are never uploaded, so one without a scheme is a path in the

@@ -34,14 +34,17 @@ func ShipsConfFile(name string) bool {
 // mountDriverConf makes the ConfigMap that becomes the driver's SPARK_CONF_DIR. It is the last thing that Spark's client
 // does, when all properties are known.
 func (b *builder) mountDriverConf() {
-	name := "spark-drv-" + b.id.ConfigMapID + configMapSuffix
+	name := b.driverMapName()
 	data := b.confDirFiles()
 	data[propertiesFile] = propertiesText(b.properties, name, b.id.SubmitTime)
+	if b.mode.direct {
+		data[ConfNamespace] = b.namespace
+	}
 	items := make([]corev1.KeyToPath, 0, len(data))
 	for _, file := range sortedKeys(data) {
 		items = append(items, corev1.KeyToPath{Key: file, Path: file, Mode: new(confDirFileMode)})
 	}
-	// Not a file of the volume: it is for those who read the map itself.
+	// After spark-submit it is not a file of the volume: it is for those who read the map itself.
 	data[ConfNamespace] = b.namespace
 	b.mount(driverConfVolume, confDirInPod, mapSource(name, items...))
 	b.addEnv("SPARK_CONF_DIR", confDirInPod)

@@ -35,7 +35,9 @@ func (b *builder) executorTemplate() {
 // templateMap is the ConfigMap of a template. Unlike all others of Spark's it can be changed: a driver reads it for each executor.
 func (b *builder) templateMap(text string) *corev1.ConfigMap {
 	m := b.configMap(b.prefix+"-driver-podspec-conf-map", map[string]string{templateKeyInMap: text})
-	m.Immutable = nil
+	if !b.mode.direct {
+		m.Immutable = nil
+	}
 	return m
 }
 
@@ -62,7 +64,7 @@ func (b *builder) checkExecutorTemplate() {
 // useTemplate makes the driver read the executors' template from a path in its pod.
 func (b *builder) useTemplate(path, container string) {
 	b.properties[ConfExecTemplateFile] = path
-	if container != "" {
+	if container != "" && !b.mode.direct { // the first, or the one that the user names
 		b.properties[ConfExecTemplateContainer] = container
 	}
 }

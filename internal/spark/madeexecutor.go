@@ -24,7 +24,10 @@ type Reader struct {
 
 // NewReader returns a reader of what the driver of a submission gets. The variables of the submitter are not the driver's.
 func NewReader(app Application, s Submission) Reader {
-	profile, _ := ProfileFor(app.SparkVersion) // without one nothing was built
+	profile, err := ProfileFor(app.SparkVersion)
+	if err != nil {
+		profile = profiles[oldestDirect] // a version that only names the image
+	}
 	return Reader{newConf(s.Properties, nil), profile, app.SparkVersion}
 }
 

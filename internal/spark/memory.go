@@ -20,8 +20,8 @@ const (
 
 // overheadFactor returns the share of the memory that is added for both roles unless a role has a factor of its own.
 // Property: spark.kubernetes.memoryOverheadFactor.
-func overheadFactor(c *conf, kind kind) float64 {
-	if kind != kindJava && !c.has(ConfMemoryOverheadFactor) {
+func overheadFactor(c *conf, language Language) float64 {
+	if language != LanguageJava && !c.has(ConfMemoryOverheadFactor) {
 		return nonJVMOverheadFactor
 	}
 	return c.double(ConfMemoryOverheadFactor, 0, false)
@@ -42,9 +42,9 @@ var (
 )
 
 // total returns the JVM's memory and its overhead, in MiB.
-func (m roleMemory) total(c *conf, kind kind, profile Profile) int64 {
+func (m roleMemory) total(c *conf, language Language, profile Profile) int64 {
 	base := c.mebibytes(m.memory)
-	factor := overheadFactor(c, kind)
+	factor := overheadFactor(c, language)
 	if c.has(m.factor) {
 		factor = c.double(m.factor, 0, true)
 	}
@@ -86,7 +86,7 @@ func (b *builder) sizeDriver() {
 	} else {
 		b.conf.number(ConfDriverCores)
 	}
-	memory := b.conf.quantityOfMiB(ConfDriverMemory, driverMemory.total(b.conf, b.kind, b.profile))
+	memory := b.conf.quantityOfMiB(ConfDriverMemory, driverMemory.total(b.conf, b.language, b.profile))
 	setResources(&b.container.Resources, b.conf.quantity(request), memory)
 	if b.conf.has(ConfDriverLimitCores) {
 		b.container.Resources.Limits[corev1.ResourceCPU] = b.conf.quantity(ConfDriverLimitCores)

@@ -8,7 +8,25 @@ import "strings"
 const (
 	serviceNameMaxLength = 63
 	labelValueMaxLength  = 63
+	objectNameMaxLength  = 253
 )
+
+// resourcePrefix returns what the names of most objects start with.
+func (b *builder) resourcePrefix(appName string) string {
+	if b.mode.direct {
+		return b.id.AppID
+	}
+	return resourcePrefix(appName, b.id.NameID)
+}
+
+// driverMapName returns the name of the driver's ConfigMap.
+func (b *builder) driverMapName() string {
+	if !b.mode.direct {
+		return "spark-drv-" + b.id.ConfigMapID + configMapSuffix
+	}
+	const suffix = "-spark-drv" + configMapSuffix
+	return b.prefix[:min(len(b.prefix), objectNameMaxLength-len(suffix))] + suffix
+}
 
 // resourcePrefix returns the text that the names of most objects of an attempt start with: the application's name and
 // the attempt's id, in characters that Kubernetes accepts. It has no limit on its length, as in Spark.

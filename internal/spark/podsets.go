@@ -30,11 +30,11 @@ func (b *builder) measure() {
 
 // sizeExecutor sets the resources of an executor's container, as the driver will do it.
 func (b *builder) sizeExecutor(container *corev1.Container) {
-	total := executorMemory.total(b.conf, b.kind, b.profile)
+	total := executorMemory.total(b.conf, b.language, b.profile)
 	if b.conf.flag(ConfOffHeapEnabled, false) {
 		total += b.conf.size(ConfOffHeapSize, 1) / mebibyte
 	}
-	if b.resourceType() == kindPython && b.conf.has(ConfExecutorPySparkMemory) {
+	if b.resourceType() == LanguagePython && b.conf.has(ConfExecutorPySparkMemory) {
 		total += b.conf.mebibytes(ConfExecutorPySparkMemory)
 	}
 	request := ConfExecutorCores
@@ -53,12 +53,12 @@ func (b *builder) sizeExecutor(container *corev1.Container) {
 
 // resourceType is what the driver takes the application for when it sizes executors. The manifest of a server does not say what its
 // clients run, unless its configuration does.
-func (b *builder) resourceType() kind {
+func (b *builder) resourceType() Language {
 	if b.mode.inPod {
 		value, _ := b.conf.text(confResourceType)
-		return kind(value)
+		return Language(value)
 	}
-	return b.kind
+	return b.language
 }
 
 // InitialExecutors returns how many executors the application starts with; 0 if its configuration does not say so in
@@ -75,12 +75,12 @@ func InitialExecutors(app Application) int32 {
 // DriverMemory returns the memory of the driver's JVM and what its container gets in addition, in bytes; 0 if the
 // configuration does not say so in numbers.
 func DriverMemory(app Application) (heap, overhead int64) {
-	profile, err := ProfileFor(app.SparkVersion)
+	profile, err := ProfileOf(app)
 	if err != nil {
 		return 0, 0
 	}
 	conf := newConf(mergeConf(&app), app.Submitter.Env)
-	total := driverMemory.total(conf, kindOf(app.MainFile), profile)
+	total := driverMemory.total(conf, languageOf(&app), profile)
 	heap = conf.mebibytes(ConfDriverMemory)
 	if conf.err != nil || heap <= 0 || total < heap || total > math.MaxInt64/mebibyte {
 		return 0, 0

@@ -137,6 +137,15 @@ func ProfileFor(sparkVersion string) (Profile, error) {
 	return Profile{}, &UnsupportedVersionError{Version: sparkVersion, Supported: SupportedVersions()}
 }
 
+// ProfileOf returns the profile that an application is submitted with. Which one that is says nothing of the executors, which the
+// image's release makes.
+func ProfileOf(app Application) (Profile, error) {
+	if app.Direct != nil {
+		return directProfile, nil
+	}
+	return ProfileFor(app.SparkVersion)
+}
+
 // SupportedVersions returns the minors that have a profile, oldest first.
 func SupportedVersions() []string {
 	return slices.Sorted(maps.Keys(profiles))

@@ -63,9 +63,14 @@ type mode struct {
 	inPod bool
 	// takesClients opens the port of Spark Connect in every release.
 	takesClients bool
+	// direct is whether Spark's client gets the application as it is (Application.Direct).
+	direct bool
 }
 
 func modeOf(app *Application) mode {
+	if app.Direct != nil {
+		return mode{role: RoleDriver, steps: steps, checks: []submitCheck{checkUploads}, direct: true}
+	}
 	if app.Server == nil {
 		return mode{
 			deploy: "cluster", role: RoleDriver, steps: steps, dropped: []string{ConfDriverHost},

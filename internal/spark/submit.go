@@ -11,24 +11,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// kind is how Spark runs the primary resource. Its value is what spark.kubernetes.resource.type says.
-type kind string
+// Language is how Spark runs the primary resource. Its value is what spark.kubernetes.resource.type says.
+type Language string
 
+// The languages.
 const (
-	kindJava   kind = "java"
-	kindPython kind = "python"
-	kindR      kind = "r"
+	LanguageJava   Language = "java"
+	LanguagePython Language = "python"
+	LanguageR      Language = "r"
 )
 
-// kindOf decides by the suffix of the primary resource, as Spark does.
-func kindOf(mainFile string) kind {
+// languageOf decides by the suffix of the primary resource, as spark-submit does.
+func languageOf(app *Application) Language {
 	switch {
-	case strings.HasSuffix(mainFile, ".py"):
-		return kindPython
-	case strings.HasSuffix(mainFile, ".R"), strings.HasSuffix(mainFile, ".r"):
-		return kindR
+	case app.Direct != nil:
+		return app.Direct.Language
+	case strings.HasSuffix(app.MainFile, ".py"):
+		return LanguagePython
+	case strings.HasSuffix(app.MainFile, ".R"), strings.HasSuffix(app.MainFile, ".r"):
+		return LanguageR
 	}
-	return kindJava
+	return LanguageJava
 }
 
 // mergeConf lays the sources of the configuration over each other: the user's properties, the lists that have flags of
@@ -37,7 +40,7 @@ func mergeConf(app *Application) map[string]string {
 	values := make(map[string]string, len(app.Conf)+len(app.OperatorConf)+16)
 	for key, value := range app.Conf {
 		// spark-submit ignores everything else, too.
-		if strings.HasPrefix(key, "spark.") {
+		if strings.HasPrefix(key, "spark.") || app.Direct != nil {
 			values[key] = value
 		}
 	}
@@ -74,10 +77,10 @@ func submitConf(app *Application, id Identity, profile Profile, mode mode) (*con
 	for _, key := range mode.dropped {
 		delete(values, key)
 	}
-	setDefault(values, ConfDeployMode, mode.deploy)
-	setDefault(values, ConfAppName, defaultAppName(app))
-	if _, ok := values[ConfSubmitTime]; !ok || !profile.KeepSubmitTime {
-		values[ConfSubmitTime] = strconv.FormatInt(id.SubmitTime.UnixMilli(), 10)
+	if mode.direct {
+		values[ConfAppID] = id.AppID
+	} else {
+		submitDefaults(app, values, id, profile, mode)
 	}
 	for _, check := range mode.checks {
 		if err := check(app, values, profile); err != nil {
@@ -85,6 +88,15 @@ func submitConf(app *Application, id Identity, profile Profile, mode mode) (*con
 		}
 	}
 	return newConf(values, app.Submitter.Env), nil
+}
+
+// submitDefaults are what spark-submit sets itself.
+func submitDefaults(app *Application, values map[string]string, id Identity, profile Profile, mode mode) {
+	setDefault(values, ConfDeployMode, mode.deploy)
+	setDefault(values, ConfAppName, defaultAppName(app))
+	if _, ok := values[ConfSubmitTime]; !ok || !profile.KeepSubmitTime {
+		values[ConfSubmitTime] = strconv.FormatInt(id.SubmitTime.UnixMilli(), 10)
+	}
 }
 
 // defaultAppName is what spark-submit calls an application without a name.
@@ -139,7 +151,7 @@ func checkMain(app *Application, values map[string]string, profile Profile) erro
 			NoResource + `" if its classes are in the image`}
 	case slices.Contains(shells, app.MainFile):
 		return &ConfError{Field: "MainFile", Value: app.MainFile, Problem: "a shell cannot run in cluster mode"}
-	case kindOf(app.MainFile) == kindJava && app.MainClass == "":
+	case languageOf(app) == LanguageJava && app.MainClass == "":
 		return &ConfError{Field: "MainClass", Type: field.ErrorTypeRequired, Problem: "a Java or Scala application needs its main class"}
 	}
 	if principal, ok := values[confPrincipal]; ok && app.ProxyUser != "" {
@@ -192,7 +204,7 @@ func checkJavaOptions(_ *Application, values map[string]string, _ Profile) error
 // joins the jars.
 func resolveLists(app *Application, values map[string]string, _ Profile) error {
 	setDefault(values, ConfPyFiles, "")
-	if kindOf(app.MainFile) == kindJava {
+	if languageOf(app) == LanguageJava {
 		setDefault(values, ConfJars, "")
 	}
 	for _, key := range []string{ConfJars, ConfFiles, ConfArchives, ConfPyFiles} {
@@ -204,12 +216,12 @@ func resolveLists(app *Application, values map[string]string, _ Profile) error {
 		if err != nil {
 			return err
 		}
-		if key == ConfJars && kindOf(app.MainFile) == kindJava && app.MainFile != NoResource {
+		if key == ConfJars && languageOf(app) == LanguageJava && app.MainFile != NoResource {
 			elements = append(elements, app.MainFile)
 		}
 		values[key] = strings.Join(elements, ",")
 	}
-	if app.MainFile != NoResource && kindOf(app.MainFile) != kindR && OnSubmitter(app.MainFile) {
+	if app.MainFile != NoResource && languageOf(app) != LanguageR && OnSubmitter(app.MainFile) {
 		return &ConfError{Field: "MainFile", Value: app.MainFile, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
 	}
 	return nil

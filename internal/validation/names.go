@@ -15,7 +15,7 @@ import (
 )
 
 func checkVersion(app spark.Application) []*spark.ConfError {
-	if _, err := spark.ProfileFor(app.SparkVersion); err == nil {
+	if _, err := spark.ProfileOf(app); err == nil {
 		return nil
 	}
 	problem := "not a supported Spark version; supported: "
@@ -67,7 +67,7 @@ const executorSecretKeys = "spark.kubernetes.executor.secretKeyRef."
 // checkNames checks labels, annotations and names as the API server does.
 func checkNames(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
-	profile, _ := spark.ProfileFor(app.SparkVersion)
+	profile, _ := spark.ProfileOf(app)
 	for _, key := range slices.Sorted(maps.Keys(app.Conf)) {
 		value := app.Conf[key]
 		if name, ok := under(key, labelFamilies); ok {

@@ -45,7 +45,7 @@ func Notes(app spark.Application) string {
 
 // warnRelease warns about what the chosen release of Spark does not know yet, or no longer.
 func warnRelease(app spark.Application) []*spark.ConfError {
-	profile, err := spark.ProfileFor(app.SparkVersion)
+	profile, err := spark.ProfileOf(app)
 	if err != nil {
 		return nil
 	}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apache
+
+import (
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// attachedOf returns the Services of the driver that the user asks for, each with its Ingress or route.
+func attachedOf(s *v1.SparkApplicationSpec) (all []spark.Object, problems []*spark.ConfError) {
+	for i := range s.DriverServiceIngressList {
+		entry := &s.DriverServiceIngressList[i]
+		service := serviceOf(&entry.ServiceMetadata, &entry.ServiceSpec)
+		all = append(all, service, ingressOf(entry, service))
+	}
+	add := func(r route) {
+		if r.problems = r.check(); len(r.problems) > 0 {
+			problems = append(problems, r.problems...)
+			return
+		}
+		service := serviceOf(r.serviceMeta, r.serviceSpec)
+		all = append(all, service, r.object(service))
+	}
+	for i := range s.DriverHTTPRouteList {
+		entry := &s.DriverHTTPRouteList[i]
+		add(route{
+			path: fmt.Sprintf("spec.driverHttpRouteList[%d].", i), kind: "HTTPRoute", metaField: "httpRouteMetadata", specField: "httpRouteSpec",
+			serviceMeta: &entry.ServiceMetadata, serviceSpec: &entry.ServiceSpec, meta: &entry.HTTPRouteMetadata, spec: entry.HTTPRouteSpec,
+			matches: []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": "/"}}},
+		})
+	}
+	for i := range s.DriverGRPCRouteList {
+		entry := &s.DriverGRPCRouteList[i]
+		add(route{
+			path: fmt.Sprintf("spec.driverGrpcRouteList[%d].", i), kind: "GRPCRoute", metaField: "grpcRouteMetadata", specField: "grpcRouteSpec",
+			serviceMeta: &entry.ServiceMetadata, serviceSpec: &entry.ServiceSpec, meta: &entry.GRPCRouteMetadata, spec: entry.GRPCRouteSpec,
+		})
+	}
+	return all, problems
+}
+
+// metadata is what of the user's metadata an object gets. Its namespace and its owner are the driver's.
+func metadata(meta *metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: meta.Name, Labels: maps.Clone(meta.Labels), Annotations: maps.Clone(meta.Annotations)}
+}
+
+func serviceOf(meta *metav1.ObjectMeta, spec *corev1.ServiceSpec) *corev1.Service {
+	return &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metadata(meta), Spec: *spec.DeepCopy()}
+}
+
+// ingressOf is the Ingress of an entry. Without rules it is one rule to the first port of the Service, instead of all that the user wrote.
+func ingressOf(entry *v1.DriverServiceIngress, service *corev1.Service) *networkingv1.Ingress {
+	ingress := &networkingv1.Ingress{
+		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"}, ObjectMeta: metadata(&entry.IngressMetadata),
+	}
+	if entry.IngressSpec != nil {
+		ingress.Spec = *entry.IngressSpec.DeepCopy()
+	}
+	if len(ingress.Spec.Rules) > 0 || len(service.Spec.Ports) == 0 {
+		return ingress
+	}
+	ingress.Spec = networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{IngressRuleValue: networkingv1.IngressRuleValue{
+		HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
+			Path: "/", PathType: new(networkingv1.PathTypeImplementationSpecific),
+			Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+				Name: service.Name, Port: networkingv1.ServiceBackendPort{Number: service.Spec.Ports[0].Port},
+			}},
+		}}},
+	}}}}
+	return ingress
+}
+
+// route is an entry of one of the two lists of routes.
+type route struct {
+	// path begins the names of the entry's fields.
+	path, kind, metaField, specField string
+	serviceMeta, meta                *metav1.ObjectMeta
+	serviceSpec                      *corev1.ServiceSpec
+	spec                             *runtime.RawExtension
+	// matches are those of the rule to the Service that a route without rules gets; nil for none.
+	matches  []any
+	problems []*spark.ConfError
+}
+
+// check returns what is missing in the entry.
+func (r *route) check() []*spark.ConfError {
+	var missing []*spark.ConfError
+	need := func(present bool, name, problem string) {
+		if !present {
+			missing = append(missing, &spark.ConfError{Field: r.path + name, Type: field.ErrorTypeRequired, Problem: problem})
+		}
+	}
+	need(r.serviceMeta.Name != "", "serviceMetadata.name", "is missing; write a name for the Service, such as my-app-ui")
+	need(r.meta.Name != "", r.metaField+".name", "is missing; write a name for the "+r.kind+", such as my-app-ui")
+	refs, _ := r.content()["parentRefs"].([]any)
+	need(len(refs) > 0, r.specField+".parentRefs", "is missing; write the Gateway that takes the requests, such as [{name: my-gateway}]")
+	return missing
+}
+
+// content is the spec of the route.
+func (r *route) content() map[string]any {
+	content := map[string]any{}
+	if r.spec != nil {
+		_ = json.Unmarshal(r.spec.Raw, &content) // the definition lets nothing but objects pass
+	}
+	return content
+}
+
+// object is the route. Its types are not worth a dependency, whose release would have to be that of the cluster.
+func (r *route) object(service *corev1.Service) *unstructured.Unstructured {
+	spec := r.content()
+	if rules, _ := spec["rules"].([]any); len(rules) == 0 && len(service.Spec.Ports) > 0 {
+		rule := map[string]any{"backendRefs": []any{map[string]any{
+			"group": "", "kind": "Service", "name": service.Name, "port": int64(service.Spec.Ports[0].Port),
+		}}}
+		if r.matches != nil {
+			rule["matches"] = r.matches
+		}
+		spec["rules"] = []any{rule}
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	o.SetAPIVersion("gateway.networking.k8s.io/v1")
+	o.SetKind(r.kind)
+	o.SetName(r.meta.Name)
+	o.SetLabels(r.meta.Labels)
+	o.SetAnnotations(r.meta.Annotations)
+	return o
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apache translates between the spark.apache.org API family and the model. It is pure.
+package apache
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// OperatorName is the value of the label spark.operator/name: the name that Apache's operator has by default.
+const OperatorName = "spark-kubernetes-operator"
+
+// fields names the fields of an application in messages.
+var fields = spark.Fields{
+	"":                   "spec",
+	"sparkVersion":       "spec.runtimeVersions.sparkVersion",
+	"driver.template":    "spec.driverSpec.podTemplateSpec",
+	"executor.template":  "spec.executorSpec.podTemplateSpec",
+	"driver.memory":      confField(spark.ConfDriverMemory),
+	"driver.podName":     confField(spark.ConfDriverPodName),
+	"executor.instances": confField(spark.ConfExecutorInstances),
+	"batchScheduler":     confField(spark.ConfSchedulerName),
+	"labels":             "metadata.labels",
+}
+
+func confField(key string) string { return "spec.sparkConf[" + strconv.Quote(key) + "]" }
+
+// fieldNames says where the fields of the model that are no Spark property come from. That of the main file depends on the application.
+var fieldNames = map[string]string{
+	"SparkVersion": "spec.runtimeVersions.sparkVersion",
+	"MainClass":    "spec.mainClass",
+	"ProxyUser":    "spec.proxyUser",
+	"Template":     "spec.driverSpec.podTemplateSpec",
+	"DriverName":   confField(spark.ConfDriverPodName),
+}
+
+// sparkUser is the user that runs Spark in the official images (uid 185).
+const sparkUser = "spark"
+
+// Normalize returns the model of an application. Problems are fields with an invalid value; the model leaves them out.
+func Normalize(o *v1.SparkApplication) (spark.Application, []*spark.ConfError) {
+	s := &o.Spec
+	app := spark.Application{
+		Namespace: o.Namespace, Name: o.Name, UID: o.UID, Generation: o.Generation, Labels: maps.Clone(o.Labels),
+		SparkVersion: s.RuntimeVersions.SparkVersion, MainClass: s.MainClass, Arguments: s.DriverArgs, ProxyUser: s.ProxyUser,
+		Conf: maps.Clone(s.SparkConf), OperatorConf: operatorConf(o), Origins: maps.Clone(fieldNames), Fields: fields,
+		Submitter: spark.Submitter{User: sparkUser, Env: map[string]string{"SPARK_USER": sparkUser}}, Suspend: s.Suspend,
+	}
+	if app.Conf == nil {
+		app.Conf = map[string]string{}
+	}
+	main := mainOf(s)
+	app.MainFile, app.Direct, app.Origins["MainFile"] = main.file, &spark.Direct{Language: main.language}, main.field
+	if o.MalformedSpec != "" {
+		return app, []*spark.ConfError{{Field: "spec", Problem: "cannot be decoded: " + o.MalformedSpec}}
+	}
+	imageVersions(app.Conf, s.RuntimeVersions.SparkVersion)
+	c := conf{app.Conf, app.Origins}
+	for key, value := range main.conf {
+		c.setDefault(key, value, main.field)
+	}
+	injected(c, s)
+	if role := s.DriverSpec; role != nil {
+		app.Driver.Template = role.PodTemplateSpec
+	}
+	if role := s.ExecutorSpec; role != nil {
+		app.Executor.Template = role.PodTemplateSpec
+	}
+	for _, m := range s.ConfigMapSpecs {
+		app.ConfigMaps = append(app.ConfigMaps, spark.ConfigMap{Name: m.Name, Labels: m.Labels, Annotations: m.Annotations, Data: m.Data})
+	}
+	attached, problems := attachedOf(s)
+	app.Attached, app.Warnings = attached, warnings(s)
+	return app, append(main.problems, append(modeProblems(s), problems...)...)
+}
+
+// modeProblems refuses what cannot run.
+func modeProblems(s *v1.SparkApplicationSpec) []*spark.ConfError {
+	if s.DeploymentMode != v1.ClientMode {
+		return nil
+	}
+	return []*spark.ConfError{{
+		Field: "spec.deploymentMode", Value: string(s.DeploymentMode), Type: field.ErrorTypeNotSupported,
+		Problem: `the operator runs drivers in pods only; use "ClusterMode"`,
+	}}
+}
+
+// warnings are about what is accepted and has no effect, here as in Apache's operator.
+func warnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
+	var all []*spark.ConfError
+	ignored := func(path, value, problem string) {
+		if value != "" {
+			all = append(all, &spark.ConfError{Field: path, Value: value, Problem: problem})
+		}
+	}
+	ignored("spec.files", s.Files, `is accepted and ignored; write spec.sparkConf["spark.files"]`)
+	ignored("spec.runtimeVersions.scalaVersion", s.RuntimeVersions.ScalaVersion, "is accepted and ignored: the image decides")
+	ignored("spec.runtimeVersions.jdkVersion", s.RuntimeVersions.JDKVersion, "is accepted and ignored: the image decides")
+	return all
+}
+
+// conf is the user's Spark configuration, and where it came from.
+type conf struct{ values, origins map[string]string }
+
+// setDefault takes a value that the user's configuration may override.
+func (c conf) setDefault(key, value, origin string) {
+	if _, ok := c.values[key]; ok {
+		return
+	}
+	c.values[key] = value
+	if origin != "" {
+		c.origins[key] = origin
+	}
+}
+
+// imageVersions replaces the placeholder of the Spark version in the images.
+func imageVersions(conf map[string]string, version string) {
+	for key, value := range conf {
+		if strings.HasPrefix(key, "spark.kubernetes.") && strings.HasSuffix(key, "container.image") {
+			conf[key] = strings.ReplaceAll(value, "{{SPARK_VERSION}}", version)
+		}
+	}
+}
+
+// master is the address that a driver finds in its properties. It reaches the API server by spark.kubernetes.driver.master, so nothing
+// replaces the variables.
+const master = "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
+
+// masterPrefix begins the master; it is "k8s://" without a value.
+const masterPrefix = "spark.master.url.prefix"
+
+// injected sets what Apache's operator sets for all applications that do not say otherwise.
+func injected(c conf, s *v1.SparkApplicationSpec) {
+	prefix, ok := c.values[masterPrefix]
+	if !ok {
+		prefix = "k8s://"
+	}
+	for key, value := range map[string]string{
+		spark.ConfMaster:                                prefix + master,
+		"spark.authenticate":                            "true",
+		"spark.io.encryption.enabled":                   "true",
+		"spark.kubernetes.driver.annotateExitException": "true",
+		"spark.kubernetes.executor.useDriverPodIP":      "true",
+	} {
+		c.setDefault(key, value, "")
+	}
+	// Without another attempt nothing needs the executors' names: they are kept for their logs, until the driver pod goes.
+	if !strings.EqualFold(c.values[spark.ConfDynamicAllocation], "true") && restartPolicy(s) == v1.RestartNever {
+		c.setDefault("spark.kubernetes.executor.deleteOnTermination", "false", "")
+	}
+}
+
+// restartPolicy is the restart policy, which is Never by default.
+func restartPolicy(s *v1.SparkApplicationSpec) v1.RestartPolicy {
+	if t := s.ApplicationTolerations; t != nil && t.RestartConfig != nil && t.RestartConfig.RestartPolicy != "" {
+		return t.RestartConfig.RestartPolicy
+	}
+	return v1.RestartNever
+}
+
+// operatorConf sets what a user must not redirect.
+func operatorConf(o *v1.SparkApplication) map[string]string {
+	conf := map[string]string{spark.ConfNamespace: o.Namespace}
+	if _, named := o.Spec.SparkConf[spark.ConfAppName]; named {
+		conf[spark.ConfAppName] = o.Name
+	}
+	for label, value := range map[string]string{v1.LabelOperator: OperatorName, v1.LabelAppName: o.Name} {
+		for _, prefix := range []string{spark.ConfDriverLabelPrefix, spark.ConfServiceLabelPrefix, spark.ConfExecutorLabelPrefix} {
+			conf[prefix+label] = value
+		}
+	}
+	return conf
+}
