@@ -33,6 +33,9 @@ type Writer struct {
 // Submit creates the resources of a submission and then its driver pod. Unless the API server fails, a submission that
 // does not get its driver leaves nothing behind but its clients' token.
 func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
+	if owner.DriverOwns {
+		return w.submitDriver(ctx, owner, s)
+	}
 	if r := w.createToken(ctx, owner, s.TokenSecret); r.Class != lifecycle.ClassDone {
 		return w.abort(ctx, owner, s, r)
 	}
@@ -175,6 +178,13 @@ func (w Writer) recreate(ctx context.Context, owner lifecycle.Owner, s spark.Sub
 
 // Restore creates those resources of a submission again that do not exist.
 func (w Writer) Restore(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
+	if owner.DriverOwns {
+		driver, err := w.Existing(ctx, s.Driver)
+		if err != nil || driver == nil || owner.Of(driver) != lifecycle.Current {
+			return transient(fmt.Sprintf("pod %s is not the attempt's, or cannot be read: %v", s.Driver.Name, err))
+		}
+		return w.attach(ctx, owner.Driver(driver), s.Resources)
+	}
 	for _, resource := range s.Resources {
 		left, err := w.Existing(ctx, resource)
 		if err == nil && left == nil {
@@ -204,6 +214,9 @@ func (w Writer) DeleteDriver(ctx context.Context, namespace, name, uid, version 
 // DeleteResources deletes what was created for an attempt in addition to its driver pod. Objects of others that carry
 // its mark are left alone.
 func (w Writer) DeleteResources(ctx context.Context, namespace string, owner lifecycle.Owner) lifecycle.Result {
+	if owner.DriverOwns {
+		return resultOf(lifecycle.DeleteResources, nil) // the garbage collector takes them with the driver
+	}
 	all, err := w.Resources(ctx, namespace, owner.SubmissionID)
 	for _, resource := range all {
 		if owner.Of(resource) != lifecycle.Current || !resource.GetDeletionTimestamp().IsZero() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,6 +31,8 @@ type Family struct {
 	Submitter SubmitterKeys
 	// Endures says that the drivers take clients (Application.Endures).
 	Endures bool
+	// DriverOwns says that what is created for an attempt belongs to its driver pod, and goes with it.
+	DriverOwns bool
 	// States are the family's names of states; one without an entry is empty in its statuses.
 	States map[State]string
 }
@@ -50,10 +53,18 @@ func (f Family) Owner(app metav1.Object, submissionID string) Owner {
 	return Owner{
 		Reference: metav1.OwnerReference{
 			APIVersion: f.APIVersion(), Kind: f.Kind, Name: app.GetName(), UID: app.GetUID(),
-			Controller: new(true), BlockOwnerDeletion: new(true),
+			Controller: f.Labels.controller(), BlockOwnerDeletion: new(true),
 		},
-		SubmissionID: submissionID, Labels: f.Labels,
+		SubmissionID: submissionID, Labels: f.Labels, DriverOwns: f.DriverOwns,
 	}
+}
+
+// controller is the field of an owner reference.
+func (l Labels) controller() *bool {
+	if l.PlainOwner {
+		return nil
+	}
+	return new(true)
 }
 
 // Labels are the keys by which a family marks the objects that this operator is responsible for.
@@ -70,6 +81,8 @@ type Labels struct {
 	Submission string
 	// Exposes says what an auxiliary object of a running driver is for. All families have the same: one watch serves them.
 	Exposes string
+	// PlainOwner says that the application is an owner of its driver, but not as a controller.
+	PlainOwner bool
 	// Applied is an annotation: a hash of what was applied last to an object, so that the same is not applied again.
 	Applied string
 }
@@ -80,18 +93,29 @@ type Owner struct {
 	// SubmissionID is the attempt's; "" for what belongs to no attempt.
 	SubmissionID string
 	Labels       Labels
+	// DriverOwns is the family's (Family.DriverOwns).
+	DriverOwns bool
 }
 
-// Of returns who owns an object: the controller's UID identifies the application, the submission label the attempt.
+// Of returns who owns an object: the UID of the owner, which is its controller if the family has it so, identifies the application, the
+// submission label the attempt.
 func (w Owner) Of(o metav1.Object) Ownership {
-	owner := metav1.GetControllerOfNoCopy(o)
+	owned := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
+		return r.UID == w.Reference.UID && (w.Labels.PlainOwner || r.Controller != nil && *r.Controller)
+	})
 	switch {
-	case owner == nil || owner.UID != w.Reference.UID:
+	case !owned:
 		return NotOwned
 	case o.GetLabels()[w.Labels.Submission] == w.SubmissionID:
 		return Current
 	}
 	return Previous
+}
+
+// Driver makes the attempt's driver pod the owner of what is created for it.
+func (w Owner) Driver(pod metav1.Object) Owner {
+	w.Reference = metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: pod.GetName(), UID: pod.GetUID(), BlockOwnerDeletion: new(true)}
+	return w
 }
 
 // Own sets the one owner of an object that the operator creates.

@@ -116,13 +116,19 @@ func podOf(pod *corev1.Pod, keys []string) *Pod {
 		return p
 	}
 	p.UID, p.CreationTimestamp, p.DeletionTimestamp = pod.UID, pod.CreationTimestamp, pod.DeletionTimestamp
-	if owner := metav1.GetControllerOf(pod); owner != nil {
-		p.OwnerReferences = []metav1.OwnerReference{*owner}
-	}
+	p.OwnerReferences = keptOwners(pod)
 	p.status.Conditions = keptConditions(p.status.Conditions)
 	driver := driverOf(pod)
 	p.driver = &driver
 	return p
+}
+
+// keptOwners are the controller of a pod, or its first owner if none is.
+func keptOwners(pod *corev1.Pod) []metav1.OwnerReference {
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		return []metav1.OwnerReference{*owner}
+	}
+	return slices.Clone(pod.OwnerReferences[:min(len(pod.OwnerReferences), 1)])
 }
 
 // labelsOf writes the labels of a pod that have some keys. Neither keys nor values have a comma or an equals sign.

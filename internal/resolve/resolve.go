@@ -35,6 +35,8 @@ type Kind[T metav1.Object] interface {
 	New() T
 	// Family returns what the core knows of the kind.
 	Family() lifecycle.Family
+	// Identity returns the ids of an attempt, counted from 1.
+	Identity(o T, attempt int32, submitTime time.Time) spark.Identity
 	// FromStatus reads back what ToStatus stored.
 	FromStatus(T) lifecycle.Record
 	// Normalize returns the model, and the fields with an invalid value.
@@ -102,7 +104,7 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 		Record: record, Desired: desiredOf(k, o, record, now), Now: now,
 		Policies: operator.Policies.For(o.GetNamespace()), Family: k.Family(),
 	}
-	a.Identity = spark.NewIdentity(o.GetUID(), max(1, record.Attempt), now)
+	a.Identity = k.Identity(o, max(1, record.Attempt), now)
 	if record.SubmissionID != "" {
 		a.Identity.SubmissionID = record.SubmissionID
 	}
@@ -127,7 +129,7 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	}
 	a.Desired.Policies.Restart.PerHour = a.Policies.RetriesPerHour()
 	a.Desired.SparkAppID, a.Desired.SubmissionID = a.Identity.AppID, a.Identity.SubmissionID
-	a.Desired.DriverName = a.App.OperatorConf[spark.ConfDriverPodName]
+	a.Desired.DriverName = spark.DriverName(a.App, a.Identity)
 	a.Desired.Executors, a.Desired.Notes = spark.InitialExecutors(a.App), validation.Notes(a.App)
 	a.Desired.DriverHeap, a.Desired.DriverOverhead = spark.DriverMemory(a.App)
 	return a
@@ -157,11 +159,14 @@ func (a Application) DriverName() string {
 	return a.Desired.DriverName
 }
 
-// labeled marks the pods of both roles as the attempt's. The driver hands its executors' labels on to them.
+// labeled marks the pods of both roles as the attempt's. The driver hands its executors' labels on to them. What Spark sets itself is not set
+// twice.
 func labeled(app spark.Application, labels lifecycle.Labels, submissionID, specHash string) spark.Application {
 	conf := maps.Clone(app.OperatorConf)
-	conf[spark.ConfDriverLabelPrefix+labels.Submission] = submissionID
-	conf[spark.ConfExecutorLabelPrefix+labels.Submission] = submissionID
+	if !spark.IsReservedLabel(labels.Submission) {
+		conf[spark.ConfDriverLabelPrefix+labels.Submission] = submissionID
+		conf[spark.ConfExecutorLabelPrefix+labels.Submission] = submissionID
+	}
 	if specHash != "" {
 		conf[spark.ConfDriverLabelPrefix+labels.SpecHash] = specHash
 	}

@@ -121,7 +121,7 @@ func (b *builder) driverPod() {
 	pod := b.pod
 	pod.Name, _ = b.conf.text(ConfDriverPodName)
 	if !b.conf.has(ConfDriverPodName) {
-		pod.Name = b.prefix + "-driver"
+		pod.Name = b.prefix + driverSuffix
 	}
 	if pod.Labels == nil {
 		pod.Labels = make(map[string]string, len(b.driverLabels))

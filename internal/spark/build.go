@@ -89,7 +89,6 @@ func Build(app Application, id Identity, profile Profile) (Submission, error) {
 	return Submission{
 		Resources: b.resources, Driver: b.pod, TokenSecret: b.token, Properties: b.properties,
 		Executor: b.executor, ExecutorContainer: b.executorContainer, ExecutorTemplate: b.template, PodSets: b.shapes,
-		OwnedByDriver: mode.direct,
 	}, nil
 }
 

@@ -4,6 +4,7 @@ package spark
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,6 +60,11 @@ func (b *builder) finishDirect() {
 			service.Spec.Selector = maps.Clone(b.pod.Labels)
 		}
 		b.addResource(object)
+	}
+	if n := len(b.app.Attached); n > 0 { // what the driver waits for comes last: then it starts with all that it needs
+		last := len(b.resources) - 1 - n
+		driverMap := b.resources[last]
+		b.resources = append(slices.Delete(b.resources, last, last+1), driverMap)
 	}
 	for _, object := range b.resources {
 		labels := maps.Clone(object.GetLabels())

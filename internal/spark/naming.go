@@ -2,7 +2,10 @@
 
 package spark
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // The longest name of a Kubernetes Service and the longest label value, both from RFC 1123.
 const (
@@ -18,6 +21,18 @@ func (b *builder) resourcePrefix(appName string) string {
 	}
 	return resourcePrefix(appName, b.id.NameID)
 }
+
+// DriverName returns the name of the driver pod of an attempt.
+func DriverName(app Application, id Identity) string {
+	name := cmp.Or(app.OperatorConf[ConfDriverPodName], app.Conf[ConfDriverPodName])
+	if name == "" && app.Direct != nil {
+		return id.AppID + driverSuffix
+	}
+	return name
+}
+
+// driverSuffix ends the name of a driver pod that nobody names.
+const driverSuffix = "-driver"
 
 // driverMapName returns the name of the driver's ConfigMap.
 func (b *builder) driverMapName() string {

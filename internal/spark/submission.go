@@ -63,8 +63,6 @@ type Submission struct {
 	ExecutorTemplate *corev1.ConfigMap
 	// PodSets are what the pods ask for.
 	PodSets PodSets
-	// OwnedByDriver says that the driver comes first and owns the resources, which go with it.
-	OwnedByDriver bool
 }
 
 // PodResources is what one pod of a role asks for: the sum over its Spark container and its sidecars, or what its init

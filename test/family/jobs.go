@@ -153,6 +153,11 @@ func mustJSON(v any) []byte {
 	return text
 }
 
+// Identity returns the ids of an attempt.
+func (Jobs) Identity(o *Job, attempt int32, submitTime time.Time) spark.Identity {
+	return spark.NewIdentity(o.UID, attempt, submitTime)
+}
+
 // FromStatus reads back what ToStatus stored. A record that nobody can read is none.
 func (Jobs) FromStatus(j *Job) lifecycle.Record {
 	var r lifecycle.Record

@@ -14,7 +14,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // admit asks whether the attempt may start, and shows its scheduler what it wants to see. The error is the cluster's,
@@ -140,7 +139,7 @@ func (e *Engine[T]) adjust(ctx context.Context, s *scope[T], o scheduler.Observa
 
 // release names the scheduler's objects of an attempt, and drops its reservation.
 func (e *Engine[T]) release(ctx context.Context, s *scope[T], attempt int32) []scheduler.Ref {
-	identity := spark.NewIdentity(s.App.UID, attempt, s.env.Now)
+	identity := e.Kind.Identity(s.obj, attempt, s.env.Now)
 	id := admission.AttemptID(identity, attempt)
 	e.Schedulers.Release(id)
 	plugin, known := e.Registry.Compiled(s.Record.Scheduling.HeldBy) // it may have been disabled since

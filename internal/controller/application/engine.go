@@ -30,7 +30,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // staleRetry looks again at an object whose event was lost.
@@ -224,13 +223,13 @@ func (e *Engine[T]) target(s *scope[T]) observe.Target {
 func (s *scope[T]) attemptID() string { return admission.AttemptID(s.Identity, s.Record.Attempt) }
 
 // submissionOf returns the mark of an attempt's objects.
-func (s *scope[T]) submissionOf(attempt int32) string {
+func (e *Engine[T]) submissionOf(s *scope[T], attempt int32) string {
 	for _, a := range s.Record.Attempts {
 		if a.Number == attempt && a.SubmissionID != "" {
 			return a.SubmissionID
 		}
 	}
-	return spark.NewIdentity(s.App.UID, attempt, s.env.Now).SubmissionID
+	return e.Kind.Identity(s.obj, attempt, s.env.Now).SubmissionID
 }
 
 // act carries out a plan. The first action that is not done ends it.
@@ -251,7 +250,7 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 		case lifecycle.DeleteDriver:
 			r = e.Writer.DeleteDriver(ctx, s.App.Namespace, plan.Driver.Name, action.UID, action.Version)
 		case lifecycle.DeleteResources:
-			r = e.Writer.DeleteResources(ctx, s.App.Namespace, s.Family.Owner(s.obj, s.submissionOf(action.Attempt)))
+			r = e.Writer.DeleteResources(ctx, s.App.Namespace, s.Family.Owner(s.obj, e.submissionOf(s, action.Attempt)))
 		case lifecycle.UpdateTemplate:
 			r = e.updateTemplate(ctx, s)
 		case lifecycle.DeleteApplication:

@@ -142,9 +142,6 @@ func built(t *testing.T, app spark.Application, id spark.Identity) ([]golden.Obj
 	if err != nil {
 		return nil, err
 	}
-	if !s.OwnedByDriver {
-		t.Error("the driver does not own its objects")
-	}
 	objects := []golden.Object{golden.Stored(t, s.Driver)}
 	for _, o := range s.Resources {
 		objects = append(objects, golden.Stored(t, o))

@@ -13,6 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // connectStateNames are the words for states where nothing else is known. What a server that is starting is called depends on whether it
@@ -142,6 +143,11 @@ func runOf(s *v1alpha1.SparkConnectStatus) v1beta2.SparkApplicationStatus {
 	}
 	run.Conditions, run.Submitter = slices.Clone(s.Conditions), s.Submitter
 	return run
+}
+
+// Identity returns the ids of an attempt.
+func (SparkConnects) Identity(o *v1alpha1.SparkConnect, attempt int32, submitTime time.Time) spark.Identity {
+	return spark.NewIdentity(o.UID, attempt, submitTime)
 }
 
 // FromStatus reads back what ToStatus stored, or what the Kubeflow operator wrote.

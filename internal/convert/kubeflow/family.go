@@ -63,6 +63,11 @@ func stateNames() map[lifecycle.State]string {
 	return names
 }
 
+// Identity returns the ids of an attempt.
+func (SparkApplications) Identity(o *v1beta2.SparkApplication, attempt int32, submitTime time.Time) spark.Identity {
+	return spark.NewIdentity(o.UID, attempt, submitTime)
+}
+
 // FromStatus reads back what ToStatus stored.
 func (SparkApplications) FromStatus(o *v1beta2.SparkApplication) lifecycle.Record {
 	return FromStatus(&o.Status)

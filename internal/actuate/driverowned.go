@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package actuate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// submitDriver creates the driver pod of a submission and then its resources, which belong to the pod: they go with it. The last of them is
+// what the driver waits for, its ConfigMap: it starts with all that it needs, or, after a crash, with what Restore creates. A submission
+// that is refused leaves nothing behind.
+func (w Writer) submitDriver(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
+	if r := w.namesFree(ctx, owner, s); r.Class != lifecycle.ClassDone {
+		return r
+	}
+	driver := owned(s.Driver, owner)
+	err := w.Client.Create(ctx, driver)
+	if apierrors.IsAlreadyExists(err) {
+		if r, found := w.recognize(ctx, owner, s.Driver); found {
+			return r // what it lacks is created when it waits for it
+		}
+		return transient(fmt.Sprintf("pod %s existed and was deleted meanwhile", s.Driver.Name))
+	}
+	if err != nil {
+		return resultOf(lifecycle.Submit, err)
+	}
+	if r := w.attach(ctx, owner.Driver(driver), s.Resources); r.Class != lifecycle.ClassDone && r.Class != lifecycle.ClassTransient {
+		if err := w.delete(ctx, driver); err != nil {
+			return transient(err.Error())
+		}
+		return r
+	}
+	return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassDone, DriverUID: string(driver.GetUID())}
+}
+
+// attach creates those of a driver's resources that do not exist.
+func (w Writer) attach(ctx context.Context, driver lifecycle.Owner, resources []spark.Object) lifecycle.Result {
+	for _, resource := range resources {
+		err := w.Client.Create(ctx, owned(resource, driver))
+		if !apierrors.IsAlreadyExists(err) {
+			if err != nil {
+				return resultOf(lifecycle.Submit, err)
+			}
+			continue
+		}
+		left, err := w.Existing(ctx, resource)
+		switch {
+		case err != nil:
+			return transient(err.Error())
+		case left == nil:
+			return transient(fmt.Sprintf("%s %s existed and was deleted meanwhile", kindOf(resource), resource.GetName()))
+		case !refersTo(left, driver):
+			return nameTaken(resource)
+		}
+	}
+	return done()
+}
+
+// namesFree reports whether the names that the user has chosen are free. Those that begin with the attempt's id are.
+func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
+	for _, resource := range s.Resources {
+		if strings.HasPrefix(resource.GetName(), owner.SubmissionID) {
+			continue
+		}
+		left, err := w.Existing(ctx, resource)
+		switch {
+		case err != nil:
+			return transient(err.Error())
+		case left == nil:
+		case left.GetLabels()[owner.Labels.App] == owner.Reference.Name:
+			return transient(fmt.Sprintf("%s %s of an earlier attempt is not deleted yet", kindOf(resource), resource.GetName()))
+		default:
+			return nameTaken(resource)
+		}
+	}
+	return done()
+}
+
+// refersTo reports whether an object belongs to a driver.
+func refersTo(o client.Object, driver lifecycle.Owner) bool {
+	for _, r := range o.GetOwnerReferences() {
+		if r.UID == driver.Reference.UID {
+			return true
+		}
+	}
+	return false
+}

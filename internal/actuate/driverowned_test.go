@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package actuate
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// driverOwns is the owner of an attempt in a family whose drivers own what is created for them.
+var driverOwns = lifecycle.Family{
+	Group: "example.org", Version: "v1", Kind: "Job", DriverOwns: true, Labels: lifecycle.Labels{App: "app", Submission: "id", PlainOwner: true},
+}.Owner(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "app"}}, "pi-0")
+
+// ownedSubmission is a driver, a Service that a user names, and the ConfigMap that the driver waits for.
+func ownedSubmission() spark.Submission {
+	labels := map[string]string{"app": "pi", "id": "pi-0"}
+	return spark.Submission{
+		Driver: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-0-driver", Labels: labels}},
+		Resources: []spark.Object{
+			&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "ui", Labels: labels}},
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-0-conf", Labels: labels}},
+		},
+	}
+}
+
+var allOwned = []string{"ConfigMap pi-0-conf", "pod pi-0-driver", "service ui"}
+
+func TestSubmitDriverThatOwns(t *testing.T) {
+	s := newServer()
+	if got := s.writer().Submit(t.Context(), driverOwns, ownedSubmission()); got.Class != lifecycle.ClassDone || got.DriverUID != "uid-1" {
+		t.Fatalf("%+v", got)
+	}
+	if diff := cmp.Diff([]string{"create pod pi-0-driver", "create service ui", "create ConfigMap pi-0-conf"}, s.log); diff != "" {
+		t.Errorf("what the driver waits for comes last (-want +got):\n%s", diff)
+	}
+	references := map[client.Object]metav1.OwnerReference{
+		&corev1.Pod{ObjectMeta: metaOf("pi-0-driver")}: {APIVersion: "example.org/v1", Kind: "Job", Name: "pi", UID: "app", BlockOwnerDeletion: new(true)},
+	}
+	driver := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "pi-0-driver", UID: "uid-1", BlockOwnerDeletion: new(true)}
+	references[&corev1.Service{ObjectMeta: metaOf("ui")}] = driver
+	references[&corev1.ConfigMap{ObjectMeta: metaOf("pi-0-conf")}] = driver
+	for obj, want := range references {
+		if err := s.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]metav1.OwnerReference{want}, obj.GetOwnerReferences()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", nameOf(obj), diff)
+		}
+	}
+	if before := len(s.log); s.writer().DeleteResources(t.Context(), "jobs", driverOwns).Class != lifecycle.ClassDone || len(s.log) != before {
+		t.Errorf("the garbage collector takes them: %v", s.log[before:])
+	}
+}
+
+// The operator dies after each write. Its successor finds the driver, and creates what it lacks when it waits for it.
+func TestDriverThatOwnsIsCompleted(t *testing.T) {
+	for n := 1; n <= 3; n++ {
+		t.Run(fmt.Sprintf("after write %d", n), func(t *testing.T) {
+			s := newServer()
+			s.crashesAfter = n
+			s.writer().Submit(t.Context(), driverOwns, ownedSubmission())
+			s.crashesAfter = 0
+			for range 2 { // the second finds everything
+				if got := s.writer().Restore(t.Context(), driverOwns, ownedSubmission()); got.Class != lifecycle.ClassDone {
+					t.Fatalf("%+v", got)
+				}
+			}
+			if diff := cmp.Diff(allOwned, s.inventory(t)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if len(s.log) != len(allOwned) {
+				t.Errorf("each is created once: %v", s.log)
+			}
+		})
+	}
+}
+
+// A submission that is refused leaves nothing behind: the rest goes with the driver.
+func TestSubmitDriverThatOwnsRefused(t *testing.T) {
+	invalid := apierrors.NewBadRequest("x")
+	cases := map[string]struct {
+		reason  string
+		refused string
+		there   client.Object
+		class   lifecycle.Class
+		log     []string
+	}{
+		"Pod":         {reason: "nothing was created", refused: "pod pi-0-driver", class: lifecycle.ClassRefused},
+		"ConfigMap":   {reason: "the driver is deleted, and with it the Service", refused: "ConfigMap pi-0-conf", class: lifecycle.ClassRefused, log: []string{"create pod pi-0-driver", "create service ui", "delete pod pi-0-driver"}},
+		"TakenName":   {reason: "somebody else's is not touched, and no driver is created for nothing", there: &corev1.Service{ObjectMeta: metaOf("ui")}, class: lifecycle.ClassNameTaken},
+		"EarlierOne":  {reason: "that of the attempt before is about to go", there: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "ui", Labels: map[string]string{"app": "pi"}}}, class: lifecycle.ClassTransient},
+		"TakenDriver": {reason: "somebody else's pod", there: &corev1.Pod{ObjectMeta: metaOf("pi-0-driver")}, class: lifecycle.ClassNameTaken},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var objects []client.Object
+			if tc.there != nil {
+				objects = append(objects, tc.there)
+			}
+			s := newServer(objects...)
+			s.refuse = func(o client.Object) error {
+				if nameOf(o) == tc.refused {
+					return invalid
+				}
+				return nil
+			}
+			if got := s.writer().Submit(t.Context(), driverOwns, ownedSubmission()); got.Class != tc.class || got.Kind != lifecycle.Submit {
+				t.Errorf("%s: %+v", tc.reason, got)
+			}
+			if diff := cmp.Diff(tc.log, s.log); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// A pod that the application owns without being its controller belongs to it, but only in a family that has it so.
+func TestPlainOwner(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Labels: map[string]string{"id": "pi-0"}, OwnerReferences: []metav1.OwnerReference{{Kind: "Other", UID: "other", Controller: new(true)}, {UID: "app"}},
+	}}
+	if got := driverOwns.Of(pod); got != lifecycle.Current {
+		t.Errorf("%s", got)
+	}
+	strict := driverOwns
+	strict.Labels.PlainOwner = false
+	if got := strict.Of(pod); got != lifecycle.NotOwned {
+		t.Errorf("%s", got)
+	}
+}
