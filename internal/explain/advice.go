@@ -44,6 +44,8 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSubmissionRefused: "change what the message names: the API server does not accept the object as it is",
 	lifecycle.ReasonQueueTimeout:      "raise {deadlines.queued}, or check why the application waited",
 	lifecycle.ReasonSchedulingTimeout: "raise {deadlines.driverScheduled}, or make room for the driver",
+	lifecycle.ReasonStartTimeout:      "raise {deadlines.driverStart}, or check why the container did not start",
+	lifecycle.ReasonNotReadyTimeout:   "raise {deadlines.driverPodReady}, or check why the pod was not ready",
 	lifecycle.ReasonReadyTimeout:      "raise {deadlines.driverReady}, or check why the container did not start",
 	lifecycle.ReasonExecutorsTimeout:  "raise {deadlines.firstExecutors}, or check why executors do not start: kubectl get pods -n NAMESPACE -l spark-role=executor",
 	lifecycle.ReasonRunTimeout:        "raise {deadlines.run} if the application needs the time",

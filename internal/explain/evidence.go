@@ -86,6 +86,8 @@ func (v view) budgets() []Budget {
 var fields = map[lifecycle.Reason]string{
 	lifecycle.ReasonQueueTimeout:      "deadlines.queued",
 	lifecycle.ReasonSchedulingTimeout: "deadlines.driverScheduled",
+	lifecycle.ReasonStartTimeout:      "deadlines.driverStart",
+	lifecycle.ReasonNotReadyTimeout:   "deadlines.driverPodReady",
 	lifecycle.ReasonReadyTimeout:      "deadlines.driverReady",
 	lifecycle.ReasonExecutorsTimeout:  "deadlines.firstExecutors",
 	lifecycle.ReasonRunTimeout:        "deadlines.run",

@@ -119,7 +119,7 @@ func History(app spark.Application, sparkAppID string, c Config) string {
 // Configure returns the application with the Spark properties that the UI needs to be read below a path, unless the user
 // has set them. Properties: spark.ui.proxyBase and spark.ui.proxyRedirectUri.
 func Configure(app spark.Application, sparkAppID string, c Config) spark.Application {
-	if !c.Service || spark.UIPort(app) == 0 {
+	if !c.Service || app.Exposure.NoUI || spark.UIPort(app) == 0 {
 		return app
 	}
 	format := c.Ingress.URLFormat

@@ -51,7 +51,7 @@ type wanted struct {
 // ui adds the Service of the UI and, if there is a URL for it, an Ingress and a route.
 func (w *wanted) ui() {
 	listens := spark.UIPort(w.attempt.App)
-	if !w.config.Service || listens == 0 {
+	if !w.config.Service || listens == 0 || w.attempt.App.Exposure.NoUI {
 		return
 	}
 	options := w.attempt.App.Exposure.UI

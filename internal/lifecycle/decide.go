@@ -62,6 +62,8 @@ type Application struct {
 	Endures bool
 	// Drain is how long a driver with open sessions is kept after an edit of the spec.
 	Drain time.Duration
+	// Tracking says how the start of a run and its capacity are followed; nil for families that report neither.
+	Tracking *Tracking
 	// IdleTimeout is after how long without an execution the driver is stopped; 0 for never.
 	IdleTimeout time.Duration
 	// WakeAt is when a driver that was stopped because it was idle was asked for; zero if it was not. WakeIgnored is such a

@@ -59,9 +59,10 @@ type Driver struct {
 	ScheduledAt time.Time
 	StartedAt   time.Time
 	Phase       DriverPhase
-	// Ready is whether the pod takes clients, and PodIP its address; "" before it has one.
-	Ready bool
-	PodIP string
+	// SparkReady is whether its Spark container is ready, Ready whether the pod takes clients, and PodIP its address; "" before it has one.
+	SparkReady bool
+	Ready      bool
+	PodIP      string
 	// UIPort is the one of its UI; 0 if the pod names none.
 	UIPort int32
 	// Unplaced is the version of a pod that has no node, "" once it has one. Such a pod never starts if it has ended, is being
@@ -171,6 +172,8 @@ func (o Observation) seenAt(env Env) time.Time {
 type Executor struct {
 	Name  string
 	State ExecutorState
+	// Ready is whether its pod is ready.
+	Ready bool
 	// ExitCode is nil if its container reported none; Reason is the kubelet's.
 	ExitCode *int32
 	Reason   string

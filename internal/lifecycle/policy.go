@@ -42,8 +42,10 @@ const (
 	// Evicted : the application's batch scheduler took the driver's place away. It has a budget whatever the restart type; with
 	// Never that is for drivers that have not started.
 	Evicted FailureClass = "Evicted"
-	// Deadline : a stage took longer than it may. It is never retried.
+	// Deadline : a stage took longer than it may. It is never retried by a budget.
 	Deadline FailureClass = "Deadline"
+	// StartTimeout : a run that is followed (Tracking) did not start, or not with its executors, in the time that it has. No budget knows it.
+	StartTimeout FailureClass = "StartTimeout"
 )
 
 // FailureClasses lists those that have a budget.
@@ -69,6 +71,8 @@ type Restart struct {
 	FailExitCodes  []int32
 	// ResetAfter gives all budgets back once a driver has run this long; 0 for never.
 	ResetAfter time.Duration
+	// Counted, if set, is in place of all budgets but Evictions.
+	Counted *Counted
 	// PerHour is how often the application may run again within an hour, after whatever; nil for DefaultRetriesPerHour, which is also
 	// the most that there is.
 	PerHour *int32
@@ -132,6 +136,15 @@ func (s stage) cause(f spark.Fields) Cause {
 
 // stages are those that a submitted attempt is in.
 func stages(app Application, rec Record, d Driver) []stage {
+	var followed []stage
+	if t := app.Tracking; t != nil {
+		followed = t.stages(rec)
+	}
+	return append(followed, podStages(app, rec, d)...)
+}
+
+// podStages are those that the pod of a driver is in.
+func podStages(app Application, rec Record, d Driver) []stage {
 	limits := app.Policies.Deadlines
 	if d.Phase == DriverPending {
 		if d.ScheduledAt.IsZero() {

@@ -112,6 +112,10 @@ const (
 	ReasonReadyTimeout Reason = "DriverReadyTimeout"
 	// ReasonExecutorsTimeout : no executor ran within spec.deadlines.firstExecutors.
 	ReasonExecutorsTimeout Reason = "FirstExecutorsTimeout"
+	// ReasonStartTimeout : the driver's container was not ready in the time that its start may take.
+	ReasonStartTimeout Reason = "DriverStartTimeout"
+	// ReasonNotReadyTimeout : the driver pod was not ready in the time that it may take.
+	ReasonNotReadyTimeout Reason = "DriverNotReadyTimeout"
 	// ReasonRunTimeout : the driver ran longer than spec.deadlines.run.
 	ReasonRunTimeout Reason = "RunTimeout"
 	// ReasonInProgress : the outcome is not known yet.

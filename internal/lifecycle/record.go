@@ -43,6 +43,8 @@ type Record struct {
 	Counts ExecutorCounts
 	// Failures are the last executors that failed.
 	Failures []ExecutorFailure
+	// Progress is how far the run of the current attempt has come.
+	Progress Progress
 	// Retries are the failures since the budgets were last full.
 	Retries Retries
 	// Attempts are the last attempts, the current one last once it has a driver.
@@ -143,6 +145,8 @@ type Retries struct {
 	Used map[FailureClass]int32
 	// MemoryRaises is how often the driver's memory was raised.
 	MemoryRaises int32
+	// Counters are those of Restart.Counted.
+	Counters Counters
 }
 
 // Attempt is one attempt's history.

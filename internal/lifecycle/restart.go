@@ -110,7 +110,12 @@ func retryAt(app Application, rec Record) (at time.Time, limited, ok bool) {
 			return time.Time{}, false, false // it may have started: never means at most one run
 		}
 	}
-	wait, ok := app.Policies.Restart.Retry(class, exitCode, rec.Retries.Used, app.UID)
+	wait, ok := time.Duration(0), false
+	if c := app.Policies.Restart.Counted; c != nil && class != Evicted {
+		_, wait, ok = c.next(rec.Retries.Counters, class, rec.lasted())
+	} else {
+		wait, ok = app.Policies.Restart.Retry(class, exitCode, rec.Retries.Used, app.UID)
+	}
 	if !ok {
 		return time.Time{}, false, false
 	}
@@ -120,6 +125,13 @@ func retryAt(app Application, rec Record) (at time.Time, limited, ok bool) {
 // repeatAt returns when a successful attempt is followed by the next; ok is false if there is none.
 func repeatAt(app Application, rec Record) (at time.Time, limited, ok bool) {
 	restart := app.Policies.Restart
+	if c := restart.Counted; c != nil {
+		_, wait, again := c.next(rec.Retries.Counters, "", rec.lasted())
+		if !again {
+			return time.Time{}, false, false
+		}
+		return restart.rated(rec, wait)
+	}
 	if restart.Type != Always {
 		return time.Time{}, false, false
 	}
@@ -127,7 +139,10 @@ func repeatAt(app Application, rec Record) (at time.Time, limited, ok bool) {
 }
 
 // used takes one retry from the budget of a class.
-func used(r Record, c FailureClass) Record {
+func used(app Application, r Record, c FailureClass) Record {
+	if next, ok := following(app, r); ok && c != Evicted {
+		r.Retries.Counters = next
+	}
 	counts := map[FailureClass]int32{}
 	for class, n := range r.Retries.Used {
 		counts[class] = n

@@ -42,6 +42,9 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	case d.lost(env.Now):
 		return failing(p, Infrastructure, Cause{ReasonNodeLost, "the driver pod is being deleted, and its node does not confirm that it has stopped"}, d, env)
 	}
+	if t := p.App.Tracking; t != nil {
+		p.Record.Progress = t.next(p.Record.Progress, obs, env.Now)
+	}
 	late, left := overdue(stages(p.App, p.Record, d), env.Now, heartbeat)
 	if late != nil {
 		c := late.cause(p.App.Fields)
@@ -146,7 +149,7 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 		return p
 	}
 	class := p.Record.Current().Class
-	p.Record = used(p.Record, class)
+	p.Record = used(p.App, p.Record, class)
 	if class == OutOfMemory && p.App.RaisesMemory {
 		p.Record.Retries.MemoryRaises++
 	}
@@ -184,6 +187,9 @@ func decideSucceeding(p Plan, obs Observation, env Env) Plan {
 	if left := at.Sub(env.Now); left > 0 {
 		p.Requeue = left
 		return p
+	}
+	if next, ok := following(p.App, p.Record); ok {
+		p.Record.Retries.Counters = next
 	}
 	return rerun(p, Cause{ReasonRerun, "the application completed and runs again (restart policy Always)"})
 }

@@ -38,6 +38,10 @@ type Outcome struct {
 	Auxiliary Auxiliary
 	// PodIP is the address of the driver's pod; "" before it has one.
 	PodIP string
+	// Driver is the driver as it was seen.
+	Driver Driver
+	// Following are the counters of the attempt that follows one that has ended; nil if none does, or before its driver has stopped.
+	Following *Counters
 	// Gone says that the application itself was deleted.
 	Gone bool
 	// Err is an error that is not the application's: the reconcile is retried with back-off.
@@ -84,6 +88,10 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	o.Again = goesOn(p, o)
 	if o.Record.State.HasDriver() && p.Driver.ours() {
 		o.PodIP = p.Driver.PodIP
+	}
+	o.Driver = p.Driver
+	if next, ok := following(p.App, o.Record); ok && (!p.Driver.ours() || !p.Driver.live()) {
+		o.Following = &next
 	}
 	return o
 }

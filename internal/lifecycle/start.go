@@ -45,7 +45,10 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 			p.Requeue = left
 			return p
 		}
-		p.Record = used(p.Record, Submission)
+		p.Record = used(p.App, p.Record, Submission)
+		if p.App.Policies.Restart.Counted != nil { // each try is an attempt
+			return rerun(p, Cause{ReasonRerun, "the application is submitted again after: " + p.Record.Cause.Message})
+		}
 	}
 	return decideQueue(p, d, env)
 }
@@ -165,7 +168,7 @@ func wait(p Plan, c Cause, requeue time.Duration) Plan {
 func submitted(r Record, app Application, now time.Time) Record {
 	r.Submissions++
 	r.SubmissionID, r.SparkAppID, r.DriverName = app.SubmissionID, app.SparkAppID, app.DriverName
-	r.Placement = Placement{Rest: r.Placement.Rest, Made: app.Placement.Made}
+	r.Placement, r.Progress = Placement{Rest: r.Placement.Rest, Made: app.Placement.Made}, Progress{}
 	return created(r, now)
 }
 

@@ -38,6 +38,7 @@ func driverOf(pod *corev1.Pod) lifecycle.Driver {
 		d.Deleting, d.GoneAt = true, pod.DeletionTimestamp.Time
 	}
 	status := sparkStatus(pod, spark.DriverContainerName)
+	d.SparkReady = status != nil && status.Ready
 	switch {
 	case status != nil && status.State.Terminated != nil:
 		t := status.State.Terminated
@@ -53,10 +54,31 @@ func driverOf(pod *corev1.Pod) lifecycle.Driver {
 		d.Phase, d.StartedAt = lifecycle.DriverRunning, status.State.Running.StartedAt.Time
 	case status == nil && pod.Status.Phase == corev1.PodRunning:
 		d.Phase, d.StartedAt = lifecycle.DriverRunning, d.ScheduledAt
+	case initFailure(pod) != nil:
+		// The kubelet has not written the pod's end yet: nothing follows such an init container.
+		t := initFailure(pod)
+		d.Phase, d.Exit = lifecycle.DriverFailed, lifecycle.Exit{Code: t.State.Terminated.ExitCode, Reason: t.State.Terminated.Reason, Message: "init container " + t.Name + " failed"}
 	default:
 		d.Waiting = waiting(pod)
 	}
 	return d
+}
+
+// initFailure is the init container with which a pod that is never restarted has failed; nil if there is none.
+func initFailure(pod *corev1.Pod) *corev1.ContainerStatus {
+	if pod.Spec.RestartPolicy != corev1.RestartPolicyNever {
+		return nil
+	}
+	for i := range pod.Status.InitContainerStatuses {
+		s := &pod.Status.InitContainerStatuses[i]
+		sidecar := slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+			return c.Name == s.Name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		})
+		if t := s.State.Terminated; t != nil && t.ExitCode > 0 && !sidecar {
+			return s
+		}
+	}
+	return nil
 }
 
 // podReady reports whether a pod takes clients.
@@ -184,7 +206,7 @@ func kubeletMessage(w *corev1.ContainerStateWaiting) string {
 }
 
 func executorOf(pod *corev1.Pod) lifecycle.Executor {
-	e := lifecycle.Executor{Name: pod.Name, State: lifecycle.ExecutorPending}
+	e := lifecycle.Executor{Name: pod.Name, State: lifecycle.ExecutorPending, Ready: podReady(pod)}
 	if s := sparkStatus(pod, spark.ExecutorContainerName); s != nil && s.State.Terminated != nil {
 		t := s.State.Terminated
 		switch e.State = lifecycle.ExecutorSucceeded; {

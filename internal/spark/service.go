@@ -123,6 +123,8 @@ func (b *builder) networkPolicy() {
 // Exposure is what a user requests as auxiliary objects of a running driver. Nothing of it is a
 // part of the submission, so that an edit restarts nothing.
 type Exposure struct {
+	// NoUI says that the operator adds nothing for the UI: the user does.
+	NoUI bool
 	// UI describes the Service and the Ingress of Spark's UI; a Port of 0 is the one that the UI listens on.
 	UI ExposedPort
 	// Ports of the driver that are exposed besides.

@@ -179,11 +179,12 @@ func checkDeniedKeys(app spark.Application) []*spark.ConfError {
 			continue
 		}
 		instead, denied := deniedKeys[key]
+		denied = denied && app.Direct == nil // nothing but the configuration says it there, and what is built is judged
 		class := field.ErrorType("")
 		if !denied && deniedToken.MatchString(key) {
 			instead, denied = "a pod uses its service account", true
 		}
-		if key == spark.ConfNamespace && app.Conf[key] != app.Namespace {
+		if key == spark.ConfNamespace && app.Conf[key] != app.Namespace && app.Direct == nil {
 			instead, denied = "an application runs in its own namespace", true
 		}
 		if denied {

@@ -3,6 +3,7 @@
 package validation
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -38,7 +39,10 @@ func versionError(app spark.Application) field.ErrorType {
 }
 
 func checkDriverName(app spark.Application) []*spark.ConfError {
-	name := app.OperatorConf[spark.ConfDriverPodName]
+	name := cmp.Or(app.OperatorConf[spark.ConfDriverPodName], app.Conf[spark.ConfDriverPodName])
+	if name == "" && app.Direct != nil {
+		return nil // the application's ids name it, and what is built is checked
+	}
 	if problems := utilvalidation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return []*spark.ConfError{{
 			Field: "DriverName", Value: name,

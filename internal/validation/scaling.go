@@ -45,7 +45,7 @@ func checkScaling(app spark.Application) []*spark.ConfError {
 			refuse(key, `not a number of cores; write a positive whole number such as "1"`)
 		}
 	}
-	if instances := read(spark.ConfExecutorInstances, 1); instances < 0 || instances == 0 && !dynamic(app) {
+	if instances := read(spark.ConfExecutorInstances, 1); instances < 0 || instances == 0 && !dynamic(app) && app.Direct == nil {
 		refuse(spark.ConfExecutorInstances, `not a number of executors; write a positive whole number such as "2"`)
 	}
 	if !dynamic(app) {

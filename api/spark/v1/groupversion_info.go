@@ -33,4 +33,6 @@ const (
 	LabelOperator = "spark.operator/name"
 	// LabelAppName holds the application's name.
 	LabelAppName = "spark.operator/spark-app-name"
+	// LabelSentinel is "true" on an application that is none: the health probe of Apache's operator edits it.
+	LabelSentinel = "spark.operator/sentinel"
 )

@@ -2,7 +2,12 @@
 
 package v1
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+)
 
 // ApplicationStateSummary is the state of an application.
 //
@@ -57,7 +62,22 @@ type SparkApplicationStatus struct {
 	// PreviousAttemptSummary is about the attempt before it.
 	// +optional
 	PreviousAttemptSummary *AttemptSummary `json:"previousAttemptSummary,omitempty"`
+
+	// ObservedGeneration is the generation of the spec that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Conditions explain the state.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Details are what this operator knows beyond what Apache's reports.
+	// +optional
+	Details *Details `json:"details,omitempty"`
 }
+
+// Details are the same in both families.
+type Details = v1beta2.SparkApplicationStatus
 
 // ApplicationState is a state, since when, and why.
 type ApplicationState struct {

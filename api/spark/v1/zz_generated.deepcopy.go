@@ -9,6 +9,7 @@ package v1
 import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -517,6 +518,18 @@ func (in *SparkApplicationStatus) DeepCopyInto(out *SparkApplicationStatus) {
 	if in.PreviousAttemptSummary != nil {
 		in, out := &in.PreviousAttemptSummary, &out.PreviousAttemptSummary
 		*out = new(AttemptSummary)
+		(*in).DeepCopyInto(*out)
+	}
+	if in.Conditions != nil {
+		in, out := &in.Conditions, &out.Conditions
+		*out = make([]metav1.Condition, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
+	if in.Details != nil {
+		in, out := &in.Details, &out.Details
+		*out = new(Details)
 		(*in).DeepCopyInto(*out)
 	}
 }

@@ -21,10 +21,14 @@ import (
 
 // recording is a recorded case of Apache's operator (testdata/README.md).
 type recording struct {
-	dir, namespace string
-	app            *v1.SparkApplication
-	writes         []write
-	sequence       []string
+	dir, namespace, conf string
+	app                  *v1.SparkApplication
+	before               []golden.Object
+	steps                []recordedStep
+	writes               []write
+	sequence             []string
+	expected             expected
+	recordedAttempt      *v1.AttemptInfo
 }
 
 // write is an entry of writes.json.
@@ -33,6 +37,7 @@ type write struct {
 	Code     int
 	Resource string
 	Verb     string
+	Refused  struct{ Message, Reason string }
 }
 
 // object is what was created or applied, if it was.
@@ -48,10 +53,12 @@ func recordings(t *testing.T) []recording {
 	var all []recording
 	for _, c := range corpus.Cases(t) {
 		var input struct {
-			Manifest  json.RawMessage
-			Namespace string
+			Manifest        json.RawMessage
+			Namespace, Conf string
+			Before          []golden.Object
+			Steps           []recordedStep
 		}
-		var states struct{ Sequence []string }
+		var states recordedStates
 		r := recording{dir: c.Dir}
 		corpus.Read(t, &input, c.Dir, "case.json")
 		corpus.Read(t, &states, c.Dir, "states.json")
@@ -69,6 +76,12 @@ func recordings(t *testing.T) []recording {
 			input.Manifest = encode(t, old)
 		}
 		r.app, r.namespace, r.sequence = &v1.SparkApplication{}, input.Namespace, states.Sequence
+		r.conf, r.before, r.steps = input.Conf, input.Before, input.Steps
+		var stored map[string]any
+		if _, err := corpus.ReadFile(c.Dir, "stored.json"); err == nil {
+			corpus.Read(t, &stored, c.Dir, "stored.json")
+		}
+		r.expected = expectedOf(&r, states, stored)
 		decode(t, input.Manifest, r.app)
 		r.app.Namespace = r.namespace
 		all = append(all, r)

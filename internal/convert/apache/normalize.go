@@ -19,16 +19,22 @@ const OperatorName = "spark-kubernetes-operator"
 
 // fields names the fields of an application in messages.
 var fields = spark.Fields{
-	"":                   "spec",
-	"sparkVersion":       "spec.runtimeVersions.sparkVersion",
-	"driver.template":    "spec.driverSpec.podTemplateSpec",
-	"executor.template":  "spec.executorSpec.podTemplateSpec",
-	"driver.memory":      confField(spark.ConfDriverMemory),
-	"driver.podName":     confField(spark.ConfDriverPodName),
-	"executor.instances": confField(spark.ConfExecutorInstances),
-	"batchScheduler":     confField(spark.ConfSchedulerName),
-	"labels":             "metadata.labels",
+	"":                           "spec",
+	"sparkVersion":               "spec.runtimeVersions.sparkVersion",
+	"driver.template":            "spec.driverSpec.podTemplateSpec",
+	"executor.template":          "spec.executorSpec.podTemplateSpec",
+	"driver.memory":              confField(spark.ConfDriverMemory),
+	"driver.podName":             confField(spark.ConfDriverPodName),
+	"executor.instances":         confField(spark.ConfExecutorInstances),
+	"batchScheduler":             confField(spark.ConfSchedulerName),
+	"labels":                     "metadata.labels",
+	"managedBy":                  "label " + v1.LabelSentinel,
+	"deadlines.driverStart":      timeoutField + "driverStartTimeoutMillis",
+	"deadlines.driverPodReady":   timeoutField + "driverReadyTimeoutMillis",
+	"deadlines.initialExecutors": timeoutField + "executorStartTimeoutMillis",
 }
+
+const timeoutField = "spec.applicationTolerations.applicationTimeoutConfig."
 
 func confField(key string) string { return "spec.sparkConf[" + strconv.Quote(key) + "]" }
 
@@ -78,6 +84,7 @@ func Normalize(o *v1.SparkApplication) (spark.Application, []*spark.ConfError) {
 	}
 	attached, problems := attachedOf(s)
 	app.Attached, app.Warnings = attached, warnings(s)
+	app.Exposure.NoUI = true
 	return app, append(main.problems, append(modeProblems(s), problems...)...)
 }
 

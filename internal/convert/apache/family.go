@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apache
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// SparkApplications translates spark.apache.org SparkApplications (resolve.Kind).
+type SparkApplications struct {
+	// KeepHistory keeps the states of all attempts in one history, instead of those of the current and of the one before.
+	KeepHistory bool
+}
+
+// family is the family as the core knows it. The application id, which has a label of Spark's, marks the objects of an attempt: what
+// Apache's operator has started is recognized by it.
+var family = lifecycle.Family{
+	Group: v1.SchemeGroupVersion.Group, Version: v1.SchemeGroupVersion.Version, Kind: "SparkApplication",
+	Labels: lifecycle.Labels{
+		App: v1.LabelAppName, LaunchedBy: v1.LabelOperator, Submission: spark.LabelAppSelector, PlainOwner: true,
+		CreatedBy: v1beta2.LabelCreatedBy, SpecHash: v1beta2.LabelSpecHash, Exposes: v1beta2.LabelExposes, Applied: v1beta2.AnnotationApplied,
+	},
+	DriverOwns: true,
+	Fields:     fields,
+	States:     stateNames(),
+}
+
+// stateNames are the words for states. A running application has others, too, which depend on its executors.
+func stateNames() map[lifecycle.State]string {
+	names := map[lifecycle.State]string{}
+	for state, name := range map[lifecycle.State]v1.ApplicationStateSummary{
+		lifecycle.Queued: v1.StateSubmitted, lifecycle.Submitted: v1.StateDriverRequested, lifecycle.Running: v1.StateRunningHealthy,
+		lifecycle.Succeeding: v1.StateSucceeded, lifecycle.Failing: v1.StateFailed, lifecycle.Rerunning: v1.StateScheduledToRestart,
+		lifecycle.Suspending: v1.StateSuspended, lifecycle.Suspended: v1.StateSuspended, lifecycle.Resuming: v1.StateSubmitted,
+		lifecycle.SubmissionFailed: v1.StateSchedulingFailure, lifecycle.Succeeded: v1.StateSucceeded, lifecycle.Failed: v1.StateFailed,
+	} {
+		names[state] = string(name)
+	}
+	return names
+}
+
+// New returns an empty object.
+func (SparkApplications) New() *v1.SparkApplication { return &v1.SparkApplication{} }
+
+// Family returns what the core knows of the kind.
+func (SparkApplications) Family() lifecycle.Family { return family }
+
+// Identity returns the ids of an attempt.
+func (SparkApplications) Identity(o *v1.SparkApplication, attempt int32, submitTime time.Time) spark.Identity {
+	return Identity(o, attempt, submitTime)
+}
+
+// FromStatus reads back what ToStatus stored, or what Apache's operator wrote.
+func (SparkApplications) FromStatus(o *v1.SparkApplication) lifecycle.Record { return FromStatus(o) }
+
+// Normalize returns the model, and the fields with an invalid value.
+func (SparkApplications) Normalize(o *v1.SparkApplication) (spark.Application, []*spark.ConfError) {
+	return Normalize(o)
+}
+
+// RaiseMemory returns the model as it is: the family has no such policy.
+func (SparkApplications) RaiseMemory(app spark.Application, _ *v1.SparkApplication, _ int32) spark.Application {
+	return app
+}
+
+// Desired returns what lifecycle.Decide needs to know of the object itself. An edit of the spec acts on what runs only as far as policies and
+// suspension go, so that there is no hash of what an attempt was made from.
+func (SparkApplications) Desired(o *v1.SparkApplication, _ lifecycle.Record) lifecycle.Application {
+	return lifecycle.Application{
+		UID: string(o.UID), Generation: o.Generation, Suspend: o.Spec.Suspend, ManagedBy: probe(o),
+		Policies: policies(&o.Spec), Tracking: tracking(&o.Spec), Deleting: !o.DeletionTimestamp.IsZero(), Fields: fields,
+	}
+}
+
+// probe names the health probe of Apache's operator, if the application is one that it edits to see whether the operator answers.
+func probe(o *v1.SparkApplication) string {
+	if value := o.Labels[v1.LabelSentinel]; strings.EqualFold(value, "true") {
+		return value
+	}
+	return ""
+}
+
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
+func (k SparkApplications) ToStatus(o *v1.SparkApplication, outcome lifecycle.Outcome, now time.Time) (next *v1.SparkApplication, changed bool) {
+	status := k.toStatus(o, outcome, now)
+	if equality.Semantic.DeepEqual(&o.Status, &status) {
+		return o, false
+	}
+	next = o.DeepCopy()
+	next.Status = status
+	return next, true
+}
+
+// DriverWaits returns the reason why a submitted driver does not run yet, as the condition has it.
+func (SparkApplications) DriverWaits(o *v1.SparkApplication) string {
+	if c := meta.FindStatusCondition(o.Status.Conditions, string(lifecycle.ConditionDriverReady)); c != nil {
+		return c.Reason
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apache
+
+import (
+	"time"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// FromStatus reads back what ToStatus stored, or what Apache's operator wrote.
+func FromStatus(o *v1.SparkApplication) lifecycle.Record {
+	s := &o.Status
+	if s.Details == nil {
+		return takeOver(o)
+	}
+	d := details(s)
+	r := kubeflow.FromStatus(&d)
+	r.Progress = progressOf(s)
+	info := currentAttempt(s)
+	if p := s.PreviousAttemptSummary; shownNext(s, &r) && p != nil && p.AttemptInfo != nil {
+		info = *p.AttemptInfo
+	}
+	r.Retries.Counters = lifecycle.Counters{
+		Restarts: info.RestartCounter, Failures: info.FailureRestartCounter, Submissions: info.SchedulingFailureRestartCounter,
+	}
+	return r
+}
+
+func currentAttempt(s *v1.SparkApplicationStatus) v1.AttemptInfo {
+	if c := s.CurrentAttemptSummary; c != nil && c.AttemptInfo != nil {
+		return *c.AttemptInfo
+	}
+	return v1.AttemptInfo{}
+}
+
+// reached is when an attempt came to a state; zero if it has not.
+func reached(s *v1.SparkApplicationStatus, state v1.ApplicationStateSummary) time.Time {
+	var last time.Time
+	for _, h := range s.StateTransitionHistory {
+		if t := instantOf(h.LastTransitionTime); h.CurrentStateSummary == state && t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+// progressOf reads how far a run has come from its history.
+func progressOf(s *v1.SparkApplicationStatus) lifecycle.Progress {
+	var p lifecycle.Progress
+	if s.CurrentState == nil || !requested(s.CurrentState.CurrentStateSummary) {
+		return p
+	}
+	now := s.CurrentState
+	if !before(now.CurrentStateSummary, v1.StateDriverStarted) {
+		p.StartedAt = reached(s, v1.StateDriverStarted)
+	}
+	if !before(now.CurrentStateSummary, v1.StateDriverReady) {
+		p.ReadyAt = reached(s, v1.StateDriverReady)
+	}
+	for capacity, c := range capacities {
+		if c.state == now.CurrentStateSummary {
+			p.Capacity, p.CapacityAt = capacity, instantOf(now.LastTransitionTime)
+		}
+	}
+	return p
+}
+
+// takeOver reads what Apache's operator wrote. What it runs goes on under its names.
+func takeOver(o *v1.SparkApplication) lifecycle.Record {
+	s := &o.Status
+	info := currentAttempt(s)
+	attempt := int32(min(max(0, info.ID), 1<<30)) + 1
+	r := lifecycle.Record{Attempt: attempt, Retries: lifecycle.Retries{Counters: lifecycle.Counters{
+		Restarts: info.RestartCounter, Failures: info.FailureRestartCounter, Submissions: info.SchedulingFailureRestartCounter,
+	}}}
+	if s.CurrentState == nil {
+		return r
+	}
+	at, since := s.CurrentState.CurrentStateSummary, instantOf(s.CurrentState.LastTransitionTime)
+	r.Progress = progressOf(s)
+	id := Identity(o, attempt, time.Time{})
+	driven := func(state lifecycle.State) {
+		r.State, r.Executions, r.Submissions = state, attempt, attempt
+		r.SubmissionID, r.SparkAppID, r.DriverName = id.SubmissionID, id.AppID, driverName(o, id)
+		r.SubmittedAt = reached(s, v1.StateDriverRequested)
+		r.Attempts = []lifecycle.Attempt{{Number: attempt, SubmissionID: id.SubmissionID, StartedAt: reached(s, v1.StateDriverStarted)}}
+	}
+	end := func(state lifecycle.State, of v1.ApplicationState) {
+		driven(state)
+		r.TerminatedAt = instantOf(of.LastTransitionTime)
+		a := &r.Attempts[0]
+		a.EndedAt = r.TerminatedAt
+		if of.CurrentStateSummary != v1.StateSucceeded {
+			a.Class, a.Cause = endedBy(of)
+			r.Cause = a.Cause
+		}
+	}
+	switch {
+	case at == v1.StateSubmitted:
+	case at == v1.StateScheduledToRestart:
+		r.State, r.Executions = lifecycle.Rerunning, attempt-1
+		r.QueuedAt = since
+	case at == v1.StateDriverRequested:
+		driven(lifecycle.Submitted)
+	case requested(at):
+		driven(lifecycle.Running)
+	case at == v1.StateSuspended:
+		driven(lifecycle.Suspending)
+	case at == v1.StateSchedulingFailure:
+		r.State, r.TerminatedAt, r.SubmittedAt = lifecycle.SubmissionFailed, since, since
+		r.Cause = lifecycle.Cause{Reason: lifecycle.ReasonSubmissionRefused, Message: firstLine(s.CurrentState.Message)}
+	case stopping(at):
+		state := lifecycle.Failing
+		if at == v1.StateSucceeded {
+			state = lifecycle.Succeeding
+		}
+		end(state, *s.CurrentState)
+	case terminated(at):
+		of := outcomeOf(s)
+		state := lifecycle.Failed
+		if of.CurrentStateSummary == v1.StateSucceeded {
+			state = lifecycle.Succeeded
+		}
+		end(state, of)
+		r.Released.DriverPod = at == v1.StateResourceReleased
+	}
+	return r
+}
+
+// outcomeOf is the state that an application ended with: the last that is an end of an attempt, else the last but one.
+func outcomeOf(s *v1.SparkApplicationStatus) v1.ApplicationState {
+	ends := map[string]v1.ApplicationState{}
+	for key, state := range s.StateTransitionHistory {
+		if stopping(state.CurrentStateSummary) {
+			ends[key] = state
+		}
+	}
+	if last, _ := lastOf(ends); last != nil {
+		return *last
+	}
+	return *s.CurrentState
+}
+
+// failuresOf are the class and the reason of the states that are failures with a word of their own.
+var failuresOf = map[v1.ApplicationStateSummary]struct {
+	class  lifecycle.FailureClass
+	reason lifecycle.Reason
+}{
+	v1.StateDriverStartTimedOut:    {lifecycle.StartTimeout, lifecycle.ReasonStartTimeout},
+	v1.StateExecutorsStartTimedOut: {lifecycle.StartTimeout, lifecycle.ReasonExecutorsTimeout},
+	v1.StateDriverReadyTimedOut:    {lifecycle.Deadline, lifecycle.ReasonNotReadyTimeout},
+	v1.StateDriverEvicted:          {lifecycle.Infrastructure, lifecycle.ReasonDriverEvicted},
+	v1.StateSchedulingFailure:      {lifecycle.Submission, lifecycle.ReasonSubmissionRefused},
+}
+
+// endedBy is how an attempt failed.
+func endedBy(s v1.ApplicationState) (lifecycle.FailureClass, lifecycle.Cause) {
+	f, known := failuresOf[s.CurrentStateSummary]
+	if !known {
+		f.class, f.reason = lifecycle.ApplicationExit, lifecycle.ReasonDriverFailed
+	}
+	return f.class, lifecycle.Cause{Reason: f.reason, Message: firstLine(s.Message)}
+}
+
+// firstLine is a message without the stack trace that Apache's operator puts into it.
+func firstLine(message string) string {
+	for i, c := range message {
+		if c == '\n' {
+			return message[:i]
+		}
+	}
+	return message
+}
+
+// driverName is the name of the driver of an attempt.
+func driverName(o *v1.SparkApplication, id spark.Identity) string {
+	app, _ := Normalize(o)
+	return spark.DriverName(app, id)
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apache
+
+import (
+	"strconv"
+	"time"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// toStatus returns the status for an outcome: the states that the application has come to are added to its history, and the details are those of
+// the other family.
+func (k SparkApplications) toStatus(o *v1.SparkApplication, out lifecycle.Outcome, now time.Time) v1.SparkApplicationStatus {
+	s := *o.Status.DeepCopy()
+	before := details(&o.Status)
+	after := kubeflow.ToStatus(&before, out, now)
+	s.Conditions, s.ObservedGeneration = after.Conditions, after.ObservedGeneration
+	after.Conditions, after.ObservedGeneration = nil, 0
+	s.Details = &after
+	h := history{status: &s, now: now, keep: k.KeepHistory}
+	for _, step := range stepsTo(o, out) {
+		h.add(step)
+	}
+	return s
+}
+
+// details are those of a status, in one piece.
+func details(s *v1.SparkApplicationStatus) v1.Details {
+	var d v1.Details
+	if s.Details != nil {
+		d = *s.Details.DeepCopy()
+	}
+	d.Conditions, d.ObservedGeneration = s.Conditions, s.ObservedGeneration
+	return d
+}
+
+// history adds states to a status.
+type history struct {
+	status *v1.SparkApplicationStatus
+	now    time.Time
+	keep   bool
+}
+
+func (h history) add(s step) {
+	state := v1.ApplicationState{
+		CurrentStateSummary: s.state, Message: s.message, LastTransitionTime: instant(h.now),
+		LastObservedDriverStatus: s.driver, SuspendReason: s.suspended,
+	}
+	status := h.status
+	last, key := lastOf(status.StateTransitionHistory)
+	if last == nil {
+		key = -1
+	}
+	if status.CurrentAttemptSummary == nil {
+		status.CurrentAttemptSummary = &v1.AttemptSummary{AttemptInfo: &v1.AttemptInfo{}}
+	}
+	if s.begins != nil {
+		status.PreviousAttemptSummary = &v1.AttemptSummary{AttemptInfo: status.CurrentAttemptSummary.AttemptInfo}
+		status.CurrentAttemptSummary = &v1.AttemptSummary{AttemptInfo: s.begins}
+		if !h.keep {
+			status.PreviousAttemptSummary.StateTransitionHistory = status.StateTransitionHistory
+			status.StateTransitionHistory = nil
+		}
+	}
+	if status.StateTransitionHistory == nil {
+		status.StateTransitionHistory = map[string]v1.ApplicationState{}
+	}
+	status.StateTransitionHistory[strconv.FormatInt(key+1, 10)] = state
+	status.CurrentState = &state
+}
+
+// instant is a time as Java's Instant writes it.
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// instantOf reads a time back; zero if it is none.
+func instantOf(text string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// lastOf returns the last state of a history and its key; nil if there is none. Keys that are no numbers are nobody's.
+func lastOf(states map[string]v1.ApplicationState) (last *v1.ApplicationState, key int64) {
+	for text, state := range states {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err == nil && (last == nil || n > key) {
+			last, key = &state, n
+		}
+	}
+	return last, key
+}

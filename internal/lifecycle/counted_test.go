@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"testing"
+	"time"
+)
+
+func TestCounted(t *testing.T) {
+	always := Counted{
+		Success: true, After: []FailureClass{Infrastructure, OutOfMemory, ApplicationExit, Deadline, StartTimeout, Submission},
+		Restarts: 3, Wait: time.Minute,
+	}
+	with := func(c Counted, change func(*Counted)) Counted { change(&c); return c }
+	cases := map[string]struct {
+		reason  string
+		rule    Counted
+		before  Counters
+		class   FailureClass
+		lasted  time.Duration
+		want    Counters
+		wait    time.Duration
+		nothing bool
+	}{
+		"Success":     {reason: "after a success the failures in a row are over", rule: always, before: Counters{1, 1, 1}, want: Counters{2, 0, 0}, wait: time.Minute},
+		"Failure":     {reason: "a failure of a run ends the refused submissions in a row", rule: always, before: Counters{1, 1, 1}, class: ApplicationExit, want: Counters{2, 2, 0}, wait: time.Minute},
+		"Refusal":     {reason: "a refused submission is a failure, too", rule: always, before: Counters{1, 1, 0}, class: Submission, want: Counters{2, 2, 1}, wait: time.Minute},
+		"Last":        {reason: "as often as is said", rule: always, before: Counters{2, 0, 0}, class: Deadline, want: Counters{3, 1, 0}, wait: time.Minute},
+		"UsedUp":      {reason: "and not more often", rule: always, before: Counters{3, 0, 0}, class: Deadline, nothing: true},
+		"NotThat":     {reason: "other failures end the application", rule: with(always, func(c *Counted) { c.After = []FailureClass{Submission, StartTimeout} }), class: Infrastructure, nothing: true},
+		"NotSuccess":  {reason: "a success ends it", rule: with(always, func(c *Counted) { c.Success = false }), nothing: true},
+		"OwnWait":     {reason: "failures have a wait of their own", rule: with(always, func(c *Counted) { c.FailureWait = new(time.Second) }), class: StartTimeout, want: Counters{1, 1, 0}, wait: time.Second},
+		"RefusalWait": {reason: "refused submissions, too", rule: with(always, func(c *Counted) { c.FailureWait, c.SubmissionWait = new(time.Second), new(time.Hour) }), class: Submission, want: Counters{1, 1, 1}, wait: time.Hour},
+		"OwnLimit":    {reason: "failures have a limit of their own", rule: with(always, func(c *Counted) { c.Failures = new(int64(1)) }), before: Counters{1, 1, 0}, class: Infrastructure, nothing: true},
+		"RefusalLimit": {reason: "that of refused submissions is the only one that is checked for them",
+			rule: with(always, func(c *Counted) { c.Failures, c.Submissions = new(int64(0)), new(int64(2)) }), before: Counters{1, 1, 1}, class: Submission, want: Counters{2, 2, 2}, wait: time.Minute},
+		"Reset":   {reason: "a long attempt gives everything back", rule: with(always, func(c *Counted) { c.ResetAfter = new(time.Hour) }), before: Counters{3, 3, 0}, class: ApplicationExit, lasted: time.Hour, want: Counters{1, 0, 0}, wait: time.Minute},
+		"NoReset": {reason: "a short one does not", rule: with(always, func(c *Counted) { c.ResetAfter = new(time.Hour) }), before: Counters{3, 3, 0}, class: ApplicationExit, lasted: time.Minute, nothing: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			next, wait, ok := tc.rule.next(tc.before, tc.class, tc.lasted)
+			if ok == tc.nothing || ok && (next != tc.want || wait != tc.wait) {
+				t.Errorf("%s: %+v after %s, %t", tc.reason, next, wait, ok)
+			}
+		})
+	}
+}
+
+// The table of how many executors make which capacity.
+func TestCapacity(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		rule   Tracking
+		before Capacity
+		ready  int32
+		want   Capacity
+	}{
+		"Nothing":        {reason: "nothing is asked for", want: CapacityFull},
+		"NoInitial":      {reason: "without an initial number the others do not count", rule: Tracking{Min: 2, Max: 4}, before: CapacityFull, want: CapacityFull},
+		"NoneYet":        {reason: "no executor is no step", rule: Tracking{Initial: 2}, want: CapacityUnknown},
+		"Some":           {reason: "some are", rule: Tracking{Initial: 2, Max: 2}, ready: 1, want: CapacityBelowInitial},
+		"Enough":         {reason: "enough", rule: Tracking{Initial: 2, Max: 2}, ready: 2, want: CapacityFull},
+		"Partial":        {reason: "enough, but not all", rule: Tracking{Initial: 1, Max: 3}, ready: 1, want: CapacityPartial},
+		"PartialElastic": {reason: "how many there are follows the load", rule: Tracking{Initial: 1, Max: 3, Elastic: true}, ready: 1, want: CapacityFull},
+		"Lost":           {reason: "too few of a run that has started", rule: Tracking{Initial: 2, Min: 2, Max: 2}, before: CapacityFull, ready: 1, want: CapacityBelowMin},
+		"AllLost":        {reason: "none of a run that has started", rule: Tracking{Initial: 2, Min: 1, Max: 2}, before: CapacityPartial, want: CapacityBelowMin},
+		"Back":           {reason: "back again", rule: Tracking{Initial: 2, Min: 2, Max: 2}, before: CapacityBelowMin, ready: 2, want: CapacityFull},
+		"NoMin":          {reason: "a run that has started needs none", rule: Tracking{Initial: 2, Max: 2}, before: CapacityPartial, want: CapacityFull},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.rule.capacity(tc.before, tc.ready); got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// A run goes through the stages in their order, and each has its own time.
+func TestFollowedStages(t *testing.T) {
+	rule := Tracking{Initial: 2, Max: 2, Start: time.Minute, Ready: 2 * time.Minute, Executors: 3 * time.Minute}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	rec := Record{SubmittedAt: now}
+	see := func(after time.Duration, d Driver, ready int) {
+		obs := Observation{Driver: d}
+		for range ready {
+			obs.Executors = append(obs.Executors, Executor{State: ExecutorRunning, Ready: true})
+		}
+		rec.Progress = rule.next(rec.Progress, obs, now.Add(after))
+	}
+	check := func(reason Reason, since time.Duration) {
+		t.Helper()
+		all := rule.stages(rec)
+		if reason == "" && len(all) == 0 {
+			return
+		}
+		if len(all) != 1 || all[0].reason != reason || !all[0].since.Equal(now.Add(since)) {
+			t.Errorf("the stages are %+v, want %s since %s", all, reason, since)
+		}
+	}
+	check(ReasonStartTimeout, 0)
+	see(time.Second, Driver{Phase: DriverRunning}, 0)
+	check(ReasonStartTimeout, 0)
+	see(2*time.Second, Driver{Phase: DriverRunning, SparkReady: true}, 0)
+	check(ReasonNotReadyTimeout, 2*time.Second)
+	see(3*time.Second, Driver{Phase: DriverRunning, SparkReady: true, Ready: true}, 0)
+	check(ReasonExecutorsTimeout, 3*time.Second)
+	see(4*time.Second, Driver{Phase: DriverRunning, SparkReady: true, Ready: true}, 1)
+	check(ReasonExecutorsTimeout, 4*time.Second) // a step forward
+	see(5*time.Second, Driver{Phase: DriverRunning, SparkReady: true, Ready: true}, 2)
+	check("", 0)
+	see(6*time.Second, Driver{Phase: DriverRunning, SparkReady: true, Ready: true}, 0)
+	check("", 0) // what is lost later times out nothing
+}
