@@ -26,11 +26,26 @@ type Claim struct {
 	// Annotations are in AnnotationsField of the options.
 	Annotations      map[string]string
 	AnnotationsField string
+	// MetaField is the path of the metadata; "" if annotations are among the options.
+	MetaField string
 	// TLSHosts are the hosts of an Ingress's certificates.
 	TLSHosts []string
+	// IPsField is the path of ExternalIPs, beside the options if it is empty.
+	IPsField string
+	// Reach are the hosts and paths of requests that an object takes, each under the name of its field.
+	Reach []Reach
 	// URLFormat is the URL of an Ingress, and Host and Path what becomes of it, or Err why it cannot be made; "" for none.
 	URLFormat, Host, Path string
 	Err                   error
+}
+
+// Reach is a part of the requests that an object takes.
+type Reach struct {
+	Field string
+	// Host is "" for all hosts.
+	Host string
+	// Path is where the paths begin; nil if paths do not matter.
+	Path *string
 }
 
 // Claims returns what an application requests, whether or not the operator creates it. The id of an attempt that is
@@ -59,6 +74,9 @@ func Claims(app spark.Application, sparkAppID string) []Claim {
 			Object: Ref{Service, s.Name}, Field: app.Fields.Path("services"), ServiceType: s.Spec.Type, TypeField: "spec.type",
 			ExternalIPs: s.Spec.ExternalIPs, Annotations: s.Annotations, AnnotationsField: "metadata.annotations",
 		})
+	}
+	for _, attached := range app.Attached {
+		claims = append(claims, attachedClaim(attached))
 	}
 	return claims
 }

@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,12 +62,12 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 	}
 	if len(claim.ExternalIPs) > 0 && len(c.limits.ServiceTypes) > 0 && !slices.Contains(c.limits.ServiceTypes, string(corev1.ServiceTypeLoadBalancer)) {
 		// They take traffic from outside as a load balancer does, for any address that is written there.
-		e := &spark.ConfError{Field: claim.Field + ".spec.externalIPs", Value: strings.Join(claim.ExternalIPs, ", ")}
+		e := &spark.ConfError{Field: cmp.Or(claim.IPsField, claim.Field+".spec.externalIPs"), Value: strings.Join(claim.ExternalIPs, ", ")}
 		c.object(claim, limitServiceTypes, e, "Services of type %s", strings.Join(c.limits.ServiceTypes, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(claim.Annotations)) {
 		if matchesAny(c.limits.ForbiddenAnnotations, name) {
-			field := fmt.Sprintf("%s.%s[%q]", claim.Field, claim.AnnotationsField, name)
+			field := fmt.Sprintf("%s.%s[%q]", cmp.Or(claim.MetaField, claim.Field), claim.AnnotationsField, name)
 			c.object(claim, limitForbiddenAnnotations, &spark.ConfError{Field: field}, "no such annotation")
 		}
 	}
@@ -76,6 +77,7 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 			c.object(claim, limitHosts, &spark.ConfError{Field: claim.Field + ".ingressTLS", Value: host}, "the hosts %s", strings.Join(hosts, ", "))
 		}
 	}
+	c.reach(claim, hosts)
 	if claim.URLFormat == "" {
 		return
 	}
@@ -92,6 +94,19 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 	paths := filled(c.limits.Paths, c.app.Namespace)
 	if len(paths) > 0 && (claim.Err != nil || !belowAny(paths, claim.Path)) {
 		c.object(claim, limitPaths, asked(), "the paths %s", strings.Join(paths, ", "))
+	}
+}
+
+// reach checks the hosts and the paths of requests that an object takes. No host is every host.
+func (c *exposureChecker) reach(claim exposure.Claim, hosts []string) {
+	paths := filled(c.limits.Paths, c.app.Namespace)
+	for _, r := range claim.Reach {
+		if r.Host != exposure.AnyHost && len(hosts) > 0 && (r.Host == "" || !matchesAny(hosts, r.Host)) {
+			c.object(claim, limitHosts, &spark.ConfError{Field: r.Field, Value: cmp.Or(r.Host, "all hosts")}, "the hosts %s", strings.Join(hosts, ", "))
+		}
+		if r.Path != nil && len(paths) > 0 && !belowAny(paths, strings.TrimRight(*r.Path, "/")) {
+			c.object(claim, limitPaths, &spark.ConfError{Field: r.Field, Value: *r.Path}, "the paths %s", strings.Join(paths, ", "))
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ type Application struct {
 	ConfigMaps []ConfigMap
 	// Attached are the user's own objects of the driver: Services, and what leads to them. They exist as long as it does. A Service without
 	// a selector selects the driver.
-	Attached []Object
+	Attached []Attached
 
 	// Warnings are what the user wrote and nothing reads; they stop nothing.
 	Warnings []*ConfError

@@ -19,6 +19,13 @@ type Direct struct {
 	Language Language
 }
 
+// Attached is an object that a user attaches to the driver.
+type Attached struct {
+	Object Object
+	// Meta and Spec are the fields with its metadata and its spec.
+	Meta, Spec string
+}
+
 // oldestDirect is the oldest release that is run so.
 const oldestDirect = "4.0"
 
@@ -52,7 +59,7 @@ func (b *builder) finishDirect() {
 	b.forbidEscalation(b.pod.Spec.InitContainers)
 	b.forbidEscalation(b.pod.Spec.Containers)
 	for _, attached := range b.app.Attached {
-		object := attached.DeepCopyObject().(Object)
+		object := attached.Object.DeepCopyObject().(Object)
 		if object.GetNamespace() == "" {
 			object.SetNamespace(b.namespace)
 		}

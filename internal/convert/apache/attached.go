@@ -19,11 +19,13 @@ import (
 )
 
 // attachedOf returns the Services of the driver that the user asks for, each with its Ingress or route.
-func attachedOf(s *v1.SparkApplicationSpec) (all []spark.Object, problems []*spark.ConfError) {
+func attachedOf(s *v1.SparkApplicationSpec) (all []spark.Attached, problems []*spark.ConfError) {
 	for i := range s.DriverServiceIngressList {
 		entry := &s.DriverServiceIngressList[i]
-		service := serviceOf(&entry.ServiceMetadata, &entry.ServiceSpec)
-		all = append(all, service, ingressOf(entry, service))
+		service, path := serviceOf(&entry.ServiceMetadata, &entry.ServiceSpec), fmt.Sprintf("spec.driverServiceIngressList[%d].", i)
+		all = append(all,
+			spark.Attached{Object: service, Meta: path + serviceMeta, Spec: path + serviceSpec},
+			spark.Attached{Object: ingressOf(entry, service), Meta: path + "ingressMetadata", Spec: path + "ingressSpec"})
 	}
 	add := func(r route) {
 		if r.problems = r.check(); len(r.problems) > 0 {
@@ -31,7 +33,9 @@ func attachedOf(s *v1.SparkApplicationSpec) (all []spark.Object, problems []*spa
 			return
 		}
 		service := serviceOf(r.serviceMeta, r.serviceSpec)
-		all = append(all, service, r.object(service))
+		all = append(all,
+			spark.Attached{Object: service, Meta: r.path + serviceMeta, Spec: r.path + serviceSpec},
+			spark.Attached{Object: r.object(service), Meta: r.path + r.metaField, Spec: r.path + r.specField})
 	}
 	for i := range s.DriverHTTPRouteList {
 		entry := &s.DriverHTTPRouteList[i]
@@ -50,6 +54,12 @@ func attachedOf(s *v1.SparkApplicationSpec) (all []spark.Object, problems []*spa
 	}
 	return all, problems
 }
+
+// Fields of all lists.
+const (
+	serviceMeta = "serviceMetadata"
+	serviceSpec = "serviceSpec"
+)
 
 // metadata is what of the user's metadata an object gets. Its namespace and its owner are the driver's.
 func metadata(meta *metav1.ObjectMeta) metav1.ObjectMeta {
@@ -102,7 +112,7 @@ func (r *route) check() []*spark.ConfError {
 			missing = append(missing, &spark.ConfError{Field: r.path + name, Type: field.ErrorTypeRequired, Problem: problem})
 		}
 	}
-	need(r.serviceMeta.Name != "", "serviceMetadata.name", "is missing; write a name for the Service, such as my-app-ui")
+	need(r.serviceMeta.Name != "", serviceMeta+".name", "is missing; write a name for the Service, such as my-app-ui")
 	need(r.meta.Name != "", r.metaField+".name", "is missing; write a name for the "+r.kind+", such as my-app-ui")
 	refs, _ := r.content()["parentRefs"].([]any)
 	need(len(refs) > 0, r.specField+".parentRefs", "is missing; write the Gateway that takes the requests, such as [{name: my-gateway}]")

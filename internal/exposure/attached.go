@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package exposure
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// GRPCRoute is a route of the Gateway API.
+var GRPCRoute = HTTPRoute.GroupVersion().WithKind("GRPCRoute")
+
+// attachedClaim is what an application requests with an object that it attaches to its driver.
+func attachedClaim(a spark.Attached) Claim {
+	c := Claim{
+		Object: Ref{a.Object.GetObjectKind().GroupVersionKind(), a.Object.GetName()}, Field: a.Spec,
+		Annotations: a.Object.GetAnnotations(), AnnotationsField: "annotations",
+	}
+	switch o := a.Object.(type) {
+	case *corev1.Service:
+		c.ServiceType, c.TypeField, c.ExternalIPs, c.IPsField = o.Spec.Type, "type", o.Spec.ExternalIPs, a.Spec+".externalIPs"
+	case *networkingv1.Ingress:
+		c.Reach = reachOfIngress(a.Spec, &o.Spec)
+	case *unstructured.Unstructured:
+		c.Reach = reachOfRoute(a.Spec, o)
+	}
+	c.MetaField = a.Meta
+	return c
+}
+
+// everything is the path of all requests.
+const everything = "/"
+
+func reachOfIngress(field string, spec *networkingv1.IngressSpec) []Reach {
+	var all []Reach
+	for i, tls := range spec.TLS {
+		for _, host := range tls.Hosts {
+			all = append(all, Reach{Field: fmt.Sprintf("%s.tls[%d].hosts", field, i), Host: host})
+		}
+	}
+	if spec.DefaultBackend != nil {
+		all = append(all, Reach{Field: field + ".defaultBackend", Path: new(everything)})
+	}
+	for i, rule := range spec.Rules {
+		at := fmt.Sprintf("%s.rules[%d]", field, i)
+		if rule.HTTP == nil {
+			all = append(all, Reach{Field: at, Host: rule.Host, Path: new(everything)})
+			continue
+		}
+		for j := range rule.HTTP.Paths {
+			path := rule.HTTP.Paths[j].Path
+			if path == "" {
+				path = everything
+			}
+			all = append(all, Reach{Field: fmt.Sprintf("%s.http.paths[%d]", at, j), Host: rule.Host, Path: &path})
+		}
+	}
+	return all
+}
+
+// reachOfRoute is that of an HTTPRoute or a GRPCRoute. A match that is no prefix and no exact path may be any.
+func reachOfRoute(field string, o *unstructured.Unstructured) []Reach {
+	hosts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
+	var all []Reach
+	for _, host := range hosts {
+		all = append(all, Reach{Field: field + ".hostnames", Host: host})
+	}
+	if len(hosts) == 0 {
+		all = append(all, Reach{Field: field + ".hostnames"})
+	}
+	if o.GroupVersionKind() == GRPCRoute {
+		return all
+	}
+	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+	for i, rule := range rules {
+		content, _ := rule.(map[string]any)
+		matches, _, _ := unstructured.NestedSlice(content, "matches")
+		at := fmt.Sprintf("%s.rules[%d]", field, i)
+		if len(matches) == 0 {
+			all = append(all, Reach{Field: at, Host: AnyHost, Path: new(everything)})
+		}
+		for j, match := range matches {
+			m, _ := match.(map[string]any)
+			kind, _, _ := unstructured.NestedString(m, "path", "type")
+			path, found, _ := unstructured.NestedString(m, "path", "value")
+			if !found || kind == "RegularExpression" {
+				path = everything
+			}
+			all = append(all, Reach{Field: fmt.Sprintf("%s.matches[%d]", at, j), Host: AnyHost, Path: &path})
+		}
+	}
+	return all
+}
+
+// AnyHost stands for the hosts of a route, which are judged by themselves.
+const AnyHost = " "

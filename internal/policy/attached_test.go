@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
+)
+
+// What a tenant attaches to the driver is created with the operator's rights, so that the limits of what exposes a driver hold for it: also
+// for all hosts, which nobody has to write down.
+func TestCheckAttached(t *testing.T) {
+	const limits = `[{name: web, namespaces: ["*"], limits: {serviceTypes: [ClusterIP], hosts: ["*.a.b"], paths: [/team], forbiddenAnnotations: ["*-snippet"]}}]`
+	cases := map[string]struct {
+		reason, spec string
+		want         []string
+	}{
+		"Allowed": {reason: "within all limits", spec: `
+driverServiceIngressList:
+- serviceMetadata: {name: ui}
+  serviceSpec: {ports: [{port: 4040}]}
+  ingressMetadata: {name: ui}
+  ingressSpec: {rules: [{host: x.a.b, http: {paths: [{path: /team/x, pathType: Prefix}]}}]}
+driverHttpRouteList:
+- serviceMetadata: {name: h}
+  serviceSpec: {ports: [{port: 4040}]}
+  httpRouteMetadata: {name: h}
+  httpRouteSpec: {parentRefs: [{name: gw}], hostnames: [x.a.b], rules: [{matches: [{path: {value: /team}}]}]}
+driverGrpcRouteList:
+- serviceMetadata: {name: g}
+  serviceSpec: {ports: [{port: 15002}]}
+  grpcRouteMetadata: {name: g}
+  grpcRouteSpec: {parentRefs: [{name: gw}], hostnames: [y.a.b]}
+`},
+		"Service": {reason: "its type, its addresses and its annotations", spec: `
+driverServiceIngressList:
+- serviceMetadata: {name: ui, annotations: {x-snippet: y}}
+  serviceSpec: {type: LoadBalancer, externalIPs: [1.2.3.4], ports: [{port: 4040}]}
+  ingressMetadata: {name: ui}
+  ingressSpec: {rules: [{host: x.a.b, http: {paths: [{path: /team, pathType: Prefix}]}}]}
+`, want: []string{
+			`spec.driverServiceIngressList[0].serviceSpec.type: "LoadBalancer": namespace jobs allows Services of type ClusterIP (operator policy "web")`,
+			`spec.driverServiceIngressList[0].serviceSpec.externalIPs: "1.2.3.4": namespace jobs allows Services of type ClusterIP (operator policy "web")`,
+			`spec.driverServiceIngressList[0].serviceMetadata.annotations["x-snippet"]: namespace jobs allows no such annotation (operator policy "web")`,
+		}},
+		"DefaultIngress": {reason: "one without rules takes all requests", spec: `
+driverServiceIngressList:
+- serviceMetadata: {name: ui}
+  serviceSpec: {ports: [{port: 4040}]}
+  ingressMetadata: {name: ui}
+`, want: []string{
+			`spec.driverServiceIngressList[0].ingressSpec.rules[0].http.paths[0]: "all hosts": namespace jobs allows the hosts *.a.b (operator policy "web")`,
+		}},
+		"Ingress": {reason: "certificates, a backend for the rest, a rule without paths", spec: `
+driverServiceIngressList:
+- serviceMetadata: {name: ui}
+  serviceSpec: {ports: [{port: 4040}]}
+  ingressMetadata: {name: ui, annotations: {x-snippet: y}}
+  ingressSpec: {tls: [{hosts: [c.d]}], defaultBackend: {service: {name: ui}}, rules: [{host: x.a.b}, {host: c.d, http: {paths: [{path: /team}]}}]}
+`, want: []string{
+			`spec.driverServiceIngressList[0].ingressMetadata.annotations["x-snippet"]: namespace jobs allows no such annotation (operator policy "web")`,
+			`spec.driverServiceIngressList[0].ingressSpec.tls[0].hosts: "c.d": namespace jobs allows the hosts *.a.b (operator policy "web")`,
+			`spec.driverServiceIngressList[0].ingressSpec.defaultBackend: "all hosts": namespace jobs allows the hosts *.a.b (operator policy "web")`,
+			`spec.driverServiceIngressList[0].ingressSpec.rules[0]: "/": namespace jobs allows the paths /team (operator policy "web")`,
+			`spec.driverServiceIngressList[0].ingressSpec.rules[1].http.paths[0]: "c.d": namespace jobs allows the hosts *.a.b (operator policy "web")`,
+		}},
+		"Routes": {reason: "without hostnames they take all, and no path, or an expression, may be any", spec: `
+driverHttpRouteList:
+- serviceMetadata: {name: h}
+  serviceSpec: {ports: [{port: 4040}]}
+  httpRouteMetadata: {name: h, annotations: {x-snippet: y}}
+  httpRouteSpec: {parentRefs: [{name: gw}], rules: [{}, {matches: [{path: {type: RegularExpression, value: /team.*}}]}]}
+driverGrpcRouteList:
+- serviceMetadata: {name: g}
+  serviceSpec: {ports: [{port: 15002}]}
+  grpcRouteMetadata: {name: g}
+  grpcRouteSpec: {parentRefs: [{name: gw}]}
+`, want: []string{
+			`spec.driverHttpRouteList[0].httpRouteMetadata.annotations["x-snippet"]: namespace jobs allows no such annotation (operator policy "web")`,
+			`spec.driverHttpRouteList[0].httpRouteSpec.hostnames: "all hosts": namespace jobs allows the hosts *.a.b (operator policy "web")`,
+			`spec.driverHttpRouteList[0].httpRouteSpec.rules[0]: "/": namespace jobs allows the paths /team (operator policy "web")`,
+			`spec.driverHttpRouteList[0].httpRouteSpec.rules[1].matches[0]: "/": namespace jobs allows the paths /team (operator policy "web")`,
+			`spec.driverGrpcRouteList[0].grpcRouteSpec.hostnames: "all hosts": namespace jobs allows the hosts *.a.b (operator policy "web")`,
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &v1.SparkApplication{}
+			o.Namespace = "jobs"
+			if err := yaml.UnmarshalStrict([]byte(tc.spec), &o.Spec); err != nil {
+				t.Fatal(err)
+			}
+			app, problems := apache.Normalize(o)
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			var got []string
+			for _, p := range set(t, limits).Check(app, spark.Submission{Driver: &corev1.Pod{}, Executor: &corev1.Pod{}}) {
+				got = append(got, validation.Explain(app, p))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
