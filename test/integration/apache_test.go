@@ -3,16 +3,141 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	kinds "github.com/firesteel-dev/firesteel/internal/controller/application"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/test/golden"
 )
+
+// apacheKind is the kind of Apache's family. It is in no operator's configuration yet.
+var apacheKind = kinds.NewKind("apache", apache.SparkApplications{}, &v1.SparkApplicationList{}, v1.AddToScheme)
+
+func newApache(namespace string) *v1.SparkApplication {
+	return &v1.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pi"},
+		Spec: v1.SparkApplicationSpec{
+			RuntimeVersions: v1.RuntimeVersions{SparkVersion: testutil.SparkVersion},
+			MainClass:       "org.apache.spark.examples.SparkPi", Jars: "local:///opt/spark/examples/jars/spark-examples.jar",
+			SparkConf: map[string]string{"spark.kubernetes.container.image": "spark", "spark.executor.instances": "1"},
+			DriverServiceIngressList: []v1.DriverServiceIngress{{
+				ServiceMetadata: metav1.ObjectMeta{Name: "ui"}, ServiceSpec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 4040}}},
+				IngressMetadata: metav1.ObjectMeta{Name: "ui"},
+			}},
+			ConfigMapSpecs: []v1.ConfigMapSpec{{Name: "settings", Data: map[string]string{"a": "b"}}},
+		},
+	}
+}
+
+// apacheStates are the states of the application in their order.
+func (w *twoFamilies) apacheStates(ctx context.Context, ns string) func() []string {
+	return func() []string {
+		var o v1.SparkApplication
+		Expect(w.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: "pi"}, &o)).To(Succeed())
+		all := map[int]string{}
+		histories := []map[string]v1.ApplicationState{o.Status.StateTransitionHistory}
+		if p := o.Status.PreviousAttemptSummary; p != nil {
+			histories = append(histories, p.StateTransitionHistory)
+		}
+		for _, history := range histories {
+			for key, state := range history {
+				n, err := strconv.Atoi(key)
+				Expect(err).NotTo(HaveOccurred())
+				all[n] = string(state.CurrentStateSummary)
+			}
+		}
+		var states []string
+		for _, n := range slices.Sorted(maps.Keys(all)) {
+			states = append(states, all[n])
+		}
+		return states
+	}
+}
+
+// ready sets the status of a driver that runs and is ready.
+func (w *twoFamilies) ready(ctx context.Context, pod *corev1.Pod) {
+	GinkgoHelper()
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: driverContainer, State: running(), Ready: true}}
+	Expect(w.c.Status().Update(ctx, pod)).To(Succeed())
+}
+
+func (w *twoFamilies) runsApache(ctx context.Context, ns string) {
+	GinkgoHelper()
+	Expect(w.c.Create(ctx, sparkPi(ns, "pi"))).To(Succeed())
+	app := newApache(ns)
+	Expect(w.c.Create(ctx, app)).To(Succeed())
+	driver := w.driver(ctx, ns, "pi-0-driver")
+	Expect(driver.OwnerReferences).To(ConsistOf(metav1.OwnerReference{
+		APIVersion: "spark.apache.org/v1", Kind: "SparkApplication", Name: "pi", UID: app.UID, BlockOwnerDeletion: new(true),
+	}))
+	Eventually(w.apacheStates(ctx, ns), wait, poll).Should(Equal([]string{"Submitted", "DriverRequested"}))
+
+	By("creating what belongs to the driver")
+	for _, o := range []client.Object{
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "pi-0-driver-svc"}}, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ui"}},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "pi-0-spark-drv-conf-map"}}, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}},
+		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: "pi-0-policy"}}, &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "ui"}},
+	} {
+		Expect(w.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: o.GetName()}, o)).To(Succeed())
+		Expect(o.GetOwnerReferences()).To(ConsistOf(metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, BlockOwnerDeletion: new(true)}))
+		Expect(o.GetLabels()).To(HaveKeyWithValue("spark.operator/spark-app-name", "pi"))
+	}
+
+	By("following the driver to its end")
+	w.ready(ctx, driver)
+	run := []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "RunningHealthy"}
+	Eventually(w.apacheStates(ctx, ns), wait, poll).Should(Equal(run))
+	w.kubelet(ctx, driver, corev1.PodSucceeded, exited(0, "Completed"))
+	Eventually(w.apacheStates(ctx, ns), wait, poll).Should(Equal(append(run, "Succeeded", "ResourceReleased")))
+	Eventually(func() error { return w.c.Get(ctx, client.ObjectKeyFromObject(driver), &corev1.Pod{}) }, wait, poll).Should(MatchError(ContainSubstring("not found")))
+	Expect(w.c.Get(ctx, client.ObjectKeyFromObject(app), app)).To(Succeed())
+	Expect(meta.IsStatusConditionTrue(app.Status.Conditions, "Succeeded")).To(BeTrue())
+	Expect(app.Status.CurrentState.CurrentStateSummary).To(Equal(v1.StateResourceReleased))
+	Expect(w.driver(ctx, ns, "pi-driver").DeletionTimestamp).To(BeNil(), "that of the other family")
+}
+
+func (w *twoFamilies) restartsApache(ctx context.Context, ns string) {
+	GinkgoHelper()
+	app := newApache(ns)
+	app.Spec.DriverServiceIngressList, app.Spec.ConfigMapSpecs = nil, nil // they go with the driver, and nobody collects them here
+	app.Spec.ApplicationTolerations = &v1.ApplicationTolerations{RestartConfig: &v1.RestartConfig{
+		RestartPolicy: v1.RestartOnFailure, MaxRestartAttempts: new(int64(1)), RestartBackoffMillis: new(int64(100)),
+	}}
+	Expect(w.c.Create(ctx, app)).To(Succeed())
+	for _, name := range []string{"pi-0-driver", "pi-1-driver"} {
+		driver := w.driver(ctx, ns, name)
+		w.ready(ctx, driver)
+		Eventually(func() string { return w.apacheStates(ctx, ns)()[len(w.apacheStates(ctx, ns)())-1] }, wait, poll).Should(Equal("RunningHealthy"))
+		w.kubelet(ctx, driver, corev1.PodFailed, exited(3, "Error"))
+	}
+	Eventually(w.apacheStates(ctx, ns), wait, poll).Should(Equal([]string{
+		"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "RunningHealthy", "Failed",
+		"ScheduledToRestart", "DriverRequested", "DriverStarted", "DriverReady", "RunningHealthy", "Failed", "ResourceReleased",
+	}))
+	Expect(w.c.Get(ctx, client.ObjectKeyFromObject(app), app)).To(Succeed())
+	Expect(*app.Status.CurrentAttemptSummary.AttemptInfo).To(Equal(v1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1}))
+	failed := app.Status.StateTransitionHistory["11"]
+	Expect(failed.LastObservedDriverStatus.ContainerStatuses[0].State.Terminated.ExitCode).To(Equal(int32(3)))
+	Expect(meta.FindStatusCondition(app.Status.Conditions, "Succeeded").Message).To(ContainSubstring("ExitCode: 3"))
+}
 
 var _ = Describe("The definition of spark.apache.org SparkApplications", smoke, func() {
 	It("takes every manifest that Apache's definition took, and keeps what was written", func(ctx SpecContext) {

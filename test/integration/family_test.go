@@ -83,6 +83,10 @@ var _ = Describe("A second family", Ordered, func() {
 		Eventually(w.phase(ctx, ns), wait, poll).Should(Equal(family.PhaseDone))
 	})
 
+	It("runs an application of spark.apache.org to its end, beside one of the first under the same name", func(ctx SpecContext) { w.runsApache(ctx, ns) })
+
+	It("starts a failed application of spark.apache.org again", func(ctx SpecContext) { w.restartsApache(ctx, ns) })
+
 	It("waits for a name that the first has, and goes on when it is gone", func(ctx SpecContext) {
 		app := sparkPi(ns, "pi")
 		Expect(w.c.Create(ctx, app)).To(Succeed())
@@ -173,7 +177,7 @@ func (w *twoFamilies) start() {
 	cfg, err := server.Start()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(server.Stop)
-	w.c, err = client.New(cfg, client.Options{Scheme: controller.Scheme(jobKind)})
+	w.c, err = client.New(cfg, client.Options{Scheme: controller.Scheme(jobKind, apacheKind)})
 	Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(context.Background())
 	ended := operateBoth(ctx, cfg)
@@ -190,9 +194,9 @@ func operateBoth(ctx context.Context, cfg *rest.Config) <-chan error {
 	Expect(err).NotTo(HaveOccurred())
 	registry, err := scheduler.NewRegistry(c.BatchScheduler.Default, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())
-	mgr, err := controller.NewManager(cfg, c, jobKind)
+	mgr, err := controller.NewManager(cfg, c, jobKind, apacheKind)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(controller.SetupWith(ctx, again{mgr}, c, registry, shortPeriods, jobKind)).To(Succeed())
+	Expect(controller.SetupWith(ctx, again{mgr}, c, registry, shortPeriods, jobKind, apacheKind)).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	return ended
