@@ -5,6 +5,8 @@ package apache
 import (
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -20,6 +22,7 @@ func FromStatus(o *v1.SparkApplication) lifecycle.Record {
 	d := details(s)
 	r := kubeflow.FromStatus(&d)
 	r.Progress = progressOf(s)
+	refine(&r, s)
 	info := currentAttempt(s)
 	if p := s.PreviousAttemptSummary; shownNext(s, &r) && p != nil && p.AttemptInfo != nil {
 		info = *p.AttemptInfo
@@ -28,6 +31,21 @@ func FromStatus(o *v1.SparkApplication) lifecycle.Record {
 		Restarts: info.RestartCounter, Failures: info.FailureRestartCounter, Submissions: info.SchedulingFailureRestartCounter,
 	}
 	return r
+}
+
+// refine replaces times in whole seconds by those of the states, which are exact: waits and time-outs are said in milliseconds.
+func refine(r *lifecycle.Record, s *v1.SparkApplicationStatus) {
+	exact := func(t *time.Time, of time.Time) {
+		if of.Truncate(time.Second).Equal(*t) {
+			*t = of
+		}
+	}
+	exact(&r.SubmittedAt, reached(s, v1.StateDriverRequested))
+	ended := instantOf(outcomeOf(s).LastTransitionTime)
+	exact(&r.TerminatedAt, ended)
+	if a := r.Current(); a != nil {
+		exact(&a.EndedAt, ended)
+	}
 }
 
 func currentAttempt(s *v1.SparkApplicationStatus) v1.AttemptInfo {
@@ -131,18 +149,24 @@ func takeOver(o *v1.SparkApplication) lifecycle.Record {
 	return r
 }
 
-// outcomeOf is the state that an application ended with: the last that is an end of an attempt, else the last but one.
+// outcomeOf is the state that the last attempt with an end ended with, else the current one.
 func outcomeOf(s *v1.SparkApplicationStatus) v1.ApplicationState {
-	ends := map[string]v1.ApplicationState{}
-	for key, state := range s.StateTransitionHistory {
-		if stopping(state.CurrentStateSummary) {
-			ends[key] = state
+	histories := []map[string]v1.ApplicationState{s.StateTransitionHistory}
+	if p := s.PreviousAttemptSummary; p != nil {
+		histories = append(histories, p.StateTransitionHistory)
+	}
+	for _, history := range histories {
+		ends := map[string]v1.ApplicationState{}
+		for key, state := range history {
+			if stopping(state.CurrentStateSummary) {
+				ends[key] = state
+			}
+		}
+		if last, _ := lastOf(ends); last != nil {
+			return *last
 		}
 	}
-	if last, _ := lastOf(ends); last != nil {
-		return *last
-	}
-	return *s.CurrentState
+	return ptr.Deref(s.CurrentState, v1.ApplicationState{})
 }
 
 // failuresOf are the class and the reason of the states that are failures with a word of their own.

@@ -64,6 +64,7 @@ const (
 	saysFew          = "fewer executors are ready than minExecutors"
 	saysSucceeded    = "the driver finished with exit code 0"
 	saysReleased     = "the driver pod and what belongs to it are deleted"
+	saysStopped      = "the driver was stopped, so that nothing is kept of it"
 	saysRetained     = "the driver pod and what belongs to it are kept"
 	saysSuspended    = "spec.suspend is true: the driver is stopped"
 	saysSubmitResume = "spec.suspend is false again: the application runs again"
@@ -184,9 +185,18 @@ func (w *walk) end() {
 	case !r.State.Final() || w.at == v1.StateResourceReleased:
 	case r.Released.DriverPod:
 		w.to(step{state: v1.StateResourceReleased, message: saysReleased})
-	case w.at != v1.StateTerminatedWithoutReleaseResources && retains(&w.o.Spec, r.State == lifecycle.Failed):
+	case w.at == v1.StateTerminatedWithoutReleaseResources || !retains(&w.o.Spec, r.State == lifecycle.Failed):
+	case stopped(r):
+		w.to(step{state: v1.StateResourceReleased, message: saysStopped})
+	default:
 		w.to(step{state: v1.StateTerminatedWithoutReleaseResources, message: saysRetained})
 	}
+}
+
+// stopped reports whether the operator has stopped the driver of the last attempt: its pod is deleted, and nothing is there to be kept.
+func stopped(r *lifecycle.Record) bool {
+	a := r.Current()
+	return a != nil && (a.Class == lifecycle.StartTimeout || a.Class == lifecycle.Deadline || a.Class == lifecycle.Evicted)
 }
 
 // shownNext reports whether the status shows the attempt after that of a record already: it waits for its time.

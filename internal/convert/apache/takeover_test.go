@@ -43,6 +43,23 @@ func (w *world) expect(states string) {
 	}
 }
 
+// A driver that was stopped is not kept, whatever the policy says: its pod is gone. The wait before the next attempt is exact.
+func TestStoppedDriverIsNotKept(t *testing.T) {
+	w := newWorld(t, own(func(s *v1.SparkApplicationSpec) {
+		s.ApplicationTolerations = &v1.ApplicationTolerations{
+			ResourceRetainPolicy: v1.RetainAlways, ApplicationTimeoutConfig: &v1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: new(int64(1500))},
+		}
+	}))
+	w.clock.SetTime(began.Add(700 * time.Millisecond))
+	w.pass(1499 * time.Millisecond)
+	w.expect("Submitted DriverRequested")
+	w.pass(10 * time.Second)
+	w.expect("Submitted DriverRequested DriverStartTimedOut ResourceReleased")
+	if names := w.names(); len(names) > 0 {
+		t.Errorf("there are %v", names)
+	}
+}
+
 func driverIs(status string) recordedStep { return recordedStep{Do: "driver", Status: status} }
 
 func TestSuspension(t *testing.T) {
