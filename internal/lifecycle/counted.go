@@ -67,6 +67,11 @@ func (c *Counted) next(n Counters, class FailureClass, lasted time.Duration) (ne
 	return n, wait, true
 }
 
+// refusalCounts reports whether a refused submission is an attempt that has ended: it is over, or the next one begins, whatever is suspended.
+func refusalCounts(app Application, rec Record) bool {
+	return rec.State == SubmissionFailed && app.Policies.Restart.Counted != nil
+}
+
 // lasted is how long the attempt of a record has been at work, from the request for its driver to its end.
 func (r Record) lasted() time.Duration {
 	if a := r.Current(); a != nil && !a.EndedAt.IsZero() && !r.SubmittedAt.IsZero() {

@@ -236,7 +236,7 @@ func applySpecChanges(app Application, rec Record, env Env) Record {
 	if r.SpecHash != "" && r.SpecHash != app.SpecHash {
 		r = resetForSpec(r, renewal(app, r), env)
 	}
-	if (app.Suspend || !r.Idle.StoppedAt.IsZero()) && stoppable(r) {
+	if (app.Suspend || !r.Idle.StoppedAt.IsZero()) && stoppable(r) && !refusalCounts(app, r) {
 		r.State, r.Cause = Suspending, stopping(app.Fields, r)
 	}
 	r.Placement = placed(app, r)

@@ -22,7 +22,7 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 		return clearPrevious(p, d, env)
 	case awaitsAdoption(p.App, p.Record):
 		return awaitAdoption(p)
-	case p.App.Suspend:
+	case p.App.Suspend && !refusalCounts(p.App, p.Record):
 		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // suspension is not queueing, and a refusal is not the end
 		return wait(release(p), Cause{ReasonSuspended, p.App.Fields.Text("{suspend} is true: the driver is not created until it is false")}, heartbeat)
 	case d.Presence == Unknown && p.Record.State == New:

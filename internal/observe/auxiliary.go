@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 // Auxiliary is a cache of the metadata of auxiliary objects, with IndexApp. It knows objects that carry
@@ -63,7 +64,7 @@ func (r Reader) HasAuxiliary(ctx context.Context, app client.Object) (bool, erro
 		}
 	}
 	for _, found := range seen {
-		if metav1.IsControlledBy(found, app) {
+		if r.ownership(found, Target{UID: app.GetUID()}) != lifecycle.NotOwned {
 			return true, nil
 		}
 	}

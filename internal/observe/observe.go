@@ -135,7 +135,7 @@ func (r Reader) Orphans(ctx context.Context, app client.Object) (bool, error) {
 	}
 	return slices.ContainsFunc(pods, func(pod *Pod) bool {
 		phase := pod.DriverPhase()
-		return (phase == lifecycle.DriverPending || phase == lifecycle.DriverRunning) && pod.DeletionTimestamp == nil && metav1.IsControlledBy(pod, app)
+		return (phase == lifecycle.DriverPending || phase == lifecycle.DriverRunning) && pod.DeletionTimestamp == nil && r.ownership(pod, Target{UID: app.GetUID()}) != lifecycle.NotOwned
 	}), nil
 }
 

@@ -123,12 +123,13 @@ func podOf(pod *corev1.Pod, keys []string) *Pod {
 	return p
 }
 
-// keptOwners are the controller of a pod, or its first owner if none is.
-func keptOwners(pod *corev1.Pod) []metav1.OwnerReference {
-	if owner := metav1.GetControllerOf(pod); owner != nil {
+// keptOwners are the controller of an object, or its first owner if none is.
+func keptOwners(o metav1.Object) []metav1.OwnerReference {
+	if owner := metav1.GetControllerOf(o); owner != nil {
 		return []metav1.OwnerReference{*owner}
 	}
-	return slices.Clone(pod.OwnerReferences[:min(len(pod.OwnerReferences), 1)])
+	all := o.GetOwnerReferences()
+	return slices.Clone(all[:min(len(all), 1)])
 }
 
 // labelsOf writes the labels of a pod that have some keys. Neither keys nor values have a comma or an equals sign.

@@ -103,7 +103,7 @@ type expected struct {
 	differs bool
 }
 
-// differences are the cases that end otherwise than was recorded, on purpose. docs/migrate-from-apache.md has the reasons for users.
+// differences are the cases that end otherwise than was recorded, on purpose.
 var differences = map[string]struct{ sequence, reason string }{
 	"app-client-mode-delete": {"Submitted Failed", "it fails once, and not without end"},
 	"app-configmap-there":    {"Submitted", "a ConfigMap of somebody else is not taken over: the application waits for its name"},
