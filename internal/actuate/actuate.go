@@ -8,6 +8,7 @@ package actuate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -234,6 +235,14 @@ func (w Writer) DeleteApplication(ctx context.Context, app client.Object) lifecy
 	uid, version := app.GetUID(), app.GetResourceVersion()
 	precondition := client.Preconditions{UID: &uid, ResourceVersion: &version}
 	return resultOf(lifecycle.DeleteApplication, w.Client.Delete(ctx, app, precondition, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+}
+
+// RemoveFinalizer removes a finalizer of the application if it still is as it was read.
+func (w Writer) RemoveFinalizer(ctx context.Context, app client.Object, finalizer string) lifecycle.Result {
+	next := app.DeepCopyObject().(client.Object)
+	next.SetFinalizers(slices.DeleteFunc(slices.Clone(app.GetFinalizers()), func(f string) bool { return f == finalizer }))
+	patch := client.MergeFromWithOptions(app, client.MergeFromWithOptimisticLock{})
+	return resultOf(lifecycle.RemoveFinalizer, client.IgnoreNotFound(w.Client.Patch(ctx, next, patch)))
 }
 
 func (w Writer) delete(ctx context.Context, obj client.Object) error {

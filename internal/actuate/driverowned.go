@@ -30,7 +30,15 @@ func (w Writer) submitDriver(ctx context.Context, owner lifecycle.Owner, s spark
 		return transient(fmt.Sprintf("pod %s existed and was deleted meanwhile", s.Driver.Name))
 	}
 	if err != nil {
-		return resultOf(lifecycle.Submit, err)
+		r := resultOf(lifecycle.Submit, err)
+		if r.Class == lifecycle.ClassTransient {
+			return r
+		}
+		// An earlier try may have created it, and a policy refuses it since.
+		if seen, found := w.recognize(ctx, owner, s.Driver); found && seen.Class != lifecycle.ClassNameTaken {
+			return seen
+		}
+		return r
 	}
 	if r := w.attach(ctx, owner.Driver(driver), s.Resources); r.Class != lifecycle.ClassDone && r.Class != lifecycle.ClassTransient {
 		if err := w.delete(ctx, driver); err != nil {

@@ -95,6 +95,7 @@ func TestSubmitDriverThatOwnsRefused(t *testing.T) {
 		class   lifecycle.Class
 		log     []string
 	}{
+		"Existing":    {reason: "an earlier try has created it", refused: "pod pi-0-driver", there: ownedSubmission().Driver, class: lifecycle.ClassDone},
 		"Pod":         {reason: "nothing was created", refused: "pod pi-0-driver", class: lifecycle.ClassRefused},
 		"ConfigMap":   {reason: "the driver is deleted, and with it the Service", refused: "ConfigMap pi-0-conf", class: lifecycle.ClassRefused, log: []string{"create pod pi-0-driver", "create service ui", "delete pod pi-0-driver"}},
 		"TakenName":   {reason: "somebody else's is not touched, and no driver is created for nothing", there: &corev1.Service{ObjectMeta: metaOf("ui")}, class: lifecycle.ClassNameTaken},
@@ -104,6 +105,9 @@ func TestSubmitDriverThatOwnsRefused(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var objects []client.Object
+			if pod, ok := tc.there.(*corev1.Pod); ok && pod.Labels != nil {
+				driverOwns.Own(pod)
+			}
 			if tc.there != nil {
 				objects = append(objects, tc.there)
 			}

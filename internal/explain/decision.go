@@ -64,6 +64,8 @@ func (v view) action(a lifecycle.Action) string {
 		return "write where executors run into the template that driver " + v.plan.Driver.Name + " reads for each"
 	case lifecycle.DeleteApplication:
 		return "delete the application"
+	case lifecycle.RemoveFinalizer:
+		return "remove the finalizer of a previous operator"
 	}
 	return string(a.Kind)
 }

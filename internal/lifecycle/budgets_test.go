@@ -68,7 +68,7 @@ func (m *model) look(class lifecycle.Class) lifecycle.Record {
 			}
 		case lifecycle.DeleteDriver:
 			m.driver = absent
-		case lifecycle.DeleteResources, lifecycle.DeleteApplication, lifecycle.Schedule, lifecycle.Release, lifecycle.UpdateTemplate:
+		case lifecycle.DeleteResources, lifecycle.DeleteApplication, lifecycle.Schedule, lifecycle.Release, lifecycle.UpdateTemplate, lifecycle.RemoveFinalizer:
 		}
 		results = append(results, r)
 	}

@@ -56,6 +56,8 @@ type Application struct {
 	Rerun Rerun
 	// Deleting is set when the application object has a deletion timestamp.
 	Deleting bool
+	// Finalizer says that the object has the family's finalizer (Family.Finalizer).
+	Finalizer bool
 	// Fields names the user's fields in messages.
 	Fields spark.Fields
 	// Endures says that the driver takes clients: it is ready when its pod is, and its auxiliary objects stay while there is none.
@@ -117,6 +119,8 @@ const (
 	UpdateTemplate ActionKind = "UpdateTemplate"
 	// DeleteApplication deletes the application itself, if it still is as it was read.
 	DeleteApplication ActionKind = "DeleteApplication"
+	// RemoveFinalizer lets go of an application that is being deleted, once its driver is gone.
+	RemoveFinalizer ActionKind = "RemoveFinalizer"
 )
 
 // Plan is a decision: what to record, what to do, and when to reconcile again if nothing changes before.
@@ -273,6 +277,9 @@ func decideDeletion(p Plan, obs Observation) Plan {
 		p.Requeue = unknownRetry
 	case !d.ours():
 		p.Requeue = 0
+		if p.App.Finalizer {
+			p.Actions = []Action{{Kind: RemoveFinalizer}}
+		}
 	case !d.Deleting:
 		p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
 	}

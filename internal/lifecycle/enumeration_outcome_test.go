@@ -39,7 +39,7 @@ func (c *checker) results(p *lifecycle.Plan) {
 			classes = submitClasses
 		case lifecycle.Schedule, lifecycle.UpdateTemplate:
 			classes = scheduleClasses
-		case lifecycle.DeleteDriver, lifecycle.DeleteResources, lifecycle.Release, lifecycle.DeleteApplication:
+		case lifecycle.DeleteDriver, lifecycle.DeleteResources, lifecycle.Release, lifecycle.DeleteApplication, lifecycle.RemoveFinalizer:
 		}
 		for _, class := range classes[1:] {
 			c.outcome(p, append(slices.Clone(done), result(a, class)))

@@ -33,6 +33,8 @@ type Family struct {
 	Endures bool
 	// DriverOwns says that what is created for an attempt belongs to its driver pod, and goes with it.
 	DriverOwns bool
+	// Finalizer is that of a previous operator, which is removed from an application that is deleted; "" for none. This operator sets none.
+	Finalizer string
 	// States are the family's names of states; one without an entry is empty in its statuses.
 	States map[State]string
 }

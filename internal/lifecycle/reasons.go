@@ -188,7 +188,7 @@ func Classify(kind ActionKind, err error) Class {
 	switch {
 	case err == nil:
 		return ClassDone
-	case (kind == DeleteApplication || kind == UpdateTemplate) && apierrors.IsConflict(err):
+	case (kind == DeleteApplication || kind == UpdateTemplate || kind == RemoveFinalizer) && apierrors.IsConflict(err):
 		return ClassTransient
 	case kind == Schedule && (apierrors.IsNotFound(err) || apierrors.IsConflict(err)):
 		return ClassTransient // its API was uninstalled a moment ago, or another client changed the object

@@ -36,3 +36,6 @@ const (
 	// LabelSentinel is "true" on an application that is none: the health probe of Apache's operator edits it.
 	LabelSentinel = "spark.operator/sentinel"
 )
+
+// Finalizer is what Apache's operator sets on each application. It is removed from one that is deleted.
+const Finalizer = "sparkapplications.spark.apache.org/finalizer"

@@ -255,6 +255,8 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 			r = e.updateTemplate(ctx, s)
 		case lifecycle.DeleteApplication:
 			r = e.Writer.DeleteApplication(ctx, s.obj)
+		case lifecycle.RemoveFinalizer:
+			r = e.Writer.RemoveFinalizer(ctx, s.obj, s.Family.Finalizer)
 		}
 		results = append(results, r)
 		if r.Class != lifecycle.ClassDone {

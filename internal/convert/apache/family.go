@@ -3,6 +3,7 @@
 package apache
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -29,9 +30,9 @@ var family = lifecycle.Family{
 		App: v1.LabelAppName, LaunchedBy: v1.LabelOperator, Submission: spark.LabelAppSelector, PlainOwner: true,
 		CreatedBy: v1beta2.LabelCreatedBy, SpecHash: v1beta2.LabelSpecHash, Exposes: v1beta2.LabelExposes, Applied: v1beta2.AnnotationApplied,
 	},
-	DriverOwns: true,
-	Fields:     fields,
-	States:     stateNames(),
+	DriverOwns: true, Finalizer: v1.Finalizer,
+	Fields: fields,
+	States: stateNames(),
 }
 
 // stateNames are the words for states. A running application has others, too, which depend on its executors.
@@ -78,6 +79,7 @@ func (SparkApplications) Desired(o *v1.SparkApplication, _ lifecycle.Record) lif
 	return lifecycle.Application{
 		UID: string(o.UID), Generation: o.Generation, Suspend: o.Spec.Suspend, ManagedBy: probe(o),
 		Policies: policies(&o.Spec), Tracking: tracking(&o.Spec), Deleting: !o.DeletionTimestamp.IsZero(), Fields: fields,
+		Finalizer: slices.Contains(o.Finalizers, v1.Finalizer),
 	}
 }
 

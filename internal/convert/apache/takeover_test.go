@@ -195,6 +195,33 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
+// The finalizer of Apache's operator holds a deleted application until its driver is gone, and no longer.
+func TestFinalizerOfThePreviousOperator(t *testing.T) {
+	for name, running := range map[string]bool{"running": true, "over": false} {
+		t.Run(name, func(t *testing.T) {
+			r := own(nil)
+			r.app.Finalizers = []string{v1.Finalizer, "example.org/other"}
+			w := newWorld(t, r)
+			w.pass(time.Second)
+			if running {
+				w.play(driverIs("ready"))
+			} else {
+				w.play(driverIs("succeeded"))
+			}
+			w.pass(10 * time.Second)
+			w.play(recordedStep{Do: "delete"})
+			w.pass(10 * time.Second)
+			o := &v1.SparkApplication{}
+			if err := w.client.Get(t.Context(), w.key(), o); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"example.org/other"}, o.Finalizers); diff != "" || len(w.names()) > 0 {
+				t.Errorf("others' finalizers stay (-want +got):\n%s%v", diff, w.names())
+			}
+		})
+	}
+}
+
 // What is read back is what was stored: a status that is written again without a change would be written for ever.
 func TestStatusIsStable(t *testing.T) {
 	for _, r := range recordings(t) {
