@@ -77,7 +77,7 @@ func newHarness(t *testing.T) *harness {
 	t.Helper()
 	logf.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	server := &envtest.Environment{
-		CRDDirectoryPaths: []string{filepath.Join(root, "config/crd/bases")}, ErrorIfCRDPathMissing: true,
+		CRDDirectoryPaths: installed(t, root), ErrorIfCRDPathMissing: true,
 		ControlPlaneStartTimeout: startWait, ControlPlaneStopTimeout: startWait,
 	}
 	cfg, err := server.Start()
@@ -206,4 +206,14 @@ func (w *harness) says(text string, parts ...string) {
 			w.Errorf("it does not say %q:\n%s", part, text)
 		}
 	}
+}
+
+// installed are the definitions that are installed by default. With those of Apache's family `kubectl get sparkapp` would mean its kind.
+func installed(t *testing.T, root string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "config", "crd", "bases", "sparkoperator.k8s.io_*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no definitions", err)
+	}
+	return files
 }
