@@ -31,7 +31,7 @@ func DriverName(app Application, id Identity) string {
 	return name
 }
 
-// driverSuffix ends the name of a driver pod that nobody names.
+// driverSuffix ends the name of a driver pod that no property names.
 const driverSuffix = "-driver"
 
 // driverMapName returns the name of the driver's ConfigMap.

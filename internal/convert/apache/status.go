@@ -84,7 +84,7 @@ func instantOf(text string) time.Time {
 	return t
 }
 
-// lastOf returns the last state of a history and its key; nil if there is none. Keys that are no numbers are nobody's.
+// lastOf returns the last state of a history and its key; nil if there is none. Keys that are no numbers are left out.
 func lastOf(states map[string]v1.ApplicationState) (last *v1.ApplicationState, key int64) {
 	for text, state := range states {
 		n, err := strconv.ParseInt(text, 10, 64)
