@@ -88,7 +88,7 @@ func (r *render) run(timed bool) error {
 // document returns the objects of one document, and the findings about it.
 func (r *render) document(name string, d *manifest.Document, assumed kinds.Assumed, operator resolve.Operator) ([]any, error) {
 	if d.Row == nil {
-		r.say("%s:%d: %s %s is not rendered: neither a %s", name, d.Line, d.Kind, d.Name, kindNames(" nor a "))
+		r.say("%s:%d: %s: not rendered, it is neither a %s", name, d.Line, d.Title(), kindNames(" nor a "))
 		return nil, nil
 	}
 	for _, problem := range d.Problems {

@@ -71,9 +71,13 @@ func TestValidateFolder(t *testing.T) {
 func TestValidateOfNothing(t *testing.T) {
 	const list, app = "apiVersion: v1\nkind: List\nitems:\n", "- apiVersion: sparkoperator.k8s.io/v1beta2\n  kind: SparkApplication\n  metadata: {name: pi}\n  spec: {typo: 1}\n"
 	for name, c := range map[string]struct{ reason, in, says string }{
-		"Empty":  {"finding 5: an empty file", "", "nothing was checked"},
-		"Text":   {"finding 5: no object", "hello\n", "nothing was checked"},
-		"Other":  {"finding 5: objects of others alone", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "nothing was checked"},
+		"Empty": {"finding 5: an empty file", "", "nothing was checked"},
+		"Text":  {"finding 5: no object", "hello\n", "nothing was checked"},
+		"Other": {"finding 5: objects of others alone", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "nothing was checked"},
+		"Apache": {
+			"its kind has the same name", "apiVersion: spark.apache.org/v1\nkind: SparkApplication\nmetadata: {name: a}\n",
+			"there is no SparkApplication or ScheduledSparkApplication or SparkConnect of sparkoperator.k8s.io",
+		},
 		"NoItem": {"finding 5: an empty list", list + "  []\n", "nothing was checked"},
 		"List":   {"finding 5: one of its items is wrong", list + app, ":7: error: spec.typo: unknown field"},
 	} {

@@ -85,11 +85,15 @@ func countChecked(documents []manifest.Document) (said string, all int) {
 	return strings.Join(counts, ", "), all
 }
 
-// kindNames are the kinds that the operator serves.
+// kindNames are the kinds that the operator serves, with their groups: others have kinds of the same names.
 func kindNames(separator string) string {
-	var names []string
-	for _, row := range kinds.All() {
+	var said, names []string
+	all := kinds.All()
+	for i, row := range all {
 		names = append(names, row.Kind)
+		if i+1 == len(all) || all[i+1].Group != row.Group {
+			said, names = append(said, strings.Join(names, separator)+" of "+row.Group), nil
+		}
 	}
-	return strings.Join(names, separator)
+	return strings.Join(said, separator)
 }

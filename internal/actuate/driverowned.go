@@ -5,9 +5,11 @@ package actuate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -94,10 +96,5 @@ func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Su
 
 // refersTo reports whether an object belongs to a driver.
 func refersTo(o client.Object, driver lifecycle.Owner) bool {
-	for _, r := range o.GetOwnerReferences() {
-		if r.UID == driver.Reference.UID {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == driver.Reference.UID })
 }

@@ -55,13 +55,13 @@ func Check(documents []Document, a kinds.Assumed, operator resolve.Operator) []F
 func unchecked(d *Document) Finding {
 	group, _, _ := strings.Cut(d.APIVersion, "/")
 	if served := kinds.Served(group); served != "" {
-		return Finding{d.Line, Error, fmt.Sprintf("%s: %s has no such kind; write %s", other(d), group, served)}
+		return Finding{d.Line, Error, fmt.Sprintf("%s: %s has no such kind; write %s", d.Title(), group, served)}
 	}
-	return Finding{d.Line, Note, other(d) + ": not checked"}
+	return Finding{d.Line, Note, d.Title() + ": not checked"}
 }
 
-// other introduces a document that is no application of ours.
-func other(d *Document) string {
+// Title names a document of any kind in a message.
+func (d *Document) Title() string {
 	if d.Kind == "" {
 		return "not a Kubernetes object"
 	}

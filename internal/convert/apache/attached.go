@@ -28,8 +28,8 @@ func attachedOf(s *v1.SparkApplicationSpec) (all []spark.Attached, problems []*s
 			spark.Attached{Object: ingressOf(entry, service), Meta: path + "ingressMetadata", Spec: path + "ingressSpec"})
 	}
 	add := func(r route) {
-		if r.problems = r.check(); len(r.problems) > 0 {
-			problems = append(problems, r.problems...)
+		if missing := r.check(); len(missing) > 0 {
+			problems = append(problems, missing...)
 			return
 		}
 		service := serviceOf(r.serviceMeta, r.serviceSpec)
@@ -100,8 +100,7 @@ type route struct {
 	serviceSpec                      *corev1.ServiceSpec
 	spec                             *runtime.RawExtension
 	// matches are those of the rule to the Service that a route without rules gets; nil for none.
-	matches  []any
-	problems []*spark.ConfError
+	matches []any
 }
 
 // check returns what is missing in the entry.

@@ -3,6 +3,7 @@
 package apache
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -192,12 +193,8 @@ func endedBy(s v1.ApplicationState) (lifecycle.FailureClass, lifecycle.Cause) {
 
 // firstLine is a message without the stack trace that Apache's operator puts into it.
 func firstLine(message string) string {
-	for i, c := range message {
-		if c == '\n' {
-			return message[:i]
-		}
-	}
-	return message
+	line, _, _ := strings.Cut(message, "\n")
+	return line
 }
 
 // driverName is the name of the driver of an attempt.

@@ -172,7 +172,7 @@ func (w *walk) end() {
 		return
 	}
 	if (w.at == v1.StateSubmitted || w.at == v1.StateScheduledToRestart) && r.Current() != nil {
-		w.to(step{state: v1.StateDriverRequested, message: saysRequested}) // it came and went before anybody looked
+		w.to(step{state: v1.StateDriverRequested, message: saysRequested}) // it came and went between two reconciliations
 	}
 	if !stopping(w.at) && !terminated(w.at) {
 		w.to(w.ending())
