@@ -52,8 +52,15 @@ type OperatorConfiguration struct {
 	DriverPodDisruptionBudget DriverPodDisruptionBudget `json:"driverPodDisruptionBudget,omitempty"`
 	HistoryServer             HistoryServer             `json:"historyServer,omitempty"`
 	ScheduledSparkApplication ScheduledSparkApplication `json:"scheduledSparkApplication,omitempty"`
+	Apache                    Apache                    `json:"apache,omitempty"`
 	// File is where the configuration was read from; empty if it was not read from a file.
 	File string `json:"-"`
+}
+
+// Apache says whether the kinds of spark.apache.org are run. They are off by default: with their definition in the cluster, kubectl takes the
+// names sparkapplications and sparkapp for theirs, and two operators must not run the same kind.
+type Apache struct {
+	Enabled bool `json:"enabled,omitempty"`
 }
 
 // Endpoint is an HTTP endpoint. BindAddress "0" turns it off.

@@ -24,7 +24,7 @@ type UI struct {
 // UIIngress says whether and how Ingresses are made.
 type UIIngress struct {
 	// Enabled lets the operator make Ingresses; default true, and a urlFormat implies it. Without a urlFormat, only
-	// spec.driverIngressOptions of applications gets some.
+	// spec.driverIngressOptions of applications gets some, and what applications of spark.apache.org attach to their drivers.
 	Enabled bool `json:"enabled,omitempty"`
 	// URLFormat is the URL of each UI, with {{$appName}}, {{$appNamespace}} and {{$appId}}; "" for no Ingress of the UI.
 	URLFormat string `json:"urlFormat,omitempty"`
@@ -70,6 +70,7 @@ func (c OperatorConfiguration) Exposure() exposure.Config {
 			Enabled: i.Enabled || i.URLFormat != "", URLFormat: i.URLFormat, ClassName: i.ClassName, TLS: i.TLS, Annotations: i.Annotations,
 		},
 		Route:            exposure.Route{URLFormat: r.URLFormat, Annotations: r.Annotations},
+		ServicesOnly:     !i.Enabled && i.URLFormat == "",
 		DisruptionBudget: c.DriverPodDisruptionBudget.Enabled,
 		HistoryURLFormat: c.HistoryServer.URLFormat,
 	}

@@ -19,10 +19,10 @@ func TestExposure(t *testing.T) {
 		want   exposure.Config
 	}{
 		"Default": {reason: "a Service for each UI", text: "", want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true}}},
-		"Off":     {reason: "none", text: "ui: {service: false, ingress: {enabled: false}}", want: exposure.Config{}},
+		"Off":     {reason: "none", text: "ui: {service: false, ingress: {enabled: false}}", want: exposure.Config{ServicesOnly: true}},
 		"Section": {reason: "a section that says nothing of it keeps the default", text: "ui: {ingress: {className: nginx}}", want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true, ClassName: "nginx"}}},
 		"Ports":   {reason: "Ingresses for ports only", text: "ui: {ingress: {enabled: true}}", want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true}}},
-		"NoPorts": {reason: "applications ask in vain", text: "ui: {ingress: {enabled: false}}", want: exposure.Config{Service: true}},
+		"NoPorts": {reason: "applications ask in vain", text: "ui: {ingress: {enabled: false}}", want: exposure.Config{Service: true, ServicesOnly: true}},
 		"Ingress": {reason: "a URL means that there is one", text: `ui: {ingress: {urlFormat: "{{$appName}}.example.org", tls: [{hosts: [a], secretName: b}], annotations: {c: d}}}`, want: exposure.Config{
 			Service: true,
 			Ingress: exposure.Ingress{Enabled: true, URLFormat: "{{$appName}}.example.org", TLS: []networkingv1.IngressTLS{{Hosts: []string{"a"}, SecretName: "b"}}, Annotations: map[string]string{"c": "d"}},

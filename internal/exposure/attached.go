@@ -4,6 +4,7 @@ package exposure
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -95,6 +96,20 @@ func reachOfRoute(field string, o *unstructured.Unstructured) []Reach {
 		}
 	}
 	return all
+}
+
+// servicesOnly takes what leads to Services from outside away from what the user attaches, with a warning for each.
+func servicesOnly(app spark.Application) spark.Application {
+	attached, warnings := []spark.Attached(nil), slices.Clone(app.Warnings)
+	for _, a := range app.Attached {
+		if kind := a.Object.GetObjectKind().GroupVersionKind(); kind != Service {
+			warnings = append(warnings, &spark.ConfError{Field: a.Meta, Value: a.Object.GetName(), Problem: "this operator makes no " + kind.Kind + ": its configuration has ui.ingress.enabled: false"})
+			continue
+		}
+		attached = append(attached, a)
+	}
+	app.Attached, app.Warnings = attached, warnings
+	return app
 }
 
 // AnyHost stands for the hosts of a route, which are judged by themselves.

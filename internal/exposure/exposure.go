@@ -23,6 +23,8 @@ type Config struct {
 	Service bool
 	Ingress Ingress
 	Route   Route
+	// ServicesOnly lets applications attach Services to their drivers, and nothing that leads to them from outside.
+	ServicesOnly bool
 	// DisruptionBudget lets applications ask for one.
 	DisruptionBudget bool
 	// HistoryURLFormat is the link to the history server, with placeholders; "" for none.
@@ -117,8 +119,11 @@ func History(app spark.Application, sparkAppID string, c Config) string {
 }
 
 // Configure returns the application with the Spark properties that the UI needs to be read below a path, unless the user
-// has set them. Properties: spark.ui.proxyBase and spark.ui.proxyRedirectUri.
+// has set them, and without what the configuration lets nobody attach. Properties: spark.ui.proxyBase and spark.ui.proxyRedirectUri.
 func Configure(app spark.Application, sparkAppID string, c Config) spark.Application {
+	if c.ServicesOnly {
+		app = servicesOnly(app)
+	}
 	if !c.Service || app.Exposure.NoUI || spark.UIPort(app) == 0 {
 		return app
 	}

@@ -13,9 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -27,7 +29,7 @@ import (
 )
 
 // Objects of these kinds take annotations of a tenant's; those of all others have the operator's and the administrator's only.
-var annotated = []string{"Ingress.networking.k8s.io", "PersistentVolumeClaim", "Pod", "PodGroup.scheduling.volcano.sh", "Service"}
+var annotated = []string{"ConfigMap", "GRPCRoute.gateway.networking.k8s.io", "HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io", "PersistentVolumeClaim", "Pod", "PodGroup.scheduling.volcano.sh", "Service"}
 
 // A tenant writes an annotation, and a label of the same name, wherever one can be written. All objects of all kinds are made as the
 // operator makes them, and each that has got the annotation is objected to.
@@ -53,6 +55,7 @@ func TestForbiddenAnnotationOnEveryKind(t *testing.T) {
 			resolve.Load(kubeflow.SparkApplications{}, app, lifecycle.Record{}, operator, now),
 			resolve.Load(kubeflow.SparkApplications{}, gang, lifecycle.Record{}, operator, now),
 			resolve.Load(kubeflow.SparkConnects{}, server, lifecycle.Record{}, operator, now),
+			resolve.Load(apache.SparkApplications{}, decode[v1.SparkApplication](t, everywhereApache, evil), lifecycle.Record{}, operator, now),
 		} {
 			all = append(all, makeAll(t, a, registry, operator.Exposure, sure))
 		}
@@ -93,6 +96,8 @@ func TestForbiddenAnnotationOnEveryKind(t *testing.T) {
 		"sparkUIOptions.ingressAnnotations", "driverIngressOptions[0].serviceAnnotations", "driverIngressOptions[0].ingressAnnotations",
 		"spark.kubernetes.driver.volumes.persistentVolumeClaim.d.annotation.", "spark.kubernetes.executor.volumes.persistentVolumeClaim.d.annotation.",
 		"spark.kubernetes.scheduler.volcano.podGroupTemplateJson", "spec.server.service.metadata.annotations",
+		"spec.configMapSpecs[0].annotations", "spec.driverSpec.podTemplateSpec", "spec.executorSpec.podTemplateSpec",
+		"driverServiceIngressList[0].serviceMetadata", "driverServiceIngressList[0].ingressMetadata", "driverHttpRouteList[0].httpRouteMetadata", "driverGrpcRouteList[0].grpcRouteMetadata",
 	} {
 		if !slices.ContainsFunc(said, func(s string) bool {
 			return strings.Contains(s, where) && strings.Contains(s, "allows no such annotation")
@@ -199,6 +204,24 @@ spec:
     spark.kubernetes.executor.volumes.persistentVolumeClaim.d.options.storageClass: a
     spark.kubernetes.executor.volumes.persistentVolumeClaim.d.options.sizeLimit: 1Gi
     spark.kubernetes.executor.volumes.persistentVolumeClaim.d.annotation.EVIL
+`
+
+const everywhereApache = `
+metadata: {name: direct, namespace: team-a, uid: 7b0f0a52-0000-4000-8000-000000000003, annotations: {EVIL}, labels: {EVIL}}
+spec:
+  runtimeVersions: {sparkVersion: 4.1.0}
+  mainClass: org.apache.spark.examples.SparkPi
+  jars: local:///a.jar
+  sparkConf: {spark.kubernetes.container.image: a}
+  driverSpec: {podTemplateSpec: {metadata: {annotations: {EVIL}}, spec: {containers: [{name: x, image: a}]}}}
+  executorSpec: {podTemplateSpec: {metadata: {annotations: {EVIL}}, spec: {containers: [{name: x, image: a}]}}}
+  configMapSpecs: [{name: settings, annotations: {EVIL}, data: {a: b}}]
+  driverServiceIngressList:
+  - {serviceMetadata: {name: ui, annotations: {EVIL}}, serviceSpec: {ports: [{port: 4040}]}, ingressMetadata: {name: ui, annotations: {EVIL}}}
+  driverHttpRouteList:
+  - {serviceMetadata: {name: h}, serviceSpec: {ports: [{port: 4040}]}, httpRouteMetadata: {name: h, annotations: {EVIL}}, httpRouteSpec: {parentRefs: [{name: gateway}]}}
+  driverGrpcRouteList:
+  - {serviceMetadata: {name: g}, serviceSpec: {ports: [{port: 4040}]}, grpcRouteMetadata: {name: g, annotations: {EVIL}}, grpcRouteSpec: {parentRefs: [{name: gateway}]}}
 `
 
 const everywhereServer = `

@@ -35,11 +35,13 @@ var kinds = map[schema.GroupKind]judged{
 	{Group: anyGroup, Kind: "PodGroup"}:                       {limits: []func(*checker, subject){(*checker).annotations, (*checker).groupPriority}},
 	exposure.IngressKind.GroupKind():                          {exposed: true},
 	exposure.HTTPRoute.GroupKind():                            {exposed: true},
+	exposure.GRPCRoute.GroupKind():                            {exposed: true},
 	exposure.DisruptionBudget.GroupKind():                     {exposed: true},
 	{Kind: "ConfigMap"}:                                       {limits: []func(*checker, subject){(*checker).annotations}},
 	{Kind: "Secret"}:                                          {limits: []func(*checker, subject){(*checker).annotations}},
 	{Group: "networking.k8s.io", Kind: "NetworkPolicy"}:       {limits: []func(*checker, subject){(*checker).annotations}},
 	{Group: "sparkoperator.k8s.io", Kind: "SparkApplication"}: {why: "the run of a schedule is checked as the application that it is"},
+	{Group: "spark.apache.org", Kind: "SparkApplication"}:     {why: "nothing is written into it but its status; a finalizer of Apache's operator is taken from it"},
 	{Group: "events.k8s.io", Kind: "Event"}:                   {why: "it has the operator's words only"},
 }
 

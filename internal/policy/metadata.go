@@ -28,8 +28,12 @@ func (c *checker) requiredLabels() {
 	for _, name := range c.limits.RequiredLabels {
 		for _, s := range c.pods() {
 			if s.pod.Labels[name] == "" {
-				e := &spark.ConfError{Field: c.field("labels") + "[" + strconv.Quote(name) + "]"}
-				e.Problem = "missing on the " + s.role + " pod; add it to the application; its pods inherit it"
+				e := &spark.ConfError{Problem: "missing on the " + s.role + " pod"}
+				field := s.role + ".labels"
+				if _, inherited := c.app.Fields["labels"]; inherited {
+					field, e.Problem = "labels", e.Problem+"; add it to the application; its pods inherit it"
+				}
+				e.Field = c.field(field) + "[" + strconv.Quote(name) + "]"
 				c.refuse(e, "only applications with this label")
 			}
 		}
@@ -102,6 +106,8 @@ func (c *checker) annotations(s subject) {
 // annotation is where an annotation comes from.
 func (c *checker) annotation(s subject, name string) *spark.ConfError {
 	switch {
+	case s.field != "":
+		return &spark.ConfError{Field: fmt.Sprintf("%s.annotations[%q]", s.field, name)}
 	case s.kind == podKind:
 		return c.metadata(s, "annotations", annotationPrefix(s.role), name)
 	case s.kind == serviceKind:

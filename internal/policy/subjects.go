@@ -3,6 +3,9 @@
 package policy
 
 import (
+	"fmt"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,6 +18,8 @@ type subject struct {
 	kind schema.GroupKind
 	// role is that of the pod that the subject is or belongs to, and begins the names of the user's fields: "driver" or "executor".
 	role string
+	// field is where the user writes the object itself; "" if it is made from other fields.
+	field string
 	// keys begins the properties that the subject is made from; "" for none.
 	keys   string
 	object metav1.Object
@@ -49,7 +54,10 @@ func (c *checker) gather() {
 	}
 	c.claims.driver, c.claims.executor = c.ephemeral(driverRole, driver), c.ephemeral(executorRole, executor)
 	for _, object := range c.built.Resources {
-		s := subject{kind: kindOf(object), role: driverRole, object: object}
+		if c.attached(object) {
+			continue // CheckExposure judges it
+		}
+		s := subject{kind: kindOf(object), role: driverRole, object: object, field: c.written(object)}
 		if s.kind == claimKind {
 			s.keys = spark.ConfDriverVolumesPrefix + "persistentVolumeClaim."
 			c.claims.driver++
@@ -63,6 +71,22 @@ func (c *checker) gather() {
 		c.claims.executor++
 		c.subjects = append(c.subjects, subject{kind: claimKind, role: executorRole, keys: made.Key, object: made.Claim})
 	}
+}
+
+// attached reports whether an object is one that the user attaches to the driver.
+func (c *checker) attached(object spark.Object) bool {
+	return slices.ContainsFunc(c.app.Attached, func(a spark.Attached) bool {
+		return kindOf(a.Object) == kindOf(object) && a.Object.GetName() == object.GetName()
+	})
+}
+
+// written is the field of a ConfigMap that the user writes whole.
+func (c *checker) written(object spark.Object) string {
+	i := slices.IndexFunc(c.app.ConfigMaps, func(m spark.ConfigMap) bool { return m.Name == object.GetName() })
+	if i < 0 || kindOf(object).Kind != "ConfigMap" {
+		return ""
+	}
+	return fmt.Sprintf("%s[%d]", c.field("configMaps"), i)
 }
 
 // ephemeral adds the claims that Kubernetes makes for the volumes of a pod, and counts them.

@@ -114,7 +114,7 @@ func (a Application) Field(key string) string {
 
 // Fields names the fields of an API family in messages: from a name that all families share, such as "driver.memory", to
 // the path that the family's users write, such as "spec.driver.memory". A name that is not listed has the path of the
-// longest listed part before one of its dots, and "" is part of all.
+// longest listed part before one of its dots, and "" is part of all. "labels" is listed by families whose pods inherit those of the application.
 type Fields map[string]string
 
 // Path is what the family's users write for a field.

@@ -31,8 +31,9 @@ var family = lifecycle.Family{
 		CreatedBy: v1beta2.LabelCreatedBy, SpecHash: v1beta2.LabelSpecHash, Exposes: v1beta2.LabelExposes, Applied: v1beta2.AnnotationApplied,
 	},
 	DriverOwns: true, Finalizer: v1.Finalizer,
-	Fields: fields,
-	States: stateNames(),
+	Submitter: lifecycle.SubmitterKeys{User: v1beta2.AnnotationSubmitter, Groups: v1beta2.AnnotationSubmitterGroups},
+	Fields:    fields,
+	States:    stateNames(),
 }
 
 // stateNames are the words for states. A running application has others, too, which depend on its executors.

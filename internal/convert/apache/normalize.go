@@ -18,23 +18,50 @@ import (
 const OperatorName = "spark-kubernetes-operator"
 
 // fields names the fields of an application in messages.
-var fields = spark.Fields{
+var fields = fieldsOf(map[string]string{
 	"":                           "spec",
 	"sparkVersion":               "spec.runtimeVersions.sparkVersion",
-	"driver.template":            "spec.driverSpec.podTemplateSpec",
-	"executor.template":          "spec.executorSpec.podTemplateSpec",
-	"driver.memory":              confField(spark.ConfDriverMemory),
+	"image":                      confField(spark.ConfImage),
+	"imagePullSecrets":           confField(spark.ConfImagePullSecrets),
 	"driver.podName":             confField(spark.ConfDriverPodName),
 	"executor.instances":         confField(spark.ConfExecutorInstances),
 	"batchScheduler":             confField(spark.ConfSchedulerName),
-	"labels":                     "metadata.labels",
+	"configMaps":                 "spec.configMapSpecs",
 	"managedBy":                  "label " + v1.LabelSentinel,
+	"retention":                  "spec.applicationTolerations.resourceRetainDurationMillis",
+	"timeToLiveSeconds":          "spec.applicationTolerations.ttlAfterStopMillis",
+	"deadlines":                  "defaults.deadlines of the operator's policies",
 	"deadlines.driverStart":      timeoutField + "driverStartTimeoutMillis",
 	"deadlines.driverPodReady":   timeoutField + "driverReadyTimeoutMillis",
-	"deadlines.initialExecutors": timeoutField + "executorStartTimeoutMillis",
-}
+	"deadlines.initialExecutors": executorsField,
+	"deadlines.firstExecutors":   executorsField,
+})
 
-const timeoutField = "spec.applicationTolerations.applicationTimeoutConfig."
+const (
+	timeoutField   = "spec.applicationTolerations.applicationTimeoutConfig."
+	executorsField = timeoutField + "executorStartTimeoutMillis"
+)
+
+// fieldsOf adds the fields of both pods, which are those of their templates and Spark's properties.
+func fieldsOf(names map[string]string) spark.Fields {
+	for role, conf := range map[string][2]string{"driver": {spark.ConfDriverMemory, spark.ConfDriverCores}, "executor": {spark.ConfExecutorMemory, spark.ConfExecutorCores}} {
+		template := "spec." + role + "Spec.podTemplateSpec"
+		names[role], names[role+".template"] = template, template
+		names[role+".memory"], names[role+".cores"] = confField(conf[0]), confField(conf[1])
+		names[role+".serviceAccount"] = template + ".spec.serviceAccountName"
+		names[role+".podSecurityContext"] = template + ".spec.securityContext"
+		for _, name := range []string{"labels", "annotations"} {
+			names[role+"."+name] = template + ".metadata." + name
+		}
+		for _, name := range []string{"volumes", "tolerations", "nodeSelector", "affinity", "priorityClassName", "schedulerName", "hostNetwork"} {
+			names[role+"."+name] = template + ".spec." + name
+		}
+		for _, name := range []string{"image", "ports", "lifecycle", "securityContext"} {
+			names[role+"."+name] = template + ".spec.containers"
+		}
+	}
+	return names
+}
 
 func confField(key string) string { return "spec.sparkConf[" + strconv.Quote(key) + "]" }
 
