@@ -53,6 +53,8 @@ func TestOutput(t *testing.T) {
 		"render-bad-config": {reason: "a configuration that the operator would not take", args: []string{"render", "-f", "testdata/pi.yaml", "--config", "testdata/pi.yaml"}, code: 1},
 		"validate-config":   {reason: "the line of what a policy forbids", args: []string{"validate", "-f", "testdata/pi.yaml", "--config", "testdata/strict.yaml"}, code: 1},
 		"validate-limits":   {reason: "ways around limits, and around the queues that a namespace may use", args: []string{"validate", "-f", "testdata/around-limits.yaml", "--config", "testdata/limits.yaml"}, code: 1},
+		"validate-apache":   {reason: "the other family, and its older version", args: []string{"validate", "-f", "testdata/apache.yaml"}, code: 1},
+		"render-apache":     {reason: "the other family", args: []string{"render", "-f", "testdata/apache-pi.yaml", "-n", "team"}},
 		"render-help":       {reason: "help with examples", args: []string{"render", "--help"}},
 		"validate":          {reason: "nothing is wrong", args: []string{"validate", "-f", "testdata/pi.yaml"}},
 		"validate-bad":      {reason: "every line that is wrong", args: []string{"validate", "-f", "testdata/bad.yaml"}, code: 1},

@@ -22,7 +22,7 @@ func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 			"so the annotation can be written by kubectl, too, or in Git.\n\n" + withoutType,
 		Example: "  kubectl spark rerun spark-pi && kubectl spark wait spark-pi\n\n" +
 			"  # the same without this program\n" +
-			"  kubectl annotate sparkapp spark-pi --overwrite " + v1beta2.AnnotationRerunAt + "=$(date -u +%Y-%m-%dT%H:%M:%SZ)",
+			"  kubectl annotate sparkapplications.sparkoperator.k8s.io spark-pi --overwrite " + v1beta2.AnnotationRerunAt + "=$(date -u +%Y-%m-%dT%H:%M:%SZ)",
 	}, verb{
 		past: "rerun", kinds: []kind{applications, servers},
 		wrong: "kubectl spark trigger NAME starts a run of it",

@@ -28,6 +28,8 @@ type Object interface {
 // Row is one kind.
 type Row struct {
 	schema.GroupVersionKind
+	// Older are versions of the kind that are served too, with the same fields or fewer.
+	Older []string
 	// Plural and Short are the names of the resource that kubectl takes beside the kind in lower case.
 	Plural, Short string
 	// One and Many are what messages call an object of the kind, with its article, and several.
@@ -50,12 +52,14 @@ type Row struct {
 func (r *Row) Singular() string { return strings.ToLower(r.Kind) }
 
 // All are the rows, in the order in which a name without a type is looked for.
-func All() []*Row { return []*Row{SparkApplication, ScheduledSparkApplication, SparkConnect} }
+func All() []*Row {
+	return []*Row{SparkApplication, ScheduledSparkApplication, SparkConnect, ApacheSparkApplication}
+}
 
 // Of returns the row of a kind; nil if the operator does not serve it.
 func Of(kind schema.GroupVersionKind) *Row {
 	for _, r := range All() {
-		if r.GroupVersionKind == kind {
+		if r.GroupKind() == kind.GroupKind() && (r.Version == kind.Version || slices.Contains(r.Older, kind.Version)) {
 			return r
 		}
 	}

@@ -11,9 +11,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -25,6 +27,7 @@ type (
 	sparkApplication          v1beta2.SparkApplication
 	scheduledSparkApplication v1beta2.ScheduledSparkApplication
 	sparkConnect              v1alpha1.SparkConnect
+	apacheSparkApplication    v1.SparkApplication
 )
 
 // The rows of sparkoperator.k8s.io.
@@ -72,6 +75,21 @@ var (
 		DryRun: dryRun(kubeflow.SparkConnects{}),
 	}
 )
+
+// ApacheSparkApplication is the row of spark.apache.org.
+var ApacheSparkApplication = &Row{
+	GroupVersionKind: v1.SchemeGroupVersion.WithKind("SparkApplication"), Older: []string{"v1beta1"},
+	Plural: "sparkapplications", Short: "sparkapp", One: "an application", Many: "applications of spark.apache.org", AddToScheme: v1.AddToScheme,
+	New:    func() Object { return &v1.SparkApplication{} },
+	Fields: func() any { return &apacheSparkApplication{} },
+	Decode: func(content []byte) (Object, string, error) {
+		o := &v1.SparkApplication{}
+		err := json.Unmarshal(content, o)
+		o.UnknownFields = nil
+		return o, o.MalformedSpec, err
+	},
+	DryRun: dryRun(apache.SparkApplications{}),
+}
 
 // dryRun judges the objects of a kind of applications.
 func dryRun[T Object](k resolve.Kind[T]) func(Object, Assumed, resolve.Operator) Forecast {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -78,7 +79,7 @@ func (d *Document) decode(content []byte, of metav1.TypeMeta) error {
 
 // inspect collects the problems of an object of one of our kinds.
 func (d *Document) inspect(content []byte) error {
-	kind, into := d.Row.GroupVersionKind, d.Row.Fields()
+	kind, into := schema.FromAPIVersionAndKind(d.APIVersion, d.Kind), d.Row.Fields()
 	d.duplicates(d.root, "")
 	if d.endless(d.root, "") {
 		return nil
@@ -108,6 +109,11 @@ func (d *Document) inspect(content []byte) error {
 			d.add(u.Path, Error, u.Path+": unknown field; the operator would not see it"+meant)
 		default:
 			d.add(u.Path, Warning, u.Path+": unknown field; it has no effect"+meant)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(unstored)) {
+		if kind.Version != d.Row.Version && !slices.ContainsFunc(unknown, func(u lenient.Mismatch) bool { return u.Path == path }) {
+			d.add(path, Error, path+": "+d.APIVersion+" does not have this field; write apiVersion: "+d.Row.GroupVersion().String())
 		}
 	}
 	if err := json.Unmarshal(content, into); err != nil && len(wrong) == 0 {
