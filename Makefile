@@ -115,11 +115,12 @@ manifests: ## CRDs, RBAC and webhook configurations, also in the chart
 	"$$($(TOOLS) controller-gen)/controller-gen" webhook paths=./internal/webhook/... output:webhook:dir=config/webhook
 	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=spark-operator-namespace-selector paths=./internal/namespaced/... output:rbac:dir=config/rbac/namespaces
 	go run ./hack/rbac config/rbac charts/spark-operator/files config/rbac/role.yaml config/rbac/job-namespace/role.yaml
-	cp config/crd/bases/sparkoperator.k8s.io_*.yaml charts/spark-operator/files/crds/
+	cp config/crd/bases/*.yaml charts/spark-operator/files/crds/
+	cp config/crd/bases/spark.apache.org_*.yaml config/apache/
 	cp config/rbac/role.yaml config/rbac/leader_election_role.yaml charts/spark-operator/files/
 	cp config/rbac/namespaces/role.yaml charts/spark-operator/files/namespace_selector_role.yaml
 	cp config/rbac/spark-driver/role.yaml charts/spark-operator/files/spark_driver_role.yaml
-	cp config/rbac/*_admin_role.yaml config/rbac/*_editor_role.yaml config/rbac/*_viewer_role.yaml charts/spark-operator/files/user-roles/
+	cp {config/rbac,config/apache/roles}/*_{admin,editor,viewer}_role.yaml charts/spark-operator/files/user-roles/
 	cp config/admission-policy/executors.yaml charts/spark-operator/files/executor_admission_policy.yaml
 	cp config/executor-memory/policy.yaml charts/spark-operator/files/executor_memory_policy.yaml
 	cp config/submitter/policy.yaml charts/spark-operator/files/submitter_policy.yaml

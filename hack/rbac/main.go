@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command rbac writes the rights that are needed only if something is turned on, for kustomize and for the chart: those of
-// each scheduler plugin, as its descriptor declares them, and those of each kind of auxiliary objects of drivers. In both folders
-// it fills schedulers and exposure. It also writes the Role of a namespace of jobs, from the rules that controller-gen found in the code.
+// each scheduler plugin, as its descriptor declares them, those of each kind of auxiliary objects of drivers, and those of each API family. In
+// both folders it fills schedulers, exposure and families. It also writes the Role of a namespace of jobs, from the rules that controller-gen found in the code.
 //
 //	rbac KUSTOMIZE_FOLDER CHART_FOLDER CLUSTER_ROLE NAMESPACE_ROLE
 package main
@@ -19,6 +19,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/controller"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 )
 
@@ -36,7 +37,7 @@ func run(args []string) error {
 	if err := namespaceRole(args[2], args[3]); err != nil {
 		return err
 	}
-	for folder, fragments := range map[string][]exposure.Fragment{"schedulers": ofSchedulers(), "exposure": exposure.Fragments()} {
+	for folder, fragments := range map[string][]exposure.Fragment{"schedulers": ofSchedulers(), "exposure": exposure.Fragments(), "families": controller.Fragments()} {
 		if err := writeAll(filepath.Join(args[0], folder), filepath.Join(args[1], folder), prefixes[folder], fragments); err != nil {
 			return err
 		}
@@ -45,7 +46,7 @@ func run(args []string) error {
 }
 
 // prefixes begin the names of ClusterRoles.
-var prefixes = map[string]string{"schedulers": "spark-operator-scheduler-", "exposure": "spark-operator-"}
+var prefixes = map[string]string{"schedulers": "spark-operator-scheduler-", "exposure": "spark-operator-", "families": "spark-operator-"}
 
 // ofSchedulers returns the largest set of rights: quotas are enforced, and bind someone.
 func ofSchedulers() []exposure.Fragment {

@@ -6,18 +6,22 @@ package controller
 import (
 	"context"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	apachev1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller/application"
 	"github.com/firesteel-dev/firesteel/internal/controller/schedule"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -43,12 +47,12 @@ import (
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Scheme returns the types that the operator reads and writes: those of Kubernetes and of all kinds. More kinds are beside
-// the operator's own, here as in NewManager and Setup.
+// Scheme returns the types that the operator reads and writes: those of Kubernetes and of all kinds, whether they are turned on or not. More
+// kinds are beside the operator's own, here as in NewManager and Setup.
 func Scheme(more ...application.Kind) *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	for _, k := range kinds(operator.Periods{}, more) {
+	for _, k := range kinds(config.OperatorConfiguration{Apache: config.Apache{Enabled: true}}, operator.Periods{}, more) {
 		utilruntime.Must(k.AddToScheme(s))
 	}
 	return s
@@ -56,15 +60,19 @@ func Scheme(more ...application.Kind) *runtime.Scheme {
 
 // NewManager returns a manager for the kinds, as Setup needs it.
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration, more ...application.Kind) (ctrl.Manager, error) {
-	return operator.NewManager(cfg, c, Scheme(more...), familiesOf(kinds(operator.Periods{}, more)))
+	return operator.NewManager(cfg, c, Scheme(more...), familiesOf(kinds(c, operator.Periods{}, more)))
 }
 
 // kinds are the kinds of applications that the operator runs, and more.
-func kinds(p operator.Periods, more []application.Kind) []application.Kind {
-	return append([]application.Kind{
+func kinds(c config.OperatorConfiguration, p operator.Periods, more []application.Kind) []application.Kind {
+	all := []application.Kind{
 		application.NewKind("sparkapplication", kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, v1beta2.AddToScheme),
 		application.NewKind("sparkconnect", kubeflow.SparkConnects{Pause: p.Server}, &v1alpha1.SparkConnectList{}, v1alpha1.AddToScheme),
-	}, more...)
+	}
+	if c.Apache.Enabled {
+		all = append(all, application.NewKind("apache", apache.SparkApplications{}, &apachev1.SparkApplicationList{}, apachev1.AddToScheme))
+	}
+	return append(all, more...)
 }
 
 func familiesOf(kinds []application.Kind) []lifecycle.Family {
@@ -82,7 +90,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 
 // SetupWith does so with periods other than the usual ones.
 func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, p operator.Periods, more ...application.Kind) error {
-	all := kinds(p, more)
+	all := kinds(c, p, more)
 	s, err := operator.NewShared(ctx, mgr, c, registry, familiesOf(all), p)
 	if err != nil {
 		return err
@@ -93,4 +101,24 @@ func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 		}
 	}
 	return schedule.Setup(ctx, s)
+}
+
+// Fragments returns the rights for each API family that is off by default. What an application attaches to its driver goes with the
+// driver, so that it is neither watched nor deleted.
+func Fragments() []exposure.Fragment {
+	rule := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+	}
+	group := apachev1.SchemeGroupVersion.Group
+	return []exposure.Fragment{
+		{Name: "apache", Rules: []rbacv1.PolicyRule{
+			rule(group, "sparkapplications", "get", "list", "watch", "patch", "delete"),
+			rule(group, "sparkapplications/status", "patch"),
+			rule(group, "sparkapplications/finalizers", "update"),
+		}},
+		{Name: "apache-routes", Rules: []rbacv1.PolicyRule{
+			rule(exposure.HTTPRoute.Group, "httproutes", "get", "create"),
+			rule(exposure.GRPCRoute.Group, "grpcroutes", "get", "create"),
+		}},
+	}
 }

@@ -110,7 +110,7 @@ func isFinal(s v1beta2.ApplicationStateType) bool {
 
 // evidence is what a person would look at.
 func evidence(app *v1beta2.SparkApplication) string {
-	text := kubectl("describe", "sparkapp", "-n", app.Namespace, app.Name) + kubectl("get", "pods", "-n", app.Namespace, "-o", "wide") +
+	text := kubectl("describe", "sparkapplications.sparkoperator.k8s.io", "-n", app.Namespace, app.Name) + kubectl("get", "pods", "-n", app.Namespace, "-o", "wide") +
 		kubectl("logs", "-n", operatorNamespace, "deploy/"+operatorName, "--tail=30")
 	for _, pod := range podsOf(context.Background(), app) {
 		if pod.Status.Phase != corev1.PodPending {

@@ -40,8 +40,8 @@ var _ = Describe("A Spark job", func() {
 		Expect(s.ExecutorState).To(HaveEach(v1beta2.ExecutorStateCompleted))
 
 		By("looking at it as a user does")
-		Expect(kubectl("get", "sparkapp", "-n", app.Namespace)).To(MatchRegexp(`NAME +SUSPEND +STATUS +ATTEMPTS +START +FINISH +AGE\nspark-pi +COMPLETED +1 +\S+Z +\S+Z +`))
-		described := kubectl("describe", "sparkapp", "-n", app.Namespace, app.Name)
+		Expect(kubectl("get", "sparkapplications.sparkoperator.k8s.io", "-n", app.Namespace)).To(MatchRegexp(`NAME +SUSPEND +STATUS +ATTEMPTS +START +FINISH +AGE\nspark-pi +COMPLETED +1 +\S+Z +\S+Z +`))
+		described := kubectl("describe", "sparkapplications.sparkoperator.k8s.io", "-n", app.Namespace, app.Name)
 		for _, word := range []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkApplicationCompleted", "the driver finished with exit code 0"} {
 			Expect(described).To(ContainSubstring(word))
 		}

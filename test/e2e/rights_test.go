@@ -32,7 +32,7 @@ func (r right) String() string {
 
 // rules are the files that grant rights, by whose they are.
 var rules = map[string][]string{
-	"controller": {"rbac/role.yaml", "rbac/leader_election_role.yaml", "rbac/namespaces/*.yaml", "rbac/exposure/*.yaml", "rbac/schedulers/*.yaml"},
+	"controller": {"rbac/role.yaml", "rbac/leader_election_role.yaml", "rbac/namespaces/*.yaml", "rbac/exposure/*.yaml", "rbac/families/*.yaml", "rbac/schedulers/*.yaml"},
 	"webhook":    {"webhook/role.yaml"},
 }
 
@@ -41,7 +41,7 @@ var needed = needs(map[string][]right{
 	"the admission plugin that protects owner references asks for it, and no audit log shows that": {
 		{"controller", "sparkoperator.k8s.io", "sparkapplications/finalizers", "update"},
 		{"controller", "sparkoperator.k8s.io", "scheduledsparkapplications/finalizers", "update"},
-		{"controller", "sparkoperator.k8s.io", "sparkconnects/finalizers", "update"},
+		{"controller", "sparkoperator.k8s.io", "sparkconnects/finalizers", "update"}, {"controller", "spark.apache.org", "sparkapplications/finalizers", "update"},
 	},
 	"a series of equal events, which only the leader election has: Kubernetes' own recorder": {{"controller", "events.k8s.io", "events", "patch"}},
 	"the annotations of a namespace, with namespaceDefaults: test/integration":               {{"controller", "", "namespaces", "get"}},
@@ -61,6 +61,7 @@ var needed = needs(map[string][]right{
 	"there is no Gateway API here: test/integration": {
 		{"controller", "gateway.networking.k8s.io", "httproutes", "get"}, {"controller", "gateway.networking.k8s.io", "httproutes", "list"}, {"controller", "gateway.networking.k8s.io", "httproutes", "watch"},
 		{"controller", "gateway.networking.k8s.io", "httproutes", "create"}, {"controller", "gateway.networking.k8s.io", "httproutes", "patch"}, {"controller", "gateway.networking.k8s.io", "httproutes", "delete"},
+		{"controller", "gateway.networking.k8s.io", "grpcroutes", "get"}, {"controller", "gateway.networking.k8s.io", "grpcroutes", "create"},
 	},
 })
 

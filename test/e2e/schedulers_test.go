@@ -71,7 +71,7 @@ var _ = Describe("A batch scheduler", longest, Ordered, ContinueOnFailure, func(
 		text, code = plugin(ctx, "explain", app.Name, "-n", app.Namespace)
 		Expect(code).To(BeZero(), text)
 		Expect(text).To(And(MatchRegexp("waits for its driver: "+words), MatchRegexp("Decision   wait: "+words)))
-		Expect(kubectl("get", "sparkapp", "-n", app.Namespace, app.Name, "-o", "wide")).To(MatchRegexp(`QUEUE +REASON\n.*` + reason + `\n`))
+		Expect(kubectl("get", "sparkapplications.sparkoperator.k8s.io", "-n", app.Namespace, app.Name, "-o", "wide")).To(MatchRegexp(`QUEUE +REASON\n.*` + reason + `\n`))
 	}
 
 	// ends checks that an application completes, with nothing left of its waits.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -20,14 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
-	kinds "github.com/firesteel-dev/firesteel/internal/controller/application"
-	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/test/golden"
 )
-
-// apacheKind is the kind of Apache's family. It is in no operator's configuration yet.
-var apacheKind = kinds.NewKind("apache", apache.SparkApplications{}, &v1.SparkApplicationList{}, v1.AddToScheme)
 
 func newApache(namespace string) *v1.SparkApplication {
 	return &v1.SparkApplication{
@@ -125,7 +121,7 @@ func (w *twoFamilies) restartsApache(ctx context.Context, ns string) {
 	for _, name := range []string{"pi-0-driver", "pi-1-driver"} {
 		driver := w.driver(ctx, ns, name)
 		w.ready(ctx, driver)
-		Eventually(func() string { return w.apacheStates(ctx, ns)()[len(w.apacheStates(ctx, ns)())-1] }, wait, poll).Should(Equal("RunningHealthy"))
+		Eventually(func() string { return strings.Join(w.apacheStates(ctx, ns)(), " ") }, wait, poll).Should(HaveSuffix("RunningHealthy"))
 		w.kubelet(ctx, driver, corev1.PodFailed, exited(3, "Error"))
 	}
 	Eventually(w.apacheStates(ctx, ns), wait, poll).Should(Equal([]string{

@@ -177,7 +177,7 @@ func (w *twoFamilies) start() {
 	cfg, err := server.Start()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(server.Stop)
-	w.c, err = client.New(cfg, client.Options{Scheme: controller.Scheme(jobKind, apacheKind)})
+	w.c, err = client.New(cfg, client.Options{Scheme: controller.Scheme(jobKind)})
 	Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(context.Background())
 	ended := operateBoth(ctx, cfg)
@@ -190,13 +190,13 @@ func (w *twoFamilies) start() {
 // operateBoth runs an operator of both families until the context ends.
 func operateBoth(ctx context.Context, cfg *rest.Config) <-chan error {
 	GinkgoHelper()
-	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nhealth: {bindAddress: \"0\"}\nmetrics: {bindAddress: \"0\"}\n"))
+	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nhealth: {bindAddress: \"0\"}\nmetrics: {bindAddress: \"0\"}\napache: {enabled: true}\n"))
 	Expect(err).NotTo(HaveOccurred())
 	registry, err := scheduler.NewRegistry(c.BatchScheduler.Default, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())
-	mgr, err := controller.NewManager(cfg, c, jobKind, apacheKind)
+	mgr, err := controller.NewManager(cfg, c, jobKind)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(controller.SetupWith(ctx, again{mgr}, c, registry, shortPeriods, jobKind, apacheKind)).To(Succeed())
+	Expect(controller.SetupWith(ctx, again{mgr}, c, registry, shortPeriods, jobKind)).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	return ended

@@ -7,6 +7,10 @@ namespaces: {{ include "spark-operator.jobNamespaces" . }}
 namespaceSelector: {{ . | quote }}
 {{- end }}
 workers: {{ .Values.controller.workers }}
+{{- if .Values.apache.enable }}
+apache:
+  enabled: true
+{{- end }}
 {{- if ne .Values.controller.scheduledSparkApplicationTimestampPrecision "nanos" }}
 scheduledSparkApplication:
   timestampPrecision: {{ .Values.controller.scheduledSparkApplicationTimestampPrecision }}

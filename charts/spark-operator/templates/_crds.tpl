@@ -1,3 +1,17 @@
+{{/* The API groups that the operator serves, as a JSON list. */}}
+{{- define "spark-operator.groups" -}}
+{{- .Values.apache.enable | ternary (list "sparkoperator.k8s.io" "spark.apache.org") (list "sparkoperator.k8s.io") | toJson -}}
+{{- end -}}
+
+{{/* The files of the definitions of these groups, as a JSON list. */}}
+{{- define "spark-operator.definitions" -}}
+{{- $files := list -}}
+{{- range include "spark-operator.groups" . | fromJsonArray -}}
+{{- range $path, $_ := $.Files.Glob (printf "files/crds/%s_*.yaml" .) }}{{ $files = append $files $path }}{{ end -}}
+{{- end -}}
+{{- toJson $files -}}
+{{- end -}}
+
 {{/*
 The files of the definitions that this release installs and upgrades, as a JSON list: those that do not exist yet, and its own.
 A definition of somebody else's (kubectl, Argo CD, Kubeflow's chart, another release) stays out of the release: Helm would refuse to
@@ -6,7 +20,7 @@ install over it. Without a cluster, as in `helm template`, none is known to exis
 {{- define "spark-operator.ownDefinitions" -}}
 {{- $own := list -}}
 {{- if .Values.crds.install -}}
-{{- range $path, $_ := .Files.Glob "files/crds/*.yaml" -}}
+{{- range $path := include "spark-operator.definitions" . | fromJsonArray -}}
 {{- $name := ($.Files.Get $path | fromYaml).metadata.name -}}
 {{- $exists := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $name -}}
 {{- if or (not $exists) (include "spark-operator.isOwnDefinition" (list $ $exists)) -}}
@@ -50,7 +64,7 @@ true
 {{- $found := dict -}}
 {{- if .Values.crds.install -}}
 {{- $own := include "spark-operator.ownDefinitions" . | fromJsonArray -}}
-{{- range $path, $_ := .Files.Glob "files/crds/*.yaml" -}}
+{{- range $path := include "spark-operator.definitions" . | fromJsonArray -}}
 {{- if not (has (base $path) $own) -}}
 {{- $wanted := $.Files.Get $path | fromYaml -}}
 {{- $exists := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $wanted.metadata.name -}}

@@ -1,12 +1,15 @@
 {{/* The rules of the controller, and of what else is enabled, as a JSON list. */}}
 {{- define "spark-operator.rules" -}}
 {{- $rules := list -}}
+{{- $ingress := or .Values.controller.uiIngress.enable .Values.controller.driverIngress.enable -}}
 {{- range (.Files.Get "files/role.yaml" | fromYaml).rules -}}
-{{- if or $.Values.controller.uiIngress.enable $.Values.controller.driverIngress.enable (not (has "ingresses" .resources)) }}{{ $rules = append $rules . }}{{ end -}}
+{{- if or $ingress (not (has "ingresses" .resources)) }}{{ $rules = append $rules . }}{{ end -}}
 {{- end -}}
 {{- $fragments := list -}}
 {{- range include "spark-operator.schedulers" . | fromJsonArray }}{{ $fragments = append $fragments (printf "schedulers/%s" .) }}{{ end -}}
 {{- if ne (include "spark-operator.quotaMode" .) "Off" }}{{ $fragments = append $fragments "schedulers/quota" }}{{ end -}}
+{{- if .Values.apache.enable }}{{ $fragments = append $fragments "families/apache" }}{{ end -}}
+{{- if and .Values.apache.enable $ingress }}{{ $fragments = append $fragments "families/apache-routes" }}{{ end -}}
 {{- with .Values.controller -}}
 {{- if .uiRoute.enable }}{{ $fragments = append $fragments "exposure/httproute" }}{{ end -}}
 {{- if .driverPodDisruptionBudget.enable }}{{ $fragments = append $fragments "exposure/poddisruptionbudget" }}{{ end -}}

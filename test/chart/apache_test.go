@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+func TestApache(t *testing.T) { checkAll(t, families) }
+
+// families are with and without the second API family.
+var families = map[string]combination{
+	"Apache": {reason: "the other family has its definition, its place in webhook and policies, and rights", values: `
+apache: {enable: true}
+userRoles: {create: true}
+executorAdmissionPolicy: {enable: true}
+controller: {driverIngress: {enable: false}}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		if !configOf(t, all, configMap).Apache.Enabled {
+			t.Error("it is not in the configuration")
+		}
+		has(t, all, "CustomResourceDefinition sparkapplications.spark.apache.org", "ClusterRole spark-operator-apache-sparkapplication-editor-role")
+		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules
+		if !grants(rules, "spark.apache.org", "sparkapplications/status", "patch") || grants(rules, "gateway.networking.k8s.io", "httproutes", "create") {
+			t.Errorf("rules without Ingresses and routes: %+v", rules)
+		}
+		checked := as[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration "+webhook).Webhooks
+		last := checked[len(checked)-1]
+		if last.Rules[0].APIGroups[0] != "spark.apache.org" || *last.MatchPolicy != admissionv1.Equivalent || *last.ClientConfig.Service.Path != "/validate-spark-apache-org-v1-sparkapplication" {
+			t.Errorf("the last webhook is %+v", last)
+		}
+		labels := ""
+		for _, v := range as[admissionv1.ValidatingAdmissionPolicy](t, all, "ValidatingAdmissionPolicy spark-operator-executors").Spec.Variables {
+			if v.Name == "appLabels" {
+				labels = v.Expression
+			}
+		}
+		if !strings.Contains(labels, "spark.operator/spark-app-name") {
+			t.Errorf("executors are known by %s", labels)
+		}
+		submitters := as[admissionv1.MutatingAdmissionPolicy](t, all, "MutatingAdmissionPolicy spark-operator-submitter").Spec.MatchConstraints.ResourceRules[0]
+		if !slices.Contains(submitters.APIGroups, "spark.apache.org") {
+			t.Errorf("submitters are recorded of %v", submitters.APIGroups)
+		}
+	}},
+	"NoApache": {reason: "by default nothing touches the objects of Apache's operator", values: `userRoles: {create: true}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		for key, o := range all {
+			if text, err := o.MarshalJSON(); err != nil || strings.Contains(string(text), "spark.apache.org\"") {
+				t.Errorf("%s names spark.apache.org (%v)", key, err)
+			}
+		}
+	}},
+}

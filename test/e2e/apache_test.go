@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+)
+
+// apachePi is SparkPi as users of Apache's operator write it.
+func apachePi(namespace, name string, arguments ...string) *v1.SparkApplication {
+	return &v1.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: v1.SparkApplicationSpec{
+			RuntimeVersions: v1.RuntimeVersions{SparkVersion: "4.1.4"},
+			MainClass:       "org.apache.spark.examples.SparkPi", Jars: "local:///opt/spark/examples/jars/spark-examples.jar", DriverArgs: arguments,
+			SparkConf: map[string]string{
+				"spark.kubernetes.container.image": sparkImage, "spark.kubernetes.authenticate.driver.serviceAccountName": "spark",
+				"spark.executor.instances": "1", "spark.driver.memory": "512m", "spark.executor.memory": "512m",
+				"spark.kubernetes.driver.request.cores": "100m", "spark.kubernetes.executor.request.cores": "100m",
+				"spark.driver.extraJavaOptions": quickStart, "spark.executor.extraJavaOptions": quickStart,
+			},
+		},
+	}
+}
+
+// apacheBehaves is one whose driver does what the arguments say.
+func apacheBehaves(namespace, name string, arguments ...string) *v1.SparkApplication {
+	app := apachePi(namespace, name, arguments...)
+	app.Spec.MainClass = "io.firesteel.e2e.Behave"
+	return app
+}
+
+// apacheStates are the states of the attempts that a status tells of, in their order, without those of a driver's way to its executors.
+func apacheStates(ctx context.Context, app *v1.SparkApplication) string {
+	GinkgoHelper()
+	Expect(admin.Get(ctx, client.ObjectKeyFromObject(app), app)).To(Succeed())
+	all := map[int]string{}
+	histories := []map[string]v1.ApplicationState{app.Status.StateTransitionHistory}
+	if p := app.Status.PreviousAttemptSummary; p != nil {
+		histories = append(histories, p.StateTransitionHistory)
+	}
+	for _, history := range histories {
+		for key, state := range history {
+			n, err := strconv.Atoi(key)
+			Expect(err).NotTo(HaveOccurred())
+			all[n] = string(state.CurrentStateSummary)
+		}
+	}
+	var states []string
+	for _, n := range slices.Sorted(maps.Keys(all)) {
+		if state := all[n]; !strings.HasPrefix(state, "RunningWith") && state != string(v1.StateInitializedBelowThresholdExecutors) {
+			states = append(states, state)
+		}
+	}
+	return strings.Join(states, " ")
+}
+
+func eventuallyApache(ctx context.Context, app *v1.SparkApplication, states string) {
+	GinkgoHelper()
+	Eventually(func() string { return apacheStates(ctx, app) }, jobWait, poll).Should(Equal(states), func() string {
+		return kubectl("describe", "sparkapplications.spark.apache.org", "-n", app.Namespace, app.Name) + kubectl("get", "pods", "-n", app.Namespace, "-o", "wide") +
+			kubectl("logs", "-n", app.Namespace, "-l", "spark.operator/spark-app-name="+app.Name+",spark-role=driver", "--tail=60")
+	})
+}
+
+// apachePods are the pods of an application.
+func apachePods(ctx context.Context, app *v1.SparkApplication) []corev1.Pod {
+	GinkgoHelper()
+	var pods corev1.PodList
+	Expect(admin.List(ctx, &pods, client.InNamespace(app.Namespace), client.MatchingLabels{v1.LabelAppName: app.Name})).To(Succeed())
+	return pods.Items
+}
+
+const toRun = "Submitted DriverRequested DriverStarted DriverReady RunningHealthy"
+
+var _ = Describe("A SparkApplication of spark.apache.org", func() {
+	ctx := context.Background()
+
+	It("runs with what it attaches to its driver, and is kept as it asks", func() {
+		app := apachePi(newNamespace(ctx, "apache"), "pi", "10")
+		app.Spec.DriverServiceIngressList = []v1.DriverServiceIngress{{
+			ServiceMetadata: metav1.ObjectMeta{Name: "ui"}, ServiceSpec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 4040}}}, IngressMetadata: metav1.ObjectMeta{Name: "ui"},
+		}}
+		app.Spec.ConfigMapSpecs = []v1.ConfigMapSpec{{Name: "settings", Data: map[string]string{"a": "b"}}}
+		app.Spec.ApplicationTolerations = &v1.ApplicationTolerations{ResourceRetainPolicy: v1.RetainAlways}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		eventuallyApache(ctx, app, toRun+" Succeeded TerminatedWithoutReleaseResources")
+		Expect(kubectl("logs", "-n", app.Namespace, "pi-0-driver")).To(ContainSubstring("Pi is roughly 3.1"))
+		for _, o := range []client.Object{&corev1.Service{}, &networkingv1.Ingress{}} {
+			Expect(admin.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: "ui"}, o)).To(Succeed())
+		}
+
+		By("looking at it as a user does")
+		Expect(kubectl("get", "sparkapp", "-n", app.Namespace)).To(MatchRegexp(`NAME +CURRENT STATE +AGE\npi +TerminatedWithoutReleaseResources +`))
+		Expect(kubectl("describe", "sparkapplications.spark.apache.org", "-n", app.Namespace, app.Name)).To(ContainSubstring("the driver finished with exit code 0"))
+
+		By("deleting it")
+		Expect(admin.Delete(ctx, app)).To(Succeed())
+		Eventually(func() error {
+			return admin.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: "ui"}, &corev1.Service{})
+		}, jobWait, poll).Should(MatchError(apierrors.IsNotFound, "not found"))
+		Eventually(func() []corev1.Pod { return apachePods(ctx, app) }, jobWait, poll).Should(BeEmpty())
+	})
+
+	It("in Python allocates its executors as it needs them, and leaves nothing behind", func() {
+		app := apachePi(newNamespace(ctx, "apachepy"), "pyspark", "4")
+		app.Spec.MainClass, app.Spec.Jars, app.Spec.PyFiles = "", "", "local:///opt/spark/examples/src/main/python/pi.py"
+		maps.Copy(app.Spec.SparkConf, map[string]string{
+			"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.shuffleTracking.enabled": "true", "spark.dynamicAllocation.maxExecutors": "2", "spark.executor.instances": "1",
+		})
+		app.Spec.ApplicationTolerations = &v1.ApplicationTolerations{InstanceConfig: &v1.InstanceConfig{InitExecutors: 1, MinExecutors: 1, MaxExecutors: 2}}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		eventuallyApache(ctx, app, toRun+" Succeeded ResourceReleased")
+		Eventually(func() []corev1.Pod { return apachePods(ctx, app) }, jobWait, poll).Should(BeEmpty())
+	})
+
+	It("that fails is tried as often as it asks, and goes after its time", func() {
+		app := apacheBehaves(newNamespace(ctx, "apachefail"), "fails", "exit", "3")
+		app.Spec.ApplicationTolerations = &v1.ApplicationTolerations{
+			RestartConfig:      &v1.RestartConfig{RestartPolicy: v1.RestartOnFailure, MaxRestartAttempts: new(int64(1)), RestartBackoffMillis: new(int64(100))},
+			TTLAfterStopMillis: new(int64(20_000)),
+		}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		Eventually(func() string { return apacheStates(ctx, app) }, jobWait, poll).Should(MatchRegexp(`Failed ScheduledToRestart DriverRequested .*Failed ResourceReleased$`))
+		Expect(app.Status.CurrentAttemptSummary.AttemptInfo.FailureRestartCounter).To(BeEquivalentTo(1))
+		Expect(kubectl("describe", "sparkapplications.spark.apache.org", "-n", app.Namespace, app.Name)).To(ContainSubstring("3"))
+		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(app), app) }, jobWait, poll).Should(MatchError(apierrors.IsNotFound, "not found"))
+	})
+
+	It("is suspended, runs again as it is edited meanwhile, and goes although the operator that set its finalizer is gone", func() {
+		app := apacheBehaves(newNamespace(ctx, "apachepause"), "pauses", "sleep", "3600")
+		app.Finalizers = []string{v1.Finalizer}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		eventuallyApache(ctx, app, toRun)
+		edit := func(patch string) {
+			kubectl("patch", "sparkapplications.spark.apache.org", app.Name, "-n", app.Namespace, "--type", "merge", "-p", patch)
+		}
+		edit(`{"spec": {"suspend": true}}`)
+		eventuallyApache(ctx, app, toRun+" Suspended")
+		Eventually(func() []corev1.Pod { return apachePods(ctx, app) }, jobWait, poll).Should(BeEmpty())
+		edit(`{"spec": {"suspend": false, "sparkConf": {"spark.executorEnv.TEAM": "data"}}}`)
+		Eventually(func() []corev1.Pod { return apachePods(ctx, app) }, jobWait, poll).Should(ContainElement(
+			HaveField("Spec.Containers", ContainElement(HaveField("Env", ContainElement(corev1.EnvVar{Name: "TEAM", Value: "data"}))))))
+		Expect(admin.Delete(ctx, app)).To(Succeed())
+		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(app), app) }, jobWait, poll).Should(MatchError(apierrors.IsNotFound, "not found"))
+		Eventually(func() []corev1.Pod { return apachePods(ctx, app) }, jobWait, poll).Should(BeEmpty())
+	})
+
+	It("whose driver does not start in time ends with its own state, and says why", func() {
+		app := apachePi(newNamespace(ctx, "apachelate"), "late")
+		app.Spec.SparkConf["spark.kubernetes.container.image"] = "firesteel.local/none:1"
+		app.Spec.ApplicationTolerations = &v1.ApplicationTolerations{ApplicationTimeoutConfig: &v1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: new(int64(5000))}}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		eventuallyApache(ctx, app, "Submitted DriverRequested DriverStartTimedOut ResourceReleased")
+		Expect(kubectl("describe", "sparkapplications.spark.apache.org", "-n", app.Namespace, app.Name)).To(
+			ContainSubstring("the driver did not start within 5s (spec.applicationTolerations.applicationTimeoutConfig.driverStartTimeoutMillis)"))
+	})
+})
