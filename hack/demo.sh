@@ -273,7 +273,7 @@ show_result() {
     fi
   done
   echo
-  k get sparkapp
+  k get sparkapplications.sparkoperator.k8s.io
   echo
   timing_table
 }
@@ -283,8 +283,8 @@ show_next() {
   cat <<EOT
 
 Next, from $repo:
-  $tool exec kubectl get sparkapp,pods
-  $tool exec kubectl describe sparkapp spark-pi
+  $tool exec kubectl get sparkapplications.sparkoperator.k8s.io,pods
+  $tool exec kubectl describe sparkapplications.sparkoperator.k8s.io spark-pi
 EOT
   if [ -n "$simulated" ]; then
     cat <<EOT

@@ -132,7 +132,7 @@ func kubectlSpark(w *harness) {
 		o.Status.Scheduling = &v1beta2.SchedulingStatus{Scheduler: "kube", Source: "Cluster"}
 	}))
 	w.run("docs/kubectl-spark.md", "explain")
-	w.do("kubectl delete sparkapp,pod --all --grace-period 0 --force")
+	w.do("kubectl delete sparkapplications.sparkoperator.k8s.io,pod --all --grace-period 0 --force")
 
 	w.says(w.run("docs/kubectl-spark.md", "validate and render"), "schedules checked: 1, errors: 0")
 
@@ -143,7 +143,7 @@ func kubectlSpark(w *harness) {
 	w.become(jobs, "second", v1beta2.ApplicationStateSubmitted, inQueue(37*time.Second, "WaitingForQuota",
 		"waiting for quota in queue team-a: cpu asked 200m, free 100m of 300m (volcano)"))
 	w.run("docs/kubectl-spark.md", "queue")
-	w.do("kubectl delete sparkapp --all")
+	w.do("kubectl delete sparkapplications.sparkoperator.k8s.io --all")
 
 	w.create("etl")
 	w.become(jobs, "etl", v1beta2.ApplicationStateFailed, failed("OutOfMemory", "DriverOutOfMemory", 137, "killed"), func(o *v1beta2.SparkApplication) {
@@ -156,7 +156,7 @@ func kubectlSpark(w *harness) {
 	w.become(jobs, "report", v1beta2.ApplicationStateRunning, condition(lifecycle.ConditionExecutorsReady, metav1.ConditionFalse, "ExecutorsPending", "not all of the 2 executors run"),
 		func(o *v1beta2.SparkApplication) { o.Status.Executors = &v1beta2.ExecutorSummary{Running: 1} })
 	w.run("docs/kubectl-spark.md", "list")
-	w.do("kubectl delete sparkapp --all")
+	w.do("kubectl delete sparkapplications.sparkoperator.k8s.io --all")
 	verbs(w)
 }
 
@@ -171,10 +171,10 @@ func verbs(w *harness) {
 	}))
 	w.run("docs/kubectl-spark.md", "Verbs")
 	w.says(w.do("kubectl get scheduledsparkapp nightly -o yaml"), "maxActive: 2", `from: "2026-02-28T23:00:00Z"`, v1beta2.AnnotationTriggerAt)
-	w.says(w.do("kubectl get sparkapp etl -o yaml"), v1beta2.AnnotationRerunAt, "suspend: false")
+	w.says(w.do("kubectl get sparkapplications.sparkoperator.k8s.io etl -o yaml"), v1beta2.AnnotationRerunAt, "suspend: false")
 	w.run("docs/schedules.md", "kubectl spark trigger nightly --from 2026-03-01 --to 2026-04-01")
 	w.says(w.run("docs/schedules.md", "kubectl describe scheduledsparkapp nightly"), "Europe/Berlin")
-	w.do("kubectl delete sparkapp,scheduledsparkapp --all")
+	w.do("kubectl delete sparkapplications.sparkoperator.k8s.io,scheduledsparkapp --all")
 	schedules(w)
 }
 

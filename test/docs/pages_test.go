@@ -22,7 +22,7 @@ func (w *harness) example() {
 func fromSparkSubmit(w *harness) {
 	w.Helper()
 	w.says(w.run("docs/from-spark-submit.md", "Coming from spark-submit"), "sparkapplication.sparkoperator.k8s.io/main created")
-	w.do("kubectl delete sparkapp main")
+	w.do("kubectl delete sparkapplications.sparkoperator.k8s.io main")
 }
 
 func migrate(w *harness) {
@@ -43,19 +43,19 @@ func firstApplication(w *harness) {
 	w.run("README.md", "A first application")
 	w.says(w.do("kubectl auth can-i create pods --as system:serviceaccount:default:spark"), "yes")
 	questions(w)
-	w.do("kubectl delete sparkapp spark-pi")
+	w.do("kubectl delete sparkapplications.sparkoperator.k8s.io spark-pi")
 }
 
 // questions are what sentences tell the reader to ask a cluster about spark-pi.
 func questions(w *harness) {
 	w.Helper()
-	w.says(w.run("docs/quick-start.md", "kubectl describe sparkapp spark-pi"), "Conditions:", "the driver has completed")
-	w.says(w.run("README.md", "kubectl describe sparkapp spark-pi"), "the driver has completed")
-	w.says(w.run("docs/conditions.md", "kubectl wait --for=condition=Succeeded sparkapp/NAME"), "condition met")
+	w.says(w.run("docs/quick-start.md", "kubectl describe sparkapplications.sparkoperator.k8s.io spark-pi"), "Conditions:", "the driver has completed")
+	w.says(w.run("README.md", "kubectl describe sparkapplications.sparkoperator.k8s.io spark-pi"), "the driver has completed")
+	w.says(w.run("docs/conditions.md", "kubectl wait --for=condition=Succeeded sparkapplications.sparkoperator.k8s.io/NAME"), "condition met")
 	w.run("docs/conditions.md", "kubectl get pods -l spark-role=executor")
-	w.says(w.run("docs/conditions.md", "kubectl get sparkapp -o wide"), "QUEUE", "REASON")
-	w.says(w.run("docs/troubleshooting.md", "kubectl describe sparkapp NAME"), "the driver has completed")
-	w.says(w.run("docs/lifecycle.md", "kubectl describe sparkapp NAME"), "Events:")
+	w.says(w.run("docs/conditions.md", "kubectl get sparkapplications.sparkoperator.k8s.io -o wide"), "QUEUE", "REASON")
+	w.says(w.run("docs/troubleshooting.md", "kubectl describe sparkapplications.sparkoperator.k8s.io NAME"), "the driver has completed")
+	w.says(w.run("docs/lifecycle.md", "kubectl describe sparkapplications.sparkoperator.k8s.io NAME"), "Events:")
 	w.says(w.run("docs/troubleshooting.md", "kubectl get namespace NAME --show-labels"), "kubernetes.io/metadata.name=default")
 	w.says(w.run("docs/troubleshooting.md", "kubectl spark list -o wide"), "MESSAGE", "COMPLETED")
 	w.says(w.run("docs/troubleshooting.md", "kubectl spark validate -f app.yaml"), "errors: 0")
