@@ -46,7 +46,7 @@ func TestSubmitDriverThatOwns(t *testing.T) {
 	references := map[client.Object]metav1.OwnerReference{
 		&corev1.Pod{ObjectMeta: metaOf("pi-0-driver")}: {APIVersion: "example.org/v1", Kind: "Job", Name: "pi", UID: "app", BlockOwnerDeletion: new(true)},
 	}
-	driver := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "pi-0-driver", UID: "uid-1", BlockOwnerDeletion: new(true)}
+	driver := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "pi-0-driver", UID: "uid-1"} // blocking its deletion would need a right to the finalizers of all pods
 	references[&corev1.Service{ObjectMeta: metaOf("ui")}] = driver
 	references[&corev1.ConfigMap{ObjectMeta: metaOf("pi-0-conf")}] = driver
 	for obj, want := range references {

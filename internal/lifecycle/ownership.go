@@ -114,9 +114,10 @@ func (w Owner) Of(o metav1.Object) Ownership {
 	return Previous
 }
 
-// Driver makes the attempt's driver pod the owner of what is created for it.
+// Driver makes the attempt's driver pod the owner of what is created for it. It does not block the deletion of the pod, which would need a right to
+// the finalizers of all pods (OwnerReferencesPermissionEnforcement).
 func (w Owner) Driver(pod metav1.Object) Owner {
-	w.Reference = metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: pod.GetName(), UID: pod.GetUID(), BlockOwnerDeletion: new(true)}
+	w.Reference = metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: pod.GetName(), UID: pod.GetUID()}
 	return w
 }
 

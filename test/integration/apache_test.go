@@ -93,7 +93,7 @@ func (w *twoFamilies) runsApache(ctx context.Context, ns string) {
 		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: "pi-0-policy"}}, &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "ui"}},
 	} {
 		Expect(w.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: o.GetName()}, o)).To(Succeed())
-		Expect(o.GetOwnerReferences()).To(ConsistOf(metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, BlockOwnerDeletion: new(true)}))
+		Expect(o.GetOwnerReferences()).To(ConsistOf(metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID}))
 		Expect(o.GetLabels()).To(HaveKeyWithValue("spark.operator/spark-app-name", "pi"))
 	}
 
