@@ -70,13 +70,12 @@ func look(t *testing.T, name string) (lifecycle.Observation, lifecycle.Plan) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app, err := c.application(t.Context(), name)
+	s, err := c.application(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := resolve.Load(kubeflow.SparkApplications{}, app, kubeflow.FromStatus(&app.Status), resolve.Operator{}, time.Now())
 	seen, err := observe.Reader{Labels: s.Family.Labels, Cache: c, Live: c}.Observe(t.Context(), observe.Target{
-		Namespace: app.Namespace, App: app.Name, UID: app.UID, DriverName: s.DriverName(), SubmissionID: s.Desired.SubmissionID, Now: time.Now(),
+		Namespace: s.GetNamespace(), App: s.GetName(), UID: s.GetUID(), DriverName: s.DriverName(), SubmissionID: s.Desired.SubmissionID, Now: time.Now(),
 	}, s.Record)
 	if err != nil {
 		t.Fatal(err)

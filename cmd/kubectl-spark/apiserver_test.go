@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
@@ -24,6 +25,7 @@ var (
 	applicationKind = v1beta2.GroupVersion.WithKind("SparkApplication")
 	scheduleKind    = v1beta2.GroupVersion.WithKind("ScheduledSparkApplication")
 	serverKind      = v1alpha1.SchemeGroupVersion.WithKind("SparkConnect")
+	apacheKind      = v1.SchemeGroupVersion.WithKind("SparkApplication")
 	podGroupKind    = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
 )
 
@@ -50,7 +52,7 @@ func newMemoryAPI(t *testing.T, objects ...client.Object) *testutil.APIServer {
 // serving starts an API server in one of the ways in which testutil has it.
 func serving(t *testing.T, begin func(*testing.T, []schema.GroupVersionKind, ...client.Object) *testutil.APIServer, objects []client.Object) *testutil.APIServer {
 	t.Helper()
-	kinds := []schema.GroupVersionKind{applicationKind, scheduleKind, serverKind, appsv1.SchemeGroupVersion.WithKind("Deployment")}
+	kinds := []schema.GroupVersionKind{applicationKind, scheduleKind, serverKind, apacheKind, appsv1.SchemeGroupVersion.WithKind("Deployment")}
 	for _, kind := range []string{"Pod", "ResourceQuota", "Event", "ConfigMap", "Secret", "Namespace"} {
 		kinds = append(kinds, corev1.SchemeGroupVersion.WithKind(kind))
 	}

@@ -93,25 +93,12 @@ func (c cluster) connect() (*connection, error) {
 	return &connection{reader: all, writes: all, pods: core, namespace: namespace, config: config}, nil
 }
 
-// application reads one application, and suggests others if it does not exist.
-func (c *connection) application(ctx context.Context, name string) (*v1beta2.SparkApplication, error) {
-	var o v1beta2.SparkApplication
-	err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &o)
-	if isMissing(err, applications) {
-		return nil, c.nothing(ctx, name, applications)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &o, nil
-}
-
 // complete offers the names of applications, or nothing if the cluster does not answer soon.
 func (c cluster) complete(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return c.offer(command.Context(), args, applications), cobra.ShellCompDirectiveNoFileComp
+	return c.offer(command.Context(), args, families...), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeObjects offers the names of several kinds, with their type if they are no applications, without those that are there already.

@@ -15,6 +15,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
@@ -38,7 +40,7 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 				return false, nil, fmt.Errorf("--keep-runs: only for a %s", schedules.Kind)
 			case o.kind == servers:
 				return true, serverGoes(o), c.remove(ctx, o, false, dry)
-			case o.kind == applications:
+			case slices.Contains(families, o.kind):
 				return true, applicationGoes(o), c.remove(ctx, o, false, dry)
 			}
 			notes := c.scheduleGoes(ctx, o, keep)
@@ -51,12 +53,11 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 
 // applicationGoes says what is deleted with an application.
 func applicationGoes(o found) []string {
-	switch state := v1beta2.ApplicationStateType(stateOf(o)); state {
-	case v1beta2.ApplicationStateNew, v1beta2.ApplicationStateCompleted, v1beta2.ApplicationStateFailed:
+	a, err := o.application(o.Object, resolve.Operator{}, time.Time{})
+	if err != nil || a.Record.State == lifecycle.New || a.Record.State.Final() {
 		return nil
-	default:
-		return []string{fmt.Sprintf("it was %s; driver pod %s, its executors and what else belongs to it go with it", state, dash(nested(o.Object, "status", "driverInfo", "podName")))}
 	}
+	return []string{fmt.Sprintf("it was %s; driver pod %s, its executors and what else belongs to it go with it", a.State, dash(a.Record.DriverName))}
 }
 
 // serverGoes says what is deleted with a server.

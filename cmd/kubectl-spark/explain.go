@@ -14,9 +14,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -60,7 +57,7 @@ func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 	}
 	clusters = addCluster(command)
-	command.ValidArgsFunction = clusters.completeObjects(applications, schedules, servers)
+	command.ValidArgsFunction = clusters.completeObjects(allKinds()...)
 	operators.addTo(command)
 	out.addFormat(command, "", "format of the output: json or yaml; text for people by default", "json", "yaml")
 	return command
@@ -71,7 +68,7 @@ type explanation interface{ Text() string }
 
 // explain reads what the operator would read, and decides as it would.
 func (c *connection) explain(ctx context.Context, name string, operators installed, now time.Time) (explanation, error) {
-	o, err := c.find(ctx, name, applications, schedules, servers)
+	o, err := c.find(ctx, name, allKinds()...)
 	if err != nil {
 		return nil, err
 	}
@@ -90,18 +87,13 @@ func (c *connection) explain(ctx context.Context, name string, operators install
 	if unread != "" {
 		in.Unreadable = append(in.Unreadable, unread)
 	}
-	if o.kind == servers {
-		server, err := typedServer(o.Object)
-		if err != nil {
-			return nil, err
-		}
-		in.Conditions, in.Scope, in.State = server.Status.Conditions, loadServer(server, operator, now), stateName(string(server.Status.State))
-	} else {
-		application, err := typed(o.Object)
-		if err != nil {
-			return nil, err
-		}
-		in.Conditions, in.Scope = application.Status.Conditions, load(application, operator, now)
+	application, err := o.application(o.Object, operator, now)
+	if err != nil {
+		return nil, err
+	}
+	in.Conditions, in.Scope = application.Conditions, application.Application
+	if o.kind != applications { // their states have more words than those of the state machine
+		in.State = stateName(application.State)
 	}
 	c.observe(ctx, &in, operator)
 	return explain.Explain(in), nil
@@ -163,14 +155,4 @@ func (c *connection) sessions(ctx context.Context, pods observe.Reader, s resolv
 		}
 	}
 	return said
-}
-
-// load resolves an application as it is stored.
-func load(o *v1beta2.SparkApplication, operator resolve.Operator, now time.Time) resolve.Application {
-	return resolve.Load(kubeflow.SparkApplications{}, o, kubeflow.FromStatus(&o.Status), operator, now)
-}
-
-// loadServer resolves a server as it is stored.
-func loadServer(o *v1alpha1.SparkConnect, operator resolve.Operator, now time.Time) resolve.Application {
-	return resolve.Load(kubeflow.SparkConnects{}, o, kubeflow.SparkConnects{}.FromStatus(o), operator, now)
 }

@@ -12,14 +12,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -31,7 +30,7 @@ const chunk = 500
 
 // listing is what the flags of list say.
 type listing struct {
-	kind   kind
+	kinds  []kind
 	all    bool
 	states []string
 	out    output
@@ -73,15 +72,15 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 	command.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "list those of all namespaces")
 	command.Flags().StringSliceVar(&l.states, "state", nil, "only those in these states, such as running,failed")
 	l.out.addFormat(command, "", "format of the output: wide, name, json or yaml; a table by default", "wide", "name", "json", "yaml")
-	_ = command.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = command.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(slices.Concat(statesOf(applications), statesOf(apache)), cobra.ShellCompDirectiveNoFileComp))
 	return command
 }
 
-// stateNames are the states as the API and the table call them.
-func stateNames() []string {
+// statesOf are the states of a kind as the table calls them.
+func statesOf(k kind) []string {
 	var names []string
-	for _, s := range lifecycle.States() {
-		names = append(names, stateName(kubeflow.SparkApplications{}.Family().States[s]))
+	for _, s := range append([]string{""}, k.States...) {
+		names = append(names, stateName(s))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -97,18 +96,22 @@ func stateName(s string) string {
 
 // check checks arguments and flags, and brings the states into the form that they are stored in.
 func (l *listing) check(args []string) error {
-	l.kind = applications
-	if len(args) > 0 {
-		var err error
-		if l.kind, err = kindOf(args[0]); err != nil {
+	l.kinds = families
+	if len(args) > 0 && args[0] != applications.Many {
+		k, err := kindOf(args[0])
+		if err != nil {
 			at := slices.IndexFunc(allKinds(), func(k kind) bool { return k.Many == args[0] })
 			if at < 0 {
 				return fmt.Errorf("%w; write applications, schedules or servers", err)
 			}
-			l.kind = allKinds()[at]
+			k = allKinds()[at]
 		}
+		l.kinds = []kind{k}
 	}
-	known := tables[l.kind].states
+	var known []string
+	for _, k := range l.kinds {
+		known = append(known, tables[k].states...)
+	}
 	for i, state := range l.states {
 		at := slices.IndexFunc(known, func(s string) bool { return strings.EqualFold(s, state) })
 		if at < 0 {
@@ -129,10 +132,14 @@ func (l *listing) run(ctx context.Context, c *connection, streams genericiooptio
 	}
 	switch l.out.format {
 	case "json", "yaml":
-		return l.out.print(streams.Out, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+		objects := make([]map[string]any, 0, len(items))
+		for _, o := range items {
+			objects = append(objects, o.Object)
+		}
+		return l.out.print(streams.Out, map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
 	case "name":
 		for _, o := range items {
-			say(streams.Out, "%s/%s", l.kind.qualified(), nested(o, "metadata", "name"))
+			say(streams.Out, "%s/%s", o.qualified(), o.GetName())
 		}
 		return nil
 	}
@@ -141,39 +148,48 @@ func (l *listing) run(ctx context.Context, c *connection, streams genericiooptio
 		if l.all {
 			where = "in any namespace"
 		}
-		say(streams.ErrOut, "No %s found %s.", l.kind.Many, where)
+		say(streams.ErrOut, "No %s found %s.", l.kinds[0].Many, where)
 		return nil
 	}
 	return l.table(streams.Out, items, now)
 }
 
-// read lists the objects as they are stored, so that programs get all of it, in the order of the API server: by name.
-func (l *listing) read(ctx context.Context, c *connection) ([]map[string]any, error) {
+// read lists the objects as they are stored, so that programs get all of it, by name. A second family need not be there, or be readable.
+func (l *listing) read(ctx context.Context, c *connection) ([]found, error) {
+	items := []found{}
+	for i, k := range l.kinds {
+		all, err := l.readKind(ctx, c, k)
+		if err != nil && (i == 0 || !apierrors.IsForbidden(err) && !isMissingKind(err)) {
+			return nil, err
+		}
+		items = append(items, all...)
+	}
+	slices.SortStableFunc(items, func(a, b found) int {
+		return strings.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName())
+	})
+	return items, nil
+}
+
+func (l *listing) readKind(ctx context.Context, c *connection, k kind) ([]found, error) {
 	options := &client.ListOptions{Namespace: c.namespace, Limit: chunk}
 	if l.all {
 		options.Namespace = ""
 	}
-	items := []map[string]any{}
+	var items []found
 	for {
-		var list unstructured.UnstructuredList
-		list.SetGroupVersionKind(l.kind.object("List"))
-		if err := c.List(ctx, &list, options); err != nil {
+		list := k.list()
+		if err := c.List(ctx, list, options); err != nil {
 			return nil, err
 		}
-		for _, o := range list.Items {
-			state := tables[l.kind].state(&o)
-			if len(l.states) == 0 || slices.Contains(l.states, state) {
-				items = append(items, o.Object)
+		for i := range list.Items {
+			if o := &list.Items[i]; len(l.states) == 0 || slices.Contains(l.states, tables[k].state(o)) {
+				items = append(items, found{k, o})
 			}
 		}
 		if options.Continue = list.GetContinue(); options.Continue == "" {
-			break
+			return items, nil
 		}
 	}
-	slices.SortStableFunc(items, func(a, b map[string]any) int {
-		return strings.Compare(nested(a, "metadata", "namespace")+"/"+nested(a, "metadata", "name"), nested(b, "metadata", "namespace")+"/"+nested(b, "metadata", "name"))
-	})
-	return items, nil
 }
 
 // table is how the objects of a kind are listed.
@@ -183,25 +199,34 @@ type table struct {
 	// states are all that there are, and state is that of an object.
 	states []string
 	state  func(*unstructured.Unstructured) string
-	row    func(o kinds.Object, now time.Time, wide bool) []string
+	row    func(o found, now time.Time, wide bool) ([]string, error)
 }
 
+var (
+	header = []string{"NAME", "STATE", "ATTEMPT", "DRIVER", "EXECUTORS", "REASON", "AGE", "DURATION"}
+	more   = []string{"SPARK", "SCHEDULER", "QUEUE", "MESSAGE"}
+)
+
 var tables = map[kind]table{
-	applications: {
-		header: []string{"NAME", "STATE", "ATTEMPT", "DRIVER", "EXECUTORS", "REASON", "AGE", "DURATION"},
-		more:   []string{"SPARK", "SCHEDULER", "QUEUE", "MESSAGE"},
-		states: stateNames(), state: stateAt("status", "applicationState", "state"), row: rowOf(row),
-	},
-	schedules: {header: scheduleHeader, more: scheduleMore, states: scheduleStates, state: scheduleState, row: rowOf(scheduleRow)},
-	servers:   {header: serverHeader, more: serverMore, states: serverStates, state: stateAt("status", "state"), row: rowOf(serverRow)},
+	applications: {header: header, more: more, states: statesOf(applications), state: stateAt("status", "applicationState", "state"), row: row},
+	apache:       {header: header, more: more, states: statesOf(apache), state: stateAt("status", "currentState", "currentStateSummary"), row: row},
+	schedules:    {header: scheduleHeader, more: scheduleMore, states: scheduleStates, state: scheduleState, row: rowOf(scheduleRow)},
+	servers:      {header: serverHeader, more: serverMore, states: serverStates, state: stateAt("status", "state"), row: serverRow},
 }
 
 func stateAt(path ...string) func(*unstructured.Unstructured) string {
 	return func(o *unstructured.Unstructured) string { return stateName(nested(o.Object, path...)) }
 }
 
-func rowOf[T kinds.Object](row func(T, time.Time, bool) []string) func(kinds.Object, time.Time, bool) []string {
-	return func(o kinds.Object, now time.Time, wide bool) []string { return row(o.(T), now, wide) }
+// rowOf is the line of an object by its type.
+func rowOf[T kinds.Object](row func(T, time.Time, bool) []string) func(found, time.Time, bool) ([]string, error) {
+	return func(o found, now time.Time, wide bool) ([]string, error) {
+		decoded, err := o.decoded(o.Object)
+		if err != nil {
+			return nil, err
+		}
+		return row(decoded.(T), now, wide), nil
+	}
 }
 
 func nested(o map[string]any, path ...string) string {
@@ -210,69 +235,50 @@ func nested(o map[string]any, path ...string) string {
 }
 
 // table prints one line for each object.
-func (l *listing) table(out io.Writer, items []map[string]any, now time.Time) error {
+func (l *listing) table(out io.Writer, items []found, now time.Time) error {
 	w := printers.GetNewTabWriter(out)
 	wide := l.out.format == "wide"
-	header, more := tables[l.kind].header, tables[l.kind].more
+	columns := tables[l.kinds[0]].header
 	if wide {
-		header = slices.Concat(header, more)
+		columns = slices.Concat(columns, tables[l.kinds[0]].more)
 	}
 	if l.all {
-		header = append([]string{"NAMESPACE"}, header...)
+		columns = append([]string{"NAMESPACE"}, columns...)
 	}
-	say(w, "%s", strings.Join(header, "\t"))
+	say(w, "%s", strings.Join(columns, "\t"))
 	for _, item := range items {
-		cells, err := l.cells(item, now, wide)
+		cells, err := tables[item.kind].row(item, now, wide)
 		if err != nil {
 			return err
 		}
 		if l.all {
-			cells = append([]string{nested(item, "metadata", "namespace")}, cells...)
+			cells = append([]string{item.GetNamespace()}, cells...)
 		}
 		say(w, "%s", tableRow(cells))
 	}
 	return w.Flush()
 }
 
-// cells are the line of an object.
-func (l *listing) cells(item map[string]any, now time.Time, wide bool) ([]string, error) {
-	text, err := (&unstructured.Unstructured{Object: item}).MarshalJSON()
+// row is the line of an application.
+func row(o found, now time.Time, wide bool) ([]string, error) {
+	a, err := o.application(o.Object, resolve.Operator{}, now)
 	if err != nil {
 		return nil, err
 	}
-	o, _, err := l.kind.Decode(text) // also one whose spec cannot be decoded
-	if err != nil {
-		return nil, err
-	}
-	return tables[l.kind].row(o, now, wide), nil
-}
-
-// typed decodes an application, also one whose spec cannot be decoded.
-func typed(item map[string]any) (*v1beta2.SparkApplication, error) {
-	text, err := (&unstructured.Unstructured{Object: item}).MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	var o v1beta2.SparkApplication
-	return &o, o.UnmarshalJSON(text)
-}
-
-func row(o *v1beta2.SparkApplication, now time.Time, wide bool) []string {
-	app := load(o, resolve.Operator{}, now)
-	record := app.Record
-	cause := explain.Cause(record, o.Status.Conditions)
-	executors := fmt.Sprintf("%d/%d", record.Counts.Running, app.Desired.Executors)
+	record := a.Record
+	cause := explain.Cause(record, a.Conditions)
+	executors := fmt.Sprintf("%d/%d", record.Counts.Running, a.Desired.Executors)
 	if record.State.Final() {
 		executors = "-"
 	}
 	cells := []string{
-		o.Name, stateName(string(o.Status.AppState.State)), strconv.Itoa(int(record.Attempt)), dash(record.DriverName), executors,
-		dash(string(cause.Reason)), duration.HumanDuration(now.Sub(o.CreationTimestamp.Time)), dash(ran(record, now)),
+		a.GetName(), stateName(a.State), strconv.Itoa(int(record.Attempt)), dash(record.DriverName), executors,
+		dash(string(cause.Reason)), duration.HumanDuration(now.Sub(a.GetCreationTimestamp().Time)), dash(ran(record, now)),
 	}
 	if !wide {
-		return cells
+		return cells, nil
 	}
-	return append(cells, dash(o.Spec.SparkVersion), dash(app.App.Scheduling.Scheduler), dash(app.App.Scheduling.Queue), dash(firstLine(cause.Message)))
+	return append(cells, dash(a.App.SparkVersion), dash(a.App.Scheduling.Scheduler), dash(a.App.Scheduling.Queue), dash(firstLine(cause.Message))), nil
 }
 
 // ran is how long the driver of the last attempt has run, or the empty string.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
@@ -26,31 +25,25 @@ var (
 	serverMore   = []string{"SERVICE", "SPARK", "SCHEDULER", "QUEUE", "MESSAGE"}
 )
 
-// typedServer decodes a server, also one whose spec cannot be decoded.
-func typedServer(item map[string]any) (*v1alpha1.SparkConnect, error) {
-	text, err := (&unstructured.Unstructured{Object: item}).MarshalJSON()
+// serverRow is the line of a server.
+func serverRow(o found, now time.Time, wide bool) ([]string, error) {
+	a, err := o.application(o.Object, resolve.Operator{}, now)
 	if err != nil {
 		return nil, err
 	}
-	var o v1alpha1.SparkConnect
-	return &o, o.UnmarshalJSON(text)
-}
-
-// serverRow is the line of a server.
-func serverRow(o *v1alpha1.SparkConnect, now time.Time, wide bool) []string {
-	app := loadServer(o, resolve.Operator{}, now)
-	record := app.Record
-	cause := explain.Cause(record, o.Status.Conditions)
-	pod, executors := o.Status.Server.PodName, fmt.Sprintf("%d/%d", record.Counts.Running, app.Desired.Executors)
+	server := a.Object.(*v1alpha1.SparkConnect)
+	record := a.Record
+	cause := explain.Cause(record, a.Conditions)
+	pod, executors := server.Status.Server.PodName, fmt.Sprintf("%d/%d", record.Counts.Running, a.Desired.Executors)
 	if !record.State.HasDriver() {
 		pod, executors = "", "-"
 	}
 	cells := []string{
-		o.Name, stateName(string(o.Status.State)), strconv.Itoa(int(record.Attempt)), dash(pod), executors,
-		dash(string(cause.Reason)), duration.HumanDuration(now.Sub(o.CreationTimestamp.Time)), dash(ran(record, now)),
+		a.GetName(), stateName(a.State), strconv.Itoa(int(record.Attempt)), dash(pod), executors,
+		dash(string(cause.Reason)), duration.HumanDuration(now.Sub(a.GetCreationTimestamp().Time)), dash(ran(record, now)),
 	}
 	if !wide {
-		return cells
+		return cells, nil
 	}
-	return append(cells, dash(o.Status.Server.ServiceName), dash(o.Spec.SparkVersion), dash(app.App.Scheduling.Scheduler), dash(app.App.Scheduling.Queue), dash(firstLine(cause.Message)))
+	return append(cells, dash(server.Status.Server.ServiceName), dash(a.App.SparkVersion), dash(a.App.Scheduling.Scheduler), dash(a.App.Scheduling.Queue), dash(firstLine(cause.Message))), nil
 }

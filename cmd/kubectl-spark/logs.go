@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,10 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/ptr"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 // defaultPodTimeout bounds the wait for a container to follow.
@@ -122,21 +120,19 @@ func (l *logging) options(container string) *corev1.PodLogOptions {
 }
 
 // attemptBefore prints what the status keeps of the attempt before the current one.
-func (l *logging) attemptBefore(o *v1beta2.SparkApplication) error {
-	current := kubeflow.FromStatus(&o.Status).Attempt
-	for i := len(o.Status.Attempts) - 1; i >= 0; i-- {
-		if a := o.Status.Attempts[i]; a.Attempt < current {
+func (l *logging) attemptBefore(o application) error {
+	for _, a := range slices.Backward(o.Record.Attempts) {
+		if a.Number < o.Record.Attempt {
 			return l.kept(o, a, "")
 		}
 	}
-	return fmt.Errorf("%s/%s has had no attempt before attempt %d", o.Namespace, o.Name, current)
+	return fmt.Errorf("%s has had no attempt before attempt %d", o.key(), o.Record.Attempt)
 }
 
 // kept prints the log tail of an attempt, after a header that says what it is. why begins the header.
-func (l *logging) kept(o *v1beta2.SparkApplication, a v1beta2.AttemptStatus, why string) error {
+func (l *logging) kept(o application, a lifecycle.Attempt, why string) error {
 	if a.LogTail == "" {
-		return fmt.Errorf("%s%s of %s/%s, and no log of it is kept: the status keeps the end of the logs of failed attempts only",
-			why, ending(a), o.Namespace, o.Name)
+		return fmt.Errorf("%s%s of %s, and no log of it is kept: the status keeps the end of the logs of failed attempts only", why, ending(a), o.key())
 	}
 	say(l.streams.ErrOut, "%s%s. The last lines of its log, as the status keeps them:", why, ending(a))
 	say(l.streams.Out, "%s", strings.TrimRight(lastLines(a.LogTail, l.tail), "\n"))
@@ -144,13 +140,13 @@ func (l *logging) kept(o *v1beta2.SparkApplication, a v1beta2.AttemptStatus, why
 }
 
 // ending says how an attempt ended.
-func ending(a v1beta2.AttemptStatus) string {
-	text := fmt.Sprintf("attempt %d", a.Attempt)
-	if a.EndTime != nil {
-		text += " ended at " + a.EndTime.UTC().Format(time.RFC3339)
+func ending(a lifecycle.Attempt) string {
+	text := fmt.Sprintf("attempt %d", a.Number)
+	if !a.EndedAt.IsZero() {
+		text += " ended at " + a.EndedAt.UTC().Format(time.RFC3339)
 	}
-	if a.Reason != "" {
-		text += " (" + a.Reason + ": " + firstLine(a.Message) + ")"
+	if a.Cause.Reason != "" {
+		text += " (" + string(a.Cause.Reason) + ": " + firstLine(a.Cause.Message) + ")"
 	}
 	return text
 }
@@ -165,28 +161,24 @@ func lastLines(text string, n int64) string {
 }
 
 // gone is for a driver pod that does not exist: what the status keeps of the current attempt is printed.
-func (l *logging) gone(o *v1beta2.SparkApplication, pod string) error {
-	r := kubeflow.FromStatus(&o.Status)
-	if n := len(o.Status.Attempts); n > 0 && r.Current() != nil {
-		return l.kept(o, o.Status.Attempts[n-1], "driver pod "+pod+" is gone; ")
+func (l *logging) gone(o application, pod string) error {
+	r := o.Record
+	if a := r.Current(); a != nil {
+		return l.kept(o, *a, "driver pod "+pod+" is gone; ")
 	}
-	text := fmt.Sprintf("driver pod %s of attempt %d does not exist yet: %s/%s is %s", pod, max(1, r.Attempt), o.Namespace, o.Name, stateName(string(o.Status.AppState.State)))
+	text := fmt.Sprintf("driver pod %s of attempt %d does not exist yet: %s is %s", pod, max(1, r.Attempt), o.key(), stateName(o.State))
 	if r.Cause.Message != "" {
 		text += " (" + firstLine(r.Cause.Message) + ")"
 	}
-	if len(o.Status.Attempts) > 0 {
+	if len(r.Attempts) > 0 {
 		text += "; --previous prints the end of the log of the attempt before"
 	}
 	return errors.New(text)
 }
 
 // driverPod returns the pod if it is the driver of the application's current attempt, or else nil.
-func driverPod(pod *corev1.Pod, o *v1beta2.SparkApplication) *corev1.Pod {
-	if pod == nil {
-		return nil
-	}
-	s := load(o, resolve.Operator{}, time.Time{})
-	if s.Owner.Of(pod) != lifecycle.Current {
+func driverPod(pod *corev1.Pod, o application) *corev1.Pod {
+	if pod == nil || o.Owner.Of(pod) != lifecycle.Current {
 		return nil
 	}
 	return pod

@@ -28,17 +28,29 @@ var (
 	applications = kind{kinds.SparkApplication}
 	schedules    = kind{kinds.ScheduledSparkApplication}
 	servers      = kind{kinds.SparkConnect}
+	apache       = kind{kinds.ApacheSparkApplication}
 )
 
+// families are the kinds of applications.
+var families = []kind{applications, apache}
+
 // allKinds are all of them, in the order in which a name without a type is looked for.
-func allKinds() []kind { return []kind{applications, schedules, servers} }
+func allKinds() []kind { return []kind{applications, schedules, servers, apache} }
 
 // withoutType is the help about names without a type.
 const withoutType = "A name without a type is that of an application, or else of a schedule\n" +
-	"or of a server; a server that shares its name with another object has to be named with its type."
+	"or of a server; a server or an application of spark.apache.org that shares its name with another object has to be named with its type."
 
 // typed is the name of an object with its type.
-func (k kind) typed(name string) string { return k.Short + "/" + name }
+func (k kind) typed(name string) string { return k.arg() + "/" + name }
+
+// arg is the type as one writes it: its short name, unless another kind has that, too.
+func (k kind) arg() string {
+	if first, err := kindOf(k.Short); err != nil || first != k {
+		return k.Plural + "." + k.Group
+	}
+	return k.Short
+}
 
 // object is the type of one object, or of a list.
 func (k kind) object(suffix string) schema.GroupVersionKind {
@@ -57,7 +69,7 @@ func kindOf(text string) (kind, error) {
 			return k, nil
 		}
 	}
-	return kind{}, fmt.Errorf("there is no type %q here; the types are %s, %s and %s", text, applications.Short, schedules.Short, servers.Short)
+	return kind{}, fmt.Errorf("there is no type %q here; the types are %s, %s, %s and %s", text, applications.arg(), schedules.arg(), servers.arg(), apache.arg())
 }
 
 // named splits TYPE/NAME. The type is empty if there is only a name.
@@ -88,8 +100,8 @@ func (o found) plain() string {
 }
 
 // find reads the object that an argument names. Without a type it is of the first kind that has the name, the wanted ones
-// first. A server beside another object of its name has to be named with its type, and so has the other. The error suggests
-// other names of the wanted kinds.
+// first. A server beside another object of its name has to be named with its type, and so has the other, and the same is true of applications of
+// two families. The error suggests other names of the wanted kinds.
 func (c *connection) find(ctx context.Context, arg string, wanted ...kind) (found, error) {
 	k, name, err := named(arg)
 	if err != nil {
@@ -102,9 +114,19 @@ func (c *connection) find(ctx context.Context, arg string, wanted ...kind) (foun
 		}
 		return found{k, o}, err
 	}
+	first, err := c.among(ctx, name, inOrder(wanted))
+	if first.Unstructured == nil && err == nil {
+		err = c.nothing(ctx, name, wanted...)
+	}
+	return first, err
+}
+
+// among reads the object of a name, of the first of some kinds that has one; its object is nil if none has.
+func (c *connection) among(ctx context.Context, name string, of []kind) (found, error) {
 	first := found{}
-	for i, k := range inOrder(wanted) {
-		if first.Unstructured != nil && k != servers && first.kind != servers {
+	var refused error // of a kind that this user may not read, or that this cluster does not have
+	for i, k := range of {
+		if first.Unstructured != nil && !k.apart() && !first.apart() {
 			continue
 		}
 		switch o, err := c.object(ctx, k, name); {
@@ -112,16 +134,23 @@ func (c *connection) find(ctx context.Context, arg string, wanted ...kind) (foun
 			return found{}, fmt.Errorf("%q is the name of %s and of %s: write the one that is meant", name, first.typed(name), k.typed(name))
 		case err == nil:
 			first = found{k, o}
-		case isMissing(err, k), i > 0 && (apierrors.IsForbidden(err) || isMissingKind(err)):
+		case isMissing(err, k):
+		case apierrors.IsForbidden(err) || isMissingKind(err):
+			if i == 0 {
+				refused = err
+			}
 		default:
 			return found{}, err
 		}
 	}
 	if first.Unstructured == nil {
-		return found{}, c.nothing(ctx, name, wanted...)
+		return first, refused
 	}
 	return first, nil
 }
+
+// apart reports whether an object of the kind is none of those that may share a name: an application and its schedule.
+func (k kind) apart() bool { return k == servers || k == apache }
 
 // inOrder are all kinds, some of them first.
 func inOrder(wanted []kind) []kind {
@@ -184,7 +213,7 @@ func (c *connection) nothing(ctx context.Context, name string, of ...kind) error
 	if len(all) == 0 {
 		hint := "kubectl spark list -A"
 		if of[0] != applications {
-			hint = "kubectl spark list " + of[0].Short + " -A"
+			hint = "kubectl spark list " + of[0].arg() + " -A"
 		}
 		return fmt.Errorf("%s; %s shows all", text, hint)
 	}

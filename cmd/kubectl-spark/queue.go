@@ -14,7 +14,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -49,24 +48,24 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 
 // inLine is an application that waits.
 type inLine struct {
-	app              *v1beta2.SparkApplication
+	app              application
 	scheduler, queue string
 	since            time.Time
 	why              lifecycle.Cause
 }
 
 func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOStreams, all bool, queue string, now time.Time) error {
-	items, err := (&listing{kind: applications, all: all}).read(ctx, c)
+	items, err := (&listing{kinds: families, all: all}).read(ctx, c)
 	if err != nil {
 		return err
 	}
 	var line []inLine
 	for _, item := range items {
-		o, err := typed(item)
+		a, err := item.application(item.Object, resolve.Operator{}, time.Time{})
 		if err != nil {
 			return err
 		}
-		if w, waits := waitingOf(o); waits && (queue == "" || w.queue == queue) {
+		if w, waits := waitingOf(a); waits && (queue == "" || w.queue == queue) {
 			line = append(line, w)
 		}
 	}
@@ -79,7 +78,7 @@ func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOS
 	say(w, "NAMESPACE\tNAME\tSCHEDULER\tQUEUE\tSINCE\tREASON\tWHY")
 	for _, x := range line {
 		cells := []string{
-			x.app.Namespace, x.app.Name, cmp.Or(x.scheduler, "-"), cmp.Or(x.queue, "-"),
+			x.app.GetNamespace(), x.app.GetName(), cmp.Or(x.scheduler, "-"), cmp.Or(x.queue, "-"),
 			duration.HumanDuration(max(0, now.Sub(x.since))), cmp.Or(string(x.why.Reason), "-"), oneLine(x.why.Message),
 		}
 		say(w, "%s", tableRow(cells))
@@ -91,11 +90,10 @@ func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOS
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // waitingOf says since when an application waits and why. One that was never reconciled waits for the operator.
-func waitingOf(o *v1beta2.SparkApplication) (inLine, bool) {
-	a := load(o, resolve.Operator{}, time.Time{})
+func waitingOf(a application) (inLine, bool) {
 	r, wanted := a.Record, a.App
 	w := inLine{
-		app: o, since: o.CreationTimestamp.Time, why: explain.Cause(r, o.Status.Conditions),
+		app: a, since: a.GetCreationTimestamp().Time, why: explain.Cause(r, a.Conditions),
 		scheduler: cmp.Or(r.Scheduling.Scheduler, wanted.Scheduling.Scheduler), queue: cmp.Or(r.Scheduling.Queue, wanted.Scheduling.Queue),
 	}
 	switch {

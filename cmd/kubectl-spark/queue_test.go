@@ -55,7 +55,7 @@ func TestWaitingOf(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			o := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: created}, Status: tc.status}
-			got, waits := waitingOf(o)
+			got, waits := waitingOf(asRead(o))
 			if waits != tc.waits || waits && (!got.since.Equal(tc.since) || got.why != tc.why) {
 				t.Errorf("%s: waits %v since %s: %+v; want %v since %s: %+v", tc.reason, waits, got.since, got.why, tc.waits, tc.since, tc.why)
 			}

@@ -25,7 +25,12 @@ func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 			"  kubectl annotate sparkapplications.sparkoperator.k8s.io spark-pi --overwrite " + v1beta2.AnnotationRerunAt + "=$(date -u +%Y-%m-%dT%H:%M:%SZ)",
 	}, verb{
 		past: "rerun", kinds: []kind{applications, servers},
-		wrong: "kubectl spark trigger NAME starts a run of it",
+		wrong: func(k kind) string {
+			if k == apache {
+				return appliedAgain
+			}
+			return "kubectl spark trigger NAME starts a run of it"
+		},
 		do: func(ctx context.Context, c *connection, o found, dry dryRun, now time.Time) (bool, []string, error) {
 			var notes []string
 			if suspended(o.Unstructured) {
@@ -35,6 +40,9 @@ func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 	}, streams)
 }
+
+// appliedAgain is how an application runs again whose family has no other way.
+const appliedAgain = "it runs again when it is deleted and applied again"
 
 // laterThan is the present time, or one that is later than that of an annotation: clocks differ, and two requests within
 // a second are two.

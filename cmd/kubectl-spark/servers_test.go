@@ -223,7 +223,7 @@ func TestSessionsAreAskedFor(t *testing.T) {
 		opened(strings.TrimPrefix(ui.URL, "http://"))
 		return ctx.Err()
 	}
-	s := loadServer(o, resolve.Operator{}, now)
+	s := servers.Read(o, resolve.Operator{}, now).Application
 	if got := c.sessions(t.Context(), observe.Reader{}, s, d, through); !got.Known || got.Open != 2 || got.Executing != 1 {
 		t.Errorf("%+v", got)
 	}

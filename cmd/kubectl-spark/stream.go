@@ -20,10 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -31,8 +28,8 @@ import (
 const maxStreams = 50
 
 // driver prints what there is of the driver's log.
-func (l *logging) driver(ctx context.Context, c *connection, o *v1beta2.SparkApplication) error {
-	name := load(o, resolve.Operator{}, time.Time{}).DriverName()
+func (l *logging) driver(ctx context.Context, c *connection, o application) error {
+	name := o.DriverName()
 	pod, err := c.pod(ctx, name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -45,7 +42,7 @@ func (l *logging) driver(ctx context.Context, c *connection, o *v1beta2.SparkApp
 		return err
 	}
 	if !begun(pod, container) {
-		return fmt.Errorf("container %s of driver pod %s does not run yet; kubectl spark explain %s says why, --follow waits for it", container, name, o.Name)
+		return fmt.Errorf("container %s of driver pod %s does not run yet; kubectl spark explain %s says why, --follow waits for it", container, name, o.GetName())
 	}
 	return l.copy(ctx, c, pod.Name, container, l.streams.Out)
 }
@@ -61,7 +58,7 @@ func (l *logging) copy(ctx context.Context, c *connection, pod, container string
 }
 
 // followDriver prints the driver's log to its end, from wherever the application is now.
-func (l *logging) followDriver(ctx context.Context, c *connection, o *v1beta2.SparkApplication) error {
+func (l *logging) followDriver(ctx context.Context, c *connection, o application) error {
 	pod, container, err := l.awaitDriver(ctx, c, o)
 	if pod == nil || err != nil {
 		return err
@@ -97,12 +94,12 @@ func (l *logging) endsSoon(ctx context.Context, c *connection, pod *corev1.Pod, 
 }
 
 // awaitDriver returns the driver pod once its container has begun. Without a pod and an error everything was said.
-func (l *logging) awaitDriver(ctx context.Context, c *connection, o *v1beta2.SparkApplication) (*corev1.Pod, string, error) {
+func (l *logging) awaitDriver(ctx context.Context, c *connection, o application) (*corev1.Pod, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.podTimeout)
 	defer cancel()
-	name := load(o, resolve.Operator{}, time.Time{}).DriverName()
-	apps := changes(ctx, c, &v1beta2.SparkApplicationList{}, client.ObjectKeyFromObject(o))
-	pods := changes(ctx, c, &corev1.PodList{}, client.ObjectKey{Namespace: o.Namespace, Name: name})
+	name := o.DriverName()
+	apps := changes(ctx, c, o.list(), client.ObjectKey{Namespace: o.GetNamespace(), Name: o.GetName()})
+	pods := changes(ctx, c, &corev1.PodList{}, client.ObjectKey{Namespace: o.GetNamespace(), Name: name})
 	var pod *corev1.Pod
 	looked, said := false, ""
 	for {
@@ -117,22 +114,26 @@ func (l *logging) awaitDriver(ctx context.Context, c *connection, o *v1beta2.Spa
 		case !open && ctx.Err() == nil || seen.err != nil && !seen.again:
 			return nil, "", cmp.Or(seen.err, errors.New("the watch has ended"))
 		case !open:
-			return nil, "", fmt.Errorf("driver pod %s did not run within %s; kubectl spark explain %s says why", name, l.podTimeout, o.Name)
+			return nil, "", fmt.Errorf("driver pod %s did not run within %s; kubectl spark explain %s says why", name, l.podTimeout, o.GetName())
 		case seen.err != nil:
 			continue
 		case isPod:
 			pod, _ = seen.object.(*corev1.Pod)
 			looked = true
 		case seen.object == nil:
-			return nil, "", fmt.Errorf("%s/%s was deleted", o.Namespace, o.Name)
+			return nil, "", fmt.Errorf("%s was deleted", o.key())
 		default:
-			o, _ = seen.object.(*v1beta2.SparkApplication)
+			now, err := o.read(seen.object)
+			if err != nil {
+				return nil, "", err
+			}
+			o = now
 		}
 		if current := driverPod(pod, o); current != nil {
 			if container, err := l.containerOf(current, observe.SparkContainer(current)); err != nil || begun(current, container) {
 				return current, container, err
 			}
-		} else if looked && kubeflow.FromStatus(&o.Status).State.Final() {
+		} else if looked && o.Record.State.Final() {
 			return nil, "", l.gone(o, name)
 		}
 		said = l.progress(o, name, said)
@@ -140,8 +141,8 @@ func (l *logging) awaitDriver(ctx context.Context, c *connection, o *v1beta2.Spa
 }
 
 // progress says what is waited for, once.
-func (l *logging) progress(o *v1beta2.SparkApplication, pod, said string) string {
-	text := fmt.Sprintf("waiting for driver pod %s: %s", pod, describe(o))
+func (l *logging) progress(o application, pod, said string) string {
+	text := fmt.Sprintf("waiting for driver pod %s: %s", pod, o.describe())
 	if text != said {
 		say(l.streams.ErrOut, "%s", text)
 	}
@@ -149,11 +150,10 @@ func (l *logging) progress(o *v1beta2.SparkApplication, pod, said string) string
 }
 
 // executors prints the log of one executor of the current attempt, or of all, each line with its executor.
-func (l *logging) executors(ctx context.Context, c *connection, o *v1beta2.SparkApplication) error {
-	s := load(o, resolve.Operator{}, time.Time{})
-	wanted := labels.Set{s.Family.Labels.Submission: s.Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
+func (l *logging) executors(ctx context.Context, c *connection, o application) error {
+	wanted := labels.Set{o.Family.Labels.Submission: o.Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
 	var list corev1.PodList
-	if err := c.List(ctx, &list, client.InNamespace(o.Namespace), client.MatchingLabels(wanted)); err != nil {
+	if err := c.List(ctx, &list, client.InNamespace(o.GetNamespace()), client.MatchingLabels(wanted)); err != nil {
 		return err
 	}
 	pods := list.Items
@@ -179,17 +179,17 @@ func (l *logging) executors(ctx context.Context, c *connection, o *v1beta2.Spark
 	if len(known) == 0 {
 		return noExecutors(o)
 	}
-	return fmt.Errorf("%s/%s has no executor %s now; it has %s (Spark deletes the pods of executors that have ended)",
-		o.Namespace, o.Name, l.executor, strings.Join(known, ", "))
+	return fmt.Errorf("%s has no executor %s now; it has %s (Spark deletes the pods of executors that have ended)",
+		o.key(), l.executor, strings.Join(known, ", "))
 }
 
-func noExecutors(o *v1beta2.SparkApplication) error {
-	return fmt.Errorf("%s/%s has no executors now: it is %s (Spark deletes the pods of executors that have ended)", o.Namespace, o.Name, describe(o))
+func noExecutors(o application) error {
+	return fmt.Errorf("%s has no executors now: it is %s (Spark deletes the pods of executors that have ended)", o.key(), o.describe())
 }
 
 // allExecutors prints the logs one after the other, or, to follow them, line by line as they come. A log that cannot be
 // read does not keep the others back.
-func (l *logging) allExecutors(ctx context.Context, c *connection, o *v1beta2.SparkApplication, pods []corev1.Pod) error {
+func (l *logging) allExecutors(ctx context.Context, c *connection, o application, pods []corev1.Pod) error {
 	if len(pods) == 0 {
 		return noExecutors(o)
 	}

@@ -5,13 +5,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 func newSuspend(streams genericiooptions.IOStreams) *cobra.Command {
@@ -60,14 +61,15 @@ func suspended(o *unstructured.Unstructured) bool {
 
 // suspendNotes say what else follows from a change of spec.suspend.
 func suspendNotes(o found, to bool) []string {
-	state := v1beta2.ApplicationStateType(stateOf(o))
 	switch {
 	case o.kind == schedules && to:
 		if runs := activeRuns(o); len(runs) > 0 {
 			return []string{fmt.Sprintf("%s still running: %s", isAre(runs), listed(runs))}
 		}
-	case o.kind == applications && (state == v1beta2.ApplicationStateCompleted || state == v1beta2.ApplicationStateFailed):
-		return []string{fmt.Sprintf("it is %s; this matters when it runs again", state)}
+	case slices.Contains(families, o.kind):
+		if a, err := o.application(o.Object, resolve.Operator{}, time.Time{}); err == nil && a.Record.State.Final() {
+			return []string{fmt.Sprintf("it is %s; this matters when it runs again", a.State)}
+		}
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ type verb struct {
 	past string
 	// kinds are those that it takes, the one of a name without a type first.
 	kinds []kind
-	// wrong says what to do with an object of the other kind instead.
-	wrong string
+	// wrong says what to do with an object of another kind instead.
+	wrong func(kind) string
 	// whole does it to all objects that are named or to none: "delete pods pi" is not to delete pi.
 	whole bool
 	// do does it, and returns whether there was anything to do, and what else there is to say.
@@ -135,7 +135,7 @@ func (t *targets) choose(ctx context.Context, c *connection, args []string, v ve
 	for _, arg := range args {
 		o, err := c.find(ctx, arg, v.kinds...)
 		if err == nil && !slices.Contains(v.kinds, o.kind) {
-			err = fmt.Errorf("%s is a %s: %s", o.GetName(), o.Kind, strings.ReplaceAll(v.wrong, "NAME", o.plain()))
+			err = fmt.Errorf("%s is a %s: %s", o.GetName(), o.Kind, strings.ReplaceAll(v.wrong(o.kind), "NAME", o.plain()))
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -158,7 +158,7 @@ func (t *targets) list(ctx context.Context, c *connection, args []string, v verb
 		}
 	}
 	if !slices.Contains(v.kinds, k) {
-		return nil, fmt.Errorf("not for %ss: %s", k.Kind, v.wrong)
+		return nil, fmt.Errorf("not for %ss: %s", k.Kind, v.wrong(k))
 	}
 	which, err := labels.Parse(t.selector)
 	if err != nil {

@@ -42,7 +42,12 @@ func newTrigger(streams genericiooptions.IOStreams) *cobra.Command {
 	var t trigger
 	v := verb{
 		past: "triggered", kinds: []kind{schedules}, do: t.do,
-		wrong: "kubectl spark rerun NAME runs it again",
+		wrong: func(k kind) string {
+			if k == apache {
+				return appliedAgain
+			}
+			return "kubectl spark rerun NAME runs it again"
+		},
 	}
 	command := newVerb(&cobra.Command{
 		Use:   "trigger NAME...",

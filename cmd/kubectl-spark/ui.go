@@ -21,10 +21,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -82,17 +79,16 @@ func (v *viewing) check() error {
 }
 
 // view finds the driver, and shows its UI until it ends.
-func (v *viewing) view(ctx context.Context, c *connection, o *v1beta2.SparkApplication) error {
-	app := load(o, resolve.Operator{}, time.Time{}).App
-	port := spark.UIPort(app)
+func (v *viewing) view(ctx context.Context, c *connection, o application) error {
+	port := spark.UIPort(o.App)
 	if port == 0 {
-		return fmt.Errorf("%s/%s has no UI: spark.ui.enabled is false, or spark.ui.port is no fixed port", o.Namespace, o.Name)
+		return fmt.Errorf("%s has no UI: spark.ui.enabled is false, or spark.ui.port is no fixed port", o.key())
 	}
 	pod, err := v.driver(ctx, c, o)
 	if err != nil {
 		return err
 	}
-	base := basePath(app, o)
+	base := basePath(o)
 	open, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
@@ -124,8 +120,8 @@ func (c *connection) awaitEnd(ctx context.Context, pod *corev1.Pod) {
 }
 
 // driver returns the driver pod once it runs.
-func (v *viewing) driver(ctx context.Context, c *connection, o *v1beta2.SparkApplication) (*corev1.Pod, error) {
-	name := load(o, resolve.Operator{}, time.Time{}).DriverName()
+func (v *viewing) driver(ctx context.Context, c *connection, o application) (*corev1.Pod, error) {
+	name := o.DriverName()
 	pod, err := c.pod(ctx, name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
@@ -137,11 +133,11 @@ func (v *viewing) driver(ctx context.Context, c *connection, o *v1beta2.SparkApp
 			return nil, over(o)
 		}
 	}
-	if kubeflow.FromStatus(&o.Status).State.Final() {
+	if o.Record.State.Final() {
 		return nil, over(o)
 	}
 	if v.wait == 0 {
-		return nil, fmt.Errorf("the driver of %s/%s does not run yet: %s; --wait 10m waits for it, and kubectl spark explain %s says why", o.Namespace, o.Name, describe(o), o.Name)
+		return nil, fmt.Errorf("the driver of %s does not run yet: %s; --wait 10m waits for it, and kubectl spark explain %s says why", o.key(), o.describe(), o.GetName())
 	}
 	l := logging{podTimeout: v.wait, streams: v.streams}
 	current, _, err := l.awaitDriver(ctx, c, o)
@@ -152,20 +148,20 @@ func (v *viewing) driver(ctx context.Context, c *connection, o *v1beta2.SparkApp
 }
 
 // over says where to look when there is no UI any more.
-func over(o *v1beta2.SparkApplication) error {
-	text := fmt.Sprintf("the driver of %s/%s has ended, and its UI with it", o.Namespace, o.Name)
-	if link := o.Status.DriverInfo.HistoryServerURL; link != "" {
+func over(o application) error {
+	text := fmt.Sprintf("the driver of %s has ended, and its UI with it", o.key())
+	if link := o.Record.Exposure.HistoryURL; link != "" {
 		return fmt.Errorf("%s; the history server shows it at %s", text, link)
 	}
 	return fmt.Errorf("%s; no history server is known (spark.eventLog.enabled of the application, and historyServer.urlFormat of the operator)", text)
 }
 
 // basePath is the path that the UI believes to be read below, because an Ingress or a route has one.
-func basePath(app spark.Application, o *v1beta2.SparkApplication) string {
-	if base, ok := app.Conf[spark.ConfUIProxyBase]; ok {
+func basePath(o application) string {
+	if base, ok := o.App.Conf[spark.ConfUIProxyBase]; ok {
 		return strings.TrimRight(base, "/")
 	}
-	for _, address := range []string{o.Status.DriverInfo.WebUIIngressAddress, o.Status.DriverInfo.WebUIRouteAddress} {
+	for _, address := range []string{o.Record.Exposure.IngressAddress, o.Record.Exposure.RouteAddress} {
 		if u, err := url.Parse(address); err == nil && address != "" {
 			return strings.TrimRight(u.Path, "/")
 		}

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -110,7 +111,7 @@ func viewed(t *testing.T, o *v1beta2.SparkApplication, address string, port int,
 		text = response.Status + " " + string(body)
 		return err
 	}
-	if err := v.view(ctx, c, o); err != nil {
+	if err := v.view(ctx, c, asRead(o)); err != nil {
 		t.Fatal(err)
 	}
 	return url, text
@@ -176,7 +177,7 @@ func TestUIEndsWithTheDriver(t *testing.T) {
 				<-ctx.Done()
 				return errors.New("cut")
 			}
-			if err := v.view(ctx, c, o); err != nil || ctx.Err() != nil || !strings.Contains(said.String(), "the driver has ended") {
+			if err := v.view(ctx, c, asRead(o)); err != nil || ctx.Err() != nil || !strings.Contains(said.String(), "the driver has ended") {
 				t.Errorf("%v, %v, %q", err, ctx.Err(), said.String())
 			}
 		})
@@ -225,7 +226,12 @@ func TestTunnelIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := broken.view(t.Context(), connected, o); err == nil || !strings.Contains(err.Error(), "tunnel to pod pi-driver: no route") {
+	if err := broken.view(t.Context(), connected, asRead(o)); err == nil || !strings.Contains(err.Error(), "tunnel to pod pi-driver: no route") {
 		t.Errorf("%v", err)
 	}
+}
+
+// asRead is an application as a command reads it.
+func asRead(o *v1beta2.SparkApplication) application {
+	return application{applications, o, applications.Read(o, resolve.Operator{}, time.Time{})}
 }

@@ -17,9 +17,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
-	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -70,11 +67,11 @@ func newWait(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 // goal says whether an application is where one waits for it to be.
-type goal func(o *v1beta2.SparkApplication, r lifecycle.Record) bool
+type goal func(application) bool
 
 // on reports whether an application has come to one of the states.
 func on(states ...lifecycle.State) goal {
-	return func(_ *v1beta2.SparkApplication, r lifecycle.Record) bool { return slices.Contains(states, r.State) }
+	return func(o application) bool { return slices.Contains(states, o.Record.State) }
 }
 
 func goalOf(text string) (goal, error) {
@@ -100,21 +97,22 @@ func goalOf(text string) (goal, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("--for: invalid value %q: must be completed, running, submitted, or one of the conditions %s", kind, strings.Join(types, ", "))
 	}
-	return func(o *v1beta2.SparkApplication, _ lifecycle.Record) bool {
-		c := meta.FindStatusCondition(o.Status.Conditions, types[i])
+	return func(o application) bool {
+		c := meta.FindStatusCondition(o.Conditions, types[i])
 		return c != nil && strings.EqualFold(string(c.Status), status)
 	}, nil
 }
 
 // wait follows the application until its end, the goal or the timeout.
 func (c *connection) wait(ctx context.Context, name string, target goal, timeout time.Duration, streams genericiooptions.IOStreams) error {
-	if _, err := c.application(ctx, name); err != nil {
+	first, err := c.application(ctx, name)
+	if err != nil {
 		return err
 	}
 	timed, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	last := ""
-	for seen := range changes(timed, c, &v1beta2.SparkApplicationList{}, client.ObjectKey{Namespace: c.namespace, Name: name}) {
+	for seen := range changes(timed, c, first.list(), client.ObjectKey{Namespace: c.namespace, Name: first.GetName()}) {
 		if seen.err != nil {
 			if !seen.again {
 				return seen.err
@@ -122,9 +120,12 @@ func (c *connection) wait(ctx context.Context, name string, target goal, timeout
 			say(streams.ErrOut, "cluster error, retrying: %v", seen.err)
 			continue
 		}
-		o, exists := seen.object.(*v1beta2.SparkApplication)
-		if !exists {
-			return fmt.Errorf("%s/%s was deleted", c.namespace, name)
+		if seen.object == nil {
+			return fmt.Errorf("%s was deleted", first.key())
+		}
+		o, err := first.read(seen.object)
+		if err != nil {
+			return err
 		}
 		last = report(streams.Out, o, last)
 		if done, err := evaluate(o, target); done {
@@ -134,40 +135,30 @@ func (c *connection) wait(ctx context.Context, name string, target goal, timeout
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s/%s is %s", timeout, c.namespace, name, last)}
+	return &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s is %s", timeout, first.key(), last)}
 }
 
 // report prints the state and its reason if they are not the last that were printed, and returns them.
-func report(w io.Writer, o *v1beta2.SparkApplication, last string) string {
-	text := describe(o)
+func report(w io.Writer, o application, last string) string {
+	text := o.describe()
 	if text != last {
 		say(w, "%s  %s", time.Now().UTC().Format(time.RFC3339), text)
 	}
 	return text
 }
 
-// describe is the state and its reason.
-func describe(o *v1beta2.SparkApplication) string {
-	text := stateName(string(o.Status.AppState.State))
-	if c := explain.Cause(kubeflow.FromStatus(&o.Status), o.Status.Conditions); c.Reason != "" {
-		text += " (" + string(c.Reason) + ": " + firstLine(c.Message) + ")"
-	}
-	return text
-}
-
 // evaluate says whether there is nothing more to wait for, and whether that is a failure.
-func evaluate(o *v1beta2.SparkApplication, target goal) (bool, error) {
-	if g := o.Status.ObservedGeneration; g != 0 && g != o.Generation {
+func evaluate(o application, target goal) (bool, error) {
+	if g := o.ObservedGeneration; g != 0 && g != o.GetGeneration() {
 		return false, nil // the status is about an older spec
 	}
-	r := kubeflow.FromStatus(&o.Status)
 	switch {
-	case target(o, r):
+	case target(o):
 		return true, nil
-	case r.State == lifecycle.Failed:
-		return true, fmt.Errorf("%s/%s failed: %s", o.Namespace, o.Name, dash(o.Status.AppState.ErrorMessage))
-	case r.State == lifecycle.Succeeded:
-		return true, fmt.Errorf("%s/%s has completed without reaching the goal", o.Namespace, o.Name)
+	case o.Record.State == lifecycle.Failed:
+		return true, fmt.Errorf("%s failed: %s", o.key(), dash(o.Record.Cause.Message))
+	case o.Record.State == lifecycle.Succeeded:
+		return true, fmt.Errorf("%s has completed without reaching the goal", o.key())
 	}
 	return false, nil
 }

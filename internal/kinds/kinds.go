@@ -44,8 +44,22 @@ type Row struct {
 	Decode func(content []byte) (o Object, malformed string, err error)
 	// Default writes down what admission assumes of a spec; nil if it assumes nothing.
 	Default func(Object)
+	// States are the words that Read has for states, in their order; nil as long as nobody asks.
+	States []string
+	// Read says what an application and its status mean, under the operator's configuration; nil for a kind whose objects are no applications.
+	Read func(o Object, operator resolve.Operator, now time.Time) Reading
 	// DryRun judges an object as the operator would. It completes the object with what the API server would fill in.
 	DryRun func(Object, Assumed, resolve.Operator) Forecast
+}
+
+// Reading is an application as it is stored.
+type Reading struct {
+	resolve.Application
+	Conditions []metav1.Condition
+	// State is the word of the family; "" for an object that has no status yet.
+	State string
+	// ObservedGeneration is that of the spec that the status is about; 0 if it does not say.
+	ObservedGeneration int64
 }
 
 // Singular is the kind in lower case, as kubectl prints objects.

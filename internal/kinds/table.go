@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +47,10 @@ var (
 		},
 		Default: func(o Object) { kubeflow.Default(o.(*v1beta2.SparkApplication)) },
 		DryRun:  dryRun(kubeflow.SparkApplications{}),
+		States:  slices.Sorted(maps.Values(kubeflow.SparkApplications{}.Family().States)),
+		Read: reading(kubeflow.SparkApplications{}, func(o *v1beta2.SparkApplication) Reading {
+			return Reading{Conditions: o.Status.Conditions, State: string(o.Status.AppState.State), ObservedGeneration: o.Status.ObservedGeneration}
+		}),
 	}
 	ScheduledSparkApplication = &Row{
 		GroupVersionKind: v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind), Plural: "scheduledsparkapplications", Short: "scheduledsparkapp",
@@ -73,6 +79,9 @@ var (
 			return o, o.MalformedSpec, err
 		},
 		DryRun: dryRun(kubeflow.SparkConnects{}),
+		Read: reading(kubeflow.SparkConnects{}, func(o *v1alpha1.SparkConnect) Reading {
+			return Reading{Conditions: o.Status.Conditions, State: string(o.Status.State), ObservedGeneration: o.Status.ObservedGeneration}
+		}),
 	}
 )
 
@@ -89,6 +98,24 @@ var ApacheSparkApplication = &Row{
 		return o, o.MalformedSpec, err
 	},
 	DryRun: dryRun(apache.SparkApplications{}),
+	States: apache.States(),
+	Read: reading(apache.SparkApplications{}, func(o *v1.SparkApplication) Reading {
+		r := Reading{Conditions: o.Status.Conditions, ObservedGeneration: o.Status.ObservedGeneration}
+		if s := o.Status.CurrentState; s != nil {
+			r.State = string(s.CurrentStateSummary)
+		}
+		return r
+	}),
+}
+
+// reading resolves the objects of a kind of applications; of returns what their status says beside the record.
+func reading[T Object](k resolve.Kind[T], of func(T) Reading) func(Object, resolve.Operator, time.Time) Reading {
+	return func(o Object, operator resolve.Operator, now time.Time) Reading {
+		typed := o.(T)
+		r := of(typed)
+		r.Application = resolve.Load(k, typed, k.FromStatus(typed), operator, now)
+		return r
+	}
 }
 
 // dryRun judges the objects of a kind of applications.

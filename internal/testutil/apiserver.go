@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	apache "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
@@ -54,30 +55,35 @@ type APIServer struct {
 // Request is an API request. As a pattern it matches all requests that have the same in every field that is set.
 type Request struct {
 	// Verb is get, list, watch, create, patch or delete.
-	Verb, Resource, Namespace, Name string
+	Verb, Group, Resource, Namespace, Name string
 	// URL is the path with the query, and Body what was sent; a pattern has none.
 	URL, Body string
 }
 
+// of is the resource in its group.
+func (p Request) of() schema.GroupResource {
+	return schema.GroupResource{Group: p.Group, Resource: p.Resource}
+}
+
 func (p Request) matches(r Request) bool {
-	return (p.Verb == "" || p.Verb == r.Verb) && (p.Resource == "" || p.Resource == r.Resource) &&
+	return (p.Verb == "" || p.Verb == r.Verb) && (p.Group == "" || p.Group == r.Group) && (p.Resource == "" || p.Resource == r.Resource) &&
 		(p.Namespace == "" || p.Namespace == r.Namespace) && (p.Name == "" || p.Name == r.Name)
 }
 
 // change is one event of a watch.
 type change struct {
 	kind     watch.EventType
-	resource string
+	resource schema.GroupResource
 	object   *unstructured.Unstructured
 }
 
-func (c change) of(resource, namespace, name string) bool {
+func (c change) of(resource schema.GroupResource, namespace, name string) bool {
 	return c.resource == resource && c.object.GetNamespace() == namespace && c.object.GetName() == name
 }
 
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, v1beta2.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, v1beta2.AddToScheme, apache.AddToScheme} {
 		if err := add(s); err != nil {
 			panic(err)
 		}
@@ -196,7 +202,7 @@ func (s *APIServer) change(o client.Object, kind watch.EventType) {
 		s.t.Fatal(err)
 	}
 	stored.SetGroupVersionKind(gvk)
-	resource := resourceOf(gvk)
+	resource := schema.GroupResource{Group: gvk.Group, Resource: resourceOf(gvk)}
 	s.set(func() {
 		if kind == watch.Modified && s.find(resource, o.GetNamespace(), o.GetName()) == nil {
 			kind = watch.Added
@@ -207,7 +213,7 @@ func (s *APIServer) change(o client.Object, kind watch.EventType) {
 }
 
 // find returns an object, nil if there is none. The lock is held.
-func (s *APIServer) find(resource, namespace, name string) *unstructured.Unstructured {
+func (s *APIServer) find(resource schema.GroupResource, namespace, name string) *unstructured.Unstructured {
 	for _, c := range slices.Backward(s.history) {
 		if c.of(resource, namespace, name) {
 			if c.kind == watch.Deleted {
@@ -220,7 +226,7 @@ func (s *APIServer) find(resource, namespace, name string) *unstructured.Unstruc
 }
 
 // all returns the objects of a resource in the order in which they came. The lock is held.
-func (s *APIServer) all(resource string) []*unstructured.Unstructured {
+func (s *APIServer) all(resource schema.GroupResource) []*unstructured.Unstructured {
 	var all []*unstructured.Unstructured
 	for _, c := range s.history {
 		if c.kind == watch.Added && c.resource == resource {

@@ -94,7 +94,7 @@ func (s *APIServer) answer(w http.ResponseWriter, r *http.Request, gv schema.Gro
 	if parts[0] == "namespaces" && len(parts) > 2 {
 		asked.Namespace, parts = parts[1], parts[2:]
 	}
-	asked.Resource = parts[0]
+	asked.Group, asked.Resource = gv.Group, parts[0]
 	query := r.URL.Query()
 	switch {
 	case query.Get("watch") != "":
@@ -110,12 +110,12 @@ func (s *APIServer) answer(w http.ResponseWriter, r *http.Request, gv schema.Gro
 	if r.Method == http.MethodPost {
 		asked.Verb, asked.Name = "create", nameIn(body)
 	}
-	gr := schema.GroupResource{Group: gv.Group, Resource: asked.Resource}
+	gr := asked.of()
 	s.mu.Lock()
 	s.asked = append(s.asked, asked)
 	served := slices.IndexFunc(s.kinds, func(k schema.GroupVersionKind) bool { return k.GroupVersion() == gv && resourceOf(k) == asked.Resource })
 	denied := slices.ContainsFunc(s.denied, func(p Request) bool { return p.matches(asked) })
-	object, log := s.find(asked.Resource, asked.Namespace, asked.Name), s.logs[asked.Name+"/"+query.Get("container")]
+	object, log := s.find(gr, asked.Namespace, asked.Name), s.logs[asked.Name+"/"+query.Get("container")]
 	s.mu.Unlock()
 	switch {
 	case served < 0:
@@ -176,7 +176,7 @@ func (s *APIServer) list(w http.ResponseWriter, query url.Values, asked Request,
 	defer s.mu.Unlock()
 	kind := slices.IndexFunc(s.kinds, func(k schema.GroupVersionKind) bool { return k.GroupVersion() == gv && resourceOf(k) == asked.Resource })
 	items := []any{}
-	for _, o := range s.all(asked.Resource) {
+	for _, o := range s.all(asked.of()) {
 		if s.selected(o, query, asked.Namespace) {
 			items = append(items, o)
 		}
@@ -199,8 +199,8 @@ func (s *APIServer) watch(w http.ResponseWriter, r *http.Request, asked Request)
 		if since, _ := strconv.Atoi(query.Get("resourceVersion")); since > 0 {
 			next = min(since, len(s.history))
 		} else {
-			for _, o := range s.all(asked.Resource) {
-				begin = append(begin, change{watch.Added, asked.Resource, o})
+			for _, o := range s.all(asked.of()) {
+				begin = append(begin, change{watch.Added, asked.of(), o})
 			}
 			next = len(s.history)
 		}
@@ -208,7 +208,7 @@ func (s *APIServer) watch(w http.ResponseWriter, r *http.Request, asked Request)
 	})
 	for changes := begin; ; {
 		for _, c := range changes {
-			if c.resource == asked.Resource && s.selected(c.object, query, asked.Namespace) {
+			if c.resource == asked.of() && s.selected(c.object, query, asked.Namespace) {
 				_ = json.NewEncoder(w).Encode(map[string]any{"type": c.kind, "object": c.object})
 			}
 		}

@@ -24,6 +24,15 @@ var order = []v1.ApplicationStateSummary{
 	v1.StateSuspended,
 }
 
+// States are the words for all states, in their order.
+func States() []string {
+	var names []string
+	for _, s := range order {
+		names = append(names, string(s))
+	}
+	return names
+}
+
 func before(a, b v1.ApplicationStateSummary) bool {
 	return slices.Index(order, a) < slices.Index(order, b)
 }
