@@ -53,6 +53,7 @@ func TestPages(t *testing.T) {
 	t.Run("README", w.as(firstApplication))
 	t.Run("install", w.as(install))
 	t.Run("webhooks", w.as(webhooks))
+	t.Run("migrate-from-apache", w.as(migrateFromApache))
 }
 
 // harness is a reader with programs, a cluster, and a folder for files.

@@ -3,6 +3,8 @@
 package docs
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +31,20 @@ func migrate(w *harness) {
 	w.Helper()
 	w.example()
 	w.says(w.run("docs/migrate-from-kubeflow.md", "1. Check the manifests"), "errors: 0")
+}
+
+// migrateFromApache has an application that Apache's operator has left.
+func migrateFromApache(w *harness) {
+	w.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "cmd", "kubectl-spark", "testdata", "apache-pi.yaml"))
+	must(w.T, err)
+	w.write("app.yaml", string(text))
+	w.says(w.run("docs/migrate-from-apache.md", "1. Check the manifests"), "errors: 0")
+	w.do("kubectl apply -f app.yaml")
+	w.says(w.run("docs/migrate-from-apache.md", "3. Update the definition, and install Firesteel"), "sparkapplications.spark.apache.org serverside-applied", "STATUS: deployed")
+	w.says(w.do("kubectl get configmap -n firesteel firesteel-spark-operator-controller-config -o yaml"), "apache:")
+	w.says(w.run("docs/migrate-from-apache.md", "4. See that all is well"), "CURRENT STATE", "EXECUTORS", "NEW")
+	w.do("helm uninstall firesteel -n firesteel")
 }
 
 // firstApplication is the one of the README, at its end.

@@ -98,21 +98,21 @@ var _ = Describe("A SparkApplication of spark.apache.org", func() {
 		app.Spec.ConfigMapSpecs = []v1.ConfigMapSpec{{Name: "settings", Data: map[string]string{"a": "b"}}}
 		app.Spec.ApplicationTolerations = &v1.ApplicationTolerations{ResourceRetainPolicy: v1.RetainAlways}
 		Expect(admin.Create(ctx, app)).To(Succeed())
+		get := func(o client.Object) func() error {
+			return func() error { return admin.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: "ui"}, o) }
+		}
+		Eventually(get(&corev1.Service{})).Should(Succeed(), "Spark deletes the Services of an application when it ends")
 		eventuallyApache(ctx, app, toRun+" Succeeded TerminatedWithoutReleaseResources")
 		Expect(kubectl("logs", "-n", app.Namespace, "pi-0-driver")).To(ContainSubstring("Pi is roughly 3.1"))
-		for _, o := range []client.Object{&corev1.Service{}, &networkingv1.Ingress{}} {
-			Expect(admin.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: "ui"}, o)).To(Succeed())
-		}
+		Expect(get(&networkingv1.Ingress{})()).To(Succeed())
 
 		By("looking at it as a user does")
-		Expect(kubectl("get", "sparkapp", "-n", app.Namespace)).To(MatchRegexp(`NAME +CURRENT STATE +AGE\npi +TerminatedWithoutReleaseResources +`))
+		Expect(kubectl("get", "sparkapp", "-n", app.Namespace)).To(MatchRegexp(`NAME +AGE +CURRENT STATE\npi +\S+ +TerminatedWithoutReleaseResources`))
 		Expect(kubectl("describe", "sparkapplications.spark.apache.org", "-n", app.Namespace, app.Name)).To(ContainSubstring("the driver finished with exit code 0"))
 
 		By("deleting it")
 		Expect(admin.Delete(ctx, app)).To(Succeed())
-		Eventually(func() error {
-			return admin.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: "ui"}, &corev1.Service{})
-		}, jobWait, poll).Should(MatchError(apierrors.IsNotFound, "not found"))
+		Eventually(get(&networkingv1.Ingress{}), jobWait, poll).Should(MatchError(apierrors.IsNotFound, "not found"))
 		Eventually(func() []corev1.Pod { return apachePods(ctx, app) }, jobWait, poll).Should(BeEmpty())
 	})
 

@@ -3,6 +3,7 @@
 package apache
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,19 @@ func TestGoldenStatesOfRefusals(t *testing.T) {
 				t.Errorf("current attempt (-recorded +ours):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What is done otherwise on purpose is told to those who come from Apache's operator.
+func TestDifferencesAreTold(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/migrate-from-apache.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, d := range differences {
+		if !strings.Contains(strings.ToLower(string(text)), strings.ToLower(d.reason)) {
+			t.Errorf("docs/migrate-from-apache.md does not say of %s: %s", name, d.reason)
+		}
 	}
 }
 
