@@ -103,7 +103,7 @@ bench-build: ## Time and allocations of the native submission
 .PHONY: generate
 generate: ## DeepCopy methods, the field reference and the lifecycle's transitions in docs/
 	"$$($(TOOLS) controller-gen)/controller-gen" object:headerFile=hack/boilerplate.go.txt paths=./api/... paths=./test/family
-	go run ./hack/fields api/sparkoperator docs/fields.md
+	go run ./hack/fields api docs/fields.md
 	go run ./hack/lifecycle docs/lifecycle-transitions.md
 
 .PHONY: manifests

@@ -149,7 +149,7 @@ func (c *connection) among(ctx context.Context, name string, of []kind) (found, 
 	return first, nil
 }
 
-// apart reports whether an object of the kind is none of those that may share a name: an application and its schedule.
+// apart reports whether an object of the kind has to be named with its type beside another of its name, unlike an application and its schedule.
 func (k kind) apart() bool { return k == servers || k == apache }
 
 // inOrder are all kinds, some of them first.

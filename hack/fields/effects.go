@@ -31,6 +31,7 @@ const (
 var values = map[string]string{
 	"type": "Python", "mode": "client", "batchSchedulerOptions.onEviction": "Fail", "mainApplicationFile": "local:///other.py", "logTails": "Disabled", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
 	"managedBy": "kueue.x-k8s.io/multikueue", "restartPolicy.type": "Always", "restartPolicy.outOfMemory.memoryFactor": "1.5", "restartPolicy.outOfMemory.maxMemory": "5g",
+	"applicationTolerations.restartConfig.restartPolicy": "OnFailure", "applicationTolerations.resourceRetainPolicy": "Never",
 	"driver.secrets[].secretType": "GCPServiceAccount", "executor.secrets[].secretType": "GCPServiceAccount",
 }
 

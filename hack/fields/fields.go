@@ -51,8 +51,8 @@ func ignored(path string) string {
 	return ""
 }
 
-// api begins the packages of the API's versions.
-var api = strings.TrimSuffix(reflect.TypeFor[v1beta2.SparkApplicationSpec]().PkgPath(), v1beta2.GroupVersion.Version)
+// api begins the packages of the APIs.
+var api, _, _ = strings.Cut(reflect.TypeFor[v1beta2.SparkApplicationSpec]().PkgPath(), "sparkoperator/")
 
 // ours is whether a type is a struct of the API itself, whose fields are looked at one by one.
 func ours(t reflect.Type) bool {

@@ -2,7 +2,7 @@
 
 // Command fields writes the field reference, docs/fields.md.
 //
-//	go run ./hack/fields FOLDER_OF_THE_APIS_VERSIONS FILE
+//	go run ./hack/fields FOLDER_OF_THE_APIS FILE
 //
 // Paths and types come from the Go types, descriptions from their comments, and effects from changing each field and
 // looking at what the conversion makes of it: there is nothing to keep up to date.
@@ -32,7 +32,8 @@ func main() {
 	}
 }
 
-func run(folder, file string) error {
+func run(apis, file string) error {
+	folder := filepath.Join(apis, "sparkoperator")
 	comments, err := commentsIn(filepath.Join(folder, "v1beta2"))
 	if err != nil {
 		return err
@@ -60,7 +61,14 @@ func run(folder, file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(text+schedule+server), 0o644)
+	if comments, err = commentsIn(filepath.Join(apis, "spark", "v1")); err != nil {
+		return err
+	}
+	ofApache, err := apacheTable(comments)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(text+schedule+server+ofApache), 0o644)
 }
 
 // commentsIn returns the first paragraphs of the comments of all fields, by "Type.Field".

@@ -12,7 +12,7 @@ import (
 // The page that is committed is what the types say.
 func TestPageIsUpToDate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fields.md")
-	if err := run("../../api/sparkoperator", file); err != nil {
+	if err := run("../../api", file); err != nil {
 		t.Fatal(err)
 	}
 	want, err := os.ReadFile("../../docs/fields.md")

@@ -14,8 +14,10 @@ import (
 	"testing"
 	"time"
 
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -33,6 +35,7 @@ type kindOfBombs struct {
 
 const (
 	baseApplication = `{"type":"Scala","sparkVersion":"4.1.1","image":"spark:4.1.1","mainApplicationFile":"local:///a.jar","mainClass":"A","driver":{},"executor":{"instances":1}}`
+	baseApache      = `{"runtimeVersions":{"sparkVersion":"4.1.1"},"jars":"local:///a.jar","mainClass":"A","sparkConf":{"spark.kubernetes.container.image":"spark:4.1.1"}}`
 	baseServer      = `{"sparkVersion":"4.1.1","image":"spark:4.1.1","server":{},"executor":{"instances":1}}`
 )
 
@@ -49,6 +52,13 @@ var kindsOfBombs = map[string]kindOfBombs{
 		err := json.Unmarshal(text, o)
 		return func() {
 			Validate(resolve.Load(kubeflow.SparkConnects{}, o, lifecycle.Record{}, resolve.Operator{}, start)).Warnings()
+		}, o.MalformedSpec, err
+	}},
+	"SparkApplication of spark.apache.org": {reflect.TypeFor[v1.SparkApplicationSpec](), baseApache, func(text []byte) (func(), string, error) {
+		o := &v1.SparkApplication{}
+		err := json.Unmarshal(text, o)
+		return func() {
+			Validate(resolve.Load(apache.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{}, start)).Warnings()
 		}, o.MalformedSpec, err
 	}},
 	"ScheduledSparkApplication": {

@@ -119,7 +119,7 @@ func History(app spark.Application, sparkAppID string, c Config) string {
 }
 
 // Configure returns the application with the Spark properties that the UI needs to be read below a path, unless the user
-// has set them, and without what the configuration lets nobody attach. Properties: spark.ui.proxyBase and spark.ui.proxyRedirectUri.
+// has set them, and without what the configuration forbids to attach. Properties: spark.ui.proxyBase and spark.ui.proxyRedirectUri.
 func Configure(app spark.Application, sparkAppID string, c Config) spark.Application {
 	if c.ServicesOnly {
 		app = servicesOnly(app)

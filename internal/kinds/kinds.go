@@ -44,7 +44,7 @@ type Row struct {
 	Decode func(content []byte) (o Object, malformed string, err error)
 	// Default writes down what admission assumes of a spec; nil if it assumes nothing.
 	Default func(Object)
-	// States are the words that Read has for states, in their order; nil as long as nobody asks.
+	// States are the words that Read has for states, in their order; nil where they are not listed.
 	States []string
 	// Read says what an application and its status mean, under the operator's configuration; nil for a kind whose objects are no applications.
 	Read func(o Object, operator resolve.Operator, now time.Time) Reading

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+const apacheHead = `
+## Fields of SparkApplication (spark.apache.org/v1)
+
+The kind is [off by default](migrate-from-apache.md). ` + "`v1beta1`" + ` has fewer fields, and is read as ` + "`v1`" + `. An edit acts *live*, or holds from the *next attempt* on: as in Apache's
+operator, no edit restarts what runs.
+
+| Field of ` + "`spec`" + ` | Type | Description | Effect | Edit |
+|---|---|---|---|---|
+`
+
+// inApache says what the fields mean that are no properties and no parts of pods; those that begin with a name that ends with a dot.
+var inApache = map[string]string{
+	"suspend":                         "nothing is created while it is true; a driver that runs is stopped",
+	"files":                           "*ignored*, as there: write `spark.files` in `sparkConf`",
+	"runtimeVersions.sparkVersion":    "label `spark-version`; replaces `{{SPARK_VERSION}}` in images",
+	"runtimeVersions.scalaVersion":    "*ignored*, as there: the image decides",
+	"runtimeVersions.jdkVersion":      "*ignored*, as there: the image decides",
+	"pyFiles":                         "arguments of the driver, without `jars`; `spark.submit.pyFiles`",
+	"sparkRFiles":                     "arguments of the driver, without the two before",
+	"deploymentMode":                  "refused unless it is `ClusterMode`",
+	"configMapSpecs[].":               "a ConfigMap that belongs to the driver",
+	"driverServiceIngressList[].":     "a Service and an Ingress that belong to the driver",
+	"driverHttpRouteList[].":          "a Service and an HTTPRoute that belong to the driver",
+	"driverGrpcRouteList[].":          "a Service and a GRPCRoute that belong to the driver",
+	"applicationTolerations.":         "policy of the lifecycle",
+	"applicationTolerations.resource": "policy: how long driver and objects are kept",
+	"applicationTolerations.ttlAfter": "policy: when the application is deleted",
+	"applicationTolerations.instance": "policy: states by the number of executors",
+	"applicationTolerations.restart":  "policy: whether and when it is tried again",
+	terminationFields + "forceTermin": "*ignored* today: what does not end is reported",
+	terminationFields + "termination": "*ignored*: changes are watched",
+	terminationFields + "driver":      "policy: when the attempt is given up",
+	terminationFields + "executor":    "policy: when the attempt is given up",
+}
+
+const terminationFields = "applicationTolerations.applicationTimeoutConfig."
+
+// wordsOf are those of the longest name that a path begins with; "" for none.
+func wordsOf(path string) (words string) {
+	longest := -1
+	for name, text := range inApache {
+		if strings.HasPrefix(path, name) && len(name) > longest {
+			longest, words = len(name), text
+		}
+	}
+	return words
+}
+
+// apacheSample is an application in which every struct of the API is there, so that each of its fields can be changed.
+func apacheSample() *v1.SparkApplication {
+	meta := func() metav1.ObjectMeta { return metav1.ObjectMeta{Name: "a"} }
+	service := func() corev1.ServiceSpec { return corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 4040}}} }
+	route := func() *runtime.RawExtension {
+		return &runtime.RawExtension{Raw: []byte(`{"parentRefs":[{"name":"gateway"}]}`)}
+	}
+	return &v1.SparkApplication{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "app", UID: "7b0f0a52-0000-4000-8000-000000000001"},
+		Spec: v1.SparkApplicationSpec{
+			RuntimeVersions: v1.RuntimeVersions{SparkVersion: "4.1.4"}, MainClass: "Main", Jars: "local:///app.jar",
+			DriverSpec: &v1.RoleSpec{}, ExecutorSpec: &v1.RoleSpec{},
+			ConfigMapSpecs:           []v1.ConfigMapSpec{{Name: "settings"}},
+			DriverServiceIngressList: []v1.DriverServiceIngress{{ServiceMetadata: meta(), ServiceSpec: service(), IngressMetadata: meta(), IngressSpec: &networkingv1.IngressSpec{}}},
+			DriverHTTPRouteList:      []v1.DriverHTTPRoute{{ServiceMetadata: meta(), ServiceSpec: service(), HTTPRouteMetadata: meta(), HTTPRouteSpec: route()}},
+			DriverGRPCRouteList:      []v1.DriverGRPCRoute{{ServiceMetadata: meta(), ServiceSpec: service(), GRPCRouteMetadata: meta(), GRPCRouteSpec: route()}},
+			ApplicationTolerations: &v1.ApplicationTolerations{
+				ResourceRetainPolicy:     v1.RetainAlways,
+				RestartConfig:            &v1.RestartConfig{},
+				ApplicationTimeoutConfig: &v1.ApplicationTimeoutConfig{}, InstanceConfig: &v1.InstanceConfig{InitExecutors: 1, MaxExecutors: 1},
+			},
+		},
+	}
+}
+
+// apacheFields returns the fields of the spec, with what changes when one does. A field that nothing reads has no effects.
+func apacheFields() []apiField {
+	var all []apiField
+	spec := func(o *v1.SparkApplication) reflect.Value { return reflect.ValueOf(o).Elem().FieldByName("Spec") }
+	visit(spec(apacheSample()), "", func(f apiField, _ reflect.Value) { all = append(all, f) })
+	kind := apache.SparkApplications{}
+	before, _ := kind.Normalize(apacheSample())
+	for i := range all {
+		changed := apacheSample()
+		visit(spec(changed), "", func(f apiField, v reflect.Value) {
+			if f.Path == all[i].Path {
+				change(v, f.Path)
+			}
+		})
+		found := map[string]bool{}
+		after, _ := kind.Normalize(changed)
+		compare(reflect.ValueOf(before), reflect.ValueOf(after), found)
+		// what runs is judged anew by what is desired; all else is for the next attempt
+		all[i].Restarts = reflect.DeepEqual(kind.Desired(apacheSample(), lifecycle.Record{}), kind.Desired(changed, lifecycle.Record{}))
+		if words := wordsOf(all[i].Path); words != "" {
+			found = map[string]bool{words: true}
+		}
+		all[i].Effects = slices.Sorted(maps.Keys(found))
+	}
+	return all
+}
+
+// apacheTable lists the fields of an application of spark.apache.org.
+func apacheTable(comments map[string]string) (string, error) {
+	var b strings.Builder
+	b.WriteString(apacheHead)
+	for _, f := range apacheFields() {
+		comment := comments[f.Owner+"."+f.Name]
+		if comment == "" {
+			return "", fmt.Errorf("%s.%s has no comment", f.Owner, f.Name)
+		}
+		edit := "live"
+		if f.Restarts {
+			edit = "next attempt"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", f.Path, f.Type, cell(comment), cell(strings.Join(f.Effects, "; ")), edit)
+	}
+	return b.String(), nil
+}
