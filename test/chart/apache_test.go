@@ -3,6 +3,7 @@
 package chart
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,19 @@ import (
 )
 
 func TestApache(t *testing.T) { checkAll(t, families) }
+
+// Who applies the folder of the definitions, as GitOps set-ups do, does not get one that takes the names of another.
+func TestDefinitionsOfOneFamily(t *testing.T) {
+	files, err := os.ReadDir(chartPath + "/files/crds")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no definitions", err)
+	}
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name(), "sparkoperator.k8s.io_") {
+			t.Errorf("files/crds has %s", f.Name())
+		}
+	}
+}
 
 // families are with and without the second API family.
 var families = map[string]combination{

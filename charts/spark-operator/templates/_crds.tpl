@@ -3,11 +3,15 @@
 {{- .Values.apache.enable | ternary (list "sparkoperator.k8s.io" "spark.apache.org") (list "sparkoperator.k8s.io") | toJson -}}
 {{- end -}}
 
-{{/* The files of the definitions of these groups, as a JSON list. */}}
+{{/*
+The files of the definitions of these groups, as a JSON list. Those of a group that is off by default have a folder of their own: who applies
+files/crds does not install them.
+*/}}
 {{- define "spark-operator.definitions" -}}
 {{- $files := list -}}
-{{- range include "spark-operator.groups" . | fromJsonArray -}}
-{{- range $path, $_ := $.Files.Glob (printf "files/crds/%s_*.yaml" .) }}{{ $files = append $files $path }}{{ end -}}
+{{- range $path, $_ := .Files.Glob "files/crds/*.yaml" }}{{ $files = append $files $path }}{{ end -}}
+{{- if .Values.apache.enable -}}
+{{- range $path, $_ := .Files.Glob "files/apache/*.yaml" }}{{ $files = append $files $path }}{{ end -}}
 {{- end -}}
 {{- toJson $files -}}
 {{- end -}}
@@ -24,7 +28,7 @@ install over it. Without a cluster, as in `helm template`, none is known to exis
 {{- $name := ($.Files.Get $path | fromYaml).metadata.name -}}
 {{- $exists := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $name -}}
 {{- if or (not $exists) (include "spark-operator.isOwnDefinition" (list $ $exists)) -}}
-{{- $own = append $own (base $path) -}}
+{{- $own = append $own $path -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -54,7 +58,7 @@ true
 {{- define "spark-operator.definitionNames" -}}
 {{- $names := list -}}
 {{- range include "spark-operator.ownDefinitions" . | fromJsonArray -}}
-{{- $names = append $names ($.Files.Get (printf "files/crds/%s" .) | fromYaml).metadata.name -}}
+{{- $names = append $names ($.Files.Get . | fromYaml).metadata.name -}}
 {{- end -}}
 {{- join "," $names -}}
 {{- end -}}
@@ -65,7 +69,7 @@ true
 {{- if .Values.crds.install -}}
 {{- $own := include "spark-operator.ownDefinitions" . | fromJsonArray -}}
 {{- range $path := include "spark-operator.definitions" . | fromJsonArray -}}
-{{- if not (has (base $path) $own) -}}
+{{- if not (has $path $own) -}}
 {{- $wanted := $.Files.Get $path | fromYaml -}}
 {{- $exists := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $wanted.metadata.name -}}
 {{- $lacks := list -}}
