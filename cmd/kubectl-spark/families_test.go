@@ -63,6 +63,8 @@ func TestFamilies(t *testing.T) {
 		"List":      {"both, by name", "list", "NAME STATE ATTEMPT DRIVER EXECUTORS REASON AGE DURATION\netl RunningHealthy 1 etl-0-driver 0/2 - 60m 10m\npi RUNNING 1 pi-driver 0/2 - 60m 10m\ntwin RUNNING 1 twin-driver 0/2 - 60m 10m\ntwin RunningHealthy 1 twin-0-driver 0/2 - 60m 10m", "", 0},
 		"ListNames": {"with their groups", "list -o name", group + "etl\nsparkapplication.sparkoperator.k8s.io/pi\nsparkapplication.sparkoperator.k8s.io/twin\n" + group + "twin", "", 0},
 		"ListOne":   {"by its type", "list sparkapplications.spark.apache.org --state runninghealthy -o name", group + "etl\n" + group + "twin", "", 0},
+		"ListState": {"both have the word", "list --state failed,runninghealthy -o name", group + "etl\n" + group + "twin", "", 0},
+		"ListWrong": {"each word once", "list --state done", "", `error: --state: there is no state "done"; the states are COMPLETED, DriverEvicted, DriverReady, DriverReadyTimedOut, DriverRequested, DriverStarted, DriverStartTimedOut, ExecutorsStartTimedOut, FAILED, FAILING, InitializedBelowThresholdExecutors, INVALIDATING, NEW, PENDING_RERUN, ResourceReleased, RESUMING, RUNNING, RunningHealthy, RunningWithBelowThresholdExecutors, RunningWithPartialCapacity, ScheduledToRestart, SchedulingFailure, SUBMISSION_FAILED, SUBMITTED, Succeeded, SUCCEEDING, SUSPENDED, SUSPENDING, TerminatedWithoutReleaseResources`, 1},
 		"Suspend":   {"by its name alone", "suspend etl", group + "etl suspended", "", 0},
 		"Delete":    {"and what goes with it", "delete etl", group + "etl deleted", "etl: it was RunningHealthy; driver pod etl-0-driver, its executors and what else belongs to it go with it", 0},
 		"Ambiguous": {"nothing is deleted by mistake", "delete twin", "", `error: "twin" is the name of sparkapp/twin and of sparkapplications.spark.apache.org/twin: write the one that is meant`, 1},
@@ -102,6 +104,11 @@ func TestOneFamily(t *testing.T) {
 			t.Helper()
 			useServer(t, testutil.NewAPIServer(t, []schema.GroupVersionKind{applicationKind, corev1.SchemeGroupVersion.WithKind("Pod")}, pi).URL)
 		},
+		"OtherForbidden": func(t *testing.T) { // who may read the other one sees that
+			t.Helper()
+			o := ofApache("pi")
+			newAPI(t, inState("hidden", v1beta2.ApplicationStateRunning), o).Deny(testutil.Request{Group: v1beta2.GroupVersion.Group})
+		},
 		"Forbidden": func(t *testing.T) {
 			t.Helper()
 			newAPI(t, pi, ofApache("etl")).Deny(testutil.Request{Group: v1.SchemeGroupVersion.Group})
@@ -109,7 +116,7 @@ func TestOneFamily(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begin(t)
-			if out, errOut, code := execute(t, "", "list", "-o", "name"); code != 0 || out != "sparkapplication.sparkoperator.k8s.io/pi\n" {
+			if out, errOut, code := execute(t, "", "list", "-o", "name"); code != 0 || !strings.HasSuffix(out, "/pi\n") || strings.Count(out, "\n") != 1 {
 				t.Errorf("list: exit code %d: %s%s", code, out, errOut)
 			}
 			if out, errOut, code := execute(t, "", "wait", "pi", "--for", "running"); code != 0 {

@@ -94,7 +94,20 @@ func stateName(s string) string {
 	return s
 }
 
-// check checks arguments and flags, and brings the states into the form that they are stored in.
+// known are the states of the kinds that are listed; two families have some of the same words.
+func (l *listing) known() []string {
+	if len(l.kinds) == 1 {
+		return tables[l.kinds[0]].states
+	}
+	var all []string
+	for _, k := range l.kinds {
+		all = append(all, tables[k].states...)
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
+	return slices.CompactFunc(all, strings.EqualFold)
+}
+
+// check checks arguments and flags.
 func (l *listing) check(args []string) error {
 	l.kinds = families
 	if len(args) > 0 && args[0] != applications.Many {
@@ -108,16 +121,11 @@ func (l *listing) check(args []string) error {
 		}
 		l.kinds = []kind{k}
 	}
-	var known []string
-	for _, k := range l.kinds {
-		known = append(known, tables[k].states...)
-	}
-	for i, state := range l.states {
-		at := slices.IndexFunc(known, func(s string) bool { return strings.EqualFold(s, state) })
-		if at < 0 {
+	known := l.known()
+	for _, state := range l.states {
+		if !slices.ContainsFunc(known, func(s string) bool { return strings.EqualFold(s, state) }) {
 			return fmt.Errorf("--state: there is no state %q; the states are %s", state, strings.Join(known, ", "))
 		}
-		l.states[i] = known[at]
 	}
 	if formats := []string{"", "wide", "name", "json", "yaml"}; !slices.Contains(formats, l.out.format) {
 		return fmt.Errorf("--output: invalid value %q: must be one of wide, name, json, yaml", l.out.format)
@@ -154,20 +162,34 @@ func (l *listing) run(ctx context.Context, c *connection, streams genericiooptio
 	return l.table(streams.Out, items, now)
 }
 
-// read lists the objects as they are stored, so that programs get all of it, by name. A second family need not be there, or be readable.
+// read lists the objects as they are stored, so that programs get all of it, by name. One of two families need not be there, or be readable;
+// where there is nothing else, the first is missed.
 func (l *listing) read(ctx context.Context, c *connection) ([]found, error) {
 	items := []found{}
+	var missed error
 	for i, k := range l.kinds {
 		all, err := l.readKind(ctx, c, k)
-		if err != nil && (i == 0 || !apierrors.IsForbidden(err) && !isMissingKind(err)) {
+		switch {
+		case err == nil:
+		case !apierrors.IsForbidden(err) && !isMissingKind(err):
 			return nil, err
+		case i == 0:
+			missed = err
 		}
 		items = append(items, all...)
+	}
+	if len(items) == 0 && missed != nil {
+		return nil, missed
 	}
 	slices.SortStableFunc(items, func(a, b found) int {
 		return strings.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName())
 	})
 	return items, nil
+}
+
+// wants reports whether objects in a state are listed.
+func (l *listing) wants(state string) bool {
+	return len(l.states) == 0 || slices.ContainsFunc(l.states, func(s string) bool { return strings.EqualFold(s, state) })
 }
 
 func (l *listing) readKind(ctx context.Context, c *connection, k kind) ([]found, error) {
@@ -182,7 +204,7 @@ func (l *listing) readKind(ctx context.Context, c *connection, k kind) ([]found,
 			return nil, err
 		}
 		for i := range list.Items {
-			if o := &list.Items[i]; len(l.states) == 0 || slices.Contains(l.states, tables[k].state(o)) {
+			if o := &list.Items[i]; l.wants(tables[k].state(o)) {
 				items = append(items, found{k, o})
 			}
 		}

@@ -35,7 +35,13 @@ var (
 var families = []kind{applications, apache}
 
 // allKinds are all of them, in the order in which a name without a type is looked for.
-func allKinds() []kind { return []kind{applications, schedules, servers, apache} }
+func allKinds() []kind {
+	var all []kind
+	for _, row := range kinds.All() {
+		all = append(all, kind{row})
+	}
+	return all
+}
 
 // withoutType is the help about names without a type.
 const withoutType = "A name without a type is that of an application, or else of a schedule\n" +

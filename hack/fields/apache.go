@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -29,7 +28,8 @@ operator, no edit restarts what runs.
 |---|---|---|---|---|
 `
 
-// inApache says what the fields mean that are no properties and no parts of pods; those that begin with a name that ends with a dot.
+// inApache says what the fields mean that are no properties and no parts of pods. Words are for all fields that begin with their name; those
+// of the longest name count.
 var inApache = map[string]string{
 	"suspend":                         "nothing is created while it is true; a driver that runs is stopped",
 	"files":                           "*ignored*, as there: write `spark.files` in `sparkConf`",
@@ -43,18 +43,17 @@ var inApache = map[string]string{
 	"driverServiceIngressList[].":     "a Service and an Ingress that belong to the driver",
 	"driverHttpRouteList[].":          "a Service and an HTTPRoute that belong to the driver",
 	"driverGrpcRouteList[].":          "a Service and a GRPCRoute that belong to the driver",
-	"applicationTolerations.":         "policy of the lifecycle",
 	"applicationTolerations.resource": "policy: how long driver and objects are kept",
 	"applicationTolerations.ttlAfter": "policy: when the application is deleted",
 	"applicationTolerations.instance": "policy: states by the number of executors",
 	"applicationTolerations.restart":  "policy: whether and when it is tried again",
-	terminationFields + "forceTermin": "*ignored* today: what does not end is reported",
-	terminationFields + "termination": "*ignored*: changes are watched",
-	terminationFields + "driver":      "policy: when the attempt is given up",
-	terminationFields + "executor":    "policy: when the attempt is given up",
+	timeoutFields + "forceTermin":     "*ignored* today: what does not end is reported",
+	timeoutFields + "termination":     "*ignored*: changes are watched",
+	timeoutFields + "driver":          "policy: when the attempt is given up",
+	timeoutFields + "executor":        "policy: when the attempt is given up",
 }
 
-const terminationFields = "applicationTolerations.applicationTimeoutConfig."
+const timeoutFields = "applicationTolerations.applicationTimeoutConfig."
 
 // wordsOf are those of the longest name that a path begins with; "" for none.
 func wordsOf(path string) (words string) {
@@ -109,7 +108,7 @@ func apacheFields() []apiField {
 		found := map[string]bool{}
 		after, _ := kind.Normalize(changed)
 		compare(reflect.ValueOf(before), reflect.ValueOf(after), found)
-		// what runs is judged anew by what is desired; all else is for the next attempt
+		// what runs follows what is desired; all else is for the next attempt
 		all[i].Restarts = reflect.DeepEqual(kind.Desired(apacheSample(), lifecycle.Record{}), kind.Desired(changed, lifecycle.Record{}))
 		if words := wordsOf(all[i].Path); words != "" {
 			found = map[string]bool{words: true}
@@ -121,18 +120,5 @@ func apacheFields() []apiField {
 
 // apacheTable lists the fields of an application of spark.apache.org.
 func apacheTable(comments map[string]string) (string, error) {
-	var b strings.Builder
-	b.WriteString(apacheHead)
-	for _, f := range apacheFields() {
-		comment := comments[f.Owner+"."+f.Name]
-		if comment == "" {
-			return "", fmt.Errorf("%s.%s has no comment", f.Owner, f.Name)
-		}
-		edit := "live"
-		if f.Restarts {
-			edit = "next attempt"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", f.Path, f.Type, cell(comment), cell(strings.Join(f.Effects, "; ")), edit)
-	}
-	return b.String(), nil
+	return table(apacheHead, "next attempt", apacheFields(), comments)
 }

@@ -100,16 +100,21 @@ func connectEffects(path string) outcome {
 
 // connectTable lists the fields of a server.
 func connectTable(comments map[string]string) (string, error) {
+	return table(connectHead, "replaces", connectFields(), comments)
+}
+
+// table lists fields below a head. restarts is what an edit does of those that are not live.
+func table(head, restarts string, fields []apiField, comments map[string]string) (string, error) {
 	var b strings.Builder
-	b.WriteString(connectHead)
-	for _, f := range connectFields() {
+	b.WriteString(head)
+	for _, f := range fields {
 		comment := comments[f.Owner+"."+f.Name]
 		if comment == "" {
 			return "", fmt.Errorf("%s.%s has no comment", f.Owner, f.Name)
 		}
 		edit := "live"
 		if f.Restarts {
-			edit = "replaces"
+			edit = restarts
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", f.Path, f.Type, cell(comment), cell(strings.Join(f.Effects, "; ")), edit)
 	}

@@ -235,3 +235,19 @@ spec:
   authentication: {token: true}
   executor: {instances: 1}
 `
+
+// An attached Service with the name of the driver's own does not take that one, and what is written on it, out of the limits.
+func TestForbiddenAnnotationUnderATakenName(t *testing.T) {
+	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := decode[v1.SparkApplication](t, everywhereApache, "harmless/annotation")
+	o.Spec.SparkConf["spark.kubernetes.driver.service.annotation.evil.example.org/x"] = "y"
+	o.Spec.DriverServiceIngressList[0].ServiceMetadata.Name = "direct-0-driver-svc"
+	operator := resolve.Operator{Registry: registry, Policies: policy.Set{{Name: "strict", Namespaces: []string{"*"}, Limits: policy.Limits{ForbiddenAnnotations: []string{"evil.*"}}}}}
+	dry := admission.DryRun(resolve.Load(apache.SparkApplications{}, o, lifecycle.Record{}, operator, time.Now()), registry)
+	if len(dry.Errors) != 1 || !strings.Contains(dry.Errors[0].Error(), "spark.kubernetes.driver.service.annotation.evil.example.org/x") {
+		t.Errorf("it says %v", dry.Errors)
+	}
+}

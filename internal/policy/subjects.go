@@ -4,7 +4,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +17,7 @@ type subject struct {
 	kind schema.GroupKind
 	// role is that of the pod that the subject is or belongs to, and begins the names of the user's fields: "driver" or "executor".
 	role string
-	// field is where the user writes the object itself; "" if it is made from other fields.
+	// field is where the user writes the metadata of the object itself; "" if it is made from other fields.
 	field string
 	// keys begins the properties that the subject is made from; "" for none.
 	keys   string
@@ -54,9 +53,6 @@ func (c *checker) gather() {
 	}
 	c.claims.driver, c.claims.executor = c.ephemeral(driverRole, driver), c.ephemeral(executorRole, executor)
 	for _, object := range c.built.Resources {
-		if c.attached(object) {
-			continue // CheckExposure judges it
-		}
 		s := subject{kind: kindOf(object), role: driverRole, object: object, field: c.written(object)}
 		if s.kind == claimKind {
 			s.keys = spark.ConfDriverVolumesPrefix + "persistentVolumeClaim."
@@ -73,20 +69,19 @@ func (c *checker) gather() {
 	}
 }
 
-// attached reports whether an object is one that the user attaches to the driver.
-func (c *checker) attached(object spark.Object) bool {
-	return slices.ContainsFunc(c.app.Attached, func(a spark.Attached) bool {
-		return kindOf(a.Object) == kindOf(object) && a.Object.GetName() == object.GetName()
-	})
-}
-
-// written is the field of a ConfigMap that the user writes whole.
+// written is where the user writes an object of that kind and name. One of the driver's own may have the same name: it is judged all the same.
 func (c *checker) written(object spark.Object) string {
-	i := slices.IndexFunc(c.app.ConfigMaps, func(m spark.ConfigMap) bool { return m.Name == object.GetName() })
-	if i < 0 || kindOf(object).Kind != "ConfigMap" {
-		return ""
+	for _, a := range c.app.Attached {
+		if kindOf(a.Object) == kindOf(object) && a.Object.GetName() == object.GetName() {
+			return a.Meta
+		}
 	}
-	return fmt.Sprintf("%s[%d]", c.field("configMaps"), i)
+	for i, m := range c.app.ConfigMaps {
+		if kindOf(object).Kind == "ConfigMap" && m.Name == object.GetName() {
+			return fmt.Sprintf("%s[%d]", c.field("configMaps"), i)
+		}
+	}
+	return ""
 }
 
 // ephemeral adds the claims that Kubernetes makes for the volumes of a pod, and counts them.

@@ -5,11 +5,16 @@
 package testutil
 
 import (
+	"maps"
+	"slices"
+	"strconv"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
+	apache "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -74,4 +79,24 @@ func Model(changes ...func(*spark.Application)) spark.Application {
 		change(&app)
 	}
 	return app
+}
+
+// ApacheStates are the states that a status of spark.apache.org tells of: those of the attempt before and of the current one, in their order.
+func ApacheStates(s *apache.SparkApplicationStatus) []string {
+	all := map[int]string{}
+	histories := []map[string]apache.ApplicationState{s.StateTransitionHistory}
+	if p := s.PreviousAttemptSummary; p != nil {
+		histories = append(histories, p.StateTransitionHistory)
+	}
+	for _, history := range histories {
+		for key, state := range history {
+			n, _ := strconv.Atoi(key) // it is a number
+			all[n] = string(state.CurrentStateSummary)
+		}
+	}
+	var states []string
+	for _, n := range slices.Sorted(maps.Keys(all)) {
+		states = append(states, all[n])
+	}
+	return states
 }

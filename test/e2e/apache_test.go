@@ -6,7 +6,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // apachePi is SparkPi as users of Apache's operator write it.
@@ -48,24 +48,9 @@ func apacheBehaves(namespace, name string, arguments ...string) *v1.SparkApplica
 func apacheStates(ctx context.Context, app *v1.SparkApplication) string {
 	GinkgoHelper()
 	Expect(admin.Get(ctx, client.ObjectKeyFromObject(app), app)).To(Succeed())
-	all := map[int]string{}
-	histories := []map[string]v1.ApplicationState{app.Status.StateTransitionHistory}
-	if p := app.Status.PreviousAttemptSummary; p != nil {
-		histories = append(histories, p.StateTransitionHistory)
-	}
-	for _, history := range histories {
-		for key, state := range history {
-			n, err := strconv.Atoi(key)
-			Expect(err).NotTo(HaveOccurred())
-			all[n] = string(state.CurrentStateSummary)
-		}
-	}
-	var states []string
-	for _, n := range slices.Sorted(maps.Keys(all)) {
-		if state := all[n]; !strings.HasPrefix(state, "RunningWith") && state != string(v1.StateInitializedBelowThresholdExecutors) {
-			states = append(states, state)
-		}
-	}
+	states := slices.DeleteFunc(testutil.ApacheStates(&app.Status), func(state string) bool {
+		return strings.HasPrefix(state, "RunningWith") || state == string(v1.StateInitializedBelowThresholdExecutors)
+	})
 	return strings.Join(states, " ")
 }
 

@@ -209,7 +209,7 @@ func groupOf(ctx context.Context, app *v1beta2.SparkApplication, kind schema.Gro
 // freeWord begins what a sentence says of free resources.
 const freeWord = ", free "
 
-// anyFree is a pattern for a sentence, whatever amount it says is free: that is read anew for each look, while pods come and go.
+// anyFree is a pattern for a sentence, whatever amount it says is free: that is read at each look, while pods come and go.
 func anyFree(sentence string) string {
 	return regexp.MustCompile(regexp.QuoteMeta(freeWord)+`\S+ of `).ReplaceAllLiteralString(regexp.QuoteMeta(sentence), freeWord+`\S+ of `)
 }

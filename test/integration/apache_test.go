@@ -5,10 +5,7 @@ package integration
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -46,23 +43,7 @@ func (w *twoFamilies) apacheStates(ctx context.Context, ns string) func() []stri
 	return func() []string {
 		var o v1.SparkApplication
 		Expect(w.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: "pi"}, &o)).To(Succeed())
-		all := map[int]string{}
-		histories := []map[string]v1.ApplicationState{o.Status.StateTransitionHistory}
-		if p := o.Status.PreviousAttemptSummary; p != nil {
-			histories = append(histories, p.StateTransitionHistory)
-		}
-		for _, history := range histories {
-			for key, state := range history {
-				n, err := strconv.Atoi(key)
-				Expect(err).NotTo(HaveOccurred())
-				all[n] = string(state.CurrentStateSummary)
-			}
-		}
-		var states []string
-		for _, n := range slices.Sorted(maps.Keys(all)) {
-			states = append(states, all[n])
-		}
-		return states
+		return testutil.ApacheStates(&o.Status)
 	}
 }
 
