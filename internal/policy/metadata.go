@@ -107,7 +107,7 @@ func (c *checker) annotations(s subject) {
 func (c *checker) annotation(s subject, name string) *spark.ConfError {
 	_, set := c.app.Conf[spark.ConfServiceAnnotationPrefix+name]
 	switch {
-	case s.field != "" && !(s.kind == serviceKind && set):
+	case s.field != "" && (s.kind != serviceKind || !set):
 		return &spark.ConfError{Field: fmt.Sprintf("%s.annotations[%q]", s.field, name)}
 	case s.kind == podKind:
 		return c.metadata(s, "annotations", annotationPrefix(s.role), name)
