@@ -120,19 +120,27 @@ func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]
 
 // forbiddenQueue finds a queue that the namespace may not use, whoever has named it.
 func (c *Candidate) forbiddenQueue(registry *scheduler.Registry) (scheduler.QueueConflict, bool) {
+	return registry.ForbiddenQueue(c.plugin, c.attempt, c.checked.made())
+}
+
+// made are the objects of other kinds than Kubernetes' own that are created with the driver.
+func (c Checked) made() []*unstructured.Unstructured {
 	var made []*unstructured.Unstructured
-	for _, object := range c.checked.Built.Resources {
+	for _, object := range c.Built.Resources {
 		if u, ok := object.(*unstructured.Unstructured); ok {
 			made = append(made, u)
 		}
 	}
-	return registry.ForbiddenQueue(c.plugin, c.attempt, made)
+	return made
 }
 
 // request is the input for choosing a scheduler. The previous attempt's choice is kept, unless the operator did not
 // have that scheduler: an administrator may have enabled it since.
 func (c Checked) request(annotations map[string]string) scheduler.SelectionRequest {
 	w := scheduler.SelectionRequest{Scheduling: c.App.Scheduling, Namespace: c.App.Namespace, NamespaceAnnotations: annotations, Fields: c.App.Fields}
+	if c.App.Scheduling.PodScheduler != "" {
+		w.Driver = &c.Built.PodSets.DriverAttributes
+	}
 	r := c.Record
 	unserved := r.State.Starting() && r.Scheduling.HeldAttempt == 0 &&
 		(r.Cause.Reason == scheduler.ReasonSchedulerUnknown || r.Cause.Reason == scheduler.ReasonSchedulerDisabled)
@@ -151,6 +159,9 @@ func (c Checked) attempt(r scheduler.Resolution) scheduler.Attempt {
 		a.QueuedAt = c.Now
 	}
 	a.PodSets = c.Built.PodSets
+	for _, o := range c.made() {
+		a.Made = append(a.Made, scheduler.Ref{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()})
+	}
 	a.PriorityClass, a.Resources, a.Parameters = c.App.Scheduling.PriorityClassName, c.App.Scheduling.Resources, c.App.Scheduling.Parameters
 	a.Choice, a.UsableQueues, a.QueueFrom = r.Choice, r.UsableQueues, r.QueueFrom
 	return a

@@ -96,9 +96,9 @@ func (c *checker) account(role, key, name string) {
 	c.allow(e, c.limits.ServiceAccounts, name, "service accounts")
 }
 
-// schedulerNames checks the scheduler that a pod names. One that the operator's plugin names is the administrator's.
+// schedulerNames checks the scheduler that a pod names. One that the operator's plugin names or serves is the administrator's.
 func (c *checker) schedulerNames(s subject) {
-	if name := s.pod.Spec.SchedulerName; name != "" {
+	if name := s.pod.Spec.SchedulerName; name != "" && name != c.app.Scheduling.PodScheduler {
 		keys := []string{spark.ConfExecutorSchedulerName, spark.ConfSchedulerName}
 		if s.role == driverRole {
 			keys[0] = spark.ConfDriverSchedulerName

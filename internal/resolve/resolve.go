@@ -116,7 +116,7 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	tails.Hidden = tails.Hidden || a.Policies.ForbidLogTails()
 	a.Owner = a.Family.Owner(o, a.Identity.SubmissionID)
 	a.App, a.Problems = k.Normalize(o)
-	a.App = plainScheduler(a.App, operator.Registry)
+	a.App = plainScheduler(servingScheduler(a.App, operator.Registry), operator.Registry)
 	a.App = k.RaiseMemory(a.Policies.Apply(a.App), o, record.Retries.MemoryRaises)
 	tails.Keys, tails.Texts = a.App.Conf[confRedactKeys], a.App.Conf[confRedactTexts]
 	a.App = exposure.Configure(a.App, a.Identity.AppID, operator.Exposure)
@@ -133,6 +133,19 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	a.Desired.Executors, a.Desired.Notes = spark.InitialExecutors(a.App), validation.Notes(a.App)
 	a.Desired.DriverHeap, a.Desired.DriverOverhead = spark.DriverMemory(a.App)
 	return a
+}
+
+// servingScheduler takes the name of a scheduler that the pods have for the plugin that serves it. Where there is none, the name is the
+// pods' only, so that the limits of policies see it.
+func servingScheduler(app spark.Application, registry *scheduler.Registry) spark.Application {
+	s, served := &app.Scheduling, false
+	if registry != nil && s.PodScheduler != "" {
+		s.Scheduler, served = registry.Serving(s.PodScheduler)
+	}
+	if !served {
+		s.PodScheduler = ""
+	}
+	return app
 }
 
 // plainScheduler takes the name of a scheduler without a plugin for one that the pods themselves have, where the operator allows it. It

@@ -143,6 +143,20 @@ func (r *Registry) Plain(name string) bool {
 	return r.policy.PlainNames && name != "" && name != NoScheduler && !enabled
 }
 
+// Serving names the enabled plugin that serves a scheduler, by the schedulerName of pods. If there is none, plugin is the plain one, with
+// which pods keep the name; if that is not enabled, it is the name itself, which Resolve refuses.
+func (r *Registry) Serving(schedulerName string) (plugin string, served bool) {
+	for _, name := range r.Names() {
+		if r.plugins[name].Describe().SchedulerName == schedulerName {
+			return name, true
+		}
+	}
+	if _, enabled := r.Plugin(r.plain); enabled {
+		return r.plain, false
+	}
+	return schedulerName, false
+}
+
 // Plugin returns an enabled plugin by name, without those that are asked before it.
 func (r *Registry) Plugin(name string) (Plugin, bool) {
 	p, known := r.plugins[name]
@@ -183,6 +197,8 @@ type SelectionRequest struct {
 	Namespace  string
 	// NamespaceAnnotations are those of the application's namespace; nil if they are not known.
 	NamespaceAnnotations map[string]string
+	// Driver is the driver's pod of an application that chooses its scheduler by it, and so may name the queue on it; nil for all others.
+	Driver *spark.PodAttributes
 	// Fields names the user's fields in messages.
 	Fields spark.Fields
 	// Recorded is what was chosen for this attempt before; nil for a new attempt. It stays as it is, whatever has become
@@ -270,12 +286,28 @@ func (r *Registry) queue(w SelectionRequest, c Choice, d Descriptor) string {
 	switch {
 	case w.Recorded != nil:
 		return c.Queue
+	case w.Scheduling.Queue != "" && w.Scheduling.QueueFrom == "":
+		return w.Scheduling.Queue
+	case r.queueOf(w.Driver, d) != "":
+		return r.queueOf(w.Driver, d)
 	case w.Scheduling.Queue != "":
 		return w.Scheduling.Queue
 	case r.annotates(w, d):
 		return w.NamespaceAnnotations[AnnotationQueue]
 	}
 	return cmp.Or(r.policy.DefaultQueues[d.Name], r.policy.DefaultQueues[d.AliasOf], d.DefaultQueue)
+}
+
+// queueOf is the queue that a pod names in the way of a scheduler's own; "" if it names none but the usual one.
+func (r *Registry) queueOf(pod *spark.PodAttributes, d Descriptor) string {
+	queuer, ok := r.plugins[d.Name].(Queuer)
+	if pod == nil || !ok {
+		return ""
+	}
+	if queue, known := queuer.QueueOf(*pod, nil); known && queue != d.DefaultQueue {
+		return queue
+	}
+	return ""
 }
 
 // annotates is whether the namespace names a queue for this scheduler.

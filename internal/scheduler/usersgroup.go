@@ -49,12 +49,13 @@ func ReadRefs(refs []Ref) []Read {
 }
 
 // AdmitToUsersGroups is the answer for an attempt whose pods belong to groups of the user's own: it starts when they exist, and
-// their scheduler decides about the rest. own is the group that the plugin would have made: it must not exist beside them.
-func AdmitToUsersGroups(groups []Ref, own Ref, s Snapshot) Admission {
+// their scheduler decides about the rest. Those that are created with the driver need not exist. own is the group that the plugin would
+// have made: it must not exist beside them.
+func AdmitToUsersGroups(a Attempt, groups []Ref, own Ref, s Snapshot) Admission {
 	var missing, names []string
 	for _, group := range groups {
 		names = append(names, group.Name)
-		if !s.Exists(group) {
+		if !s.Exists(group) && !slices.Contains(a.Made, group) {
 			missing = append(missing, group.Name)
 		}
 	}

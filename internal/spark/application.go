@@ -158,7 +158,10 @@ type Scheduling struct {
 	Scheduler string
 	// SchedulerFrom is the default that named the scheduler; "" if the application did.
 	SchedulerFrom string
-	Queue         string
+	// PodScheduler is the schedulerName of the pods of both roles, in a family whose applications have no other field for a scheduler; ""
+	// for none. The plugin that serves that scheduler is meant, if there is one.
+	PodScheduler string
+	Queue        string
 	// QueueFrom is the default that named the queue; "" if the application did.
 	QueueFrom         string
 	PriorityClassName string

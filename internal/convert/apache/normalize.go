@@ -4,13 +4,16 @@
 package apache
 
 import (
+	"cmp"
 	"maps"
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -112,7 +115,24 @@ func Normalize(o *v1.SparkApplication) (spark.Application, []*spark.ConfError) {
 	attached, problems := attachedOf(s)
 	app.Attached, app.Warnings = attached, warnings(s)
 	app.Exposure.NoUI = true
+	app.Scheduling = schedulingOf(&app)
 	return app, append(main.problems, append(modeProblems(s), problems...)...)
+}
+
+// schedulingOf chooses the scheduler that the pods of both roles name. Pods that name two are placed one by one.
+func schedulingOf(app *spark.Application) spark.Scheduling {
+	name := func(key string, template *corev1.PodTemplateSpec) string {
+		own := cmp.Or(app.Conf[key], app.Conf[spark.ConfSchedulerName])
+		if own == "" && template != nil {
+			own = template.Spec.SchedulerName
+		}
+		return own
+	}
+	driver := name(spark.ConfDriverSchedulerName, app.Driver.Template)
+	if executor := name(spark.ConfExecutorSchedulerName, app.Executor.Template); executor != driver {
+		return spark.Scheduling{Scheduler: scheduler.NoScheduler}
+	}
+	return spark.Scheduling{PodScheduler: driver}
 }
 
 // modeProblems refuses what cannot run.

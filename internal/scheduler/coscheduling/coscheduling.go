@@ -136,7 +136,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 		return missing, nil
 	}
 	if groups := usersGroups(a); len(groups) > 0 {
-		return scheduler.AdmitToUsersGroups(groups, groupOf(a), s), nil
+		return scheduler.AdmitToUsersGroups(a, groups, groupOf(a), s), nil
 	}
 	p, _ := parametersOf(a)
 	message := "the driver starts when the cluster has capacity for the whole application"

@@ -80,7 +80,7 @@ func toUsersGroups(a scheduler.Attempt, groups []scheduler.Ref, s scheduler.Snap
 			}), nil
 		}
 	}
-	return scheduler.AdmitToUsersGroups(groups, groupOf(a), s), nil
+	return scheduler.AdmitToUsersGroups(a, groups, groupOf(a), s), nil
 }
 
 // held is the answer for an attempt that must not have a group for now.

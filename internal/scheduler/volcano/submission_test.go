@@ -71,3 +71,25 @@ func TestSubmission(t *testing.T) {
 		}
 	}
 }
+
+// The group that Spark's own step makes is created with the driver: waiting for it would be for ever.
+func TestGroupOfSparksStep(t *testing.T) {
+	o := testutil.Pi(testutil.Executors(2))
+	o.Namespace = "team-a"
+	o.Spec.BatchScheduler = new(Name)
+	o.Spec.SparkVersion = "4.2.0" // the first that has the step
+	o.Spec.SparkConf = map[string]string{"spark.kubernetes.driver.pod.featureSteps": "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"}
+	registry, err := scheduler.NewRegistry(Name, New(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{}, schedulertest.Start)
+	candidate, refused := admission.Validate(loaded).Candidate(registry, nil)
+	if candidate == nil {
+		t.Fatalf("%+v", refused.Admission)
+	}
+	got := candidate.Admit(snapshot(candidate.Attempt(), nil, nil, queue(t, "default", "", "Open", 0, 0)))
+	if got.Verdict != scheduler.Admit || len(got.Apply) > 0 || !strings.HasSuffix(got.Group.Name, "-podgroup") {
+		t.Errorf("%+v", got.Admission)
+	}
+}

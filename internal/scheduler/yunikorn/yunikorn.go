@@ -139,25 +139,31 @@ func queueOf(a scheduler.Attempt) string {
 	return "queue " + a.Queue
 }
 
-// What users may set themselves: the application that the pods belong to, and the gang.
+// What users may set themselves: the application that the pods belong to, where YuniKorn reads it before Spark's own id, and the gang.
 var (
-	applicationID = scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.CanonicalLabelApplicationID}
-	gangMarks     = []scheduler.PodKey{
+	applicationID    = scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.CanonicalLabelApplicationID}
+	applicationMarks = []scheduler.PodKey{
+		applicationID, {Part: scheduler.PodAnnotation, Key: constants.AnnotationApplicationID}, {Part: scheduler.PodLabel, Key: constants.LabelApplicationID},
+	}
+	gangMarks = []scheduler.PodKey{
 		{Part: scheduler.PodAnnotation, Key: constants.AnnotationTaskGroups}, {Part: scheduler.PodAnnotation, Key: constants.AnnotationTaskGroupName},
 	}
 )
 
-// usersGang is whether the user described a gang, or put the pods into one. Then the plugin describes none.
-func usersGang(a scheduler.Attempt) bool {
-	return slices.ContainsFunc(gangMarks, func(key scheduler.PodKey) bool { return len(scheduler.UsersMarks(a, key)) > 0 })
+// marked reports whether the user set one of the keys on the pods of either role.
+func marked(a scheduler.Attempt, keys []scheduler.PodKey) bool {
+	return slices.ContainsFunc(keys, func(key scheduler.PodKey) bool { return len(scheduler.UsersMarks(a, key)) > 0 })
 }
+
+// usersGang is whether the user described a gang, or put the pods into one. Then the plugin describes none.
+func usersGang(a scheduler.Attempt) bool { return marked(a, gangMarks) }
 
 // Decorate marks both roles as one application, which no other attempt is: YuniKorn lets an application that comes back
 // with a known id join the old one, queue, gang and all. That is what users ask for who set an id themselves.
 func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	options, _ := parametersOf(a)
 	for _, o := range []*spark.PodOverlay{&d.Driver, &d.Executor} {
-		if len(scheduler.UsersMarks(a, applicationID)) == 0 {
+		if !marked(a, applicationMarks) {
 			scheduler.SetIn(&o.Labels, applicationID.Key, a.ID)
 		}
 		setQueue(o, a.Queue)

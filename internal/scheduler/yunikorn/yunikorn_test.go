@@ -66,6 +66,9 @@ func TestDecorateVariants(t *testing.T) {
 		"OwnID": {reason: "the application that the user named", change: func(a *scheduler.Attempt) {
 			a.PodSets.ExecutorAttributes.Labels = map[string]string{"yunikorn.apache.org/app-id": "mine"}
 		}, driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, executor: []string{"task-group-name"}, labels: 1},
+		"OwnIDAnnotation": {reason: "YuniKorn reads a label before it", change: func(a *scheduler.Attempt) {
+			a.PodSets.DriverAttributes.Annotations = map[string]string{"yunikorn.apache.org/app-id": "mine"}
+		}, driver: []string{"schedulingPolicyParameters", "task-group-name", "task-groups"}, executor: []string{"task-group-name"}, labels: 1},
 		"OwnGang": {reason: "the gang that the user described", change: func(a *scheduler.Attempt) {
 			a.PodSets.DriverAttributes.Annotations = map[string]string{"yunikorn.apache.org/task-groups": "[]"}
 		}, labels: 2},
