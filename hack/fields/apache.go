@@ -47,7 +47,7 @@ var inApache = map[string]string{
 	"applicationTolerations.ttlAfter": "policy: when the application is deleted",
 	"applicationTolerations.instance": "policy: states by the number of executors",
 	"applicationTolerations.restart":  "policy: whether and when it is tried again",
-	timeoutFields + "forceTermin":     "*ignored* today: what does not end is reported",
+	timeoutFields + "forceTermin":     "policy: when a driver that does not end is deleted by force",
 	timeoutFields + "termination":     "*ignored*: changes are watched",
 	timeoutFields + "driver":          "policy: when the attempt is given up",
 	timeoutFields + "executor":        "policy: when the attempt is given up",

@@ -198,18 +198,22 @@ func (w Writer) Restore(ctx context.Context, owner lifecycle.Owner, s spark.Subm
 	return done()
 }
 
-// DeleteDriver deletes the pod if it still is the one with the given UID. With a version, a pod that has changed since or is gone is
+// DeleteDriver deletes the pod if it still is the one with the action's UID. With a version, a pod that has changed since or is gone is
 // trouble: what was seen of it does not hold any more.
-func (w Writer) DeleteDriver(ctx context.Context, namespace, name, uid, version string) lifecycle.Result {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid)}}
-	if version != "" {
-		err := w.Client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+func (w Writer) DeleteDriver(ctx context.Context, namespace, name string, action lifecycle.Action) lifecycle.Result {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(action.UID)}}
+	if action.Version != "" {
+		err := w.Client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID, ResourceVersion: &action.Version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			return lifecycle.Result{Kind: lifecycle.DeleteDriver, Class: lifecycle.ClassTransient, Message: err.Error()}
 		}
 		return resultOf(lifecycle.DeleteDriver, err)
 	}
-	return resultOf(lifecycle.DeleteDriver, w.delete(ctx, pod))
+	var opts []client.DeleteOption
+	if action.Force {
+		opts = append(opts, client.GracePeriodSeconds(0))
+	}
+	return resultOf(lifecycle.DeleteDriver, w.delete(ctx, pod, opts...))
 }
 
 // DeleteResources deletes what was created for an attempt in addition to its driver pod. Objects of others that carry
@@ -245,9 +249,9 @@ func (w Writer) RemoveFinalizer(ctx context.Context, app client.Object, finalize
 	return resultOf(lifecycle.RemoveFinalizer, client.IgnoreNotFound(w.Client.Patch(ctx, next, patch)))
 }
 
-func (w Writer) delete(ctx context.Context, obj client.Object) error {
+func (w Writer) delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
 	uid := obj.GetUID()
-	err := w.Client.Delete(ctx, obj, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	err := w.Client.Delete(ctx, obj, append(opts, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))...)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // the object is already deleted
 	}

@@ -136,7 +136,7 @@ func TestDeleteDriver(t *testing.T) {
 			case tc.same:
 				version = found.GetResourceVersion()
 			}
-			got := w.DeleteDriver(t.Context(), "jobs", "pi-driver", tc.uid, version)
+			got := w.DeleteDriver(t.Context(), "jobs", "pi-driver", lifecycle.Action{UID: tc.uid, Version: version})
 			if got.Class != tc.class || got.Kind != lifecycle.DeleteDriver {
 				t.Errorf("%s: result %+v, want %s", tc.reason, got, tc.class)
 			}
@@ -147,8 +147,22 @@ func TestDeleteDriver(t *testing.T) {
 	}
 }
 
+// Force is no time for the node, and still only for the pod that is meant.
+func TestDeleteDriverByForce(t *testing.T) {
+	s := newServer(belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "app", "s-1"))
+	w, asked := s.writer(), client.DeleteOptions{}
+	w.Client = interceptor.NewClient(s, interceptor.Funcs{Delete: func(_ context.Context, _ client.WithWatch, _ client.Object, opts ...client.DeleteOption) error {
+		asked.ApplyOptions(opts)
+		return nil
+	}})
+	w.DeleteDriver(t.Context(), "jobs", "pi-driver", lifecycle.Action{UID: "other-uid", Force: true})
+	if asked.GracePeriodSeconds == nil || *asked.GracePeriodSeconds != 0 || asked.Preconditions == nil || *asked.Preconditions.UID != "other-uid" {
+		t.Errorf("%+v", asked)
+	}
+}
+
 func TestDeleteDriverThatIsGone(t *testing.T) {
-	if got := newServer().writer().DeleteDriver(t.Context(), "jobs", "pi-driver", "u", ""); got.Class != lifecycle.ClassDone {
+	if got := newServer().writer().DeleteDriver(t.Context(), "jobs", "pi-driver", lifecycle.Action{UID: "u"}); got.Class != lifecycle.ClassDone {
 		t.Errorf("result %+v, want Done", got)
 	}
 }

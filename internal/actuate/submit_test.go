@@ -225,7 +225,7 @@ func TestDeletesCarryTheUID(t *testing.T) {
 	s := newServer()
 	s.refuse = refusing(apierrors.NewForbidden(podsResource, "pi-driver", errors.New("exceeded quota: team")))
 	s.writer().Submit(t.Context(), owner, submission("a=b"))
-	s.writer().DeleteDriver(t.Context(), "jobs", "pi-driver", "uid-9", "")
+	s.writer().DeleteDriver(t.Context(), "jobs", "pi-driver", lifecycle.Action{UID: "uid-9"})
 	if len(s.deletes) != 3 {
 		t.Fatalf("%d deletes, want those of Service, ConfigMap and driver", len(s.deletes))
 	}

@@ -60,6 +60,8 @@ type Application struct {
 	Finalizer bool
 	// Fields names the user's fields in messages.
 	Fields spark.Fields
+	// ForceAfter is how long after its time a driver that must go may still be there, before it is deleted by force; nil for ever.
+	ForceAfter *time.Duration
 	// Endures says that the driver takes clients: it is ready when its pod is, and its auxiliary objects stay while there is none.
 	Endures bool
 	// Drain is how long a driver with open sessions is kept after an edit of the spec.
@@ -97,6 +99,8 @@ type Action struct {
 	UID string
 	// Version of the driver pod that DeleteDriver means; "" for any.
 	Version string
+	// Force has DeleteDriver not wait for the node.
+	Force bool
 	// Attempt whose objects DeleteResources and Release mean.
 	Attempt int32
 }
@@ -177,11 +181,17 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 		p.Requeue = unknownRetry // stored before anything is done about it
 		return p
 	}
+	if s := p.Record.State; s == Submitted || s == Running {
+		return decideRun(p, obs, env)
+	}
+	return forced(decideRest(p, obs, env), env.Now)
+}
+
+// decideRest decides in the states in which no driver of the attempt is to run.
+func decideRest(p Plan, obs Observation, env Env) Plan {
 	switch s := p.Record.State; s {
 	case New, Queued, Rerunning, Resuming, SubmissionFailed:
 		return decideStart(p, obs, env)
-	case Submitted, Running:
-		return decideRun(p, obs, env)
 	case Succeeding:
 		return decideSucceeding(p, obs, env)
 	case Failing:
@@ -200,6 +210,21 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 		return decideSuspended(p, obs)
 	case Succeeded, Failed:
 		return decideFinal(p, obs, env)
+	case Submitted, Running: // decideRun
+	}
+	return p
+}
+
+// forced deletes a driver by force that must go and is still there when the user does not wait for it any more.
+func forced(p Plan, now time.Time) Plan {
+	d := p.Driver
+	if p.App.ForceAfter == nil || !d.ours() || !d.Deleting || d.GoneAt.IsZero() {
+		return p
+	}
+	if left := d.GoneAt.Add(*p.App.ForceAfter).Sub(now); left > 0 {
+		p.Requeue = min(cmp.Or(p.Requeue, left), left)
+	} else {
+		p.Actions = append(p.Actions, Action{Kind: DeleteDriver, UID: d.UID, Force: true})
 	}
 	return p
 }

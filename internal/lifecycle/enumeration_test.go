@@ -216,7 +216,7 @@ func (c *checker) plan(p *lifecycle.Plan) {
 		switch {
 		case a.Kind == lifecycle.DeleteDriver && (d.Presence != lifecycle.Present || d.Ownership == lifecycle.NotOwned || a.UID != d.UID || a.UID == ""):
 			c.broken("it deletes a driver that is not ours, or not by its UID")
-		case a.Kind == lifecycle.DeleteDriver && d.Deleting:
+		case a.Kind == lifecycle.DeleteDriver && d.Deleting && !a.Force:
 			c.broken("it deletes a driver twice")
 		case a.Kind == lifecycle.DeleteApplication && (len(p.Actions) != 1 || !e.Record.State.Final()):
 			c.broken("it deletes an application that is not over, or does something beside")

@@ -91,7 +91,7 @@ type ApplicationTimeoutConfig struct {
 	// ExecutorStartTimeoutMillis bounds the time from there to the initial executors; 300000 by default.
 	// +optional
 	ExecutorStartTimeoutMillis *int64 `json:"executorStartTimeoutMillis,omitempty"`
-	// ForceTerminationGracePeriodMillis is after how long a pod that is being deleted is deleted by force; 300000 by default.
+	// ForceTerminationGracePeriodMillis is how long after its time a driver that must go may still be there, before it is deleted by force. Without it, the operator waits.
 	// +optional
 	ForceTerminationGracePeriodMillis *int64 `json:"forceTerminationGracePeriodMillis,omitempty"`
 	// TerminationRequeuePeriodMillis is accepted and has no effect: the operator sees when pods are gone.

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -83,7 +84,8 @@ func (SparkApplications) Desired(o *v1.SparkApplication, _ lifecycle.Record) lif
 	return lifecycle.Application{
 		UID: string(o.UID), Generation: o.Generation, Suspend: o.Spec.Suspend, ManagedBy: probe(o),
 		Policies: policies(&o.Spec), Tracking: tracking(&o.Spec), Deleting: !o.DeletionTimestamp.IsZero(), Fields: fields,
-		Finalizer: slices.Contains(o.Finalizers, v1.Finalizer),
+		ForceAfter: positive(ptr.Deref(tolerations(&o.Spec).ApplicationTimeoutConfig, v1.ApplicationTimeoutConfig{}).ForceTerminationGracePeriodMillis),
+		Finalizer:  slices.Contains(o.Finalizers, v1.Finalizer),
 	}
 }
 

@@ -195,6 +195,20 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
+// A driver may still run where its node does not answer: only a user who says so has it deleted by force.
+func TestForceIsTheUsers(t *testing.T) {
+	force := func(millis *int64) *time.Duration {
+		r := own(func(s *v1.SparkApplicationSpec) {
+			s.ApplicationTolerations = &v1.ApplicationTolerations{ApplicationTimeoutConfig: &v1.ApplicationTimeoutConfig{ForceTerminationGracePeriodMillis: millis}}
+		})
+		return SparkApplications{}.Desired(r.app, lifecycle.Record{}).ForceAfter
+	}
+	want := []*time.Duration{nil, new(1500 * time.Millisecond), nil}
+	if diff := cmp.Diff(want, []*time.Duration{force(nil), force(new(int64(1500))), force(new(int64(-1)))}); diff != "" {
+		t.Errorf("unsaid, said, negative (-want +got):\n%s", diff)
+	}
+}
+
 // The finalizer of Apache's operator holds a deleted application until its driver is gone, and no longer.
 func TestFinalizerOfThePreviousOperator(t *testing.T) {
 	for name, running := range map[string]bool{"running": true, "over": false} {
