@@ -71,16 +71,19 @@ func validate(files filenames, config configured, namespace string, streams gene
 // countChecked says how many documents of each kind were checked, and how many in all.
 func countChecked(documents []manifest.Document) (said string, all int) {
 	var counts []string
-	for i, row := range kinds.All() {
+	for _, row := range kinds.All() {
 		n := 0
 		for j := range documents {
 			if documents[j].Row == row {
 				n++
 			}
 		}
-		if all += n; n > 0 || i == 0 {
+		if all += n; n > 0 {
 			counts = append(counts, fmt.Sprintf("%s checked: %d", row.Many, n))
 		}
+	}
+	if all == 0 {
+		counts = []string{kinds.All()[0].Many + " checked: 0"}
 	}
 	return strings.Join(counts, ", "), all
 }

@@ -113,7 +113,7 @@ func Normalize(o *v1.SparkApplication) (spark.Application, []*spark.ConfError) {
 		app.ConfigMaps = append(app.ConfigMaps, spark.ConfigMap{Name: m.Name, Labels: m.Labels, Annotations: m.Annotations, Data: m.Data})
 	}
 	attached, problems := attachedOf(s)
-	app.Attached, app.Warnings = attached, warnings(s)
+	app.Attached, app.Warnings = attached, warnings(o, &app)
 	app.Exposure.NoUI = true
 	app.Scheduling = schedulingOf(&app)
 	return app, append(main.problems, append(modeProblems(s), problems...)...)
@@ -144,20 +144,6 @@ func modeProblems(s *v1.SparkApplicationSpec) []*spark.ConfError {
 		Field: "spec.deploymentMode", Value: string(s.DeploymentMode), Type: field.ErrorTypeNotSupported,
 		Problem: `the operator runs drivers in pods only; use "ClusterMode"`,
 	}}
-}
-
-// warnings are about what is accepted and has no effect, here as in Apache's operator.
-func warnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
-	var all []*spark.ConfError
-	ignored := func(path, value, problem string) {
-		if value != "" {
-			all = append(all, &spark.ConfError{Field: path, Value: value, Problem: problem})
-		}
-	}
-	ignored("spec.files", s.Files, `is accepted and ignored; write spec.sparkConf["spark.files"]`)
-	ignored("spec.runtimeVersions.scalaVersion", s.RuntimeVersions.ScalaVersion, "is accepted and ignored: the image decides")
-	ignored("spec.runtimeVersions.jdkVersion", s.RuntimeVersions.JDKVersion, "is accepted and ignored: the image decides")
-	return all
 }
 
 // conf is the user's Spark configuration, and where it came from.

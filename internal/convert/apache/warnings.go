@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apache
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// labelQueue is Kueue's label. Apache's operator reads it if it was told to.
+const labelQueue = "kueue.x-k8s.io/queue-name"
+
+// warnings are about what is accepted and has no effect, here as in Apache's operator. app is the model so far.
+func warnings(o *v1.SparkApplication, app *spark.Application) []*spark.ConfError {
+	s := &o.Spec
+	all := unread(o)
+	all = append(all, restartWarnings(s)...)
+	all = append(all, thresholdWarnings(s, spark.InitialExecutors(*app))...)
+	for i := range s.DriverServiceIngressList {
+		spec := s.DriverServiceIngressList[i].IngressSpec
+		if spec != nil && len(spec.Rules) == 0 && (spec.IngressClassName != nil || len(spec.TLS) > 0 || spec.DefaultBackend != nil) {
+			all = append(all, &spark.ConfError{
+				Field:   fmt.Sprintf("spec.driverServiceIngressList[%d].ingressSpec", i),
+				Problem: "has no rules, so that its class, TLS and default backend are ignored; write the rule to the Service, too",
+			})
+		}
+	}
+	return all
+}
+
+// unread warns of fields that the operator does not read.
+func unread(o *v1.SparkApplication) []*spark.ConfError {
+	s := &o.Spec
+	var all []*spark.ConfError
+	ignored := func(path, value, problem string) {
+		if value != "" {
+			all = append(all, &spark.ConfError{Field: path, Value: value, Problem: problem})
+		}
+	}
+	ignored("spec.files", s.Files, `is accepted and ignored; write spec.sparkConf["spark.files"]`)
+	ignored("spec.runtimeVersions.scalaVersion", s.RuntimeVersions.ScalaVersion, "is accepted and ignored: the image decides")
+	ignored("spec.runtimeVersions.jdkVersion", s.RuntimeVersions.JDKVersion, "is accepted and ignored: the image decides")
+	ignored("metadata.labels["+strconv.Quote(labelQueue)+"]", o.Labels[labelQueue], "is not read by this operator: the application does not wait for Kueue")
+	main := mainOf(s).field
+	for path, value := range map[string]string{"spec.pyFiles": s.PyFiles, "spec.sparkRFiles": s.SparkRFiles} {
+		if path != main {
+			ignored(path, value, "is ignored: the application runs what "+main+" names")
+		}
+	}
+	return all
+}
+
+// restartWarnings are about limits of restarts and about what is kept after an end, which exclude each other.
+func restartWarnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
+	var all []*spark.ConfError
+	warn := func(name, value, problem string) {
+		all = append(all, &spark.ConfError{Field: "spec.applicationTolerations." + name, Value: value, Problem: problem})
+	}
+	t, policy := tolerations(s), restartPolicy(s)
+	if policy == v1.RestartNever {
+		c := ptr.Deref(t.RestartConfig, v1.RestartConfig{})
+		for name, limit := range map[string]*int64{
+			"maxRestartAttempts": c.MaxRestartAttempts, "maxRestartOnFailure": c.MaxRestartOnFailure, "maxRestartOnSchedulingFailure": c.MaxRestartOnSchedulingFailure,
+		} {
+			if limit != nil && *limit > 0 {
+				warn("restartConfig."+name, strconv.FormatInt(*limit, 10), "has no effect with restartPolicy Never, which is the default; write OnFailure, OnInfrastructureFailure or Always")
+			}
+		}
+	}
+	keeps := t.ResourceRetainPolicy == v1.RetainAlways || t.ResourceRetainPolicy == v1.RetainOnFailure
+	switch kept := ptr.Deref(t.ResourceRetainDurationMillis, -1); {
+	case keeps && policy != v1.RestartNever:
+		warn("resourceRetainPolicy", string(t.ResourceRetainPolicy), "has no effect with restartPolicy "+string(policy)+": an application that may run again keeps nothing")
+	case !keeps && kept >= 0:
+		warn("resourceRetainDurationMillis", strconv.FormatInt(kept, 10), "has no effect with resourceRetainPolicy Never, which is the default; write OnFailure or Always")
+	}
+	return all
+}
+
+// thresholdWarnings are about numbers of executors that cannot be true, or that are not looked at. instances is how many there are at the
+// start; 0 also if that cannot be read.
+func thresholdWarnings(s *v1.SparkApplicationSpec, instances int32) []*spark.ConfError {
+	c := tolerations(s).InstanceConfig
+	if c == nil {
+		return nil
+	}
+	warn := func(name string, value int32, problem string) []*spark.ConfError {
+		return []*spark.ConfError{{Field: "spec.applicationTolerations.instanceConfig." + name, Value: strconv.Itoa(int(value)), Problem: problem}}
+	}
+	elastic := strings.EqualFold(s.SparkConf[spark.ConfDynamicAllocation], "true")
+	switch {
+	case c.InitExecutors <= 0 && (c.MinExecutors > 0 || c.MaxExecutors > 0):
+		return warn("initExecutors", c.InitExecutors, "minExecutors and maxExecutors have no effect without initExecutors; write how many executors must be ready at the start")
+	case instances > 0 && !elastic && c.InitExecutors > instances:
+		return warn("initExecutors", c.InitExecutors, fmt.Sprintf("is more than the %d executors that the application asks for (spark.executor.instances): it would never have them", instances))
+	case c.InitExecutors > 0 && c.MaxExecutors > 0 && c.MinExecutors > c.MaxExecutors:
+		return warn("minExecutors", c.MinExecutors, fmt.Sprintf("is more than maxExecutors %d", c.MaxExecutors))
+	}
+	return nil
+}
