@@ -74,10 +74,11 @@ func (w Writer) attach(ctx context.Context, driver lifecycle.Owner, resources []
 	return done()
 }
 
-// namesFree reports whether the names that the user has chosen are free. Those that begin with the attempt's id are.
+// namesFree reports whether the names that the user has chosen are free, and that of what the driver waits for: it would start with what is
+// left of an application that had the name before. The others begin with the attempt's id, and are seen when they are created.
 func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
-	for _, resource := range s.Resources {
-		if strings.HasPrefix(resource.GetName(), owner.SubmissionID) {
+	for i, resource := range s.Resources {
+		if i < len(s.Resources)-1 && strings.HasPrefix(resource.GetName(), owner.SubmissionID) {
 			continue
 		}
 		left, err := w.Existing(ctx, resource)
@@ -85,7 +86,7 @@ func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Su
 		case err != nil:
 			return transient(err.Error())
 		case left == nil:
-		case left.GetLabels()[owner.Labels.App] == owner.Reference.Name:
+		case len(left.GetOwnerReferences()) > 0 && left.GetLabels()[owner.Labels.App] == owner.Reference.Name:
 			return transient(fmt.Sprintf("%s %s of an earlier attempt is not deleted yet", kindOf(resource), resource.GetName()))
 		default:
 			return nameTaken(resource)

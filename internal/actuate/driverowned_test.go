@@ -88,6 +88,7 @@ func TestDriverThatOwnsIsCompleted(t *testing.T) {
 // A submission that is refused leaves nothing behind: the rest goes with the driver.
 func TestSubmitDriverThatOwnsRefused(t *testing.T) {
 	invalid := apierrors.NewBadRequest("x")
+	gone := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "pi-0-driver", UID: "gone"}}
 	cases := map[string]struct {
 		reason  string
 		refused string
@@ -95,11 +96,19 @@ func TestSubmitDriverThatOwnsRefused(t *testing.T) {
 		class   lifecycle.Class
 		log     []string
 	}{
-		"Existing":    {reason: "an earlier try has created it", refused: "pod pi-0-driver", there: ownedSubmission().Driver, class: lifecycle.ClassDone},
-		"Pod":         {reason: "nothing was created", refused: "pod pi-0-driver", class: lifecycle.ClassRefused},
-		"ConfigMap":   {reason: "the driver is deleted, and with it the Service", refused: "ConfigMap pi-0-conf", class: lifecycle.ClassRefused, log: []string{"create pod pi-0-driver", "create service ui", "delete pod pi-0-driver"}},
-		"TakenName":   {reason: "somebody else's is not touched, and no driver is created for nothing", there: &corev1.Service{ObjectMeta: metaOf("ui")}, class: lifecycle.ClassNameTaken},
-		"EarlierOne":  {reason: "that of the attempt before is about to go", there: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "ui", Labels: map[string]string{"app": "pi"}}}, class: lifecycle.ClassTransient},
+		"Existing":   {reason: "an earlier try has created it", refused: "pod pi-0-driver", there: ownedSubmission().Driver, class: lifecycle.ClassDone},
+		"Pod":        {reason: "nothing was created", refused: "pod pi-0-driver", class: lifecycle.ClassRefused},
+		"ConfigMap":  {reason: "the driver is deleted, and with it the Service", refused: "ConfigMap pi-0-conf", class: lifecycle.ClassRefused, log: []string{"create pod pi-0-driver", "create service ui", "delete pod pi-0-driver"}},
+		"TakenName":  {reason: "somebody else's is not touched, and no driver is created for nothing", there: &corev1.Service{ObjectMeta: metaOf("ui")}, class: lifecycle.ClassNameTaken},
+		"EarlierOne": {reason: "that of the attempt before is about to go", there: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "ui", Labels: map[string]string{"app": "pi"}, OwnerReferences: gone}}, class: lifecycle.ClassTransient},
+		"EarlierConf": {
+			reason: "a driver would start with the configuration of the application that had the name before", class: lifecycle.ClassTransient,
+			there: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-0-conf", Labels: map[string]string{"app": "pi"}, OwnerReferences: gone}},
+		},
+		"Orphan": {
+			reason: "the garbage collector does not take what has no owner any more", class: lifecycle.ClassNameTaken,
+			there: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-0-conf", Labels: map[string]string{"app": "pi"}}},
+		},
 		"TakenDriver": {reason: "somebody else's pod", there: &corev1.Pod{ObjectMeta: metaOf("pi-0-driver")}, class: lifecycle.ClassNameTaken},
 	}
 	for name, tc := range cases {

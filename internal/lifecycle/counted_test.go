@@ -5,6 +5,10 @@ package lifecycle
 import (
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 func TestCounted(t *testing.T) {
@@ -113,4 +117,24 @@ func TestFollowedStages(t *testing.T) {
 	check("", 0)
 	see(6*time.Second, Driver{Phase: DriverRunning, SparkReady: true, Ready: true}, 0)
 	check("", 0) // what is lost later times out nothing
+}
+
+// Where each try is an attempt, the driver of a refused one is not to run: it was created before the rest was refused, and is deleted. A cache
+// that is behind may still have it.
+func TestDriverOfARefusedAttempt(t *testing.T) {
+	app := with(func(a *Application) { a.Policies.Restart = Restart{Type: Never, Counted: &Counted{}} })
+	for name, tc := range map[string]struct {
+		driver  Driver
+		state   State
+		actions []Action
+	}{
+		"there": {driver(Current, DriverPending), SubmissionFailed, stop},
+		"going": {deleting(driver(Current, DriverPending)), SubmissionFailed, nil},
+		"gone":  {absent, Failed, nil},
+	} {
+		p := Decide(app, refusedFirst(), Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later})
+		if diff := cmp.Diff(tc.actions, p.Actions); diff != "" || p.Record.State != tc.state || p.Requeue == 0 {
+			t.Errorf("%s: %s, again after %s, actions (-want +got):\n%s", name, p.Record.State, p.Requeue, diff)
+		}
+	}
 }

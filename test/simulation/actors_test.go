@@ -99,8 +99,8 @@ func operate(h *history) bool {
 		n = h.rng.IntN(len(h.operators))
 	}
 	o := h.operators[n]
-	if o.jobs != nil && o.jobs.due() && (!o.due() || h.rng.IntN(2) == 0) {
-		o = o.jobs
+	if o.second != nil && o.second.due() && (!o.due() || h.rng.IntN(2) == 0) {
+		o = o.second
 	}
 	if !o.due() {
 		return false

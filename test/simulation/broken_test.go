@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sparkv1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -69,7 +70,7 @@ type takesNamesakes struct {
 func (r takesNamesakes) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	err := r.Reader.Get(ctx, key, obj, opts...)
 	pod, isPod := obj.(*corev1.Pod)
-	if app := r.h.store.app(); err == nil && isPod && app != nil && r.h.other.ours(pod) && r.Reader.(live).o.of == kindApp {
+	if app := r.h.store.app(); err == nil && isPod && app != nil && r.h.other.owned(pod) && r.Reader.(live).o.of == kindApp {
 		obj.SetOwnerReferences([]metav1.OwnerReference{kubeflow.SparkApplications{}.Family().Owner(app, "").Reference})
 	}
 	return err
@@ -92,6 +93,17 @@ func (c heedlessOfSuspend) Get(ctx context.Context, key client.ObjectKey, obj cl
 	err := c.Client.Get(ctx, key, obj, opts...)
 	if app, ok := obj.(*v1beta2.SparkApplication); ok {
 		app.Spec.Suspend = nil
+	}
+	return err
+}
+
+// heedlessOfSecond is that of the second family.
+type heedlessOfSecond struct{ client.Client }
+
+func (c heedlessOfSecond) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := c.Client.Get(ctx, key, obj, opts...)
+	if app, ok := obj.(*sparkv1.SparkApplication); ok {
+		app.Spec.Suspend = false
 	}
 	return err
 }
@@ -203,6 +215,30 @@ func (c forgetsBeside) Delete(ctx context.Context, obj client.Object, opts ...cl
 		return nil
 	}
 	return c.Client.Delete(ctx, obj, opts...)
+}
+
+// hurries gives up the rest of what belongs to a driver when one of it fails.
+type hurries struct{ client.Client }
+
+func (c hurries) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	if err := c.Client.Create(ctx, obj, opts...); err != nil && idOf(obj).kind == kindPod {
+		return err
+	}
+	return nil
+}
+
+// keepsOneState tells the present state only.
+type keepsOneState struct{ client.Client }
+
+func (c keepsOneState) Status() client.SubResourceWriter { return oneState{c.Client.Status()} }
+
+type oneState struct{ client.SubResourceWriter }
+
+func (w oneState) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	if o, ok := obj.(*sparkv1.SparkApplication); ok && o.Status.CurrentState != nil {
+		o.Status.StateTransitionHistory = map[string]sparkv1.ApplicationState{"0": *o.Status.CurrentState}
+	}
+	return w.SubResourceWriter.Patch(ctx, obj, patch, opts...)
 }
 
 // claimsBeside takes whatever has the Service's name for the application's own.

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sparkv1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/test/family"
 )
 
 // cached is what manager.GetClient returns: it reads from the cache and writes to the API server. What the operator does
@@ -37,8 +37,8 @@ func (c cached) Get(_ context.Context, key client.ObjectKey, out client.Object, 
 	switch app := o.(type) {
 	case *v1beta2.SparkApplication:
 		c.o.decides = app
-	case *family.Job:
-		c.o.decidesJob = app
+	case *sparkv1.SparkApplication:
+		c.o.decidesSecond = app
 	case *v1alpha1.SparkConnect:
 		c.o.decidesServer = app
 	}
@@ -78,6 +78,11 @@ func (c cached) Delete(_ context.Context, obj client.Object, opts ...client.Dele
 	})
 }
 
+// Patch is PATCH of an application, which only the second family's is.
+func (c cached) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	return c.o.call("patch", obj, func() error { return c.o.h.other.patch(c.o, obj.(*sparkv1.SparkApplication), patch) })
+}
+
 func (c cached) Status() client.SubResourceWriter { return statusWriter{o: c.o} }
 
 func (c cached) Scheme() *runtime.Scheme { return scheme }
@@ -91,8 +96,8 @@ func (w statusWriter) Patch(_ context.Context, obj client.Object, patch client.P
 	h := w.o.h
 	return w.o.call(patches, obj, func() error {
 		switch obj := obj.(type) {
-		case *family.Job:
-			return h.other.patchStatus(w.o, obj, patch)
+		case *sparkv1.SparkApplication:
+			return h.other.patchStatus(obj, patch)
 		case *v1alpha1.SparkConnect:
 			return h.server.patchStatus(w.o, obj, patch)
 		}
@@ -179,7 +184,7 @@ func (a attributes) Lookup(key string) (string, bool) {
 func labelsOf(o client.Object) attributes { return o.GetLabels() }
 
 // byApp is the operator's index.
-var byApp = observe.IndexByApp(v1beta2.LabelAppName, family.LabelName, v1alpha1.LabelConnectName)
+var byApp = observe.IndexByApp(v1beta2.LabelAppName, sparkv1.LabelAppName, v1alpha1.LabelConnectName)
 
 // fieldsOf are the fields that the operator may select by.
 func fieldsOf(o client.Object) attributes {

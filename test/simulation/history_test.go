@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -11,18 +12,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sparkv1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/controller"
-	"github.com/firesteel-dev/firesteel/internal/controller/application"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
-	"github.com/firesteel-dev/firesteel/test/family"
 )
 
 const appName = "pi"
 
 var (
 	begin    = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	scheme   = controller.Scheme(application.NewKind("job", family.Jobs{}, &family.JobList{}, family.AddToScheme))
+	scheme   = controller.Scheme()
 	registry = func() *scheduler.Registry {
 		r, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
 		if err != nil {
@@ -37,6 +37,8 @@ type Stats struct {
 	Histories, Exposed, TwoLeaders, Steps, Reconciles, Calls, Crashes, MidReconcile, Faults, Events, Drivers int
 	// SecondDrivers and Conflicts are of the second family.
 	SecondDrivers, Conflicts int
+	// States are those that the second family has told.
+	States map[sparkv1.ApplicationStateSummary]bool
 	// Drains, Idles and Wakes are of servers.
 	Drains, Idles, Wakes int
 }
@@ -55,6 +57,10 @@ func (s *Stats) add(o Stats) {
 	s.Drivers += o.Drivers
 	s.SecondDrivers += o.SecondDrivers
 	s.Conflicts += o.Conflicts
+	if s.States == nil {
+		s.States = map[sparkv1.ApplicationStateSummary]bool{}
+	}
+	maps.Copy(s.States, o.States)
 	s.Drains += o.Drains
 	s.Idles += o.Idles
 	s.Wakes += o.Wakes
@@ -145,8 +151,8 @@ func (h *history) fail(format string, args ...any) {
 // seen is what a call has made of the application's state, for the story.
 func (h *history) seen(verb string, i id, err error) string {
 	app := h.store.app()
-	if job := h.store.job(); i.kind == kindJob && err == nil && verb == patches && job != nil {
-		return fmt.Sprintf(" -> %s (%s: %s)", job.Status.Phase, job.Status.Why, job.Status.Words)
+	if o := h.store.second(); i.kind == kindSecond && err == nil && verb == patches && o != nil {
+		return " -> " + secondSaid(o)
 	}
 	if err != nil || verb != patches || app == nil || i.kind != kindApp {
 		return ""

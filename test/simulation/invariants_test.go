@@ -311,8 +311,8 @@ func (l *invariants) summary() string {
 			fmt.Fprintf(&text, "; %s", i)
 		}
 	}
-	if job := l.h.store.job(); job != nil {
-		fmt.Fprintf(&text, "; the job is %s (%s), paused %t", job.Status.Phase, job.Status.Words, job.Spec.Paused)
+	if o := l.h.store.second(); o != nil {
+		fmt.Fprintf(&text, "; the second is %s, suspend %t", secondSaid(o), o.Spec.Suspend)
 	}
 	return text.String()
 }

@@ -4,16 +4,17 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sparkv1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/spark"
-	"github.com/firesteel-dev/firesteel/test/family"
 )
 
 // pods lists the pods in the order of their names.
@@ -69,7 +70,7 @@ func (h *history) setStatus(p *corev1.Pod, node string, status corev1.PodStatus)
 	next.Spec.NodeName = node
 	next.Status = status
 	for _, c := range p.Status.Conditions {
-		if c.Type != corev1.PodScheduled || c.Status == corev1.ConditionTrue {
+		if c.Type != corev1.PodReady && (c.Type != corev1.PodScheduled || c.Status == corev1.ConditionTrue) {
 			next.Status.Conditions = append(next.Status.Conditions, c)
 		}
 	}
@@ -102,6 +103,8 @@ func kubelet(h *history) bool {
 		h.schedule(p)
 	case !running(p):
 		h.start(p)
+	case h.unready(p):
+		h.becomesReady(p)
 	case !alive(p):
 		h.endSidecar(p)
 	default:
@@ -119,6 +122,10 @@ func (h *history) kubeletActs(p *corev1.Pod) bool {
 		return true
 	case running(p) && h.fair && isDriver(p) && alive(p) && h.server != nil:
 		return false // a server runs on
+	case h.unready(p):
+		return true
+	case running(p) && h.other.owned(p) && alive(p) && h.rng.IntN(8) > 0:
+		return false // it runs for as long as it takes to be late, and to get executors
 	case running(p) && h.fair && isDriver(p) && alive(p) && h.over(p):
 		return false // nobody but the operator ends it
 	case running(p):
@@ -167,10 +174,28 @@ func (h *history) start(p *corev1.Pod) {
 		h.backOff(p)
 		return
 	}
+	if isDriver(p) {
+		h.other.starts(p)
+	}
+	if h.other != nil && h.rng.IntN(8) == 0 {
+		h.other.deaf[p.UID] = true
+	}
 	h.tell("kubelet", "pod %s: Running", p.Name)
-	h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: containers(p, corev1.ContainerState{
-		Running: &corev1.ContainerStateRunning{StartedAt: h.second()},
-	})})
+	states := containers(p, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: h.second()}})
+	states[0].Ready = true
+	h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: states})
+}
+
+// unready reports whether a pod of the second family, which tells who is ready, has just started.
+func (h *history) unready(p *corev1.Pod) bool {
+	return p.Labels[sparkv1.LabelAppName] != "" && running(p) && alive(p) && !h.other.deaf[p.UID] && !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+}
+
+func (h *history) becomesReady(p *corev1.Pod) {
+	h.tell("kubelet", "pod %s: ready", p.Name)
+	status := *p.Status.DeepCopy()
+	status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: h.second()}}
+	h.setStatus(p, p.Spec.NodeName, status)
 }
 
 func (h *history) backOff(p *corev1.Pod) {
@@ -269,7 +294,7 @@ func driver(h *history) bool {
 		return len(e.OwnerReferences) > 0 && e.OwnerReferences[0].UID == p.UID && e.DeletionTimestamp == nil
 	})
 	switch {
-	case running(p) && alive(p) && p.DeletionTimestamp == nil && !h.fair && len(executors) < 2 && h.rng.IntN(3) == 0:
+	case running(p) && alive(p) && p.DeletionTimestamp == nil && (!h.fair || h.other.owned(p)) && len(executors) < 2 && h.rng.IntN(3) == 0:
 		h.makeExecutor(p)
 		return true
 	case !alive(p) && len(executors) > 0:
@@ -293,9 +318,9 @@ func (h *history) makeExecutor(p *corev1.Pod) {
 		delete(e.Labels, v1beta2.LabelAppName)
 		e.Labels[v1alpha1.LabelConnectName] = appName
 	}
-	if h.other.ours(p) {
+	if h.other.owned(p) {
 		e.Labels = map[string]string{spark.LabelRole: spark.RoleExecutor}
-		for _, key := range []string{family.LabelName, family.LabelJob, family.LabelAttempt} {
+		for _, key := range []string{sparkv1.LabelAppName, sparkv1.LabelOperator, spark.LabelAppSelector} {
 			e.Labels[key] = p.Labels[key]
 		}
 	}

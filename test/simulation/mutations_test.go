@@ -97,6 +97,27 @@ func TestMutationsAreFound(t *testing.T) {
 				looking(func(h *history, _ client.Client, l client.Reader) client.Reader { return takesNamesakes{l, h} })(h)
 			},
 		},
+		"a driver's objects that fail are left out": {
+			"it would run without its Services, its Ingress or its NetworkPolicy",
+			func(h *history) {
+				withSecond(h)
+				wrapped(func(c client.Client) client.Client { return hurries{c} })(h)
+			},
+		},
+		"states are forgotten": {
+			"tools read the history",
+			func(h *history) {
+				withSecond(h)
+				wrapped(func(c client.Client) client.Client { return keepsOneState{c} })(h)
+			},
+		},
+		"suspension of the second family is not heeded": {
+			"the user wants no driver",
+			func(h *history) {
+				withSecond(h)
+				wrapped(func(c client.Client) client.Client { return heedlessOfSecond{c} })(h)
+			},
+		},
 		"no timers": {
 			"a state waits for something that no watch tells",
 			func(h *history) { h.dropTimers = true },

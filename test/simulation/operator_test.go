@@ -16,15 +16,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	sparkv1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/controller/application"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	shared "github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
-	"github.com/firesteel-dev/firesteel/test/family"
 )
 
 // errCrash unwinds a reconcile of an operator that is killed.
@@ -45,9 +46,9 @@ type operator struct {
 	name   string
 	engine reconcile.Reconciler
 	cache  *cache
-	// jobs is the controller of the second family in the same process, if it has one; decidesJob is what of it reads.
-	jobs       *operator
-	decidesJob *family.Job
+	// second is the controller of the second family in the same process, if it has one; decidesSecond is what it has read.
+	second        *operator
+	decidesSecond *sparkv1.SparkApplication
 	// decidesServer is the server as the present reconcile read it, told what it said of its sessions then.
 	decidesServer *v1alpha1.SparkConnect
 	told          told
@@ -89,9 +90,9 @@ func (h *history) startOperator(name string, lag int) *operator {
 		o.engine = h.server.engineOf(o, memory)
 	}
 	if h.other != nil {
-		o.jobs = &operator{h: h, name: name + "/jobs", cache: o.cache, of: kindJob}
-		o.jobs.engine = engineOf(o.jobs, family.Jobs{}, &family.JobList{}, memory)
-		kinds = append(kinds, kindJob)
+		o.second = &operator{h: h, name: name + "/second", cache: o.cache, of: kindSecond}
+		o.second.engine = engineOf(o.second, apache.SparkApplications{}, &sparkv1.SparkApplicationList{}, memory)
+		kinds = append(kinds, kindSecond)
 	}
 	for _, kind := range kinds {
 		old := 0
@@ -125,10 +126,10 @@ func engineOf[T client.Object](o *operator, kind resolve.Kind[T], list client.Ob
 
 // controllers are those of the process.
 func (o *operator) controllers() []*operator {
-	if o.jobs == nil {
+	if o.second == nil {
 		return []*operator{o}
 	}
-	return []*operator{o, o.jobs}
+	return []*operator{o, o.second}
 }
 
 // halt ends the process without a word.
@@ -158,7 +159,7 @@ func (o *operator) due() bool {
 
 func (o *operator) reconcile() {
 	o.busy, o.ready, o.again, o.timer, o.decides, o.looked = true, false, false, time.Time{}, nil, 0
-	o.decidesJob, o.decidesServer, o.told = nil, nil, told{}
+	o.decidesSecond, o.decidesServer, o.told = nil, nil, told{}
 	o.began, o.stale = o.h.now, o.cache.behind(kindPod) > 0
 	o.h.stats.Reconciles++
 	result, err := o.engine.Reconcile(context.Background(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: appName}})
@@ -180,7 +181,7 @@ func (o *operator) reconcile() {
 	o.ready = o.again
 	switch {
 	case err != nil:
-	case o.of == kindJob:
+	case o.of == kindSecond:
 		o.h.other.rests(o)
 	case o.of == kindServer:
 		o.h.server.rests(o)
@@ -311,7 +312,7 @@ func (h *history) faultOf(verb string, i id) fault {
 }
 
 func writes(verb string) bool {
-	return verb == "create" || verb == "delete" || verb == "apply" || verb == patches
+	return verb == "create" || verb == "delete" || verb == "apply" || verb == "patch" || verb == patches
 }
 
 func quota(i id) error {

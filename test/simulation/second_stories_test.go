@@ -5,15 +5,15 @@ package simulation
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
+	sparkv1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 )
 
 func init() {
 	stories["name-taken-by-another-family"] = func(s *script) {
-		s.withJob()
+		s.withSecond()
 		s.app(nil)
 		s.work()
-		s.other.apply()
+		s.other.simple()
 		s.pass(15 * time.Second)
 		s.runs()
 		s.exits(0)
@@ -27,8 +27,8 @@ func init() {
 		s.pass(time.Minute)
 	}
 	stories["name-taken-from-another-family"] = func(s *script) {
-		s.withJob()
-		s.other.apply()
+		s.withSecond()
+		s.other.simple()
 		s.app(nil)
 		s.other.operateFirst(s)
 		s.pass(15 * time.Second)
@@ -36,7 +36,7 @@ func init() {
 		s.crash()
 		s.exits(0)
 		s.pass(15 * time.Second)
-		s.other.deleteJob()
+		s.other.deleteApp()
 		s.cleanUp()
 		s.pass(10 * time.Second)
 		s.runs()
@@ -45,12 +45,19 @@ func init() {
 	}
 }
 
-// withJob makes room for a job of the second family in a story.
-func (s *script) withJob() { s.other = &second{h: s.history, jobs: map[types.UID]*jobWish{}} }
+// withSecond makes room for an application of the second family in a story.
+func (s *script) withSecond() { s.other = newSecond(s.history) }
+
+// simple applies an application without another try.
+func (s *second) simple() {
+	o := s.application()
+	o.Spec.ApplicationTolerations = &sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartNever, MaxRestartAttempts: new(int64(0))}}
+	s.applied(o)
+}
 
 // operateFirst lets the second family's controller create its driver before the first family's does anything.
 func (*second) operateFirst(s *script) {
 	for o := s.operators[0]; s.store.pod(appName+"-driver") == nil; s.arrive(o) {
-		o.jobs.step()
+		o.second.step()
 	}
 }

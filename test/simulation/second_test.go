@@ -3,8 +3,10 @@
 package simulation
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,42 +17,60 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sparkv1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
-	"github.com/firesteel-dev/firesteel/test/family"
 )
 
-// In some histories an application of a second family lives beside the first: the same name in the same namespace, in the
+// In some histories an application of the second family lives beside one of the first: the same kind and name in the same namespace, in the
 // same cluster, under controllers of the same process, and mostly with the same driver name.
 
 // second is the application of the second family, with what really happened to it.
 type second struct {
 	h       *history
 	drivers []*run
-	jobs    map[types.UID]*jobWish
-	// apart is set when its driver has a name of its own.
+	apps    map[types.UID]*secondWish
+	// apart is set when its drivers have names of their own.
 	apart bool
+	// taken are the Services of the driver that others have deleted.
+	taken map[string]bool
+	// deaf are pods that never become ready.
+	deaf map[types.UID]bool
 }
 
-// jobWish is what its user has asked for.
-type jobWish struct {
-	specs                   map[int64]string
-	edits, resumes, retries int
+// secondWish is what its user has asked for, and all states that it has told, by their keys.
+type secondWish struct {
+	resumes, restarts int
+	attached          bool
+	told              map[int64]sparkv1.ApplicationStateSummary
 }
 
 // withSecond adds the second family to a history.
 func withSecond(h *history) {
-	h.other = &second{h: h, jobs: map[types.UID]*jobWish{}, apart: h.rng.IntN(4) == 0}
+	h.other = newSecond(h)
+	h.other.apart = h.rng.IntN(4) == 0
+}
+
+func newSecond(h *history) *second {
+	h.stats.States = map[sparkv1.ApplicationStateSummary]bool{}
+	return &second{h: h, apps: map[types.UID]*secondWish{}, taken: map[string]bool{}, deaf: map[types.UID]bool{}}
 }
 
 func TestTwoFamilies(t *testing.T) {
-	total := simulate(t, "families", 300, testrun.Pick(0, 300, 5_000), withSecond, func(total Stats) string {
+	total := simulate(t, "families", 300, testrun.Pick(0, 700, 20_000), withSecond, func(total Stats) string {
 		return fmt.Sprintf("simulation: %d histories of two families (%d with two leaders), %d reconciles, %d crashes (%d within a reconcile), %d drivers of the second, which %d times found its name taken",
 			total.Histories, total.TwoLeaders, total.Reconciles, total.Crashes, total.MidReconcile, total.SecondDrivers, total.Conflicts)
 	})
 	if n := total.Histories; n >= 300 && (total.SecondDrivers < n/2 || total.Conflicts < n/10) {
 		t.Errorf("of %d histories too few prove anything", n)
+	}
+	for _, state := range apache.States() {
+		if name := sparkv1.ApplicationStateSummary(state); total.Histories >= 10_000 && !total.States[name] {
+			t.Errorf("no application of the second family came to %s", name)
+		}
 	}
 }
 
@@ -61,7 +81,7 @@ func (h *history) judge(o *operator) interface {
 	owned(client.Object) bool
 } {
 	switch o.of {
-	case kindJob:
+	case kindSecond:
 		return h.other
 	case kindServer:
 		return h.server
@@ -71,28 +91,48 @@ func (h *history) judge(o *operator) interface {
 
 // over reports whether the application of a driver is at its end or suspended, so that nobody but the operator ends it.
 func (h *history) over(p *corev1.Pod) bool {
-	if h.other.ours(p) {
-		job := h.store.job()
-		return job != nil && (jobOver(job) || job.Status.Phase == family.PhasePaused)
+	if h.other.owned(p) {
+		o := h.store.second()
+		return o != nil && (secondOver(o) || stateOf(o) == sparkv1.StateSuspended)
 	}
 	return h.invariants.over()
 }
 
-func (s *store) job() *family.Job {
-	job, _ := s.objects[id{kindJob, appName}].(*family.Job)
-	return job
+func (s *store) second() *sparkv1.SparkApplication {
+	o, _ := s.objects[id{kindSecond, appName}].(*sparkv1.SparkApplication)
+	return o
 }
 
-func jobOver(j *family.Job) bool {
-	return j.Status.Phase == family.PhaseDone || j.Status.Phase == family.PhaseBroken
+// stateOf is the state that is told; "" for none.
+func stateOf(o *sparkv1.SparkApplication) sparkv1.ApplicationStateSummary {
+	if o.Status.CurrentState == nil {
+		return ""
+	}
+	return o.Status.CurrentState.CurrentStateSummary
 }
 
-// ours reports whether a pod belongs to an application of the second family.
-func (s *second) ours(p *corev1.Pod) bool { return s != nil && s.owned(p) }
+func secondOver(o *sparkv1.SparkApplication) bool {
+	return stateOf(o) == sparkv1.StateResourceReleased || stateOf(o) == sparkv1.StateTerminatedWithoutReleaseResources
+}
 
+// secondSaid is the status in the words of a story.
+func secondSaid(o *sparkv1.SparkApplication) string {
+	if o.Status.CurrentState == nil {
+		return "no state"
+	}
+	return fmt.Sprintf("%s (%s)", stateOf(o), o.Status.CurrentState.Message)
+}
+
+// owned reports whether a pod belongs to an application of the second family. None of its owners is a controller.
 func (s *second) owned(o client.Object) bool {
-	owner := metav1.GetControllerOfNoCopy(o)
-	return owner != nil && s.jobs[owner.UID] != nil
+	return s != nil && slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return s.apps[r.UID] != nil })
+}
+
+// has reports whether an object belongs to an application of the second family or to a driver of one.
+func (s *second) has(o client.Object) bool {
+	return s != nil && (s.owned(o) || slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
+		return slices.ContainsFunc(s.drivers, func(d *run) bool { return d.uid == r.UID })
+	}))
 }
 
 func (s *second) runOf(p *corev1.Pod) *run {
@@ -104,141 +144,152 @@ func (s *second) runOf(p *corev1.Pod) *run {
 	return nil
 }
 
-// apply creates the job.
+// apply creates the application with some policies.
 func (s *second) apply() {
-	j := &family.Job{
+	rng := s.h.rng
+	policies := []sparkv1.RestartPolicy{sparkv1.RestartNever, sparkv1.RestartAlways, sparkv1.RestartOnFailure, sparkv1.RestartOnInfrastructureFailure}
+	t := &sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{
+		RestartPolicy: policies[rng.IntN(len(policies))], MaxRestartAttempts: new(rng.Int64N(3)), RestartBackoffMillis: new(rng.Int64N(20_000)),
+	}}
+	if rng.IntN(2) == 0 {
+		t.InstanceConfig = &sparkv1.InstanceConfig{InitExecutors: rng.Int32N(3), MinExecutors: rng.Int32N(3), MaxExecutors: 2}
+	}
+	if rng.IntN(3) == 0 {
+		t.ResourceRetainPolicy, t.ResourceRetainDurationMillis = sparkv1.RetainAlways, new(rng.Int64N(3)*5_000-1)
+	}
+	if rng.IntN(6) == 0 {
+		t.TTLAfterStopMillis = new(rng.Int64N(60_000))
+	}
+	o := s.application()
+	o.Spec.ApplicationTolerations, o.Spec.Suspend = t, rng.IntN(8) == 0
+	if rng.IntN(2) == 0 {
+		o.Spec.DriverServiceIngressList = []sparkv1.DriverServiceIngress{{
+			ServiceMetadata: metav1.ObjectMeta{Name: "ui"}, ServiceSpec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 4040}}}, IngressMetadata: metav1.ObjectMeta{Name: "ui"},
+		}}
+	}
+	if rng.IntN(4) == 0 {
+		o.Finalizers = []string{sparkv1.Finalizer}
+	}
+	s.applied(o)
+}
+
+// application is what its user applies at least.
+func (s *second) application() *sparkv1.SparkApplication {
+	o := &sparkv1.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: appName},
-		Spec: family.JobSpec{
-			Main: "local:///x.jar", Class: "X", Image: "spark", Spark: testutil.SparkVersion, Workers: 2, Retries: s.h.rng.Int32N(3), Paused: s.h.rng.IntN(8) == 0,
+		Spec: sparkv1.SparkApplicationSpec{
+			RuntimeVersions: sparkv1.RuntimeVersions{SparkVersion: testutil.SparkVersion}, MainClass: "X", Jars: "local:///x.jar",
+			SparkConf: map[string]string{spark.ConfImage: "spark"},
 		},
 	}
-	if s.apart {
-		j.Spec.Pod = "pi-of-the-job"
+	if !s.apart {
+		o.Spec.SparkConf[spark.ConfDriverPodName] = appName + "-driver"
 	}
-	s.h.tell("user", "applies the job: %d retries, paused %t", j.Spec.Retries, j.Spec.Paused)
-	if err := s.h.create(j); err != nil {
+	return o
+}
+
+func (s *second) applied(o *sparkv1.SparkApplication) {
+	t := o.Spec.ApplicationTolerations
+	s.h.tell("user", "applies the second: restart %s, %d times at most, suspend %t, keeps %q", t.RestartConfig.RestartPolicy, *t.RestartConfig.MaxRestartAttempts, o.Spec.Suspend, t.ResourceRetainPolicy)
+	if err := s.h.create(o); err != nil {
 		panic(err)
 	}
-	s.jobs[j.UID] = &jobWish{specs: map[int64]string{1: j.Spec.Class}, retries: int(j.Spec.Retries)}
+	s.apps[o.UID] = &secondWish{
+		restarts: int(*t.RestartConfig.MaxRestartAttempts), attached: len(o.Spec.DriverServiceIngressList) > 0, told: map[int64]sparkv1.ApplicationStateSummary{},
+	}
 }
 
 // edit changes the spec.
-func (s *second) edit(what string, change func(*family.JobSpec)) {
-	before := s.h.store.job()
+func (s *second) edit(what string, change func(*sparkv1.SparkApplicationSpec)) {
+	before := s.h.store.second()
 	next := before.DeepCopy()
 	change(&next.Spec)
 	next.Generation++
-	w := s.jobs[next.UID]
-	w.specs[next.Generation] = next.Spec.Class
-	if before.Spec.Class != next.Spec.Class {
-		w.edits++
+	if before.Spec.Suspend && !next.Spec.Suspend {
+		s.apps[next.UID].resumes++
 	}
-	if before.Spec.Paused && !next.Spec.Paused {
-		w.resumes++
-	}
-	s.h.tell("user", "edits the job: %s", what)
+	s.h.tell("user", "edits the second: %s", what)
 	s.h.store.put(next)
 }
 
-// user does what users do with the job.
+// user does what users do with the application, and with the Services of its driver.
 func (s *second) user() {
-	job := s.h.store.job()
-	switch n := s.h.rng.IntN(6); {
-	case job == nil:
+	o := s.h.store.second()
+	switch n := s.h.rng.IntN(7); {
+	case o == nil:
 		s.apply()
-	case job.DeletionTimestamp != nil:
+	case o.DeletionTimestamp != nil:
 	case n < 3:
-		s.edit("paused", func(j *family.JobSpec) { j.Paused = !j.Paused })
+		s.edit("suspend", func(spec *sparkv1.SparkApplicationSpec) { spec.Suspend = !spec.Suspend })
 	case n < 5:
-		s.edit("class", func(j *family.JobSpec) { j.Class += "X" })
+		s.edit("arguments", func(spec *sparkv1.SparkApplicationSpec) { spec.DriverArgs = append(spec.DriverArgs, "1") })
+	case n < 6:
+		s.takeService()
 	default:
-		s.deleteJob()
+		s.deleteApp()
 	}
 }
 
-func (s *second) deleteJob() {
+// takeService deletes a Service of a driver.
+func (s *second) takeService() {
+	for _, i := range sortedIDs(s.h.store.objects) {
+		if o := s.h.store.objects[i]; i.kind == kindService && s.has(o) {
+			s.h.tell("meddler", "deletes %s", i)
+			s.taken[i.name] = true
+			s.h.delete(o)
+			return
+		}
+	}
+}
+
+func (s *second) deleteApp() {
 	policy := metav1.DeletePropagationBackground
 	if s.h.rng.IntN(3) == 0 {
 		policy = metav1.DeletePropagationForeground
 	}
-	s.h.tell("user", "deletes the job, %s", policy)
-	s.h.delete(s.h.store.job(), client.PropagationPolicy(policy))
+	s.h.tell("user", "deletes the second, %s", policy)
+	s.h.delete(s.h.store.second(), client.PropagationPolicy(policy))
 }
 
 func (s *second) decideEnd() {
-	if job := s.h.store.job(); job != nil && job.DeletionTimestamp == nil && job.Spec.Paused && s.h.rng.IntN(2) == 0 {
-		s.edit("paused", func(j *family.JobSpec) { j.Paused = false })
+	if o := s.h.store.second(); o != nil && o.DeletionTimestamp == nil && o.Spec.Suspend && s.h.rng.IntN(2) == 0 {
+		s.edit("suspend", func(spec *sparkv1.SparkApplicationSpec) { spec.Suspend = false })
 	}
 }
 
-// created judges what the second family's controller has created: for its own application, and one driver at a time.
-func (s *second) created(o *operator, obj client.Object) {
-	owner, job := metav1.GetControllerOfNoCopy(obj), o.decidesJob
-	if job == nil || owner == nil || owner.UID != job.UID || owner.Kind != kindJob || job.DeletionTimestamp != nil {
-		s.h.fail("%s was created for no job", idOf(obj))
-		return
-	}
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return
-	}
-	s.h.stats.SecondDrivers++
-	w := s.jobs[job.UID]
-	record := family.Jobs{}.FromStatus(job)
-	switch {
-	case job.Spec.Paused:
-		s.h.fail("driver %s was created for a paused job", pod.Name)
-	case record.State.Final() && record.Generation == job.Generation && record.Executions > 0:
-		s.h.fail("driver %s was created after the end %s", pod.Name, job.Status.Phase)
-	}
-	made := &run{uid: pod.UID, app: job.UID, submission: pod.Labels[family.LabelAttempt], labels: pod.Labels, spec: w.specs[job.Generation]}
-	for _, r := range s.drivers {
-		if r.app != job.UID {
-			continue
-		}
-		switch same := r.submission == made.submission; {
-		case same && r.unknown(o):
-			made.excused = made.excused || r.recorded > 0
-		case same:
-			s.h.fail("attempt %q of the job has two drivers", made.submission)
-		case !r.over && !r.gone:
-			s.h.fail("driver %s was created while another one of the job lives", pod.Name)
-		}
-	}
-	s.drivers = append(s.drivers, made)
-	n := 0
-	for _, r := range s.drivers {
-		if r.app == job.UID && !r.excused && (r.recorded > 0 || !r.gone) {
-			n++
-		}
-	}
-	if most := (1+w.edits)*(1+w.retries) + w.resumes; n > most {
-		s.h.fail("the job has %d drivers, but %d are allowed", n, most)
-	}
-}
-
-// deleted judges what the second family's controller has deleted: its own, and never the job.
-func (s *second) deleted(o *operator, target client.Object) {
-	owner := metav1.GetControllerOfNoCopy(target)
-	if owner == nil || o.decidesJob == nil || owner.UID != o.decidesJob.UID {
-		s.h.fail("%s, which is not the job's, was deleted", idOf(target))
-	}
-	if pod, ok := target.(*corev1.Pod); ok && s.h.store.objects[idOf(target)] == nil {
-		s.h.invariants.gone(pod)
-	}
-}
-
-// patchStatus is PATCH of the job's subresource status, and the judgment of what was written.
-func (s *second) patchStatus(_ *operator, o *family.Job, patch client.Patch) error {
-	stored := s.h.store.job()
+// patch is PATCH of the application itself, with which the operator takes a finalizer away.
+func (s *second) patch(by *operator, o *sparkv1.SparkApplication, patch client.Patch) error {
+	stored := s.h.store.second()
 	if stored == nil {
-		return apierrors.NewNotFound(resource(kindJob), o.Name)
+		return apierrors.NewNotFound(resource(kindSecond), o.Name)
+	}
+	text, err := patch.Data(o)
+	if err != nil {
+		return err
+	}
+	var sent struct{ Metadata metav1.ObjectMeta }
+	if err := json.Unmarshal(text, &sent); err != nil || sent.Metadata.ResourceVersion != stored.ResourceVersion {
+		return apierrors.NewConflict(resource(kindSecond), o.Name, errors.New("the object has been modified"))
+	}
+	left := s.h.pods(func(p *corev1.Pod) bool { return s.owned(p) && p.OwnerReferences[0].UID == stored.UID && isDriver(p) })
+	if len(left) > 0 && !by.stale && s.h.stats.TwoLeaders == 0 { // the garbage collector takes one that the operator did not know of
+		s.h.fail("the finalizer was taken away while there is driver %s", left[0].Name)
+	}
+	s.h.dropFinalizer(stored, sparkv1.Finalizer)
+	return nil
+}
+
+// patchStatus is PATCH of the subresource status, and the judgment of what was written.
+func (s *second) patchStatus(o *sparkv1.SparkApplication, patch client.Patch) error {
+	stored := s.h.store.second()
+	if stored == nil {
+		return apierrors.NewNotFound(resource(kindSecond), o.Name)
 	}
 	if version, ok := lockedVersion(patch); !ok || version != stored.ResourceVersion {
-		return apierrors.NewConflict(resource(kindJob), o.Name, errors.New("the object has been modified"))
+		return apierrors.NewConflict(resource(kindSecond), o.Name, errors.New("the object has been modified"))
 	}
 	if equality.Semantic.DeepEqual(&stored.Status, &o.Status) {
-		s.h.fail("a status of the job was written that changes nothing")
+		s.h.fail("a status of the second was written that changes nothing")
 	}
 	next := stored.DeepCopy()
 	next.Status = *o.Status.DeepCopy()
@@ -248,60 +299,40 @@ func (s *second) patchStatus(_ *operator, o *family.Job, patch client.Patch) err
 	return nil
 }
 
-func (s *second) reported(before, after *family.Job) {
-	was, is := family.Jobs{}.FromStatus(before), family.Jobs{}.FromStatus(after)
-	won := false
-	for _, r := range s.drivers {
-		if r.app != after.UID || r.submission != is.SubmissionID {
-			continue
-		}
-		won = won || r.over && r.code == 0
-	}
-	if is.Executions > 0 {
-		record(s.drivers, after.UID, is.SubmissionID, s.h.store.version)
-	}
-	if is.State == lifecycle.Succeeded && !won {
-		s.h.fail("the job is done, but no driver of its attempt succeeded")
-	}
-	if w := s.jobs[after.UID]; was.State.Final() && was.State != is.State && was.Executions > 0 && w.specs[was.Generation] == w.specs[after.Generation] {
-		s.h.fail("the job was %s and became %s, but its spec has not changed", was.State, is.State)
-	}
-	if is.Cause.Reason == lifecycle.ReasonNameConflict && was.Cause.Reason != is.Cause.Reason {
-		s.h.stats.Conflicts++
-	}
-}
-
-// rests judges a reconcile that left no error behind: a timer or an event must bring the job on, unless it is at its end.
+// rests judges a reconcile that left no error behind: a timer or an event must bring the application on, unless it is at its end.
 func (s *second) rests(o *operator) {
-	job := s.h.store.job()
-	if !o.timer.IsZero() || o.ready || job == nil || job.DeletionTimestamp != nil || !o.current() || jobOver(job) {
+	app := s.h.store.second()
+	if !o.timer.IsZero() || o.ready || app == nil || app.DeletionTimestamp != nil || !o.current() || secondOver(app) {
 		return
 	}
-	s.h.fail("nothing will bring the job on: %s", s.h.invariants.summary())
+	s.h.fail("nothing will bring the second on: %s", s.h.invariants.summary())
 }
 
-// taken reports whether an application has the driver's name that both want.
-func (s *second) taken(by client.Object) bool {
+// hasName reports whether an application has the driver's name that both want.
+func (s *second) hasName(uid types.UID) bool {
 	p := s.h.store.pod(appName + "-driver")
-	return p != nil && metav1.IsControlledBy(p, by)
+	return p != nil && slices.ContainsFunc(p.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == uid })
 }
 
-// freeTheName is a user who deletes a job that is over when the first application tells that its name is taken. Nothing else
-// frees it, so that a history in which it is not told never comes to its end.
+// waitsForName reports whether a status tells that the driver's name is taken.
+func waitsForName(conditions []metav1.Condition) bool {
+	told := meta.FindStatusCondition(conditions, string(lifecycle.ConditionSubmitted))
+	return told != nil && told.Reason == string(lifecycle.ReasonNameConflict)
+}
+
+// freeTheName is a user who deletes a second application that is over when the first tells that its name is taken. Nothing else frees it, so
+// that a history in which it is not told never comes to its end.
 func freeTheName(h *history) bool {
-	app, job := h.store.app(), h.store.job()
-	if app == nil || job == nil || job.DeletionTimestamp != nil || !jobOver(job) || !h.other.taken(job) {
+	app, o := h.store.app(), h.store.second()
+	if app == nil || o == nil || o.DeletionTimestamp != nil || !secondOver(o) || !h.other.hasName(o.UID) || !waitsForName(app.Status.Conditions) {
 		return false
 	}
-	if told := meta.FindStatusCondition(app.Status.Conditions, string(lifecycle.ConditionSubmitted)); told == nil || told.Reason != string(lifecycle.ReasonNameConflict) {
-		return false
-	}
-	h.other.deleteJob()
+	h.other.deleteApp()
 	return true
 }
 
-// settle lets the job come to its end when the first application is at its own. If that has the name of the driver, the job
-// says so until the user deletes it.
+// settle lets the application come to its end when the first is at its own. If that has the name of the driver, the second says so until
+// the user deletes it.
 func (s *second) settle() {
 	h := s.h
 	dull, version := 0, h.store.version
@@ -312,12 +343,12 @@ func (s *second) settle() {
 		if h.fairStep() {
 			continue
 		}
-		job := h.store.job()
-		if job == nil || job.DeletionTimestamp == nil && s.settled(job) {
+		o := h.store.second()
+		if o == nil || o.DeletionTimestamp == nil && s.settled(o) {
 			s.end()
 			return
 		}
-		if app := h.store.app(); app != nil && app.DeletionTimestamp == nil && job.Status.Why == string(lifecycle.ReasonNameConflict) && s.taken(app) {
+		if app := h.store.app(); app != nil && app.DeletionTimestamp == nil && waitsForName(o.Status.Conditions) && s.hasName(app.UID) {
 			h.deleteApp()
 			continue
 		}
@@ -329,27 +360,5 @@ func (s *second) settle() {
 			break
 		}
 	}
-	h.fail("the job does not come to rest: %s", h.invariants.summary())
-}
-
-func (s *second) settled(job *family.Job) bool {
-	r := family.Jobs{}.FromStatus(job)
-	if r.Generation != job.Generation || len(r.Exposure.Objects) > 0 {
-		return false
-	}
-	idle := r.State == lifecycle.Suspended || r.State == lifecycle.Queued && r.Executions == 0
-	return jobOver(job) || job.Spec.Paused && idle
-}
-
-func (s *second) end() {
-	if live := s.h.pods(func(p *corev1.Pod) bool { return s.ours(p) && isDriver(p) && alive(p) }); len(live) > 0 {
-		s.h.fail("at the end driver %s of the job lives on: %s", live[0].Name, s.h.invariants.summary())
-	}
-	job := s.h.store.job()
-	if job == nil {
-		return
-	}
-	if w, n := s.jobs[job.UID], len(s.drivers); job.Status.Phase == family.PhaseDone && s.drivers[n-1].spec != w.specs[job.Generation] {
-		s.h.fail("the job is done from an old spec: %s", s.h.invariants.summary())
-	}
+	h.fail("the second does not come to rest: %s", h.invariants.summary())
 }

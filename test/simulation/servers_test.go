@@ -117,7 +117,7 @@ func (o *operator) sessions(_ context.Context, ip string, _ int32, _ time.Time) 
 
 // ours reports whether a pod is that of an application or server of this history.
 func (h *history) ours(p *corev1.Pod) bool {
-	return h.invariants.ours(p) || h.other.ours(p) || h.server != nil && h.server.owned(p)
+	return h.invariants.ours(p) || h.other.owned(p) || h.server != nil && h.server.owned(p)
 }
 
 // driverName is what drivers are called.

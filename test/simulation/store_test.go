@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sparkv1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/test/family"
 )
 
 const namespace = "jobs"
@@ -29,12 +29,13 @@ const namespace = "jobs"
 const (
 	kindApp = "SparkApplication"
 	kindPod = "Pod"
-	kindJob = "Job" // of the second family, in histories that have one
+	// kindSecond is the kind of the same name of the second family, in histories that have one.
+	kindSecond = "SparkApplication.spark.apache.org"
 	// kindServer is that of servers, in histories that are about one.
 	kindServer = "SparkConnect"
 )
 
-var watched = []string{kindApp, kindPod, kindService, kindJob, kindServer}
+var watched = []string{kindApp, kindPod, kindService, kindSecond, kindServer}
 
 // id is what the API server tells objects apart by.
 type id struct{ kind, name string }
@@ -46,16 +47,26 @@ func kindOf(o any) string {
 	switch o := o.(type) {
 	case *v1beta2.SparkApplication, *v1beta2.SparkApplicationList:
 		return kindApp
+	case *sparkv1.SparkApplication, *sparkv1.SparkApplicationList:
+		return kindSecond
 	case *corev1.Pod, *corev1.PodList:
 		return kindPod
 	case *unstructured.Unstructured:
 		return o.GetKind()
 	case *metav1.PartialObjectMetadata:
-		return o.Kind
+		return kindNamed(o.GroupVersionKind())
 	case *metav1.PartialObjectMetadataList:
-		return strings.TrimSuffix(o.Kind, "List")
+		return kindNamed(o.GroupVersionKind())
 	}
 	return strings.TrimSuffix(reflect.TypeOf(o).Elem().Name(), "List")
+}
+
+// kindNamed is the kind of metadata.
+func kindNamed(gvk schema.GroupVersionKind) string {
+	if gvk.Group == sparkv1.SchemeGroupVersion.Group {
+		return kindSecond
+	}
+	return strings.TrimSuffix(gvk.Kind, "List")
 }
 
 func idOf(o client.Object) id { return id{kindOf(o), o.GetName()} }
@@ -66,8 +77,8 @@ func resource(kind string) schema.GroupResource {
 	switch kind {
 	case kindApp:
 		r.Group = v1beta2.GroupVersion.Group
-	case kindJob:
-		r.Group = family.GroupVersion.Group
+	case kindSecond:
+		r = schema.GroupResource{Group: sparkv1.SchemeGroupVersion.Group, Resource: "sparkapplications"}
 	}
 	return r
 }
@@ -138,10 +149,10 @@ func (s *store) remove(i id) {
 func (s *store) record(i id, o client.Object, gone bool) {
 	c := change{id: i, app: i.name, of: i.kind}
 	switch o := o.(type) {
-	case *v1beta2.SparkApplication, *family.Job, *v1alpha1.SparkConnect:
+	case *v1beta2.SparkApplication, *sparkv1.SparkApplication, *v1alpha1.SparkConnect:
 		c.object = o
 	case *corev1.Pod:
-		if o.Labels[v1beta2.LabelLaunchedBy] != "true" && o.Labels[family.LabelJob] != "true" {
+		if o.Labels[v1beta2.LabelLaunchedBy] != "true" && o.Labels[sparkv1.LabelOperator] == "" {
 			return
 		}
 		c.of, c.app = appOf(o.Labels)
@@ -167,8 +178,8 @@ func (s *store) record(i id, o client.Object, gone bool) {
 
 // appOf is the kind and the name of the application of an object, by its labels.
 func appOf(labels map[string]string) (kind, name string) {
-	if name := labels[family.LabelName]; name != "" {
-		return kindJob, name
+	if name := labels[sparkv1.LabelAppName]; name != "" {
+		return kindSecond, name
 	}
 	if name := labels[v1alpha1.LabelConnectName]; name != "" {
 		return kindServer, name
@@ -217,7 +228,11 @@ func metadataOf(o client.Object) metav1.PartialObjectMetadata {
 		return m
 	}
 	m := reflect.ValueOf(o).Elem().FieldByName("ObjectMeta").Interface().(metav1.ObjectMeta)
-	return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kindOf(o)}, ObjectMeta: *m.DeepCopy()}
+	out := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kindOf(o)}, ObjectMeta: *m.DeepCopy()}
+	if out.Kind == kindSecond {
+		out.SetGroupVersionKind(sparkv1.SchemeGroupVersion.WithKind(kindApp))
+	}
+	return out
 }
 
 // cache is what one operator process knows of the cluster. Each kind lags behind on its own.

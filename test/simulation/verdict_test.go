@@ -13,7 +13,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/test/family"
 )
 
 // statusLimit is how large a status may become, in bytes of JSON.
@@ -147,7 +146,7 @@ func (l *invariants) settled() bool {
 	app := l.h.store.app()
 	if app == nil {
 		for i, o := range l.h.store.objects {
-			if i.kind != kindApp && len(o.GetOwnerReferences()) > 0 && o.GetLabels()[family.LabelAttempt] == "" {
+			if i.kind != kindApp && len(o.GetOwnerReferences()) > 0 && !l.h.other.has(o) {
 				return false
 			}
 		}

@@ -195,17 +195,18 @@ func (w *walk) end() {
 	case r.Released.DriverPod:
 		w.to(step{state: v1.StateResourceReleased, message: saysReleased})
 	case w.at == v1.StateTerminatedWithoutReleaseResources || !retains(&w.o.Spec, r.State == lifecycle.Failed):
-	case stopped(r):
+	case stopped(r, w.out.Driver):
 		w.to(step{state: v1.StateResourceReleased, message: saysStopped})
 	default:
 		w.to(step{state: v1.StateTerminatedWithoutReleaseResources, message: saysRetained})
 	}
 }
 
-// stopped reports whether the operator has stopped the driver of the last attempt: its pod is deleted, and nothing is there to be kept.
-func stopped(r *lifecycle.Record) bool {
+// stopped reports whether the operator has stopped the driver of the last attempt: its pod is deleted, and nothing is there to be kept. A
+// driver that had ended by then is there.
+func stopped(r *lifecycle.Record, d lifecycle.Driver) bool {
 	a := r.Current()
-	return a != nil && (a.Class == lifecycle.StartTimeout || a.Class == lifecycle.Deadline || a.Class == lifecycle.Evicted)
+	return a != nil && (d.Presence != lifecycle.Present || d.Deleting) && (a.Class == lifecycle.StartTimeout || a.Class == lifecycle.Deadline || a.Class == lifecycle.Evicted)
 }
 
 // shownNext reports whether the status shows the attempt after that of a record already: it waits for its time.

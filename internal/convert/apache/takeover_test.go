@@ -60,6 +60,30 @@ func TestStoppedDriverIsNotKept(t *testing.T) {
 	}
 }
 
+// One that had ended by itself when it was to be stopped is there, and kept.
+func TestDriverThatEndedBeforeItWasStopped(t *testing.T) {
+	retains := own(func(s *v1.SparkApplicationSpec) {
+		s.ApplicationTolerations = &v1.ApplicationTolerations{ResourceRetainPolicy: v1.RetainAlways}
+	}).app
+	for name, c := range map[string]struct {
+		driver lifecycle.Driver
+		want   v1.ApplicationStateSummary
+	}{
+		"gone":  {lifecycle.Driver{Presence: lifecycle.Absent}, v1.StateResourceReleased},
+		"going": {lifecycle.Driver{Presence: lifecycle.Present, Deleting: true, Phase: lifecycle.DriverFailed}, v1.StateResourceReleased},
+		"ended": {lifecycle.Driver{Presence: lifecycle.Present, Phase: lifecycle.DriverFailed}, v1.StateTerminatedWithoutReleaseResources},
+	} {
+		record := lifecycle.Record{
+			State: lifecycle.Failed, Attempt: 1, Submissions: 1, Executions: 1, Cause: lifecycle.Cause{Reason: lifecycle.ReasonStartTimeout},
+			Attempts: []lifecycle.Attempt{{Number: 1, Class: lifecycle.StartTimeout}},
+		}
+		o, _ := SparkApplications{}.ToStatus(retains, lifecycle.Outcome{Record: record, Driver: c.driver}, began)
+		if got := o.Status.CurrentState.CurrentStateSummary; got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 func driverIs(status string) recordedStep { return recordedStep{Do: "driver", Status: status} }
 
 func TestSuspension(t *testing.T) {
