@@ -36,29 +36,38 @@ type left struct {
 	driver types.UID
 }
 
-// restore creates what a fixture holds, in a namespace of its own. It gives the objects what only the API server knows.
+// restore creates what a fixture holds, in a namespace of its own.
 func restore(ctx context.Context, path string) left {
 	GinkgoHelper()
-	w := left{namespace: newNamespace(ctx)}
 	text, err := os.Open(path)
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { Expect(text.Close()).To(Succeed()) }()
-	uids := map[string]types.UID{}
+	var objects []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(text, 4096)
 	for {
-		var o unstructured.Unstructured
+		o := &unstructured.Unstructured{}
 		if err := decoder.Decode(&o.Object); errors.Is(err, io.EOF) {
-			break
+			return restoreObjects(ctx, newNamespace(ctx), objects)
 		} else {
 			Expect(err).NotTo(HaveOccurred(), path)
 		}
+		objects = append(objects, o)
+	}
+}
+
+// restoreObjects creates objects in a namespace, owners before what they own. It gives them what only the API server knows.
+func restoreObjects(ctx context.Context, namespace string, objects []*unstructured.Unstructured) left {
+	GinkgoHelper()
+	w := left{namespace: namespace}
+	uids := map[string]types.UID{}
+	for _, o := range objects {
 		o.SetNamespace(w.namespace)
 		refs := o.GetOwnerReferences()
 		for i := range refs {
 			refs[i].UID = uids[refs[i].Kind]
 		}
 		o.SetOwnerReferences(refs)
-		uids[o.GetKind()] = create(ctx, &o)
+		uids[o.GetKind()] = create(ctx, o)
 		if o.GetKind() == "Pod" && w.driver == "" {
 			w.driver = o.GetUID()
 		}
