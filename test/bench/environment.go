@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/audit"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/cluster"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
@@ -19,6 +21,9 @@ import (
 
 //go:embed application.json
 var application []byte
+
+//go:embed apache.json
+var apacheApplication []byte
 
 const (
 	// quiet is how long the operator must have written nothing to have come to rest; no pause within its work is as long.
@@ -69,7 +74,11 @@ func (b *bench) newEnvironment(ctx context.Context, s scenario, size int, sub su
 	if w.ground, err = ground.Up(ctx, b.made, dir, logs); err != nil {
 		return nil, nil, err
 	}
-	apps, err := cluster.Applications(w.ground.Admin)
+	group := v1beta2.GroupVersion
+	if s.apache {
+		group = v1.SchemeGroupVersion
+	}
+	apps, err := cluster.Applications(w.ground.Admin, group)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,7 +101,11 @@ func names(prefix string, n int) []string {
 }
 
 func (w *environment) create(ctx context.Context, names ...string) error {
-	return w.load.Create(ctx, application, names)
+	what := application
+	if w.scenario.apache {
+		what = apacheApplication
+	}
+	return w.load.Create(ctx, what, names)
 }
 
 func (w *environment) wait(ctx context.Context, what string, names []string, is func(*cluster.Seen) bool) error {

@@ -58,6 +58,7 @@ func thisOperator(binary, root string) subject {
 		set("metrics", "bindAddress", addresses[0])
 		set("health", "bindAddress", addresses[1])
 		set("leaderElection", "namespace", ground.Namespace)
+		set("apache", "enabled", w.scenario.apache)
 		if w.scenario.quota {
 			set("batchScheduler", "quota", map[string]any{"mode": "Enforce"})
 		}

@@ -15,10 +15,10 @@ import (
 )
 
 // defaultRun is what is measured if nothing else is said.
-const defaultRun = "latency:40,burst:100,burst:1000,rate:5000,churn:1000,big:5000,restart:10000,memory:10000,crash:200,waiting:1000,schedules:10000,tenants:100"
+const defaultRun = "latency:40,burst:100,apache:100,burst:1000,rate:5000,churn:1000,big:5000,restart:10000,memory:10000,crash:200,waiting:1000,schedules:10000,tenants:100"
 
 // shortRun is what is measured if it is to be quick.
-const shortRun = "latency:10,burst:100,burst:300,rate:500,churn:20,big:500,restart:1000,memory:1000,crash:100,waiting:100"
+const shortRun = "latency:10,burst:100,apache:100,burst:300,rate:500,churn:20,big:500,restart:1000,memory:1000,crash:100,waiting:100"
 
 // scenario is one way to measure. A new one is a function, and a line in scenarios.
 type scenario struct {
@@ -33,6 +33,8 @@ type scenario struct {
 	rate bool
 	// memory is GOMEMLIMIT of the operator, which sets it to 70 % of its container's limit; none if it is empty.
 	memory string
+	// apache is whether they are of spark.apache.org.
+	apache bool
 	// quota is whether the operator is to apply quotas.
 	quota bool
 }
@@ -40,6 +42,7 @@ type scenario struct {
 var scenarios = map[string]scenario{
 	"latency": {title: "%s applications, one after the other", usual: 40, run: latency, limitSize: func(n int) int { return min(n, 20) }},
 	"burst":   {title: "%s applications at once", usual: 100, run: burst, rate: true, limitSize: func(n int) int { return n }},
+	"apache":  {title: "%s applications of spark.apache.org at once", usual: 100, run: burst, rate: true, apache: true},
 	"rate":    {title: "%s applications, 1,000 a minute", usual: 5000, run: steady},
 	"churn":   {title: "%s applications at once, with 100 executors each", usual: 1000, run: churn},
 	"big":     {title: "one application with %s executors", usual: 5000, run: big},

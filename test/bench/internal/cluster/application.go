@@ -4,14 +4,14 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
-
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
 // Resource is how the API calls SparkApplications.
@@ -28,7 +28,19 @@ type Application struct {
 		} `json:"applicationState"`
 		Submissions int `json:"submissionAttempts"`
 		Executions  int `json:"executionAttempts"`
+		// Current is the state of spark.apache.org.
+		Current struct {
+			State string `json:"currentStateSummary"`
+		} `json:"currentState"`
 	} `json:"status"`
+}
+
+// words are the states of sparkoperator.k8s.io that those of spark.apache.org are measured as.
+var words = map[string]string{"DriverRequested": "SUBMITTED", "RunningHealthy": "RUNNING", "Succeeded": "COMPLETED", "Failed": "FAILED", "SchedulingFailure": "FAILED"}
+
+// state is what the application shows; "" for a state between those that are measured.
+func (a *Application) state() string {
+	return cmp.Or(a.Status.AppState.State, words[a.Status.Current.State])
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -54,15 +66,15 @@ func (l *ApplicationList) DeepCopyObject() runtime.Object {
 	return out
 }
 
-// Applications is a client for SparkApplications.
-func Applications(cfg *rest.Config) (rest.Interface, error) {
+// Applications is a client for the SparkApplications of a group.
+func Applications(cfg *rest.Config, group schema.GroupVersion) (rest.Interface, error) {
 	scheme := runtime.NewScheme()
-	scheme.AddKnownTypeWithName(v1beta2.GroupVersion.WithKind("SparkApplication"), &Application{})
-	scheme.AddKnownTypeWithName(v1beta2.GroupVersion.WithKind("SparkApplicationList"), &ApplicationList{})
-	metav1.AddToGroupVersion(scheme, v1beta2.GroupVersion)
+	scheme.AddKnownTypeWithName(group.WithKind("SparkApplication"), &Application{})
+	scheme.AddKnownTypeWithName(group.WithKind("SparkApplicationList"), &ApplicationList{})
+	metav1.AddToGroupVersion(scheme, group)
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
-	cfg.APIPath, cfg.GroupVersion = "/apis", &v1beta2.GroupVersion
+	cfg.APIPath, cfg.GroupVersion = "/apis", &group
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	client, err := rest.RESTClientFor(cfg)
 	if err != nil {

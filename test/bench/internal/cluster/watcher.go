@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
 )
 
@@ -74,7 +76,7 @@ func (w *Watcher) see(o any) {
 		if o.Labels[ground.LabelRole] == driver {
 			w.seeDriver(o, now)
 		} else if o.Status.Phase == corev1.PodSucceeded {
-			w.of(o.Labels[labelApplication]).Ended[o.UID] = true
+			w.of(applicationOf(o)).Ended[o.UID] = true
 		}
 	}
 	close(w.news)
@@ -83,14 +85,14 @@ func (w *Watcher) see(o any) {
 
 func (w *Watcher) seeApplication(o *Application, now time.Time) {
 	a := w.of(o.Name)
-	if state := o.Status.AppState.State; state != a.State() {
+	if state := o.state(); state != a.State() && (state != "" || len(a.States) == 0) {
 		a.States = append(a.States, Shown{State: state, At: now})
 	}
 	a.submissions, a.executions = o.Status.Submissions, o.Status.Executions
 }
 
 func (w *Watcher) seeDriver(o *corev1.Pod, now time.Time) {
-	a := w.of(o.Labels[labelApplication])
+	a := w.of(applicationOf(o))
 	if _, known := a.Drivers[o.UID]; !known {
 		a.Drivers[o.UID] = now
 	}
@@ -100,6 +102,11 @@ func (w *Watcher) seeDriver(o *corev1.Pod, now time.Time) {
 	if o.Status.Phase == corev1.PodSucceeded && a.Succeeded.IsZero() {
 		a.Succeeded = now
 	}
+}
+
+// applicationOf is the name of the application of a pod.
+func applicationOf(o *corev1.Pod) string {
+	return cmp.Or(o.Labels[labelApplication], o.Labels[v1.LabelAppName])
 }
 
 func (w *Watcher) of(name string) *Seen {

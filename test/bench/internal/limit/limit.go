@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/cluster"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
 )
@@ -55,7 +56,7 @@ func Run(ctx context.Context, cfg *rest.Config, ready string) error {
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	apps, err := cluster.Applications(cfg)
+	apps, err := cluster.Applications(cfg, v1beta2.GroupVersion)
 	if err != nil {
 		return err
 	}
