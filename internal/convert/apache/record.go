@@ -28,9 +28,7 @@ func FromStatus(o *v1.SparkApplication) lifecycle.Record {
 	if p := s.PreviousAttemptSummary; shownNext(s, &r) && p != nil && p.AttemptInfo != nil {
 		info = *p.AttemptInfo
 	}
-	r.Retries.Counters = lifecycle.Counters{
-		Restarts: info.RestartCounter, Failures: info.FailureRestartCounter, Submissions: info.SchedulingFailureRestartCounter,
-	}
+	r.Retries.Counters = counters(info)
 	return r
 }
 
@@ -54,6 +52,15 @@ func currentAttempt(s *v1.SparkApplicationStatus) v1.AttemptInfo {
 		return *c.AttemptInfo
 	}
 	return v1.AttemptInfo{}
+}
+
+// countable is a number that was read, as far as one more than it is one, too: a counter that is already the largest would begin from below.
+func countable(n int64) int64 { return min(max(0, n), 1<<30) }
+
+func counters(info v1.AttemptInfo) lifecycle.Counters {
+	return lifecycle.Counters{
+		Restarts: countable(info.RestartCounter), Failures: countable(info.FailureRestartCounter), Submissions: countable(info.SchedulingFailureRestartCounter),
+	}
 }
 
 // reached is when an attempt came to a state; zero if it has not.
@@ -92,10 +99,8 @@ func progressOf(s *v1.SparkApplicationStatus) lifecycle.Progress {
 func takeOver(o *v1.SparkApplication) lifecycle.Record {
 	s := &o.Status
 	info := currentAttempt(s)
-	attempt := int32(min(max(0, info.ID), 1<<30)) + 1
-	r := lifecycle.Record{Attempt: attempt, Retries: lifecycle.Retries{Counters: lifecycle.Counters{
-		Restarts: info.RestartCounter, Failures: info.FailureRestartCounter, Submissions: info.SchedulingFailureRestartCounter,
-	}}}
+	attempt := int32(countable(info.ID)) + 1
+	r := lifecycle.Record{Attempt: attempt, Retries: lifecycle.Retries{Counters: counters(info)}}
 	if s.CurrentState == nil {
 		return r
 	}

@@ -84,11 +84,14 @@ func instantOf(text string) time.Time {
 	return t
 }
 
-// lastOf returns the last state of a history and its key; nil if there is none. Keys that are no numbers are left out.
+// mostStates is more than a history has. The next number of a larger key might be none.
+const mostStates = 1 << 53
+
+// lastOf returns the last state of a history and its key; nil if there is none. Keys that are no numbers of a state are left out.
 func lastOf(states map[string]v1.ApplicationState) (last *v1.ApplicationState, key int64) {
 	for text, state := range states {
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err == nil && (last == nil || n > key) {
+		if err == nil && n >= 0 && n < mostStates && (last == nil || n > key) {
 			last, key = &state, n
 		}
 	}
