@@ -23,10 +23,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	exact "k8s.io/apimachinery/pkg/util/yaml" // whole numbers stay what they are, the largest among them
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	apachev1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
@@ -36,6 +38,7 @@ var (
 	application = v1beta2.GroupVersion.WithKind("SparkApplication")
 	schedule    = v1beta2.GroupVersion.WithKind("ScheduledSparkApplication")
 	connect     = v1alpha1.GroupVersion.WithKind("SparkConnect")
+	apache      = apachev1.SchemeGroupVersion.WithKind("SparkApplication")
 )
 
 // Specs that can run, and that attacks lay their own over.
@@ -56,6 +59,20 @@ driver: &restricted
   podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
   securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
 executor: *restricted
+`
+	apacheSpec = `
+runtimeVersions: {sparkVersion: 4.1.4}
+mainClass: org.example.Pi
+jars: local:///opt/pi.jar
+sparkConf: {spark.kubernetes.container.image: "registry.example/spark:4.1.4", spark.kubernetes.authenticate.driver.serviceAccountName: spark, spark.executor.instances: "1"}
+`
+	hardenedApacheSpec = `
+driverSpec: &restricted
+  podTemplateSpec:
+    spec:
+      securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
+      containers: [{name: main, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]
+executorSpec: *restricted
 `
 	connectSpec = `
 image: registry.example/spark:4.1.4
@@ -119,16 +136,16 @@ func (l *lab) arena(t *testing.T, x attack, namespace string) *arena {
 // object is one of a kind with the usual spec, over which the texts in YAML are laid in their order: objects are merged, everything
 // else is replaced, null deletes. A text is of the whole object if it has the field spec or metadata, else of the spec.
 func (a *arena) object(kind schema.GroupVersionKind, name string, texts ...string) (*unstructured.Unstructured, error) {
-	base := map[string]string{application.Kind: applicationSpec, connect.Kind: connectSpec, schedule.Kind: "schedule: \"@yearly\"\ntemplate:" +
-		strings.ReplaceAll(applicationSpec, "\n", "\n  ")}[kind.Kind]
+	base := map[schema.GroupVersionKind]string{application: applicationSpec, connect: connectSpec, apache: apacheSpec, schedule: "schedule: \"@yearly\"\ntemplate:" +
+		strings.ReplaceAll(applicationSpec, "\n", "\n  ")}[kind]
 	o := map[string]any{}
 	bases := []string{base}
-	if a.hardened && kind == application {
-		bases = append(bases, hardenedSpec)
+	if more := map[schema.GroupVersionKind]string{application: hardenedSpec, apache: hardenedApacheSpec}[kind]; a.hardened && more != "" {
+		bases = append(bases, more)
 	}
 	for _, text := range append(bases, texts...) {
 		var more map[string]any
-		if err := yaml.Unmarshal([]byte(text), &more); err != nil {
+		if err := exact.Unmarshal([]byte(text), &more); err != nil {
 			return nil, fmt.Errorf("%s: %w", text, err)
 		}
 		if more["spec"] == nil && more["metadata"] == nil {
@@ -291,6 +308,9 @@ func (a *arena) driverOf(name string) (*corev1.Pod, error) {
 	return &pod, err
 }
 
+// apacheDriverOf waits for the driver pod of the first attempt of one of Apache's applications.
+func (a *arena) apacheDriverOf(name string) (*corev1.Pod, error) { return a.driverOf(name + "-0") }
+
 // runs starts an application and waits until the operator knows that its driver runs.
 func (a *arena) runs(name string, texts ...string) (*corev1.Pod, error) {
 	if err := a.app(name, texts...); err != nil {
@@ -343,7 +363,7 @@ func (a *arena) phase(pod *corev1.Pod, phase corev1.PodPhase) error {
 
 // cleared are the kinds of what attacks leave behind. Owners come before what they own.
 var cleared = []schema.GroupVersionKind{
-	schedule, application, connect, corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
+	schedule, application, apache, connect, corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
 	corev1.SchemeGroupVersion.WithKind("Service"), corev1.SchemeGroupVersion.WithKind("ConfigMap"), corev1.SchemeGroupVersion.WithKind("Secret"),
 	networkingv1.SchemeGroupVersion.WithKind("Ingress"), networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"),
 	policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), eventsv1.SchemeGroupVersion.WithKind("Event"),

@@ -173,6 +173,12 @@ func (a *arena) each(list client.ObjectList, do func(client.Object) error) error
 		return err
 	}
 	switch list := list.(type) {
+	case *corev1.PodList:
+		for i := range list.Items {
+			if err := do(&list.Items[i]); err != nil {
+				return err
+			}
+		}
 	case *corev1.ConfigMapList:
 		for i := range list.Items {
 			if err := do(&list.Items[i]); err != nil {

@@ -57,6 +57,9 @@ rules:
 - {level: None}
 `
 
+// editable are the kinds that tenants may edit, as their roles are called.
+var editable = []string{"sparkapplication", "scheduledsparkapplication", "sparkconnect", "apache-sparkapplication"}
+
 // installation is how the operator is installed.
 type installation struct {
 	name string
@@ -160,15 +163,20 @@ func (l *lab) install(t *testing.T) {
 	read(t, "config/rbac/role.yaml", &cluster)
 	read(t, "config/rbac/leader_election_role.yaml", &own)
 	own.Namespace = installed
-	l.create(t, &cluster, &own)
 	who := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: operatorUser}}
+	for _, name := range []string{"apache", "apache-routes"} {
+		var more rbacv1.ClusterRole
+		readFirst(t, "config/rbac/families/"+name+".yaml", &more)
+		cluster.Rules = append(cluster.Rules, more.Rules...)
+	}
+	l.create(t, &cluster, &own)
 	l.create(t,
 		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: operatorUser}, Subjects: who, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: cluster.Name}},
 		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: installed, Name: operatorUser}, Subjects: who, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: own.Name}},
 	)
-	for _, kind := range []string{"sparkapplication", "scheduledsparkapplication", "sparkconnect"} {
+	for _, kind := range editable {
 		var role rbacv1.ClusterRole
-		read(t, "config/rbac/"+kind+"_editor_role.yaml", &role)
+		read(t, "charts/spark-operator/files/user-roles/"+strings.ReplaceAll(kind, "-", "_")+"_editor_role.yaml", &role)
 		l.create(t, &role)
 	}
 	l.metrics, l.health = fmt.Sprintf("127.0.0.1:%d", ports.ForTest(t)), fmt.Sprintf("127.0.0.1:%d", ports.ForTest(t))
@@ -194,7 +202,7 @@ func (l *lab) namespace(t *testing.T, name string) {
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: role},
 		})
 	}
-	for _, kind := range []string{"sparkapplication", "scheduledsparkapplication", "sparkconnect"} {
+	for _, kind := range editable {
 		bind(tenant, "ClusterRole", kind+"-editor-role")
 	}
 	var role rbacv1.Role
@@ -254,7 +262,7 @@ func render(t *testing.T, how installation, namespaces []string) chart {
 		t.Fatalf("build helm: %v", err)
 	}
 	values := filepath.Join(t.TempDir(), "values.yaml")
-	write(t, values, "spark: {jobNamespaces: ["+strings.Join(namespaces, ", ")+"]}\n")
+	write(t, values, "apache: {enable: true}\nspark: {jobNamespaces: ["+strings.Join(namespaces, ", ")+"]}\n")
 	helm := exec.CommandContext(t.Context(), filepath.Join(strings.TrimSpace(string(dir)), "helm"),
 		"template", "spark-operator", root+"/charts/spark-operator", "-n", installed, "-f", values, "-f", filepath.Join("testdata", "policies.yaml"))
 	for _, name := range how.values {
@@ -330,6 +338,20 @@ func read(t *testing.T, path string, into client.Object) {
 		t.Fatal(err)
 	}
 	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// readFirst reads the first of several objects, behind the comment that says who wrote them.
+func readFirst(t *testing.T, path string, into client.Object) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, first, _ := strings.Cut(string(text), "---\n")
+	first, _, _ = strings.Cut(first, "---\n")
+	if err := yaml.UnmarshalStrict([]byte(first), into); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
 }
