@@ -201,6 +201,24 @@ func (s *second) settled(o *sparkv1.SparkApplication) bool {
 	return o.Spec.Suspend && (r.State == lifecycle.Suspended || r.State == lifecycle.Queued && r.Executions == 0)
 }
 
+// stays judges that another look at an application which is where it may stay writes nothing.
+func (s *second) stays(o *sparkv1.SparkApplication) {
+	if o == nil {
+		return
+	}
+	for _, process := range s.h.operators {
+		process.second.woken()
+	}
+	for range restLimit {
+		if !s.h.fairStep() {
+			break
+		}
+	}
+	if now := s.h.store.second(); s.h.broken == "" && (now == nil || now.DeletionTimestamp == nil && now.ResourceVersion != o.ResourceVersion) {
+		s.h.fail("the second is written at rest: %s", s.h.invariants.summary())
+	}
+}
+
 func (s *second) end() {
 	if live := s.h.pods(func(p *corev1.Pod) bool { return s.owned(p) && isDriver(p) && alive(p) }); len(live) > 0 {
 		s.h.fail("at the end driver %s of the second lives on: %s", live[0].Name, s.h.invariants.summary())

@@ -89,7 +89,7 @@ func (h *history) judge(o *operator) interface {
 	return h.invariants
 }
 
-// over reports whether the application of a driver is at its end or suspended, so that nobody but the operator ends it.
+// over reports whether the application of a driver is at its end or suspended, so that only the operator ends it.
 func (h *history) over(p *corev1.Pod) bool {
 	if h.other.owned(p) {
 		o := h.store.second()
@@ -123,7 +123,7 @@ func secondSaid(o *sparkv1.SparkApplication) string {
 	return fmt.Sprintf("%s (%s)", stateOf(o), o.Status.CurrentState.Message)
 }
 
-// owned reports whether a pod belongs to an application of the second family. None of its owners is a controller.
+// owned reports whether a pod belongs to an application of the second family. Its owner is no controller.
 func (s *second) owned(o client.Object) bool {
 	return s != nil && slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return s.apps[r.UID] != nil })
 }
@@ -194,8 +194,12 @@ func (s *second) applied(o *sparkv1.SparkApplication) {
 	if err := s.h.create(o); err != nil {
 		panic(err)
 	}
+	restarts := int(*t.RestartConfig.MaxRestartAttempts)
+	if t.RestartConfig.RestartPolicy == sparkv1.RestartNever {
+		restarts = 0
+	}
 	s.apps[o.UID] = &secondWish{
-		restarts: int(*t.RestartConfig.MaxRestartAttempts), attached: len(o.Spec.DriverServiceIngressList) > 0, told: map[int64]sparkv1.ApplicationStateSummary{},
+		restarts: restarts, attached: len(o.Spec.DriverServiceIngressList) > 0, told: map[int64]sparkv1.ApplicationStateSummary{},
 	}
 }
 
@@ -345,6 +349,7 @@ func (s *second) settle() {
 		}
 		o := h.store.second()
 		if o == nil || o.DeletionTimestamp == nil && s.settled(o) {
+			s.stays(o)
 			s.end()
 			return
 		}
