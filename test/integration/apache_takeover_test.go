@@ -186,7 +186,7 @@ var leftByApache = map[string]leftApache{
 	},
 	"evicted by Kueue, suspended": {
 		run: "run-success", state: v1.StateRunningHealthy, suspended: v1.SuspendedByKueue, suspend: true, driver: "ready",
-		then: resumesDemo, births: 1, follows: "Submitted DriverRequested",
+		then: resumesDemo, births: 1, follows: "Suspended Submitted DriverRequested",
 	},
 }
 

@@ -167,11 +167,16 @@ func (w *walk) run() {
 // suspend is the way of an application whose driver is stopped. One between two attempts stays there.
 func (w *walk) suspend() {
 	switch {
-	case requested(w.at):
+	case requested(w.at), w.o.Spec.Suspend && evicted(&w.o.Status):
 		w.to(step{state: v1.StateSuspended, message: saysSuspended, suspended: v1.SuspendedBySpec})
 	case stopping(w.at):
 		w.restart(w.out.Record.Attempt, w.out.Record.Retries.Counters)
 	}
+}
+
+// evicted reports whether an application is suspended because Kueue evicted it, under Apache's operator.
+func evicted(s *v1.SparkApplicationStatus) bool {
+	return s.CurrentState != nil && s.CurrentState.SuspendReason == v1.SuspendedByKueue
 }
 
 // end is the way of an attempt that has ended: to its end, and from there to the next attempt or to the end of the application.

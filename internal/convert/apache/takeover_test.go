@@ -233,6 +233,21 @@ func TestForceIsTheUsers(t *testing.T) {
 	}
 }
 
+// Whoever suspends what Kueue has evicted is told so by one more state, once.
+func TestSuspensionOfAnEvictedApplication(t *testing.T) {
+	r := own(func(s *v1.SparkApplicationSpec) { s.Suspend = true })
+	state := v1.ApplicationState{CurrentStateSummary: v1.StateSuspended, SuspendReason: v1.SuspendedByKueue, LastTransitionTime: instant(began)}
+	r.app.Status = v1.SparkApplicationStatus{
+		CurrentState: &state, StateTransitionHistory: map[string]v1.ApplicationState{"0": state}, CurrentAttemptSummary: &v1.AttemptSummary{AttemptInfo: &v1.AttemptInfo{}},
+	}
+	w := newWorld(t, r)
+	w.pass(time.Minute)
+	w.expect("Suspended Suspended")
+	if reason := w.last.CurrentState.SuspendReason; reason != v1.SuspendedBySpec {
+		t.Errorf("the reason is %q", reason)
+	}
+}
+
 // The finalizer of Apache's operator holds a deleted application until its driver is gone, and no longer.
 func TestFinalizerOfThePreviousOperator(t *testing.T) {
 	for name, running := range map[string]bool{"running": true, "over": false} {
