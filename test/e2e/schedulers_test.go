@@ -4,10 +4,13 @@ package e2e
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -121,6 +124,37 @@ var _ = Describe("A batch scheduler", longest, Ordered, ContinueOnFailure, func(
 			_, err := groupOf(ctx, app, volcanoGroup)
 			return apierrors.IsNotFound(err)
 		}, jobWait, poll).Should(BeTrue(), "the group is gone with the attempt")
+	})
+
+	It("volcano runs as a group what names it on its pods only, as applications of spark.apache.org do", func() {
+		object(ctx, volcanoQueue, "", "team-w", map[string]any{"weight": int64(1)})
+		app := apachePi(newNamespace(ctx, "volcano"), "pi", "10")
+		maps.Copy(app.Spec.SparkConf, map[string]string{
+			"spark.kubernetes.scheduler.name": "volcano", "spark.kubernetes.driver.annotation.scheduling.volcano.sh/queue-name": "team-w",
+			"spark.kubernetes.executor.annotation.scheduling.volcano.sh/queue-name": "team-w",
+		})
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		groups := func() []unstructured.Unstructured {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(volcanoGroup)
+			Expect(admin.List(ctx, list, client.InNamespace(app.Namespace))).To(Succeed())
+			return list.Items
+		}
+		ofRole := func(role string) func() []corev1.Pod {
+			return func() []corev1.Pod {
+				return slices.DeleteFunc(apachePods(ctx, app), func(p corev1.Pod) bool { return p.Labels["spark-role"] != role || p.Spec.NodeName == "" })
+			}
+		}
+		Eventually(ofRole("executor"), jobWait, poll).Should(HaveLen(1))
+		Expect(groups()).To(HaveLen(1))
+		group := groups()[0]
+		Expect(group.Object["spec"]).To(And(HaveKeyWithValue("queue", "team-w"), HaveKey("minResources")))
+		for _, pod := range append(ofRole("driver")(), ofRole("executor")()...) {
+			Expect(pod.Spec.SchedulerName).To(Equal("volcano"))
+			Expect(pod.Annotations).To(HaveKeyWithValue("scheduling.k8s.io/group-name", group.GetName()), pod.Name)
+		}
+		eventuallyApache(ctx, app, toRun+" Succeeded ResourceReleased")
+		Eventually(groups, jobWait, poll).Should(BeEmpty(), "the group is gone with the attempt")
 	})
 
 	It("yunikorn runs driver and executors as one application of its own", func() {
