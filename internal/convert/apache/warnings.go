@@ -83,7 +83,7 @@ func restartWarnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
 	return all
 }
 
-// thresholdWarnings are about numbers of executors that cannot be true, or that are not looked at. instances is how many there are at the
+// thresholdWarnings are about numbers of executors that cannot be true, or that are not checked. instances is how many there are at the
 // start; 0 also if that cannot be read.
 func thresholdWarnings(s *v1.SparkApplicationSpec, instances int32) []*spark.ConfError {
 	c := tolerations(s).InstanceConfig
