@@ -175,23 +175,22 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 	p.App.Suspend = app.Suspend || !p.Record.Idle.StoppedAt.IsZero()
 	if app.Deleting {
 		p.Record = clone(rec)
-		return decideDeletion(p, obs)
+		return forced(decideDeletion(p, obs), env.Now)
 	}
 	if p.Record.State != rec.State && p.Record.State != New {
 		p.Requeue = unknownRetry // stored before anything is done about it
 		return p
 	}
-	if s := p.Record.State; s == Submitted || s == Running {
-		return decideRun(p, obs, env)
-	}
-	return forced(decideRest(p, obs, env), env.Now)
+	return forced(decideState(p, obs, env), env.Now)
 }
 
-// decideRest decides in the states in which no driver of the attempt is to run.
-func decideRest(p Plan, obs Observation, env Env) Plan {
+// decideState decides by the state.
+func decideState(p Plan, obs Observation, env Env) Plan {
 	switch s := p.Record.State; s {
 	case New, Queued, Rerunning, Resuming, SubmissionFailed:
 		return decideStart(p, obs, env)
+	case Submitted, Running:
+		return decideRun(p, obs, env)
 	case Succeeding:
 		return decideSucceeding(p, obs, env)
 	case Failing:
@@ -210,15 +209,16 @@ func decideRest(p Plan, obs Observation, env Env) Plan {
 		return decideSuspended(p, obs)
 	case Succeeded, Failed:
 		return decideFinal(p, obs, env)
-	case Submitted, Running: // decideRun
 	}
 	return p
 }
 
-// forced deletes a driver by force that must go and is still there when the user does not wait for it any more.
+// forced deletes a driver by force that must go and is still there when the user does not wait for it any more. That it must go is stored
+// before, or the application itself is being deleted.
 func forced(p Plan, now time.Time) Plan {
-	d := p.Driver
-	if p.App.ForceAfter == nil || !d.ours() || !d.Deleting || d.GoneAt.IsZero() {
+	d, state := p.Driver, p.Record.State
+	goes := p.App.Deleting || state == p.Before.State && state != Submitted && state != Running
+	if !goes || p.App.ForceAfter == nil || !d.ours() || !d.Deleting || d.GoneAt.IsZero() {
 		return p
 	}
 	if left := d.GoneAt.Add(*p.App.ForceAfter).Sub(now); left > 0 {

@@ -28,6 +28,9 @@ func TestForcedDeletion(t *testing.T) {
 		"Early":      {reason: "its time is not over", app: isSuspended, after: after(10 * time.Second), state: Suspending, driver: deleting(driver(Current, DriverRunning))},
 		"Never":      {reason: "it may still run where nothing is heard of it: that is for people to decide", app: isSuspended, state: Suspending, driver: orphaned(driver(Current, DriverRunning))},
 		"AtOnce":     {reason: "no time at all is a wish, too", app: isSuspended, after: after(0), state: Suspending, driver: orphaned(driver(Current, DriverRunning)), actions: force},
+		"Deleted":    {reason: "the finalizer of a previous operator waits for it", app: func(a *Application) { a.Deleting = true }, after: after(time.Minute), state: Running, driver: orphaned(driver(Current, DriverRunning)), actions: force},
+		"Lost":       {reason: "that it has failed is stored first", after: after(time.Minute), state: Running, driver: orphaned(driver(Current, DriverRunning))},
+		"Adopted":    {reason: "a crash hid it, and others have deleted it: nothing says that it must go", after: after(time.Minute), state: Resuming, driver: orphaned(driver(Current, DriverRunning))},
 		"Running":    {reason: "others have deleted it: it may end by itself", after: after(time.Minute), state: Running, driver: deleting(driver(Current, DriverRunning))},
 	}
 	for name, tc := range cases {

@@ -160,6 +160,9 @@ func (s *second) apply() {
 	if rng.IntN(6) == 0 {
 		t.TTLAfterStopMillis = new(rng.Int64N(60_000))
 	}
+	if rng.IntN(4) == 0 {
+		t.ApplicationTimeoutConfig = &sparkv1.ApplicationTimeoutConfig{ForceTerminationGracePeriodMillis: new(rng.Int64N(60_000))}
+	}
 	o := s.application()
 	o.Spec.ApplicationTolerations, o.Spec.Suspend = t, rng.IntN(8) == 0
 	if rng.IntN(2) == 0 {

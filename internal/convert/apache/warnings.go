@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// labelQueue is Kueue's label. Apache's operator reads it if it was told to.
+// labelQueue is Kueue's label. Apache's operator reads it if kueue.enabled is set.
 const labelQueue = "kueue.x-k8s.io/queue-name"
 
 // warnings are about what is accepted and has no effect, here as in Apache's operator. app is the model so far.
@@ -48,8 +48,8 @@ func unread(o *v1.SparkApplication) []*spark.ConfError {
 	ignored("spec.runtimeVersions.jdkVersion", s.RuntimeVersions.JDKVersion, "is accepted and ignored: the image decides")
 	ignored("metadata.labels["+strconv.Quote(labelQueue)+"]", o.Labels[labelQueue], "is not read by this operator: the application does not wait for Kueue")
 	main := mainOf(s).field
-	for path, value := range map[string]string{"spec.pyFiles": s.PyFiles, "spec.sparkRFiles": s.SparkRFiles} {
-		if path != main {
+	for _, other := range [][2]string{{"spec.pyFiles", s.PyFiles}, {"spec.sparkRFiles", s.SparkRFiles}} {
+		if path, value := other[0], other[1]; path != main {
 			ignored(path, value, "is ignored: the application runs what "+main+" names")
 		}
 	}
@@ -65,13 +65,14 @@ func restartWarnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
 	t, policy := tolerations(s), restartPolicy(s)
 	if policy == v1.RestartNever {
 		c := ptr.Deref(t.RestartConfig, v1.RestartConfig{})
-		for name, limit := range map[string]*int64{
-			"maxRestartAttempts": c.MaxRestartAttempts, "maxRestartOnFailure": c.MaxRestartOnFailure, "maxRestartOnSchedulingFailure": c.MaxRestartOnSchedulingFailure,
-		} {
-			if limit != nil && *limit > 0 {
-				warn("restartConfig."+name, strconv.FormatInt(*limit, 10), "has no effect with restartPolicy Never, which is the default; write OnFailure, OnInfrastructureFailure or Always")
+		limit := func(name string, n *int64) {
+			if n != nil && *n > 0 {
+				warn("restartConfig."+name, strconv.FormatInt(*n, 10), "has no effect with restartPolicy Never, which is the default; write OnFailure, OnInfrastructureFailure or Always")
 			}
 		}
+		limit("maxRestartAttempts", c.MaxRestartAttempts)
+		limit("maxRestartOnFailure", c.MaxRestartOnFailure)
+		limit("maxRestartOnSchedulingFailure", c.MaxRestartOnSchedulingFailure)
 	}
 	keeps := t.ResourceRetainPolicy == v1.RetainAlways || t.ResourceRetainPolicy == v1.RetainOnFailure
 	switch kept := ptr.Deref(t.ResourceRetainDurationMillis, -1); {

@@ -3,7 +3,6 @@
 package apache
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,7 +22,13 @@ func TestWarnings(t *testing.T) {
   instanceConfig: {initExecutors: 1, minExecutors: 1, maxExecutors: 2}
   ttlAfterStopMillis: 1000
   resourceRetainDurationMillis: -1`},
-		"Restarts":  {reason: "the usual policy is Never", spec: tolerations + "{restartConfig: {maxRestartAttempts: 3}}", want: []string{`spec.applicationTolerations.restartConfig.maxRestartAttempts: "3"`}},
+		"Restarts": {reason: "the usual policy is Never", spec: tolerations + "{restartConfig: {maxRestartAttempts: 3}}", want: []string{`spec.applicationTolerations.restartConfig.maxRestartAttempts: "3"`}},
+		"Limits": {
+			reason: "always in one order", spec: tolerations + "{restartConfig: {maxRestartOnSchedulingFailure: 1, maxRestartOnFailure: 2, maxRestartAttempts: 3}}", want: []string{
+				`spec.applicationTolerations.restartConfig.maxRestartAttempts: "3"`, `spec.applicationTolerations.restartConfig.maxRestartOnFailure: "2"`,
+				`spec.applicationTolerations.restartConfig.maxRestartOnSchedulingFailure: "1"`,
+			},
+		},
 		"Keeps":     {reason: "it may run again", spec: tolerations + "{resourceRetainPolicy: Always, restartConfig: {restartPolicy: Always}}", want: []string{`spec.applicationTolerations.resourceRetainPolicy: "Always"`}},
 		"KeptFor":   {reason: "nothing is kept", spec: tolerations + "{resourceRetainDurationMillis: 1000}", want: []string{`spec.applicationTolerations.resourceRetainDurationMillis: "1000"`}},
 		"NoInit":    {reason: "their own example has it so", spec: tolerations + "{instanceConfig: {minExecutors: 1, maxExecutors: 2}}", want: []string{`spec.applicationTolerations.instanceConfig.initExecutors: "0"`}},
@@ -32,7 +37,7 @@ func TestWarnings(t *testing.T) {
 		"MinMax":    {reason: "both cannot be", spec: tolerations + "{instanceConfig: {initExecutors: 1, minExecutors: 3, maxExecutors: 2}}", want: []string{`spec.applicationTolerations.instanceConfig.minExecutors: "3"`}},
 		"Ingress":   {reason: "the rule to the Service is all that it gets", spec: "driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 1}]}, ingressSpec: {tls: [{hosts: [a.b]}]}}]", want: []string{`spec.driverServiceIngressList[0].ingressSpec: ""`}},
 		"Main":      {reason: "the first of them runs", spec: "pyFiles: local:///a.py", want: []string{`spec.pyFiles: "local:///a.py"`}},
-		"Versions":  {reason: "the image decides", spec: "runtimeVersions: {sparkVersion: 4.1.4, scalaVersion: '2.13', jdkVersion: '17'}\nfiles: a", want: []string{`spec.files: "a"`, `spec.runtimeVersions.jdkVersion: "17"`, `spec.runtimeVersions.scalaVersion: "2.13"`}},
+		"Versions":  {reason: "the image decides", spec: "runtimeVersions: {sparkVersion: 4.1.4, scalaVersion: '2.13', jdkVersion: '17'}\nfiles: a", want: []string{`spec.files: "a"`, `spec.runtimeVersions.scalaVersion: "2.13"`, `spec.runtimeVersions.jdkVersion: "17"`}},
 		"Kueue":     {reason: "a user would wait for it", label: "team", spec: "{}", want: []string{`metadata.labels["kueue.x-k8s.io/queue-name"]: "team"`}},
 		"BadNumber": {reason: "it is named elsewhere", spec: tolerations + "{instanceConfig: {initExecutors: 1}}\nsparkConf: {spark.executor.instances: x}"},
 	}
@@ -50,7 +55,6 @@ func TestWarnings(t *testing.T) {
 			for _, w := range model.Warnings {
 				got = append(got, w.Field+`: "`+w.Value+`"`)
 			}
-			slices.Sort(got)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

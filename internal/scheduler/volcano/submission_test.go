@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -18,12 +19,9 @@ import (
 	"github.com/firesteel-dev/firesteel/test/schedulers/schedulertest"
 )
 
-// The whole way of a manifest: what the pods of both roles look like when Volcano places them.
-func TestSubmission(t *testing.T) {
-	o := testutil.Pi(testutil.Executors(2))
-	o.Namespace = "team-a"
-	o.Spec.BatchScheduler, o.Spec.SparkConf = new(Name), map[string]string{spark.ConfExecutorSchedulerName: "mine"}
-	o.Spec.Driver.SchedulerName = new("mine")
+// candidateOf is an application that asks this plugin.
+func candidateOf(t *testing.T, o *v1beta2.SparkApplication) *admission.Candidate {
+	t.Helper()
 	registry, err := scheduler.NewRegistry(Name, New(""))
 	if err != nil {
 		t.Fatal(err)
@@ -33,6 +31,16 @@ func TestSubmission(t *testing.T) {
 	if candidate == nil {
 		t.Fatalf("%+v", refused.Admission)
 	}
+	return candidate
+}
+
+// The whole way of a manifest: what the pods of both roles look like when Volcano places them.
+func TestSubmission(t *testing.T) {
+	o := testutil.Pi(testutil.Executors(2))
+	o.Namespace = "team-a"
+	o.Spec.BatchScheduler, o.Spec.SparkConf = new(Name), map[string]string{spark.ConfExecutorSchedulerName: "mine"}
+	o.Spec.Driver.SchedulerName = new("mine")
+	candidate := candidateOf(t, o)
 	a := candidate.Attempt()
 	got := candidate.Admit(snapshot(a, podGroup(t, "Inqueue"), nil, queue(t, "default", "", "Open", 0, 0)))
 	if got.Submission.Driver == nil {
@@ -79,15 +87,7 @@ func TestGroupOfSparksStep(t *testing.T) {
 	o.Spec.BatchScheduler = new(Name)
 	o.Spec.SparkVersion = "4.2.0" // the first that has the step
 	o.Spec.SparkConf = map[string]string{"spark.kubernetes.driver.pod.featureSteps": "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"}
-	registry, err := scheduler.NewRegistry(Name, New(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{}, schedulertest.Start)
-	candidate, refused := admission.Validate(loaded).Candidate(registry, nil)
-	if candidate == nil {
-		t.Fatalf("%+v", refused.Admission)
-	}
+	candidate := candidateOf(t, o)
 	got := candidate.Admit(snapshot(candidate.Attempt(), nil, nil, queue(t, "default", "", "Open", 0, 0)))
 	if got.Verdict != scheduler.Admit || len(got.Apply) > 0 || !strings.HasSuffix(got.Group.Name, "-podgroup") {
 		t.Errorf("%+v", got.Admission)
