@@ -95,6 +95,8 @@ func (p Periods) drain() time.Duration { return cmp.Or(p.Drain, drainCheck) }
 // Action is one write. The set is closed.
 type Action struct {
 	Kind ActionKind
+	// Name of the driver pod that DeleteDriver means, if it is not the plan's driver.
+	Name string
 	// UID of the driver pod that DeleteDriver means: another pod of the same name is left alone.
 	UID string
 	// Version of the driver pod that DeleteDriver means; "" for any.
@@ -175,13 +177,13 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 	p.App.Suspend = app.Suspend || !p.Record.Idle.StoppedAt.IsZero()
 	if app.Deleting {
 		p.Record = clone(rec)
-		return forced(decideDeletion(p, obs), env.Now)
+		return swept(forced(decideDeletion(p, obs), env.Now), obs.Strays)
 	}
 	if p.Record.State != rec.State && p.Record.State != New {
 		p.Requeue = unknownRetry // stored before anything is done about it
 		return p
 	}
-	return forced(decideState(p, obs, env), env.Now)
+	return swept(forced(decideState(p, obs, env), env.Now), obs.Strays)
 }
 
 // decideState decides by the state.
@@ -226,6 +228,18 @@ func forced(p Plan, now time.Time) Plan {
 	} else {
 		p.Actions = append(p.Actions, Action{Kind: DeleteDriver, UID: d.UID, Force: true})
 	}
+	return p
+}
+
+// swept deletes the drivers of other attempts first, whatever the current attempt does.
+func swept(p Plan, strays []Driver) Plan {
+	var all []Action
+	for _, d := range strays {
+		if !d.Deleting {
+			all = append(all, Action{Kind: DeleteDriver, Name: d.Name, UID: d.UID})
+		}
+	}
+	p.Actions = append(all, p.Actions...)
 	return p
 }
 

@@ -153,6 +153,8 @@ type Observation struct {
 	// At is when the last of it was seen; zero if that was at Env.Now, with which a reconcile begins. An API server may be slow.
 	At        time.Time
 	Driver    Driver
+	// Strays are drivers of other attempts that have other names than this one's: an operator that believed to lead was slow to create them.
+	Strays    []Driver
 	Executors []Executor
 	// Sessions are the driver's, if NeedsSessions asked for them.
 	Sessions Sessions

@@ -23,6 +23,8 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 		return decideRun(p, obs, env)
 	case d.Is(Previous):
 		return clearPrevious(p, d, env)
+	case len(obs.Strays) > 0:
+		return awaitPrevious(p, obs.Strays[0], env)
 	case awaitsAdoption(p.App, p.Record):
 		return awaitAdoption(p)
 	case p.App.Suspend && !refusalCounts(p.App, p.Record):
@@ -136,14 +138,18 @@ func deletePrevious(r Record) []Action {
 	return all
 }
 
-// clearPrevious waits for the driver of an earlier attempt to be gone: the next has the same name. No cause is
-// recorded while the deletion makes progress.
+// clearPrevious deletes the driver of an earlier attempt, and waits for it to be gone: the next has the same name.
 func clearPrevious(p Plan, d Driver, env Env) Plan {
-	p.Requeue = unknownRetry
-	switch {
-	case !d.Deleting:
+	if !d.Deleting {
 		p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
-	case d.overdue(env.Now):
+	}
+	return awaitPrevious(p, d, env)
+}
+
+// awaitPrevious waits for a driver that is being deleted. No cause is recorded while the deletion makes progress.
+func awaitPrevious(p Plan, d Driver, env Env) Plan {
+	p.Requeue = unknownRetry
+	if d.overdue(env.Now) {
 		p.Requeue = heartbeat
 		if p.Record.State != SubmissionFailed { // its cause is still shown
 			p.Record.Cause = Cause{ReasonPreviousDriver, "driver pod " + d.Name + " of the previous attempt " + stuckAdvice}

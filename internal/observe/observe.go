@@ -80,10 +80,35 @@ const mountTime = 5 * time.Second
 // Observe returns what is to be known of the application's pods. A driver that the cache does not have is asked for
 // live, by its name and then by its mark, except before the first submission: the create reports it.
 func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Observation, error) {
-	pods, err := r.pods(ctx, t)
+	all, err := r.pods(ctx, t)
 	if err != nil {
 		return lifecycle.Observation{}, err
 	}
+	o, err := r.attempt(ctx, all, t, rec)
+	o.Strays = r.strays(all, t, o.Driver)
+	return o, err
+}
+
+// strays are the drivers of other attempts, if it is known which one is followed. A pod without a mark is a previous operator's.
+func (r Reader) strays(pods []*Pod, t Target, followed lifecycle.Driver) []lifecycle.Driver {
+	if followed.Presence == lifecycle.Unknown {
+		return nil
+	}
+	var all []lifecycle.Driver
+	for _, pod := range pods {
+		named := pod.Name == t.DriverName || pod.Name == t.NextName || pod.Name == followed.Name
+		if pod.runsDriver && !named && pod.label(r.Labels.Submission) != "" && r.ownership(pod, t) == lifecycle.Previous {
+			d := *pod.driver
+			d.Ownership = lifecycle.Previous
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// attempt observes the current attempt.
+func (r Reader) attempt(ctx context.Context, all []*Pod, t Target, rec lifecycle.Record) (lifecycle.Observation, error) {
+	pods := r.marked(all, t.SubmissionID)
 	o := lifecycle.Observation{Executors: executorsOf(pods)}
 	for _, pod := range pods {
 		// By its label first: the spec may have renamed the driver.
@@ -92,13 +117,12 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 			return o, nil
 		}
 	}
+	var err error
 	o.Driver, err = r.named(ctx, t, rec)
 	if err == nil && o.Driver.Ownership == lifecycle.Previous && o.Driver.SubmissionID == "" && rec.SubmissionID == "" {
 		// A previous operator marked no attempts.
-		t.SubmissionID = ""
-		pods, err = r.pods(ctx, t)
-		o.Executors = executorsOf(pods)
-		return o, err
+		o.Executors = executorsOf(r.marked(all, ""))
+		return o, nil
 	}
 	if err == nil && rec.State != lifecycle.New && o.Driver.Presence != lifecycle.Unknown && o.Driver.Ownership != lifecycle.Current && o.Driver.Ownership != lifecycle.Previous {
 		return o, r.renamed(ctx, t, rec, &o.Driver)
@@ -129,9 +153,9 @@ func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *
 
 // Orphans reports whether the cache has a driver of the application that has not ended and is not being deleted.
 func (r Reader) Orphans(ctx context.Context, app client.Object) (bool, error) {
-	pods, err := r.cached().OfApp(ctx, app.GetNamespace(), r.Labels.App, app.GetName())
+	pods, err := r.pods(ctx, Target{Namespace: app.GetNamespace(), App: app.GetName()})
 	if err != nil {
-		return false, fmt.Errorf("list pods of %s/%s: %w", app.GetNamespace(), app.GetName(), err)
+		return false, err
 	}
 	return slices.ContainsFunc(pods, func(pod *Pod) bool {
 		phase := pod.DriverPhase()
@@ -269,13 +293,18 @@ func (r Reader) cached() Pods {
 // podsOf are the pods that a client reads.
 func (r Reader) podsOf(from client.Reader) Pods { return readPods{from, labelsRead(r.Labels)} }
 
-// pods lists the cached pods of the attempt.
+// pods lists the cached pods of the application.
 func (r Reader) pods(ctx context.Context, t Target) ([]*Pod, error) {
 	all, err := r.cached().OfApp(ctx, t.Namespace, r.Labels.App, t.App)
 	if err != nil {
 		return nil, fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.App, err)
 	}
-	return slices.DeleteFunc(all, func(pod *Pod) bool { return pod.label(r.Labels.Submission) != t.SubmissionID }), nil
+	return all, nil
+}
+
+// marked are the pods of an attempt.
+func (r Reader) marked(all []*Pod, submissionID string) []*Pod {
+	return slices.DeleteFunc(slices.Clone(all), func(pod *Pod) bool { return pod.label(r.Labels.Submission) != submissionID })
 }
 
 func executorsOf(pods []*Pod) []lifecycle.Executor {

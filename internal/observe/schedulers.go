@@ -81,7 +81,7 @@ func (r Reader) read(ctx context.Context, read scheduler.Read) (*unstructured.Un
 func (r Reader) PodStatuses(ctx context.Context, t Target, now time.Time) (scheduler.PodStatuses, error) {
 	pods, err := r.pods(ctx, t)
 	f := scheduler.PodStatuses{Now: now}
-	for _, pod := range pods {
+	for _, pod := range r.marked(pods, t.SubmissionID) {
 		if status := pod.status; pod.runsDriver {
 			f.Driver = &status
 		} else {

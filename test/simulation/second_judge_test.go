@@ -48,7 +48,7 @@ func (s *second) created(o *operator, obj client.Object) {
 		case same:
 			s.h.fail("attempt %q of the second has two drivers", made.submission)
 		case !r.over && !r.gone && r.recorded == 0 && s.h.stats.TwoLeaders > 0:
-			r.excused = true // a slow second leader has created it for an attempt that is over: attempts have names of their own, which nothing guards
+			r.excused = true // a slow second leader has created it for an attempt that is over: attempts have names of their own; it goes as soon as it is seen
 		case !r.over && !r.gone:
 			s.h.fail("driver %s was created while another one of the second lives", pod.Name)
 		}
@@ -222,9 +222,6 @@ func (s *second) stays(o *sparkv1.SparkApplication) {
 }
 
 func (s *second) end() {
-	if s.h.stats.TwoLeaders > 0 && slices.ContainsFunc(s.drivers, func(r *run) bool { return r.excused && !r.gone }) {
-		return // known and open: no operator looks for the driver that a second leader has created for an earlier attempt
-	}
 	if live := s.h.pods(func(p *corev1.Pod) bool { return s.owned(p) && isDriver(p) && alive(p) }); len(live) > 0 {
 		s.h.fail("at the end driver %s of the second lives on: %s", live[0].Name, s.h.invariants.summary())
 	}

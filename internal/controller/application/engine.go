@@ -8,6 +8,7 @@
 package application
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -248,7 +249,7 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 		case lifecycle.Release:
 			r = e.Writer.Release(ctx, owner, e.release(ctx, s, action.Attempt))
 		case lifecycle.DeleteDriver:
-			r = e.Writer.DeleteDriver(ctx, s.App.Namespace, plan.Driver.Name, action)
+			r = e.Writer.DeleteDriver(ctx, s.App.Namespace, cmp.Or(action.Name, plan.Driver.Name), action)
 		case lifecycle.DeleteResources:
 			r = e.Writer.DeleteResources(ctx, s.App.Namespace, s.Family.Owner(s.obj, e.submissionOf(s, action.Attempt)))
 		case lifecycle.UpdateTemplate:
