@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -57,7 +58,7 @@ func (w Writer) attach(ctx context.Context, driver lifecycle.Owner, resources []
 		err := w.Client.Create(ctx, owned(resource, driver))
 		if !apierrors.IsAlreadyExists(err) {
 			if err != nil {
-				return resultOf(lifecycle.Submit, err)
+				return refusal(resource, err)
 			}
 			continue
 		}
@@ -84,7 +85,7 @@ func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Su
 		left, err := w.Existing(ctx, resource)
 		switch {
 		case err != nil:
-			return transient(err.Error())
+			return refusal(resource, err)
 		case left == nil:
 		case len(left.GetOwnerReferences()) > 0 && left.GetLabels()[owner.Labels.App] == owner.Reference.Name:
 			return transient(fmt.Sprintf("%s %s of an earlier attempt is not deleted yet", kindOf(resource), resource.GetName()))
@@ -93,6 +94,18 @@ func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Su
 		}
 	}
 	return done()
+}
+
+// refusal judges an error about one of a driver's resources. An API that is not installed is no trouble of the API server, and the driver does
+// not run without what belongs to it.
+func refusal(o client.Object, err error) lifecycle.Result {
+	r := resultOf(lifecycle.Submit, err)
+	if meta.IsNoMatchError(err) {
+		kind := o.GetObjectKind().GroupVersionKind()
+		r.Class, r.Message = lifecycle.ClassRefused, fmt.Sprintf("%s %s: its API %s is not installed in the cluster; install it, or remove the %s from the spec",
+			kind.Kind, o.GetName(), kind.GroupVersion(), kind.Kind)
+	}
+	return r
 }
 
 // refersTo reports whether an object belongs to a driver.

@@ -3,13 +3,18 @@
 package actuate
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -149,5 +154,28 @@ func TestPlainOwner(t *testing.T) {
 	strict.Labels.PlainOwner = false
 	if got := strict.Of(pod); got != lifecycle.NotOwned {
 		t.Errorf("%s", got)
+	}
+}
+
+// What will not pass by itself is told, and the rest is tried again.
+func TestRefusal(t *testing.T) {
+	route := &unstructured.Unstructured{}
+	route.SetGroupVersionKind(schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"})
+	route.SetName("web")
+	resource := schema.GroupResource{Group: "gateway.networking.k8s.io", Resource: "httproutes"}
+	cases := map[string]struct {
+		err   error
+		class lifecycle.Class
+		says  string
+	}{
+		"NotInstalled": {&meta.NoKindMatchError{GroupKind: route.GroupVersionKind().GroupKind()}, lifecycle.ClassRefused, "HTTPRoute web: its API gateway.networking.k8s.io/v1 is not installed in the cluster; install it"},
+		"NoRight":      {apierrors.NewForbidden(resource, "web", errors.New(`User "spark-operator" cannot get resource "httproutes"`)), lifecycle.ClassOperatorForbidden, "cannot get"},
+		"Trouble":      {apierrors.NewServiceUnavailable("etcd leader changed"), lifecycle.ClassTransient, "etcd"},
+	}
+	for name, tc := range cases {
+		got := refusal(route, tc.err)
+		if got.Kind != lifecycle.Submit || got.Class != tc.class || !strings.Contains(got.Message, tc.says) {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

@@ -28,7 +28,9 @@ var Kubeflow = Files{"github.com/kubeflow/spark-operator/v2", "config/crd/bases"
 
 // What we make objects of.
 var (
-	GatewayAPI  = Files{"sigs.k8s.io/gateway-api", "config/crd/standard", []string{"gateway.networking.k8s.io_httproutes.yaml"}}
+	GatewayAPI = Files{"sigs.k8s.io/gateway-api", "config/crd/standard", []string{
+		"gateway.networking.k8s.io_httproutes.yaml", "gateway.networking.k8s.io_grpcroutes.yaml",
+	}}
 	CertManager = Files{"github.com/cert-manager/cert-manager", "deploy/crds", []string{
 		"cert-manager.io_certificates.yaml", "cert-manager.io_issuers.yaml",
 	}}

@@ -16,7 +16,7 @@ func TestPaths(t *testing.T) {
 		kind   string
 		err    string
 	}{
-		"GatewayAPI":         {"a route beside a driver", GatewayAPI, 1, "HTTPRoute", ""},
+		"GatewayAPI":         {"a route beside a driver", GatewayAPI, 2, "HTTPRoute", ""},
 		"CertManager":        {"the webhook's certificate and who issues it", CertManager, 2, "Certificate", ""},
 		"PrometheusOperator": {"what is scraped, and the alerts", PrometheusOperator, 3, "PodMonitor", ""},
 		"Kubeflow":           {"what a switch begins with", Kubeflow, 3, "CustomResourceDefinition", ""},

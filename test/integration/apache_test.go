@@ -15,9 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/test/golden"
 )
@@ -114,6 +117,52 @@ func (w *twoFamilies) restartsApache(ctx context.Context, ns string) {
 	failed := app.Status.StateTransitionHistory["11"]
 	Expect(failed.LastObservedDriverStatus.ContainerStatuses[0].State.Terminated.ExitCode).To(Equal(int32(3)))
 	Expect(meta.FindStatusCondition(app.Status.Conditions, "Succeeded").Message).To(ContainSubstring("ExitCode: 3"))
+}
+
+// routesApache begins without the Gateway API, and installs it.
+func (w *twoFamilies) routesApache(ctx context.Context, ns string) {
+	GinkgoHelper()
+	gateway := &runtime.RawExtension{Raw: []byte(`{"parentRefs": [{"name": "public", "namespace": "gateways"}], "hostnames": ["ui.example.org"]}`)}
+	service := func(name string, port int32) (metav1.ObjectMeta, corev1.ServiceSpec) {
+		return metav1.ObjectMeta{Name: name}, corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: port}}}
+	}
+	app := newApache(ns)
+	app.Spec.DriverServiceIngressList, app.Spec.ConfigMapSpecs = nil, nil
+	web := v1.DriverHTTPRoute{HTTPRouteMetadata: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"team": "data"}}, HTTPRouteSpec: gateway}
+	web.ServiceMetadata, web.ServiceSpec = service("web", 4040)
+	api := v1.DriverGRPCRoute{GRPCRouteMetadata: metav1.ObjectMeta{Name: "api"}, GRPCRouteSpec: gateway}
+	api.ServiceMetadata, api.ServiceSpec = service("api", 15002)
+	app.Spec.DriverHTTPRouteList, app.Spec.DriverGRPCRouteList = []v1.DriverHTTPRoute{web}, []v1.DriverGRPCRoute{api}
+
+	By("saying what is missing")
+	without := app.DeepCopy()
+	Expect(w.c.Create(ctx, without)).To(Succeed())
+	Eventually(w.apacheStates(ctx, ns), wait, poll).Should(Equal([]string{"Submitted", "SchedulingFailure", "ResourceReleased"}))
+	Expect(w.c.Get(ctx, client.ObjectKeyFromObject(without), without)).To(Succeed())
+	Expect(without.Status.StateTransitionHistory["1"].Message).To(ContainSubstring("HTTPRoute"))
+	Eventually(func(g Gomega) {
+		var pods corev1.PodList
+		g.Expect(w.c.List(ctx, &pods, client.InNamespace(ns))).To(Succeed())
+		g.Expect(pods.Items).To(BeEmpty())
+	}, wait, poll).Should(Succeed())
+	Expect(w.c.Delete(ctx, without)).To(Succeed())
+	w.collect(ctx, ns, without.UID)
+
+	By("creating them where it is not")
+	_, err := envtest.InstallCRDs(w.cfg, gatewayAPI(ctx))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(w.c.Create(ctx, app)).To(Succeed())
+	driver := w.driver(ctx, ns, "pi-0-driver")
+	for kind, name := range map[string]string{"HTTPRoute": "web", "GRPCRoute": "api"} {
+		route := &unstructured.Unstructured{}
+		route.SetGroupVersionKind(exposure.HTTPRoute.GroupVersion().WithKind(kind))
+		Eventually(func() error { return w.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, route) }, wait, poll).Should(Succeed())
+		Expect(route.GetOwnerReferences()).To(ConsistOf(metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID}))
+		rules, _, err := unstructured.NestedSlice(route.Object, "spec", "rules")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(rules).To(ConsistOf(HaveKeyWithValue("backendRefs", ConsistOf(HaveKeyWithValue("name", name)))), "to the Service of the entry")
+		Expect(w.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, &corev1.Service{})).To(Succeed())
+	}
 }
 
 var _ = Describe("The definition of spark.apache.org SparkApplications", smoke, func() {

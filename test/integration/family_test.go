@@ -87,6 +87,8 @@ var _ = Describe("A second family", Ordered, func() {
 
 	It("starts a failed application of spark.apache.org again", func(ctx SpecContext) { w.restartsApache(ctx, ns) })
 
+	It("attaches routes of the Gateway API to the driver of an application of spark.apache.org", func(ctx SpecContext) { w.routesApache(ctx, ns) })
+
 	It("waits for a name that the first has, and goes on when it is gone", func(ctx SpecContext) {
 		app := sparkPi(ns, "pi")
 		Expect(w.c.Create(ctx, app)).To(Succeed())
@@ -166,7 +168,10 @@ var _ = Describe("A second family", Ordered, func() {
 })
 
 // twoFamilies is an API server with both definitions, and an operator of both.
-type twoFamilies struct{ c client.Client }
+type twoFamilies struct {
+	c   client.Client
+	cfg *rest.Config
+}
 
 func (w *twoFamilies) start() {
 	GinkgoHelper()
@@ -177,6 +182,7 @@ func (w *twoFamilies) start() {
 	cfg, err := server.Start()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(server.Stop)
+	w.cfg = cfg
 	w.c, err = client.New(cfg, client.Options{Scheme: controller.Scheme(jobKind)})
 	Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(context.Background())
