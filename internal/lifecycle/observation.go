@@ -151,8 +151,8 @@ func (d Driver) unclaimed(now time.Time) bool {
 // Observation is what the reader saw of an application's pods.
 type Observation struct {
 	// At is when the last of it was seen; zero if that was at Env.Now, with which a reconcile begins. An API server may be slow.
-	At        time.Time
-	Driver    Driver
+	At     time.Time
+	Driver Driver
 	// Strays are drivers of other attempts that have other names than this one's: an operator that believed to lead was slow to create them.
 	Strays    []Driver
 	Executors []Executor

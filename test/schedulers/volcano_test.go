@@ -308,6 +308,7 @@ func volcanoSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonExceedsQueueCapacity, MissingQueue: scheduler.ReasonQueueNotFound, ClosedQueue: scheduler.ReasonQueueClosed,
 		DriverStays: true, Reckons: volcanoReckons, DoesNotApply: map[int]string{25: orderIsTheirs},
-		OwnGroup: scheduler.PodKey{Part: scheduler.PodAnnotation, Key: v1beta1.KubeGroupNameAnnotationKey},
+		QueueMark: scheduler.PodKey{Part: scheduler.PodAnnotation, Key: v1beta1.QueueNameAnnotationKey},
+		OwnGroup:  scheduler.PodKey{Part: scheduler.PodAnnotation, Key: v1beta1.KubeGroupNameAnnotationKey},
 	}
 }

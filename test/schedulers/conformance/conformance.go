@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conformance is the test that every scheduler plugin must pass: 37 cases of what users and administrators do
+// Package conformance is the test that every scheduler plugin must pass: 38 cases of what users and administrators do
 // with an application that waits for a scheduler. Each case runs our whole operator against a real API server. The
 // author of a plugin describes it with a Subject and calls Run from a test of their own.
 //
@@ -83,6 +83,8 @@ type Subject struct {
 	Alias string
 	// OwnGroup is the mark by which users put pods into a group of their own.
 	OwnGroup scheduler.PodKey
+	// QueueMark is the mark by which pods name their queue.
+	QueueMark scheduler.PodKey
 	// Other is the name of another plugin in the registry.
 	Other string
 	// Role are the rights that the operator has whatever its plugins.

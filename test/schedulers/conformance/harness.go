@@ -43,6 +43,8 @@ type Harness struct {
 	namespaces []string
 	operator   *operator
 	place      Place
+	// apache is set where the operator runs the kinds of spark.apache.org, too.
+	apache bool
 }
 
 type app = v1beta2.SparkApplication
@@ -73,6 +75,7 @@ func (w *Harness) newNamespace() string {
 		}
 		must(w, "delete its schedules", w.Client.DeleteAllOf(ctx, &scheduled{}, client.InNamespace(name)))
 		must(w, "delete its applications", w.Client.DeleteAllOf(ctx, &app{}, client.InNamespace(name)))
+		must(w, "delete its applications of the other family", w.Client.DeleteAllOf(ctx, &apacheApp{}, client.InNamespace(name)))
 		must(w, "delete its servers", w.Client.DeleteAllOf(ctx, &connect{}, client.InNamespace(name)))
 		// at once: the next case needs their room
 		must(w, "delete its pods", w.Client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(name), client.GracePeriodSeconds(0)))

@@ -126,18 +126,27 @@ func (w *Harness) driver(a *app) *corev1.Pod {
 // end lets the driver's container end.
 func (w *Harness) end(a *app, exitCode int32) {
 	w.Helper()
+	w.endPod(a.Namespace, w.driver(a).Name, exitCode)
+}
+
+// endPod lets the containers of a driver end.
+func (w *Harness) endPod(namespace, name string, exitCode int32) {
+	w.Helper()
 	phase := corev1.PodSucceeded
 	if exitCode != 0 {
 		phase = corev1.PodFailed
 	}
-	w.eventually("end the driver of "+a.Name, func() error {
-		pod := w.driver(a)
+	w.eventually("end "+name, func() error {
+		var pod corev1.Pod
+		if err := w.Client.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &pod); err != nil {
+			return err
+		}
 		pod.Status.Phase = phase
 		for i := range pod.Status.ContainerStatuses {
 			pod.Status.ContainerStatuses[i].Ready = false
 			pod.Status.ContainerStatuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: exitCode, Reason: "Ended"}}
 		}
-		return w.Client.Status().Update(w.Context(), pod)
+		return w.Client.Status().Update(w.Context(), &pod)
 	})
 }
 

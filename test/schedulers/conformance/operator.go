@@ -59,7 +59,7 @@ func (o *operator) start() {
 	registry, err := o.harness.Registry(o.settings)
 	must(t, "make the registry", err)
 	c := config.OperatorConfiguration{
-		Namespaces: o.harness.namespaces, Workers: 4, BatchScheduler: o.settings,
+		Namespaces: o.harness.namespaces, Workers: 4, BatchScheduler: o.settings, Apache: config.Apache{Enabled: o.harness.apache},
 		Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, Health: config.Endpoint{BindAddress: "0"},
 	}
 	cfg := rest.CopyConfig(o.rest)
