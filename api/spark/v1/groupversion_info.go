@@ -27,15 +27,20 @@ var (
 	AddToScheme = SchemeBuilder.AddToScheme
 )
 
-// Labels of the objects that run for an application. Changing them loses sight of what runs.
+// Labels of the objects that run for an application or a cluster. Changing them loses sight of what runs.
 const (
 	// LabelOperator holds the name of the operator on every object.
 	LabelOperator = "spark.operator/name"
 	// LabelAppName holds the application's name.
 	LabelAppName = "spark.operator/spark-app-name"
+	// LabelClusterName holds the cluster's name.
+	LabelClusterName = "spark.operator/spark-cluster-name"
 	// LabelSentinel is "true" on an application that is none: the health probe of Apache's operator edits it.
 	LabelSentinel = "spark.operator/sentinel"
 )
 
-// Finalizer is what Apache's operator sets on each application. It is removed from one that is deleted.
-const Finalizer = "sparkapplications.spark.apache.org/finalizer"
+// Finalizers that Apache's operator sets on each application and each cluster. They are removed from one that is deleted.
+const (
+	Finalizer        = "sparkapplications.spark.apache.org/finalizer"
+	ClusterFinalizer = "sparkclusters.spark.apache.org/finalizer"
+)

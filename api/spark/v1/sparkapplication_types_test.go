@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// definition is the definition of the kind, and the schema of each version.
-func definition(t *testing.T) (apiextensionsv1.CustomResourceDefinition, map[string]apiextensionsv1.JSONSchemaProps) {
+// definition is the definition of a kind, and the schema of each version.
+func definition(t *testing.T, plural string) (apiextensionsv1.CustomResourceDefinition, map[string]apiextensionsv1.JSONSchemaProps) {
 	t.Helper()
-	text, err := os.ReadFile("../../../config/crd/bases/spark.apache.org_sparkapplications.yaml")
+	text, err := os.ReadFile("../../../config/crd/bases/spark.apache.org_" + plural + ".yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,31 +32,32 @@ func definition(t *testing.T) (apiextensionsv1.CustomResourceDefinition, map[str
 	return d, schemas
 }
 
-// Tools find the kind by these names, and print these columns.
+// Tools find the kinds by these names, and print these columns.
 func TestNamesAndColumns(t *testing.T) {
-	d, _ := definition(t)
-	want := apiextensionsv1.CustomResourceDefinitionNames{
-		Kind: "SparkApplication", ListKind: "SparkApplicationList", Plural: "sparkapplications", Singular: "sparkapplication", ShortNames: []string{"sparkapp"},
-	}
-	if diff := cmp.Diff(want, d.Spec.Names); diff != "" {
-		t.Error(diff)
-	}
-	type version struct {
-		Name            string
-		Served, Storage bool
-		Columns         []string
-	}
-	var got []version
-	for _, v := range d.Spec.Versions {
-		row := version{v.Name, v.Served, v.Storage, nil}
-		for _, c := range v.AdditionalPrinterColumns {
-			row.Columns = append(row.Columns, c.Name+" "+c.JSONPath)
+	for kind, short := range map[string]string{"SparkApplication": "sparkapp", "SparkCluster": "sparkcluster"} {
+		singular := strings.ToLower(kind)
+		d, _ := definition(t, singular+"s")
+		want := apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: singular + "s", Singular: singular, ShortNames: []string{short}}
+		if diff := cmp.Diff(want, d.Spec.Names); diff != "" {
+			t.Error(diff)
 		}
-		got = append(got, row)
-	}
-	const age, state = "Age .metadata.creationTimestamp", "Current State .status.currentState.currentStateSummary"
-	if diff := cmp.Diff([]version{{"v1", true, true, []string{age, state}}, {"v1beta1", true, false, []string{state, age}}}, got); diff != "" {
-		t.Error(diff)
+		type version struct {
+			Name            string
+			Served, Storage bool
+			Columns         []string
+		}
+		var got []version
+		for _, v := range d.Spec.Versions {
+			row := version{v.Name, v.Served, v.Storage, nil}
+			for _, c := range v.AdditionalPrinterColumns {
+				row.Columns = append(row.Columns, c.Name+" "+c.JSONPath)
+			}
+			got = append(got, row)
+		}
+		const age, state = "Age .metadata.creationTimestamp", "Current State .status.currentState.currentStateSummary"
+		if diff := cmp.Diff([]version{{"v1", true, true, []string{age, state}}, {"v1beta1", true, false, []string{state, age}}}, got); diff != "" {
+			t.Errorf("%s: %s", kind, diff)
+		}
 	}
 }
 
@@ -76,17 +77,22 @@ func fieldsOf(prefix string, schema apiextensionsv1.JSONSchemaProps) []string {
 	return all
 }
 
-// What v1 has and the frozen version has not: the API server drops it there.
-func TestFrozenVersion(t *testing.T) {
-	_, schemas := definition(t)
+// more are the fields that v1 has and the frozen version has not: the API server drops them there.
+func more(t *testing.T, plural string) []string {
+	t.Helper()
+	_, schemas := definition(t, plural)
 	old := fieldsOf("", schemas["v1beta1"])
-	var more []string
+	var all []string
 	for _, field := range fieldsOf("", schemas["v1"]) {
 		ours := strings.HasPrefix(field, "status.details") || strings.HasPrefix(field, "status.conditions") || field == "status.observedGeneration"
 		if !slices.Contains(old, field) && !ours {
-			more = append(more, field)
+			all = append(all, field)
 		}
 	}
+	return all
+}
+
+func TestFrozenVersion(t *testing.T) {
 	const tolerations, restart = "spec.applicationTolerations.", "spec.applicationTolerations.restartConfig."
 	want := []string{
 		tolerations + "resourceRetainDurationMillis",
@@ -105,15 +111,23 @@ func TestFrozenVersion(t *testing.T) {
 		"status.previousAttemptSummary.attemptInfo.schedulingFailureRestartCounter",
 	}
 	slices.Sort(want)
-	if diff := cmp.Diff(want, more); diff != "" {
+	if diff := cmp.Diff(want, more(t, "sparkapplications")); diff != "" {
+		t.Error(diff)
+	}
+	want = []string{
+		"spec.suspend",
+		"status.currentAttemptSummary.attemptInfo.restartCounter", "status.currentState.suspendReason", "status.previousAttemptSummary.attemptInfo.restartCounter",
+	}
+	if diff := cmp.Diff(want, more(t, "sparkclusters")); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Schemas refuse nothing that those of Apache's operator accept: what is required and what has a default is the same.
-func TestRequiredFieldsAndDefaults(t *testing.T) {
-	_, schemas := definition(t)
-	required, defaults := map[string][]string{}, map[string]string{}
+// rules are the required fields and the defaults of v1, by their paths.
+func rules(t *testing.T, plural string) (required map[string][]string, defaults map[string]string) {
+	t.Helper()
+	_, schemas := definition(t, plural)
+	required, defaults = map[string][]string{}, map[string]string{}
 	var walk func(path string, schema apiextensionsv1.JSONSchemaProps)
 	walk = func(path string, schema apiextensionsv1.JSONSchemaProps) {
 		if path == ".status.details" || path == ".status.conditions" {
@@ -133,6 +147,12 @@ func TestRequiredFieldsAndDefaults(t *testing.T) {
 		}
 	}
 	walk("", schemas["v1"])
+	return required, defaults
+}
+
+// Schemas refuse nothing that those of Apache's operator accept: what is required and what has a default is the same.
+func TestRequiredFieldsAndDefaults(t *testing.T) {
+	required, defaults := rules(t, "sparkapplications")
 	if diff := cmp.Diff(map[string][]string{
 		".spec":                            {"runtimeVersions"},
 		".spec.runtimeVersions":            {"sparkVersion"},
@@ -149,6 +169,15 @@ func TestRequiredFieldsAndDefaults(t *testing.T) {
 		".spec.applicationTolerations.restartConfig.restartCounterResetMillis": "-1",
 	}, defaults); diff != "" {
 		t.Error(diff)
+	}
+	required, defaults = rules(t, "sparkclusters")
+	if diff := cmp.Diff(map[string][]string{
+		".spec":                    {"clusterTolerations", "runtimeVersions"},
+		".spec.runtimeVersions":    {"sparkVersion"},
+		".spec.clusterTolerations": {"instanceConfig"},
+		".spec.clusterTolerations.instanceConfig": {"initWorkers", "maxWorkers", "minWorkers"},
+	}, required); diff != "" || len(defaults) > 0 {
+		t.Error(diff, defaults)
 	}
 }
 

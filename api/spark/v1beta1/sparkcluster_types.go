@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+)
+
+// SparkCluster is a Spark standalone cluster: a master and its workers.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=sparkcluster,singular=sparkcluster
+// +kubebuilder:deprecatedversion:warning="spark.apache.org/v1beta1 SparkCluster is deprecated; use spark.apache.org/v1"
+// +kubebuilder:printcolumn:JSONPath=.status.currentState.currentStateSummary,name=Current State,type=string
+// +kubebuilder:printcolumn:JSONPath=.metadata.creationTimestamp,name=Age,type=date
+type SparkCluster struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// Spec is the cluster that the user wants.
+	// +optional
+	Spec SparkClusterSpec `json:"spec,omitzero"`
+	// Status is what the operator knows about it.
+	// +optional
+	Status SparkClusterStatus `json:"status,omitzero"`
+}
+
+// SparkClusterSpec is the cluster that the user wants.
+type SparkClusterSpec struct {
+	// SparkConf is the configuration of master and workers. {{SPARK_VERSION}} in spark.kubernetes.container.image is the Spark version.
+	// +optional
+	SparkConf map[string]string `json:"sparkConf,omitempty"`
+	// RuntimeVersions of what is in the image.
+	// +required
+	RuntimeVersions v1.RuntimeVersions `json:"runtimeVersions"`
+	// ClusterTolerations say how many workers there are.
+	// +required
+	ClusterTolerations v1.ClusterTolerations `json:"clusterTolerations"`
+	// MasterSpec is the master's StatefulSet and Service.
+	// +optional
+	MasterSpec *v1.MasterSpec `json:"masterSpec,omitempty"`
+	// WorkerSpec is the workers' StatefulSet, Service and autoscaler.
+	// +optional
+	WorkerSpec *v1.WorkerSpec `json:"workerSpec,omitempty"`
+}
+
+// ClusterStateSummary is the state of a cluster.
+//
+// +kubebuilder:validation:Enum=Submitted;RunningHealthy;Failed;SchedulingFailure;ResourceReleased
+type ClusterStateSummary string
+
+// SparkClusterStatus is what the operator knows about a cluster.
+type SparkClusterStatus struct {
+	// CurrentState is the state of the cluster.
+	// +optional
+	CurrentState *ClusterState `json:"currentState,omitempty"`
+	// StateTransitionHistory holds the states. Its keys are numbers that grow by one with each state.
+	// +optional
+	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
+	// CurrentAttemptSummary is about the current attempt.
+	// +optional
+	CurrentAttemptSummary *ClusterAttemptSummary `json:"currentAttemptSummary,omitempty"`
+	// PreviousAttemptSummary is about the attempt before it.
+	// +optional
+	PreviousAttemptSummary *ClusterAttemptSummary `json:"previousAttemptSummary,omitempty"`
+}
+
+// ClusterState is a state, since when, and why.
+type ClusterState struct {
+	// CurrentStateSummary is the state.
+	// +optional
+	CurrentStateSummary ClusterStateSummary `json:"currentStateSummary,omitempty"`
+	// LastTransitionTime is since when: RFC 3339 in UTC with a Z, to the nanosecond.
+	// +optional
+	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
+	// Message explains the state.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// ClusterAttemptSummary is about one attempt.
+type ClusterAttemptSummary struct {
+	// AttemptInfo holds the number of the attempt.
+	// +optional
+	AttemptInfo *ClusterAttemptInfo `json:"attemptInfo,omitempty"`
+	// StateTransitionHistory holds the states of an earlier attempt.
+	// +optional
+	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
+}
+
+// ClusterAttemptInfo holds the number of an attempt.
+type ClusterAttemptInfo struct {
+	// ID of the attempt: 0 for the first.
+	// +optional
+	ID int64 `json:"id"`
+}

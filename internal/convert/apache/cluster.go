@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apache
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Roles of a cluster's pods. Each is the name of its container, too.
+const (
+	RoleMaster = "master"
+	RoleWorker = "worker"
+)
+
+// Names of what a cluster consists of. Clients of the cluster know them.
+func masterName(cluster string) string    { return cluster + "-master" }
+func workerName(cluster string) string    { return cluster + "-worker" }
+func masterService(cluster string) string { return masterName(cluster) + "-svc" }
+func workerService(cluster string) string { return workerName(cluster) + "-svc" }
+
+// ClusterObjects are the objects of a cluster, in the order in which they are made. They have no owner.
+func ClusterObjects(o *v1.SparkCluster) []spark.Object {
+	c := clusterOf(o)
+	objects := []spark.Object{c.service(c.master), c.service(c.worker), c.statefulSet(c.master), c.statefulSet(c.worker), c.networkPolicy()}
+	if size := o.Spec.ClusterTolerations.InstanceConfig; size.MinWorkers < size.MaxWorkers {
+		objects = append(objects, c.autoscaler())
+	}
+	if o.Spec.ClusterTolerations.InstanceConfig.MinWorkers >= 1 {
+		objects = append(objects, c.disruptionBudget())
+	}
+	return objects
+}
+
+// cluster is what the objects are made from.
+type cluster struct {
+	*v1.SparkCluster
+	conf           map[string]string
+	master, worker role
+}
+
+// role is one of the two kinds of pods of a cluster.
+type role struct {
+	name, objects, service string
+	wanted                 v1.RoleObjects
+	replicas               int32
+	ports                  []corev1.ContainerPort
+	script                 string
+	env                    []corev1.EnvVar
+	// governing is the Service by which pods of a StatefulSet have names; "" for none.
+	governing string
+	searches  []string
+}
+
+func clusterOf(o *v1.SparkCluster) cluster {
+	c := cluster{SparkCluster: o, conf: clusterConf(o)}
+	c.master = role{
+		name: RoleMaster, objects: masterName(o.Name), service: masterService(o.Name), replicas: 1,
+		wanted: ptr.Deref(o.Spec.MasterSpec, v1.MasterSpec{}).RoleObjects,
+		ports:  []corev1.ContainerPort{{Name: "web", ContainerPort: 8080}, {Name: "spark", ContainerPort: 7077}, {Name: "rest", ContainerPort: 6066}},
+		script: daemonScript("start-master.sh", "org.apache.spark.deploy.master.Master", ""),
+		env:    []corev1.EnvVar{{Name: "SPARK_MASTER_OPTS", Value: daemonOptions(masterConf(c.conf))}},
+	}
+	c.worker = role{
+		name: RoleWorker, objects: workerName(o.Name), service: workerService(o.Name), replicas: o.Spec.ClusterTolerations.InstanceConfig.InitWorkers,
+		wanted:    ptr.Deref(o.Spec.WorkerSpec, v1.WorkerSpec{}).RoleObjects,
+		ports:     []corev1.ContainerPort{{Name: "web", ContainerPort: 8081}},
+		script:    daemonScript("start-worker.sh", "org.apache.spark.deploy.worker.Worker", " spark://"+c.master.service+":7077"),
+		env:       []corev1.EnvVar{{Name: "SPARK_LOG_DIR", Value: "/opt/spark/work/logs"}, {Name: "SPARK_WORKER_OPTS", Value: daemonOptions(c.conf)}},
+		governing: workerService(o.Name), searches: []string{workerService(o.Name) + "." + o.Namespace + ".svc.cluster.local"},
+	}
+	return c
+}
+
+// clusterImage is the image where the configuration names none.
+const clusterImage = "apache/spark:4.3.0"
+
+// clusterConf is the effective configuration of master and workers.
+func clusterConf(o *v1.SparkCluster) map[string]string {
+	conf := map[string]string{"spark.shuffle.service.enabled": "true"}
+	maps.Copy(conf, o.Spec.SparkConf)
+	if image, ok := conf[spark.ConfImage]; ok {
+		conf[spark.ConfImage] = strings.ReplaceAll(image, "{{SPARK_VERSION}}", o.Spec.RuntimeVersions.SparkVersion)
+	}
+	conf["spark.kubernetes.namespace"] = o.Namespace
+	return conf
+}
+
+// masterConf leaves out what only workers read: an edit of it does not restart the master, and so no application loses it.
+func masterConf(conf map[string]string) map[string]string {
+	all := maps.Clone(conf)
+	maps.DeleteFunc(all, func(key, _ string) bool { return strings.HasPrefix(key, "spark.worker.") })
+	return all
+}
+
+// daemonOptions writes a configuration as options of the JVM, as spark-class reads them: in quotes, in which a backslash keeps a quote or a
+// backslash. Kubernetes expands a dollar sign before a parenthesis unless there are two.
+func daemonOptions(conf map[string]string) string {
+	var text strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(conf)) {
+		text.WriteString("-D" + key + `="` + quoted.Replace(conf[key]) + `" `)
+	}
+	return text.String()
+}
+
+var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$(", "$$(")
+
+// daemonScript runs a daemon until it ends: by its script where the image has that, as the official ones do, else by its class.
+func daemonScript(script, class, arguments string) string {
+	const sbin = "/opt/spark/sbin/"
+	return "if [ -e " + sbin + script + " ]; then " +
+		sbin + script + arguments + " && while " + sbin + "spark-daemon.sh status " + class + " 1; do sleep 1; done; " +
+		"else exec /opt/spark/bin/spark-class " + class + arguments + "; fi"
+}
+
+// metadata is that of an object of a role: what the user wants, but the name and the labels by which it is found.
+func (c cluster) metadata(wanted *metav1.ObjectMeta, name, roleName string) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{}
+	if wanted != nil {
+		m = metadata(wanted)
+	}
+	m.Name, m.Namespace = name, c.Namespace
+	m.Labels = with(m.Labels, map[string]string{
+		v1.LabelOperator: OperatorName, v1.LabelClusterName: c.Name, spark.LabelVersion: c.Spec.RuntimeVersions.SparkVersion,
+	})
+	if roleName != "" {
+		m.Labels[spark.LabelRole] = roleName
+	}
+	return m
+}
+
+// with are the labels of both maps; those of the second win.
+func with(labels, more map[string]string) map[string]string {
+	all := maps.Clone(labels)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, more)
+	return all
+}
+
+// selected are the labels of the pods of a role.
+func (c cluster) selected(roleName string) map[string]string {
+	return map[string]string{v1.LabelClusterName: c.Name, spark.LabelRole: roleName}
+}
+
+// service is the one by which the pods of a role are found. It has no address of its own.
+func (c cluster) service(r role) *corev1.Service {
+	s := ptr.Deref(r.wanted.ServiceSpec.DeepCopy(), corev1.ServiceSpec{})
+	s.ClusterIP = corev1.ClusterIPNone
+	s.Selector = with(s.Selector, c.selected(r.name))
+	for _, p := range r.ports {
+		s.Ports = append(s.Ports, corev1.ServicePort{Name: p.Name, Port: p.ContainerPort, TargetPort: intstr.FromString(p.Name)})
+	}
+	return &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: c.metadata(r.wanted.ServiceMetadata, r.service, r.name), Spec: s,
+	}
+}
+
+// statefulSet are the pods of a role. Its selector names the cluster, since there may be several in a namespace.
+func (c cluster) statefulSet(r role) *appsv1.StatefulSet {
+	s := ptr.Deref(r.wanted.StatefulSetSpec.DeepCopy(), appsv1.StatefulSetSpec{})
+	s.Replicas, s.PodManagementPolicy = &r.replicas, appsv1.ParallelPodManagement
+	if r.governing != "" {
+		s.ServiceName = r.governing
+	}
+	if s.Selector == nil {
+		s.Selector = &metav1.LabelSelector{}
+	}
+	s.Selector.MatchLabels = with(s.Selector.MatchLabels, c.selected(r.name))
+	c.pod(&s.Template, r)
+	return &appsv1.StatefulSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
+		ObjectMeta: c.metadata(r.wanted.StatefulSetMetadata, r.objects, r.name), Spec: s,
+	}
+}
+
+// pod completes the template of a role's pods.
+func (c cluster) pod(t *corev1.PodTemplateSpec, r role) {
+	t.Labels = with(with(t.Labels, c.selected(r.name)), map[string]string{spark.LabelVersion: c.Spec.RuntimeVersions.SparkVersion})
+	s := &t.Spec
+	if s.SchedulerName = c.conf[spark.ConfSchedulerName]; s.SchedulerName == "" {
+		s.SchedulerName = corev1.DefaultSchedulerName
+	}
+	if s.TerminationGracePeriodSeconds == nil {
+		s.TerminationGracePeriodSeconds = new(int64)
+	}
+	if len(r.searches) > 0 {
+		if s.DNSConfig == nil {
+			s.DNSConfig = &corev1.PodDNSConfig{}
+		}
+		s.DNSConfig.Searches = append(s.DNSConfig.Searches, r.searches...)
+	}
+	c.container(s, r)
+	for _, all := range [][]corev1.Container{s.InitContainers, s.Containers} {
+		for i := range all {
+			restrict(&all[i])
+		}
+	}
+}
+
+// restrict forbids a container to gain privileges, unless the user says something else.
+func restrict(c *corev1.Container) {
+	if c.SecurityContext == nil {
+		c.SecurityContext = &corev1.SecurityContext{}
+	}
+	if c.SecurityContext.AllowPrivilegeEscalation == nil {
+		c.SecurityContext.AllowPrivilegeEscalation = new(bool)
+	}
+}
+
+// container completes the container of the daemon, or adds it: what it runs comes after what the user has written.
+func (c cluster) container(s *corev1.PodSpec, r role) {
+	i := slices.IndexFunc(s.Containers, func(c corev1.Container) bool { return c.Name == r.name })
+	if i < 0 {
+		i = len(s.Containers)
+		s.Containers = append(s.Containers, corev1.Container{Name: r.name})
+	}
+	d := &s.Containers[i]
+	if d.Image = c.conf[spark.ConfImage]; d.Image == "" {
+		d.Image = clusterImage
+	}
+	d.Command, d.Args = append(d.Command, "bash"), append(d.Args, "-c", r.script)
+	d.Ports = append(d.Ports, r.ports...)
+	for _, e := range r.env {
+		d.Env = withEnv(d.Env, e)
+	}
+}
+
+// withEnv adds a variable. One that the user has set, too, has both values: the API server takes each name once.
+func withEnv(env []corev1.EnvVar, e corev1.EnvVar) []corev1.EnvVar {
+	for i := range env {
+		if env[i].Name == e.Name && env[i].ValueFrom == nil {
+			env[i].Value = strings.TrimSpace(env[i].Value + " " + e.Value)
+			return env
+		}
+	}
+	return append(env, e)
+}
+
+// networkPolicy lets the pods of the cluster reach the workers, and the drivers of applications that use it.
+func (c cluster) networkPolicy() *networkingv1.NetworkPolicy {
+	from := func(labels map[string]string) networkingv1.NetworkPolicyPeer {
+		return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
+	}
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: c.metadata(nil, c.worker.objects, ""),
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: c.selected(RoleWorker)},
+			Ingress: []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{
+				from(map[string]string{v1.LabelClusterName: c.Name}), from(map[string]string{spark.LabelRole: spark.RoleDriver}),
+			}}},
+		},
+	}
+}
+
+// autoscaler makes and removes workers. What the user wants of it is everything but its target and its bounds.
+func (c cluster) autoscaler() *autoscalingv2.HorizontalPodAutoscaler {
+	s := autoscalingv2.HorizontalPodAutoscalerSpec{
+		Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ContainerResourceMetricSourceType, ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
+			Name: corev1.ResourceCPU, Container: RoleWorker,
+			Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](30)},
+		}}},
+		Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: oneWorkerIn(60), ScaleDown: oneWorkerIn(600)},
+	}
+	if w := c.Spec.WorkerSpec; w != nil && w.HorizontalPodAutoscalerSpec != nil {
+		s = *w.HorizontalPodAutoscalerSpec.DeepCopy()
+	}
+	size := c.Spec.ClusterTolerations.InstanceConfig
+	s.MinReplicas, s.MaxReplicas = &size.MinWorkers, size.MaxWorkers
+	s.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: c.worker.objects}
+	return &autoscalingv2.HorizontalPodAutoscaler{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
+		ObjectMeta: c.metadata(nil, c.worker.objects+"-hpa", ""), Spec: s,
+	}
+}
+
+func oneWorkerIn(seconds int32) *autoscalingv2.HPAScalingRules {
+	return &autoscalingv2.HPAScalingRules{Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 1, PeriodSeconds: seconds}}}
+}
+
+// disruptionBudget keeps one worker when nodes are drained.
+func (c cluster) disruptionBudget() *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
+		ObjectMeta: c.metadata(nil, c.worker.objects+"-pdb", ""),
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: c.selected(RoleWorker)}},
+	}
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apache
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/test/golden"
+)
+
+// clusterRecording is a recorded case of a cluster.
+type clusterRecording struct {
+	dir     string
+	cluster *v1.SparkCluster
+	writes  []write
+	states  recordedStates
+}
+
+func clusterRecordings(t *testing.T) []clusterRecording {
+	t.Helper()
+	corpus := golden.Open(t, "GOLDEN_APACHE", "testdata/golden.zip")
+	var all []clusterRecording
+	for _, c := range corpus.Cases(t) {
+		var input struct {
+			Manifest  json.RawMessage
+			Namespace string
+		}
+		corpus.Read(t, &input, c.Dir, "case.json")
+		var kind struct{ Kind string }
+		decode(t, input.Manifest, &kind)
+		if kind.Kind != "SparkCluster" {
+			continue
+		}
+		r := clusterRecording{dir: c.Dir, cluster: &v1.SparkCluster{}}
+		decode(t, input.Manifest, r.cluster)
+		r.cluster.Namespace = input.Namespace
+		corpus.Read(t, &r.states, c.Dir, "states.json")
+		if _, err := corpus.ReadFile(c.Dir, "writes.json"); err == nil {
+			corpus.Read(t, &r.writes, c.Dir, "writes.json")
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// applied are the bodies of the objects that were applied, the first of each.
+func (r clusterRecording) applied() map[string]golden.Object {
+	all := map[string]golden.Object{}
+	for _, w := range r.writes {
+		if body, ok := w.object(); ok && all[golden.NameOf(body)] == nil {
+			all[golden.NameOf(body)] = body
+		}
+	}
+	return all
+}
+
+// Every recorded manifest has a place for each of its fields, and what was applied for it is what is built. What differs on purpose is in
+// clusterDifferences.
+func TestGoldenClusters(t *testing.T) {
+	cases, objects := 0, 0
+	differences := map[string]int{}
+	for _, r := range clusterRecordings(t) {
+		if unknown := r.cluster.UnknownFields; len(unknown) > 0 || r.cluster.MalformedSpec != "" {
+			t.Errorf("%s: unknown fields %v, %s", r.dir, unknown, r.cluster.MalformedSpec)
+		}
+		recorded := r.applied()
+		if len(recorded) == 0 {
+			continue // refused by the definition, or a health probe
+		}
+		cases++
+		built := map[string]bool{}
+		for _, got := range ClusterObjects(r.cluster) {
+			name := golden.NameOf(golden.Stored(t, got))
+			built[name] = true
+			body, ok := recorded[name]
+			if !ok {
+				continue // the one before it was refused
+			}
+			objects++
+			want := reflect.New(reflect.TypeOf(got).Elem()).Interface().(spark.Object)
+			decode(t, encode(t, body), want)
+			want.SetOwnerReferences(nil)
+			for _, d := range clusterDifferences {
+				if d.apply(got, want) {
+					differences[d.reason]++
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s (-recorded +built):\n%s", r.dir, name, diff)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(recorded)) {
+			if !built[name] {
+				t.Errorf("%s: %s is not built", r.dir, name)
+			}
+		}
+	}
+	t.Logf("%d cases, %d objects", cases, objects)
+	for _, d := range clusterDifferences {
+		t.Logf("%d times: %s", differences[d.reason], d.reason)
+		if differences[d.reason] == 0 {
+			t.Errorf("no recording differs so: %s", d.reason)
+		}
+	}
+}
+
+// clusterDifferences are what differs from the recordings: release 1.1.0 (the README of the recordings), or on purpose. apply makes the
+// recorded object and the built one equal in what they differ.
+var clusterDifferences = []struct {
+	reason string
+	apply  func(got, want spark.Object) bool
+}{
+	{"release 1.1.0 has another image where none is named", onPods(func(_, want *appsv1.StatefulSet) bool {
+		return eachContainer(want, func(c *corev1.Container) bool {
+			old := c.Image == "apache/spark:4.2.0"
+			if old {
+				c.Image = clusterImage
+			}
+			return old
+		})
+	})},
+	{"release 1.1.0 keeps the grace period of a template", onPods(func(got, want *appsv1.StatefulSet) bool {
+		g, w := &got.Spec.Template.Spec, &want.Spec.Template.Spec
+		kept := *g.TerminationGracePeriodSeconds != 0
+		w.TerminationGracePeriodSeconds = g.TerminationGracePeriodSeconds
+		return kept
+	})},
+	{"selectors name the cluster: an autoscaler refuses pods that two of them select", onPods(func(_, want *appsv1.StatefulSet) bool {
+		want.Spec.Selector.MatchLabels[v1.LabelClusterName] = want.Labels[v1.LabelClusterName]
+		return true
+	})},
+	{"a daemon starts by its class where the image has no script", onPods(func(got, want *appsv1.StatefulSet) bool {
+		return eachContainer(want, func(c *corev1.Container) bool {
+			return slices.ContainsFunc(got.Spec.Template.Spec.Containers, func(g corev1.Container) bool {
+				last := len(c.Args) - 1
+				same := g.Name == c.Name && last >= 0 && strings.Contains(g.Args[last], "then "+c.Args[last]+"; else exec ")
+				if same {
+					c.Args[last] = g.Args[last]
+				}
+				return same
+			})
+		})
+	})},
+	{"quotes in a value stay quotes", onPods(func(got, want *appsv1.StatefulSet) bool {
+		eachContainer(got, func(c *corev1.Container) bool {
+			for i := range c.Env {
+				c.Env[i].Value = sortedOptions(c.Env[i].Value)
+			}
+			return false
+		})
+		return eachContainer(want, func(c *corev1.Container) bool {
+			found := false
+			for i := range c.Env {
+				text := strings.ReplaceAll(c.Env[i].Value, `"x "y" $z"`, `"x \"y\" $z"`)
+				found = found || text != c.Env[i].Value
+				c.Env[i].Value = sortedOptions(text) // they have the order of a hash map
+			}
+			return found
+		})
+	})},
+	{"what only workers read is not the master's: an edit of it does not restart the master", onPods(func(got, want *appsv1.StatefulSet) bool {
+		return got.Name == masterName("demo") && eachContainer(want, func(c *corev1.Container) bool {
+			found := false
+			for i := range c.Env {
+				text := workersOption.ReplaceAllString(c.Env[i].Value, "")
+				found = found || text != c.Env[i].Value
+				c.Env[i].Value = text
+			}
+			return found
+		})
+	})},
+	{"the options of a template stay beside those of the cluster", onPods(func(_, want *appsv1.StatefulSet) bool {
+		return eachContainer(want, func(c *corev1.Container) bool {
+			merged := len(c.Env) == 2 && c.Env[0].Name == c.Env[1].Name
+			if merged {
+				c.Env = []corev1.EnvVar{{Name: c.Env[0].Name, Value: strings.TrimSpace(c.Env[0].Value + " " + c.Env[1].Value)}}
+			}
+			return merged
+		})
+	})},
+}
+
+func onPods(apply func(got, want *appsv1.StatefulSet) bool) func(got, want spark.Object) bool {
+	return func(got, want spark.Object) bool {
+		g, ok := got.(*appsv1.StatefulSet)
+		return ok && apply(g, want.(*appsv1.StatefulSet))
+	}
+}
+
+func eachContainer(s *appsv1.StatefulSet, apply func(*corev1.Container) bool) bool {
+	found := false
+	for i := range s.Spec.Template.Spec.Containers {
+		found = apply(&s.Spec.Template.Spec.Containers[i]) || found
+	}
+	return found
+}
+
+var option = regexp.MustCompile(`-D[^=]+="(\\.|[^"\\])*" `)
+
+var workersOption = regexp.MustCompile(`-Dspark\.worker\.[^=]+="[^"]*" `)
+
+// sortedOptions sorts the options of a daemon.
+func sortedOptions(text string) string {
+	all := option.FindAllString(text, -1)
+	if strings.Join(all, "") != text {
+		return text
+	}
+	slices.Sort(all)
+	return strings.Join(all, "")
+}
+
+// What a shell or Kubernetes would read otherwise in an option arrives as it was written.
+func TestDaemonOptions(t *testing.T) {
+	got := daemonOptions(map[string]string{"spark.a": `x "y" \z`, "spark.b": "$(HOME) $z", "spark.c": ""})
+	if want := `-Dspark.a="x \"y\" \\z" -Dspark.b="$$(HOME) $z" -Dspark.c="" `; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
