@@ -83,18 +83,32 @@ func Model(changes ...func(*spark.Application)) spark.Application {
 
 // ApacheStates are the states that a status of spark.apache.org tells of: those of the attempt before and of the current one, in their order.
 func ApacheStates(s *apache.SparkApplicationStatus) []string {
-	all := map[int]string{}
 	histories := []map[string]apache.ApplicationState{s.StateTransitionHistory}
 	if p := s.PreviousAttemptSummary; p != nil {
 		histories = append(histories, p.StateTransitionHistory)
 	}
+	return inOrder(histories, func(state apache.ApplicationState) string { return string(state.CurrentStateSummary) })
+}
+
+// ApacheClusterStates are those of a cluster.
+func ApacheClusterStates(s *apache.SparkClusterStatus) []string {
+	histories := []map[string]apache.ClusterState{s.StateTransitionHistory}
+	if p := s.PreviousAttemptSummary; p != nil {
+		histories = append(histories, p.StateTransitionHistory)
+	}
+	return inOrder(histories, func(state apache.ClusterState) string { return string(state.CurrentStateSummary) })
+}
+
+// inOrder are the words of the states of histories, by their keys.
+func inOrder[S any](histories []map[string]S, word func(S) string) []string {
+	all := map[int]string{}
 	for _, history := range histories {
 		for key, state := range history {
 			n, _ := strconv.Atoi(key) // it is a number
-			all[n] = string(state.CurrentStateSummary)
+			all[n] = word(state)
 		}
 	}
-	var states []string
+	states := []string{}
 	for _, n := range slices.Sorted(maps.Keys(all)) {
 		states = append(states, all[n])
 	}

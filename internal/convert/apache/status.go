@@ -88,7 +88,7 @@ func instantOf(text string) time.Time {
 const mostStates = 1 << 53
 
 // lastOf returns the last state of a history and its key; nil if there is none. Keys that are no numbers of a state are left out.
-func lastOf(states map[string]v1.ApplicationState) (last *v1.ApplicationState, key int64) {
+func lastOf[S any](states map[string]S) (last *S, key int64) {
 	for text, state := range states {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err == nil && n >= 0 && n < mostStates && (last == nil || n > key) {

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+const (
+	// conflictRetry is how often a name that is taken, or a quota that is full, is checked again: objects of others are not watched.
+	conflictRetry = 10 * time.Second
+	// unknownRetry follows an observation that could not be completed, and a deletion that is on its way.
+	unknownRetry = 2 * time.Second
+	// heartbeat looks again at what a watch should have reported.
+	heartbeat = 5 * time.Minute
+)
+
+// Decide says what to do about a cluster. It is total: every record and observation has an answer.
+func Decide(c Cluster, r Record, o Observation) Plan {
+	p := Plan{Cluster: c, Before: r, Record: r, Observation: o, Requeue: heartbeat}
+	switch {
+	case c.Deleting:
+		return decideDeletion(p)
+	case c.ManagedBy != "":
+		p.Requeue = 0
+		return p
+	case o.Unknown:
+		p.Requeue = unknownRetry
+		return p
+	}
+	switch r.State {
+	case New, Submitted:
+		return decideStart(p)
+	case Running:
+		return decideRunning(p)
+	case Suspended:
+		return decideSuspended(p)
+	case Refused:
+		return decideRefused(p)
+	case Released, Failed:
+		return decideOver(p)
+	}
+	return p
+}
+
+// decideDeletion leaves everything to the garbage collector.
+func decideDeletion(p Plan) Plan {
+	p.Requeue = 0
+	if p.Cluster.Finalizer {
+		p.Actions = []Action{{Kind: RemoveFinalizer}}
+	}
+	return p
+}
+
+// decideStart makes the objects.
+func decideStart(p Plan) Plan {
+	c, o := p.Cluster, p.Observation
+	switch {
+	case c.Suspend && p.Record.State == Submitted:
+		return stop(p)
+	case c.Suspend:
+		p.Record.Cause = suspended(c, "its pods are not created until it is false")
+		return p
+	case c.Problem.Reason != "":
+		return refuse(p, c.Problem)
+	}
+	for _, part := range c.Parts {
+		switch f := o.Found[part.Ref]; {
+		case f.Presence != lifecycle.Present:
+		case !f.Ours:
+			p.Record.Cause, p.Requeue = taken(part.Ref), conflictRetry
+			return p
+		case f.Deleting:
+			p.Record.Cause, p.Requeue = lifecycle.Cause{Reason: ReasonReplacing, Message: part.String() + " is still being deleted"}, unknownRetry
+			return p
+		}
+	}
+	p = converge(p)
+	p.Record.State, p.Record.Cause = Running, lifecycle.Cause{}
+	return p
+}
+
+// decideRunning keeps the objects as the spec has them.
+func decideRunning(p Plan) Plan {
+	c := p.Cluster
+	switch {
+	case c.Suspend:
+		return stop(p)
+	case c.Problem.Reason != "": // an edit that cannot be built stops nothing
+		p.Record.Cause = c.Problem
+		return p
+	}
+	p = converge(p)
+	p.Record.Cause = lifecycle.Cause{}
+	return p
+}
+
+// converge applies what is wanted and deletes what is not wanted any more. What a previous operator has made stays as it is until the spec is
+// edited: other pods would take its place.
+func converge(p Plan) Plan {
+	c, o := p.Cluster, p.Observation
+	adopts := p.Record.State == Running && (p.Record.Generation == 0 || p.Record.Generation == c.Generation)
+	for _, part := range c.Parts {
+		f := o.Found[part.Ref]
+		if f.Presence == lifecycle.Present && (f.Deleting || adopts && f.Ours && !f.Marked) {
+			continue
+		}
+		a := Action{Kind: Apply, Ref: part.Ref, Selector: f.Selector}
+		if part.Scaled && f.Replicas != nil {
+			kept := min(max(*f.Replicas, part.Min), part.Max)
+			a.Replicas = &kept
+		}
+		p.Actions = append(p.Actions, a)
+	}
+	for _, ref := range c.Optional {
+		if f := o.Found[ref]; f.Presence == lifecycle.Present && f.Ours && !f.Deleting && !wants(c, ref) {
+			p.Actions = append(p.Actions, Action{Kind: Delete, Ref: ref, UID: f.UID})
+		}
+	}
+	p.Record.Generation = c.Generation
+	return p
+}
+
+func wants(c Cluster, ref Ref) bool {
+	for _, part := range c.Parts {
+		if part.Ref == ref {
+			return true
+		}
+	}
+	return false
+}
+
+// stop suspends the cluster. It is stored before anything is deleted.
+func stop(p Plan) Plan {
+	p.Record.State, p.Record.Cause, p.Requeue = Suspended, suspended(p.Cluster, "its pods are being stopped"), unknownRetry
+	return p
+}
+
+func suspended(c Cluster, then string) lifecycle.Cause {
+	return lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: c.SuspendField + " is true: " + then}
+}
+
+// decideSuspended deletes what has pods, waits until they are gone, and begins again when it may.
+func decideSuspended(p Plan) Plan {
+	if p.Actions = deletions(p, false); len(p.Actions) > 0 {
+		p.Requeue = unknownRetry
+		return p
+	}
+	left := leaving(p)
+	switch {
+	case len(left) > 0:
+		p.Record.Cause, p.Requeue = suspended(p.Cluster, "its pods are being stopped: "+some(left)), unknownRetry
+	case p.Cluster.Suspend:
+		p.Record.Cause = suspended(p.Cluster, "there are no pods until it is false")
+	default:
+		return begin(p, lifecycle.Cause{Reason: lifecycle.ReasonResumed, Message: p.Cluster.SuspendField + " is false again"})
+	}
+	return p
+}
+
+// begin begins again. It is stored before anything is made.
+func begin(p Plan, c lifecycle.Cause) Plan {
+	p.Record = Record{State: Submitted, Cause: c}
+	p.Requeue = unknownRetry
+	return p
+}
+
+// refuse ends a cluster whose objects cannot be made. It is stored before anything is deleted.
+func refuse(p Plan, c lifecycle.Cause) Plan {
+	p.Record.State, p.Record.Cause, p.Record.Generation, p.Requeue = Refused, c, p.Cluster.Generation, unknownRetry
+	return p
+}
+
+// decideRefused deletes everything that was made.
+func decideRefused(p Plan) Plan {
+	p.Requeue = unknownRetry
+	if p.Actions = deletions(p, true); len(p.Actions) == 0 && len(leaving(p)) == 0 {
+		p.Record.State = Released
+	}
+	return p
+}
+
+// decideOver begins again when the spec is edited: what was refused is not what is wanted now.
+func decideOver(p Plan) Plan {
+	if g := p.Record.Generation; g != 0 && g != p.Cluster.Generation && !p.Cluster.Suspend {
+		return begin(p, lifecycle.Cause{Reason: ReasonEdited, Message: "the spec was edited: the cluster begins again"})
+	}
+	p.Record.Generation = p.Cluster.Generation
+	return p
+}
+
+// deletions delete the objects of the cluster that have pods, or all of them.
+func deletions(p Plan, all bool) []Action {
+	var actions []Action
+	add := func(ref Ref) {
+		if f := p.Observation.Found[ref]; f.Presence == lifecycle.Present && f.Ours && !f.Deleting {
+			actions = append(actions, Action{Kind: Delete, Ref: ref, UID: f.UID})
+		}
+	}
+	for _, part := range p.Cluster.Parts {
+		if all || part.Runs {
+			add(part.Ref)
+		}
+	}
+	for _, ref := range p.Cluster.Optional {
+		if !wants(p.Cluster, ref) {
+			add(ref)
+		}
+	}
+	return actions
+}
+
+// leaving are the names of what is being deleted.
+func leaving(p Plan) []string {
+	var left []string
+	for _, part := range p.Cluster.Parts {
+		if f := p.Observation.Found[part.Ref]; f.Presence == lifecycle.Present && f.Ours && f.Deleting {
+			left = append(left, part.String())
+		}
+	}
+	for _, role := range []Role{p.Observation.Master, p.Observation.Workers} {
+		for _, pod := range role.Pods {
+			left = append(left, "pod "+pod)
+		}
+	}
+	return left
+}
+
+// some names the first of many.
+func some(names []string) string {
+	const shown = 3
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}
+
+func taken(ref Ref) lifecycle.Cause {
+	return lifecycle.Cause{Reason: lifecycle.ReasonNameConflict, Message: ref.String() + " already exists and does not belong to this cluster; delete or rename it"}
+}

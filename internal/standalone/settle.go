@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/text"
+)
+
+// Reasons of a cluster's conditions that applications do not have.
+const (
+	// ReasonReplacing : objects of the same names are still being deleted.
+	ReasonReplacing lifecycle.Reason = "Replacing"
+	// ReasonEdited : the spec was edited.
+	ReasonEdited lifecycle.Reason = "SpecEdited"
+	// ReasonApplied : the objects are as the spec has them.
+	ReasonApplied lifecycle.Reason = "Applied"
+	// ReasonNotApplied : the objects are still to be made.
+	ReasonNotApplied lifecycle.Reason = "NotApplied"
+	// ReasonReady : master and workers are ready.
+	ReasonReady lifecycle.Reason = "Ready"
+	// ReasonPodsNotReady : some are not.
+	ReasonPodsNotReady lifecycle.Reason = "PodsNotReady"
+)
+
+// The conditions that every cluster shows.
+const (
+	// ConditionApplied : the objects are as the spec has them.
+	ConditionApplied = "Applied"
+	// ConditionReady : the master and all workers are ready.
+	ConditionReady = "Ready"
+)
+
+// Settle says what is true after the actions of a plan. Results are in the order of the actions; those after the first that is not done were not
+// tried and have none.
+func Settle(p Plan, results []Result) Outcome {
+	o := Outcome{Record: p.Record, Requeue: p.Requeue}
+	for i, result := range results {
+		if result.Class != lifecycle.ClassDone {
+			o = refused(o, p, p.Actions[i], result)
+			break
+		}
+	}
+	o.Record.Cause.Message = lifecycle.Truncate(text.Lines(o.Record.Cause.Message), maxMessage)
+	o.Conditions = conditions(p, o.Record)
+	o.Again = o.Err == nil && o.Record.State != p.Before.State && o.Record.State != Running && o.Record.State != Released
+	return o
+}
+
+// maxMessage bounds a message, in bytes.
+const maxMessage = 1024
+
+// refused judges the first action that was not done.
+func refused(o Outcome, p Plan, a Action, r Result) Outcome {
+	o.Record = p.Before
+	cause := lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonSubmissionRefused), Message: r.Message}
+	lasts := r.Class == lifecycle.ClassRefused || r.Class == lifecycle.ClassPolicy
+	switch {
+	case a.Kind != Apply, r.Class == lifecycle.ClassTransient:
+		o.Err = fmt.Errorf("%s %s: %s", a.Kind, a.Ref, r.Message)
+	case lasts && p.Before.State != Running:
+		o.Record, o.Requeue = refuse(p, cause).Record, unknownRetry
+	case lasts: // what is refused of an edit stops nothing
+		o.Record.Cause, o.Requeue = cause, heartbeat
+	default:
+		o.Record.Cause, o.Requeue = cause, conflictRetry
+	}
+	return o
+}
+
+func conditions(p Plan, r Record) []metav1.Condition {
+	return []metav1.Condition{condition(ConditionApplied, applied(p, r)), condition(ConditionReady, ready(p, r))}
+}
+
+// aspect is a condition without its type.
+type aspect struct {
+	holds bool
+	lifecycle.Cause
+}
+
+func condition(kind string, a aspect) metav1.Condition {
+	status := metav1.ConditionFalse
+	if a.holds {
+		status = metav1.ConditionTrue
+	}
+	return metav1.Condition{Type: kind, Status: status, Reason: string(a.Reason), Message: a.Message}
+}
+
+func applied(p Plan, r Record) aspect {
+	switch {
+	case p.Cluster.ManagedBy != "":
+		return aspect{false, lifecycle.Cause{Reason: lifecycle.ReasonManagedByAnother, Message: p.Cluster.ManagedBy + " acts on the object"}}
+	case r.Cause.Reason != "":
+		return aspect{false, r.Cause}
+	case r.State == Running:
+		return aspect{true, lifecycle.Cause{Reason: ReasonApplied, Message: "the objects of the cluster are as the spec has them"}}
+	}
+	return aspect{false, lifecycle.Cause{Reason: ReasonNotApplied, Message: "the objects of the cluster are still to be made"}}
+}
+
+func ready(p Plan, r Record) aspect {
+	m, w := p.Observation.Master, p.Observation.Workers
+	if r.State != Running {
+		return aspect{false, lifecycle.Cause{Reason: ReasonPodsNotReady, Message: "there are no pods, or none to count on"}}
+	}
+	message := fmt.Sprintf("master: %d of %d ready, workers: %d of %d ready", m.Ready, m.Wanted, w.Ready, w.Wanted)
+	for _, role := range []Role{m, w} {
+		if role.Waiting.Reason != "" {
+			message += "; " + role.Waiting.Detailed().Message
+			break
+		}
+	}
+	message = lifecycle.Truncate(text.Lines(message), maxMessage)
+	if m.Wanted > 0 && m.Ready >= m.Wanted && w.Ready >= w.Wanted {
+		return aspect{true, lifecycle.Cause{Reason: ReasonReady, Message: message}}
+	}
+	return aspect{false, lifecycle.Cause{Reason: ReasonPodsNotReady, Message: message}}
+}

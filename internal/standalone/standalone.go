@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package standalone is the state machine of Spark standalone clusters, a master and its workers: pure functions from what is recorded and
+// observed to the actions to take (Decide), and from their results to the new state (Settle).
+//
+// One step is one Decide, its actions in order, one Settle. What must not happen twice or too early is recorded before it is done; everything
+// else is done again until it is true.
+package standalone
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+// State is where a cluster is.
+type State string
+
+// The states.
+const (
+	// New clusters have no status.
+	New State = ""
+	// Submitted : its objects are to be made. It is stored only for a cluster that begins again.
+	Submitted State = "Submitted"
+	// Running : its objects are made, and kept as the spec has them.
+	Running State = "Running"
+	// Suspended : its pods are deleted, and there are none until it is resumed.
+	Suspended State = "Suspended"
+	// Refused : its objects cannot be made. Those that were are deleted.
+	Refused State = "Refused"
+	// Failed is a state that a previous operator has left: the objects stay.
+	Failed State = "Failed"
+	// Released : nothing is left of a cluster that was refused.
+	Released State = "Released"
+)
+
+// Ref names an object of a cluster.
+type Ref struct{ Kind, Name string }
+
+// String is the kind and the name.
+func (r Ref) String() string { return r.Kind + " " + r.Name }
+
+// Part is an object that a cluster consists of.
+type Part struct {
+	Ref
+	// Runs says that the object has pods or acts on them: a suspended cluster has none.
+	Runs bool
+	// Scaled says that something else sets the number of replicas, from Min to Max.
+	Scaled   bool
+	Min, Max int32
+}
+
+// Cluster is the desired state.
+type Cluster struct {
+	Generation int64
+	Suspend    bool
+	// Deleting is set when the object has a deletion timestamp, and Finalizer when it has that of a previous operator.
+	Deleting, Finalizer bool
+	// ManagedBy is who else acts on the object; "" if this operator does.
+	ManagedBy string
+	// Parts are the objects that are wanted, in the order in which they are made.
+	Parts []Part
+	// Optional are those that a cluster may have and this one need not.
+	Optional []Ref
+	// Problem says why the objects cannot be built; empty if they can.
+	Problem lifecycle.Cause
+	// SuspendField is what suspends the cluster, in the user's words.
+	SuspendField string
+}
+
+// Record is what is stored.
+type Record struct {
+	State State
+	Cause lifecycle.Cause
+	// Generation is that of the spec that the objects were last made from; 0 if this operator has made none.
+	Generation int64
+}
+
+// Found is what there is of an object.
+type Found struct {
+	// Presence of an object that is not listed is that of an absent one.
+	Presence lifecycle.Presence
+	UID      string
+	// Ours says that the object belongs to the cluster.
+	Ours bool
+	// Marked says that this operator has made it, or changed it to what it wants.
+	Marked   bool
+	Deleting bool
+	// Replicas and Selector are those of a StatefulSet.
+	Replicas *int32
+	Selector *metav1.LabelSelector
+}
+
+// Role is what is known of the pods of a role.
+type Role struct {
+	// Wanted, Ready and Updated are numbers of pods. Updated ones are as the spec has them.
+	Wanted, Ready, Updated int32
+	// Pods are the names of those that are there, whether they run or not.
+	Pods []string
+	// Waiting says why a pod does not run; empty if all do.
+	Waiting lifecycle.Wait
+}
+
+// Observation is what was seen.
+type Observation struct {
+	Found map[Ref]Found
+	// Unknown says that something could not be read.
+	Unknown         bool
+	Master, Workers Role
+}
+
+// Action is one write. The set is closed.
+type Action struct {
+	Kind ActionKind
+	Ref  Ref
+	// UID of the object that Delete means.
+	UID string
+	// Replicas and Selector of a StatefulSet that are kept as they are; nil for those that are wanted.
+	Replicas *int32
+	Selector *metav1.LabelSelector
+}
+
+// ActionKind names an action.
+type ActionKind string
+
+const (
+	// Apply makes an object, or changes it to what is wanted.
+	Apply ActionKind = "Apply"
+	// Delete deletes an object.
+	Delete ActionKind = "Delete"
+	// RemoveFinalizer lets go of a cluster that is being deleted.
+	RemoveFinalizer ActionKind = "RemoveFinalizer"
+)
+
+// Plan is a decision: what to record, what to do, and when to look again if nothing changes before.
+type Plan struct {
+	Cluster Cluster
+	Before  Record
+	// Record is true if all actions are done.
+	Record      Record
+	Observation Observation
+	Actions     []Action
+	Requeue     time.Duration
+}
+
+// Result is what became of one action.
+type Result struct {
+	Class   lifecycle.Class
+	Message string
+}
+
+// Outcome is what to store and to show.
+type Outcome struct {
+	Record     Record
+	Conditions []metav1.Condition
+	Requeue    time.Duration
+	// Again says that another step follows at once, as soon as this one is stored.
+	Again bool
+	// Err is an error that is not the cluster's: the step is repeated with back-off.
+	Err error
+}

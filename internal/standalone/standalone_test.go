@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+)
+
+var (
+	service = Ref{"Service", "pi-master-svc"}
+	workers = Ref{"StatefulSet", "pi-worker"}
+	scaler  = Ref{"HorizontalPodAutoscaler", "pi-worker-hpa"}
+)
+
+func cluster(changes ...func(*Cluster)) Cluster {
+	c := Cluster{
+		Generation: 2, SuspendField: "spec.suspend", Optional: []Ref{scaler},
+		Parts: []Part{{Ref: service}, {Ref: workers, Runs: true}},
+	}
+	for _, change := range changes {
+		change(&c)
+	}
+	return c
+}
+
+func scaled(c *Cluster) {
+	c.Parts[1].Scaled, c.Parts[1].Min, c.Parts[1].Max = true, 2, 4
+	c.Parts = append(c.Parts, Part{Ref: scaler, Runs: true})
+}
+
+func ours(ref Ref) Found {
+	return Found{Presence: lifecycle.Present, UID: "uid of " + ref.String(), Ours: true, Marked: true}
+}
+
+func all() map[Ref]Found { return map[Ref]Found{service: ours(service), workers: ours(workers)} }
+
+func with(found map[Ref]Found, ref Ref, change func(*Found)) map[Ref]Found {
+	f := ours(ref)
+	change(&f)
+	found[ref] = f
+	return found
+}
+
+func kept(f *Found)        { f.Marked = false }
+func deletingNow(f *Found) { f.Deleting = true }
+
+func TestDecide(t *testing.T) {
+	apply := func(refs ...Ref) (all []Action) {
+		for _, ref := range refs {
+			all = append(all, Action{Kind: Apply, Ref: ref})
+		}
+		return all
+	}
+	remove := func(ref Ref) Action { return Action{Kind: Delete, Ref: ref, UID: "uid of " + ref.String()} }
+	replicas := func(n int32) func(*Found) { return func(f *Found) { f.Replicas = &n } }
+	three, four := int32(3), int32(4)
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+	cases := map[string]struct {
+		reason  string
+		cluster Cluster
+		record  Record
+		seen    Observation
+		want    Record
+		actions []Action
+	}{
+		"Start":   {reason: "everything is made before it is told", cluster: cluster(), want: Record{State: Running, Generation: 2}, actions: apply(service, workers)},
+		"Crashed": {reason: "what an earlier try has made is applied once more", cluster: cluster(), seen: Observation{Found: with(map[Ref]Found{}, service, kept)}, want: Record{State: Running, Generation: 2}, actions: apply(service, workers)},
+		"Taken": {
+			reason: "an object of others is not touched, and nothing is made beside it", cluster: cluster(), want: Record{Cause: taken(workers)},
+			seen: Observation{Found: with(map[Ref]Found{}, workers, func(f *Found) { f.Ours = false })},
+		},
+		"Leaving": {
+			reason: "the cluster that had the name before is still there", cluster: cluster(), seen: Observation{Found: with(map[Ref]Found{}, workers, deletingNow)},
+			want: Record{Cause: lifecycle.Cause{Reason: ReasonReplacing, Message: "StatefulSet pi-worker is still being deleted"}},
+		},
+		"Unknown": {reason: "what is not known is not absent", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Unknown: true}, want: Record{State: Running, Generation: 2}},
+		"AtRest":  {reason: "the writer sees what is there already", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: all()}, want: Record{State: Running, Generation: 2}, actions: apply(service, workers)},
+		"TakenOver": {
+			reason: "other pods would take the place of those that a previous operator has started", cluster: cluster(), record: Record{State: Running},
+			seen: Observation{Found: with(with(all(), service, kept), workers, kept)}, want: Record{State: Running, Generation: 2},
+		},
+		"TakenOverAtRest": {
+			reason: "and it stays so, but what is missing is made", cluster: cluster(), record: Record{State: Running, Generation: 2},
+			seen: Observation{Found: with(map[Ref]Found{}, workers, kept)}, want: Record{State: Running, Generation: 2}, actions: apply(service),
+		},
+		"TakenOverAndEdited": {
+			reason: "an edit is an edit; a selector cannot be changed", cluster: cluster(), record: Record{State: Running, Generation: 1},
+			seen: Observation{Found: with(all(), workers, func(f *Found) { f.Marked, f.Selector = false, selector })}, want: Record{State: Running, Generation: 2},
+			actions: []Action{{Kind: Apply, Ref: service}, {Kind: Apply, Ref: workers, Selector: selector}},
+		},
+		"Autoscaled": {
+			reason: "the number of workers is the autoscaler's", cluster: cluster(scaled), record: Record{State: Running, Generation: 2}, seen: Observation{Found: with(all(), workers, replicas(3))},
+			want: Record{State: Running, Generation: 2}, actions: []Action{{Kind: Apply, Ref: service}, {Kind: Apply, Ref: workers, Replicas: &three}, {Kind: Apply, Ref: scaler}},
+		},
+		"AutoscaledBeyond": {
+			reason: "within its bounds", cluster: cluster(scaled), record: Record{State: Running, Generation: 1}, seen: Observation{Found: with(all(), workers, replicas(9))},
+			want: Record{State: Running, Generation: 2}, actions: []Action{{Kind: Apply, Ref: service}, {Kind: Apply, Ref: workers, Replicas: &four}, {Kind: Apply, Ref: scaler}},
+		},
+		"NotWanted": {
+			reason: "an edit has taken the autoscaler away", cluster: cluster(), record: Record{State: Running, Generation: 1}, seen: Observation{Found: with(all(), scaler, func(*Found) {})},
+			want: Record{State: Running, Generation: 2}, actions: append(apply(service, workers), remove(scaler)),
+		},
+		"Suspending": {
+			reason: "it is stored before anything is deleted", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Running, Generation: 2}, seen: Observation{Found: all()},
+			want: Record{State: Suspended, Generation: 2, Cause: suspended(cluster(), "its pods are being stopped")},
+		},
+		"Suspended": {
+			reason: "Services stay, and so does what others own", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Suspended, Generation: 2},
+			seen: Observation{Found: with(all(), scaler, func(f *Found) { f.Ours = false })}, want: Record{State: Suspended, Generation: 2}, actions: []Action{remove(workers)},
+		},
+		"ResumedTooEarly": {
+			reason: "pods of before are still there", cluster: cluster(), record: Record{State: Suspended, Generation: 2},
+			seen: Observation{Found: map[Ref]Found{service: ours(service)}, Workers: Role{Pods: []string{"pi-worker-0"}}},
+			want: Record{State: Suspended, Generation: 2, Cause: suspended(cluster(), "its pods are being stopped: pod pi-worker-0")},
+		},
+		"ResumedAgain": {reason: "suspended before anything was made", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Submitted}, want: Record{State: Suspended, Cause: suspended(cluster(), "its pods are being stopped")}},
+		"Refused":      {reason: "what was made goes", cluster: cluster(), record: Record{State: Refused, Generation: 2}, seen: Observation{Found: with(map[Ref]Found{}, service, func(*Found) {})}, want: Record{State: Refused, Generation: 2}, actions: []Action{remove(service)}},
+		"Releasing":    {reason: "until the last pod is gone", cluster: cluster(), record: Record{State: Refused, Generation: 2}, seen: Observation{Master: Role{Pods: []string{"pi-master-0"}}}, want: Record{State: Refused, Generation: 2}},
+		"Deleted":      {reason: "the garbage collector takes the rest", cluster: cluster(func(c *Cluster) { c.Deleting, c.Finalizer = true, true }), record: Record{State: Running, Generation: 2}, seen: Observation{Unknown: true}, want: Record{State: Running, Generation: 2}, actions: []Action{{Kind: RemoveFinalizer}}},
+		"NoFinalizer":  {reason: "others may have set one", cluster: cluster(func(c *Cluster) { c.Deleting = true }), record: Record{State: Running, Generation: 2}, want: Record{State: Running, Generation: 2}},
+		"OldRelease":   {reason: "a previous operator has released it: only an edit is another try", cluster: cluster(), record: Record{State: Released}, want: Record{State: Released, Generation: 2}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := Decide(tc.cluster, tc.record, tc.seen)
+			if diff := cmp.Diff(tc.want, p.Record); diff != "" {
+				t.Errorf("%s: record (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.actions, p.Actions); diff != "" {
+				t.Errorf("%s: actions (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestSettle(t *testing.T) {
+	running := Record{State: Running, Generation: 1}
+	cases := map[string]struct {
+		reason string
+		record Record
+		class  lifecycle.Class
+		state  State
+		cause  lifecycle.Reason
+		again  bool
+		fails  bool
+	}{
+		"Done":       {reason: "all is made", class: lifecycle.ClassDone, state: Running},
+		"Refused":    {reason: "what was made before it goes", class: lifecycle.ClassRefused, state: Refused, cause: lifecycle.ReasonSubmissionRefused, again: true},
+		"Policy":     {reason: "an admission policy says no", class: lifecycle.ClassPolicy, state: Refused, cause: lifecycle.ReasonSubmissionRefused, again: true},
+		"Quota":      {reason: "a quota may be raised", class: lifecycle.ClassQuota, state: New, cause: lifecycle.ReasonQuotaExceeded},
+		"Trouble":    {reason: "nothing is known to have changed", class: lifecycle.ClassTransient, state: New, fails: true},
+		"Edit":       {reason: "what runs goes on as it was", record: running, class: lifecycle.ClassRefused, state: Running, cause: lifecycle.ReasonSubmissionRefused},
+		"EditNoRoom": {reason: "the same", record: running, class: lifecycle.ClassQuota, state: Running, cause: lifecycle.ReasonQuotaExceeded},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := Decide(cluster(), tc.record, Observation{Found: map[Ref]Found{}})
+			results := []Result{{Class: lifecycle.ClassDone}, {Class: tc.class, Message: "no"}}
+			o := Settle(p, results)
+			if o.Record.State != tc.state || o.Record.Cause.Reason != tc.cause || o.Again != tc.again || (o.Err != nil) != tc.fails {
+				t.Errorf("%s: %+v", tc.reason, o)
+			}
+			if edited := tc.record.State == Running; edited && o.Record.Generation != tc.record.Generation {
+				t.Errorf("%s: generation %d is told, and not applied", tc.reason, o.Record.Generation)
+			}
+		})
+	}
+}
+
+func TestConditions(t *testing.T) {
+	waits := lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonUnschedulable}, Details: "0/3 nodes are available"}
+	cases := map[string]struct {
+		reason          string
+		record          Record
+		master, workers Role
+		ready, applied  bool
+		says            string
+	}{
+		"Ready":    {reason: "all are there", record: Record{State: Running, Generation: 2}, master: Role{Wanted: 1, Ready: 1}, workers: Role{Wanted: 2, Ready: 2}, ready: true, applied: true, says: "workers: 2 of 2 ready"},
+		"NoWorker": {reason: "a cluster may have none", record: Record{State: Running, Generation: 2}, master: Role{Wanted: 1, Ready: 1}, ready: true, applied: true, says: "workers: 0 of 0"},
+		"NoMaster": {reason: "the set is not seen yet", record: Record{State: Running, Generation: 2}, applied: true, says: "master: 0 of 0"},
+		"Waiting":  {reason: "why is told", record: Record{State: Running, Generation: 2}, master: Role{Wanted: 1, Ready: 1}, workers: Role{Wanted: 2, Ready: 1, Waiting: waits}, applied: true, says: "0/3 nodes are available"},
+		"Refused":  {reason: "nothing is to be expected", record: Record{State: Refused, Cause: lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: "no"}}, says: "no pods"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := Settle(Plan{Cluster: cluster(), Record: tc.record, Observation: Observation{Master: tc.master, Workers: tc.workers}}, nil)
+			for _, c := range o.Conditions {
+				want, says := tc.applied, ""
+				if c.Type == ConditionReady {
+					want, says = tc.ready, tc.says
+				}
+				if (c.Status == metav1.ConditionTrue) != want || !strings.Contains(c.Message, says) || c.Reason == "" {
+					t.Errorf("%s: %+v", tc.reason, c)
+				}
+			}
+		})
+	}
+}
