@@ -51,11 +51,23 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	if err != nil {
 		return nil, "", err
 	}
-	return append(found, compare(a, "the min of all ElasticQuotas together", asked, together(all, asked.initial, a.Quota.Others))), "", nil
+	sum := compare(a, "the min of all ElasticQuotas together", asked, minsOf(all, asked.initial, a.Quota.Others))
+	if guaranteed(own, asked.initial, a.Quota.Others) {
+		sum = finding{growth: sum.growth} // no line either: those who wait in it want to borrow
+	}
+	return append(found, sum), "", nil
 }
 
-// together is what all quotas leave to one of them.
-func together(all []*v1alpha1.ElasticQuota, demand corev1.ResourceList, others []scheduler.Reservation) room {
+// guaranteed is whether the demand is within the min of its own namespace. While other namespaces borrow that min, the sum
+// of all mins is used up, but the scheduler preempts their pods for those of this namespace. It does so for pods that
+// exist: an application that is held back would never get what it is guaranteed.
+func guaranteed(own []*v1alpha1.ElasticQuota, demand corev1.ResourceList, others []scheduler.Reservation) bool {
+	left := minsOf(own, demand, others)
+	return len(scheduler.ShortagesWithReserved(demand, left.used, left.reserved, left.limit)) == 0
+}
+
+// minsOf is what the mins of quotas leave, added up.
+func minsOf(all []*v1alpha1.ElasticQuota, demand corev1.ResourceList, others []scheduler.Reservation) room {
 	bound, used, floor := map[string]bool{}, corev1.ResourceList{}, corev1.ResourceList{}
 	for _, q := range all {
 		bound[q.Namespace] = true

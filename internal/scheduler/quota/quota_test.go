@@ -149,6 +149,7 @@ func TestResourceQuota(t *testing.T) {
 func TestElasticQuota(t *testing.T) {
 	const wide = "{min: {cpu: 100, memory: 100Gi}, max: {cpu: 100, memory: 100Gi}}"
 	rich := elasticQuota(t, "team-b", "b", wide, "{}")
+	borrows := elasticQuota(t, "team-b", "b", "{min: {cpu: 4, memory: 10Gi}}", "{cpu: 12, memory: 20Gi}") // with cpu from team-a's min
 	cases := map[string]struct {
 		reason  string
 		quotas  objects
@@ -175,6 +176,17 @@ func TestElasticQuota(t *testing.T) {
 		"Free": {reason: "unbound namespaces do not", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-c", scheduler.Progress{})}
 		}, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 100Gi}}", "{}")}},
+		"Guaranteed": {reason: "its own min is its own: the scheduler takes it back from those who borrow it", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 7, memory: 14Gi}}", "{}"), borrows}},
+		"Promised": {reason: "what others of the namespace will use of the min is not free", change: func(a *scheduler.Attempt) {
+			a.Quota.Others = []scheduler.Reservation{other("team-a", scheduler.Progress{DriverRunning: true, ExecutorsRunning: 3}), other("team-a", scheduler.Progress{DriverRunning: true, ExecutorsRunning: 2})}
+		}, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 100Gi}}", "{}"), borrows}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 0 of 12 (the min of all ElasticQuotas together)"},
+		"Used":     {reason: "it would borrow, too", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 100Gi}}", "{cpu: 2}"), borrows}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: cpu asked 7, free 0 of 12 (the min of all ElasticQuotas together)"},
+		"InPart":   {reason: "a resource that its own min does not name is borrowed", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8}}", "{}"), elasticQuota(t, "team-b", "b", "{min: {memory: 20Gi}}", "{memory: 10Gi}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: memory asked 14Gi, free 10Gi of 20Gi (the min of all ElasticQuotas together)"},
+		"MaxOfMin": {reason: "max holds within min, too", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 100Gi}, max: {cpu: 5, memory: 100Gi}}", "{}"), borrows}, verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ElasticQuota a of namespace team-a can ever give: cpu asked 7, limit 5"},
+		"Overtakes": {reason: "who borrows nothing does not wait behind those who want to", change: func(a *scheduler.Attempt) {
+			a.Quota.Ahead = map[string]int{"the min of all ElasticQuotas together": 1}
+		}, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 100Gi}}", "{}"), borrows}},
+		"Growth":   {reason: "more than all mins together is said all the same", change: func(a *scheduler.Attempt) { a.PodSets.Max = 20 }, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 100Gi}}", "{}"), borrows}, message: "dynamic allocation cannot grow to 20 executors: more than the min of all ElasticQuotas together can ever give: cpu asked 41, limit 12"},
 		"NotBound": {reason: "another scheduler ignores ElasticQuota", change: func(a *scheduler.Attempt) { a.Scheduler = "other" }, quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 1}}", "{}")}},
 	}
 	for name, tc := range cases {
