@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -130,6 +131,7 @@ func (c chain) Observe(a Attempt, s Snapshot, f PodStatuses) (Observation, error
 	}
 	winner.Apply = slices.Concat(first.Apply, last.Apply)
 	winner.Delete = slices.Concat(first.Delete, last.Delete)
+	winner.RetryAfter = cmp.Or(min(first.RetryAfter, last.RetryAfter), first.RetryAfter, last.RetryAfter) // 0 is for no need
 	return winner, nil
 }
 

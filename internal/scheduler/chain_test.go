@@ -5,6 +5,7 @@ package scheduler
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -109,6 +110,20 @@ func TestChainObserves(t *testing.T) {
 			}
 		})
 	}
+	for name, tc := range map[string]struct {
+		reason            string
+		first, last, want time.Duration
+	}{
+		"Never":     {reason: "neither wants to be asked again"},
+		"Admission": {reason: "admission alone does", first: time.Minute, want: time.Minute},
+		"Placement": {reason: "placement alone does", last: time.Minute, want: time.Minute},
+		"Both":      {reason: "each is asked when it wants to be", first: time.Second, last: time.Minute, want: time.Second},
+	} {
+		got, err := Observe(Chain(again{after: tc.first}, again{after: tc.last}), Attempt{}, nil, running)
+		if err != nil || got.RetryAfter != tc.want {
+			t.Errorf("%s: %s: after %s, %v; want %s", name, tc.reason, got.RetryAfter, err, tc.want)
+		}
+	}
 	if reads, err := ObserveReads(Chain(observer{}, observer{}), Attempt{}, running); len(reads) != 2 || err != nil {
 		t.Errorf("both look at what they like: %v, %v", reads, err)
 	}
@@ -120,6 +135,17 @@ type stopper struct{ stub }
 func (stopper) ObserveReads(Attempt, PodStatuses) []Read { return nil }
 func (stopper) Observe(Attempt, Snapshot, PodStatuses) (Observation, error) {
 	return Observation{Stage: StageEvicted, StopApp: true}, nil
+}
+
+// again wants to observe again after a while.
+type again struct {
+	stub
+	after time.Duration
+}
+
+func (again) ObserveReads(Attempt, PodStatuses) []Read { return nil }
+func (p again) Observe(Attempt, Snapshot, PodStatuses) (Observation, error) {
+	return Observation{Stage: StagePlaced, RetryAfter: p.after}, nil
 }
 
 func TestChainReleasesBackwards(t *testing.T) {

@@ -224,3 +224,44 @@ func TestAdmissionsComeFirst(t *testing.T) {
 		t.Errorf("%d plugins to look after, want the three enabled ones and the gate", n)
 	}
 }
+
+// A plugin that is asked first may have objects of its own, and may withdraw: it is asked in whatever comes after, too.
+func TestAdmissionsAreAskedToTheEnd(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		admissions []Plugin
+		placement  Plugin
+		observes   bool
+		stage      Stage
+		released   []Ref
+	}{
+		"None":      {reason: "nothing more is known than the pods show", placement: stub{name: "b"}, stage: StageGone},
+		"Silent":    {reason: "the admission does not observe", admissions: []Plugin{stub{name: "gate"}}, placement: stub{name: "b"}, stage: StageGone},
+		"Placement": {reason: "placement observes alone", admissions: []Plugin{stub{name: "gate"}}, placement: observer{stub{name: "b"}}, observes: true, stage: StageReserving, released: []Ref{{Name: "b"}}},
+		"Withdrawn": {reason: "placement does not observe, but the admission does", admissions: []Plugin{stopper{}}, placement: stub{name: "b"}, observes: true, stage: StageEvicted},
+		"Objects":   {reason: "the objects of all of them go", admissions: []Plugin{observer{stub{name: "first"}}, observer{stub{name: "second"}}}, placement: observer{stub{name: "b"}}, observes: true, stage: StageReserving, released: []Ref{{Name: "b"}, {Name: "second"}, {Name: "first"}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, err := NewRegistryFor(Policy{Default: "a", Enabled: []string{"a", "b"}, Admissions: tc.admissions}, stub{name: "a"}, tc.placement)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, observes := r.Observer("b")
+			if observes != tc.observes {
+				t.Errorf("%s: observes: %t", tc.reason, observes)
+			}
+			if got, err := Observe(p, Attempt{}, nil, PodStatuses{}); err != nil || got.Stage != tc.stage {
+				t.Errorf("%s: %+v, %v; want %s", tc.reason, got, err, tc.stage)
+			}
+			compiled, known := r.Compiled("b")
+			if !known {
+				t.Fatal("it is compiled in")
+			}
+			refs, err := Release(compiled, Attempt{})
+			if diff := cmp.Diff(tc.released, refs); diff != "" || err != nil {
+				t.Errorf("%s: %v (-want +got):\n%s", tc.reason, err, diff)
+			}
+		})
+	}
+}

@@ -163,17 +163,29 @@ func (r *Registry) Plugin(name string) (Plugin, bool) {
 	return p, known && slices.Contains(r.policy.Enabled, name)
 }
 
-// Compiled returns a plugin by name, enabled or not: what it has made goes although nothing new is asked of it.
+// Compiled returns a plugin by name, behind those that are asked first, enabled or not: what they have made goes although nothing new is
+// asked of it.
 func (r *Registry) Compiled(name string) (Plugin, bool) {
 	p, known := r.plugins[name]
-	return p, known
+	return r.chained(p), known
 }
 
-// Observer returns a plugin that knows more of a submitted attempt than its pods show.
+// Observer returns a plugin, behind those that are asked first, if any of them knows more of a submitted attempt than its pods show.
 func (r *Registry) Observer(name string) (Plugin, bool) {
 	p, enabled := r.Plugin(name)
-	_, observes := p.(Observer)
-	return p, enabled && observes
+	observes := slices.ContainsFunc(append([]Plugin{p}, r.policy.Admissions...), func(p Plugin) bool {
+		_, ok := p.(Observer)
+		return ok
+	})
+	return r.chained(p), enabled && observes
+}
+
+// chained puts those that are asked first before a plugin.
+func (r *Registry) chained(p Plugin) Plugin {
+	for _, admission := range slices.Backward(r.policy.Admissions) {
+		p = Chain(admission, p)
+	}
+	return p
 }
 
 // Quotas reports whether anything that is enabled asks for Attempt.Quota.
@@ -254,10 +266,7 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 			return resolution, queueForbidden(resolution, w)
 		}
 	}
-	resolution.Plugin = p
-	for _, admission := range slices.Backward(r.policy.Admissions) {
-		resolution.Plugin = Chain(admission, resolution.Plugin)
-	}
+	resolution.Plugin = r.chained(p)
 	return resolution, Admission{}
 }
 
