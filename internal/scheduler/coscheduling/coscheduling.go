@@ -6,14 +6,13 @@
 // Each attempt gets a PodGroup of its own. By default the group needs one member and asks for the room of the whole
 // application (minResources): the driver starts when the cluster has that room. It is not reserved: two applications
 // may see the same room. With the parameter executorGang the group holds the executors alone, and all of them start
-// together or none.
+// together or none. With dynamic allocation these are its minimum of executors.
 package coscheduling
 
 import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,6 +20,7 @@ import (
 	"sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Name is what users write in spec.batchScheduler to get this plugin.
@@ -65,7 +65,7 @@ var (
 
 // parameters are spec.batchSchedulerOptions.parameters.
 type parameters struct {
-	// ExecutorGang starts all initial executors together or none of them.
+	// ExecutorGang starts all initial executors together or none of them; with dynamic allocation, its minimum of them.
 	ExecutorGang bool `json:"executorGang"`
 	// ScheduleTimeoutSeconds is how long pods that have a node wait for the rest of their group; by default it is the
 	// scheduler's.
@@ -97,9 +97,9 @@ func (p Plugin) Describe() scheduler.Descriptor {
 // Validate checks the parameters. A gang of executors that Spark never creates together would wait forever.
 func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	p, findings := parametersOf(a)
-	if p.ExecutorGang && a.PodSets.MaxPending > 0 && a.PodSets.MaxPending < a.PodSets.Initial {
+	if members := gang(a, p); a.PodSets.MaxPending > 0 && a.PodSets.MaxPending < members {
 		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".executorGang", fmt.Sprintf("%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; raise it or turn the gang off",
-			a.PodSets.Initial, a.PodSets.MaxPending)))
+			members, a.PodSets.MaxPending)))
 	}
 	if t := p.ScheduleTimeoutSeconds; t != nil && *t < 1 {
 		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".scheduleTimeoutSeconds", fmt.Sprintf("%d: must be at least 1", *t)))
@@ -113,8 +113,14 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	return p, findings
 }
 
-// gang is whether the attempt's group is one of executors alone. Without executors there is none.
-func gang(a scheduler.Attempt, p parameters) bool { return p.ExecutorGang && a.PodSets.Initial > 0 }
+// gang is how many executors must start together; 0 if the driver is in the attempt's group, too. Dynamic allocation deletes initial
+// executors that it does not need, also while they wait: a gang of more than its minimum may never be complete.
+func gang(a scheduler.Attempt, p parameters) int32 {
+	if !p.ExecutorGang {
+		return 0
+	}
+	return max(0, min(a.PodSets.Min, a.PodSets.Initial))
+}
 
 // usersGroups are those that the user put the pods into. Then the plugin makes none.
 func usersGroups(a scheduler.Attempt) []scheduler.Ref {
@@ -139,18 +145,30 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 		return scheduler.AdmitToUsersGroups(a, groups, groupOf(a), s), nil
 	}
 	p, _ := parametersOf(a)
-	message := "the driver starts when the cluster has capacity for the whole application"
-	if gang(a, p) {
-		message = fmt.Sprintf("the driver starts when a node has capacity for it, and its %d executors start together", a.PodSets.Initial)
-	}
-	wanted, err := group(a, p, a.Total(), nil)
+	wanted, err := group(a, p, care{})
 	if err != nil {
 		return scheduler.Admission{}, err
 	}
 	ref := groupOf(a)
+	message, warning := start(a, p)
 	return scheduler.Admission{
-		Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: message, Group: &ref, Apply: []*unstructured.Unstructured{wanted},
+		Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: message, Warning: warning,
+		Group: &ref, Apply: []*unstructured.Unstructured{wanted},
 	}, nil
+}
+
+// start says what the pods wait for, and warns of a gang that is none.
+func start(a scheduler.Attempt, p parameters) (message, warning string) {
+	switch members := gang(a, p); {
+	case members == 0 && p.ExecutorGang && a.PodSets.Initial > 0:
+		warning = "executorGang has no effect: with dynamic allocation the gang is its minimum; set " + spark.ConfMinExecutors
+	case members == 0:
+	case members < a.PodSets.Initial:
+		return fmt.Sprintf("the driver starts when a node has capacity for it, and the first %d of its %d executors start together (the minimum of dynamic allocation)", members, a.PodSets.Initial), ""
+	default:
+		return fmt.Sprintf("the driver starts when a node has capacity for it, and its %d executors start together", members), ""
+	}
+	return "the driver starts when the cluster has capacity for the whole application", warning
 }
 
 // Decorate puts the pods into the group, unless the user put them into another one.
@@ -159,7 +177,7 @@ func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	if len(usersGroups(a)) > 0 {
 		return nil
 	}
-	if p, _ := parametersOf(a); !gang(a, p) {
+	if p, _ := parametersOf(a); gang(a, p) == 0 {
 		scheduler.SetIn(&d.Driver.Labels, v1alpha1.PodGroupLabel, a.ID)
 	}
 	scheduler.SetIn(&d.Executor.Labels, v1alpha1.PodGroupLabel, a.ID)
@@ -175,14 +193,21 @@ func groupOf(a scheduler.Attempt) scheduler.Ref {
 	return scheduler.Ref{GroupVersionKind: podGroupKind, Namespace: a.App.Namespace, Name: a.ID}
 }
 
-// group returns the PodGroup as it must be; room is what it asks for unless it is a gang of executors.
-func group(a scheduler.Attempt, p parameters, room corev1.ResourceList, annotations map[string]string) (*unstructured.Unstructured, error) {
-	spec := v1alpha1.PodGroupSpec{MinMember: 1, MinResources: room, ScheduleTimeoutSeconds: p.ScheduleTimeoutSeconds}
-	if gang(a, p) {
-		spec.MinMember, spec.MinResources = a.PodSets.Initial, nil
+// group returns the PodGroup as it must be. Once it was lowered it holds no pod back that a node has room for.
+func group(a scheduler.Attempt, p parameters, c care) (*unstructured.Unstructured, error) {
+	spec := v1alpha1.PodGroupSpec{MinMember: 1, ScheduleTimeoutSeconds: p.ScheduleTimeoutSeconds}
+	members, lowered := gang(a, p), !c.lowered.IsZero()
+	switch {
+	case members > 0 && !lowered:
+		spec.MinMember = members
+	case members > 0:
+	case lowered:
+		spec.MinResources = a.PodSets.Driver.Requests
+	default:
+		spec.MinResources = a.Total()
 	}
 	g := &v1alpha1.PodGroup{Spec: spec}
-	g.Annotations = annotations
+	g.Annotations = c.annotations()
 	return scheduler.Applied(groupOf(a), g)
 }
 

@@ -33,17 +33,27 @@ metadata: {name: spark-0123456789abcdef-1, namespace: team-a}
 spec: `+spec).Object
 }
 
+// dynamic gives an attempt dynamic allocation.
+func dynamic(minimum, initial int32) func(*scheduler.Attempt) {
+	return func(a *scheduler.Attempt) {
+		a.PodSets.Min, a.PodSets.Initial, a.PodSets.Max = minimum, initial, 2*initial
+	}
+}
+
 func TestAdmit(t *testing.T) {
 	cases := map[string]struct {
 		reason, parameters string
 		change             func(*scheduler.Attempt)
 		verdict            scheduler.Verdict
 		code               scheduler.Reason
-		says, spec         string
+		says, spec, warns  string
 	}{
 		"Headroom":   {reason: "the room of all, and one member", verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "capacity for the whole application", spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
 		"Gang":       {reason: "executors alone", parameters: gangOfExecutors, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "its 3 executors start together", spec: `{minMember: 3}`},
-		"NoGang":     {reason: "a gang of no one is none", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { a.PodSets.Initial = 0 }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "1", memory: 2Gi}}`},
+		"NoGang":     {reason: "a gang of no one is none", parameters: gangOfExecutors, change: dynamic(0, 0), verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "1", memory: 2Gi}}`},
+		"Dynamic":    {reason: "dynamic allocation may delete all but its minimum before they are placed", parameters: gangOfExecutors, change: dynamic(2, 10), verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "the first 2 of its 10 executors start together (the minimum of dynamic allocation)", spec: `{minMember: 2}`},
+		"Few":        {reason: "Spark makes as many as the gang needs", parameters: gangOfExecutors, change: func(a *scheduler.Attempt) { dynamic(2, 10)(a); a.PodSets.MaxPending = 2 }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 2}`},
+		"NoMinimum":  {reason: "without a minimum there is no gang, and the user is told", parameters: gangOfExecutors, change: dynamic(0, 3), verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, says: "capacity for the whole application", warns: "executorGang has no effect: with dynamic allocation the gang is its minimum; set spark.dynamicAllocation.minExecutors", spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}}`},
 		"Timeout":    {reason: "the user's patience", parameters: `{"scheduleTimeoutSeconds":30}`, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "7", memory: 14Gi}, scheduleTimeoutSeconds: 30}`},
 		"Override":   {reason: "the user's own number", change: func(a *scheduler.Attempt) { a.Resources = schedulertest.PodResources("9", "1Gi").Requests }, verdict: scheduler.Admit, code: scheduler.ReasonAdmitted, spec: `{minMember: 1, minResources: {cpu: "9", memory: 1Gi}}`},
 		"Class":      {reason: "the pods would be refused", change: func(a *scheduler.Attempt) { a.PriorityClass = "high" }, verdict: scheduler.Wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
@@ -60,8 +70,8 @@ func TestAdmit(t *testing.T) {
 				tc.change(&a)
 			}
 			got, err := scheduler.AdmitAttempt(New(""), a, scheduler.Snapshot{})
-			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
-				t.Fatalf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.says)
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) || got.Warning != tc.warns {
+				t.Fatalf("%s: %+v, %v; want %s, %s, %q and %q", tc.reason, got, err, tc.verdict, tc.code, tc.says, tc.warns)
 			}
 			schedulertest.Keeps(t, New(""), a, scheduler.Snapshot{}, scheduler.PodStatuses{})
 			if tc.spec == "" {

@@ -3,6 +3,7 @@
 package coscheduling
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Annotations of a group: when it was last lowered to the driver's room, and when it was last nudged (RFC 3339).
+// Annotations of a group: when it was lowered to the driver's room or to one member, and when it was last nudged (RFC 3339).
 const (
 	annotationLowered = "firesteel.dev/lowered-at"
 	annotationNudged  = "firesteel.dev/nudged-at"
@@ -25,7 +26,8 @@ func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.PodStatuses) []sched
 // Observe reads the pods and maintains the group, whose phase says nothing about the application.
 //
 // Once the driver has a node the group is lowered to the driver's room, or a late or replaced executor would be held
-// against the room of the whole application. The scheduler does not requeue pods of a group when other pods end, and it
+// against the room of the whole application. A gang of executors is lowered to one member once it was complete, or a late
+// executor would be held until there are as many as at the start. The scheduler does not requeue pods of a group when other pods end, and it
 // evaluates a changed group by its old spec; any further change of the group requeues them. So a group whose pods wait is
 // nudged, by an annotation, a while after it was lowered and when room was made.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
@@ -39,11 +41,11 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 		return o, nil
 	}
 	p, _ := parametersOf(a)
-	if o.Stage == scheduler.StageShort && gang(a, p) {
+	care, retry := careOf(a, p, s[groupOf(a).Read()], f, o.Stage)
+	if o.Stage == scheduler.StageShort && gang(a, p) > 0 && care.lowered.IsZero() {
 		o.Reason = scheduler.ReasonWaitingForGang
 	}
-	care, retry := careOf(a, p, s[groupOf(a).Read()], f, o.Stage)
-	wanted, err := group(a, p, care.room(a), care.annotations())
+	wanted, err := group(a, p, care)
 	if err != nil {
 		return scheduler.Observation{}, err
 	}
@@ -53,13 +55,6 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 
 // care is what was done to a group and when; zero for never.
 type care struct{ lowered, nudged time.Time }
-
-func (c care) room(a scheduler.Attempt) corev1.ResourceList {
-	if c.lowered.IsZero() {
-		return a.Total()
-	}
-	return a.PodSets.Driver.Requests
-}
 
 func (c care) annotations() map[string]string {
 	out := map[string]string{}
@@ -80,7 +75,7 @@ func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured,
 	if group != nil {
 		c = care{lowered: timeOf(group, annotationLowered), nudged: timeOf(group, annotationNudged)}
 	}
-	if c.lowered.IsZero() && f.Driver.Node != "" && !gang(a, p) && a.PodSets.Initial > 0 {
+	if c.lowered.IsZero() && met(a, p, f) {
 		c.lowered = f.Now
 		return c, settle
 	}
@@ -96,6 +91,15 @@ func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured,
 		c.nudged = f.Now
 	}
 	return c, pause // no event of this application reports room that others make
+}
+
+// met is whether the pods have got what the group held them for. The scheduler gives no executor of a gang a node before it has
+// one for each of them.
+func met(a scheduler.Attempt, p parameters, f scheduler.PodStatuses) bool {
+	if gang(a, p) > 0 {
+		return slices.ContainsFunc(f.Executors, func(e scheduler.PodStatus) bool { return e.Node != "" })
+	}
+	return f.Driver.Node != "" && a.PodSets.Initial > 0
 }
 
 // nextNudge is when waiting pods must be requeued, if there is a reason to.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -68,5 +69,56 @@ func TestStoryOfMeddling(t *testing.T) {
 	}
 	if driver, executor := c.Decorate(a); driver.Labels != nil || executor.Labels["scheduling.x-k8s.io/pod-group"] != a.ID {
 		t.Errorf("labels %v and %v", driver.Labels, executor.Labels)
+	}
+}
+
+// A gang of executors, from the first to the last. Those that come after it was complete are not held by it.
+func TestStoryOfAGang(t *testing.T) {
+	const second = time.Second
+	placed := func(f scheduler.PodStatuses, executors int) scheduler.PodStatuses {
+		for range executors {
+			f.Executors = append(f.Executors, scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1", Started: true})
+		}
+		return f
+	}
+	cases := map[string]struct {
+		reason           string
+		minimum, initial int32
+	}{
+		"Static":  {reason: "all of them are the gang", minimum: 3, initial: 3},
+		"Dynamic": {reason: "the minimum of dynamic allocation is the gang", minimum: 3, initial: 10},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := schedulertest.NewCluster(t, New(""))
+			a := attempt(gangOfExecutors)
+			dynamic(tc.minimum, tc.initial)(&a)
+			c.Admit(a)
+			for _, step := range []struct {
+				reason  string
+				facts   scheduler.PodStatuses
+				why     scheduler.Reason
+				members int64
+				writes  int
+			}{
+				{"the driver has a node", facts(0, true, 0), scheduler.ReasonScheduled, 3, 1},
+				{"executors wait for each other", facts(10*second, true, 2), scheduler.ReasonWaitingForGang, 3, 1},
+				{"the scheduler binds none before the gang is complete", placed(facts(20*second, true, 2), 1), scheduler.ReasonWaitingForCapacity, 1, 2},
+				{"it is told again, as it still judges by the old group", placed(facts(26*second, true, 2), 1), scheduler.ReasonWaitingForCapacity, 1, 3},
+				{"two are left", placed(facts(60*second, true, 0), 2), scheduler.ReasonScheduled, 1, 3},
+				{"a new one waits alone", placed(facts(70*second, true, 1), 2), scheduler.ReasonWaitingForCapacity, 1, 3},
+				{"all are gone, and one comes back", facts(80*second, true, 1), scheduler.ReasonWaitingForCapacity, 1, 3},
+			} {
+				for range 2 {
+					if got := c.Observe(a, step.facts); got.Reason != step.why {
+						t.Errorf("%s: %s: %+v, want %s", tc.reason, step.reason, got, step.why)
+					}
+				}
+				members, _, _ := unstructured.NestedInt64(c.Get(groupOf(a)).Object, "spec", "minMember")
+				if room, _, _ := unstructured.NestedMap(c.Get(groupOf(a)).Object, "spec", "minResources"); members != step.members || c.Writes != step.writes || room != nil {
+					t.Errorf("%s: %s: %d members and room %v after %d writes, want %d after %d", tc.reason, step.reason, members, room, c.Writes, step.members, step.writes)
+				}
+			}
+		})
 	}
 }
