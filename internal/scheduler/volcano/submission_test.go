@@ -39,7 +39,7 @@ func TestSubmission(t *testing.T) {
 	o := testutil.Pi(testutil.Executors(2))
 	o.Namespace = "team-a"
 	o.Spec.BatchScheduler, o.Spec.SparkConf = new(Name), map[string]string{spark.ConfExecutorSchedulerName: "mine"}
-	o.Spec.Driver.SchedulerName = new("mine")
+	o.Spec.Driver.SchedulerName, o.Spec.Driver.PriorityClassName = new("mine"), new("high")
 	candidate := candidateOf(t, o)
 	a := candidate.Attempt()
 	got := candidate.Admit(snapshot(a, podGroup(t, "Inqueue"), nil, queue(t, "default", "", "Open", 0, 0)))
@@ -67,11 +67,15 @@ func TestSubmission(t *testing.T) {
 	whole := scheduler.Sum(driver.Spec.Containers[0].Resources.Requests, scheduler.Times(a.PodSets.Executor.Requests, 2))
 	asked, err := scheduler.As[struct {
 		Spec struct {
-			MinResources corev1.ResourceList `json:"minResources"`
+			MinResources      corev1.ResourceList `json:"minResources"`
+			PriorityClassName string              `json:"priorityClassName"`
 		} `json:"spec"`
 	}](got.Apply[0])
 	if err != nil {
 		t.Fatal(err)
+	}
+	if asked.Spec.PriorityClassName != "high" || driver.Spec.PriorityClassName != "high" {
+		t.Errorf("the group has the priority class %q, its driver %q", asked.Spec.PriorityClassName, driver.Spec.PriorityClassName)
 	}
 	for name, quantity := range whole {
 		if have := asked.Spec.MinResources[name]; have.Cmp(quantity) != 0 {

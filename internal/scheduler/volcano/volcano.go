@@ -9,6 +9,7 @@
 package volcano
 
 import (
+	"cmp"
 	"fmt"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -165,6 +166,12 @@ func groupEvents(a scheduler.Attempt) scheduler.Read {
 func group(a scheduler.Attempt, demand demand) (*unstructured.Unstructured, error) {
 	minResources := demand.minResources()
 	return scheduler.Applied(groupOf(a), &v1beta1.PodGroup{Spec: v1beta1.PodGroupSpec{
-		MinMember: 1, MinResources: &minResources, Queue: a.Queue, PriorityClassName: a.PriorityClass,
+		MinMember: 1, MinResources: &minResources, Queue: a.Queue, PriorityClassName: priorityClassOf(a),
 	}})
+}
+
+// priorityClassOf is the class of the group. Volcano orders groups by it, and preempts pods of one for those of another; the classes
+// of pods order them within their group only. A class that the driver alone has is the group's, unless the group has one of its own.
+func priorityClassOf(a scheduler.Attempt) string {
+	return cmp.Or(a.PriorityClass, a.PodSets.DriverAttributes.PriorityClassName)
 }

@@ -241,6 +241,31 @@ spec:
 	}
 }
 
+// Volcano orders and preempts whole applications by the priority of their groups.
+func TestPriorityOfGroup(t *testing.T) {
+	cases := map[string]struct{ reason, own, driver, executor, want string }{
+		"None":     {reason: "Volcano's default"},
+		"Own":      {reason: "the application's", own: "nightly", want: "nightly"},
+		"Driver":   {reason: "the driver's alone would place the application behind others in its queue", driver: "high", executor: "low", want: "high"},
+		"Both":     {reason: "the field for the group wins", own: "nightly", driver: "high", want: "nightly"},
+		"Executor": {reason: "the class of executors is that of pods that may be preempted", executor: "low"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt()
+			a.PriorityClass = tc.own
+			a.PodSets.DriverAttributes.PriorityClassName, a.PodSets.ExecutorAttributes.PriorityClassName = tc.driver, tc.executor
+			got, err := group(a, wholeDemand(a))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if class, _, _ := unstructured.NestedString(got.Object, "spec", "priorityClassName"); class != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, class, tc.want)
+			}
+		})
+	}
+}
+
 func TestDecorate(t *testing.T) {
 	a := attempt()
 	a.PriorityClass = "high"
