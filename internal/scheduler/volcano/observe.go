@@ -3,6 +3,7 @@
 package volcano
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,13 +69,17 @@ func ended(p *scheduler.PodStatus) bool {
 }
 
 // allRun is whether the initial executors run, or did so before: a group that has been lowered stays so, or it would ask
-// for the room of executors that ended.
+// for the room of executors that ended. They need not all run at one moment: dynamic allocation deletes those that are idle.
+// Spark numbers its executors from 1.
 func allRun(a scheduler.Attempt, f scheduler.PodStatuses, s scheduler.Snapshot) bool {
 	if group := s[groupOf(a).Read()]; group != nil && group.GetAnnotations()[annotationHolds] == driverOnly {
 		return true
 	}
+	waits := slices.ContainsFunc(f.Executors, func(e scheduler.PodStatus) bool {
+		return e.Phase == corev1.PodPending && e.ExecutorID <= int64(a.PodSets.Initial)
+	})
 	p := scheduler.ProgressOf(f)
-	return p.DriverRunning && p.ExecutorsRunning >= a.PodSets.Initial
+	return p.DriverRunning && p.ExecutorsCreated >= a.PodSets.Initial && !waits
 }
 
 // demand is the room that a group asks for.

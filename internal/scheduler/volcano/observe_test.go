@@ -77,27 +77,50 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// With DriverOnly the group shrinks once, when all initial executors run, and stays so.
+// With DriverOnly the group shrinks once, when all initial executors have run, and stays so.
 func TestAfterStart(t *testing.T) {
 	lowered := podGroup(t, "Running")
 	lowered.SetAnnotations(map[string]string{annotationHolds: driverOnly})
+	const option, keep = `{"afterStart":"DriverOnly"}`, `{"afterStart":"KeepReservation"}`
+	// with adds an executor that waits, and those that are known to have been there.
+	with := func(f scheduler.PodStatuses, waits int64, ever int32) scheduler.PodStatuses {
+		f.ExecutorsEver = ever
+		if waits > 0 {
+			f.Executors = append(f.Executors, scheduler.PodStatus{ExecutorID: waits, Phase: corev1.PodPending})
+		}
+		return f
+	}
 	cases := map[string]struct {
 		reason     string
 		parameters string
+		dynamic    bool
 		facts      scheduler.PodStatuses
 		group      *unstructured.Unstructured
 		cpu        string
 	}{
-		"Keep":    {reason: "the room stays held by default", facts: up(3), group: podGroup(t, "Running"), cpu: "7"},
-		"Early":   {reason: "executors are still to come", parameters: `{"afterStart":"DriverOnly"}`, facts: up(2), group: podGroup(t, "Running"), cpu: "7"},
-		"Lower":   {reason: "all of them run", parameters: `{"afterStart":"DriverOnly"}`, facts: up(3), group: podGroup(t, "Running"), cpu: "1"},
-		"Stays":   {reason: "executors that ended are not asked for again", parameters: `{"afterStart":"DriverOnly"}`, facts: up(1), group: lowered, cpu: "1"},
+		"Keep":    {reason: "the room stays held by default", facts: up(3), cpu: "7"},
+		"Early":   {reason: "executors are still to come", parameters: option, facts: up(2), cpu: "7"},
+		"Lower":   {reason: "all of them run", parameters: option, facts: up(3), cpu: "1"},
+		"Stays":   {reason: "executors that ended are not asked for again", parameters: option, facts: up(1), group: lowered, cpu: "1"},
 		"Changed": {reason: "the mark means nothing without the option", facts: up(1), group: lowered, cpu: "7"},
+		"Dynamic": {reason: "dynamic allocation deletes executors that are idle: no one would use their room", dynamic: true, facts: up(3), cpu: "1"},
+		"Starts":  {reason: "dynamic allocation has not started all of them", dynamic: true, facts: up(2), cpu: "7"},
+		"Idle":    {reason: "two were idle and went before all ran at one moment", dynamic: true, facts: with(up(1), 0, 3), cpu: "1"},
+		"Waits":   {reason: "one of the initial executors waits, though another went", dynamic: true, facts: with(up(1), 3, 3), cpu: "7"},
+		"Later":   {reason: "the fourth is not one of them, and no room was held for it", dynamic: true, facts: with(up(1), 4, 4), cpu: "1"},
+		"Asked":   {reason: "the user wants to keep it all the same", dynamic: true, parameters: keep, facts: up(3), cpu: "7"},
+		"Driver":  {reason: "the driver does not run yet", dynamic: true, facts: scheduler.PodStatuses{Driver: &scheduler.PodStatus{Phase: corev1.PodPending, SchedulerName: "volcano"}, ExecutorsEver: 3}, cpu: "7"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			a := attempt()
 			a.Parameters = []byte(tc.parameters)
+			if tc.dynamic {
+				a.PodSets.Min, a.PodSets.Max = 1, 10
+			}
+			if tc.group == nil {
+				tc.group = podGroup(t, "Running")
+			}
 			got, err := scheduler.Observe(New(""), a, scheduler.Snapshot{groupOf(a).Read(): tc.group}, tc.facts)
 			if err != nil || len(got.Apply) != 1 {
 				t.Fatalf("%s: %+v, %v", tc.reason, got, err)

@@ -67,7 +67,7 @@ var (
 type parameters struct {
 	// AfterStart says what happens to the room that is held for the application once its driver and its initial
 	// executors run: it stays held (KeepReservation), or shrinks to the driver's, so that queues below their share can
-	// take executors' room back (DriverOnly).
+	// take executors' room back (DriverOnly, the default with dynamic allocation).
 	AfterStart string `json:"afterStart"`
 }
 
@@ -111,6 +111,9 @@ func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 
 func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	p := parameters{AfterStart: keepReservation}
+	if a.PodSets.Min < a.PodSets.Max { // the room of executors that dynamic allocation deletes would be held, and unused
+		p.AfterStart = driverOnly
+	}
 	findings := scheduler.DecodeParameters(a, &p)
 	if len(findings) == 0 && p.AfterStart != keepReservation && p.AfterStart != driverOnly {
 		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".afterStart", fmt.Sprintf("%q: must be %s or %s", p.AfterStart, keepReservation, driverOnly)))

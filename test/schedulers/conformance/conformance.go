@@ -106,6 +106,8 @@ type Subject struct {
 	// Reckons reads from the driver and the plugin's objects what the scheduler got of the application's size; nil if
 	// it gets nothing but the pods.
 	Reckons func(ctx context.Context, c client.Client, driver *corev1.Pod, objects []unstructured.Unstructured) (corev1.ResourceList, error)
+	// Lowers says that this is the driver's size once the initial executors of dynamic allocation run.
+	Lowers bool
 	// DriverStays says that the scheduler takes executors down for something more important, but not a driver.
 	DriverStays bool
 	// AllOrNothing are the parameters of an application whose executors start together or not at all, GivesUp those of
