@@ -27,7 +27,8 @@ func withParameters(text string) func(*app) {
 	}
 }
 
-// allOrNothing : as long as there is no room for all executors none of them starts; then all of them do.
+// allOrNothing : as long as there is no room for all executors none of them starts; then all of them do. Those that dynamic allocation
+// adds after it has deleted others start without waiting for as many as at the start.
 func allOrNothing(w *Harness) {
 	w.startWithRoomFor(2)
 	first := w.create("first")
@@ -45,6 +46,14 @@ func allOrNothing(w *Harness) {
 	w.completes(first)
 	w.runs(gang, 2)
 	w.completes(gang)
+	elastic := w.create("elastic", withParameters(w.AllOrNothing), func(a *app) {
+		a.Spec.Executor.Instances = nil
+		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](3), MinExecutors: ptr.To[int32](2), MaxExecutors: ptr.To[int32](3)}
+	})
+	w.runs(elastic, 3)
+	w.scales(elastic, 0)
+	w.scales(elastic, 1)
+	w.completes(elastic)
 }
 
 // saysWaiting is whether the driver or the executors wait for the reason.

@@ -81,15 +81,7 @@ func allocation(w *Harness) {
 		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](1), MinExecutors: ptr.To[int32](1), MaxExecutors: ptr.To[int32](3)}
 	})
 	w.runs(a, 1)
-	want := func(n int) {
-		w.eventually("tell the driver", func() error {
-			driver := w.driver(a)
-			metav1.SetMetaDataAnnotation(&driver.ObjectMeta, annotationExecutors, fmt.Sprint(n))
-			return w.Client.Update(w.Context(), driver)
-		})
-		w.runs(a, n)
-	}
-	want(3)
+	w.scales(a, 3)
 	held := "2" // as many CPUs as it started with
 	if w.Lowers {
 		held = "1"
@@ -103,11 +95,22 @@ func allocation(w *Harness) {
 			return err
 		})
 	}
-	want(1)
+	w.scales(a, 1)
 	b := w.create("next")
 	w.runs(b, 1)
 	w.completes(a)
 	w.completes(b)
+}
+
+// scales changes the number of executors, as the driver does with dynamic allocation.
+func (w *Harness) scales(a *app, executors int) {
+	w.Helper()
+	w.eventually("tell the driver", func() error {
+		driver := w.driver(a)
+		metav1.SetMetaDataAnnotation(&driver.ObjectMeta, annotationExecutors, fmt.Sprint(executors))
+		return w.Client.Update(w.Context(), driver)
+	})
+	w.runs(a, executors)
 }
 
 // order : where places are given in line, a small application does not overtake a large one that came first.
