@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,7 +19,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // FieldOwner is the name under which the operator writes.
@@ -109,7 +106,7 @@ func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstru
 			Kind: lifecycle.Schedule, Class: lifecycle.ClassNameTaken,
 			Message: fmt.Sprintf("%s %s already exists and does not belong to this application; delete or rename it", wanted.GetKind(), wanted.GetName()),
 		}
-	case owner.Labels.SameApplied(existing, wanted) && upToDate(existing, wanted):
+	case owner.Labels.SameApplied(existing, wanted) && lifecycle.Contains(existing, wanted):
 		return existing, applied(nil)
 	}
 	return w.change(ctx, existing, wanted)
@@ -157,6 +154,11 @@ func (w Writer) Delete(ctx context.Context, owner lifecycle.Owner, object *unstr
 	return applied(err)
 }
 
+// DeleteObject deletes the object that has the UID; one that is gone is deleted already.
+func (w Writer) DeleteObject(ctx context.Context, object client.Object) lifecycle.Result {
+	return applied(w.delete(ctx, object))
+}
+
 // Reference is an object with kind and name only.
 func Reference(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
 	var u unstructured.Unstructured
@@ -173,44 +175,4 @@ func applied(err error) lifecycle.Result {
 		r.Class, r.Message = lifecycle.ClassRefused, fmt.Sprintf("its API is not installed in the cluster: %v", err)
 	}
 	return r
-}
-
-// upToDate is whether an object still has all that was applied to it: a user may have edited it.
-func upToDate(existing, wanted *unstructured.Unstructured) bool {
-	for field, value := range wanted.Object {
-		if field != "apiVersion" && field != "kind" && field != "metadata" && !contains(existing.Object[field], value) {
-			return false
-		}
-	}
-	return true
-}
-
-// contains is whether a value has everything that is wanted. What it has beyond that is set by others, e.g. a default.
-// The same quantity may be written in several ways.
-func contains(have, want any) bool {
-	switch w := want.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		h, _ := have.(map[string]any)
-		for key, value := range w {
-			if !contains(h[key], value) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		h, _ := have.([]any)
-		return slices.EqualFunc(h, w, contains)
-	}
-	return reflect.DeepEqual(have, want) || sameQuantity(have, want)
-}
-
-func sameQuantity(have, want any) bool {
-	h, err := spark.ParseQuantity(fmt.Sprint(have))
-	if err != nil {
-		return false
-	}
-	w, err := spark.ParseQuantity(fmt.Sprint(want))
-	return err == nil && h.Cmp(w) == 0
 }

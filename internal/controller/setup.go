@@ -12,6 +12,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	apachev1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
@@ -60,7 +61,8 @@ func Scheme(more ...application.Kind) *runtime.Scheme {
 
 // NewManager returns a manager for the kinds, as Setup needs it.
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration, more ...application.Kind) (ctrl.Manager, error) {
-	return operator.NewManager(cfg, c, Scheme(more...), familiesOf(kinds(c, operator.Periods{}, more)))
+	all := kinds(c, operator.Periods{}, more)
+	return operator.NewManager(cfg, c, Scheme(more...), familiesOf(all), ownedBy(all))
 }
 
 // kinds are the kinds of applications that the operator runs, and more.
@@ -73,6 +75,19 @@ func kinds(c config.OperatorConfiguration, p operator.Periods, more []applicatio
 		all = append(all, application.NewKind("apache", apache.SparkApplications{}, &apachev1.SparkApplicationList{}, apachev1.AddToScheme))
 	}
 	return append(all, more...)
+}
+
+// ownedBy are the kinds of objects that are cached for some kinds, each with the label by which they are told from others.
+func ownedBy(kinds []application.Kind) map[client.Object]string {
+	all := map[client.Object]string{}
+	for _, k := range kinds {
+		if owner, ok := k.(interface{ Owned() []client.Object }); ok {
+			for _, object := range owner.Owned() {
+				all[object] = k.Family().Labels.App
+			}
+		}
+	}
+	return all
 }
 
 func familiesOf(kinds []application.Kind) []lifecycle.Family {

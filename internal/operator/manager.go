@@ -34,16 +34,17 @@ import (
 
 const shutdownTimeout = 10 * time.Second
 
-// NewManager returns a manager whose cache holds our own pods only, without fields that are never read. The client is not
+// NewManager returns a manager whose cache holds our own pods only, without fields that are never read, and of the owned kinds the objects that
+// have a label. The client is not
 // rate-limited: the API server's priority and fairness does that with a view of the whole cluster.
-func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtime.Scheme, families []lifecycle.Family) (ctrl.Manager, error) {
+func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtime.Scheme, families []lifecycle.Family, owned map[client.Object]string) (ctrl.Manager, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
 	served, err := metrics.ServerOptions(c.Metrics)
 	if err != nil {
 		return nil, err
 	}
-	cached, err := cacheOptions(families)
+	cached, err := cacheOptions(families, owned)
 	if err != nil {
 		return nil, err
 	}
@@ -88,18 +89,21 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtim
 	return mgr, nil
 }
 
-func cacheOptions(families []lifecycle.Family) (cache.Options, error) {
+func cacheOptions(families []lifecycle.Family, owned map[client.Object]string) (cache.Options, error) {
 	ours, err := podSelector(families)
 	var marks []lifecycle.Labels
 	for _, f := range families {
 		marks = append(marks, f.Labels)
 	}
-	return cache.Options{
-		DefaultTransform: observe.StripObject,
-		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}: {Label: ours, Transform: observe.CachePod(marks...)},
-		},
-	}, err
+	objects := map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: ours, Transform: observe.CachePod(marks...)}}
+	for object, label := range owned {
+		named, invalid := labels.NewRequirement(label, selection.Exists, nil)
+		if invalid != nil {
+			return cache.Options{}, fmt.Errorf("select %T: %w", object, invalid)
+		}
+		objects[object] = cache.ByObject{Label: labels.NewSelector().Add(*named)}
+	}
+	return cache.Options{DefaultTransform: observe.StripObject, ByObject: objects}, err
 }
 
 // podSelector selects the pods of all families: by the label that they have in common, or else by the one that Spark gives

@@ -28,7 +28,7 @@ func TestCacheOptions(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			all, err := cacheOptions(tc.families)
+			all, err := cacheOptions(tc.families, nil)
 			if err != nil || all.DefaultNamespaces != nil || len(all.ByObject) != 1 {
 				t.Fatalf("%v, %v, %v: a rule for pods, and none for namespaces, which come and go", all.ByObject, all.DefaultNamespaces, err)
 			}

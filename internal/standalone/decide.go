@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -106,15 +108,10 @@ func converge(p Plan) Plan {
 	adopts := p.Record.State == Running && (p.Record.Generation == 0 || p.Record.Generation == c.Generation)
 	for _, part := range c.Parts {
 		f := o.Found[part.Ref]
-		if f.Presence == lifecycle.Present && (f.Deleting || adopts && f.Ours && !f.Marked) {
+		if f.Presence == lifecycle.Present && (f.Same || f.Deleting || adopts && f.Ours && !f.Marked) {
 			continue
 		}
-		a := Action{Kind: Apply, Ref: part.Ref, Selector: f.Selector}
-		if part.Scaled && f.Replicas != nil {
-			kept := min(max(*f.Replicas, part.Min), part.Max)
-			a.Replicas = &kept
-		}
-		p.Actions = append(p.Actions, a)
+		p.Actions = append(p.Actions, Action{Kind: Apply, Ref: part.Ref})
 	}
 	for _, ref := range c.Optional {
 		if f := o.Found[ref]; f.Presence == lifecycle.Present && f.Ours && !f.Deleting && !wants(c, ref) {
@@ -123,6 +120,19 @@ func converge(p Plan) Plan {
 	}
 	p.Record.Generation = c.Generation
 	return p
+}
+
+// Keep keeps of a set that is there what an edit cannot change, its selector, and its number of replicas if something else sets that.
+func Keep(p Part, wanted, there *unstructured.Unstructured) {
+	if p.Kind != "StatefulSet" || there == nil {
+		return
+	}
+	if selector, ok, err := unstructured.NestedMap(there.Object, "spec", "selector"); ok && err == nil {
+		_ = unstructured.SetNestedMap(wanted.Object, selector, "spec", "selector") // spec is a map
+	}
+	if n, ok, err := unstructured.NestedInt64(there.Object, "spec", "replicas"); p.Scaled && ok && err == nil {
+		_ = unstructured.SetNestedField(wanted.Object, min(max(n, int64(p.Min)), int64(p.Max)), "spec", "replicas")
+	}
 }
 
 func wants(c Cluster, ref Ref) bool {

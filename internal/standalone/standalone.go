@@ -86,11 +86,10 @@ type Found struct {
 	// Ours says that the object belongs to the cluster.
 	Ours bool
 	// Marked says that this operator has made it, or changed it to what it wants.
-	Marked   bool
+	Marked bool
+	// Same says that the object is as it is wanted.
+	Same     bool
 	Deleting bool
-	// Replicas and Selector are those of a StatefulSet.
-	Replicas *int32
-	Selector *metav1.LabelSelector
 }
 
 // Role is what is known of the pods of a role.
@@ -117,9 +116,6 @@ type Action struct {
 	Ref  Ref
 	// UID of the object that Delete means.
 	UID string
-	// Replicas and Selector of a StatefulSet that are kept as they are; nil for those that are wanted.
-	Replicas *int32
-	Selector *metav1.LabelSelector
 }
 
 // ActionKind names an action.

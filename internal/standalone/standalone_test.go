@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
@@ -29,13 +30,8 @@ func cluster(changes ...func(*Cluster)) Cluster {
 	return c
 }
 
-func scaled(c *Cluster) {
-	c.Parts[1].Scaled, c.Parts[1].Min, c.Parts[1].Max = true, 2, 4
-	c.Parts = append(c.Parts, Part{Ref: scaler, Runs: true})
-}
-
 func ours(ref Ref) Found {
-	return Found{Presence: lifecycle.Present, UID: "uid of " + ref.String(), Ours: true, Marked: true}
+	return Found{Presence: lifecycle.Present, UID: "uid of " + ref.String(), Ours: true, Marked: true, Same: true}
 }
 
 func all() map[Ref]Found { return map[Ref]Found{service: ours(service), workers: ours(workers)} }
@@ -47,7 +43,8 @@ func with(found map[Ref]Found, ref Ref, change func(*Found)) map[Ref]Found {
 	return found
 }
 
-func kept(f *Found)        { f.Marked = false }
+func kept(f *Found)        { f.Marked, f.Same = false, false }
+func edited(f *Found)      { f.Same = false }
 func deletingNow(f *Found) { f.Deleting = true }
 
 func TestDecide(t *testing.T) {
@@ -58,9 +55,6 @@ func TestDecide(t *testing.T) {
 		return all
 	}
 	remove := func(ref Ref) Action { return Action{Kind: Delete, Ref: ref, UID: "uid of " + ref.String()} }
-	replicas := func(n int32) func(*Found) { return func(f *Found) { f.Replicas = &n } }
-	three, four := int32(3), int32(4)
-	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 	cases := map[string]struct {
 		reason  string
 		cluster Cluster
@@ -80,7 +74,8 @@ func TestDecide(t *testing.T) {
 			want: Record{Cause: lifecycle.Cause{Reason: ReasonReplacing, Message: "StatefulSet pi-worker is still being deleted"}},
 		},
 		"Unknown": {reason: "what is not known is not absent", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Unknown: true}, want: Record{State: Running, Generation: 2}},
-		"AtRest":  {reason: "the writer sees what is there already", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: all()}, want: Record{State: Running, Generation: 2}, actions: apply(service, workers)},
+		"AtRest":  {reason: "nothing is written", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: all()}, want: Record{State: Running, Generation: 2}},
+		"Edited":  {reason: "somebody has edited a part", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: with(all(), workers, edited)}, want: Record{State: Running, Generation: 2}, actions: apply(workers)},
 		"TakenOver": {
 			reason: "other pods would take the place of those that a previous operator has started", cluster: cluster(), record: Record{State: Running},
 			seen: Observation{Found: with(with(all(), service, kept), workers, kept)}, want: Record{State: Running, Generation: 2},
@@ -90,21 +85,12 @@ func TestDecide(t *testing.T) {
 			seen: Observation{Found: with(map[Ref]Found{}, workers, kept)}, want: Record{State: Running, Generation: 2}, actions: apply(service),
 		},
 		"TakenOverAndEdited": {
-			reason: "an edit is an edit; a selector cannot be changed", cluster: cluster(), record: Record{State: Running, Generation: 1},
-			seen: Observation{Found: with(all(), workers, func(f *Found) { f.Marked, f.Selector = false, selector })}, want: Record{State: Running, Generation: 2},
-			actions: []Action{{Kind: Apply, Ref: service}, {Kind: Apply, Ref: workers, Selector: selector}},
-		},
-		"Autoscaled": {
-			reason: "the number of workers is the autoscaler's", cluster: cluster(scaled), record: Record{State: Running, Generation: 2}, seen: Observation{Found: with(all(), workers, replicas(3))},
-			want: Record{State: Running, Generation: 2}, actions: []Action{{Kind: Apply, Ref: service}, {Kind: Apply, Ref: workers, Replicas: &three}, {Kind: Apply, Ref: scaler}},
-		},
-		"AutoscaledBeyond": {
-			reason: "within its bounds", cluster: cluster(scaled), record: Record{State: Running, Generation: 1}, seen: Observation{Found: with(all(), workers, replicas(9))},
-			want: Record{State: Running, Generation: 2}, actions: []Action{{Kind: Apply, Ref: service}, {Kind: Apply, Ref: workers, Replicas: &four}, {Kind: Apply, Ref: scaler}},
+			reason: "an edit is an edit", cluster: cluster(), record: Record{State: Running, Generation: 1},
+			seen: Observation{Found: with(all(), workers, kept)}, want: Record{State: Running, Generation: 2}, actions: apply(workers),
 		},
 		"NotWanted": {
 			reason: "an edit has taken the autoscaler away", cluster: cluster(), record: Record{State: Running, Generation: 1}, seen: Observation{Found: with(all(), scaler, func(*Found) {})},
-			want: Record{State: Running, Generation: 2}, actions: append(apply(service, workers), remove(scaler)),
+			want: Record{State: Running, Generation: 2}, actions: []Action{remove(scaler)},
 		},
 		"Suspending": {
 			reason: "it is stored before anything is deleted", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Running, Generation: 2}, seen: Observation{Found: all()},
@@ -201,5 +187,35 @@ func TestConditions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What cannot be changed of a set, and what something else sets, stays as it is.
+func TestKeep(t *testing.T) {
+	set := func(replicas int64, label string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"kind": "StatefulSet", "spec": map[string]any{
+			"replicas": replicas, "selector": map[string]any{"matchLabels": map[string]any{"a": label}}, "serviceName": "x",
+		}}}
+	}
+	fixed, scaled := Part{Ref: workers}, Part{Ref: workers, Scaled: true, Min: 2, Max: 4}
+	cases := map[string]struct {
+		reason string
+		part   Part
+		there  *unstructured.Unstructured
+		want   *unstructured.Unstructured
+	}{
+		"New":        {reason: "there is none yet", part: scaled, want: set(1, "new")},
+		"Fixed":      {reason: "the number is the user's", part: fixed, there: set(3, "old"), want: set(1, "old")},
+		"Scaled":     {reason: "the number is the autoscaler's", part: scaled, there: set(3, "old"), want: set(3, "old")},
+		"TooMany":    {reason: "within its bounds", part: scaled, there: set(9, "old"), want: set(4, "old")},
+		"TooFew":     {reason: "on both sides", part: scaled, there: set(0, "old"), want: set(2, "old")},
+		"NoStateful": {reason: "other kinds are as they are wanted", part: Part{Ref: service}, there: set(3, "old"), want: set(1, "new")},
+	}
+	for name, tc := range cases {
+		wanted := set(1, "new")
+		Keep(tc.part, wanted, tc.there)
+		if diff := cmp.Diff(tc.want, wanted); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	kinds "github.com/firesteel-dev/firesteel/internal/controller/application"
+	"github.com/firesteel-dev/firesteel/internal/controller/cluster"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
@@ -88,6 +89,10 @@ var _ = Describe("A second family", Ordered, func() {
 	It("starts a failed application of spark.apache.org again", func(ctx SpecContext) { w.restartsApache(ctx, ns) })
 
 	It("attaches routes of the Gateway API to the driver of an application of spark.apache.org", func(ctx SpecContext) { w.routesApache(ctx, ns) })
+
+	It("runs a cluster of spark.apache.org through edits and a suspension", func(ctx SpecContext) { w.runsCluster(ctx, ns) })
+
+	It("refuses a cluster of spark.apache.org, and begins again", func(ctx SpecContext) { w.refusesCluster(ctx, ns) })
 
 	It("waits for a name that the first has, and goes on when it is gone", func(ctx SpecContext) {
 		app := sparkPi(ns, "pi")
@@ -200,9 +205,9 @@ func operateBoth(ctx context.Context, cfg *rest.Config) <-chan error {
 	Expect(err).NotTo(HaveOccurred())
 	registry, err := scheduler.NewRegistry(c.BatchScheduler.Default, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())
-	mgr, err := controller.NewManager(cfg, c, jobKind)
+	mgr, err := controller.NewManager(cfg, c, jobKind, cluster.Kind{})
 	Expect(err).NotTo(HaveOccurred())
-	Expect(controller.SetupWith(ctx, again{mgr}, c, registry, shortPeriods, jobKind)).To(Succeed())
+	Expect(controller.SetupWith(ctx, again{mgr}, c, registry, shortPeriods, jobKind, cluster.Kind{})).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	return ended

@@ -57,7 +57,7 @@ func (w *clusterWorld) act(a standalone.Action) standalone.Result {
 		if message := w.refused[a.Ref.Name]; message != "" {
 			return standalone.Result{Class: lifecycle.ClassRefused, Message: message}
 		}
-		w.objects[a.Ref] = standalone.Found{Presence: lifecycle.Present, UID: a.Ref.String(), Ours: true, Marked: true}
+		w.objects[a.Ref] = standalone.Found{Presence: lifecycle.Present, UID: a.Ref.String(), Ours: true, Marked: true, Same: true}
 	case standalone.Delete:
 		delete(w.objects, a.Ref)
 	case standalone.RemoveFinalizer:

@@ -14,9 +14,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
+
+// ClusterFamily is what the core knows of clusters.
+var ClusterFamily = lifecycle.Family{
+	Group: v1.SchemeGroupVersion.Group, Version: v1.SchemeGroupVersion.Version, Kind: "SparkCluster",
+	Labels: lifecycle.Labels{
+		App: v1.LabelClusterName, LaunchedBy: v1.LabelOperator, Submission: v1.LabelClusterName, PlainOwner: true,
+		CreatedBy: v1beta2.LabelCreatedBy, SpecHash: v1beta2.LabelSpecHash, Exposes: v1beta2.LabelExposes, Applied: v1beta2.AnnotationApplied,
+	},
+	Finalizer: v1.ClusterFinalizer,
+	Submitter: lifecycle.SubmitterKeys{User: v1beta2.AnnotationSubmitter, Groups: v1beta2.AnnotationSubmitterGroups},
+	Fields:    spark.Fields{"": "spec"},
+}
+
+// ClusterSets are the names of the StatefulSets of a cluster.
+func ClusterSets(name string) (master, workers string) { return masterName(name), workerName(name) }
 
 // DesiredCluster returns what standalone.Decide needs to know of the object itself.
 func DesiredCluster(o *v1.SparkCluster) standalone.Cluster {

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster runs standalone clusters: it reads a cluster and its objects, asks the planner (internal/standalone), acts, and writes the
+// status.
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
+)
+
+// staleRetry reconciles an object again whose event was lost, raceRetry one that has just been changed.
+const (
+	staleRetry = 5 * time.Second
+	raceRetry  = time.Second
+)
+
+// maxSteps bounds the steps of one reconcile. The longest way is a refusal, the deletions after it, and the release.
+const maxSteps = 4
+
+// owned are the kinds that a cluster consists of, as the cache holds them.
+var owned = map[string]func() client.Object{
+	"Service":                 func() client.Object { return &corev1.Service{} },
+	"StatefulSet":             func() client.Object { return &appsv1.StatefulSet{} },
+	"NetworkPolicy":           func() client.Object { return &networkingv1.NetworkPolicy{} },
+	"HorizontalPodAutoscaler": func() client.Object { return &autoscalingv2.HorizontalPodAutoscaler{} },
+	"PodDisruptionBudget":     func() client.Object { return &policyv1.PodDisruptionBudget{} },
+}
+
+// Engine reconciles clusters.
+type Engine struct {
+	Reader   observe.Reader
+	Writer   actuate.Writer
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+	// Watches reports whether the operator works in a namespace; nil for all of them.
+	Watches func(namespace string) bool
+
+	written operator.StatusCache
+}
+
+// NewEngine returns the reconciler.
+func NewEngine(reader observe.Reader, writer client.Client, recorder events.EventRecorder, now clock.PassiveClock) *Engine {
+	reader.Labels = apache.ClusterFamily.Labels
+	return &Engine{Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing}, Recorder: recorder, Clock: now}
+}
+
+// Reconcile brings one cluster further: read, decide, act, write the status. Steps that wait for nothing follow each other at once.
+func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
+	obj := &v1.SparkCluster{}
+	if e.Watches != nil && !e.Watches(req.Namespace) {
+		e.written.Forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	if err := e.Reader.Cache.Get(ctx, req.NamespacedName, obj); err != nil {
+		e.written.Forget(req.NamespacedName)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if e.written.Newer(obj) {
+		return ctrl.Result{RequeueAfter: staleRetry}, nil
+	}
+	for range maxSteps {
+		next, again, result, err := e.step(ctx, obj)
+		if !again || err != nil {
+			return result, err
+		}
+		obj = next
+	}
+	return ctrl.Result{RequeueAfter: raceRetry}, nil
+}
+
+// step takes one step. next is the cluster as it was stored.
+func (e *Engine) step(ctx context.Context, obj *v1.SparkCluster) (next *v1.SparkCluster, again bool, result ctrl.Result, err error) {
+	desired, record := apache.DesiredCluster(obj), apache.ClusterRecord(obj)
+	target, err := targetOf(obj, desired)
+	if err != nil {
+		return obj, false, ctrl.Result{}, err
+	}
+	seen, err := e.Reader.Cluster(ctx, target)
+	if err != nil {
+		return obj, false, ctrl.Result{}, err
+	}
+	plan := standalone.Decide(desired, record, seen)
+	if len(plan.Actions) > 0 {
+		// A stale cache may not know that the cluster was suspended or resumed, or is another one of the name.
+		if fresh, err := e.Reader.Fresh(ctx, obj, apache.ClusterFamily.GroupVersionKind()); err != nil || !fresh {
+			return obj, false, ctrl.Result{RequeueAfter: raceRetry}, err
+		}
+	}
+	out := standalone.Settle(plan, e.act(ctx, obj, target, plan))
+	next, stored, result, err := e.writeStatus(ctx, obj, record, out)
+	return next, stored && out.Again, result, err
+}
+
+// targetOf is what to look for of a cluster.
+func targetOf(o *v1.SparkCluster, desired standalone.Cluster) (observe.ClusterTarget, error) {
+	t := observe.ClusterTarget{
+		Owner: apache.ClusterFamily.Owner(o, ""), Parts: desired.Parts, Namespace: o.Namespace, Name: o.Name, Optional: desired.Optional,
+		Empty: func(kind string) client.Object { return owned[kind]() },
+	}
+	t.Master, t.Workers = apache.ClusterSets(o.Name)
+	for _, object := range apache.ClusterObjects(o) {
+		wanted, err := marked(object)
+		if err != nil {
+			return t, fmt.Errorf("build %s of %s/%s: %w", object.GetName(), o.Namespace, o.Name, err)
+		}
+		t.Wanted = append(t.Wanted, wanted)
+	}
+	return t, nil
+}
+
+// marked is an object as it is applied: without what only the API server writes, and with a hash of what it says.
+func marked(object runtime.Object) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, err
+	}
+	delete(content, "status")
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	unstructured.RemoveNestedField(content, "spec", "template", "metadata", "creationTimestamp")
+	wanted := &unstructured.Unstructured{Object: content}
+	return wanted, apache.ClusterFamily.Labels.MarkApplied(wanted)
+}
+
+// act carries out a plan. The first action that is not done ends it.
+func (e *Engine) act(ctx context.Context, o *v1.SparkCluster, t observe.ClusterTarget, plan standalone.Plan) []standalone.Result {
+	var results []standalone.Result
+	for _, a := range plan.Actions {
+		var r lifecycle.Result
+		switch a.Kind {
+		case standalone.Apply:
+			var there metav1.Object // the writer reads it
+			if plan.Observation.Found[a.Ref].Presence == lifecycle.Present {
+				there = &metav1.ObjectMeta{}
+			}
+			for i, part := range t.Parts {
+				if part.Ref == a.Ref {
+					_, r = e.Writer.Apply(ctx, t.Owner, t.Wanted[i], there)
+				}
+			}
+		case standalone.Delete:
+			object := owned[a.Ref.Kind]()
+			object.SetNamespace(o.Namespace)
+			object.SetName(a.Ref.Name)
+			object.SetUID(types.UID(a.UID))
+			r = e.Writer.DeleteObject(ctx, object)
+		case standalone.RemoveFinalizer:
+			r = e.Writer.RemoveFinalizer(ctx, o, apache.ClusterFamily.Finalizer)
+		}
+		results = append(results, standalone.Result{Class: r.Class, Message: r.Message})
+		if r.Class != lifecycle.ClassDone {
+			break
+		}
+	}
+	return results
+}
+
+// writeStatus writes the status if it changed, then records an event for each new state.
+func (e *Engine) writeStatus(ctx context.Context, obj *v1.SparkCluster, before standalone.Record, out standalone.Outcome) (next *v1.SparkCluster, stored bool, result ctrl.Result, err error) {
+	result = ctrl.Result{RequeueAfter: out.Requeue}
+	now := e.Clock.Now()
+	next, changed := apache.ClusterStatus(obj, out, now)
+	if !changed || !obj.DeletionTimestamp.IsZero() {
+		return obj, false, result, out.Err
+	}
+	err = e.Writer.PatchStatus(ctx, obj, next)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return obj, false, ctrl.Result{RequeueAfter: raceRetry}, nil // its event brings it back; the timer is for a lost one
+	}
+	if err != nil {
+		return obj, false, ctrl.Result{}, fmt.Errorf("patch status of %s/%s: %w", obj.Namespace, obj.Name, err)
+	}
+	e.written.Add(next, now)
+	if state := next.Status.CurrentState; state != nil && before.State != out.Record.State {
+		bad := out.Record.State == standalone.Refused
+		e.Recorder.Eventf(next, nil, operator.EventType(bad), string(state.CurrentStateSummary), "Reconcile", "%s", state.Message)
+	}
+	return next, true, result, out.Err
+}
