@@ -116,8 +116,8 @@ manifests: ## CRDs, RBAC and webhook configurations, also in the chart
 	"$$($(TOOLS) controller-gen)/controller-gen" rbac:roleName=spark-operator-namespace-selector paths=./internal/namespaced/... output:rbac:dir=config/rbac/namespaces
 	go run ./hack/rbac config/rbac charts/spark-operator/files config/rbac/role.yaml config/rbac/job-namespace/role.yaml
 	cp config/crd/bases/sparkoperator.k8s.io_*.yaml charts/spark-operator/files/crds/
-	cp config/crd/bases/spark.apache.org_sparkapplications.yaml charts/spark-operator/files/apache/
-	cp config/crd/bases/spark.apache.org_sparkapplications.yaml config/apache/
+	cp config/crd/bases/spark.apache.org_*.yaml charts/spark-operator/files/apache/
+	cp config/crd/bases/spark.apache.org_*.yaml config/apache/
 	cp config/rbac/role.yaml config/rbac/leader_election_role.yaml charts/spark-operator/files/
 	cp config/rbac/namespaces/role.yaml charts/spark-operator/files/namespace_selector_role.yaml
 	cp config/rbac/spark-driver/role.yaml charts/spark-operator/files/spark_driver_role.yaml

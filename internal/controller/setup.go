@@ -19,6 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller/application"
+	"github.com/firesteel-dev/firesteel/internal/controller/cluster"
 	"github.com/firesteel-dev/firesteel/internal/controller/schedule"
 	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
@@ -72,7 +73,7 @@ func kinds(c config.OperatorConfiguration, p operator.Periods, more []applicatio
 		application.NewKind("sparkconnect", kubeflow.SparkConnects{Pause: p.Server}, &v1alpha1.SparkConnectList{}, v1alpha1.AddToScheme),
 	}
 	if c.Apache.Enabled {
-		all = append(all, application.NewKind("apache", apache.SparkApplications{}, &apachev1.SparkApplicationList{}, apachev1.AddToScheme))
+		all = append(all, application.NewKind("apache", apache.SparkApplications{}, &apachev1.SparkApplicationList{}, apachev1.AddToScheme), cluster.Kind{})
 	}
 	return append(all, more...)
 }
@@ -119,7 +120,7 @@ func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 }
 
 // Fragments returns the rights for each API family that is off by default. What an application attaches to its driver goes with the
-// driver, so that it is neither watched nor deleted.
+// driver, so that it is neither watched nor deleted. What a cluster consists of is watched, repaired, and deleted when it is suspended.
 func Fragments() []exposure.Fragment {
 	rule := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
@@ -130,6 +131,14 @@ func Fragments() []exposure.Fragment {
 			rule(group, "sparkapplications", "get", "list", "watch", "patch", "delete"),
 			rule(group, "sparkapplications/status", "patch"),
 			rule(group, "sparkapplications/finalizers", "update"),
+			rule(group, "sparkclusters", "get", "list", "watch", "patch"),
+			rule(group, "sparkclusters/status", "patch"),
+			rule(group, "sparkclusters/finalizers", "update"),
+			rule("apps", "statefulsets", "get", "list", "watch", "create", "patch", "delete"),
+			rule("", "services", "watch", "patch"),
+			rule("networking.k8s.io", "networkpolicies", "watch", "patch"),
+			rule("autoscaling", "horizontalpodautoscalers", "get", "list", "watch", "create", "patch", "delete"),
+			rule("policy", "poddisruptionbudgets", "get", "list", "watch", "create", "patch", "delete"),
 		}},
 		{Name: "apache-routes", Rules: []rbacv1.PolicyRule{
 			rule(exposure.HTTPRoute.Group, "httproutes", "get", "create"),

@@ -29,7 +29,7 @@ import (
 )
 
 // Objects of these kinds take annotations of a tenant's; those of all others have the operator's and the administrator's only.
-var annotated = []string{"ConfigMap", "GRPCRoute.gateway.networking.k8s.io", "HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io", "PersistentVolumeClaim", "Pod", "PodGroup.scheduling.volcano.sh", "Service"}
+var annotated = []string{"ConfigMap", "GRPCRoute.gateway.networking.k8s.io", "HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io", "PersistentVolumeClaim", "Pod", "PodGroup.scheduling.volcano.sh", "Service", "StatefulSet.apps"}
 
 // A tenant writes an annotation, and a label of the same name, wherever one can be written. All objects of all kinds are made as the
 // operator makes them, and each that has got the annotation is objected to.
@@ -59,7 +59,7 @@ func TestForbiddenAnnotationOnEveryKind(t *testing.T) {
 		} {
 			all = append(all, makeAll(t, a, registry, operator.Exposure, sure))
 		}
-		return all
+		return append(all, makeCluster(decode[v1.SparkCluster](t, everywhereCluster, evil), strict))
 	}
 
 	got, rendered := map[string]bool{}, map[string]bool{}
@@ -98,6 +98,8 @@ func TestForbiddenAnnotationOnEveryKind(t *testing.T) {
 		"spark.kubernetes.scheduler.volcano.podGroupTemplateJson", "spec.server.service.metadata.annotations",
 		"spec.configMapSpecs[0].annotations", "spec.driverSpec.podTemplateSpec", "spec.executorSpec.podTemplateSpec",
 		"driverServiceIngressList[0].serviceMetadata", "driverServiceIngressList[0].ingressMetadata", "driverHttpRouteList[0].httpRouteMetadata", "driverGrpcRouteList[0].grpcRouteMetadata",
+		"spec.masterSpec.statefulSetMetadata", "spec.masterSpec.serviceMetadata", "spec.masterSpec.statefulSetSpec.template.metadata",
+		"spec.workerSpec.statefulSetMetadata", "spec.workerSpec.serviceMetadata", "spec.workerSpec.statefulSetSpec.template.metadata", "spec.workerSpec.statefulSetSpec.template.spec.volumes",
 	} {
 		if !slices.ContainsFunc(said, func(s string) bool {
 			return strings.Contains(s, where) && strings.Contains(s, "allows no such annotation")
@@ -123,10 +125,7 @@ type made struct {
 func makeAll(t *testing.T, a resolve.Application, registry *scheduler.Registry, config exposure.Config, sure bool) made {
 	t.Helper()
 	var m made
-	add := func(o metav1.Object) {
-		kind := o.(runtime.Object).GetObjectKind().GroupVersionKind().GroupKind()
-		m.objects = append(m.objects, object{kind.String(), o})
-	}
+	add := func(o metav1.Object) { m.objects = append(m.objects, objectOf(o)) }
 	dry := admission.DryRun(a, registry)
 	for _, e := range dry.Errors {
 		m.said = append(m.said, e.Error())
@@ -148,6 +147,22 @@ func makeAll(t *testing.T, a resolve.Application, registry *scheduler.Registry, 
 		add(o.Unstructured)
 	}
 	return m
+}
+
+// makeCluster makes all objects of a cluster.
+func makeCluster(o *v1.SparkCluster, policies policy.Set) made {
+	var m made
+	for _, object := range apache.ClusterObjects(o) {
+		m.objects = append(m.objects, objectOf(object))
+	}
+	for _, e := range policies.CheckCluster(apache.ClusterBuilt(o)) {
+		m.said = append(m.said, e.About(e.Field))
+	}
+	return m
+}
+
+func objectOf(o metav1.Object) object {
+	return object{o.(runtime.Object).GetObjectKind().GroupVersionKind().GroupKind().String(), o}
 }
 
 func decode[T any](t *testing.T, text, annotation string) *T {
@@ -234,6 +249,20 @@ spec:
     service: {metadata: {name: mine, annotations: {EVIL}}, spec: {ports: [{port: 15002}]}}
   authentication: {token: true}
   executor: {instances: 1}
+`
+
+const everywhereCluster = `
+metadata: {name: standalone, namespace: team-a, annotations: {EVIL}, labels: {EVIL}}
+spec:
+  runtimeVersions: {sparkVersion: 4.1.0}
+  clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 2}}
+  masterSpec: &role
+    statefulSetMetadata: {annotations: {EVIL}}
+    serviceMetadata: {annotations: {EVIL}}
+    statefulSetSpec:
+      template: {metadata: {annotations: {EVIL}}}
+      volumeClaimTemplates: [{metadata: {name: d, annotations: {EVIL}}}]
+  workerSpec: *role
 `
 
 // An attached Service with the name of the driver's own does not take that one, and what is written on it, out of the limits.

@@ -30,6 +30,7 @@ var kinds = map[schema.GroupKind]judged{
 		(*checker).pullSecrets, (*checker).tolerations, (*checker).nodeLabels, (*checker).podLabels, (*checker).podAnnotations,
 		(*checker).annotations, (*checker).resources,
 	}},
+	{Group: "apps", Kind: "StatefulSet"}:                      {limits: []func(*checker, subject){(*checker).annotations}},
 	serviceKind:                                               {limits: []func(*checker, subject){(*checker).annotations}, exposed: true},
 	claimKind:                                                 {limits: []func(*checker, subject){(*checker).annotations, (*checker).storageClasses}},
 	{Group: anyGroup, Kind: "PodGroup"}:                       {limits: []func(*checker, subject){(*checker).annotations, (*checker).groupPriority}},
@@ -42,6 +43,8 @@ var kinds = map[schema.GroupKind]judged{
 	{Group: "networking.k8s.io", Kind: "NetworkPolicy"}:       {limits: []func(*checker, subject){(*checker).annotations}},
 	{Group: "sparkoperator.k8s.io", Kind: "SparkApplication"}: {why: "the run of a schedule is checked as the application that it is"},
 	{Group: "spark.apache.org", Kind: "SparkApplication"}:     {why: "nothing is written into it but its status; a finalizer of Apache's operator is taken from it"},
+	{Group: "spark.apache.org", Kind: "SparkCluster"}:         {why: "nothing is written into it but its status; a finalizer of Apache's operator is taken from it"},
+	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}:   {why: "its target is the cluster's own set, and how many workers it makes is limited as their number"},
 	{Group: "events.k8s.io", Kind: "Event"}:                   {why: "it has the operator's words only"},
 }
 

@@ -31,7 +31,7 @@ func (c *checker) sparkImages() {
 
 // images checks the images of all other containers, and those that are volumes.
 func (c *checker) images(s subject) {
-	own := []string{c.read.Image(spark.ConfDriverImage), c.read.Image(spark.ConfExecutorImage)}
+	own := c.ownImages()
 	for _, container := range containers(&s.pod.Spec) {
 		if !slices.Contains(own, container.Image) {
 			e := &spark.ConfError{Field: c.field(s.role), Value: container.Image, Problem: "the image of container " + container.Name}

@@ -72,9 +72,9 @@ const devices = "resourceclaims"
 
 // resources checks everything but CPU and memory.
 func (c *checker) resources(s subject) {
-	limits, prefix := c.limits.Driver.Resources, spark.ConfDriverResourcePrefix
+	limits, prefix := c.limits.role(s.role).Resources, spark.ConfDriverResourcePrefix
 	if s.role == executorRole {
-		limits, prefix = c.limits.Executor.Resources, spark.ConfExecutorResourcePrefix
+		prefix = spark.ConfExecutorResourcePrefix
 	}
 	if len(limits) == 0 {
 		return

@@ -24,7 +24,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
 	kinds "github.com/firesteel-dev/firesteel/internal/controller/application"
-	"github.com/firesteel-dev/firesteel/internal/controller/cluster"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
@@ -205,9 +204,9 @@ func operateBoth(ctx context.Context, cfg *rest.Config) <-chan error {
 	Expect(err).NotTo(HaveOccurred())
 	registry, err := scheduler.NewRegistry(c.BatchScheduler.Default, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())
-	mgr, err := controller.NewManager(cfg, c, jobKind, cluster.Kind{})
+	mgr, err := controller.NewManager(cfg, c, jobKind)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(controller.SetupWith(ctx, again{mgr}, c, registry, shortPeriods, jobKind, cluster.Kind{})).To(Succeed())
+	Expect(controller.SetupWith(ctx, again{mgr}, c, registry, shortPeriods, jobKind)).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	return ended

@@ -7,6 +7,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -31,6 +32,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
@@ -58,6 +60,8 @@ type Engine struct {
 	Writer   actuate.Writer
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
+	// Policies returns those in force; nil for none.
+	Policies func() policy.Set
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
 
@@ -96,7 +100,7 @@ func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Res
 
 // step takes one step. next is the cluster as it was stored.
 func (e *Engine) step(ctx context.Context, obj *v1.SparkCluster) (next *v1.SparkCluster, again bool, result ctrl.Result, err error) {
-	desired, record := apache.DesiredCluster(obj), apache.ClusterRecord(obj)
+	desired, record := e.desired(obj), apache.ClusterRecord(obj)
 	target, err := targetOf(obj, desired)
 	if err != nil {
 		return obj, false, ctrl.Result{}, err
@@ -115,6 +119,21 @@ func (e *Engine) step(ctx context.Context, obj *v1.SparkCluster) (next *v1.Spark
 	out := standalone.Settle(plan, e.act(ctx, obj, target, plan))
 	next, stored, result, err := e.writeStatus(ctx, obj, record, out)
 	return next, stored && out.Again, result, err
+}
+
+// desired is the cluster as it is wanted, with what policies forbid of it.
+func (e *Engine) desired(o *v1.SparkCluster) standalone.Cluster {
+	desired := apache.DesiredCluster(o)
+	if desired.Problem.Reason == "" && e.Policies != nil {
+		if objections := e.Policies().For(o.Namespace).CheckCluster(apache.ClusterBuilt(o)); len(objections) > 0 {
+			var sentences []string
+			for _, o := range objections {
+				sentences = append(sentences, o.About(o.Field))
+			}
+			desired.Problem = lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: strings.Join(sentences, "; ")}
+		}
+	}
+	return desired
 }
 
 // targetOf is what to look for of a cluster.

@@ -45,7 +45,7 @@ func (k Kind) Setup(s *operator.Shared) error {
 	now := clock.RealClock{}
 	writer := operator.CountWrites(client.WithFieldOwner(s.Manager.GetClient(), actuate.FieldOwner), s.Metrics, now, s.Manager.GetScheme())
 	engine := NewEngine(s.Reader, writer, s.Recorder, now)
-	engine.Watches = s.Namespaces.Watches
+	engine.Policies, engine.Watches = s.Policies, s.Namespaces.Watches
 	b := ctrl.NewControllerManagedBy(s.Manager).
 		Named("sparkcluster").
 		For(&v1.SparkCluster{}).

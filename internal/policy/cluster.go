@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/firesteel-dev/firesteel/internal/exposure"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Roles of a cluster. The limits on drivers bind the master, and those on executors the workers.
+const (
+	masterRole = "master"
+	workerRole = "worker"
+)
+
+// role are the limits on a pod of a role.
+func (l Limits) role(name string) RoleLimits {
+	if name == driverRole || name == masterRole {
+		return l.Driver
+	}
+	return l.Executor
+}
+
+// CheckCluster returns what a standalone cluster asks for beyond the limits of the policies, as Check does for an application: of what is
+// built. The set must be the one for the cluster's namespace.
+func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
+	if !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.any() }) {
+		return nil
+	}
+	app := spark.Application{Namespace: built.Namespace, Conf: built.Conf, Fields: built.Fields}
+	c := exposureChecker{checker: checker{app: app, preset: presetOf(s), said: map[string]bool{}, read: spark.NewReader(app, spark.Submission{Properties: built.Conf})}}
+	for _, r := range built.Roles {
+		c.subjects = append(c.subjects, subject{kind: podKind, role: r.Name, object: r.Pod, pod: r.Pod, sizes: r.Takes()})
+	}
+	claims := map[string]int{}
+	var services []exposure.Claim
+	for _, r := range built.Roles {
+		c.subjects = append(c.subjects, subject{kind: kindOf(r.Set), role: r.Name, object: r.Set, field: c.field(r.Name + ".setMetadata")})
+		claims[r.Name] = c.ephemeral(r.Name, r.Pod) + len(r.Claims)
+		for i := range r.Claims {
+			c.subjects = append(c.subjects, subject{kind: claimKind, role: r.Name, object: &r.Claims[i]})
+		}
+		services = append(services, exposure.Claim{
+			Object: exposure.Ref{Kind: exposure.Service, Name: r.Service.Name}, Field: c.field(r.Name + ".service"), TypeField: "type",
+			ServiceType: r.Service.Spec.Type, ExternalIPs: r.Service.Spec.ExternalIPs, IPsField: c.field(r.Name+".service") + ".externalIPs",
+			Annotations: r.Service.Annotations, AnnotationsField: "annotations", MetaField: c.field(r.Name + ".serviceMetadata"),
+		})
+	}
+	for i := range s {
+		c.policy, c.limits = s[i].Name, s[i].Limits
+		c.conf()
+		c.requiredLabels()
+		for _, r := range built.Roles {
+			c.clusterRole(r, claims[r.Name])
+		}
+		for _, one := range c.subjects {
+			c.checker.judge(one)
+		}
+		for _, claim := range services {
+			c.judge(claim)
+		}
+	}
+	for _, e := range c.found {
+		e.Field = cmp.Or(e.Field, app.Field(e.Key))
+	}
+	return c.found
+}
+
+// clusterRole asks the limits on a role as a whole.
+func (c *exposureChecker) clusterRole(r spark.StandaloneRole, claims int) {
+	c.size(r.Name, c.limits.role(r.Name), r.Takes(), "", "")
+	account := cmp.Or(r.Pod.Spec.ServiceAccountName, r.Pod.Spec.DeprecatedServiceAccount, "default")
+	c.allow(&spark.ConfError{Field: c.field(r.Name + ".serviceAccount"), Value: account}, c.limits.ServiceAccounts, account, "service accounts")
+	if most := c.limits.Executors; most != nil && r.Name == workerRole && r.Most > *most {
+		c.refuse(&spark.ConfError{Field: c.field(workerRole + ".most"), Value: strconv.Itoa(int(r.Most))}, "at most %d workers at a time", *most)
+	}
+	if most := c.limits.VolumeClaims; most != nil && int64(claims)*int64(r.Most) > int64(*most) {
+		e := &spark.ConfError{Field: c.field(r.Name + ".claims"), Value: strconv.Itoa(claims), Problem: "PersistentVolumeClaims for each of " + strconv.Itoa(int(r.Most)) + " pods"}
+		c.refuse(e, "at most %d", *most)
+	}
+}
+
+// ownImages are the images of Spark's own containers, which are named by fields of their own and checked as these.
+func (c *checker) ownImages() []string {
+	if c.built.Driver == nil {
+		return nil
+	}
+	return []string{c.read.Image(spark.ConfDriverImage), c.read.Image(spark.ConfExecutorImage)}
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spark
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Standalone is what is built of a standalone cluster, as far as it is limited.
+type Standalone struct {
+	Namespace string
+	// Conf is the configuration that the user wrote.
+	Conf   map[string]string
+	Fields Fields
+	// Roles are the master and the workers.
+	Roles []StandaloneRole
+}
+
+// StandaloneRole is one of the roles of a cluster.
+type StandaloneRole struct {
+	// Name begins the names of the role's fields.
+	Name string
+	// Pod is what each pod of the role is like.
+	Pod *corev1.Pod
+	// Most is how many there may be at a time.
+	Most int32
+	// Objects are the others that are made for the role: a StatefulSet, a Service and the claims of each pod.
+	Set     Object
+	Service *corev1.Service
+	Claims  []corev1.PersistentVolumeClaim
+}
+
+// Takes is what one pod of the role takes.
+func (r StandaloneRole) Takes() PodResources { return resourcesOf(&r.Pod.Spec) }
