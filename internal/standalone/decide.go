@@ -27,7 +27,7 @@ func Decide(c Cluster, r Record, o Observation) Plan {
 	switch {
 	case c.Deleting:
 		return decideDeletion(p)
-	case c.ManagedBy != "":
+	case c.Probe:
 		p.Requeue = 0
 		return p
 	case o.Unknown:

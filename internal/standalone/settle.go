@@ -39,6 +39,9 @@ const (
 // tried and have none.
 func Settle(p Plan, results []Result) Outcome {
 	o := Outcome{Record: p.Record, Requeue: p.Requeue}
+	if p.Cluster.Probe {
+		return o // its status is another's, too
+	}
 	for i, result := range results {
 		if result.Class != lifecycle.ClassDone {
 			o = refused(o, p, p.Actions[i], result)
@@ -92,8 +95,6 @@ func condition(kind string, a aspect) metav1.Condition {
 
 func applied(p Plan, r Record) aspect {
 	switch {
-	case p.Cluster.ManagedBy != "":
-		return aspect{false, lifecycle.Cause{Reason: lifecycle.ReasonManagedByAnother, Message: p.Cluster.ManagedBy + " acts on the object"}}
 	case r.Cause.Reason != "":
 		return aspect{false, r.Cause}
 	case r.State == Running:

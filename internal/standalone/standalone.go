@@ -58,8 +58,8 @@ type Cluster struct {
 	Suspend    bool
 	// Deleting is set when the object has a deletion timestamp, and Finalizer when it has that of a previous operator.
 	Deleting, Finalizer bool
-	// ManagedBy is who else acts on the object; "" if this operator does.
-	ManagedBy string
+	// Probe says that the object is no cluster: the health probe of a previous operator edits it.
+	Probe bool
 	// Parts are the objects that are wanted, in the order in which they are made.
 	Parts []Part
 	// Optional are those that a cluster may have and this one need not.

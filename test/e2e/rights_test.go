@@ -42,6 +42,7 @@ var needed = needs(map[string][]right{
 		{"controller", "sparkoperator.k8s.io", "sparkapplications/finalizers", "update"},
 		{"controller", "sparkoperator.k8s.io", "scheduledsparkapplications/finalizers", "update"},
 		{"controller", "sparkoperator.k8s.io", "sparkconnects/finalizers", "update"}, {"controller", "spark.apache.org", "sparkapplications/finalizers", "update"},
+		{"controller", "spark.apache.org", "sparkclusters/finalizers", "update"},
 	},
 	"a series of equal events, which only the leader election has: Kubernetes' own recorder": {{"controller", "events.k8s.io", "events", "patch"}},
 	"the annotations of a namespace, with namespaceDefaults: test/integration":               {{"controller", "", "namespaces", "get"}},
@@ -53,7 +54,8 @@ var needed = needs(map[string][]right{
 	},
 	"someone edits what the operator has made, or takes an option back: test/integration, test/schedulers": {
 		{"controller", "", "services", "patch"}, {"controller", "networking.k8s.io", "ingresses", "patch"}, {"controller", "policy", "poddisruptionbudgets", "patch"},
-		{"controller", "scheduling.volcano.sh", "podgroups", "patch"},
+		{"controller", "scheduling.volcano.sh", "podgroups", "patch"}, {"controller", "networking.k8s.io", "networkpolicies", "patch"},
+		{"controller", "autoscaling", "horizontalpodautoscalers", "patch"}, {"controller", "autoscaling", "horizontalpodautoscalers", "get"},
 	},
 	"the moment in which a kind is read live because it is not watched yet, of which services are an example": {
 		{"controller", "networking.k8s.io", "ingresses", "get"}, {"controller", "policy", "poddisruptionbudgets", "get"},

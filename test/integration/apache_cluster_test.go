@@ -162,3 +162,36 @@ func (w *twoFamilies) refusesCluster(ctx context.Context, ns string) {
 	Expect(w.c.Delete(ctx, o)).To(Succeed())
 	Eventually(func() bool { return apierrors.IsNotFound(w.c.Get(ctx, client.ObjectKeyFromObject(o), o)) }, wait, poll).Should(BeTrue())
 }
+
+// takesOverCluster continues a cluster that Apache's operator has started. Its health probe's label keeps ours away until all is there.
+func (w *twoFamilies) takesOverCluster(ctx context.Context, ns string) {
+	GinkgoHelper()
+	o := newCluster(ns)
+	o.Labels = map[string]string{v1.LabelSentinel: "true"}
+	Expect(w.c.Create(ctx, o)).To(Succeed())
+	labels := map[string]string{"spark.operator/name": "spark-kubernetes-operator", "spark.operator/spark-cluster-name": "pi", "spark-role": "worker"}
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "pi-worker", Labels: labels, OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: "spark.apache.org/v1", Kind: "SparkCluster", Name: "pi", UID: o.UID, BlockOwnerDeletion: new(true)},
+	}}}
+	set.Spec.Replicas, set.Spec.PodManagementPolicy, set.Spec.ServiceName = new(int32(2)), appsv1.ParallelPodManagement, "pi-worker-svc"
+	set.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"spark-role": "worker"}}
+	set.Spec.Template.Labels = labels
+	set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "worker", Image: "spark:" + testutil.SparkVersion, Command: []string{"bash"}}}
+	Expect(w.c.Create(ctx, set)).To(Succeed())
+	state := v1.ClusterState{CurrentStateSummary: v1.ClusterRunningHealthy, LastTransitionTime: "2026-01-01T00:00:00.123Z"}
+	o.Status = v1.SparkClusterStatus{CurrentState: &state, StateTransitionHistory: map[string]v1.ClusterState{"0": {CurrentStateSummary: v1.ClusterSubmitted}, "1": state}}
+	Expect(w.c.Status().Update(ctx, o)).To(Succeed())
+	o.Labels = nil
+	Expect(w.c.Update(ctx, o)).To(Succeed())
+
+	By("making what is missing, and leaving its workers alone")
+	Eventually(w.clusterParts(ctx, ns), wait, poll).Should(ContainElements("StatefulSet pi-master", "Service pi-master-svc"))
+	Expect(w.clusterStates(ctx, o)()).To(Equal([]string{"Submitted", "RunningHealthy"}))
+	Expect(w.workers(ctx, ns).ResourceVersion).To(Equal(set.ResourceVersion))
+
+	By("editing it")
+	w.editCluster(ctx, o, func(s *v1.SparkClusterSpec) { s.ClusterTolerations.InstanceConfig.InitWorkers = 3 })
+	Eventually(func() int32 { return *w.workers(ctx, ns).Spec.Replicas }, wait, poll).Should(Equal(int32(3)))
+	Expect(w.workers(ctx, ns).UID).To(Equal(set.UID))
+	Expect(w.workers(ctx, ns).Spec.Selector.MatchLabels).To(Equal(map[string]string{"spark-role": "worker"}), "it cannot be changed")
+}

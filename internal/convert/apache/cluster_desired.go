@@ -39,9 +39,7 @@ func DesiredCluster(o *v1.SparkCluster) standalone.Cluster {
 		SuspendField: "spec.suspend", Problem: clusterProblem(o),
 		Optional: []standalone.Ref{{Kind: "HorizontalPodAutoscaler", Name: workerName(o.Name) + "-hpa"}, {Kind: "PodDisruptionBudget", Name: workerName(o.Name) + "-pdb"}},
 	}
-	if value := o.Labels[v1.LabelSentinel]; strings.EqualFold(value, "true") {
-		c.ManagedBy = "the health probe of Apache's operator (label " + v1.LabelSentinel + ")"
-	}
+	c.Probe = strings.EqualFold(o.Labels[v1.LabelSentinel], "true")
 	size := o.Spec.ClusterTolerations.InstanceConfig
 	for _, object := range ClusterObjects(o) {
 		part := standalone.Part{Ref: standalone.Ref{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName()}}

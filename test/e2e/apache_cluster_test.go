@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+)
+
+// standalone is a cluster of two workers, from an image that has no scripts to start daemons with. Its user may not write below Spark's folder.
+func standalone(namespace string) *v1.SparkCluster {
+	o := &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "lab"}}
+	o.Spec.RuntimeVersions.SparkVersion = "4.1.4"
+	o.Spec.SparkConf = map[string]string{"spark.kubernetes.container.image": sparkImage}
+	o.Spec.ClusterTolerations.InstanceConfig = v1.WorkerInstanceConfig{InitWorkers: 2, MinWorkers: 2, MaxWorkers: 2}
+	small := []corev1.EnvVar{{Name: "SPARK_DAEMON_JAVA_OPTS", Value: quickStart}, {Name: "SPARK_DAEMON_MEMORY", Value: "256m"}}
+	o.Spec.MasterSpec = &v1.MasterSpec{RoleObjects: v1.RoleObjects{StatefulSetSpec: &appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		Containers: []corev1.Container{{Name: "master", Env: small}},
+	}}}}}
+	o.Spec.WorkerSpec = &v1.WorkerSpec{RoleObjects: v1.RoleObjects{StatefulSetSpec: &appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		Volumes: []corev1.Volume{{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+		Containers: []corev1.Container{{
+			Name: "worker", Env: append(small, corev1.EnvVar{Name: "SPARK_WORKER_CORES", Value: "1"}, corev1.EnvVar{Name: "SPARK_WORKER_MEMORY", Value: "1g"}),
+			VolumeMounts: []corev1.VolumeMount{{Name: "work", MountPath: "/opt/spark/work"}},
+		}},
+	}}}}}
+	return o
+}
+
+// submits runs spark-submit in a pod of its own, as a client of the cluster.
+func submits(ctx context.Context, o *v1.SparkCluster, name string) {
+	GinkgoHelper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: name}, Spec: corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever,
+		Containers: []corev1.Container{{
+			Name: "submit", Image: sparkImage, Command: []string{"bash", "-c"},
+			Env: []corev1.EnvVar{{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}}},
+			Args: []string{fmt.Sprintf("/opt/spark/bin/spark-submit --master spark://%s-master-svc:7077 --conf spark.driver.host=$POD_IP --driver-memory 512m "+
+				"--executor-memory 512m --driver-java-options '%s' --class org.apache.spark.examples.SparkPi /opt/spark/examples/jars/spark-examples.jar 4", o.Name, quickStart)},
+		}},
+	}}
+	Expect(admin.Create(ctx, pod)).To(Succeed())
+	Eventually(func() corev1.PodPhase {
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+		return pod.Status.Phase
+	}, jobWait, poll).Should(Equal(corev1.PodSucceeded), func() string { return kubectl("logs", "-n", o.Namespace, name, "--tail=60") + clusterState(o) })
+	Expect(kubectl("logs", "-n", o.Namespace, name)).To(ContainSubstring("Pi is roughly 3.1"))
+}
+
+func clusterState(o *v1.SparkCluster) string {
+	return kubectl("describe", "sparkclusters", "-n", o.Namespace, o.Name) + kubectl("get", "pods", "-n", o.Namespace, "-o", "wide") +
+		kubectl("logs", "-n", o.Namespace, "-l", "spark.operator/spark-cluster-name="+o.Name, "--prefix", "--tail=30")
+}
+
+func eventuallyClusterReady(ctx context.Context, o *v1.SparkCluster, message string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(o), o)).To(Succeed())
+		ready := meta.FindStatusCondition(o.Status.Conditions, "Ready")
+		g.Expect(ready).NotTo(BeNil())
+		g.Expect(ready.Status).To(Equal(metav1.ConditionTrue), ready.Message)
+		g.Expect(ready.Message).To(ContainSubstring(message))
+	}, jobWait, poll).Should(Succeed(), func() string { return clusterState(o) })
+}
+
+var _ = Describe("A SparkCluster of spark.apache.org", func() {
+	ctx := context.Background()
+
+	It("takes jobs, before and after its pods are killed and its size is edited, and leaves nothing behind", func() {
+		o := standalone(newNamespace(ctx, "standalone"))
+		o.Finalizers = []string{v1.ClusterFinalizer}
+		Expect(admin.Create(ctx, o)).To(Succeed())
+		eventuallyClusterReady(ctx, o, "master: 1 of 1 ready, workers: 2 of 2 ready")
+		submits(ctx, o, "first")
+		Expect(kubectl("get", "sparkcluster", "-n", o.Namespace)).To(MatchRegexp(`NAME +AGE +CURRENT STATE\nlab +\S+ +RunningHealthy`))
+
+		By("killing a worker and the master")
+		pods := &corev1.PodList{}
+		Expect(admin.List(ctx, pods, client.InNamespace(o.Namespace), client.MatchingLabels{v1.LabelClusterName: o.Name})).To(Succeed())
+		Expect(pods.Items).To(HaveLen(3))
+		kubectl("delete", "pod", "-n", o.Namespace, "lab-master-0", "lab-worker-0", "--grace-period=0", "--force")
+
+		By("editing the number of workers")
+		kubectl("patch", "sparkclusters", o.Name, "-n", o.Namespace, "--type", "merge", "-p",
+			`{"spec": {"clusterTolerations": {"instanceConfig": {"initWorkers": 1, "minWorkers": 1, "maxWorkers": 1}}}}`)
+		eventuallyClusterReady(ctx, o, "master: 1 of 1 ready, workers: 1 of 1 ready")
+		submits(ctx, o, "second")
+
+		By("letting it be scaled, suspending it, and deleting it")
+		kubectl("patch", "sparkclusters", o.Name, "-n", o.Namespace, "--type", "merge", "-p", `{"spec": {"clusterTolerations": {"instanceConfig": {"maxWorkers": 2}}}}`)
+		Eventually(func() error {
+			return admin.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: "lab-worker-hpa"}, &autoscalingv2.HorizontalPodAutoscaler{})
+		}, jobWait, poll).Should(Succeed())
+		kubectl("patch", "sparkclusters", o.Name, "-n", o.Namespace, "--type", "merge", "-p", `{"spec": {"suspend": true}}`)
+		running := func() []corev1.Pod {
+			Expect(admin.List(ctx, pods, client.InNamespace(o.Namespace), client.MatchingLabels{v1.LabelClusterName: o.Name})).To(Succeed())
+			return pods.Items
+		}
+		Eventually(running, jobWait, poll).Should(BeEmpty())
+		Expect(admin.Delete(ctx, o)).To(Succeed())
+		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(o), o) }, jobWait, poll).Should(MatchError(apierrors.IsNotFound, "not found"))
+		Eventually(func() error {
+			return admin.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: "lab-master-svc"}, &corev1.Service{})
+		}, jobWait, poll).Should(MatchError(apierrors.IsNotFound, "not found"))
+	})
+})
