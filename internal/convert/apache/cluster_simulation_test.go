@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apache
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
+)
+
+// clusterObject is an object in the store of a simulated API server. says is what was applied to it: a number that stands for the spec.
+type clusterObject struct {
+	uid           int
+	says          string
+	ours, deleted bool
+}
+
+// clusterStore is what the API server and the controllers of Kubernetes have.
+type clusterStore struct {
+	cluster *v1.SparkCluster // nil once it is gone
+	objects map[standalone.Ref]clusterObject
+	pods    map[string]int // of sets, by their names: the UID of the set that they are of
+	uids    int
+	now     time.Time
+}
+
+func (s *clusterStore) clone() *clusterStore {
+	c := *s
+	c.objects, c.pods = maps.Clone(s.objects), maps.Clone(s.pods)
+	return &c // the cluster is replaced as a whole
+}
+
+func (s *clusterStore) update(edit func(*v1.SparkCluster)) {
+	next := s.cluster.DeepCopy()
+	edit(next)
+	next.ResourceVersion += "'"
+	s.cluster = next
+}
+
+// clusterHistory is one life of a cluster, from a seed: users, crashes, a cache that is behind, and a second operator that believes to lead.
+type clusterHistory struct {
+	*rand.Rand
+	clusterStore
+	caches  [2]*clusterStore
+	refused bool
+	// calm says that there are no users and no crashes any more.
+	calm   bool
+	broken error
+	log    []string
+}
+
+func (h *clusterHistory) fail(format string, args ...any) {
+	if h.broken == nil {
+		h.broken = fmt.Errorf(format, args...)
+	}
+}
+
+// chance is true once in n times, before the end.
+func (h *clusterHistory) chance(n int) bool { return !h.calm && h.IntN(n) == 0 }
+
+// wantedText is what an object is to say.
+func wantedText(o *v1.SparkCluster) string {
+	return fmt.Sprint(o.Spec.ClusterTolerations, o.Spec.SparkConf)
+}
+
+// seen is what an operator sees in its cache.
+func seen(s *clusterStore) standalone.Observation {
+	o := standalone.Observation{Found: map[standalone.Ref]standalone.Found{}}
+	for ref, object := range s.objects {
+		if object.ours {
+			o.Found[ref] = standalone.Found{
+				Presence: lifecycle.Present, UID: fmt.Sprint(object.uid), Ours: true, Marked: object.says != "", Same: object.says == wantedText(s.cluster), Deleting: object.deleted,
+			}
+		} // what is not ours is not cached
+	}
+	for name := range s.pods {
+		if name == masterName("pi") {
+			o.Master.Pods = []string{name + "-0"}
+		} else {
+			o.Workers.Pods = []string{name + "-0"}
+		}
+	}
+	return o
+}
+
+// operate takes one step of an operator, which may crash after each write.
+func (h *clusterHistory) operate(i int) {
+	cache := h.caches[i]
+	if cache.cluster == nil {
+		return
+	}
+	decided := cache.cluster
+	plan := standalone.Decide(DesiredCluster(decided), ClusterRecord(decided), seen(cache))
+	fresh := func() bool { return h.cluster != nil && h.cluster.ResourceVersion == decided.ResourceVersion }
+	if len(plan.Actions) > 0 && !fresh() {
+		return
+	}
+	var results []standalone.Result
+	for _, a := range plan.Actions {
+		r := h.act(a, decided)
+		results = append(results, r)
+		if h.chance(12) {
+			h.log = append(h.log, fmt.Sprintf("operator %d crashes after %v", i, a))
+			return
+		}
+		if r.Class != lifecycle.ClassDone {
+			break
+		}
+		if h.chance(20) {
+			h.user() // amid the step
+		}
+	}
+	out := standalone.Settle(plan, results)
+	next, changed := ClusterStatus(decided, out, h.now)
+	if !changed || !decided.DeletionTimestamp.IsZero() || !fresh() || h.chance(12) {
+		return
+	}
+	h.judgeStatus(decided, next)
+	h.update(func(o *v1.SparkCluster) { o.Status = next.Status })
+	h.log = append(h.log, fmt.Sprintf("operator %d: %s", i, next.Status.CurrentState))
+}
+
+func (h *clusterHistory) act(a standalone.Action, decided *v1.SparkCluster) standalone.Result {
+	object, there := h.objects[a.Ref]
+	h.log = append(h.log, fmt.Sprint(a.Kind, " ", a.Ref))
+	switch a.Kind {
+	case standalone.Apply:
+		switch {
+		case h.refused && a.Ref.Kind == "StatefulSet":
+			return standalone.Result{Class: lifecycle.ClassRefused, Message: "refused"}
+		case there && !object.ours:
+			return standalone.Result{Class: lifecycle.ClassNameTaken, Message: "taken"}
+		case there && object.deleted:
+			return standalone.Result{Class: lifecycle.ClassTransient, Message: "being deleted"}
+		case !there:
+			h.uids++
+			object = clusterObject{uid: h.uids, ours: true}
+		}
+		if decided.Spec.Suspend && slices.Contains([]string{"StatefulSet", "HorizontalPodAutoscaler"}, a.Ref.Kind) {
+			h.fail("%s is made for a suspended cluster", a.Ref)
+		}
+		object.says = wantedText(decided)
+		h.objects[a.Ref] = object
+	case standalone.Delete:
+		if !there || fmt.Sprint(object.uid) != a.UID {
+			break
+		}
+		if !object.ours {
+			h.fail("%s of others is deleted", a.Ref)
+		}
+		object.deleted = true
+		h.objects[a.Ref] = object
+	case standalone.RemoveFinalizer:
+		h.update(func(o *v1.SparkCluster) { o.Finalizers = nil })
+	}
+	return standalone.Result{Class: lifecycle.ClassDone}
+}
+
+// judgeStatus judges what a status tells after a write.
+func (h *clusterHistory) judgeStatus(before, after *v1.SparkCluster) {
+	was, is := ClusterRecord(before).State, ClusterRecord(after).State
+	allowed := map[standalone.State][]standalone.State{
+		standalone.New: {standalone.Running, standalone.Refused}, standalone.Submitted: {standalone.Running, standalone.Refused, standalone.Suspended},
+		standalone.Running: {standalone.Suspended}, standalone.Suspended: {standalone.Submitted}, standalone.Refused: {standalone.Released}, standalone.Released: {standalone.Submitted},
+	}
+	if was != is && !slices.Contains(allowed[was], is) {
+		h.fail("%q follows %q", is, was)
+	}
+	if is == standalone.Released && was != is {
+		for ref, object := range h.objects {
+			if object.ours && !object.deleted {
+				h.fail("%s is left when the cluster is released", ref)
+			}
+		}
+	}
+}
+
+// kubernetes makes and deletes pods, removes what is deleted, and collects what has no owner.
+func (h *clusterHistory) kubernetes() {
+	for _, ref := range sortedRefs(h.objects) {
+		object := h.objects[ref]
+		if object.ours && (object.deleted || h.cluster == nil) && h.IntN(2) == 0 {
+			delete(h.objects, ref)
+		}
+	}
+	for _, name := range []string{masterName("pi"), workerName("pi")} {
+		set, there := h.objects[standalone.Ref{Kind: "StatefulSet", Name: name}]
+		pods, running := h.pods[name]
+		switch {
+		case running && (!there || set.uid != pods):
+			if h.IntN(2) == 0 {
+				delete(h.pods, name)
+			}
+		case there && !running && !set.deleted:
+			h.pods[name] = set.uid
+		}
+	}
+	if h.cluster != nil && !h.cluster.DeletionTimestamp.IsZero() && len(h.cluster.Finalizers) == 0 {
+		h.cluster = nil
+	}
+}
+
+func sortedRefs(objects map[standalone.Ref]clusterObject) []standalone.Ref {
+	return slices.SortedFunc(maps.Keys(objects), func(a, b standalone.Ref) int {
+		if a.Kind != b.Kind {
+			return map[bool]int{true: -1, false: 1}[a.Kind < b.Kind]
+		}
+		return map[bool]int{true: -1, false: 1}[a.Name < b.Name]
+	})
+}
+
+// user does something.
+func (h *clusterHistory) user() {
+	if h.cluster == nil || !h.cluster.DeletionTimestamp.IsZero() {
+		return
+	}
+	edit := func(change func(*v1.SparkClusterSpec)) {
+		h.update(func(o *v1.SparkCluster) { change(&o.Spec); o.Generation++ })
+		h.log = append(h.log, fmt.Sprintf("edit: %+v suspend %t", h.cluster.Spec.ClusterTolerations, h.cluster.Spec.Suspend))
+	}
+	switch h.IntN(8) {
+	case 0, 1:
+		edit(func(s *v1.SparkClusterSpec) { s.Suspend = !s.Suspend })
+	case 2, 3:
+		n := int32(h.IntN(3))
+		edit(func(s *v1.SparkClusterSpec) {
+			s.ClusterTolerations.InstanceConfig = v1.WorkerInstanceConfig{InitWorkers: n, MinWorkers: n, MaxWorkers: n + int32(h.IntN(2))}
+		})
+	case 4:
+		h.refused = !h.refused
+	case 5:
+		if refs := sortedRefs(h.objects); len(refs) > 0 {
+			ref := refs[h.IntN(len(refs))]
+			if object := h.objects[ref]; object.ours {
+				object.deleted = true
+				h.objects[ref] = object
+			}
+		}
+	case 6:
+		if ref := (standalone.Ref{Kind: "Service", Name: "pi-worker-svc"}); h.objects[ref] == (clusterObject{}) {
+			h.objects[ref] = clusterObject{uid: -1}
+		} else if !h.objects[ref].ours {
+			delete(h.objects, ref)
+		}
+	case 7:
+		if h.IntN(6) == 0 {
+			h.update(func(o *v1.SparkCluster) { o.DeletionTimestamp = &metav1.Time{Time: h.now} })
+		}
+	}
+}
+
+// settled reports whether everything is as the user has it.
+func (h *clusterHistory) settled() error {
+	if h.cluster == nil {
+		if len(h.pods) > 0 {
+			return errors.New("pods are left of a cluster that is gone")
+		}
+		return nil
+	}
+	desired, record := DesiredCluster(h.cluster), ClusterRecord(h.cluster)
+	for ref, object := range h.objects {
+		if object.ours && object.deleted {
+			return fmt.Errorf("%s is being deleted", ref)
+		}
+	}
+	switch {
+	case !h.cluster.DeletionTimestamp.IsZero():
+		return errors.New("it is not gone")
+	case record.State == standalone.Released, record.State == standalone.New && desired.Suspend:
+		return nil
+	case desired.Suspend && record.State == standalone.Suspended:
+		if len(h.pods) > 0 {
+			return errors.New("a suspended cluster has pods")
+		}
+		return nil
+	case record.State != standalone.Running || desired.Suspend:
+		return fmt.Errorf("it is %q, suspend is %t", record.State, desired.Suspend)
+	case desired.Problem.Reason != "":
+		return nil // an edit that cannot be built stops nothing
+	}
+	for _, part := range desired.Parts {
+		if object := h.objects[part.Ref]; object.says != wantedText(h.cluster) {
+			return fmt.Errorf("%s says %q, not %q", part.Ref, object.says, wantedText(h.cluster))
+		}
+	}
+	for _, ref := range desired.Optional {
+		if object, there := h.objects[ref]; there && object.ours && !slices.ContainsFunc(desired.Parts, func(p standalone.Part) bool { return p.Ref == ref }) {
+			return fmt.Errorf("%s is not wanted", ref)
+		}
+	}
+	return nil
+}
+
+// live lives one history, and says what was broken.
+func live(seed uint64) *clusterHistory {
+	h := &clusterHistory{Rand: rand.New(rand.NewPCG(seed, 0)), clusterStore: clusterStore{objects: map[standalone.Ref]clusterObject{}, pods: map[string]int{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	h.cluster = &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", Generation: 1, ResourceVersion: "v"}}
+	if h.IntN(4) == 0 {
+		h.cluster.Finalizers = []string{v1.ClusterFinalizer}
+	}
+	two := h.IntN(3) == 0
+	sync := func(i int) { h.caches[i] = h.clone() }
+	sync(0)
+	sync(1)
+	for range 30 + h.IntN(90) {
+		h.now = h.now.Add(time.Second)
+		switch h.IntN(10) {
+		case 0:
+			h.user()
+		case 1, 2, 3:
+			h.kubernetes()
+		case 4, 5, 6:
+			sync(h.IntN(2))
+		default:
+			i := 0
+			if two {
+				i = h.IntN(2)
+			}
+			h.operate(i)
+		}
+	}
+	h.refused, h.calm = false, true
+	if ref := (standalone.Ref{Kind: "Service", Name: "pi-worker-svc"}); !h.objects[ref].ours {
+		delete(h.objects, ref)
+	}
+	const most, rest = 200, 3
+	quiet := 0
+	for range most {
+		h.now = h.now.Add(time.Second)
+		h.kubernetes()
+		sync(0)
+		if h.operate(0); h.broken != nil {
+			return h
+		}
+		if quiet++; h.settled() != nil {
+			quiet = 0
+		}
+		if quiet > rest {
+			return h
+		}
+	}
+	h.fail("it does not come to rest: %w", h.settled())
+	return h
+}
+
+// Whatever happens to a cluster and its operators, it ends as its user has it, and what others own is left alone.
+func TestClusterHistories(t *testing.T) {
+	histories := testrun.Pick(uint64(300), 1000, 20000)
+	begin := testrun.Seed()
+	for i := range histories {
+		seed := i
+		if i >= histories/3 {
+			seed = begin + i
+		}
+		if h := live(seed); h.broken != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, h.broken, fmt.Sprint(h.log))
+		}
+	}
+}
