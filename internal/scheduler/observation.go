@@ -29,6 +29,10 @@ type PodStatuses struct {
 // PodStatus is one pod, as far as schedulers are concerned.
 type PodStatus struct {
 	Name string
+	// UID tells its events from those of an earlier pod of the same name.
+	UID string
+	// CreatedAt is when the API server accepted the pod.
+	CreatedAt time.Time
 	// ExecutorID is Spark's number of an executor, from 1; 0 for the driver.
 	ExecutorID int64
 	// Phase, Reason and Message are those of the pod's status, as are Conditions.
@@ -50,7 +54,7 @@ type PodStatus struct {
 // PodStatusOf returns the fact of a pod. It shares the pod's conditions.
 func PodStatusOf(pod *corev1.Pod) PodStatus {
 	f := PodStatus{
-		Name: pod.Name, Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message,
+		Name: pod.Name, UID: string(pod.UID), CreatedAt: pod.CreationTimestamp.Time, Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message,
 		Conditions: pod.Status.Conditions, Node: pod.Spec.NodeName, Deleting: pod.DeletionTimestamp != nil,
 		SchedulerName: pod.Spec.SchedulerName,
 	}

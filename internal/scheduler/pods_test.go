@@ -5,6 +5,7 @@ package scheduler
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -73,7 +74,7 @@ func TestPods(t *testing.T) {
 
 func TestFactOf(t *testing.T) {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "x", Labels: map[string]string{spark.LabelExecID: "7"}, DeletionTimestamp: &metav1.Time{}},
+		ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "u", CreationTimestamp: metav1.Unix(7, 0), Labels: map[string]string{spark.LabelExecID: "7"}, DeletionTimestamp: &metav1.Time{}},
 		Spec:       corev1.PodSpec{NodeName: "n1", SchedulerName: "s", SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}}},
 		Status: corev1.PodStatus{
 			Phase: corev1.PodFailed, Reason: "R", Message: "M", Conditions: unschedulable("m"),
@@ -81,7 +82,7 @@ func TestFactOf(t *testing.T) {
 		},
 	}
 	want := PodStatus{
-		Name: "x", ExecutorID: 7, Phase: corev1.PodFailed, Reason: "R", Message: "M", Conditions: unschedulable("m"), Node: "n1",
+		Name: "x", UID: "u", CreatedAt: time.Unix(7, 0), ExecutorID: 7, Phase: corev1.PodFailed, Reason: "R", Message: "M", Conditions: unschedulable("m"), Node: "n1",
 		Deleting: true, Started: true, SchedulerName: "s", Gates: []string{"g"},
 	}
 	if diff := cmp.Diff(want, PodStatusOf(pod)); diff != "" {

@@ -197,9 +197,56 @@ func (y *yunikorn) configure(ctx context.Context) error {
 }
 
 // yunikornRules are the stand-in's: a gang gets its room at once or waits, and what its queue can never take is refused.
-type yunikornRules struct{ *yunikorn }
+type yunikornRules struct {
+	*yunikorn
+	// written are the events that there are already, by the pod's UID and their text.
+	written map[string]bool
+}
 
-func (yunikornRules) look(context.Context, *sight) error { return nil }
+// look writes the events that YuniKorn writes about pods without a node: that it has queued one, and once why it waits, in a gang
+// about a placeholder.
+func (r yunikornRules) look(ctx context.Context, s *sight) error {
+	var errs []error
+	for i := range s.pods {
+		pod := &s.pods[i]
+		if pod.Spec.SchedulerName != "yunikorn" || pod.Spec.NodeName != "" || ended(pod) {
+			continue
+		}
+		errs = append(errs, r.write(ctx, pod, pod.Name, corev1.EventTypeNormal, "Scheduling", pod.Namespace+"/"+pod.Name+" is queued and waiting for allocation"))
+		app, about := pod.Labels[constants.CanonicalLabelApplicationID], pod.Name
+		switch word := r.verdict(s, pod); {
+		case word.refusal != "":
+			errs = append(errs, r.write(ctx, pod, pod.Name, corev1.EventTypeWarning, "ApplicationFailed", "Application "+app+" scheduling failed, reason: "+word.refusal+":"+word.message))
+		case word.wait:
+			if pod.Annotations[constants.AnnotationTaskGroups] != "" {
+				about = fmt.Sprintf("tg-%.28s-driver-%.10s", app, pod.UID)
+			}
+			errs = append(errs, r.write(ctx, pod, about, corev1.EventTypeNormal, "Informational", fmt.Sprintf("Request '%s' does not fit in queue '%s'", pod.UID, pod.Labels[constants.CanonicalLabelQueueName])))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r yunikornRules) write(ctx context.Context, pod *corev1.Pod, about, kind, reason, text string) error {
+	key := string(pod.UID) + text
+	if r.written[key] {
+		return nil
+	}
+	object := corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: pod.Namespace, Name: about}
+	if about == pod.Name {
+		object.UID = pod.UID
+	}
+	err := r.client.Create(ctx, &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: "yunikorn-"},
+		InvolvedObject: object, Type: kind, Reason: reason, Action: reason, Message: text,
+		EventTime: metav1.NowMicro(), ReportingController: "yunikorn", ReportingInstance: "yunikorn-stand-in",
+	})
+	r.written[key] = err == nil
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil
+	}
+	return err
+}
 
 // gang reads what the driver asks for all its pods.
 func gang(driver *corev1.Pod) corev1.ResourceList {
@@ -276,12 +323,13 @@ func yunikornReckons(_ context.Context, _ client.Client, driver *corev1.Pod, _ [
 func yunikornSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	e := &yunikorn{cluster: c, queues: map[string]corev1.ResourceList{}, closed: map[string]bool{}}
 	if tier == conformance.StandIn {
-		e.stand = &standIn{cluster: c, name: "yunikorn", rules: yunikornRules{e}}
+		e.stand = &standIn{cluster: c, name: "yunikorn", rules: yunikornRules{e, map[string]bool{}}}
 	}
 	return conformance.Subject{
 		Tier: tier, Scheduler: "yunikorn", Settings: settings("yunikorn"), Environment: e,
-		QueuePrefix: yunikornParent, Silent: scheduler.ReasonWaitingForGang, // it says nothing either way
+		QueuePrefix: yunikornParent, Silent: scheduler.ReasonWaitingForScheduler,
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForGang, scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
+		Says:   "does not fit in queue 'root.conformance.",
 		TooBig: scheduler.ReasonSchedulerRefused, MissingQueue: scheduler.ReasonSchedulerRefused, ClosedQueue: scheduler.ReasonSchedulerRefused,
 		Reckons:      yunikornReckons,
 		QueueMark:    scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.CanonicalLabelQueueName},

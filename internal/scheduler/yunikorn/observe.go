@@ -3,7 +3,6 @@
 package yunikorn
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/apache/yunikorn-k8shim/pkg/common/constants"
@@ -16,12 +15,15 @@ import (
 // eventFailed is the reason of YuniKorn's event about an application that it gave up. Its text says more than the pod.
 const eventFailed = "ApplicationFailed"
 
-// ObserveReads asks for the events of a driver that YuniKorn gave up.
+// ObserveReads asks for the events of a driver that YuniKorn gave up, or of the pods in the namespace of one that waits.
 func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.PodStatuses) []scheduler.Read {
-	if !givenUp(f.Driver) {
-		return nil
+	switch {
+	case givenUp(f.Driver):
+		return []scheduler.Read{driverEvents(a, f.Driver)}
+	case f.Driver != nil && f.Driver.Phase == corev1.PodPending && f.Driver.Node == "":
+		return []scheduler.Read{podEvents(a)}
 	}
-	return []scheduler.Read{driverEvents(a, f.Driver)}
+	return nil
 }
 
 func driverEvents(a scheduler.Attempt, driver *scheduler.PodStatus) scheduler.Read {
@@ -38,12 +40,12 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 		return refused(f.Driver, s.List(driverEvents(a, f.Driver))), nil
 	}
 	o := scheduler.Pods(f)
-	switch {
-	case o.Stage == scheduler.StageGone:
+	if o.Stage == scheduler.StageQueued {
+		return waiting(a, o, s, f), nil
+	}
+	if o.Stage == scheduler.StageGone {
 		o.Eviction = &scheduler.Eviction{Reason: scheduler.ReasonPreempted}
 		o.Message += "; YuniKorn does not say whether it was preempted"
-	case o.Stage == scheduler.StageQueued && o.Reason == scheduler.ReasonWaitingForScheduler:
-		return silent(a), nil
 	}
 	return o, nil
 }
@@ -75,21 +77,5 @@ func refused(driver *scheduler.PodStatus, events []*unstructured.Unstructured) s
 	return scheduler.Observation{
 		Stage: scheduler.StageRefused, Reason: scheduler.ReasonSchedulerRefused,
 		Message: "YuniKorn refused the application; see whether the queue exists, takes applications and admits the user: " + why,
-	}
-}
-
-// silent is a driver without a node about which YuniKorn says nothing. It says nothing while it gathers a gang, while the
-// queue is full and while the queue runs as many applications as it may.
-func silent(a scheduler.Attempt) scheduler.Observation {
-	if options, _ := parametersOf(a); options.GangSchedulingStyle == styleNone {
-		return scheduler.Observation{
-			Stage: scheduler.StageQueued, Reason: scheduler.ReasonWaitingForQuota,
-			Message: fmt.Sprintf("waiting in %s for capacity or for its turn: the driver %s", queueOf(a), scheduler.Asking(a.PodSets.Driver.Requests)),
-		}
-	}
-	whole := scheduler.Sum(a.PodSets.Driver.Requests, scheduler.Times(a.PodSets.Executor.Requests, int64(a.PodSets.Initial)))
-	return scheduler.Observation{
-		Stage: scheduler.StageReserving, Reason: scheduler.ReasonWaitingForGang,
-		Message: fmt.Sprintf("waiting in %s for the capacity of the driver and %d executors: together they %s", queueOf(a), a.PodSets.Initial, scheduler.Asking(whole)),
 	}
 }

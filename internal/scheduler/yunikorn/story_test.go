@@ -23,12 +23,21 @@ func TestStory(t *testing.T) {
 	if got := c.Admit(a); got.Verdict != scheduler.Admit {
 		t.Errorf("%+v", got)
 	}
+	waits := &scheduler.PodStatus{Name: "d", UID: "u", Phase: corev1.PodPending, SchedulerName: "yunikorn"}
+	if got := c.Observe(a, scheduler.PodStatuses{Driver: waits}); got.Reason != scheduler.ReasonWaitingForScheduler {
+		t.Errorf("YuniKorn has not seen it: %+v", got)
+	}
+	event := said(t, 1, "tg-"+a.ID+"-driver-x", "p", "Normal", "Informational", "it does not fit")
+	event.SetAPIVersion("v1")
+	event.SetKind("Event")
+	event.SetNamespace(a.App.Namespace)
+	c.Put(event)
 	steps := []struct {
 		reason string
 		driver *scheduler.PodStatus
 		want   scheduler.Stage
 	}{
-		{"placeholders are gathered", &scheduler.PodStatus{Name: "d", Phase: corev1.PodPending, SchedulerName: "yunikorn"}, scheduler.StageReserving},
+		{"placeholders are gathered", waits, scheduler.StageReserving},
 		{"the gang is complete", &scheduler.PodStatus{Name: "d", Phase: corev1.PodRunning, Node: "n1", Started: true}, scheduler.StagePlaced},
 		{"it is preempted without a word", nil, scheduler.StageGone},
 		{"YuniKorn refuses what comes next", &scheduler.PodStatus{Name: "d", Phase: corev1.PodFailed, Reason: "ApplicationRejected"}, scheduler.StageRefused},

@@ -196,12 +196,13 @@ func TestObserve(t *testing.T) {
 	rejected := scheduler.PodStatus{Name: "d", Phase: corev1.PodFailed, Reason: "ApplicationRejected", Message: " queue root.spark.a cannot fit application q3"}
 	started := rejected
 	started.Started = true
-	waiting := scheduler.PodStatus{Phase: corev1.PodPending, SchedulerName: "yunikorn"}
+	waiting := scheduler.PodStatus{Name: "d", Phase: corev1.PodPending, SchedulerName: "yunikorn"}
 	noNode := waiting
 	noNode.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "request is waiting for cluster resources become available"}}
 	full := "Application q3 scheduling failed, reason: ApplicationRejected: task group request map[pods:11] larger than max queue allocation"
 	failed := schedulertest.Object(t, "reason: ApplicationFailed\nmessage: '"+full+"'")
 	other := schedulertest.Object(t, "reason: Scheduling\nmessage: queued")
+	words := []*unstructured.Unstructured{said(t, 1, "d", "", "Normal", "Informational", "full")}
 	cases := map[string]struct {
 		reason     string
 		parameters string
@@ -216,8 +217,9 @@ func TestObserve(t *testing.T) {
 		"Explained": {reason: "the event says more", driver: &rejected, events: []*unstructured.Unstructured{other, failed}, stage: scheduler.StageRefused, code: scheduler.ReasonSchedulerRefused, says: full},
 		"Started":   {reason: "a program may use the same word", driver: &started, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
 		"TimedOut":  {reason: "a hard gang may find room another day", driver: &scheduler.PodStatus{Phase: corev1.PodFailed, Reason: "ResourceReservationTimeout", Message: "Scheduling has timed out due to insufficient resources"}, stage: scheduler.StageEvicted, code: scheduler.ReasonPodsReadyTimeout, says: "timed out due to insufficient resources", evicted: true},
-		"Reserving": {reason: "no condition while placeholders are gathered", driver: &waiting, stage: scheduler.StageReserving, code: scheduler.ReasonWaitingForGang, says: "waiting in queue root.team-a for the capacity of the driver and 3 executors: together they asked cpu 7, memory 14Gi"},
-		"Queued":    {reason: "no condition while the queue is full", parameters: `{"gangSchedulingStyle":"None"}`, driver: &waiting, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForQuota, says: "waiting in queue root.team-a for capacity or for its turn: the driver asked cpu 1, memory 2Gi"},
+		"Unheard":   {reason: "YuniKorn has not processed it yet", driver: &waiting, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForScheduler, says: "check that YuniKorn runs"},
+		"Reserving": {reason: "no condition while placeholders are gathered", driver: &waiting, events: words, stage: scheduler.StageReserving, code: scheduler.ReasonWaitingForGang, says: "waiting in queue root.team-a for the capacity of the driver and 3 executors: together they asked cpu 7, memory 14Gi"},
+		"Queued":    {reason: "no condition while the queue is full", parameters: `{"gangSchedulingStyle":"None"}`, driver: &waiting, events: words, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForQuota, says: "waiting in queue root.team-a for capacity or for its turn: the driver asked cpu 1, memory 2Gi"},
 		"NoNode":    {reason: "the one condition there is", driver: &noNode, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForCapacity, says: "waiting for cluster resources"},
 		"Running":   {reason: "it runs", driver: &scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1"}, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
 		"Stopped":   {reason: "its victims stop before they are gone", driver: &scheduler.PodStatus{Phase: corev1.PodFailed, Node: "n1", Started: true, Deleting: true}, stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, says: "does not say whether it was preempted", evicted: true},

@@ -126,6 +126,13 @@ func full(w *Harness) {
 	w.runs(first, 1)
 	second := w.create("second")
 	w.waits(second, w.Full...)
+	w.eventually("it has its scheduler's own words", func() error {
+		_, message, err := w.waiting(second)
+		if err == nil && !strings.Contains(message, w.Says) {
+			err = fmt.Errorf("they are not in %q", message)
+		}
+		return err
+	})
 	w.during("it keeps waiting", 2*time.Second, w.inState(second, stateNew, stateSubmitted))
 	w.completes(first)
 	w.runs(second, 1)

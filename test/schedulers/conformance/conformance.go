@@ -95,6 +95,8 @@ type Subject struct {
 	Silent scheduler.Reason
 	// Full are the reasons, one of which an application has that finds its place full.
 	Full []scheduler.Reason
+	// Says is what its message has then of the scheduler's own words; "" if the scheduler has none.
+	Says string
 	// TooBig is the reason of an application that is larger than its place.
 	TooBig scheduler.Reason
 	// MissingQueue is the reason of an application whose queue does not exist; SchedulerRefused means that it fails.

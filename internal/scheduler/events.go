@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// ObjectEvent is an event that a scheduler wrote about an object.
+type ObjectEvent struct {
+	// Object and UID are those of the object.
+	Object, UID           string
+	Type, Reason, Message string
+	// At is when it was written last; zero if it does not say.
+	At time.Time
+}
+
+// Warns is whether it is of type Warning.
+func (e ObjectEvent) Warns() bool { return e.Type == corev1.EventTypeWarning }
+
+// Events returns the events of a list that concern the objects in question, the newest last. The list may hold those of a whole
+// namespace, which all of its applications share, so that no others are decoded.
+func (s Snapshot) Events(r Read, concerns func(object string) bool) []ObjectEvent {
+	list := s[r]
+	if list == nil {
+		return nil
+	}
+	items, _ := list.Object["items"].([]any)
+	var found []ObjectEvent
+	for _, item := range items {
+		content, _ := item.(map[string]any)
+		object, _ := content["involvedObject"].(map[string]any)
+		if name, _ := object["name"].(string); concerns(name) {
+			found = append(found, objectEventOf(content, object))
+		}
+	}
+	slices.SortStableFunc(found, func(a, b ObjectEvent) int { return a.At.Compare(b.At) })
+	return found
+}
+
+func objectEventOf(content, object map[string]any) ObjectEvent {
+	text := func(of map[string]any, key string) string {
+		value, _ := of[key].(string)
+		return value
+	}
+	e := ObjectEvent{
+		Object: text(object, "name"), UID: text(object, "uid"),
+		Type: text(content, "type"), Reason: text(content, "reason"), Message: text(content, "message"),
+	}
+	series, _ := content["series"].(map[string]any)
+	// Which of them there are depends on the library that the scheduler writes events with.
+	for _, written := range []string{text(content, "lastTimestamp"), text(content, "eventTime"), text(series, "lastObservedTime")} {
+		if at, err := time.Parse(time.RFC3339, written); err == nil && at.After(e.At) {
+			e.At = at
+		}
+	}
+	return e
+}
