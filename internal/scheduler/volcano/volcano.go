@@ -11,6 +11,7 @@ package volcano
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -69,6 +70,10 @@ type parameters struct {
 	// executors run: it stays held (KeepReservation), or shrinks to the driver's, so that queues below their share can
 	// take executors' room back (DriverOnly, the default with dynamic allocation).
 	AfterStart string `json:"afterStart"`
+	// DriverPreemptable and ExecutorsPreemptable are whether Volcano may take pods of the role away: to preempt them for
+	// applications of higher priority, and to reclaim what queues above their share have.
+	DriverPreemptable    bool `json:"driverPreemptable"`
+	ExecutorsPreemptable bool `json:"executorsPreemptable"`
 }
 
 const (
@@ -110,7 +115,7 @@ func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 }
 
 func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
-	p := parameters{AfterStart: keepReservation}
+	p := parameters{AfterStart: keepReservation, ExecutorsPreemptable: true}
 	if a.PodSets.Min < a.PodSets.Max { // the room of executors that dynamic allocation deletes would be held, and unused
 		p.AfterStart = driverOnly
 	}
@@ -132,21 +137,22 @@ func usersGroups(a scheduler.Attempt) []scheduler.Ref {
 	return scheduler.UsersGroups(a, groupAnnotation, podGroupKind)
 }
 
-// Decorate puts both roles into the group. The driver must not be preempted: Volcano protects as many pods as the group
-// needs at least, which is one, and any one. The roles are named because Volcano remembers per role which nodes do not
+// Decorate puts both roles into the group. It protects the driver unless the user wants otherwise: Volcano spares as many
+// pods as the group needs at least, which is one, and any one. The roles are named because Volcano remembers per role which nodes do not
 // fit. Pods that the user put into a group of their own stay as they are.
 func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	scheduler.DecoratePriorityClass(a, d)
 	if len(usersGroups(a)) > 0 {
 		return nil
 	}
-	mark := func(o *spark.PodOverlay, role, preemptable string) {
+	options, _ := parametersOf(a)
+	mark := func(o *spark.PodOverlay, role string, preemptable bool) {
 		scheduler.SetIn(&o.Annotations, v1beta1.KubeGroupNameAnnotationKey, a.ID)
 		scheduler.SetIn(&o.Annotations, batchv1alpha1.TaskSpecKey, role)
-		scheduler.SetIn(&o.Annotations, v1beta1.PodPreemptable, preemptable)
+		scheduler.SetIn(&o.Annotations, v1beta1.PodPreemptable, strconv.FormatBool(preemptable))
 	}
-	mark(&d.Driver, spark.RoleDriver, "false")
-	mark(&d.Executor, spark.RoleExecutor, "true")
+	mark(&d.Driver, spark.RoleDriver, options.DriverPreemptable)
+	mark(&d.Executor, spark.RoleExecutor, options.ExecutorsPreemptable)
 	return nil
 }
 

@@ -95,6 +95,7 @@ func TestPlanByQueue(t *testing.T) {
 		"Loop":        {reason: "queues that are above each other end the walk", queues: []*unstructured.Unstructured{queue(t, "team-a", "b", "Open", 0, 0), queue(t, "b", "team-a", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf},
 		"Class":       {reason: "the pods would be refused", change: func(a *scheduler.Attempt) { a.PriorityClass = "high" }, queues: []*unstructured.Unstructured{open(0, 0)}, verdict: wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
 		"Parameter":   {reason: "a mistake in the options", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"afterStart":"Drop"}`) }, verdict: never, code: scheduler.ReasonInvalidParameters, says: `batchScheduler.parameters.afterStart: "Drop": must be KeepReservation or DriverOnly`},
+		"Preemptable": {reason: "an annotation takes text, a parameter does not", change: func(a *scheduler.Attempt) { a.Parameters = []byte(`{"driverPreemptable":"true"}`) }, verdict: never, code: scheduler.ReasonInvalidParameters, says: `batchScheduler.parameters.driverPreemptable: "true": must be true or false`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -267,21 +268,35 @@ func TestPriorityOfGroup(t *testing.T) {
 }
 
 func TestDecorate(t *testing.T) {
-	a := attempt()
-	a.PriorityClass = "high"
-	got, err := scheduler.Decorate(New("vc"), a, spark.Application{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	marks := func(role, preemptable string) spark.PodOverlay {
 		return spark.PodOverlay{
 			SchedulerName: "vc", PriorityClassName: "high",
-			Annotations: map[string]string{"scheduling.k8s.io/group-name": a.ID, "volcano.sh/task-spec": role, "volcano.sh/preemptable": preemptable},
+			Annotations: map[string]string{"scheduling.k8s.io/group-name": "spark-0123456789abcdef-1", "volcano.sh/task-spec": role, "volcano.sh/preemptable": preemptable},
 		}
 	}
-	want := spark.Application{OperatorConf: map[string]string{}, Driver: spark.Role{Overlay: marks("driver", "false")}, Executor: spark.Role{Overlay: marks("executor", "true")}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("only executors may be preempted (-want +got):\n%s", diff)
+	cases := map[string]struct{ reason, parameters, driver, executors string }{
+		"Default":   {reason: "a driver takes its executors with it", driver: "false", executors: "true"},
+		"Protected": {reason: "executors whose work is too dear to lose", parameters: `{"executorsPreemptable":false}`, driver: "false", executors: "false"},
+		"All":       {reason: "what is borrowed is given back", parameters: `{"driverPreemptable":true}`, driver: "true", executors: "true"},
+		"Reverse":   {reason: "each parameter is about its role", parameters: `{"driverPreemptable":true,"executorsPreemptable":false}`, driver: "true", executors: "false"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt()
+			a.PriorityClass, a.Parameters = "high", []byte(tc.parameters)
+			got, err := scheduler.Decorate(New("vc"), a, spark.Application{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := spark.Application{
+				OperatorConf: map[string]string{},
+				Driver:       spark.Role{Overlay: marks("driver", tc.driver)}, Executor: spark.Role{Overlay: marks("executor", tc.executors)},
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			schedulertest.Keeps(t, New("vc"), a, snapshot(a, nil, nil, queue(t, "team-a", "", "Open", 0, 0)), scheduler.PodStatuses{})
+		})
 	}
 }
 
