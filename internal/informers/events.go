@@ -5,9 +5,11 @@ package informers
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -19,18 +21,27 @@ const (
 	eventsHold = 10 * time.Second
 	// eventLists is how many answers are remembered at most.
 	eventLists = 500
+	// eventPage and eventPages bound an answer: whoever may write events in a namespace can write any number.
+	eventPage  = 500
+	eventPages = 20
 )
 
+// eventFields are what is kept of an event: what schedulers' plugins read. The lists are those of whole namespaces.
+var eventFields = []string{"involvedObject", "type", "reason", "message", "lastTimestamp", "eventTime", "series"}
+
 // eventCache keeps lists of events for a short while: an application in a busy queue is checked again with each change
-// of it, and what its scheduler says about it is the same mostly.
+// of it, together with all others that wait there, and what their scheduler says about them is in one list.
 type eventCache struct {
-	mu    sync.Mutex
-	lists map[string]answer
+	flight singleflight.Group
+	mu     sync.Mutex
+	lists  map[string]answer
 }
 
 type answer struct {
 	items []unstructured.Unstructured
-	at    time.Time
+	// more is the continue token of a list that was cut; "" if it is whole.
+	more string
+	at   time.Time
 }
 
 // list fills in the events that the options choose, of now or of a moment ago. They must not be changed.
@@ -41,21 +52,55 @@ func (s *eventCache) list(ctx context.Context, live client.Reader, list *unstruc
 			key += selector.String()
 		}
 	}
-	s.mu.Lock()
-	known, ok := s.lists[key]
-	s.mu.Unlock()
-	if ok && now.Sub(known.at) < eventsHold {
-		list.Items = known.items
-		return nil
+	known, ok := s.remembered(key, now)
+	if !ok {
+		read, err, _ := s.flight.Do(key, func() (any, error) {
+			if known, ok := s.remembered(key, now); ok { // another flight has ended meanwhile
+				return known, nil
+			}
+			found, err := readEvents(ctx, live, list, o)
+			if found.at = now; err == nil {
+				s.remember(key, found)
+			}
+			return found, err
+		})
+		if err != nil {
+			return err
+		}
+		known, _ = read.(answer)
 	}
-	if err := live.List(ctx, list, &o); err != nil {
-		return err
-	}
-	for i := range list.Items {
-		list.Items[i].SetManagedFields(nil)
-	}
-	s.remember(key, answer{list.Items, now})
+	list.Items = known.items
+	list.SetContinue(known.more)
 	return nil
+}
+
+// readEvents reads the events page by page. kind says what a list of them is.
+func readEvents(ctx context.Context, live client.Reader, kind *unstructured.UnstructuredList, o client.ListOptions) (answer, error) {
+	var found answer
+	o.Limit = eventPage
+	for range eventPages {
+		var page unstructured.UnstructuredList
+		page.SetGroupVersionKind(kind.GroupVersionKind())
+		if err := live.List(ctx, &page, &o); err != nil {
+			return answer{}, err
+		}
+		for i := range page.Items {
+			maps.DeleteFunc(page.Items[i].Object, func(field string, _ any) bool { return !slices.Contains(eventFields, field) })
+		}
+		found.items = append(found.items, page.Items...)
+		found.more = page.GetContinue()
+		if o.Continue = found.more; o.Continue == "" {
+			break
+		}
+	}
+	return found, nil
+}
+
+func (s *eventCache) remembered(key string, now time.Time) (answer, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.lists[key]
+	return known, ok && now.Sub(known.at) < eventsHold
 }
 
 // remember keeps an answer if there is room for it once those are gone that are too old.
@@ -65,9 +110,7 @@ func (s *eventCache) remember(key string, a answer) {
 	if s.lists == nil {
 		s.lists = map[string]answer{}
 	}
-	if len(s.lists) >= eventLists {
-		maps.DeleteFunc(s.lists, func(_ string, old answer) bool { return a.at.Sub(old.at) >= eventsHold })
-	}
+	maps.DeleteFunc(s.lists, func(_ string, old answer) bool { return a.at.Sub(old.at) >= eventsHold })
 	if _, known := s.lists[key]; known || len(s.lists) < eventLists {
 		s.lists[key] = a
 	}

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -104,6 +107,79 @@ func TestEventsAreRememberedForAWhile(t *testing.T) {
 		}
 		if fmt.Sprint(got) != step.want || *questions != step.questions {
 			t.Errorf("step %d, %s: %v after %d questions, want %s after %d", i, step.reason, got, *questions, step.want, step.questions)
+		}
+	}
+}
+
+// All who wait in a namespace ask for the same list at the same time, for example when their queue changes: it is read once for
+// all of them, page by page, and has no more of an event than schedulers' plugins read.
+func TestOneListServesANamespace(t *testing.T) {
+	now := start
+	var lists atomic.Int32
+	pages := map[string]string{"": "1", "1": "2", "2": ""}
+	live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			lists.Add(1)
+			time.Sleep(10 * time.Millisecond) // so that the others come while it is read
+			var o client.ListOptions
+			o.ApplyOptions(options)
+			if o.Limit != eventPage || o.FieldSelector.String() != "involvedObject.kind=PodGroup" {
+				t.Errorf("options %+v", o)
+			}
+			events, ok := list.(*unstructured.UnstructuredList)
+			if !ok {
+				t.Errorf("a list of %T", list)
+				return nil
+			}
+			events.Items = []unstructured.Unstructured{{Object: map[string]any{
+				"metadata": map[string]any{"name": "e", "namespace": o.Namespace}, "source": map[string]any{"component": "volcano"},
+				"involvedObject": map[string]any{"name": "g"}, "message": "page " + o.Continue, "reason": "Unschedulable",
+			}}}
+			events.SetContinue(pages[o.Continue])
+			return nil
+		},
+	}).Build()
+	k := &SchedulerKinds{live: live, now: func() time.Time { return now }}
+	var waiters errgroup.Group
+	for range 1000 {
+		waiters.Go(func() error {
+			var list unstructured.UnstructuredList
+			list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("EventList"))
+			err := k.List(t.Context(), &list, client.InNamespace("jobs"), client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("involvedObject.kind", "PodGroup")})
+			if len(list.Items) != len(pages) || list.GetContinue() != "" {
+				return fmt.Errorf("%d events, continue %q", len(list.Items), list.GetContinue())
+			}
+			want := map[string]any{"involvedObject": map[string]any{"name": "g"}, "message": "page 2", "reason": "Unschedulable"}
+			if diff := cmp.Diff(want, list.Items[2].Object); diff != "" {
+				return fmt.Errorf("(-want +got):\n%s", diff)
+			}
+			return err
+		})
+	}
+	if err := waiters.Wait(); err != nil {
+		t.Error(err)
+	}
+	if n := lists.Load(); n != int32(len(pages)) {
+		t.Errorf("%d LIST requests for 1000 applications that wait, want one for each of the %d pages", n, len(pages))
+	}
+}
+
+// A list that never ends is cut, and says so.
+func TestListOfEventsIsBounded(t *testing.T) {
+	now, lists := start, 0
+	live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+			lists++
+			list.SetContinue("more")
+			return nil
+		},
+	}).Build()
+	k := &SchedulerKinds{live: live, now: func() time.Time { return now }}
+	for range 2 {
+		var list unstructured.UnstructuredList
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("EventList"))
+		if err := k.List(t.Context(), &list, client.InNamespace("jobs")); err != nil || list.GetContinue() == "" || lists != eventPages {
+			t.Errorf("%d LIST requests, continue %q, %v; want %d, and that there are more", lists, list.GetContinue(), err, eventPages)
 		}
 	}
 }

@@ -71,7 +71,8 @@ func (r Reader) read(ctx context.Context, read scheduler.Read) (*unstructured.Un
 	for i := range list.Items {
 		items = append(items, &list.Items[i])
 	}
-	if read.Namespace == "" && r.Whole != nil && !r.Whole(read.GroupVersionKind) {
+	cut := list.GetContinue() != ""
+	if cut || read.Namespace == "" && r.Whole != nil && !r.Whole(read.GroupVersionKind) {
 		return scheduler.NewPartialList(items...), nil
 	}
 	return scheduler.NewList(items...), nil

@@ -34,7 +34,7 @@ type Snapshot map[Read]*unstructured.Unstructured
 // partial marks a list in a snapshot that may lack items.
 const partial = "partial"
 
-// NewPartialList returns a list over all namespaces of which only some can be seen.
+// NewPartialList returns a list over all namespaces of which only some can be seen, or one that was too long.
 func NewPartialList(items ...*unstructured.Unstructured) *unstructured.Unstructured {
 	list := NewList(items...)
 	list.Object[partial] = true
@@ -67,7 +67,7 @@ func (s Snapshot) List(r Read) []*unstructured.Unstructured {
 }
 
 // Complete reports whether a list was read and holds all that there are: an operator for some namespaces does not see
-// the objects of the others.
+// the objects of the others, and of very many events some are left out.
 func (s Snapshot) Complete(r Read) bool {
 	list := s[r]
 	return list != nil && list.Object["items"] != nil && list.Object[partial] == nil

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -122,23 +121,19 @@ func pending(a scheduler.Attempt, s scheduler.Snapshot, own *unstructured.Unstru
 	if len(queue.Spec.Capability) > 0 {
 		message += "; the queue has " + scheduler.Allocated(queue.Status.Allocated, queue.Spec.Capability)
 	}
-	if words := eventMessage(s.List(groupEvents(a))); words != "" {
+	if words := eventMessage(s.Events(groupEvents(a), func(group string) bool { return group == a.ID })); words != "" {
 		message += "; " + words
 	}
 	return scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForCapacity, Message: message}, nil
 }
 
-// eventMessage returns what the scheduler says about a group without pods. Its Warning events say nothing: there is one for
-// every such group, admitted or not. Raw Go values are not for people.
-func eventMessage(events []*unstructured.Unstructured) string {
-	newest, words := "", ""
-	for _, event := range events {
-		kind, _, _ := unstructured.NestedString(event.Object, "type")
-		reason, _, _ := unstructured.NestedString(event.Object, "reason")
-		message, _, _ := unstructured.NestedString(event.Object, "message")
-		at, _, _ := unstructured.NestedString(event.Object, "lastTimestamp")
-		if kind == corev1.EventTypeNormal && reason == string(v1beta1.PodGroupUnschedulableType) && !strings.Contains(message, "map[") && at >= newest {
-			newest, words = at, message
+// eventMessage returns what the scheduler said last about a group without pods. Its warnings say nothing, and raw Go values are not
+// for people.
+func eventMessage(events []scheduler.ObjectEvent) string {
+	words := ""
+	for _, e := range events {
+		if !e.Warns() && e.Reason == string(v1beta1.PodGroupUnschedulableType) && !strings.Contains(e.Message, "map[") {
+			words = e.Message
 		}
 	}
 	return words

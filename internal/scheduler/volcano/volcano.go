@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -163,10 +164,12 @@ func groupOf(a scheduler.Attempt) scheduler.Ref {
 	return scheduler.Ref{GroupVersionKind: podGroupKind, Namespace: a.App.Namespace, Name: a.ID}
 }
 
+// groupEvents are what Volcano says about the groups of a namespace: one list serves all applications there. Its warnings are left
+// out: there is one for every group without pods, admitted or not.
 func groupEvents(a scheduler.Attempt) scheduler.Read {
 	return scheduler.Read{
 		GroupVersionKind: eventKind, Namespace: a.App.Namespace,
-		Fields: "involvedObject.kind=PodGroup,involvedObject.name=" + a.ID,
+		Fields: "involvedObject.kind=PodGroup,reason=" + string(v1beta1.PodGroupUnschedulableType) + ",type=" + corev1.EventTypeNormal,
 	}
 }
 

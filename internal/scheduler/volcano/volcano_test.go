@@ -57,7 +57,7 @@ func podGroup(tb testing.TB, phase string) *unstructured.Unstructured {
 
 func event(tb testing.TB, kind, reason, at, message string) *unstructured.Unstructured {
 	tb.Helper()
-	return schedulertest.Object(tb, fmt.Sprintf("type: %s\nreason: %s\nlastTimestamp: %q\nmessage: %q", kind, reason, at, message))
+	return schedulertest.Object(tb, fmt.Sprintf("{type: %s, reason: %s, lastTimestamp: %q, message: %q, involvedObject: {name: spark-0123456789abcdef-1}}", kind, reason, at, message))
 }
 
 // snapshot is a cluster with a group (nil for none), events about it and queues.
@@ -164,6 +164,31 @@ func TestPlanByGroup(t *testing.T) {
 }
 
 // Room is held for the initial executors. That more of them will never come is said at once.
+// All applications of a namespace that wait ask for the same events, which are read once for all of them: a read of each one's own
+// would be a LIST of the namespace's events at the API server, too.
+func TestEventsAreShared(t *testing.T) {
+	one, other := attempt(), attempt()
+	other.ID, other.App.Name = "spark-fedcba9876543210-1", "other"
+	lists := map[scheduler.Read]bool{}
+	for _, a := range []scheduler.Attempt{one, other} {
+		for _, read := range New("").Reads(a) {
+			if read.Kind == "Event" {
+				lists[read] = true
+			}
+		}
+	}
+	if len(lists) != 1 {
+		t.Errorf("%d lists of events, want one: %v", len(lists), lists)
+	}
+	words := []*unstructured.Unstructured{event(t, "Normal", "Unschedulable", "2026-11-21T10:00:00Z", "resource in cluster is overused: overused cpu")}
+	group := podGroup(t, "Pending")
+	group.SetName(other.ID)
+	got, err := scheduler.AdmitAttempt(New(""), other, snapshot(other, group, words, queue(t, "team-a", "", "Open", 0, 0)))
+	if want := "waiting for capacity in queue team-a: asked cpu 7, memory 14Gi"; err != nil || got.Message != want {
+		t.Errorf("%q, %v; the words about another group are not its own; want %q", got.Message, err, want)
+	}
+}
+
 func TestGrowth(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// A list that was too long for the cache proves no absence.
+func TestSnapshotOfAListThatWasCut(t *testing.T) {
+	read := scheduler.Read{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Event"), Namespace: "jobs"}
+	for more, complete := range map[string]bool{"": true, "token": false} {
+		reader := Reader{Kinds: fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+			List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+				list.SetContinue(more)
+				return nil
+			},
+		}).Build()}
+		if s, err := reader.Snapshot(t.Context(), []scheduler.Read{read}); err != nil || s.Complete(read) != complete {
+			t.Errorf("continue %q: complete %t, %v; want %t", more, s.Complete(read), err, complete)
+		}
+	}
+}
